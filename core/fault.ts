@@ -1,0 +1,47 @@
+/** Every failure that a caller may see: the switch, the documentation and the OpenAPI source. */
+export const FAULTS = {
+  VALIDATION_FAILED: { status: 400, title: "The request does not match the schema." },
+  MISSING_CREDENTIALS: { status: 401, title: "Send a JWT or an API key." },
+  INVALID_TOKEN: { status: 401, title: "The JWT is invalid or expired. Sign in again." },
+  INVALID_API_KEY: { status: 401, title: "The API key is not accepted." },
+  INVALID_LOGIN: { status: 401, title: "The email or the password is wrong." },
+  INSUFFICIENT_SCOPES: { status: 403, title: "The credential lacks a right that this needs." },
+  FORBIDDEN: { status: 403, title: "This is not allowed here." },
+  COMMAND_BLOCKED: { status: 403, title: "The shield blocked the command." },
+  NOT_FOUND: { status: 404, title: "There is nothing here, or nothing that you may see." },
+  AGENT_NOT_FOUND: { status: 404, title: "There is no such agent." },
+  POLICY_NOT_FOUND: { status: 404, title: "There is no such policy." },
+  METHOD_NOT_ALLOWED: { status: 405, title: "This path does not take that method." },
+  NOT_ACCEPTABLE: { status: 406, title: "None of the accepted media types can be given." },
+  CONFLICT: { status: 409, title: "The resource exists already or is in another state." },
+  AGENT_OFFLINE: { status: 409, title: "The agent is not connected." },
+  GONE: { status: 410, title: "This was here and is no longer." },
+  PAYLOAD_TOO_LARGE: { status: 413, title: "The body is larger than this endpoint takes." },
+  UNSUPPORTED_MEDIA_TYPE: { status: 415, title: "Send the body as application/json." },
+  RATE_LIMIT_EXCEEDED: { status: 429, title: "Too many requests. Wait until the reset." },
+  INTERNAL_ERROR: { status: 500, title: "Something went wrong in Relay; it has been logged." },
+  COMMAND_LOST: { status: 502, title: "The link to the agent broke; the command may have run." },
+  UNAVAILABLE: { status: 503, title: "Relay cannot do this right now. Try again." },
+  COMMAND_TIMEOUT: { status: 504, title: "The command did not finish in time." },
+} as const satisfies Record<string, { status: number; title: string }>;
+
+export type FaultCode = keyof typeof FAULTS;
+
+/** An expected failure. Anything else that is thrown is a bug and shows as INTERNAL_ERROR. */
+export class Fault extends Error {
+  override readonly name = "Fault";
+  constructor(
+    readonly code: FaultCode,
+    /** Shown to the caller: what is wrong, and what to do next. */
+    message: string = FAULTS[code].title,
+    /** Shown to the caller as `error.details`. */
+    readonly details: Readonly<Record<string, unknown>> = {},
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+
+  get status(): number {
+    return FAULTS[this.code].status;
+  }
+}

@@ -1,0 +1,77 @@
+/**
+ * The doors out of the process. Everything else in core/ is a function of these and of the store,
+ * so a test that moves the clock by hand runs a day of grace period in a millisecond.
+ */
+export interface Clock {
+  /** Milliseconds since the Unix epoch. */
+  now(): number;
+  /** Runs `task` once, `ms` from now, unless cancelled. */
+  after(ms: number, task: () => void): Cancel;
+  /** Resolves `ms` from now. */
+  sleep(ms: number): Promise<void>;
+}
+
+/** Stops a timer that has not fired yet; calling it later or twice does nothing. */
+export type Cancel = () => void;
+
+export interface Entropy {
+  /** A random UUID, version 4. */
+  uuid(): string;
+  /** `n` unguessable bytes. */
+  bytes(n: number): Uint8Array<ArrayBuffer>;
+  /** An unguessable id that sorts by its time of creation, such as `agt_0m3x…`. */
+  id(prefix: string): string;
+  /** Uniform in [0, 1). For jitter only, never for secrets. */
+  unit(): number;
+}
+
+/** One request to the outside world. */
+export interface OutboundRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+  /** One deadline from the name look-up to the head of the response. */
+  readonly deadlineMs: number;
+  /** How much of the response body to keep; what lies beyond is never read. */
+  readonly keepBytes: number;
+}
+
+export interface OutboundResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** At most `keepBytes`, decoded as UTF-8. */
+  readonly body: string;
+  /** True when the body went on beyond `body`. */
+  readonly truncated: boolean;
+}
+
+export type OutboundErrorKind = "refused_address" | "dns" | "connect" | "tls" | "timeout" | "http";
+
+/** A request that got no response head. */
+export class OutboundError extends Error {
+  override readonly name = "OutboundError";
+  constructor(readonly kind: OutboundErrorKind, message: string, options?: ErrorOptions) {
+    super(message, options);
+  }
+}
+
+/** The only way out to the network: resolves, checks and pins the address, follows no redirect. */
+export interface Outbound {
+  /** @throws {OutboundError} */
+  request(request: OutboundRequest): Promise<OutboundResponse>;
+  close(): void;
+}
+
+export interface Log {
+  info(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  error(message: string, fields?: Readonly<Record<string, unknown>>): void;
+}
+
+export interface Ports {
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly outbound: Outbound;
+  readonly log: Log;
+}
