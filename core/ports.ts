@@ -1,19 +1,11 @@
+import type { Clock } from "../kv/clock.ts";
+
+export type { Cancel, Clock } from "../kv/clock.ts";
+
 /**
  * The doors out of the process. Everything else in core/ is a function of these and of the store,
  * so a test that moves the clock by hand runs a day of grace period in a millisecond.
  */
-export interface Clock {
-  /** Milliseconds since the Unix epoch. */
-  now(): number;
-  /** Runs `task` once, `ms` from now, unless cancelled. */
-  after(ms: number, task: () => void): Cancel;
-  /** Resolves `ms` from now. */
-  sleep(ms: number): Promise<void>;
-}
-
-/** Stops a timer that has not fired yet; calling it later or twice does nothing. */
-export type Cancel = () => void;
-
 export interface Entropy {
   /** A random UUID, version 4. */
   uuid(): string;

@@ -1,0 +1,92 @@
+import { z } from "zod";
+import { collection, slotOf, type Tenant } from "./collection.ts";
+import { BLOB_BYTES_MAX, CHUNK_BYTES } from "./limits.ts";
+import type { Store } from "./store.ts";
+import type { Tx } from "./tx.ts";
+
+/** Stands in a record for a value that is too large for it. */
+export const BlobRef = z.strictObject({ id: z.string(), bytes: z.int(), chunks: z.int() });
+export type BlobRef = z.infer<typeof BlobRef>;
+
+const Orphan = z.strictObject({ ...BlobRef.shape, at_ms: z.number() });
+
+/** Chunks that no record refers to yet; what a crash leaves here is swept. */
+const orphans = collection({
+  name: "blob_orphans",
+  schema: Orphan,
+  queue: { age: (orphan) => [orphan.at_ms] },
+});
+
+const ORPHAN_AGE_MS = 60 * 60 * 1000;
+const SWEEP_LIMIT = 64;
+
+const chunkKey = (
+  tenant: Tenant,
+  id: string,
+  n: number,
+) => [tenant.org, tenant.space, "blob", id, n];
+
+/**
+ * Writes a large value in chunks, before the record that will refer to it.
+ * @throws {RangeError} above BLOB_BYTES_MAX
+ */
+export async function writeBlob(
+  store: Store,
+  tenant: Tenant,
+  id: string,
+  bytes: Uint8Array,
+): Promise<BlobRef> {
+  if (bytes.length > BLOB_BYTES_MAX) throw new RangeError(`a blob of ${bytes.length} bytes`);
+  const ref = { id, bytes: bytes.length, chunks: Math.ceil(bytes.length / CHUNK_BYTES) };
+  await store.transact((tx) => tx.put(orphans, tenant, { ...ref, at_ms: store.clock.now() }));
+  for (let n = 0; n < ref.chunks; n++) {
+    const key = chunkKey(tenant, id, n);
+    const value = bytes.slice(n * CHUNK_BYTES, (n + 1) * CHUNK_BYTES);
+    await store.transact((tx) =>
+      tx.stage({ kind: "set", key, slot: slotOf(key), value, bytes: value.length })
+    );
+  }
+  return ref;
+}
+
+/** Ties the chunks to the record that this transaction writes. */
+export function adoptBlob(tx: Tx, tenant: Tenant, ref: BlobRef): void {
+  tx.delete(orphans, tenant, ref.id);
+}
+
+/** Deletes the chunks together with the record that referred to them. */
+export function dropBlob(tx: Tx, tenant: Tenant, ref: BlobRef): void {
+  for (let n = 0; n < ref.chunks; n++) {
+    const key = chunkKey(tenant, ref.id, n);
+    tx.stage({ kind: "delete", key, slot: slotOf(key) });
+  }
+}
+
+/** The whole value, or null when it has been dropped. */
+export async function readBlob(
+  store: Store,
+  tenant: Tenant,
+  ref: BlobRef,
+): Promise<Uint8Array | null> {
+  const out = new Uint8Array(ref.bytes);
+  for (let n = 0; n < ref.chunks; n++) {
+    const { value } = await store.kv.get<Uint8Array>(chunkKey(tenant, ref.id, n));
+    if (value === null) return null;
+    out.set(value, n * CHUNK_BYTES);
+  }
+  return out;
+}
+
+/** Deletes chunks whose record never came; answers how many blobs those were. */
+export async function sweepBlobs(store: Store): Promise<number> {
+  const before = [store.clock.now() - ORPHAN_AGE_MS];
+  const { items } = await store.queued(orphans, "age", { limit: SWEEP_LIMIT, before });
+  for (const { tenant, record } of items) {
+    await store.transact(async (tx) => {
+      if (await tx.get(orphans, tenant, record.id) === null) return;
+      dropBlob(tx, tenant, record);
+      tx.delete(orphans, tenant, record.id);
+    });
+  }
+  return items.length;
+}

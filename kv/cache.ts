@@ -1,0 +1,75 @@
+/** A point read as the store sees it. */
+export interface Entry {
+  readonly value: unknown;
+  readonly versionstamp: string | null;
+}
+
+/**
+ * Records in memory, for a process that is its store's only writer. A slot is forgotten by the commit
+ * that changes it before that commit is answered, and a load that a commit overtook is not kept, so
+ * no request that starts after an answer sees what was before it.
+ */
+export class ReadCache {
+  readonly #entries = new Map<string, Map<string, Entry>>();
+  readonly #loading = new Map<string, Set<object>>();
+  readonly #changing = new Map<string, number>();
+
+  get(group: string, slot: string): Entry | undefined {
+    const entries = this.#entries.get(group);
+    const entry = entries?.get(slot);
+    if (entry === undefined) return undefined;
+    entries!.delete(slot);
+    entries!.set(slot, entry);
+    return entry;
+  }
+
+  /** Loads through the cache; `limit` is how many entries `group` may hold. */
+  async load(
+    group: string,
+    limit: number,
+    slot: string,
+    read: () => Promise<Entry>,
+  ): Promise<Entry> {
+    const ticket = {};
+    const tickets = this.#loading.get(slot) ?? new Set();
+    if (!this.#changing.has(slot)) this.#loading.set(slot, tickets.add(ticket));
+    try {
+      const entry = await read();
+      if (entry.versionstamp !== null && tickets.has(ticket)) this.#keep(group, limit, slot, entry);
+      return entry;
+    } finally {
+      if (tickets.delete(ticket) && tickets.size === 0 && this.#loading.get(slot) === tickets) {
+        this.#loading.delete(slot);
+      }
+    }
+  }
+
+  #keep(group: string, limit: number, slot: string, entry: Entry): void {
+    let entries = this.#entries.get(group);
+    if (entries === undefined) this.#entries.set(group, entries = new Map());
+    entries.delete(slot);
+    if (entries.size >= limit) entries.delete(entries.keys().next().value!);
+    entries.set(slot, entry);
+  }
+
+  /** A commit that changes `slot` is about to start: loads under way may read either side of it. */
+  changing(slot: string): void {
+    this.#changing.set(slot, (this.#changing.get(slot) ?? 0) + 1);
+    this.#abandon(slot);
+  }
+
+  /** That commit has ended. With `entry` the new value is kept, without it the slot is forgotten. */
+  changed(slot: string, group: string, limit: number, entry: Entry | null): void {
+    const left = (this.#changing.get(slot) ?? 1) - 1;
+    if (left === 0) this.#changing.delete(slot);
+    else this.#changing.set(slot, left);
+    this.#abandon(slot);
+    this.#entries.get(group)?.delete(slot);
+    if (entry !== null && left === 0) this.#keep(group, limit, slot, entry);
+  }
+
+  #abandon(slot: string): void {
+    this.#loading.get(slot)?.clear();
+    this.#loading.delete(slot);
+  }
+}

@@ -1,0 +1,91 @@
+import type { z } from "zod";
+
+/** Whose data it is. Every record lives under one, so an unscoped read cannot be written. */
+export interface Tenant {
+  readonly org: string;
+  readonly space: "live" | "test";
+}
+
+/** The tenant of what belongs to the installation: users by email, signing keys, plans. */
+export const SYSTEM: Tenant = { org: "~system", space: "live" };
+
+/** One text for a tenant, for maps and log lines. */
+export const tenantKey = (tenant: Tenant): string => `${tenant.org}/${tenant.space}`;
+
+/** The tenant that `tenantKey` wrote. */
+export function tenantOf(key: string): Tenant {
+  const slash = key.lastIndexOf("/");
+  return { org: key.slice(0, slash), space: key.slice(slash + 1) as Tenant["space"] };
+}
+
+export type KeyParts = readonly (string | number)[];
+type KeyOf<T> = (record: T) => KeyParts | null;
+
+/**
+ * How one kind of record is stored. Index entries hold ids, never copies, so there is one place a
+ * value can be stale: nowhere. A key function that answers `null` leaves the record out.
+ */
+export interface Collection<T extends { id: string }> {
+  readonly name: string;
+  readonly schema: z.ZodType<T>;
+  /** At most one live record per key within a tenant. */
+  readonly unique: Readonly<Record<string, KeyOf<T>>>;
+  /** At most one live record per key in the whole store, found without knowing its tenant. */
+  readonly lookup: Readonly<Record<string, KeyOf<T>>>;
+  /** Many records per key within a tenant, in key order and then id order. */
+  readonly index: Readonly<Record<string, KeyOf<T>>>;
+  /** Many records per key over all tenants, in key order: due jobs, linked agents. */
+  readonly queue: Readonly<Record<string, KeyOf<T>>>;
+  /** Instant in ms from which reads no longer see the record; the engine's own TTL only tidies up. */
+  readonly expiresAt: (record: T) => number | null;
+  /** Keeps a counter per tenant, so that a list can say how many there are without a scan. */
+  readonly counted: boolean;
+  /** How many records a sole writer keeps in memory; 0 for none. */
+  readonly cached: number;
+}
+
+/** Declares a collection; what is not said is empty. */
+export function collection<T extends { id: string }>(
+  spec: Pick<Collection<T>, "name" | "schema"> & Partial<Collection<T>>,
+): Collection<T> {
+  return {
+    unique: {},
+    lookup: {},
+    index: {},
+    queue: {},
+    expiresAt: () => null,
+    counted: false,
+    cached: 0,
+    ...spec,
+  };
+}
+
+/** Where a record lies. */
+export const rowKey = (c: { name: string }, t: Tenant, id: string): KeyParts => [
+  t.org,
+  t.space,
+  c.name,
+  id,
+];
+
+/** Where the entries of an index within a tenant begin. */
+export const indexKey = (
+  c: { name: string },
+  t: Tenant,
+  index: string,
+  key: KeyParts,
+): KeyParts => [t.org, t.space, `${c.name}.${index}`, ...key];
+
+/** Where the entries of a store-wide index begin. */
+export const systemKey = (c: { name: string }, index: string, key: KeyParts): KeyParts =>
+  indexKey(c, SYSTEM, index, key);
+
+/** Where a tenant's counter of a collection lies. */
+export const countKey = (c: { name: string }, t: Tenant): KeyParts => [
+  t.org,
+  t.space,
+  `${c.name}#`,
+];
+
+/** One text for a key, for maps. No part holds a NUL: ids, names and numbers do not. */
+export const slotOf = (key: Deno.KvKey): string => key.join("\0");

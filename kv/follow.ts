@@ -1,0 +1,127 @@
+import { z } from "zod";
+import { collection, type Tenant } from "./collection.ts";
+import { type EventLog, markPrefix, type Sequenced } from "./log.ts";
+import type { Store } from "./store.ts";
+import type { Tx } from "./tx.ts";
+
+const Cursor = z.strictObject({ id: z.string(), seq: z.int().min(0), part: z.int().min(0) });
+
+/** How far each follower has come in a tenant's log. */
+const cursors = collection({ name: "log_cursors", schema: Cursor, cached: 10_000 });
+
+/** What a follower does with the next events; all of it commits together with its new position. */
+export interface Step {
+  /** How many of the events are done. */
+  readonly done: number;
+  /** How many parts of the event after those are done already, when one event needs several commits. */
+  readonly part: number;
+}
+
+export interface FollowerRules {
+  readonly name: string;
+  readonly wants: (type: string) => boolean;
+  /** False when nothing of the tenant's log up to now matters, so that all of it may be passed over. */
+  readonly cares: (tenant: Tenant) => Promise<boolean>;
+  readonly step: (
+    tx: Tx,
+    tenant: Tenant,
+    events: readonly Sequenced[],
+    part: number,
+  ) => Promise<Step>;
+}
+
+const EVENTS_PER_STEP = 64;
+const TENANTS_PER_PASS = 256;
+
+/**
+ * Follows every tenant's log from a stored position: what a step writes and how far it has come are one
+ * commit, so no event is passed over or handled twice, whenever the process dies.
+ */
+export class LogFollower {
+  #running: Promise<void> | null = null;
+  #again = false;
+
+  constructor(
+    private readonly store: Store,
+    private readonly log: EventLog,
+    private readonly rules: FollowerRules,
+    private readonly onError: (error: unknown) => void,
+  ) {
+    log.follow(rules);
+    log.onSequenced((_, events) => {
+      if (events.some(({ type }) => rules.wants(type))) this.wake();
+    });
+  }
+
+  /** Handles whatever is marked; also called at the start, for what a crash left. */
+  wake(): void {
+    this.#again = true;
+    this.#running ??= this.#run();
+  }
+
+  /** Resolves when nothing is marked. */
+  async idle(): Promise<void> {
+    while (this.#running !== null) await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    try {
+      while (this.#again) {
+        this.#again = false;
+        await this.#pass();
+      }
+    } catch (error) {
+      this.onError(error);
+    } finally {
+      this.#running = null;
+    }
+  }
+
+  async #pass(): Promise<void> {
+    const marks = this.store.kv.list({ prefix: markPrefix(this.rules.name) }, {
+      limit: TENANTS_PER_PASS,
+    });
+    let seen = 0;
+    for await (const { key, versionstamp } of marks) {
+      seen++;
+      const [org, space] = key.slice(-2) as [string, Tenant["space"]];
+      try {
+        while (await this.#step({ org, space }, key, versionstamp));
+      } catch (error) {
+        // One tenant's trouble must not hold up the others; its mark stays for the next pass.
+        this.onError(error);
+      }
+    }
+    if (seen === TENANTS_PER_PASS) this.#again = true;
+  }
+
+  /** True while there is more to do for the tenant. */
+  async #step(tenant: Tenant, mark: Deno.KvKey, versionstamp: string): Promise<boolean> {
+    const head = await this.log.head(tenant);
+    const cares = await this.rules.cares(tenant);
+    return await this.store.transact(async (tx) => {
+      const id = this.rules.name;
+      const at = await tx.get(cursors, tenant, id) ?? { id, seq: 0, part: 0 };
+      const events = cares ? await this.log.read(tenant, at.seq, EVENTS_PER_STEP) : [];
+      if (events.length === 0) {
+        if (at.seq < head) tx.put(cursors, tenant, { id, seq: head, part: 0 });
+        await this.#unmark(tx, mark, versionstamp);
+        return false;
+      }
+      const { done, part } = await this.rules.step(tx, tenant, events, at.part);
+      tx.put(cursors, tenant, { id, seq: at.seq + done, part });
+      return true;
+    });
+  }
+
+  /** Takes the mark away unless the fold has set it again, for events that this pass did not see. */
+  async #unmark(tx: Tx, mark: Deno.KvKey, versionstamp: string): Promise<void> {
+    const now = await this.store.kv.get(mark);
+    if (now.versionstamp !== versionstamp) {
+      this.#again = true;
+      return;
+    }
+    tx.check(mark, versionstamp);
+    tx.stage({ kind: "delete", key: mark, slot: mark.join("\0") });
+  }
+}

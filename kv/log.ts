@@ -1,0 +1,275 @@
+import { slotOf, type Tenant, tenantKey } from "./collection.ts";
+import { type Mutation, OUTBOX } from "./commit.ts";
+import { decodeLine, type Line } from "./line.ts";
+import { LOG_VALUE_BYTES_MAX } from "./limits.ts";
+import type { Store } from "./store.ts";
+import type { Tx } from "./tx.ts";
+
+/** One event of a tenant's log. */
+export interface Sequenced {
+  /** Position in the tenant's log: 1, 2, 3, without a gap. */
+  readonly seq: number;
+  readonly type: string;
+  /** The event row, as canonical JSON. */
+  readonly json: string;
+}
+
+/** Somebody who follows the log from a cursor of their own. */
+export interface Follower {
+  readonly name: string;
+  readonly wants: (type: string) => boolean;
+}
+
+/** How long plain audit lines may wait, so that many of them share one fold. */
+const FOLD_LAZY_MS = 250;
+/** How long an event that somebody follows may wait. */
+const FOLD_SOON_MS = 2;
+/** One fold stays short, because the engine does nothing else meanwhile. */
+const FOLD_MUTATIONS_MAX = 400;
+const FOLD_BYTES_MAX = 400 * 1024;
+const HEADS_MAX = 20_000;
+const decoder = new TextDecoder();
+const encoder = new TextEncoder();
+const HEAD_CACHE = { group: "log.head", limit: HEADS_MAX };
+
+const headKey = (t: Tenant) => [t.org, t.space, "log.head"];
+const segmentKey = (t: Tenant, first: number) => [t.org, t.space, "log", first];
+/** Set by the fold when a tenant's log holds something for a follower. */
+export const markPrefix = (name: string) => ["~", "mark", name];
+const markKey = (name: string, t: Tenant) => [...markPrefix(name), t.org, t.space];
+
+interface Plan {
+  readonly first: { readonly key: Deno.KvKey; readonly versionstamp: string };
+  readonly rows: Deno.KvKey[];
+  readonly tenants: Map<string, Line[]>;
+}
+
+/**
+ * The one log. Each commit leaves its events in the outbox, ordered by versionstamp; the fold gives
+ * them sequence numbers and moves them into per-tenant segments, in one atomic that depends on the
+ * oldest outbox row. Every fold takes that row, so two sequencers can never take the same events.
+ */
+export class EventLog {
+  #folding: Promise<void> | null = null;
+  #cancel: (() => void) | null = null;
+  #dueMs = Infinity;
+  #stopped = false;
+  readonly #followers: Follower[] = [];
+  readonly #listeners = new Set<(tenant: Tenant, events: readonly Sequenced[]) => void>();
+
+  constructor(private readonly store: Store, private readonly onError: (error: unknown) => void) {
+    store.onEvents((lines) => {
+      const soon = lines.some(({ type }) => this.#followers.some((f) => f.wants(type)));
+      this.#foldWithin(soon ? FOLD_SOON_MS : FOLD_LAZY_MS);
+    });
+  }
+
+  /** Registers a follower; the fold then marks the tenants whose log has something for it. */
+  follow(follower: Follower): void {
+    this.#followers.push(follower);
+  }
+
+  /** Calls `listener` with each tenant's new events, in order, once they have their numbers. */
+  onSequenced(listener: (tenant: Tenant, events: readonly Sequenced[]) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Resolves when every event that was committed before the call has its number. */
+  async flush(): Promise<void> {
+    const newest = await this.#newest();
+    if (newest === null) return;
+    while (true) {
+      const oldest = await this.#oldest();
+      if (oldest === null || oldest > newest) return;
+      await this.#foldAll();
+    }
+  }
+
+  /** The number of the newest event, 0 when there is none. */
+  async head(tenant: Tenant): Promise<number> {
+    const key = headKey(tenant);
+    const cached = this.store.cachedValue(HEAD_CACHE.group, slotOf(key));
+    if (cached !== undefined) return cached as number;
+    return (await this.store.kv.get<number>(key)).value ?? 0;
+  }
+
+  /** Events with numbers above `after`, in order, at most `limit`. */
+  async read(tenant: Tenant, after: number, limit: number): Promise<Sequenced[]> {
+    const out: Sequenced[] = [];
+    for await (const segment of this.#segments(tenant, after + 1)) {
+      for (const event of segment) if (event.seq > after && out.length < limit) out.push(event);
+      if (out.length >= limit) break;
+    }
+    return out;
+  }
+
+  /** Events with numbers below `before`, newest first, at most `limit`. */
+  async readBack(tenant: Tenant, before: number, limit: number): Promise<Sequenced[]> {
+    const out: Sequenced[] = [];
+    const prefix = segmentKey(tenant, 0).slice(0, -1);
+    const selector = { prefix, end: segmentKey(tenant, before) };
+    for await (const entry of this.store.kv.list<Uint8Array>(selector, { reverse: true })) {
+      for (const event of decodeSegment(entry).reverse()) {
+        if (event.seq < before && out.length < limit) out.push(event);
+      }
+      if (out.length >= limit) break;
+    }
+    return out;
+  }
+
+  /** Sequences what is left and stops. */
+  async stop(): Promise<void> {
+    this.#cancel?.();
+    await this.flush();
+    this.#stopped = true;
+  }
+
+  async *#segments(tenant: Tenant, from: number): AsyncGenerator<Sequenced[]> {
+    const prefix = segmentKey(tenant, 0).slice(0, -1);
+    const { kv } = this.store;
+    // The segment that holds `from` is the last one that begins at or below it.
+    const holder = kv.list<Uint8Array>({ prefix, end: segmentKey(tenant, from + 1) }, {
+      reverse: true,
+      limit: 1,
+    });
+    let start = from;
+    for await (const entry of holder) {
+      const events = decodeSegment(entry);
+      start = events.at(-1)!.seq + 1;
+      yield events;
+    }
+    const rest = { prefix, start: segmentKey(tenant, start) };
+    for await (const entry of kv.list<Uint8Array>(rest, { batchSize: 16 })) {
+      yield decodeSegment(entry);
+    }
+  }
+
+  async #newest(): Promise<string | null> {
+    return await firstStamp(this.store.kv.list({ prefix: OUTBOX }, { limit: 1, reverse: true }));
+  }
+
+  async #oldest(): Promise<string | null> {
+    return await firstStamp(this.store.kv.list({ prefix: OUTBOX }, { limit: 1 }));
+  }
+
+  #foldWithin(ms: number): void {
+    if (this.#stopped) return;
+    const dueMs = this.store.clock.now() + ms;
+    if (this.#cancel !== null) {
+      if (this.#dueMs <= dueMs) return;
+      this.#cancel();
+    }
+    this.#dueMs = dueMs;
+    this.#cancel = this.store.clock.after(ms, () => {
+      this.#cancel = null;
+      this.#foldAll().catch((error) => {
+        this.onError(error);
+        this.#foldWithin(FOLD_LAZY_MS);
+      });
+    });
+  }
+
+  /** Folds until the outbox is empty; calls that overlap share the work. */
+  #foldAll(): Promise<void> {
+    return this.#folding ??= (async () => {
+      try {
+        while (await this.#fold());
+      } finally {
+        this.#folding = null;
+      }
+    })();
+  }
+
+  /** One atomic: events move from the outbox into the log. False when there is nothing left. */
+  async #fold(): Promise<boolean> {
+    const sequenced: { tenant: Tenant; events: Sequenced[] }[] = [];
+    const more = await this.store.transact(async (tx) => {
+      sequenced.length = 0;
+      const plan = await this.#plan();
+      if (plan === null) return false;
+      tx.check(plan.first.key, plan.first.versionstamp);
+      for (const lines of plan.tenants.values()) {
+        sequenced.push({ tenant: lines[0]!.tenant, events: await this.#extend(tx, lines) });
+      }
+      for (const key of plan.rows) tx.stage({ kind: "delete", key, slot: slotOf(key) });
+      return true;
+    });
+    for (const { tenant, events } of sequenced) {
+      for (const listener of this.#listeners) listener(tenant, events);
+    }
+    return more;
+  }
+
+  async #plan(): Promise<Plan | null> {
+    const tenants = new Map<string, Line[]>();
+    const rows: Deno.KvKey[] = [];
+    let first: Plan["first"] | null = null, bytes = 0;
+    const outbox = this.store.kv.list<Uint8Array>({ prefix: OUTBOX }, { batchSize: 64 });
+    for await (const { key, value, versionstamp } of outbox) {
+      first ??= { key, versionstamp };
+      rows.push(key);
+      bytes += value.length;
+      for (const text of decoder.decode(value).split("\n")) {
+        const line = decodeLine(text);
+        const id = tenantKey(line.tenant);
+        const lines = tenants.get(id);
+        if (lines) lines.push(line);
+        else tenants.set(id, [line]);
+      }
+      if (bytes > FOLD_BYTES_MAX || rows.length + tenants.size * 3 > FOLD_MUTATIONS_MAX) break;
+    }
+    return first && { first, rows, tenants };
+  }
+
+  /** Stages the next segments of one tenant and its new head. */
+  async #extend(tx: Tx, lines: readonly Line[]): Promise<Sequenced[]> {
+    const { tenant } = lines[0]!;
+    let seq = await this.head(tenant);
+    const events = lines.map(({ type, json }) => ({ seq: ++seq, type, json }));
+    for (const { first, bytes } of pack(events)) {
+      tx.stage(set(segmentKey(tenant, first), bytes, bytes.length));
+    }
+    tx.stage({ ...set(headKey(tenant), seq, 16), cache: HEAD_CACHE });
+    for (const { name, wants } of this.#followers) {
+      if (lines.some(({ type }) => wants(type))) tx.stage(set(markKey(name, tenant), true, 16));
+    }
+    return events;
+  }
+}
+
+const set = (key: Deno.KvKey, value: unknown, bytes: number): Mutation => ({
+  kind: "set",
+  key,
+  slot: slotOf(key),
+  value,
+  bytes,
+});
+
+/** Splits events into values that the engine takes. */
+function* pack(events: readonly Sequenced[]): Generator<{ first: number; bytes: Uint8Array }> {
+  let text = "", first = events[0]!.seq;
+  for (const { seq, type, json } of events) {
+    const line = `${type}\t${json}`;
+    // Three bytes is the most that one UTF-16 unit takes in UTF-8.
+    if (text !== "" && (text.length + line.length + 1) * 3 > LOG_VALUE_BYTES_MAX) {
+      yield { first, bytes: encoder.encode(text) };
+      text = "", first = seq;
+    }
+    text = text === "" ? line : `${text}\n${line}`;
+  }
+  yield { first, bytes: encoder.encode(text) };
+}
+
+function decodeSegment({ key, value }: Deno.KvEntry<Uint8Array>): Sequenced[] {
+  const first = key.at(-1) as number;
+  return decoder.decode(value).split("\n").map((line, at) => {
+    const tab = line.indexOf("\t");
+    return { seq: first + at, type: line.slice(0, tab), json: line.slice(tab + 1) };
+  });
+}
+
+async function firstStamp(entries: Deno.KvListIterator<unknown>): Promise<string | null> {
+  for await (const { versionstamp } of entries) return versionstamp;
+  return null;
+}

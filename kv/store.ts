@@ -1,0 +1,318 @@
+import { type Entry, ReadCache } from "./cache.ts";
+import type { Clock } from "./clock.ts";
+import {
+  type Collection,
+  countKey,
+  indexKey,
+  type KeyParts,
+  rowKey,
+  slotOf,
+  systemKey,
+  type Tenant,
+} from "./collection.ts";
+import { Committer, type Mutation } from "./commit.ts";
+import { ContentionError } from "./errors.ts";
+import { CHECKS_MAX, CHECKS_MAX_SHARED, GET_MANY_MAX } from "./limits.ts";
+import { decodeLine, encodeLine, type Line } from "./line.ts";
+import { Tx } from "./tx.ts";
+
+type Row = { id: string };
+type Named = { readonly name: string; readonly cached: number };
+
+export interface Found<T> {
+  readonly tenant: Tenant;
+  readonly record: T;
+}
+
+export interface Page<T> {
+  readonly items: T[];
+  /** Where the next page begins, or null at the end. */
+  readonly cursor: string | null;
+}
+
+export interface ListOptions {
+  /** Order and filter; without it rows come by id, which is the order of their creation. */
+  readonly index?: string;
+  readonly prefix?: KeyParts;
+  readonly limit: number;
+  /** How many matching rows to pass over first. */
+  readonly offset?: number;
+  readonly cursor?: string | null;
+  readonly reverse?: boolean;
+}
+
+/** What a rule may ask of the store without changing it. */
+export interface Reader {
+  /** The live record, or null. */
+  get<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): Promise<T | null>;
+  /** The live record that holds a unique key of the tenant, or null. */
+  find<T extends Row>(
+    of: Collection<T>,
+    tenant: Tenant,
+    index: string,
+    key: KeyParts,
+  ): Promise<T | null>;
+  /** The live record that holds a store-wide unique key, and whose it is. */
+  lookup<T extends Row>(
+    of: Collection<T>,
+    index: string,
+    key: KeyParts,
+  ): Promise<Found<T> | null>;
+  /** Live records in order. */
+  list<T extends Row>(of: Collection<T>, tenant: Tenant, options: ListOptions): Promise<Page<T>>;
+  /** How many records a counted collection holds. */
+  count(of: Named, tenant: Tenant): Promise<number>;
+}
+
+export interface StoreOptions {
+  readonly clock: Clock;
+  /** True when no other process writes here: reads may then be answered from memory. */
+  readonly sole: boolean;
+  /** True when the engine has `enqueue`: embedded stores only. */
+  readonly hasQueue: boolean;
+}
+
+/** A transaction that loses this often meets more writers than it ever will wait for. */
+const ATTEMPTS_MAX = 64;
+
+/** All state, on Deno KV. */
+export class Store implements Reader {
+  readonly clock: Clock;
+  readonly sole: boolean;
+  readonly hasQueue: boolean;
+  readonly #cache: ReadCache | null;
+  readonly #committer: Committer;
+  #listener: (lines: readonly Line[]) => void = () => {};
+
+  constructor(readonly kv: Deno.Kv, options: StoreOptions) {
+    this.clock = options.clock;
+    this.sole = options.sole;
+    this.hasQueue = options.hasQueue;
+    this.#cache = options.sole ? new ReadCache() : null;
+    this.#committer = new Committer(kv, {
+      clock: options.clock,
+      checksMax: options.sole ? CHECKS_MAX : CHECKS_MAX_SHARED,
+      before: (mutations) => this.#changing(mutations),
+      after: (mutations, versionstamp) => this.#changed(mutations, versionstamp),
+      committed: (lines) => this.#listener(lines.map(decodeLine)),
+    });
+  }
+
+  /** Calls `listener` after each commit here with the events that it holds. */
+  onEvents(listener: (lines: readonly Line[]) => void): void {
+    this.#listener = listener;
+  }
+
+  /**
+   * Runs `work` until it commits; it may run several times, so it touches the world only through `tx`.
+   * @throws {ContentionError} {DuplicateError} {StoreUnavailableError} and whatever `work` throws
+   */
+  async transact<R>(work: (tx: Tx) => Promise<R> | R): Promise<R> {
+    for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
+      const tx = new Tx(this);
+      const result = await work(tx);
+      const change = await tx.change();
+      const wrote = change.mutations.length + change.lines.length > 0;
+      if (!wrote || await this.#committer.submit(change) !== null) {
+        tx.committed();
+        return result;
+      }
+    }
+    throw new ContentionError(`gave up after ${ATTEMPTS_MAX} attempts`);
+  }
+
+  /** Appends one event row, durably, sharing a commit with whoever else is writing. */
+  async append(tenant: Tenant, type: string, json: string): Promise<void> {
+    const { line, bytes } = encodeLine(tenant, type, json);
+    const change = { checks: [], mutations: [], lines: [line], lineBytes: bytes, alarms: [] };
+    await this.#committer.submit(change);
+  }
+
+  async get<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): Promise<T | null> {
+    const { value } = await this.entry(of, rowKey(of, tenant, id));
+    return value !== null && this.isLive(of, value as T) ? value as T : null;
+  }
+
+  async find<T extends Row>(
+    of: Collection<T>,
+    tenant: Tenant,
+    index: string,
+    key: KeyParts,
+  ): Promise<T | null> {
+    const { value } = await this.pointer(of, indexKey(of, tenant, index, key));
+    return value === null ? null : await this.get(of, tenant, value as string);
+  }
+
+  async lookup<T extends Row>(
+    of: Collection<T>,
+    index: string,
+    key: KeyParts,
+  ): Promise<Found<T> | null> {
+    const { value } = await this.pointer(of, systemKey(of, index, key));
+    if (value === null) return null;
+    const [org, space, id] = value as [string, Tenant["space"], string];
+    const tenant = { org, space };
+    const record = await this.get(of, tenant, id);
+    return record === null ? null : { tenant, record };
+  }
+
+  async list<T extends Row>(
+    of: Collection<T>,
+    tenant: Tenant,
+    options: ListOptions,
+  ): Promise<Page<T>> {
+    const base = options.index === undefined
+      ? [tenant.org, tenant.space, of.name]
+      : indexKey(of, tenant, options.index, options.prefix ?? []);
+    const found = await this.#scan(
+      of,
+      base,
+      options,
+      (key) => ({ tenant, id: String(key.at(-1)) }),
+    );
+    return { items: found.items.map((item) => item.record), cursor: found.cursor };
+  }
+
+  /** Live records of every tenant by a store-wide index, optionally only those below `before`. */
+  queued<T extends Row>(
+    of: Collection<T>,
+    index: string,
+    options: { limit: number; before?: KeyParts; prefix?: KeyParts; cursor?: string | null },
+  ): Promise<Page<Found<T>>> {
+    const base = systemKey(of, index, options.prefix ?? []);
+    const end = options.before && systemKey(of, index, options.before);
+    return this.#scan(of, base, options, (key) => {
+      const [org, space, id] = key.slice(-3) as [string, Tenant["space"], string];
+      return { tenant: { org, space }, id };
+    }, end);
+  }
+
+  async count(of: Named, tenant: Tenant): Promise<number> {
+    const entry = await this.kv.get<Deno.KvU64>(countKey(of, tenant));
+    return entry.value === null ? 0 : Number(entry.value.value);
+  }
+
+  isLive<T extends Row>(of: Collection<T>, value: T): boolean {
+    const expiresAt = of.expiresAt(value);
+    return expiresAt === null || this.clock.now() < expiresAt;
+  }
+
+  /** A value of the store's own that its last commit left in memory, or undefined. */
+  cachedValue(group: string, slot: string): unknown {
+    return this.#cache?.get(group, slot)?.value;
+  }
+
+  /** One row as stored, with its versionstamp; from memory where that is allowed. */
+  entry<T extends Row>(of: Collection<T>, key: KeyParts): Promise<Entry> {
+    return this.#load(of.name, of.cached, key, (value) => of.schema.parse(value));
+  }
+
+  /** One entry of a unique index. */
+  pointer(of: Named, key: KeyParts): Promise<Entry> {
+    return this.#load(`${of.name}.`, of.cached, key, (value) => value);
+  }
+
+  /** Resolves when nothing is queued or under way. */
+  idle(): Promise<void> {
+    return this.#committer.idle();
+  }
+
+  /** Commits what is queued, takes no more, and lets the engine go. */
+  async close(): Promise<void> {
+    await this.#committer.close();
+    this.kv.close();
+  }
+
+  async #load(
+    group: string,
+    limit: number,
+    key: KeyParts,
+    parse: (value: unknown) => unknown,
+  ): Promise<Entry> {
+    const read = async (): Promise<Entry> => {
+      const { value, versionstamp } = await this.kv.get(key);
+      return { value: value === null ? null : parse(value), versionstamp };
+    };
+    if (this.#cache === null || limit === 0) return await read();
+    const slot = slotOf(key);
+    return this.#cache.get(group, slot) ?? await this.#cache.load(group, limit, slot, read);
+  }
+
+  async #scan<T extends Row>(
+    of: Collection<T>,
+    prefix: KeyParts,
+    options: { limit: number; offset?: number; cursor?: string | null; reverse?: boolean },
+    locate: (key: Deno.KvKey) => { tenant: Tenant; id: string },
+    end?: KeyParts,
+  ): Promise<Page<Found<T>>> {
+    const offset = options.offset ?? 0;
+    const selector = end ? { prefix, end } : { prefix };
+    const iterator = this.kv.list(selector, {
+      ...(options.cursor ? { cursor: options.cursor } : {}),
+      reverse: options.reverse ?? false,
+      batchSize: Math.min(500, offset + options.limit + 1),
+    });
+    const items: Found<T>[] = [];
+    let passed = 0, waiting: { tenant: Tenant; id: string }[] = [], last = "", more = false;
+    const fetch = async () => {
+      for (const found of await this.#rows(of, waiting)) {
+        if (items.length < options.limit) items.push(found);
+      }
+      waiting = [];
+    };
+    for await (const { key } of iterator) {
+      if (passed++ < offset) continue;
+      if (items.length === options.limit) {
+        more = true;
+        break;
+      }
+      waiting.push(locate(key));
+      last = iterator.cursor;
+      if (waiting.length === GET_MANY_MAX || items.length + waiting.length === options.limit) {
+        await fetch();
+      }
+    }
+    await fetch();
+    return { items, cursor: more ? last : null };
+  }
+
+  /** The live ones among rows that an index named, in the same order. */
+  async #rows<T extends Row>(
+    of: Collection<T>,
+    places: readonly { tenant: Tenant; id: string }[],
+  ): Promise<Found<T>[]> {
+    if (places.length === 0) return [];
+    const keys = places.map(({ tenant, id }) => rowKey(of, tenant, id));
+    const entries = await this.kv.getMany<unknown[]>(keys);
+    return entries.flatMap(({ value }, at) => {
+      if (value === null) return [];
+      const record = of.schema.parse(value);
+      return this.isLive(of, record) ? [{ tenant: places[at]!.tenant, record }] : [];
+    });
+  }
+
+  #changing(mutations: readonly Mutation[]): void {
+    if (this.#cache === null) return;
+    for (const { cache, slot } of mutations) if (cache) this.#cache.changing(slot);
+  }
+
+  #changed(mutations: readonly Mutation[], versionstamp: string | null): void {
+    if (this.#cache === null) return;
+    for (const mutation of mutations) {
+      const { cache, slot } = mutation;
+      if (!cache) continue;
+      const entry = versionstamp !== null && mutation.kind === "set"
+        ? { value: mutation.value, versionstamp }
+        : null;
+      this.#cache.changed(slot, cache.group, cache.limit, entry);
+    }
+  }
+}
+
+/** Which cache group holds a collection's rows, for a mutation. */
+export const cacheOf = (of: { name: string; cached: number }) =>
+  of.cached === 0 ? {} : { cache: { group: of.name, limit: of.cached } };
+
+/** Which cache group holds a collection's unique keys, for a mutation. */
+export const pointerCacheOf = (of: { name: string; cached: number }) =>
+  of.cached === 0 ? {} : { cache: { group: `${of.name}.`, limit: of.cached } };

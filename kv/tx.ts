@@ -1,0 +1,317 @@
+import {
+  type Collection,
+  countKey,
+  indexKey,
+  type KeyParts,
+  rowKey,
+  slotOf,
+  systemKey,
+  type Tenant,
+} from "./collection.ts";
+import type { Change, Check, Mutation } from "./commit.ts";
+import { DuplicateError } from "./errors.ts";
+import { encodeLine } from "./line.ts";
+import {
+  cacheOf,
+  type Found,
+  type ListOptions,
+  type Page,
+  pointerCacheOf,
+  type Reader,
+  type Store,
+} from "./store.ts";
+import { LOG_VALUE_BYTES_MAX } from "./limits.ts";
+
+type Row = { id: string };
+type Named = { readonly name: string; readonly cached: number };
+interface Write {
+  readonly of: Collection<Row>;
+  readonly tenant: Tenant;
+  readonly id: string;
+  readonly value: Row | null;
+  /** True when the caller knows that the row is new, so it is not read first. */
+  readonly fresh: boolean;
+}
+const ONE_LESS = 0xffff_ffff_ffff_ffffn; // the engine's sums wrap at 2^64
+/** The engine may drop a record this long after its expiry, never before. */
+const EXPIRY_SLACK_MS = 60 * 60 * 1000;
+
+/** One unit of work: every point read becomes a check, every write, event and job waits for the commit. */
+export class Tx implements Reader {
+  readonly #checks = new Map<string, Check>();
+  readonly #seen = new Map<string, Row | null>();
+  readonly #writes = new Map<string, Write>();
+  readonly #extra: Mutation[] = [];
+  readonly #lines: string[] = [];
+  #lineBytes = 0;
+  readonly #alarms: number[] = [];
+  readonly #after: (() => void)[] = [];
+
+  constructor(readonly store: Store) {}
+
+  async get<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): Promise<T | null> {
+    const slot = slotOf(rowKey(of, tenant, id));
+    const staged = this.#writes.get(slot);
+    const value = staged ? staged.value : await this.#row(of, tenant, id);
+    return value !== null && this.store.isLive(of, value as T) ? value as T : null;
+  }
+
+  async find<T extends Row>(
+    of: Collection<T>,
+    tenant: Tenant,
+    index: string,
+    key: KeyParts,
+  ): Promise<T | null> {
+    const entry = await this.#point(of, indexKey(of, tenant, index, key));
+    return entry === null ? null : await this.get(of, tenant, entry as string);
+  }
+
+  async lookup<T extends Row>(
+    of: Collection<T>,
+    index: string,
+    key: KeyParts,
+  ): Promise<Found<T> | null> {
+    const entry = await this.#point(of, systemKey(of, index, key));
+    if (entry === null) return null;
+    const [org, space, id] = entry as [string, Tenant["space"], string];
+    const tenant = { org, space };
+    const record = await this.get(of, tenant, id);
+    return record === null ? null : { tenant, record };
+  }
+
+  /** Range reads are not checked and do not see this transaction's writes: get a row before acting on it. */
+  list<T extends Row>(of: Collection<T>, tenant: Tenant, options: ListOptions): Promise<Page<T>> {
+    return this.store.list(of, tenant, options);
+  }
+
+  count(of: Named, tenant: Tenant): Promise<number> {
+    return this.store.count(of, tenant);
+  }
+
+  /** Writes a record, new or changed. */
+  put<T extends Row>(of: Collection<T>, tenant: Tenant, record: NoInfer<T>): T {
+    return this.#stage(of, tenant, record, false);
+  }
+
+  /** Writes a record that cannot exist yet, such as one with a new random id, without reading first. */
+  insert<T extends Row>(of: Collection<T>, tenant: Tenant, record: NoInfer<T>): T {
+    return this.#stage(of, tenant, record, true);
+  }
+
+  delete<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): void {
+    const slot = slotOf(rowKey(of, tenant, id));
+    this.#writes.set(slot, { of: erase(of), tenant, id, value: null, fresh: false });
+  }
+
+  /** Appends one event row, as canonical JSON, to the tenant's log. */
+  append(tenant: Tenant, type: string, json: string): void {
+    const { line, bytes } = encodeLine(tenant, type, json);
+    this.#lineBytes += bytes;
+    if (this.#lineBytes > LOG_VALUE_BYTES_MAX) {
+      throw new RangeError("too many events in one change");
+    }
+    this.#lines.push(line);
+  }
+
+  /** Asks the engine to wake the job runner `delayMs` after the commit, where it can. */
+  alarm(delayMs: number): void {
+    if (this.store.hasQueue) this.#alarms.push(delayMs);
+  }
+
+  /** Runs `task` once, after the commit that succeeds. */
+  afterCommit(task: () => void): void {
+    this.#after.push(task);
+  }
+
+  /** Makes the commit depend on a key of the store's own. */
+  check(key: Deno.KvKey, versionstamp: string | null): void {
+    const slot = slotOf(key);
+    this.#checks.set(slot, { key, slot, versionstamp });
+  }
+
+  /** Stages mutations of the store's own keys. */
+  stage(...mutations: Mutation[]): void {
+    this.#extra.push(...mutations);
+  }
+
+  /** Everything read and written here, ready for the committer. */
+  async change(): Promise<Change> {
+    const mutations: Mutation[] = [];
+    const changes: { write: Write; before: Row | null }[] = [];
+    for (const write of this.#writes.values()) {
+      changes.push({ write, before: await this.#before(write) });
+    }
+    // Releases first: a key that one record gives up may be taken by another in the same commit.
+    for (const { write, before } of changes) await this.#release(mutations, write, before);
+    const released = new Set(mutations.map((mutation) => mutation.slot));
+    for (const { write, before } of changes) await this.#claim(mutations, released, write, before);
+    return {
+      checks: [...this.#checks.values()],
+      mutations: [...mutations, ...this.#extra],
+      lines: this.#lines,
+      lineBytes: this.#lineBytes,
+      alarms: this.#alarms,
+    };
+  }
+
+  /** The records that the commit has just made current, for the cache. */
+  committed(): void {
+    for (const task of this.#after) task();
+  }
+
+  #stage<T extends Row>(of: Collection<T>, tenant: Tenant, record: T, fresh: boolean): T {
+    const value = of.schema.parse(record);
+    const slot = slotOf(rowKey(of, tenant, value.id));
+    this.#writes.set(slot, { of: erase(of), tenant, id: value.id, value, fresh });
+    return value;
+  }
+
+  async #before(write: Write): Promise<Row | null> {
+    if (!write.fresh) return await this.#row(write.of, write.tenant, write.id);
+    const key = rowKey(write.of, write.tenant, write.id);
+    const slot = slotOf(key);
+    if (!this.#checks.has(slot)) this.#checks.set(slot, { key, slot, versionstamp: null });
+    return null;
+  }
+
+  async #row<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): Promise<Row | null> {
+    const key = rowKey(of, tenant, id);
+    const slot = slotOf(key);
+    const seen = this.#seen.get(slot);
+    if (seen !== undefined) return seen;
+    const { value, versionstamp } = await this.store.entry(of, key);
+    this.#checks.set(slot, { key, slot, versionstamp });
+    this.#seen.set(slot, value as Row | null);
+    return value as Row | null;
+  }
+
+  async #point(of: Named, key: KeyParts): Promise<unknown> {
+    const slot = slotOf(key);
+    const { value, versionstamp } = await this.store.pointer(of, key);
+    this.#checks.set(slot, { key, slot, versionstamp });
+    return value;
+  }
+
+  /** Drops every index entry that the old value had and the new one has not. */
+  async #release(out: Mutation[], write: Write, before: Row | null): Promise<void> {
+    if (before === null) return;
+    for (const { key, held } of entries(write.of, write.tenant, before)) {
+      const slot = slotOf(key);
+      const still = write.value !== null &&
+        entries(write.of, write.tenant, write.value).some((e) => slotOf(e.key) === slot);
+      if (still) continue;
+      if (held && idOf(await this.#point(write.of, key)) !== write.id) continue;
+      out.push({ kind: "delete", key, slot, ...(held && pointerCacheOf(write.of)) });
+    }
+  }
+
+  /** Writes the row and every index entry that its new value has and the old one had not. */
+  async #claim(
+    out: Mutation[],
+    released: ReadonlySet<string>,
+    write: Write,
+    before: Row | null,
+  ): Promise<void> {
+    const { of, tenant, id, value } = write;
+    const key = rowKey(of, tenant, id);
+    const counter = countKey(of, tenant);
+    if (of.counted && (before === null) !== (value === null)) {
+      const n = value === null ? ONE_LESS : 1n;
+      out.push({ kind: "sum", key: counter, slot: slotOf(counter), n });
+    }
+    if (value === null) {
+      if (before !== null) out.push({ kind: "delete", key, slot: slotOf(key), ...cacheOf(of) });
+      return;
+    }
+    const expiresAt = of.expiresAt(value);
+    const ttl = expiresAt === null ? {} : {
+      expireIn: Math.max(0, expiresAt - this.store.clock.now()) + EXPIRY_SLACK_MS,
+    };
+    const bytes = roughBytes(value);
+    out.push({ kind: "set", key, slot: slotOf(key), value, bytes, ...ttl, ...cacheOf(of) });
+    const had = before === null
+      ? null
+      : new Set(entries(of, tenant, before).map((e) => slotOf(e.key)));
+    for (const entry of entries(of, tenant, value)) {
+      const slot = slotOf(entry.key);
+      // An entry with a TTL is written again, so that it lives as long as its record.
+      if (had?.has(slot) && expiresAt === null && !released.has(slot)) continue;
+      if (entry.held) await this.#take(of, entry, released, id);
+      const cache = entry.held ? pointerCacheOf(of) : {};
+      out.push({
+        kind: "set",
+        key: entry.key,
+        slot,
+        value: entry.value,
+        bytes: 128,
+        ...ttl,
+        ...cache,
+      });
+    }
+  }
+
+  /** Makes sure that a unique key is free, ours, or left over from a record that no longer has it. */
+  async #take(
+    of: Collection<Row>,
+    { key, name }: IndexEntry,
+    released: ReadonlySet<string>,
+    id: string,
+  ): Promise<void> {
+    const slot = slotOf(key);
+    const holder = await this.#point(of, key);
+    if (holder === null || idOf(holder) === id || released.has(slot)) return;
+    const [org, space, rivalId] = Array.isArray(holder) ? holder : [key[0], key[1], holder];
+    const tenant = { org, space } as Tenant;
+    const rival = await this.get(of, tenant, rivalId as string);
+    const has = rival !== null && entries(of, tenant, rival).some((e) => slotOf(e.key) === slot);
+    if (has) throw new DuplicateError(of.name, name);
+  }
+}
+
+interface IndexEntry {
+  readonly name: string;
+  readonly key: KeyParts;
+  readonly value: unknown;
+  /** True for unique keys, which one record holds at a time. */
+  readonly held: boolean;
+}
+
+/** Roughly what a record weighs in the engine, for the cap on an atomic. */
+function roughBytes(value: unknown): number {
+  if (typeof value === "string") return 8 + value.length * 2;
+  if (value instanceof Uint8Array) return 16 + value.length;
+  if (typeof value !== "object" || value === null) return 9;
+  let bytes = 16;
+  for (const key in value) bytes += key.length + 8 + roughBytes((value as never)[key]);
+  return bytes;
+}
+
+const erase = <T extends Row>(of: Collection<T>) => of as unknown as Collection<Row>;
+const idOf = (pointer: unknown) => Array.isArray(pointer) ? pointer[2] : pointer;
+
+/** Every index entry that a record has. */
+function entries(of: Collection<Row>, tenant: Tenant, record: Row): IndexEntry[] {
+  const out: IndexEntry[] = [];
+  const { org, space } = tenant;
+  for (const name in of.unique) {
+    const key = of.unique[name]!(record);
+    const at = key && indexKey(of, tenant, name, key);
+    if (at) out.push({ name, key: at, value: record.id, held: true });
+  }
+  for (const name in of.lookup) {
+    const key = of.lookup[name]!(record);
+    const at = key && systemKey(of, name, key);
+    if (at) out.push({ name, key: at, value: [org, space, record.id], held: true });
+  }
+  for (const name in of.index) {
+    const key = of.index[name]!(record);
+    const at = key && indexKey(of, tenant, name, [...key, record.id]);
+    if (at) out.push({ name, key: at, value: true, held: false });
+  }
+  for (const name in of.queue) {
+    const key = of.queue[name]!(record);
+    const at = key && systemKey(of, name, [...key, org, space, record.id]);
+    if (at) out.push({ name, key: at, value: true, held: false });
+  }
+  return out;
+}
