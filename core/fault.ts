@@ -18,6 +18,7 @@ export const FAULTS = {
   GONE: { status: 410, title: "This was here and is no longer." },
   PAYLOAD_TOO_LARGE: { status: 413, title: "The body is larger than this endpoint takes." },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, title: "Send the body as application/json." },
+  UPGRADE_REQUIRED: { status: 426, title: "This path speaks WebSocket." },
   RATE_LIMIT_EXCEEDED: { status: 429, title: "Too many requests. Wait until the reset." },
   INTERNAL_ERROR: { status: 500, title: "Something went wrong in Relay; it has been logged." },
   COMMAND_LOST: { status: 502, title: "The link to the agent broke; the command may have run." },

@@ -23,7 +23,7 @@ export interface OutboundRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
-  /** One deadline from the name look-up to the head of the response. */
+  /** One deadline over look-up, connection, TLS, writing and the head; the body is cut by it too. */
   readonly deadlineMs: number;
   /** How much of the response body to keep; what lies beyond is never read. */
   readonly keepBytes: number;
@@ -32,9 +32,11 @@ export interface OutboundRequest {
 export interface OutboundResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** At most `keepBytes`, decoded as UTF-8. */
+  /** At most `keepBytes`, as they came: compressed bodies stay compressed. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** The same, decoded as UTF-8. */
   readonly body: string;
-  /** True when the body went on beyond `body`. */
+  /** True when the body is incomplete: larger than `keepBytes`, cut by the deadline, or broken off. */
   readonly truncated: boolean;
 }
 

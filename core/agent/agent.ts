@@ -1,0 +1,106 @@
+import type { WelcomeFrame } from "../protocol.ts";
+import { backoffMs } from "./backoff.ts";
+import { openCommands } from "./commands.ts";
+import { describeAgent, writeHello } from "./hello.ts";
+import { loadIdentity } from "./identity.ts";
+import { openJournal } from "./journal.ts";
+import { type Link, type LinkEnd, openLink, type Order } from "./link.ts";
+import { openOutbox } from "./outbox.ts";
+import { pinVerdictKey } from "./pin.ts";
+import type { AgentHost, AgentOptions, AgentSocket } from "./port.ts";
+
+/** The exit code of an agent that was asked to start anew. */
+export const RESTART_EXIT_CODE = 75;
+
+/** How long commands may go on after a `restart` before they are killed. */
+const RESTART_GRACE_MS = 10_000;
+/** A link that held this long makes the next wait the shortest again. */
+const STEADY_MS = 5_000;
+
+/**
+ * Runs the agent until it is told to end. Resolves to its exit code: 0 when `signal` was aborted, 1
+ * when the relay refuses it for good, 75 when the relay wants it to start anew. Throws when the
+ * state directory cannot be used or an option does not fit the protocol.
+ */
+export async function runAgent(options: AgentOptions, host: AgentHost): Promise<number> {
+  const { stateDir } = options;
+  const described = describeAgent(options, host);
+  if ("failure" in described) throw new Error(described.failure);
+  const facts = described;
+  host.files.makeDir(stateDir);
+  const identity = await loadIdentity(stateDir, host.files);
+  const journal = openJournal(stateDir, host.files);
+  const outbox = openOutbox(host.clock);
+  const commands = openCommands(host, journal, outbox);
+  const { promise: exited, resolve: exit } = Promise.withResolvers<number>();
+  let ending = false;
+  let link: Link | undefined;
+  let wake: (() => void) | undefined;
+
+  async function finish(code: number, graceMs: number, reason: string) {
+    ending = true;
+    wake?.();
+    await commands.stop(graceMs);
+    await link?.leave(reason);
+    exit(code);
+  }
+
+  function hello(nonce: string): Promise<string> {
+    const ids = [...commands.running(), ...outbox.unsettled()];
+    return writeHello(facts, identity, nonce, ids);
+  }
+
+  function welcomed(frame: WelcomeFrame, socket: AgentSocket): boolean {
+    if (!pinVerdictKey(stateDir, frame.verdict_key, host.files)) return false;
+    host.log.info(`connected to ${options.url} as ${frame.name} (${frame.agent_id})`);
+    outbox.attach(socket);
+    return true;
+  }
+
+  function ordered(order: Order) {
+    if (order.type === "run") commands.run(order);
+    else if (order.type === "cancel") commands.cancel(order.command_id);
+    else finish(RESTART_EXIT_CODE, RESTART_GRACE_MS, "restarting");
+  }
+
+  async function keepLinked() {
+    let failures = 0;
+    let lastWhy = "";
+    while (!ending) {
+      link = openLink(host, options, { hello, welcomed, ordered, health: commands.health });
+      const end: LinkEnd = await link.ended;
+      outbox.detach();
+      if (ending) return;
+      if (end.kind === "refused") {
+        host.log.error(`the relay refused this agent: ${end.why}`);
+        return finish(1, 0, "refused");
+      }
+      // A relay that stays away is worth one line, not one for each attempt.
+      if (end.upMs > 0 || end.why !== lastWhy) {
+        host.log.warn(`no link to ${options.url}: ${end.why}; dialling until there is one`);
+      }
+      lastWhy = end.why;
+      if (end.upMs >= STEADY_MS) failures = 0;
+      await pause(backoffMs(failures++, host.entropy.unit()));
+    }
+  }
+
+  function pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = host.clock.after(ms, resolve);
+      wake = () => {
+        cancel();
+        resolve();
+      };
+    });
+  }
+
+  const stop = () => void finish(0, 0, "stopping");
+  options.signal?.addEventListener("abort", stop, { once: true });
+  if (options.signal?.aborted) stop();
+  await keepLinked();
+  const code = await exited;
+  options.signal?.removeEventListener("abort", stop);
+  journal.close();
+  return code;
+}

@@ -1,0 +1,54 @@
+/** What the command line says; the environment may fill in the rest. */
+export interface AgentArguments {
+  readonly url?: string;
+  readonly token?: string;
+  readonly tokenFile?: string;
+  readonly name?: string;
+  readonly stateDir?: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+const OPTIONS = {
+  "--url": "url",
+  "--token": "token",
+  "--token-file": "tokenFile",
+  "--name": "name",
+  "--state": "stateDir",
+} as const;
+
+/**
+ * Reads the arguments of `relay agent`, both `--name x` and `--name=x`: what they say, `"help"`, or
+ * a failure with a sentence that names the wrong argument.
+ */
+export function parseAgentArguments(
+  args: readonly string[],
+): AgentArguments | "help" | { readonly failure: string } {
+  const given: { -readonly [key in (typeof OPTIONS)[keyof typeof OPTIONS]]?: string } = {};
+  const labels: Record<string, string> = {};
+  const rest = [...args];
+  for (let argument = rest.shift(); argument !== undefined; argument = rest.shift()) {
+    if (argument === "--help" || argument === "-h") return "help";
+    const equals = argument.startsWith("--") ? argument.indexOf("=") : -1;
+    const option = equals < 0 ? argument : argument.slice(0, equals);
+    if (option !== "--label" && !isOption(option)) {
+      return { failure: `There is no option "${option}".` };
+    }
+    const value = equals < 0 ? rest.shift() : argument.slice(equals + 1);
+    if (!value) return { failure: `The option ${option} needs a value.` };
+    if (option !== "--label") {
+      if (given[OPTIONS[option]] !== undefined) {
+        return { failure: `The option ${option} may be given only once.` };
+      }
+      given[OPTIONS[option]] = value;
+      continue;
+    }
+    const cut = value.indexOf("=");
+    if (cut < 1) return { failure: `The label "${value}" is not of the form key=value.` };
+    labels[value.slice(0, cut)] = value.slice(cut + 1);
+  }
+  return { ...given, labels };
+}
+
+function isOption(text: string): text is keyof typeof OPTIONS {
+  return Object.hasOwn(OPTIONS, text);
+}

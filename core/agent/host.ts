@@ -1,0 +1,225 @@
+import process from "node:process";
+import program from "../../deno.json" with { type: "json" };
+import { AGENT_PROTOCOL, CLOSE_CODES } from "../protocol.ts";
+import type { Clock, Log } from "../ports.ts";
+import type {
+  AgentFiles,
+  AgentHost,
+  AgentSocket,
+  ChildProcess,
+  ProcessEnd,
+  SocketEvents,
+} from "./port.ts";
+
+/** How long the relay has to explain a refusal. */
+const EXPLAIN_TIMEOUT_MS = 5_000;
+/** How much of its explanation is read, in UTF-16 units. */
+const EXPLAIN_LENGTH = 2_000;
+
+/** The agent's own machine: its clock, files, processes and network. */
+export const machineHost: AgentHost = {
+  clock: systemClock(),
+  entropy: { unit: () => Math.random() },
+  log: consoleLog(),
+  machine: {
+    version: program.version,
+    platform: `${Deno.build.os}-${Deno.build.arch}`,
+    get hostname() {
+      return Deno.hostname();
+    },
+  },
+  files: systemFiles(),
+  dial,
+  explain,
+  spawn,
+};
+
+/** Reads an environment variable and takes it away from the commands that the agent will start. */
+export function takeEnvironment(name: string): string | undefined {
+  const value = Deno.env.get(name);
+  if (value !== undefined) Deno.env.delete(name);
+  return value;
+}
+
+/** Where the agent keeps its state unless it is told: the user's state directory of the system. */
+export function defaultStateDir(): string {
+  const windows = Deno.build.os === "windows";
+  const base = Deno.env.get(windows ? "LOCALAPPDATA" : "XDG_STATE_HOME");
+  if (base) return `${base}/relay-agent`;
+  const home = Deno.env.get(windows ? "USERPROFILE" : "HOME");
+  return home ? `${home}/.local/state/relay-agent` : "./relay-agent";
+}
+
+/** Calls back at SIGTERM and SIGINT (Ctrl-C and Ctrl-Break on Windows) until the result is called. */
+export function onStopSignal(stop: () => void): () => void {
+  const signals: Deno.Signal[] = Deno.build.os === "windows"
+    ? ["SIGINT", "SIGBREAK"]
+    : ["SIGINT", "SIGTERM"];
+  for (const signal of signals) Deno.addSignalListener(signal, stop);
+  return () => {
+    for (const signal of signals) Deno.removeSignalListener(signal, stop);
+  };
+}
+
+function systemClock(): Clock {
+  return {
+    now: () => Date.now(),
+    after(ms, task) {
+      const timer = setTimeout(task, ms);
+      return () => clearTimeout(timer);
+    },
+    sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+  };
+}
+
+function consoleLog(): Log {
+  return {
+    info: (message) => console.log(message),
+    warn: (message) => console.error(`warning: ${message}`),
+    error: (message) => console.error(`error: ${message}`),
+  };
+}
+
+function systemFiles(): AgentFiles {
+  const encoder = new TextEncoder();
+  return {
+    makeDir: (path) => Deno.mkdirSync(path, { recursive: true, mode: 0o700 }),
+    read(path) {
+      try {
+        return Deno.readTextFileSync(path);
+      } catch (error) {
+        if (error instanceof Deno.errors.NotFound) return null;
+        throw error;
+      }
+    },
+    write(path, text) {
+      const temporary = `${path}.${Deno.pid}.tmp`;
+      Deno.writeTextFileSync(temporary, text, { mode: 0o600 });
+      Deno.renameSync(temporary, path);
+    },
+    openAppender(path) {
+      const file = Deno.openSync(path, { create: true, append: true, mode: 0o600 });
+      return {
+        append(text) {
+          const bytes = encoder.encode(text);
+          for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
+        },
+        close: () => file.close(),
+      };
+    },
+  };
+}
+
+function dial(url: string, token: string, events: SocketEvents): AgentSocket {
+  const socket = new WebSocket(endpoint(url, "ws"), {
+    headers: { authorization: `Bearer ${token}` },
+    protocols: [AGENT_PROTOCOL],
+  });
+  let problem = "";
+  let status: number | undefined;
+  socket.onmessage = ({ data }) => events.message(typeof data === "string" ? data : null);
+  socket.onerror = (event) => {
+    problem = (event as ErrorEvent).message;
+    // The one place where Deno tells which status refused the handshake.
+    const found = /status code: (\d{3})/.exec(problem);
+    if (found) status = Number(found[1]);
+  };
+  socket.onclose = ({ code, reason }) =>
+    events.closed({ code, reason: reason || problem, ...(status === undefined ? {} : { status }) });
+  return {
+    get bufferedAmount() {
+      return socket.bufferedAmount;
+    },
+    send(text) {
+      if (socket.readyState === WebSocket.OPEN) socket.send(text);
+    },
+    close(code, reason) {
+      // 1000 and our own codes are all that the platform lets a program send.
+      if (socket.readyState === WebSocket.OPEN) socket.close(code, reason);
+      else socket.close(CLOSE_CODES.normal.code);
+    },
+  };
+}
+
+async function explain(url: string, token: string): Promise<string> {
+  try {
+    const response = await fetch(endpoint(url, "http"), {
+      headers: { authorization: `Bearer ${token}` },
+      redirect: "manual",
+      signal: AbortSignal.timeout(EXPLAIN_TIMEOUT_MS),
+    });
+    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+    let text = "";
+    while (reader !== undefined && text.length < EXPLAIN_LENGTH) {
+      const { value, done } = await reader.read();
+      if (done) break;
+      text += value;
+    }
+    await reader?.cancel();
+    return readExplanation(text.slice(0, EXPLAIN_LENGTH));
+  } catch {
+    return "";
+  }
+}
+
+/** The code and sentence of an error object, or else the text as it is. */
+function readExplanation(text: string): string {
+  try {
+    const { code, message } = JSON.parse(text).error;
+    return `${code}: ${message}`;
+  } catch {
+    return text;
+  }
+}
+
+/** The address of the link below the relay's base address, for WebSocket or for HTTP. */
+function endpoint(base: string, scheme: "ws" | "http"): string {
+  const url = new URL(base);
+  const secure = url.protocol === "https:" || url.protocol === "wss:";
+  const path = url.pathname.replace(/\/+$/, "");
+  return `${scheme}${secure ? "s" : ""}://${url.host}${path}/ws`;
+}
+
+function spawn(command: string): ChildProcess {
+  const windows = Deno.build.os === "windows";
+  const [shell, args] = windows
+    ? ["powershell.exe", ["-NoProfile", "-NonInteractive", "-Command", command]] as const
+    : ["sh", ["-c", command]] as const;
+  // Only `spawn` honours `detached` (a session, hence a group, of its own); `output` ignores it.
+  const child = new Deno.Command(shell, {
+    args: [...args],
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+    detached: true,
+  }).spawn();
+  return {
+    stdout: child.stdout,
+    stderr: child.stderr,
+    ended: child.status.then(({ code, signal }): ProcessEnd =>
+      signal === null ? { code, signal } : { code: null, signal }
+    ),
+    kill: (signal) => windows ? killTree(child.pid) : void signalGroup(child.pid, signal),
+    groupAlive: () => !windows && signalGroup(child.pid, 0),
+  };
+}
+
+/** Sends a signal to a process group (0 only asks for it); false when there is no such group. */
+function signalGroup(leader: number, signal: "SIGTERM" | "SIGKILL" | 0): boolean {
+  try {
+    process.kill(-leader, signal);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Windows has no groups to signal: its own tool walks the tree of children. */
+function killTree(leader: number): void {
+  new Deno.Command("taskkill", {
+    args: ["/T", "/F", "/PID", String(leader)],
+    stdin: "null",
+    stdout: "null",
+    stderr: "null",
+  }).spawn();
+}

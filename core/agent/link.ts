@@ -1,0 +1,167 @@
+import {
+  CLOSE_CODES,
+  closeByCode,
+  type CloseName,
+  fitsBytes,
+  MAX_RELAY_FRAME_BYTES,
+  parseRelayFrame,
+  type RelayFrame,
+  type WelcomeFrame,
+} from "../protocol.ts";
+import type { AgentHost, AgentSocket, SocketEnd } from "./port.ts";
+
+/** From the dial to `welcome`; a relay that takes longer is dialled anew. */
+const WELCOME_TIMEOUT_MS = 15_000;
+/** Added to two heartbeats before a link without answers counts as dead. */
+const SILENCE_MARGIN_MS = 5_000;
+/** How long a polite close waits for the relay's answer. */
+const CLOSE_TIMEOUT_MS = 1_000;
+
+/** Why a link is no more: `lost` is dialled again, `refused` is final. */
+export type LinkEnd =
+  | { readonly kind: "lost"; readonly why: string; readonly upMs: number }
+  | { readonly kind: "refused"; readonly why: string };
+
+/** What the relay may order after its welcome. */
+export type Order = Extract<RelayFrame, { type: "run" | "cancel" | "restart" }>;
+
+/** What the agent does with its link. */
+export interface LinkEvents {
+  /** The text of `hello` in answer to the relay's challenge. */
+  hello(nonce: string): Promise<string>;
+  /** False when this relay is not the one that was pinned: the link ends as refused. */
+  welcomed(frame: WelcomeFrame, socket: AgentSocket): boolean;
+  ordered(order: Order): void;
+  health(): "ok" | "degraded" | "error";
+}
+
+export interface Link {
+  readonly ended: Promise<LinkEnd>;
+  /** Closes with 1000 behind everything sent; resolves when the relay answered, or after 1 s. */
+  leave(reason: string): Promise<void>;
+}
+
+/** Dials the relay once, shakes hands and keeps the link until it ends. */
+export function openLink(
+  host: AgentHost,
+  target: { readonly url: string; readonly token: string },
+  events: LinkEvents,
+): Link {
+  const { clock } = host;
+  const { promise: ended, resolve } = Promise.withResolvers<LinkEnd>();
+  let over = false;
+  let challenged = false;
+  let welcomedAt: number | undefined;
+  let lastError = "";
+  /** When the last answer to a heartbeat came; a relay that never gave one is not missed. */
+  let answeredAt: number | undefined;
+  let cancelTimer = clock.after(WELCOME_TIMEOUT_MS, () => hangUp("hello_timeout", "no welcome"));
+  const socket = host.dial(target.url, target.token, { message, closed });
+
+  function end(value: LinkEnd) {
+    over = true;
+    cancelTimer();
+    resolve(value);
+  }
+
+  function lost(why: string) {
+    end({ kind: "lost", why, upMs: welcomedAt === undefined ? 0 : clock.now() - welcomedAt });
+  }
+
+  // Does not wait for the closing handshake: on a dead connection it never comes.
+  function hangUp(name: CloseName, why: string) {
+    if (over) return;
+    lost(why);
+    socket.close(CLOSE_CODES[name].code, why);
+  }
+
+  function refuse(why: string) {
+    end({ kind: "refused", why });
+    socket.close(CLOSE_CODES.normal.code, "refused by the agent");
+  }
+
+  function message(text: string | null) {
+    if (over) return;
+    if (text === null) return hangUp("malformed_frame", "the relay sent a binary frame");
+    if (!fitsBytes(text, MAX_RELAY_FRAME_BYTES)) {
+      return hangUp("frame_too_large", "the relay sent a frame beyond its cap");
+    }
+    const frame = parseRelayFrame(text);
+    if (frame === null) return hangUp("malformed_frame", "the relay sent a malformed frame");
+    if (frame === "unknown") return;
+    switch (frame.type) {
+      case "error":
+        lastError = `${frame.code}: ${frame.message}`;
+        return;
+      case "heartbeat_ack":
+        answeredAt = clock.now();
+        return;
+      case "challenge":
+        if (challenged) return hangUp("unexpected_frame", "the relay sent a second challenge");
+        challenged = true;
+        events.hello(frame.nonce).then((hello) => {
+          if (!over) socket.send(hello);
+        });
+        return;
+      case "welcome":
+        return welcome(frame);
+      default:
+        if (welcomedAt === undefined) {
+          return hangUp("unexpected_frame", "the relay sent an order before its welcome");
+        }
+        events.ordered(frame);
+    }
+  }
+
+  function welcome(frame: WelcomeFrame) {
+    if (!challenged || welcomedAt !== undefined) {
+      return hangUp("unexpected_frame", "the relay sent welcome out of order");
+    }
+    cancelTimer();
+    welcomedAt = clock.now();
+    if (!events.welcomed(frame, socket)) {
+      return refuse("the relay's verdict key is not the one of the first contact");
+    }
+    beat(frame.heartbeat_seconds * 1000);
+  }
+
+  function beat(everyMs: number) {
+    cancelTimer = clock.after(everyMs, () => {
+      const silentMs = answeredAt === undefined ? 0 : clock.now() - answeredAt;
+      if (silentMs > 2 * everyMs + SILENCE_MARGIN_MS) {
+        return hangUp("too_slow", "the relay stopped answering");
+      }
+      socket.send(JSON.stringify({ type: "heartbeat", status: events.health() }));
+      beat(everyMs);
+    });
+  }
+
+  async function closed(socketEnd: SocketEnd) {
+    if (over) return;
+    const { code, reason, status } = socketEnd;
+    const said = [lastError, reason].filter((text) => text !== "").join("; ");
+    if (status === 401 || status === 403) {
+      const body = await host.explain(target.url, target.token);
+      end({ kind: "refused", why: `HTTP ${status} ${body}`.trim() });
+    } else if (closeByCode(code)?.after === "stop") {
+      end({ kind: "refused", why: `${closeByCode(code)?.name} (${code}) ${said}`.trim() });
+    } else if (status !== undefined) {
+      lost(`HTTP ${status}`);
+    } else {
+      lost(code === 0 ? said || "the connection broke" : `closed with ${code} ${said}`.trim());
+    }
+  }
+
+  return {
+    ended,
+    async leave(reason) {
+      if (over) return;
+      socket.close(CLOSE_CODES.normal.code, reason);
+      const cancel = clock.after(CLOSE_TIMEOUT_MS, () => {
+        if (!over) lost("left");
+      });
+      await ended;
+      cancel();
+    },
+  };
+}

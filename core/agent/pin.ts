@@ -1,0 +1,20 @@
+import type { AgentFiles } from "./port.ts";
+
+/**
+ * Remembers the organization's verdict key at first contact. False when the relay now shows another
+ * one: then somebody else answers under its address, or the state directory belongs to another one.
+ */
+export function pinVerdictKey(
+  stateDir: string,
+  verdictKey: string | undefined,
+  files: AgentFiles,
+): boolean {
+  if (verdictKey === undefined) return true;
+  const path = `${stateDir}/verdict-key`;
+  const pinned = files.read(path)?.trim();
+  if (pinned === undefined || pinned === "") {
+    files.write(path, `${verdictKey}\n`);
+    return true;
+  }
+  return pinned === verdictKey.trim();
+}

@@ -1,0 +1,87 @@
+import { type AgentRecord, agents } from "../../kv/records/agent.ts";
+import type { Work, Writing } from "../app.ts";
+import { Fault } from "../fault.ts";
+import { iso, isoOrNull, type Paging, showPage } from "../lists.ts";
+
+/** An agent as every answer shows it. */
+export function showAgent(agent: AgentRecord) {
+  return {
+    id: agent.id,
+    name: agent.name,
+    status: agent.status,
+    reported_status: agent.reported_status,
+    last_seen_at: isoOrNull(agent.last_seen_ms),
+    connected_at: isoOrNull(agent.connected_at_ms),
+    version: agent.version,
+    platform: agent.platform,
+    hostname: agent.hostname,
+    labels: agent.labels,
+    policy_version: agent.policy_version,
+    created_at: iso(agent.created_at_ms),
+  };
+}
+
+/** The caller's agents in the order of their registration, optionally those of one status. */
+export async function listAgents(
+  { db, actor }: Work,
+  { status, ...paging }: Paging & { status?: AgentRecord["status"] | undefined },
+) {
+  const { tenant } = actor;
+  const by = status === undefined ? {} : { index: "status", prefix: [status] };
+  const page = await db.list(agents, tenant, { ...paging, ...by });
+  const total = status === undefined
+    ? await db.count(agents, tenant)
+    : await db.countBy(agents, tenant, "status", [status]);
+  return { agents: page.items.map(showAgent), pagination: showPage(paging, page, total) };
+}
+
+/** The caller's agent. @throws {Fault} AGENT_NOT_FOUND */
+export async function ownedAgent({ db, actor }: Work, id: string): Promise<AgentRecord> {
+  const agent = await db.get(agents, actor.tenant, id);
+  if (agent === null) throw new Fault("AGENT_NOT_FOUND");
+  return agent;
+}
+
+/** Removes an agent; its link is closed as soon as that is durable. */
+export async function deleteAgent(work: Writing, id: string): Promise<AgentRecord> {
+  const { app, actor, tx } = work;
+  const agent = await ownedAgent(work, id);
+  tx.delete(agents, actor.tenant, id);
+  tx.afterCommit(() => app.links.of(actor.tenant, id)?.close("deleted"));
+  return agent;
+}
+
+/** Tells an agent to start again. @throws {Fault} AGENT_OFFLINE */
+export async function restartAgent(work: Writing, id: string) {
+  const { app, actor, tx } = work;
+  const agent = await ownedAgent(work, id);
+  const link = app.links.of(actor.tenant, id);
+  if (link === undefined) throw offline(agent);
+  tx.afterCommit(() => link.send({ type: "restart" }));
+  return showAgent(agent);
+}
+
+/** Stores what anybody may claim about an agent; it changes no status and is no sign of life. */
+export async function reportHeartbeat(
+  { app, tx }: Writing,
+  input: { agent_id: string; status: NonNullable<AgentRecord["reported_status"]> },
+) {
+  const found = await tx.lookup(agents, "id", [input.agent_id]);
+  if (found === null) throw new Fault("AGENT_NOT_FOUND");
+  if (found.record.reported_status !== input.status) {
+    tx.put(agents, found.tenant, { ...found.record, reported_status: input.status });
+  }
+  return {
+    agent_id: input.agent_id,
+    status: input.status,
+    received_at: iso(app.ports.clock.now()),
+  };
+}
+
+/** The fault of a command for an agent that has no link. */
+export const offline = (agent: AgentRecord, details: Readonly<Record<string, unknown>> = {}) =>
+  new Fault("AGENT_OFFLINE", `The agent ${agent.name} is not connected. Start it and try again.`, {
+    agent_id: agent.id,
+    last_seen_at: isoOrNull(agent.last_seen_ms),
+    ...details,
+  });

@@ -1,0 +1,181 @@
+import { Buffer } from "node:buffer";
+import type { Actor, App, RequestInfo } from "../app.ts";
+import { VERSION } from "../app.ts";
+import type { AgentRecord } from "../../kv/records/agent.ts";
+import {
+  type AgentFrame,
+  challengeBytes,
+  CLOSE_CODES,
+  type CloseName,
+  fitsBytes,
+  HELLO_TIMEOUT_MS,
+  type HelloFrame,
+  MAX_AGENT_FRAME_BYTES,
+  MAX_HELLO_BYTES,
+  parseAgentFrame,
+  type RelayFrame,
+} from "../protocol.ts";
+import { disconnectAgent, noteHeartbeat, RefusedIdentity, registerAgent } from "./register.ts";
+
+/** How often an agent says that it lives. */
+export const HEARTBEAT_SECONDS = 30;
+const SILENCE_MS = 2 * HEARTBEAT_SECONDS * 1000;
+/** An agent that reads this slowly would make the relay's memory grow. */
+const BUFFERED_BYTES_MAX = 4 * 1024 * 1024;
+
+/** The socket, as a link needs it. */
+export interface Wire {
+  send(text: string): void;
+  close(code: number, reason: string): void;
+  /** Bytes that the other side has not taken yet. */
+  readonly bufferedBytes: number;
+}
+
+/** One agent's connection: proves who it is, then carries commands there and results back. */
+export class Link {
+  #agent: AgentRecord | null = null;
+  #phase: "challenged" | "registering" | "open" | "closed" = "challenged";
+  readonly #nonce: string;
+  readonly #cancelHello: () => void;
+  #lastFrameMs: number;
+
+  constructor(
+    private readonly app: App,
+    private readonly actor: Actor,
+    private readonly request: RequestInfo,
+    private readonly wire: Wire,
+  ) {
+    const { clock, entropy } = app.ports;
+    this.#nonce = Buffer.from(entropy.bytes(24)).toString("base64url");
+    this.#lastFrameMs = clock.now();
+    this.#cancelHello = clock.after(HELLO_TIMEOUT_MS, () => this.close("hello_timeout"));
+    this.send({ type: "challenge", nonce: this.#nonce });
+  }
+
+  get credentialId(): string {
+    return this.actor.id;
+  }
+
+  /** Sends a frame; false when the link is closed or the agent does not keep up. */
+  send(frame: RelayFrame): boolean {
+    if (this.#phase === "closed") return false;
+    if (this.wire.bufferedBytes > BUFFERED_BYTES_MAX) {
+      this.close("too_slow");
+      return false;
+    }
+    this.wire.send(JSON.stringify(frame));
+    return true;
+  }
+
+  /** Takes one text frame. */
+  receive(text: string): void {
+    if (this.#phase === "closed") return;
+    this.#lastFrameMs = this.app.ports.clock.now();
+    const maxBytes = this.#phase === "open" ? MAX_AGENT_FRAME_BYTES : MAX_HELLO_BYTES;
+    if (!fitsBytes(text, maxBytes)) return this.close("frame_too_large");
+    const frame = parseAgentFrame(text);
+    if (frame === "unknown") return;
+    if (frame === null) return this.close("malformed_frame");
+    if (this.#phase === "open") return this.#take(frame, this.#agent!);
+    if (this.#phase !== "challenged" || frame.type !== "hello") {
+      return this.close("unexpected_frame");
+    }
+    this.#phase = "registering";
+    this.#register(frame).catch((error) => {
+      this.app.ports.log.error("an agent could not be registered", { error: String(error) });
+      this.close("unavailable");
+    });
+  }
+
+  /** Closes the link from this side. */
+  close(name: CloseName, why: string = CLOSE_CODES[name].meaning): void {
+    if (this.#phase === "closed") return;
+    this.wire.close(CLOSE_CODES[name].code, why.slice(0, 120));
+    this.closed(name);
+  }
+
+  /** The link has ended, from whichever side; `reason` goes into the event. */
+  closed(reason: string): void {
+    if (this.#phase === "closed") return;
+    const agent = this.#agent;
+    this.#phase = "closed";
+    this.#cancelHello();
+    if (agent === null) return;
+    const { tenant } = this.actor;
+    this.app.links.remove(tenant, agent.id, this);
+    this.app.commands.linkLost(this);
+    disconnectAgent(this.app, tenant, agent, reason).catch((error) => {
+      this.app.ports.log.error("an agent's end could not be recorded", { error: String(error) });
+    });
+  }
+
+  /** Closes a link that has been silent for two heartbeats. */
+  checkAlive(): void {
+    if (this.app.ports.clock.now() - this.#lastFrameMs >= SILENCE_MS) this.close("going_away");
+  }
+
+  async #register(hello: HelloFrame): Promise<void> {
+    if (!await provesKey(hello, this.#nonce)) return this.close("identity_refused");
+    this.#cancelHello();
+    let agent: AgentRecord;
+    try {
+      agent = await registerAgent(this.app, this.actor, this.request, hello);
+    } catch (error) {
+      if (error instanceof RefusedIdentity) return this.close("identity_refused", error.message);
+      throw error;
+    }
+    this.#agent = agent;
+    if (this.#isClosed()) {
+      await disconnectAgent(this.app, this.actor.tenant, agent, "left before the welcome");
+      return;
+    }
+    this.#phase = "open";
+    this.app.links.add(this.actor.tenant, agent.id, this);
+    this.send({
+      type: "welcome",
+      agent_id: agent.id,
+      name: agent.name,
+      heartbeat_seconds: HEARTBEAT_SECONDS,
+      relay_version: VERSION,
+    });
+  }
+
+  #isClosed(): boolean {
+    return this.#phase === "closed";
+  }
+
+  #take(frame: AgentFrame, agent: AgentRecord): void {
+    const { commands, ports } = this.app;
+    const { tenant } = this.actor;
+    switch (frame.type) {
+      case "result":
+        return commands.finished(tenant, agent.id, frame);
+      case "output":
+        return commands.output(agent.id, frame);
+      case "started":
+        return;
+      case "refused":
+        return commands.refused(agent.id, frame);
+      case "heartbeat":
+        this.send({ type: "heartbeat_ack" });
+        noteHeartbeat(this.app, tenant, agent.id, frame.status).catch((error) => {
+          ports.log.warn("a heartbeat could not be recorded", { error: String(error) });
+        });
+        return;
+      case "hello":
+        return this.close("unexpected_frame");
+    }
+  }
+}
+
+/** Checks that the other side holds the private key that it claims. */
+async function provesKey(hello: HelloFrame, nonce: string): Promise<boolean> {
+  try {
+    const raw = Buffer.from(hello.public_key, "base64url");
+    const key = await crypto.subtle.importKey("raw", raw, "Ed25519", false, ["verify"]);
+    const signature = Buffer.from(hello.signature, "base64url");
+    return await crypto.subtle.verify("Ed25519", key, signature, challengeBytes(nonce));
+  } catch {
+    return false;
+  }
+}

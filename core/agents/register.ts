@@ -1,0 +1,159 @@
+import type { Tenant } from "../../kv/collection.ts";
+import { type AgentRecord, agents } from "../../kv/records/agent.ts";
+import { apiKeys } from "../../kv/records/api_key.ts";
+import type { Found, Page } from "../../kv/store.ts";
+import type { Tx } from "../../kv/tx.ts";
+import type { Actor, App, RequestInfo } from "../app.ts";
+import { emit, RELAY_ACTOR } from "../events.ts";
+import type { HelloFrame } from "../protocol.ts";
+
+/** Raised when an agent's key belongs to another credential; the message goes to the agent. */
+export class RefusedIdentity extends Error {
+  override readonly name = "RefusedIdentity";
+}
+
+/**
+ * Puts an agent on record at its first contact, and its new link at every one.
+ * @throws {RefusedIdentity}
+ */
+export async function registerAgent(
+  app: App,
+  actor: Actor,
+  request: RequestInfo,
+  hello: HelloFrame,
+): Promise<AgentRecord> {
+  const { tenant } = actor;
+  const work = { app, actor, request };
+  const registered = await app.store.transact(async (tx) => {
+    const known = await tx.find(agents, tenant, "public_key", [hello.public_key]);
+    if (known !== null && !await mayClaim(app, tx, tenant, known, actor)) {
+      emit(work, tx, tenant, {
+        type: "agent_credential_refused",
+        resource: { type: "agent", id: known.id },
+        agentId: known.id,
+        details: { name: known.name, credential: actor.id },
+      });
+      return null;
+    }
+    const now = app.ports.clock.now();
+    if (known !== null && known.instance !== null) {
+      emitDisconnected(app, tx, tenant, known, "replaced by a new link");
+    }
+    const agent = tx.put(agents, tenant, {
+      ...(known ?? newAgent(app.ports.entropy.id("agt"), now)),
+      name: hello.agent.name,
+      version: hello.agent.version,
+      platform: hello.agent.platform,
+      hostname: hello.agent.hostname,
+      labels: hello.agent.labels,
+      public_key: hello.public_key,
+      credential_id: actor.id,
+      status: "online",
+      instance: app.instance,
+      link: (known?.link ?? 0) + 1,
+      connected_at_ms: now,
+      last_seen_ms: now,
+    });
+    const about = { resource: { type: "agent", id: agent.id }, agentId: agent.id };
+    const { name, version, platform, hostname, labels } = agent;
+    const details = { name, version, platform, hostname, labels };
+    if (known === null) emit(work, tx, tenant, { type: "agent_created", ...about, details });
+    emit(work, tx, tenant, { type: "agent_connected", ...about, details });
+    return agent;
+  });
+  if (registered !== null) return registered;
+  throw new RefusedIdentity(
+    "this agent belongs to another credential: use that one, or delete the agent first",
+  );
+}
+
+/** An agent stays with the credential that registered it, as long as that one is usable. */
+async function mayClaim(
+  app: App,
+  tx: Tx,
+  tenant: Tenant,
+  agent: AgentRecord,
+  actor: Actor,
+): Promise<boolean> {
+  if (agent.credential_id === actor.id) return true;
+  const owner = await tx.get(apiKeys, tenant, agent.credential_id);
+  return owner === null || owner.revoked_at_ms !== null ||
+    app.ports.clock.now() >= owner.expires_at_ms;
+}
+
+function newAgent(id: string, created_at_ms: number) {
+  return { id, created_at_ms, reported_status: null, policy_version: null };
+}
+
+/** An agent's link has ended; a newer link of the same agent is left alone. */
+export async function disconnectAgent(
+  app: App,
+  tenant: Tenant,
+  { id, link }: Pick<AgentRecord, "id" | "link">,
+  reason: string,
+): Promise<void> {
+  await app.store.transact(async (tx) => {
+    const agent = await tx.get(agents, tenant, id);
+    if (agent === null || agent.link !== link || agent.instance === null) return;
+    tx.put(agents, tenant, { ...agent, status: "offline", instance: null });
+    emitDisconnected(app, tx, tenant, agent, reason);
+  });
+}
+
+function emitDisconnected(
+  app: App,
+  tx: Tx,
+  tenant: Tenant,
+  agent: AgentRecord,
+  reason: string,
+): void {
+  emit({ app, actor: RELAY_ACTOR }, tx, tenant, {
+    type: "agent_disconnected",
+    resource: { type: "agent", id: agent.id },
+    agentId: agent.id,
+    details: { name: agent.name, reason },
+  });
+}
+
+/** A sign of life, with what the agent says of its health. */
+export async function noteHeartbeat(
+  app: App,
+  tenant: Tenant,
+  id: string,
+  reported: "ok" | "degraded" | "error",
+): Promise<void> {
+  const status = reported === "ok" ? "online" : "degraded";
+  await app.store.transact(async (tx) => {
+    const agent = await tx.get(agents, tenant, id);
+    if (agent === null || agent.instance !== app.instance) return;
+    tx.put(agents, tenant, { ...agent, status, last_seen_ms: app.ports.clock.now() });
+    if (agent.status === status) return;
+    emit({ app, actor: RELAY_ACTOR }, tx, tenant, {
+      type: "agent_health_changed",
+      resource: { type: "agent", id },
+      agentId: id,
+      details: { name: agent.name, from: agent.status, to: status },
+    });
+  });
+}
+
+const STALE_MS = 60_000;
+const SWEEP_LIMIT = 200;
+
+/** Agents whose instance died with its links: offline once they have missed two heartbeats. */
+export async function sweepStaleAgents(app: App): Promise<void> {
+  let cursor: string | null = null;
+  do {
+    const page: Page<Found<AgentRecord>> = await app.store.queued(agents, "linked", {
+      limit: SWEEP_LIMIT,
+      cursor,
+    });
+    for (const { tenant, record } of page.items) {
+      const mine = record.instance === app.instance;
+      const seenMs = record.last_seen_ms ?? 0;
+      if (mine || app.ports.clock.now() - seenMs < STALE_MS) continue;
+      await disconnectAgent(app, tenant, record, "its relay stopped and it did not come back");
+    }
+    cursor = page.cursor;
+  } while (cursor !== null);
+}

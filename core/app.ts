@@ -1,0 +1,97 @@
+import program from "../deno.json" with { type: "json" };
+import type { Tenant } from "../kv/collection.ts";
+import type { EventLog } from "../kv/log.ts";
+import type { Store } from "../kv/store.ts";
+import type { Reader } from "../kv/store.ts";
+import type { Tx } from "../kv/tx.ts";
+import type { Commands } from "./commands/registry.ts";
+import type { KeyUses } from "./api_key_uses.ts";
+import type { Config } from "./config.ts";
+import type { Limiter } from "./limiter.ts";
+import type { Links } from "./agents/links.ts";
+import type { Metrics } from "./metrics.ts";
+import type { Ports } from "./ports.ts";
+import type { Scope } from "./scopes.ts";
+import type { Sealer } from "./seal.ts";
+import type { Settings } from "./settings.ts";
+import type { SigningKeys } from "./signing_keys.ts";
+import type { FailureThrottle } from "./throttle.ts";
+import type { Deliveries } from "./webhooks/deliveries.ts";
+
+/** This program's version, as deno.json says. */
+export const VERSION: string = program.version;
+
+/** A running Relay: the parts that every rule may use. */
+export interface App {
+  readonly store: Store;
+  readonly log: EventLog;
+  readonly ports: Ports;
+  readonly settings: Settings;
+  /** The configuration in force; a reload replaces it whole. */
+  readonly config: () => Config;
+  readonly sealer: Sealer;
+  readonly signingKeys: SigningKeys;
+  readonly limiter: Limiter;
+  readonly logins: FailureThrottle;
+  readonly keyUses: KeyUses;
+  readonly links: Links;
+  readonly commands: Commands;
+  readonly deliveries: Deliveries;
+  readonly metrics: Metrics;
+  /** This process, among all that share the store. */
+  readonly instance: string;
+  readonly startedAtMs: number;
+}
+
+/** Who is asking, with the rights they have now. */
+export interface Actor {
+  readonly kind: "user" | "api_key" | "anonymous";
+  /** The user's or key's id; `anonymous` for nobody. */
+  readonly id: string;
+  readonly tenant: Tenant;
+  readonly rights: ReadonlySet<Scope>;
+  /** The person behind it: the user, or the key's creator. */
+  readonly userId: string;
+  readonly plan: string;
+  /** True for the organization that runs the installation. */
+  readonly host: boolean;
+  /** The session of a JWT. */
+  readonly sessionId: string | null;
+}
+
+/** What is known of a request besides its input. */
+export interface RequestInfo {
+  readonly id: string;
+  /** The client's address, as far as the trusted proxies tell. */
+  readonly address: string;
+  readonly idempotencyKey: string | null;
+  /** True when a browser fetches ahead of a click, which must never run anything. */
+  readonly prefetch: boolean;
+}
+
+interface Base {
+  readonly app: App;
+  readonly actor: Actor;
+  readonly request: RequestInfo;
+}
+
+/** What a rule that reads may use. */
+export interface Reading extends Base {
+  readonly db: Reader;
+}
+
+/** What a rule that changes may use: one transaction, rerun when it loses a race. */
+export interface Writing extends Base {
+  readonly db: Tx;
+  readonly tx: Tx;
+}
+
+/** What a rule of several commits may use. */
+export interface Stepping extends Base {
+  readonly db: Reader;
+  /** Puts the record of this use of an API key into the rule's last commit, instead of one of its own. */
+  recordUse(tx: Tx, status: number): void;
+}
+
+/** Any of them, for rules that only read. */
+export type Work = Reading | Writing | Stepping;

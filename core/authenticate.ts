@@ -1,0 +1,135 @@
+import { SYSTEM, type Tenant } from "../kv/collection.ts";
+import { type ApiKeyRecord, apiKeys } from "../kv/records/api_key.ts";
+import { type OrganizationRecord, organizations } from "../kv/records/organization.ts";
+import { sessions, type UserRecord, users } from "../kv/records/user.ts";
+import type { Actor, App } from "./app.ts";
+import { Fault } from "./fault.ts";
+import { hashKeyValue, parseKeyValue } from "./key_value.ts";
+import { rightsOf, type Scope } from "./scopes.ts";
+import { verifyToken } from "./tokens.ts";
+
+/** Who asks when nobody says who. */
+export const ANONYMOUS: Actor = {
+  kind: "anonymous",
+  id: "anonymous",
+  tenant: SYSTEM,
+  rights: new Set(),
+  userId: "anonymous",
+  plan: "",
+  host: false,
+  sessionId: null,
+};
+
+/** The actors of keys, by their key record; good while the creator and the organization stay the same. */
+const actorOf = new WeakMap<
+  ApiKeyRecord,
+  { user: UserRecord; organization: OrganizationRecord; actor: Actor }
+>();
+
+/**
+ * Finds out who holds a credential, with the rights they have now.
+ * @throws {Fault} MISSING_CREDENTIALS, INVALID_API_KEY, INVALID_TOKEN
+ */
+export async function authenticate(
+  app: App,
+  credential: string | null,
+  space: Tenant["space"],
+): Promise<Actor> {
+  if (credential === null) {
+    throw new Fault(
+      "MISSING_CREDENTIALS",
+      "Send `Authorization: Bearer <JWT or API key>` or `x-api-key: <API key>`.",
+    );
+  }
+  if (credential.startsWith("svc_")) return await authenticateKey(app, credential);
+  return await authenticateToken(app, credential, space);
+}
+
+/** The order of the interface: format, status, expiry; scopes are the route's to check. */
+async function authenticateKey(app: App, value: string): Promise<Actor> {
+  if (parseKeyValue(value) === null) throw keyFault("malformed", "It has a typo or was cut.");
+  const found = await app.store.lookup(apiKeys, "hash", [hashKeyValue(value)]);
+  if (found === null) throw keyFault("unknown", "It does not exist, or was deleted.");
+  const { tenant, record: key } = found;
+  if (key.revoked_at_ms !== null) throw keyFault("revoked", "It was revoked. Create another.");
+  if (app.ports.clock.now() >= key.expires_at_ms) {
+    throw keyFault("expired", "It has expired. Create another.");
+  }
+  const user = await app.store.get(users, { org: tenant.org, space: "live" }, key.created_by);
+  const organization = await app.store.get(organizations, SYSTEM, tenant.org);
+  if (!user?.active || !organization?.active) {
+    throw keyFault("inactive", "Its creator or its organization is not active.");
+  }
+  app.keyUses.note(tenant, key.id);
+  const known = actorOf.get(key);
+  if (known?.user === user && known.organization === organization) return known.actor;
+  const actor = keyActor(key, tenant, user, organization);
+  actorOf.set(key, { user, organization, actor });
+  return actor;
+}
+
+function keyActor(
+  key: ApiKeyRecord,
+  tenant: Tenant,
+  user: UserRecord,
+  organization: OrganizationRecord,
+): Actor {
+  const creator = rightsOf(user.roles, organization.host);
+  return {
+    kind: "api_key",
+    id: key.id,
+    tenant,
+    rights: new Set((key.scopes as Scope[]).filter((scope) => creator.has(scope))),
+    userId: user.id,
+    plan: organization.plan,
+    host: organization.host,
+    sessionId: null,
+  };
+}
+
+async function authenticateToken(
+  app: App,
+  token: string,
+  space: Tenant["space"],
+): Promise<Actor> {
+  const { sub, org, sid } = await verify(app, token);
+  const tenant: Tenant = { org, space: "live" };
+  const session = await app.store.get(sessions, tenant, sid);
+  if (session === null || session.user_id !== sub) {
+    throw tokenFault("ended", "Its session has ended.");
+  }
+  const user = await app.store.get(users, tenant, sub);
+  const organization = await app.store.get(organizations, SYSTEM, org);
+  if (!user?.active || !organization?.active) {
+    throw tokenFault("inactive", "The user or the organization is not active.");
+  }
+  return {
+    kind: "user",
+    id: user.id,
+    tenant: { org, space },
+    rights: rightsOf(user.roles, organization.host),
+    userId: user.id,
+    plan: organization.plan,
+    host: organization.host,
+    sessionId: sid,
+  };
+}
+
+async function verify(app: App, token: string) {
+  const options = { issuer: issuerOf(app), nowMs: app.ports.clock.now() };
+  try {
+    return await verifyToken(await app.signingKeys.published(), token, options);
+  } catch (error) {
+    if (!(error instanceof Fault) || error.details.reason !== "unknown_key") throw error;
+    app.signingKeys.refresh();
+    return await verifyToken(await app.signingKeys.published(), token, options);
+  }
+}
+
+/** Who Relay's JWTs say they are from. */
+export const issuerOf = (app: App): string => app.settings.publicUrl ?? "relay";
+
+const keyFault = (reason: string, why: string) =>
+  new Fault("INVALID_API_KEY", `The API key is not accepted. ${why}`, { reason });
+const tokenFault = (reason: string, why: string) =>
+  new Fault("INVALID_TOKEN", `The JWT is not accepted. ${why}`, { reason });

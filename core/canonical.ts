@@ -1,0 +1,80 @@
+/** Deeper than any event or policy nests; keeps recursion, and a value that holds itself, short. */
+const DEPTH_MAX = 64;
+
+/** What JSON must escape, and surrogates, which need a look at their pairs. */
+// deno-lint-ignore no-control-regex
+const UNUSUAL = /["\\\u0000-\u001f\ud800-\udfff]/;
+
+/**
+ * The canonical JSON of a value, as RFC 8785 (JCS) defines it: one value has one text, so hashes
+ * and signatures of it agree everywhere. Members that are undefined are left out.
+ * @throws {TypeError} for what JSON cannot hold: undefined, NaN, infinities, lone surrogates, and
+ * anything that is no plain object, array, string, number, boolean or null
+ * @throws {RangeError} for a value that is nested more than 64 deep
+ */
+export function canonicalJson(value: unknown): string {
+  return write(value, 0);
+}
+
+function write(value: unknown, depth: number): string {
+  switch (typeof value) {
+    case "string":
+      return writeString(value);
+    case "number":
+      return writeNumber(value);
+    case "boolean":
+      return value ? "true" : "false";
+    case "object":
+      if (value === null) return "null";
+      if (depth === DEPTH_MAX) throw new RangeError(`JSON is nested more than ${DEPTH_MAX} deep`);
+      return Array.isArray(value) ? writeArray(value, depth + 1) : writeObject(value, depth + 1);
+    default:
+      throw new TypeError(`JSON cannot hold a value of type ${typeof value}`);
+  }
+}
+
+function writeString(text: string): string {
+  if (!UNUSUAL.test(text)) return `"${text}"`;
+  if (!text.isWellFormed()) throw new TypeError("JSON text holds a lone surrogate");
+  return JSON.stringify(text);
+}
+
+function writeNumber(value: number): string {
+  if (!Number.isFinite(value)) throw new TypeError(`JSON cannot hold the number ${value}`);
+  return String(value);
+}
+
+function writeArray(items: readonly unknown[], depth: number): string {
+  let text = "[";
+  for (let at = 0; at < items.length; at++) {
+    if (at > 0) text += ",";
+    text += write(items[at], depth);
+  }
+  return text + "]";
+}
+
+function writeObject(value: object, depth: number): string {
+  const prototype = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) {
+    throw new TypeError(`JSON cannot hold a ${value.constructor.name}: convert it first`);
+  }
+  const members = value as Readonly<Record<string, unknown>>;
+  let text = "";
+  for (const key of sortedKeys(members)) {
+    const member = members[key];
+    if (member === undefined) continue;
+    text += `${text === "" ? "" : ","}${writeString(key)}:${write(member, depth)}`;
+  }
+  return `{${text}}`;
+}
+
+/** Strings compare by UTF-16 code units, as the RFC orders keys; sorted ones are left as they are. */
+function sortedKeys(members: object): string[] {
+  const keys = Object.keys(members);
+  let last = "";
+  for (const key of keys) {
+    if (key < last) return keys.sort();
+    last = key;
+  }
+  return keys;
+}

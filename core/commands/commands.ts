@@ -1,0 +1,290 @@
+import { readBlob } from "../../kv/blob.ts";
+import type { Tenant } from "../../kv/collection.ts";
+import type { AgentRecord } from "../../kv/records/agent.ts";
+import { type CommandRecord, commands } from "../../kv/records/command.ts";
+import { DuplicateError } from "../../kv/errors.ts";
+import type { App, Stepping, Work } from "../app.ts";
+import { offline, ownedAgent } from "../agents/agents.ts";
+import { emit } from "../events.ts";
+import { Fault } from "../fault.ts";
+import { isoOrNull } from "../lists.ts";
+import { inspectCommand } from "../shield/inspect.ts";
+import type { ShieldResult } from "../shield/result.ts";
+import { sha256Hex } from "../text.ts";
+import { textForEvent } from "./text.ts";
+
+/** What a caller wants run. */
+export interface CommandRequest {
+  readonly agentId: string;
+  readonly command: string;
+  readonly timeoutMs: number;
+}
+
+const HTTP_OF_END: Partial<Record<CommandRecord["status"], number>> = { lost: 502, timed_out: 504 };
+
+/**
+ * Runs a command the whole way and waits for its end.
+ * @throws {Fault} AGENT_NOT_FOUND, COMMAND_BLOCKED, AGENT_OFFLINE, COMMAND_LOST, COMMAND_TIMEOUT, CONFLICT
+ */
+export async function runCommand(work: Stepping, request: CommandRequest) {
+  const { record, done } = await startCommand(work, request);
+  const ended = done === null ? record : await done;
+  if (ended.status === "denied") throw blocked(ended);
+  if (ended.status === "lost") {
+    throw new Fault("COMMAND_LOST", undefined, { command_id: ended.id });
+  }
+  if (ended.status === "timed_out") {
+    const message = `The command did not finish within ${ended.timeout_ms / 1000} s and was ended.`;
+    const view = await showCommand(work.app, work.actor.tenant, ended);
+    const { stdout, stderr, truncated } = view;
+    const details = { command_id: ended.id, stdout, stderr, truncated };
+    throw new Fault("COMMAND_TIMEOUT", message, details);
+  }
+  return await showCommand(work.app, work.actor.tenant, ended);
+}
+
+/**
+ * Accepts a command: inspects it, records it as running, and only then sends it. `done` is null when an
+ * earlier request with the same Idempotency-Key has already ended.
+ */
+export async function startCommand(
+  work: Stepping,
+  request: CommandRequest,
+): Promise<{ record: CommandRecord; done: Promise<CommandRecord> | null }> {
+  const { app, actor } = work;
+  const agent = await ownedAgent(work, request.agentId);
+  const idempotency = idempotencyOf(work, request);
+  if (idempotency !== null) {
+    const earlier = await earlierCommand(work, idempotency);
+    if (earlier !== null) {
+      return { record: earlier, done: app.commands.waitFor(earlier.id) ?? null };
+    }
+  }
+  const shield = inspectCommand(request.command, { labels: agent.labels });
+  const fresh = newCommand(work, request, shield, idempotency);
+  if (shield.verdict !== "allow") await block(work, agent, fresh, shield);
+  const link = app.links.of(actor.tenant, agent.id);
+  if (link === undefined) throw offline(agent);
+  const record = await recordStart(work, fresh, shield);
+  if (record === null) return await startCommand(work, request);
+  const done = app.commands.start(
+    actor.tenant,
+    record,
+    link,
+    (tx, status) => work.recordUse(tx, HTTP_OF_END[status] ?? 200),
+  );
+  return { record, done };
+}
+
+/** Puts a command on record before it is sent; null when a twin with the same key was faster. */
+async function recordStart(
+  work: Stepping,
+  fresh: CommandRecord,
+  shield: ShieldResult,
+): Promise<CommandRecord | null> {
+  const { app, actor } = work;
+  try {
+    return await app.store.transact((tx) => {
+      emit(work, tx, actor.tenant, {
+        type: "command_requested",
+        resource: { type: "command", id: fresh.id },
+        agentId: fresh.agent_id,
+        details: {
+          command_id: fresh.id,
+          ...textForEvent(fresh.command),
+          timeout_ms: fresh.timeout_ms,
+          risk_score: shield.risk_score,
+        },
+      });
+      return tx.insert(commands, actor.tenant, fresh);
+    });
+  } catch (error) {
+    if (error instanceof DuplicateError) return null;
+    throw error;
+  }
+}
+
+/** One command of the caller's agent, with its output. */
+export async function getCommand(work: Work, agentId: string, id: string) {
+  const record = await ownedCommand(work, agentId, id);
+  return await showCommand(work.app, work.actor.tenant, record);
+}
+
+/**
+ * Asks the agent to end a command and waits a moment for that.
+ * @throws {Fault} CONFLICT when it has ended already
+ */
+export async function cancelCommand(work: Stepping, agentId: string, id: string) {
+  const { app, actor } = work;
+  const record = await ownedCommand(work, agentId, id);
+  if (record.status !== "running") {
+    throw new Fault("CONFLICT", `The command is over: it is ${record.status}.`, {
+      command_id: id,
+      status: record.status,
+    });
+  }
+  const done = app.commands.waitFor(id);
+  app.commands.cancel(id);
+  const ended = await withinMs(app, CANCEL_WAIT_MS, done);
+  return await showCommand(app, actor.tenant, ended ?? record);
+}
+
+const CANCEL_WAIT_MS = 5_000;
+
+/** What a promise gives, or null when it takes longer than `ms`. */
+export async function withinMs<T>(
+  app: App,
+  ms: number,
+  promise: Promise<T> | undefined,
+): Promise<T | null> {
+  if (promise === undefined) return null;
+  const { promise: late, resolve } = Promise.withResolvers<null>();
+  const cancel = app.ports.clock.after(ms, () => resolve(null));
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    cancel();
+  }
+}
+
+/** A command as every answer shows it. */
+export async function showCommand(app: App, tenant: Tenant, record: CommandRecord) {
+  const { stdout, stderr } = await outputOf(app, tenant, record);
+  return {
+    command_id: record.id,
+    agent_id: record.agent_id,
+    command: record.command,
+    status: record.status,
+    exit_code: record.exit_code,
+    signal: record.signal,
+    stdout,
+    stderr,
+    truncated: record.truncated,
+    duration_ms: record.duration_ms,
+    shield_result: record.shield_result as ShieldResult,
+    created_at: new Date(record.created_at_ms).toISOString(),
+    started_at: isoOrNull(record.started_at_ms),
+    finished_at: isoOrNull(record.finished_at_ms),
+  };
+}
+
+async function outputOf(
+  app: App,
+  tenant: Tenant,
+  record: CommandRecord,
+): Promise<{ stdout: string; stderr: string }> {
+  if (record.output === null) return { stdout: record.stdout, stderr: record.stderr };
+  const bytes = await readBlob(app.store, tenant, record.output);
+  return bytes === null ? { stdout: "", stderr: "" } : JSON.parse(new TextDecoder().decode(bytes));
+}
+
+async function ownedCommand(work: Work, agentId: string, id: string): Promise<CommandRecord> {
+  await ownedAgent(work, agentId);
+  const record = await work.db.get(commands, work.actor.tenant, id);
+  if (record !== null && record.agent_id === agentId) return record;
+  throw new Fault("NOT_FOUND", "There is no such command.");
+}
+
+function newCommand(
+  { app, actor, request: { id: request_id } }: Stepping,
+  { agentId, command, timeoutMs }: CommandRequest,
+  shield_result: ShieldResult,
+  idempotency: CommandRecord["idempotency"],
+): CommandRecord {
+  const now = app.ports.clock.now();
+  return {
+    id: app.ports.entropy.id("cmd"),
+    agent_id: agentId,
+    command,
+    timeout_ms: timeoutMs,
+    status: "running",
+    actor: actor.id,
+    request_id,
+    idempotency,
+    shield_result,
+    instance: app.instance,
+    exit_code: null,
+    signal: null,
+    stdout: "",
+    stderr: "",
+    output: null,
+    truncated: false,
+    duration_ms: null,
+    created_at_ms: now,
+    started_at_ms: now,
+    finished_at_ms: null,
+  };
+}
+
+/** Records the refusal and throws it. */
+async function block(
+  work: Stepping,
+  agent: AgentRecord,
+  fresh: CommandRecord,
+  shield: ShieldResult,
+): Promise<never> {
+  const { app, actor } = work;
+  await app.store.transact((tx) => {
+    tx.insert(commands, actor.tenant, {
+      ...fresh,
+      status: "denied",
+      instance: null,
+      started_at_ms: null,
+      finished_at_ms: fresh.created_at_ms,
+    });
+    const { risk_score, threats, layer } = shield;
+    emit(work, tx, actor.tenant, {
+      type: "command_denied",
+      resource: { type: "command", id: fresh.id },
+      agentId: agent.id,
+      details: {
+        ...textForEvent(fresh.command),
+        shield_result: { risk_score, threats, layer },
+        policy_id: shield.rule_ids[0] ?? "shield",
+        session_id: actor.sessionId ?? actor.id,
+        correlation_id: work.request.id,
+        user: actor.userId,
+      },
+    });
+    work.recordUse(tx, 403);
+  });
+  throw blocked({ ...fresh, status: "denied" });
+}
+
+/** The fault of a command that the shield does not let pass. */
+function blocked({ id, shield_result }: CommandRecord): Fault {
+  const shield = shield_result as ShieldResult;
+  const why = shield.verdict === "approve"
+    ? "it would need an approval, and no approver is set up"
+    : "it is denied";
+  const message = `The shield blocked the command: ${why}. ${shield.explanation}`;
+  return new Fault("COMMAND_BLOCKED", message, { command_id: id, shield_result: shield });
+}
+
+const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
+
+function idempotencyOf(
+  { request }: Stepping,
+  { agentId, command, timeoutMs }: CommandRequest,
+): CommandRecord["idempotency"] {
+  const key = request.idempotencyKey;
+  if (key === null) return null;
+  if (!IDEMPOTENCY_KEY.test(key)) {
+    throw new Fault("VALIDATION_FAILED", "Idempotency-Key takes 1 to 255 visible characters.", {
+      issues: [{ path: "headers.idempotency-key", message: "1 to 255 visible ASCII characters" }],
+    });
+  }
+  return { key, digest: sha256Hex(`${agentId}\n${timeoutMs}\n${command}`) };
+}
+
+/** The command that the same caller asked for under the same key. @throws {Fault} CONFLICT */
+async function earlierCommand(
+  { db, actor }: Stepping,
+  { key, digest }: NonNullable<CommandRecord["idempotency"]>,
+): Promise<CommandRecord | null> {
+  const earlier = await db.find(commands, actor.tenant, "idempotency", [actor.id, key]);
+  if (earlier === null || earlier.idempotency?.digest === digest) return earlier;
+  throw new Fault("CONFLICT", "This Idempotency-Key was used for another command.", {
+    command_id: earlier.id,
+  });
+}

@@ -1,0 +1,199 @@
+import { Buffer } from "node:buffer";
+import type { Tenant } from "../../kv/collection.ts";
+import { type CommandRecord, commands } from "../../kv/records/command.ts";
+import type { Found, Page } from "../../kv/store.ts";
+import type { Tx } from "../../kv/tx.ts";
+import type { App } from "../app.ts";
+import type { Link } from "../agents/link.ts";
+import type { Cancel } from "../ports.ts";
+import type { OutputFrame, RefusedFrame, ResultFrame } from "../protocol.ts";
+import { type Outcome, outcomeOf, settleCommand } from "./settle.ts";
+
+/** Output kept of one command, and of all commands under way together. */
+export const OUTPUT_BYTES_MAX = 1024 * 1024;
+const OUTPUT_BYTES_MAX_IN_ALL = 256 * 1024 * 1024;
+/** The agent ends a command at its timeout; if it does not say so in this time, the relay does. */
+const GRACE_MS = 5_000;
+
+interface Flight {
+  readonly tenant: Tenant;
+  readonly record: CommandRecord;
+  readonly link: Link;
+  readonly inSettlement: (tx: Tx, status: CommandRecord["status"]) => void;
+  readonly done: Promise<CommandRecord>;
+  readonly resolve: (record: CommandRecord) => void;
+  readonly reject: (error: unknown) => void;
+  cancelTimer: Cancel;
+  output: { stdout: string; stderr: string };
+  bytes: number;
+  truncated: boolean;
+  settling: boolean;
+}
+
+/** The commands that are under way through this process's links. */
+export class Commands {
+  readonly #flights = new Map<string, Flight>();
+  #bytesInAll = 0;
+
+  constructor(private readonly app: () => App) {}
+
+  get size(): number {
+    return this.#flights.size;
+  }
+
+  /**
+   * Sends a command that is on record as running, once. `inSettlement` may add to the commit that
+   * records its end.
+   */
+  start(
+    tenant: Tenant,
+    record: CommandRecord,
+    link: Link,
+    inSettlement: Flight["inSettlement"] = () => {},
+  ): Promise<CommandRecord> {
+    const { promise, resolve, reject } = Promise.withResolvers<CommandRecord>();
+    const flight: Flight = {
+      tenant,
+      record,
+      link,
+      inSettlement,
+      done: promise,
+      resolve,
+      reject,
+      cancelTimer: () => {},
+      output: { stdout: "", stderr: "" },
+      bytes: 0,
+      truncated: false,
+      settling: false,
+    };
+    this.#flights.set(record.id, flight);
+    const sent = link.send({
+      type: "run",
+      command_id: record.id,
+      command: record.command,
+      timeout_ms: record.timeout_ms,
+      max_output_bytes: OUTPUT_BYTES_MAX,
+    });
+    if (!sent) {
+      this.#settle(flight, { status: "failed", why: "the link closed before it was sent" });
+    } else {
+      flight.cancelTimer = this.app().ports.clock.after(record.timeout_ms + GRACE_MS, () => {
+        link.send({ type: "cancel", command_id: record.id });
+        this.#settle(flight, { status: "timed_out", why: "the agent did not end it in time" });
+      });
+    }
+    return promise;
+  }
+
+  /** Resolves when the ends of all commands are on record. */
+  async idle(): Promise<void> {
+    await Promise.allSettled([...this.#flights.values()].map((flight) => flight.done));
+  }
+
+  /** The end of a command that is under way here, or undefined. */
+  waitFor(id: string): Promise<CommandRecord> | undefined {
+    return this.#flights.get(id)?.done;
+  }
+
+  /** Asks the agent to end a command; false when it is not under way here. */
+  cancel(id: string): boolean {
+    const flight = this.#flights.get(id);
+    return flight?.link.send({ type: "cancel", command_id: id }) ?? false;
+  }
+
+  output(agentId: string, { command_id, stream, data }: OutputFrame): void {
+    const flight = this.#flights.get(command_id);
+    if (flight?.record.agent_id === agentId) this.#keep(flight, stream, data);
+  }
+
+  finished(tenant: Tenant, agentId: string, frame: ResultFrame): void {
+    const flight = this.#flights.get(frame.command_id);
+    if (flight !== undefined && flight.record.agent_id === agentId) {
+      this.#keep(flight, "stdout", frame.stdout ?? "");
+      this.#keep(flight, "stderr", frame.stderr ?? "");
+      flight.truncated ||= frame.truncated;
+      this.#settle(flight, outcomeOf(frame));
+      return;
+    }
+    // It ran while the link was down: what was given up as lost gets its true end.
+    const late = {
+      ...outcomeOf(frame),
+      stdout: frame.stdout ?? "",
+      stderr: frame.stderr ?? "",
+      truncated: frame.truncated,
+    };
+    settleCommand(this.app(), tenant, { id: frame.command_id, agentId }, late).catch((error) =>
+      this.#complain("a late result could not be recorded", error)
+    );
+  }
+
+  refused(agentId: string, { command_id, reason, message }: RefusedFrame): void {
+    const flight = this.#flights.get(command_id);
+    if (flight?.record.agent_id !== agentId) return;
+    this.#settle(flight, { status: "failed", why: `the agent refused it (${reason}): ${message}` });
+  }
+
+  /** A link has ended: nobody knows what became of the commands on it. */
+  linkLost(link: Link): void {
+    for (const flight of this.#flights.values()) {
+      if (flight.link === link) this.#settle(flight, { status: "lost", why: "the link broke" });
+    }
+  }
+
+  #keep(flight: Flight, stream: "stdout" | "stderr", data: string): void {
+    if (data === "") return;
+    const bytes = Buffer.byteLength(data);
+    const fits = flight.bytes + bytes <= OUTPUT_BYTES_MAX &&
+      this.#bytesInAll + bytes <= OUTPUT_BYTES_MAX_IN_ALL;
+    if (!fits) {
+      flight.truncated = true;
+      return;
+    }
+    flight.bytes += bytes;
+    this.#bytesInAll += bytes;
+    flight.output[stream] += data;
+  }
+
+  #settle(flight: Flight, outcome: Outcome): void {
+    if (flight.settling) return;
+    flight.settling = true;
+    flight.cancelTimer();
+    const { tenant, record, output, truncated } = flight;
+    const at = { id: record.id, agentId: record.agent_id };
+    const whole = { ...outcome, ...output, truncated };
+    settleCommand(this.app(), tenant, at, whole, flight.inSettlement)
+      .then((settled) => flight.resolve(settled ?? record), (error) => {
+        this.#complain("the end of a command could not be recorded", error);
+        flight.reject(error);
+      })
+      .finally(() => {
+        this.#flights.delete(record.id);
+        this.#bytesInAll -= flight.bytes;
+      });
+    flight.done.catch(() => {});
+  }
+
+  #complain(message: string, error: unknown): void {
+    this.app().ports.log.error(message, { error: String(error) });
+  }
+}
+
+const RECOVER_LIMIT = 100;
+
+/** At the start: what an earlier process had under way is lost, unless its agent tells more later. */
+export async function recoverCommands(app: App): Promise<number> {
+  let recovered = 0;
+  while (true) {
+    const page: Page<Found<CommandRecord>> = await app.store.queued(commands, "open", {
+      limit: RECOVER_LIMIT,
+    });
+    const orphans = page.items.filter(({ record }) => record.instance !== app.instance);
+    for (const { tenant, record } of orphans) {
+      const at = { id: record.id, agentId: record.agent_id };
+      const why = "the relay stopped while it was under way";
+      await settleCommand(app, tenant, at, { status: "lost", why });
+    }
+    recovered += orphans.length;
+    if (orphans.length === 0 || page.cursor === null) return recovered;
+  }
+}

@@ -1,0 +1,125 @@
+import { Buffer } from "node:buffer";
+import { adoptBlob, type BlobRef, writeBlob } from "../../kv/blob.ts";
+import type { Tenant } from "../../kv/collection.ts";
+import { type CommandRecord, commands } from "../../kv/records/command.ts";
+import type { Tx } from "../../kv/tx.ts";
+import type { App } from "../app.ts";
+import { emit, type Happening } from "../events.ts";
+import type { ResultFrame } from "../protocol.ts";
+import { textForEvent } from "./text.ts";
+
+/** How a command ended. */
+export interface Outcome {
+  readonly status: "succeeded" | "failed" | "cancelled" | "timed_out" | "lost";
+  readonly exitCode?: number | null;
+  readonly signal?: string | null;
+  readonly durationMs?: number;
+  /** For people: why there is no result. */
+  readonly why?: string;
+}
+
+/** An end with what the command wrote. */
+export interface Ending extends Outcome {
+  readonly stdout?: string;
+  readonly stderr?: string;
+  readonly truncated?: boolean;
+}
+
+/** More output than this goes into chunks, so that records stay small. */
+const INLINE_BYTES_MAX = 16 * 1024;
+
+/** What an agent's result frame means. */
+export function outcomeOf(frame: ResultFrame): Outcome {
+  const base = { exitCode: frame.exit_code, signal: frame.signal, durationMs: frame.duration_ms };
+  switch (frame.reason) {
+    case "exited":
+      return { ...base, status: frame.exit_code === 0 ? "succeeded" : "failed" };
+    case "timed_out":
+      return { ...base, status: "timed_out" };
+    case "cancelled":
+      return { ...base, status: "cancelled" };
+    case "failed_to_start":
+      return { ...base, status: "failed", why: "the agent could not start it" };
+  }
+}
+
+/**
+ * Records the end of a command with its event, once: an end that is known stays, except that one given
+ * up as lost may still learn the truth. Answers the record, or null when there was nothing to settle.
+ */
+export async function settleCommand(
+  app: App,
+  tenant: Tenant,
+  at: { readonly id: string; readonly agentId: string },
+  ending: Ending,
+  inSettlement: (tx: Tx, status: CommandRecord["status"]) => void = () => {},
+): Promise<CommandRecord | null> {
+  const { stdout = "", stderr = "" } = ending;
+  const large = stdout.length + stderr.length > INLINE_BYTES_MAX;
+  const blob = large ? await writeOutput(app, tenant, stdout, stderr) : null;
+  return await app.store.transact(async (tx) => {
+    const record = await tx.get(commands, tenant, at.id);
+    if (record === null || record.agent_id !== at.agentId) return null;
+    const open = record.status === "running" || record.status === "queued";
+    if (!open && !(record.status === "lost" && ending.status !== "lost")) return record;
+    if (blob !== null) adoptBlob(tx, tenant, blob);
+    const now = app.ports.clock.now();
+    const settled = tx.put(commands, tenant, {
+      ...record,
+      status: ending.status,
+      instance: null,
+      exit_code: ending.exitCode ?? null,
+      signal: ending.signal ?? null,
+      stdout: large ? "" : stdout,
+      stderr: large ? "" : stderr,
+      output: blob,
+      truncated: ending.truncated ?? false,
+      duration_ms: ending.durationMs ?? null,
+      finished_at_ms: now,
+    });
+    const actor = { id: record.actor };
+    emit({ app, actor, request: { id: record.request_id } }, tx, tenant, eventOf(settled, ending));
+    inSettlement(tx, ending.status);
+    return settled;
+  });
+}
+
+async function writeOutput(
+  app: App,
+  tenant: Tenant,
+  stdout: string,
+  stderr: string,
+): Promise<BlobRef> {
+  const bytes = new TextEncoder().encode(JSON.stringify({ stdout, stderr }));
+  return await writeBlob(app.store, tenant, app.ports.entropy.id("blb"), bytes);
+}
+
+function eventOf(record: CommandRecord, ending: Ending): Happening {
+  const ran = ending.why === undefined &&
+    (record.status === "succeeded" || record.status === "failed");
+  const type = ran
+    ? "command_executed"
+    : record.status === "timed_out"
+    ? "command_timeout"
+    : record.status === "cancelled"
+    ? "command_cancelled"
+    : "command_failed";
+  return {
+    type,
+    resource: { type: "command", id: record.id },
+    agentId: record.agent_id,
+    details: {
+      command_id: record.id,
+      ...textForEvent(record.command),
+      status: record.status,
+      exit_code: record.exit_code,
+      signal: record.signal,
+      duration_ms: record.duration_ms,
+      timeout_ms: record.timeout_ms,
+      truncated: record.truncated,
+      output_bytes: Buffer.byteLength(ending.stdout ?? "") + Buffer.byteLength(ending.stderr ?? ""),
+      user: record.actor,
+      ...(ending.why !== undefined && { reason: ending.why }),
+    },
+  };
+}

@@ -1,0 +1,14 @@
+import { sha256Hex } from "../text.ts";
+
+/** Events name a command by its text up to here, and always by its digest. */
+const TEXT_MAX = 2_000;
+
+/** What an event says of a command's text: an event row is bounded, a command may be long. */
+export function textForEvent(command: string): Record<string, string | boolean> {
+  if (command.length <= TEXT_MAX) return { command };
+  return {
+    command: command.slice(0, TEXT_MAX),
+    command_truncated: true,
+    command_sha256: sha256Hex(command),
+  };
+}

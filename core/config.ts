@@ -1,0 +1,81 @@
+import { z } from "zod";
+import { Fault } from "./fault.ts";
+
+const PerMinute = z.int().min(1).max(2_147_483_646).nullable();
+
+const KeyLimits = (live: {
+  requests: number;
+  mcp: number;
+  concurrent: number;
+  burst: number;
+  deliveries: number;
+}) =>
+  z.strictObject({
+    requests_per_minute: PerMinute.default(live.requests),
+    mcp_calls_per_minute: PerMinute.default(live.mcp),
+    max_concurrent: PerMinute.default(live.concurrent),
+    burst_per_10_seconds: PerMinute.default(live.burst),
+    webhook_deliveries_per_minute: PerMinute.default(live.deliveries),
+  }).prefault({});
+
+const Plan = z.strictObject({ requests_per_minute: PerMinute });
+
+/** Everything that RELAY_CONFIG may say; `null` means unlimited. Defaults are the interface's figures. */
+export const Config = z.strictObject({
+  limits: z.strictObject({
+    live: KeyLimits({ requests: 100, mcp: 60, concurrent: 10, burst: 120, deliveries: 50 }),
+    test: KeyLimits({ requests: 30, mcp: 20, concurrent: 3, burst: 40, deliveries: 10 }),
+    public_per_minute: PerMinute.default(600),
+  }).prefault({}),
+  plans: z.record(z.string().min(1).max(64), Plan).default({}),
+  default_plan: z.string().default("starter"),
+  webhooks: z.strictObject({
+    retry_delays_seconds: z.array(z.int().min(1).max(86_400)).min(1).max(12)
+      .default([30, 120, 600, 1800, 3600]),
+  }).prefault({}),
+  outbound: z.strictObject({ allow_private_targets: z.boolean().default(false) }).prefault({}),
+  retention_days: z.strictObject({
+    deliveries: z.int().min(1).max(365).default(30),
+  }).prefault({}),
+  trusted_proxies: z.array(z.string()).max(64).default([]),
+});
+export type Config = z.infer<typeof Config>;
+
+/** The plans of the interface; configuration may change them and add others. */
+export const BUILT_IN_PLANS: Readonly<Record<string, z.infer<typeof Plan>>> = {
+  starter: { requests_per_minute: 100 },
+  team: { requests_per_minute: 500 },
+  business: { requests_per_minute: 2000 },
+  enterprise: { requests_per_minute: null },
+};
+
+/** A plan by its name; an organization whose plan is gone falls back to the default one. */
+export function planOf(config: Config, name: string): z.infer<typeof Plan> {
+  return config.plans[name] ?? BUILT_IN_PLANS[name] ?? config.plans[config.default_plan] ??
+    BUILT_IN_PLANS[config.default_plan] ?? BUILT_IN_PLANS.starter!;
+}
+
+/**
+ * Reads configuration text.
+ * @throws {Fault} VALIDATION_FAILED with the path of each fault
+ */
+export function parseConfig(text: string): Config {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    const message = `RELAY_CONFIG is not JSON: ${(cause as Error).message}`;
+    throw new Fault("VALIDATION_FAILED", message, {}, { cause });
+  }
+  const result = Config.safeParse(value);
+  if (result.success) return result.data;
+  const issues = result.error.issues.map(({ path, message }) => ({
+    path: path.join("."),
+    message,
+  }));
+  const said = issues.map(({ path, message }) => `${path || "(whole)"}: ${message}`).join("; ");
+  throw new Fault("VALIDATION_FAILED", `RELAY_CONFIG is invalid: ${said}`, { issues });
+}
+
+/** The configuration of a server that was told nothing. */
+export const defaultConfig = (): Config => Config.parse({});

@@ -1,0 +1,18 @@
+/** Spreadsheets take a text that begins so for a formula, also with the full-width characters. */
+const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
+const NEEDS_QUOTES = /[",\r\n]/;
+
+/**
+ * One line of CSV, with its CRLF, as RFC 4180 has it. Null is an empty field. A text that a
+ * spreadsheet would run as a formula gets a `'` in front, since audit rows hold what callers wrote.
+ */
+export function csvRow(fields: readonly (string | number | boolean | null)[]): string {
+  return `${fields.map(writeField).join(",")}\r\n`;
+}
+
+function writeField(field: string | number | boolean | null): string {
+  if (field === null) return "";
+  if (typeof field !== "string") return String(field);
+  const text = FORMULA.test(field) ? `'${field}` : field;
+  return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

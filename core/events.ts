@@ -1,0 +1,109 @@
+import { SYSTEM, type Tenant } from "../kv/collection.ts";
+import type { Tx } from "../kv/tx.ts";
+import type { Actor, App, RequestInfo } from "./app.ts";
+import { canonicalJson } from "./canonical.ts";
+import { WEBHOOK_EVENTS, type WebhookEventType } from "./webhooks/event_types.ts";
+
+/** Audit events that no webhook carries. */
+export const AUDIT_EVENTS = {
+  api_key_created: "an API key was made",
+  api_key_used: "a request was made with an API key",
+  api_key_revoked: "an API key was revoked",
+  api_key_deleted: "an API key was deleted",
+  access_denied: "a request was refused for lack of a right",
+  agent_restart_requested: "an agent was told to start again",
+  agent_credential_refused: "an agent tried to connect as one that another credential owns",
+  command_requested: "a command was accepted for an agent",
+  command_cancelled: "a command was cancelled",
+  command_failed:
+    "a command ended without a result: it failed to start, was refused or its link broke",
+  organization_created: "an organization signed up",
+  user_created: "a user was made",
+  user_login: "a user signed in",
+  user_login_failed: "a sign-in failed",
+  webhook_created: "a webhook was made",
+  webhook_deleted: "a webhook was deleted",
+  webhook_tested: "a ping was sent to a webhook",
+  webhook_disabled: "a webhook was disabled after its last failed attempt",
+} as const;
+
+export type EventType = WebhookEventType | keyof typeof AUDIT_EVENTS;
+
+/** Every event type that Relay itself writes; callers may register others under `custom`. */
+export const isOwnEvent = (type: string): boolean => type in AUDIT_EVENTS || type in WEBHOOK_EVENTS;
+
+/** What happened, as a rule says it. */
+export interface Happening {
+  readonly type: EventType;
+  readonly resource: { readonly type: string; readonly id: string };
+  readonly agentId?: string;
+  /** Becomes the audit row's `details` and the webhook's `payload`. */
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+/** One event of the log, as stored: the audit row and the source of webhooks and streams. */
+export interface EventRow {
+  readonly actor: string;
+  readonly agent_id?: string;
+  readonly details: Readonly<Record<string, unknown>>;
+  readonly event_id: string;
+  readonly event_type: string;
+  readonly organization_id: string;
+  readonly request_id?: string;
+  readonly resource_id: string;
+  readonly resource_type: string;
+  /** ISO 8601, UTC, milliseconds. */
+  readonly timestamp: string;
+}
+
+type Context = {
+  readonly app: App;
+  readonly actor: Pick<Actor, "id">;
+  readonly request?: Pick<RequestInfo, "id">;
+};
+
+/** Puts an event into the log, in the transaction of the change that it reports. */
+export function emit(work: Context, tx: Tx, tenant: Tenant, happening: Happening): void {
+  tx.append(tenant, happening.type, eventJson(work, tenant, happening));
+}
+
+/** The canonical JSON of an event row. */
+export function eventJson(
+  { app, actor, request }: Context,
+  tenant: Tenant,
+  { type, resource, agentId, details }: Omit<Happening, "type"> & { readonly type: string },
+): string {
+  const row: EventRow = {
+    actor: actor.id,
+    ...(agentId !== undefined && { agent_id: agentId }),
+    details,
+    event_id: app.ports.entropy.uuid(),
+    event_type: type,
+    organization_id: tenant.org,
+    ...(request && { request_id: request.id }),
+    resource_id: resource.id,
+    resource_type: resource.type,
+    timestamp: new Date(app.ports.clock.now()).toISOString(),
+  };
+  return canonicalJson(row);
+}
+
+/**
+ * The event of a key's use: one for each request, so it is written out in sorted order by hand.
+ * Ids, methods, route patterns and statuses hold nothing that JSON escapes.
+ */
+export function useJson(
+  { app, actor, request }: Required<Context>,
+  tenant: Tenant,
+  endpoint: string,
+  status: number,
+): string {
+  const at = new Date(app.ports.clock.now()).toISOString();
+  return `{"actor":"${actor.id}","details":{"endpoint":"${endpoint}","status":${status}},` +
+    `"event_id":"${app.ports.entropy.uuid()}","event_type":"api_key_used",` +
+    `"organization_id":"${tenant.org}","request_id":"${request.id}",` +
+    `"resource_id":"${actor.id}","resource_type":"api_key","timestamp":"${at}"}`;
+}
+
+/** The actor of what Relay does by itself. */
+export const RELAY_ACTOR: Pick<Actor, "id" | "tenant"> = { id: "relay", tenant: SYSTEM };

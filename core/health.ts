@@ -1,0 +1,44 @@
+import { SYSTEM } from "../kv/collection.ts";
+import { installations } from "../kv/records/installation.ts";
+import { deliveries } from "../kv/records/webhook.ts";
+import type { App } from "./app.ts";
+import { VERSION } from "./app.ts";
+
+const DUE_MAX = 1000;
+const STORE_DEADLINE_MS = 2_000;
+
+/** Jobs that are due now, up to DUE_MAX. */
+export async function jobsDue(app: App): Promise<number> {
+  const before = [app.ports.clock.now() + 1];
+  return (await app.store.queued(deliveries, "due", { limit: DUE_MAX, before })).items.length;
+}
+
+/** How the parts are; `detailed` adds figures, for those who may see them. */
+export async function health(app: App, detailed: boolean) {
+  const startedMs = performance.now();
+  const storeOk = await answers(app);
+  const storeMs = performance.now() - startedMs;
+  const status = storeOk ? "ok" as const : "degraded" as const;
+  const components = { store: storeOk ? "ok" as const : "down" as const };
+  if (!detailed || !storeOk) return { status, components };
+  return {
+    status,
+    components,
+    version: VERSION,
+    uptime_seconds: Math.floor((app.ports.clock.now() - app.startedAtMs) / 1000),
+    store_round_trip_ms: Math.round(storeMs * 1000) / 1000,
+    jobs_due: await jobsDue(app),
+    agents_linked: app.links.size,
+    commands_under_way: app.commands.size,
+  };
+}
+
+async function answers(app: App): Promise<boolean> {
+  const { promise: late, resolve } = Promise.withResolvers<boolean>();
+  const cancel = app.ports.clock.after(STORE_DEADLINE_MS, () => resolve(false));
+  const read = app.store.kv.get([SYSTEM.org, SYSTEM.space, installations.name, "installation"])
+    .then(() => true, () => false);
+  const ok = await Promise.race([read, late]);
+  cancel();
+  return ok;
+}

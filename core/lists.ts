@@ -1,0 +1,18 @@
+import type { Page } from "../kv/store.ts";
+
+/** Which part of a list a caller wants. */
+export interface Paging {
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** The `pagination` of a list answer. */
+export function showPage<T>({ limit, offset }: Paging, page: Page<T>, total: number) {
+  return { total, limit, offset, has_more: page.cursor !== null };
+}
+
+/** An instant as every answer shows it: ISO 8601, UTC, milliseconds. */
+export const iso = (ms: number): string => new Date(ms).toISOString();
+
+/** The same for an instant that may not have come. */
+export const isoOrNull = (ms: number | null): string | null => ms === null ? null : iso(ms);

@@ -1,0 +1,38 @@
+import { OutboundError, type OutboundErrorKind } from "../ports.ts";
+
+/** How far an exchange had come; what breaks in a phase is a failure of that kind. */
+export type Phase = "connect" | "tls" | "http";
+
+/** Sentences for the failures that receivers' owners meet most; others keep the system's words. */
+const KNOWN_CODES: Readonly<Record<string, readonly [OutboundErrorKind, string]>> = {
+  ECONNREFUSED: ["connect", "The connection was refused."],
+  EHOSTUNREACH: ["connect", "There is no route to the host."],
+  ENETUNREACH: ["connect", "There is no route to the network."],
+  HPE_HEADER_OVERFLOW: ["http", "The response headers are too large."],
+};
+
+/** The failure of an exchange as the port's error; `phase` decides where the error does not say. */
+export function classifyFailure(error: unknown, phase: Phase): OutboundError {
+  if (error instanceof OutboundError) return error;
+  const code = errorCode(error);
+  const known = code === undefined ? undefined : KNOWN_CODES[code];
+  if (known !== undefined) return new OutboundError(known[0], known[1], { cause: error });
+  if (code === "ECONNRESET" && phase === "http") {
+    return new OutboundError("http", "The connection was reset before a response.", {
+      cause: error,
+    });
+  }
+  const words = error instanceof Error && error.message !== "" ? error.message : "unknown failure";
+  return new OutboundError(phase, `${PHASE_SENTENCES[phase]}: ${words}`, { cause: error });
+}
+
+const PHASE_SENTENCES: Readonly<Record<Phase, string>> = {
+  connect: "The connection failed",
+  tls: "The TLS handshake failed",
+  http: "The response cannot be read",
+};
+
+function errorCode(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !("code" in error)) return undefined;
+  return typeof error.code === "string" ? error.code : undefined;
+}

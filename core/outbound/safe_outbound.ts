@@ -1,0 +1,53 @@
+import { type Clock, type Outbound, OutboundError } from "../ports.ts";
+import { exchange } from "./exchange.ts";
+import { openPool, type Pool } from "./pool.ts";
+import { type Resolve, resolveBySystem, shareLookups } from "./resolve.ts";
+import { checkTarget } from "./target.ts";
+
+/** Requests under way at once; one more is refused rather than queued without a bound. */
+const MAX_IN_FLIGHT = 1024; // the usual soft limit of open files, with the sockets of all hosts
+
+export interface SafeOutboundOptions {
+  /** Read at each request: whether private, loopback and other internal addresses may be dialled. */
+  readonly allowPrivateTargets: () => boolean;
+  readonly clock: Clock;
+  /** Asked for the addresses of a name; the system's resolver unless given. */
+  readonly resolve?: Resolve;
+  /** PEM certificates of authorities to trust instead of the public ones. */
+  readonly trustedRoots?: readonly string[];
+}
+
+/** The network port: dials only addresses that the policy of the moment allows. */
+export function safeOutbound(options: SafeOutboundOptions): Outbound {
+  const resolve = shareLookups(options.resolve ?? resolveBySystem);
+  const { trustedRoots } = options;
+  const roots = trustedRoots === undefined ? {} : { trustedRoots };
+  const pools: Readonly<Record<"open" | "guarded", Pool>> = {
+    open: openPool({ resolve, allowPrivate: true, ...roots }),
+    guarded: openPool({ resolve, allowPrivate: false, ...roots }),
+  };
+  let inFlight = 0;
+  let closed = false;
+  return {
+    async request(request) {
+      if (closed) throw new OutboundError("connect", "The network port is closed.");
+      if (inFlight >= MAX_IN_FLIGHT) {
+        throw new OutboundError("connect", `More than ${MAX_IN_FLIGHT} requests are under way.`);
+      }
+      const allowPrivate = options.allowPrivateTargets();
+      const url = checkTarget(request.url, allowPrivate);
+      const pool = allowPrivate ? pools.open : pools.guarded;
+      inFlight++;
+      try {
+        return await exchange(request, { url, agent: pool.agentFor(url), clock: options.clock });
+      } finally {
+        inFlight--;
+      }
+    },
+    close() {
+      closed = true;
+      pools.open.close();
+      pools.guarded.close();
+    },
+  };
+}

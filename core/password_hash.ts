@@ -1,0 +1,152 @@
+import { Buffer } from "node:buffer";
+import { scrypt, timingSafeEqual } from "node:crypto";
+
+/** How a password is hashed: by which algorithm, at what cost, with which salt. */
+export type Recipe =
+  & { readonly salt: Uint8Array<ArrayBuffer> }
+  & (
+    | {
+      readonly algorithm: "argon2id";
+      readonly memoryKib: number;
+      readonly passes: number;
+      readonly lanes: number;
+    }
+    | {
+      readonly algorithm: "scrypt";
+      /** log2 of the number of blocks. */
+      readonly logN: number;
+      readonly blockSize: number;
+      readonly lanes: number;
+    }
+  );
+
+/** A stored hash, taken apart. */
+export interface StoredHash {
+  readonly recipe: Recipe;
+  readonly hash: Uint8Array;
+}
+
+const HASH_BYTES = 32;
+
+/** Upper bounds, so that an altered record cannot ask for gigabytes or minutes. */
+const BOUNDS = { memoryKib: 65_536, passes: 8, logN: 17, blockSize: 8, lanes: 4 } as const;
+
+const ARGON2_FORMAT =
+  /^\$argon2id\$v=19\$m=(\d{1,6}),t=(\d{1,2}),p=(\d)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
+const SCRYPT_FORMAT =
+  /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
+
+/** Takes a PHC string apart; null when it is not one, or asks for more than is sensible. */
+export function parseHash(phc: string): StoredHash | null {
+  const stored = parseArgon2(phc) ?? parseScrypt(phc);
+  return stored !== null && isSensible(stored) ? stored : null;
+}
+
+/** Writes a hash and its recipe as a PHC string. */
+export function formatHash({ recipe, hash }: StoredHash): string {
+  const cost = recipe.algorithm === "argon2id"
+    ? `argon2id$v=19$m=${recipe.memoryKib},t=${recipe.passes},p=${recipe.lanes}`
+    : `scrypt$ln=${recipe.logN},r=${recipe.blockSize},p=${recipe.lanes}`;
+  return `$${cost}$${base64(recipe.salt)}$${base64(hash)}`;
+}
+
+/** Does the work: some 60 ms (Argon2id) or 350 ms (scrypt), off the event loop. */
+export async function deriveHash(password: string, recipe: Recipe): Promise<Uint8Array> {
+  return recipe.algorithm === "argon2id"
+    ? await deriveArgon2(password, recipe)
+    : await deriveScrypt(password, recipe);
+}
+
+/** Compares in constant time. */
+export function equalHashes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+/** Whether this runtime has Argon2id, which WebCrypto does not promise. */
+export function hasArgon2(): boolean {
+  const algorithm = argon2Parameters({
+    algorithm: "argon2id",
+    memoryKib: 8,
+    passes: 1,
+    lanes: 1,
+    salt: new Uint8Array(16),
+  });
+  return "supports" in SubtleCrypto &&
+    SubtleCrypto.supports("deriveBits", algorithm, HASH_BYTES * 8);
+}
+
+type Argon2Recipe = Extract<Recipe, { algorithm: "argon2id" }>;
+type ScryptRecipe = Extract<Recipe, { algorithm: "scrypt" }>;
+
+function argon2Parameters({ memoryKib, passes, lanes, salt }: Argon2Recipe) {
+  return { name: "Argon2id", nonce: salt, memory: memoryKib, passes, parallelism: lanes };
+}
+
+async function deriveArgon2(password: string, recipe: Argon2Recipe): Promise<Uint8Array> {
+  const bytes = new TextEncoder().encode(password);
+  const key = await crypto.subtle.importKey("raw-secret", bytes, "Argon2id", false, ["deriveBits"]);
+  const bits = await crypto.subtle.deriveBits(argon2Parameters(recipe), key, HASH_BYTES * 8);
+  return new Uint8Array(bits);
+}
+
+function deriveScrypt(password: string, recipe: ScryptRecipe): Promise<Uint8Array> {
+  const { logN, blockSize: r, lanes: p, salt } = recipe;
+  const N = 2 ** logN;
+  // Twice what it needs: the limit counts more than the blocks themselves.
+  const options = { N, r, p, maxmem: 2 * 128 * N * r };
+  return new Promise((resolve, reject) => {
+    scrypt(password, salt, HASH_BYTES, options, (error, hash) => {
+      if (error === null) resolve(hash);
+      else reject(error);
+    });
+  });
+}
+
+function parseArgon2(phc: string): StoredHash | null {
+  const match = ARGON2_FORMAT.exec(phc);
+  if (match === null) return null;
+  const [, memory, passes, lanes, salt = "", hash = ""] = match;
+  return {
+    recipe: {
+      algorithm: "argon2id",
+      memoryKib: Number(memory),
+      passes: Number(passes),
+      lanes: Number(lanes),
+      salt: fromBase64(salt),
+    },
+    hash: fromBase64(hash),
+  };
+}
+
+function parseScrypt(phc: string): StoredHash | null {
+  const match = SCRYPT_FORMAT.exec(phc);
+  if (match === null) return null;
+  const [, logN, blockSize, lanes, salt = "", hash = ""] = match;
+  return {
+    recipe: {
+      algorithm: "scrypt",
+      logN: Number(logN),
+      blockSize: Number(blockSize),
+      lanes: Number(lanes),
+      salt: fromBase64(salt),
+    },
+    hash: fromBase64(hash),
+  };
+}
+
+function isSensible({ recipe, hash }: StoredHash): boolean {
+  const { salt, algorithm: _, ...cost } = recipe;
+  const affordable = Object.entries(cost).every(([name, value]) =>
+    value >= 1 && value <= BOUNDS[name as keyof typeof BOUNDS]
+  );
+  return affordable && salt.length >= 8 && salt.length <= 64 && hash.length === HASH_BYTES;
+}
+
+/** The PHC format leaves the padding out. */
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString("base64").replaceAll("=", "");
+}
+
+function fromBase64(text: string): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(Buffer.from(text, "base64"));
+}

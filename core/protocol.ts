@@ -1,0 +1,246 @@
+import { z } from "zod";
+
+/**
+ * The frames of the WebSocket subprotocol `relay.agent.v1`, declared once: JSON text frames told
+ * apart by `type`. Unknown fields are dropped and unknown types ignored, so that either side may
+ * be newer than the other. Described for people in docs/agent-protocol.md.
+ */
+export const AGENT_PROTOCOL = "relay.agent.v1";
+
+/** Largest frame from an agent, in UTF-8 bytes; two full tails of escaped output fit into it. */
+export const MAX_AGENT_FRAME_BYTES = 256 * 1024;
+/** Largest `hello`, in UTF-8 bytes: it is read before anything is known of the sender. */
+export const MAX_HELLO_BYTES = 16 * 1024;
+/** Largest frame from the relay, in UTF-8 bytes; the longest command fits into it escaped. */
+export const MAX_RELAY_FRAME_BYTES = 256 * 1024;
+/** Largest piece of output in one frame, in UTF-8 bytes before JSON escapes make it up to 6 times longer. */
+export const MAX_OUTPUT_CHUNK_BYTES = 16 * 1024;
+/** Longest command, in UTF-16 units: at 3 bytes each it stays below Linux's 128 KiB an argument. */
+export const MAX_COMMAND_LENGTH = 32 * 1024;
+/** How many commands one agent runs at once. */
+export const MAX_CONCURRENT_COMMANDS = 64;
+/** How many commands one agent names in `hello`: as many as run, and as many results kept. */
+export const MAX_NAMED_COMMANDS = 2 * MAX_CONCURRENT_COMMANDS;
+/** How long the relay waits for `hello` after its `challenge`. */
+export const HELLO_TIMEOUT_MS = 10_000;
+/** Longest a command may run: the limit of `timeout` in the interface, 600 s. */
+export const MAX_TIMEOUT_MS = 600_000;
+/** How much output of one command is kept unless `run` says otherwise. */
+export const DEFAULT_OUTPUT_BYTES = 1024 * 1024;
+/** The most output that `run` may ask an agent to keep. */
+export const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
+
+const commandId = z.string().regex(/^[A-Za-z0-9_-]{1,40}$/);
+const shortText = (max: number) => z.string().min(1).max(max).regex(/^\P{Cc}*$/u);
+const chunk = z.string().max(MAX_OUTPUT_CHUNK_BYTES);
+
+/** An agent's labels: at most 16, keys like Kubernetes', values printable ASCII. */
+export const agentLabels = z.record(
+  z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$/),
+  z.string().max(128).regex(/^[\x20-\x7e]*$/),
+).refine((labels) => Object.keys(labels).length <= 16, "at most 16 labels");
+
+/** What an agent says of itself and of its machine. */
+export const agentFacts = z.object({
+  name: shortText(128),
+  version: shortText(64),
+  platform: shortText(64),
+  hostname: shortText(255),
+  labels: agentLabels,
+});
+
+export const helloFrame = z.object({
+  type: z.literal("hello"),
+  agent: agentFacts,
+  /** The 32 raw bytes of an Ed25519 public key, base64url without padding. */
+  public_key: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
+  /** The 64 bytes of an Ed25519 signature over `challengeBytes(nonce)`, base64url without padding. */
+  signature: z.string().regex(/^[A-Za-z0-9_-]{86}$/),
+  /** Commands that run now, or whose results follow after `welcome`. */
+  running: z.array(commandId).max(MAX_NAMED_COMMANDS),
+});
+
+export const heartbeatFrame = z.object({
+  type: z.literal("heartbeat"),
+  status: z.enum(["ok", "degraded", "error"]),
+});
+
+export const startedFrame = z.object({ type: z.literal("started"), command_id: commandId });
+
+export const outputFrame = z.object({
+  type: z.literal("output"),
+  command_id: commandId,
+  stream: z.enum(["stdout", "stderr"]),
+  data: chunk,
+});
+
+export const resultFrame = z.object({
+  type: z.literal("result"),
+  command_id: commandId,
+  /** null when a signal ended it or it never started. */
+  exit_code: z.int().min(-2147483648).max(4294967295).nullable(),
+  /** Such as `SIGTERM`; null when it exited by itself. */
+  signal: z.string().max(16).nullable(),
+  reason: z.enum(["exited", "timed_out", "cancelled", "failed_to_start"]),
+  duration_ms: z.number().min(0),
+  /** The end of the output, as far as no `output` frame carried it. */
+  stdout: chunk.optional(),
+  stderr: chunk.optional(),
+  /** True when output was left out, or may have been lost with an earlier link. */
+  truncated: z.boolean(),
+});
+
+export const refusedFrame = z.object({
+  type: z.literal("refused"),
+  command_id: commandId,
+  reason: z.enum(["duplicate", "busy", "stopping"]),
+  message: z.string().max(512),
+});
+
+export const challengeFrame = z.object({
+  type: z.literal("challenge"),
+  nonce: z.string().regex(/^[\x21-\x7e]{16,256}$/),
+});
+
+export const welcomeFrame = z.object({
+  type: z.literal("welcome"),
+  agent_id: shortText(64),
+  name: shortText(128),
+  heartbeat_seconds: z.number().min(1).max(3600),
+  relay_version: shortText(64),
+  verdict_key: z.string().max(1024).optional(),
+});
+
+export const runFrame = z.object({
+  type: z.literal("run"),
+  command_id: commandId,
+  command: z.string().min(1).max(MAX_COMMAND_LENGTH),
+  timeout_ms: z.int().min(1).max(MAX_TIMEOUT_MS),
+  max_output_bytes: z.int().min(0).max(MAX_OUTPUT_BYTES),
+});
+
+export const cancelFrame = z.object({ type: z.literal("cancel"), command_id: commandId });
+
+export const restartFrame = z.object({ type: z.literal("restart") });
+
+/** The relay's answer to each heartbeat: how an agent tells a silent relay from a dead link. */
+export const heartbeatAckFrame = z.object({ type: z.literal("heartbeat_ack") });
+
+export const errorFrame = z.object({
+  type: z.literal("error"),
+  code: shortText(64),
+  message: z.string().max(1024),
+});
+
+const AGENT_FRAMES = {
+  hello: helloFrame,
+  heartbeat: heartbeatFrame,
+  started: startedFrame,
+  output: outputFrame,
+  result: resultFrame,
+  refused: refusedFrame,
+} as const;
+
+const RELAY_FRAMES = {
+  challenge: challengeFrame,
+  welcome: welcomeFrame,
+  run: runFrame,
+  cancel: cancelFrame,
+  restart: restartFrame,
+  heartbeat_ack: heartbeatAckFrame,
+  error: errorFrame,
+} as const;
+
+export type AgentFacts = z.infer<typeof agentFacts>;
+export type AgentFrame = z.infer<(typeof AGENT_FRAMES)[keyof typeof AGENT_FRAMES]>;
+export type RelayFrame = z.infer<(typeof RELAY_FRAMES)[keyof typeof RELAY_FRAMES]>;
+export type HelloFrame = z.infer<typeof helloFrame>;
+export type OutputFrame = z.infer<typeof outputFrame>;
+export type ResultFrame = z.infer<typeof resultFrame>;
+export type RefusedFrame = z.infer<typeof refusedFrame>;
+export type WelcomeFrame = z.infer<typeof welcomeFrame>;
+export type RunFrame = z.infer<typeof runFrame>;
+
+/**
+ * Reads a frame from an agent: the frame, `"unknown"` for a type of a later version (ignore it), or
+ * null for one that is malformed. Check its size first with `fitsBytes`.
+ */
+export function parseAgentFrame(text: string): AgentFrame | "unknown" | null {
+  return parseFrame<AgentFrame>(AGENT_FRAMES, text);
+}
+
+/** Reads a frame from the relay: the frame, `"unknown"` (ignore it), or null when malformed. */
+export function parseRelayFrame(text: string): RelayFrame | "unknown" | null {
+  return parseFrame<RelayFrame>(RELAY_FRAMES, text);
+}
+
+function parseFrame<Frame>(
+  schemas: Readonly<Record<string, z.ZodType>>,
+  text: string,
+): Frame | "unknown" | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (typeof value !== "object" || value === null) return null;
+  const type = (value as { type?: unknown }).type;
+  if (typeof type !== "string") return null;
+  if (!Object.hasOwn(schemas, type)) return "unknown";
+  const parsed = schemas[type]?.safeParse(value);
+  return parsed?.success ? parsed.data as Frame : null;
+}
+
+/** True when `text` takes at most `maxBytes` in UTF-8. Encodes only where its length leaves doubt. */
+export function fitsBytes(text: string, maxBytes: number): boolean {
+  if (text.length * 3 <= maxBytes) return true;
+  if (text.length > maxBytes) return false;
+  return new TextEncoder().encodeInto(text, new Uint8Array(maxBytes)).read === text.length;
+}
+
+/** What the agent signs to prove its key: `relay.agent.v1`, a line feed and the nonce, as UTF-8. */
+export function challengeBytes(nonce: string): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(`${AGENT_PROTOCOL}\n${nonce}`);
+}
+
+/** What an agent does when its link closes: `retry` with backoff, or `stop` and tell why. */
+export type AfterClose = "retry" | "stop";
+
+/** Every close code of the link. A code that is not here means `retry`. */
+export const CLOSE_CODES = {
+  normal: { code: 1000, after: "retry", meaning: "One side left on purpose." },
+  going_away: { code: 1001, after: "retry", meaning: "The relay stops, or a ping got no answer." },
+  malformed_frame: {
+    code: 4400,
+    after: "retry",
+    meaning: "A frame was not JSON or not its schema.",
+  },
+  credential_refused: {
+    code: 4401,
+    after: "stop",
+    meaning: "The credential was revoked, has expired or lost its rights.",
+  },
+  identity_refused: {
+    code: 4403,
+    after: "stop",
+    meaning: "The signature is wrong, or this agent belongs to another credential or key.",
+  },
+  hello_timeout: { code: 4408, after: "retry", meaning: "No hello in time after the challenge." },
+  replaced: { code: 4409, after: "stop", meaning: "Another link of the same agent took over." },
+  deleted: { code: 4410, after: "stop", meaning: "The agent was removed from the relay." },
+  frame_too_large: { code: 4413, after: "retry", meaning: "A frame was larger than its cap." },
+  unexpected_frame: { code: 4422, after: "retry", meaning: "A frame came out of its order." },
+  too_slow: { code: 4429, after: "retry", meaning: "The other side did not read fast enough." },
+  unavailable: { code: 4503, after: "retry", meaning: "The relay cannot serve agents right now." },
+} as const satisfies Record<string, { code: number; after: AfterClose; meaning: string }>;
+
+export type CloseName = keyof typeof CLOSE_CODES;
+
+/** The row of the table for a close code, or undefined for one that is not ours. */
+export function closeByCode(code: number): { name: CloseName; after: AfterClose } | undefined {
+  for (const name of Object.keys(CLOSE_CODES) as CloseName[]) {
+    if (CLOSE_CODES[name].code === code) return { name, after: CLOSE_CODES[name].after };
+  }
+  return undefined;
+}

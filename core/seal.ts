@@ -1,0 +1,122 @@
+import { Buffer } from "node:buffer";
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from "node:crypto";
+import type { Entropy } from "./ports.ts";
+import { constantTimeEqual } from "./text.ts";
+
+/** Keeps secrets at rest that must be read again: encrypted, and bound to where they belong. */
+export interface Sealer {
+  /** `v1.<key id>.<base64url of IV, ciphertext and tag>`. The same context opens it again. */
+  seal(plaintext: string, context: string): string;
+  /** @throws {SealError} */
+  open(sealed: string, context: string): string;
+  /** A check value of the newest secret to keep in the store: it reveals nothing of the secret. */
+  fingerprint(): string;
+  /** Whether a stored fingerprint is of the newest secret or of one of the older ones. */
+  recognizes(fingerprint: string): boolean;
+}
+
+/** Why a sealed text does not open; `altered` is a changed text or another context. */
+export type SealErrorReason = "malformed" | "unknown_key" | "altered";
+
+/** A sealed text that does not open. */
+export class SealError extends Error {
+  override readonly name = "SealError";
+  constructor(readonly reason: SealErrorReason, message: string, options?: ErrorOptions) {
+    super(message, options);
+  }
+}
+
+const SECRET_LENGTH_MIN = 16;
+const KEY_BYTES = 32;
+const KEY_ID_BYTES = 6;
+/** The sizes of GCM that NIST SP 800-38D recommends; random IVs are good for 2^32 texts a key. */
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+/** With IV, tag and base64 still well within one 64 KiB value of the store. */
+const PLAINTEXT_BYTES_MAX = 40 * 1024;
+
+const SEALED_FORMAT = /^v1\.([A-Za-z0-9_-]{8})\.([A-Za-z0-9_-]+)$/;
+
+interface SealKey {
+  readonly id: string;
+  readonly key: Uint8Array;
+  readonly fingerprint: string;
+}
+
+/**
+ * A sealer that seals with `secret` and opens what it or one of `olderSecrets` sealed.
+ * @throws {Error} when a secret has fewer than 16 characters
+ */
+export function makeSealer(
+  secret: string,
+  entropy: Pick<Entropy, "bytes">,
+  olderSecrets: readonly string[] = [],
+): Sealer {
+  const newest = deriveKey(secret);
+  const keys = [newest, ...olderSecrets.map(deriveKey)];
+  const keyOf = new Map(keys.map((key) => [key.id, key]));
+  return {
+    seal: (plaintext, context) => seal(newest, entropy.bytes(IV_BYTES), plaintext, context),
+    open(sealed, context) {
+      const { id, body } = parseSealed(sealed);
+      const key = keyOf.get(id);
+      if (key === undefined) {
+        throw new SealError("unknown_key", "this was sealed with another RELAY_SECRET");
+      }
+      return open(key, body, context);
+    },
+    fingerprint: () => newest.fingerprint,
+    recognizes: (fingerprint) =>
+      keys.some((key) => constantTimeEqual(key.fingerprint, fingerprint)),
+  };
+}
+
+/** One secret gives three values that tell nothing of each other. */
+function deriveKey(secret: string): SealKey {
+  if (secret.trim().length < SECRET_LENGTH_MIN) {
+    throw new Error(
+      `RELAY_SECRET is too short: give at least ${SECRET_LENGTH_MIN} characters, such as the output of \`openssl rand -base64 32\``,
+    );
+  }
+  const root = Buffer.from(hkdfSync("sha256", secret, "", "relay seal v1", KEY_BYTES));
+  const derive = (purpose: string) => createHmac("sha256", root).update(purpose).digest();
+  return {
+    id: derive("key id").subarray(0, KEY_ID_BYTES).toString("base64url"),
+    key: derive("encryption"),
+    fingerprint: derive("fingerprint").toString("base64url"),
+  };
+}
+
+function seal({ id, key }: SealKey, iv: Uint8Array, plaintext: string, context: string): string {
+  const bytes = Buffer.from(plaintext);
+  if (bytes.length > PLAINTEXT_BYTES_MAX) {
+    throw new RangeError(`at most ${PLAINTEXT_BYTES_MAX} bytes can be sealed at once`);
+  }
+  const cipher = createCipheriv("aes-256-gcm", key, iv, { authTagLength: TAG_BYTES });
+  cipher.setAAD(Buffer.from(context));
+  const body = Buffer.concat([iv, cipher.update(bytes), cipher.final(), cipher.getAuthTag()]);
+  return `v1.${id}.${body.toString("base64url")}`;
+}
+
+function parseSealed(sealed: string): { id: string; body: Buffer } {
+  const [, id = "", encoded = ""] = SEALED_FORMAT.exec(sealed) ?? [];
+  const body = Buffer.from(encoded, "base64url");
+  // Base64 has several texts for the same bytes; only the one that was made is taken.
+  const exact = body.toString("base64url") === encoded;
+  if (exact && body.length >= IV_BYTES + TAG_BYTES) return { id, body };
+  throw new SealError("malformed", "this is not a sealed text");
+}
+
+function open({ key }: SealKey, body: Buffer, context: string): string {
+  const iv = body.subarray(0, IV_BYTES);
+  const tag = body.subarray(body.length - TAG_BYTES);
+  const decipher = createDecipheriv("aes-256-gcm", key, iv, { authTagLength: TAG_BYTES });
+  decipher.setAAD(Buffer.from(context));
+  decipher.setAuthTag(tag);
+  const ciphertext = body.subarray(IV_BYTES, body.length - TAG_BYTES);
+  try {
+    return Buffer.concat([decipher.update(ciphertext), decipher.final()]).toString();
+  } catch (cause) {
+    throw new SealError("altered", "this was altered, or sealed for another purpose", { cause });
+  }
+}

@@ -1,0 +1,85 @@
+import { type Config, defaultConfig, parseConfig } from "./config.ts";
+
+/** What the environment says. Everything else is in the configuration. */
+export interface Settings {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: { readonly cert: string; readonly key: string } | null;
+  /** A path, `:memory:` or a KV Connect URL; null is the database that the platform attached. */
+  readonly kv: string | null;
+  readonly secret: string | null;
+  readonly publicUrl: string | null;
+  readonly signup: "open" | "invite" | "closed";
+  /** True when nobody but this machine reaches the server, so that a first signup needs no code. */
+  readonly local: boolean;
+  readonly config: Config;
+}
+
+const LOOPBACK = new Set(["127.0.0.1", "::1", "localhost"]);
+
+/**
+ * Reads the settings; `readText` reads the file that RELAY_CONFIG may name.
+ * @throws {Error} with the name of the variable and what it may be
+ */
+export function readSettings(
+  env: Readonly<Record<string, string | undefined>>,
+  readText: (path: string) => string,
+  hosted: boolean,
+): Settings {
+  const host = env.RELAY_HOST ?? "127.0.0.1";
+  const publicUrl = env.RELAY_PUBLIC_URL ? publicUrlOf(env.RELAY_PUBLIC_URL) : null;
+  const config = configOf(env.RELAY_CONFIG, readText);
+  const local = !hosted && LOOPBACK.has(host) && publicUrl === null &&
+    config.trusted_proxies.length === 0;
+  const kv = env.RELAY_KV ?? (hosted ? null : ".relay/relay.kv");
+  const remote = kv === null || /^https?:\/\//.test(kv);
+  if (remote && !env.RELAY_SECRET) {
+    throw new Error(
+      "RELAY_SECRET is not set: a shared or hosted store needs one, such as `openssl rand -base64 32`",
+    );
+  }
+  return {
+    host,
+    port: portOf(env.RELAY_PORT ?? "9081"),
+    tls: tlsOf(env, readText),
+    kv,
+    secret: env.RELAY_SECRET ?? null,
+    publicUrl,
+    signup: signupOf(env.RELAY_SIGNUP, local),
+    local,
+    config,
+  };
+}
+
+function portOf(text: string): number {
+  const port = Number(text);
+  if (/^\d{1,5}$/.test(text) && port <= 65_535) return port;
+  throw new Error(`RELAY_PORT is ${JSON.stringify(text)}: give a number from 0 to 65535`);
+}
+
+function publicUrlOf(text: string): string {
+  const url = URL.parse(text);
+  if (url !== null && /^https?:$/.test(url.protocol)) return url.origin;
+  throw new Error(`RELAY_PUBLIC_URL is ${JSON.stringify(text)}: give an http or https address`);
+}
+
+function signupOf(text: string | undefined, local: boolean): Settings["signup"] {
+  if (text === undefined) return local ? "open" : "invite";
+  if (text === "open" || text === "invite" || text === "closed") return text;
+  throw new Error(`RELAY_SIGNUP is ${JSON.stringify(text)}: give open, invite or closed`);
+}
+
+function tlsOf(
+  env: Readonly<Record<string, string | undefined>>,
+  readText: (path: string) => string,
+): Settings["tls"] {
+  const { RELAY_TLS_CERT: cert, RELAY_TLS_KEY: key } = env;
+  if (!cert && !key) return null;
+  if (!cert || !key) throw new Error("set both RELAY_TLS_CERT and RELAY_TLS_KEY, or neither");
+  return { cert: readText(cert), key: readText(key) };
+}
+
+function configOf(text: string | undefined, readText: (path: string) => string): Config {
+  if (text === undefined || text.trim() === "") return defaultConfig();
+  return parseConfig(text.trimStart().startsWith("{") ? text : readText(text));
+}

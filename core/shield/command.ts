@@ -1,0 +1,82 @@
+import type { Rule } from "./rule.ts";
+
+/** What stands for a part of a word that cannot be known before it runs; NUL cannot occur in a real argument. */
+export const UNKNOWN = "\0";
+
+/** UNKNOWN with its origin: text from the network, decoded text, a credential. They survive variables and quotes. */
+export const FROM_NETWORK = "\0\x01";
+export const FROM_DECODER = "\0\x02";
+export const FROM_SECRET = "\0\x03";
+
+/** Bytes that flow between commands: their text if it is known, and what is known of their origin. */
+export interface Flow {
+  readonly text: string | null;
+  /** Comes from the network. */
+  readonly network: boolean;
+  /** Was decoded (base64, hex, rot13, decompression). */
+  readonly decoded: boolean;
+  /** Comes from a file or a command that holds credentials. */
+  readonly secret: boolean;
+}
+
+export const NOTHING: Flow = { text: null, network: false, decoded: false, secret: false };
+
+/** The word that stands for a flow inside other text. */
+export function flowText(flow: Flow): string {
+  if (flow.text !== null) return flow.text;
+  if (flow.network) return FROM_NETWORK;
+  if (flow.decoded) return FROM_DECODER;
+  return flow.secret ? FROM_SECRET : UNKNOWN;
+}
+
+/** A flow of text that may hold such words. */
+export function textFlow(text: string): Flow {
+  return {
+    text,
+    network: text.includes(FROM_NETWORK),
+    decoded: text.includes(FROM_DECODER),
+    secret: text.includes(FROM_SECRET),
+  };
+}
+
+/** A flow of known text. */
+export function known(text: string, from: Flow = NOTHING): Flow {
+  return { ...from, text };
+}
+
+/** One redirection of a command; `fd` is null where the operator's own default applies. */
+export interface Redirection {
+  readonly operator: string;
+  readonly fd: number | null;
+  readonly target: string;
+}
+
+/** Offsets in the command that the caller gave. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A simple command after expansion and unwrapping: what the rules look at. */
+export interface SimpleCommand {
+  /** The program's name, lower case, without its folder. */
+  readonly name: string;
+  /** The program as written, such as `/bin/rm`. */
+  readonly program: string;
+  /** The arguments after the name; UNKNOWN stands for what cannot be known. */
+  readonly args: readonly string[];
+  readonly redirections: readonly Redirection[];
+  readonly assignments: ReadonlyMap<string, string>;
+  /** What it reads; null when nothing is piped in. */
+  readonly stdin: Flow | null;
+  /** The wrappers around it, the outermost first: `["sudo", "sh"]`. */
+  readonly wrappers: readonly string[];
+  readonly span: Span;
+}
+
+/** A rule that matched, and where. */
+export interface Finding {
+  readonly rule: Rule;
+  readonly span: Span;
+  readonly wrapped: boolean;
+}

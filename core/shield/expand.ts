@@ -1,0 +1,163 @@
+import {
+  type ArithmeticExpansionPart,
+  type CommandExpansionPart,
+  parse,
+  type ProcessSubstitutionPart,
+  type Word,
+  type WordPart,
+} from "unbash";
+import { expandBraces } from "./braces.ts";
+import { UNKNOWN } from "./command.ts";
+import { expandParameter, lookUp, type Variables } from "./parameter.ts";
+
+/** What expansion needs of the walk: its variables, and a way into the code that words carry. */
+export interface Expansion extends Variables {
+  /** Walks the code of `$(…)` and answers its output, UNKNOWN where that cannot be known. */
+  substitute(part: CommandExpansionPart): string;
+  /** Walks the code of `<(…)` and answers a path that stands for its output. */
+  substituteProcess(part: ProcessSubstitutionPart): string;
+  /** Walks the code inside `$((…))`. */
+  compute(part: ArithmeticExpansionPart): void;
+  /** Counts work; throws when the budget is spent. */
+  spend(chars: number): void;
+}
+
+/** The words that a word becomes: braces expanded, variables and substitutions filled in and split. */
+export function expandWord(word: Word, expansion: Expansion): string[] {
+  const parts = word.parts;
+  if (parts === undefined) {
+    expansion.spend(word.value.length);
+    return [word.value];
+  }
+  const brace = parts.find((part) => part.type === "BraceExpansion");
+  if (brace !== undefined) {
+    const choices = expandBraces(word.text, brace.pos - word.pos, brace.end - word.pos);
+    if (choices !== null) return choices.flatMap((raw) => expandRaw(raw, expansion));
+  }
+  const fields = new Fields();
+  for (const part of parts) addPart(part, false, fields, expansion);
+  return fields.finish();
+}
+
+/** The text of a word where the shell splits nothing: assignments, redirections, here-documents. */
+export function expandText(word: Word, expansion: Expansion): string {
+  if (word.parts === undefined) {
+    expansion.spend(word.value.length);
+    return word.value;
+  }
+  return expandParts(word.parts, expansion);
+}
+
+/** The text of parts that the shell does not split. */
+export function expandParts(parts: readonly WordPart[], expansion: Expansion): string {
+  const fields = new Fields();
+  for (const part of parts) addPart(part, true, fields, expansion);
+  return fields.finish().join(" ");
+}
+
+function expandRaw(raw: string, expansion: Expansion): string[] {
+  expansion.spend(raw.length + 8);
+  const node = parse(`: ${raw}`).commands[0]?.command;
+  if (node === undefined || node.type !== "Command") return [raw];
+  return node.args.flatMap((arg) => arg.type === "Word" ? expandWord(arg, expansion) : [arg.text]);
+}
+
+function addPart(part: WordPart, quoted: boolean, fields: Fields, expansion: Expansion): void {
+  switch (part.type) {
+    case "AnsiCQuoted":
+      // The shell ends `$'…'` at an encoded NUL; NUL means "unknown" here and must not be forged.
+      expansion.spend(part.value.length);
+      fields.add(part.value.split(UNKNOWN, 1)[0] ?? "", true);
+      return;
+    case "Literal":
+    case "SingleQuoted":
+    case "Glob":
+      expansion.spend(part.value.length);
+      fields.add(part.value, true);
+      return;
+    case "DoubleQuoted":
+    case "LocaleString":
+      fields.add("", true);
+      for (const child of part.parts) addPart(child, true, fields, expansion);
+      return;
+    case "SimpleExpansion":
+      addVariable(part.text.slice(1), quoted, fields, expansion);
+      return;
+    case "ParameterExpansion": {
+      if ((part.parameter === "@" || part.parameter === "*") && part.operation === undefined) {
+        addVariable(part.parameter, quoted, fields, expansion);
+        return;
+      }
+      const value = expandParameter(part, expansion, (word) => expandText(word, expansion));
+      expansion.spend(value.length);
+      fields.add(value, quoted);
+      return;
+    }
+    case "CommandExpansion":
+      fields.add(expansion.substitute(part), quoted);
+      return;
+    case "ProcessSubstitution":
+      fields.add(expansion.substituteProcess(part), true);
+      return;
+    case "ArithmeticExpansion":
+      expansion.compute(part);
+      fields.add(computeInteger(part.text), true);
+      return;
+    case "ExtendedGlob":
+    case "BraceExpansion":
+      expansion.spend(part.text.length);
+      fields.add(part.text, true);
+  }
+}
+
+function addVariable(name: string, quoted: boolean, fields: Fields, expansion: Expansion): void {
+  if (name === "@" && expansion.positional !== null) {
+    for (const [i, value] of expansion.positional.entries()) {
+      if (i > 0) fields.cut();
+      expansion.spend(value.length);
+      fields.add(value, true);
+    }
+    return;
+  }
+  const value = lookUp(name, expansion) ?? UNKNOWN;
+  expansion.spend(value.length);
+  fields.add(value, quoted);
+}
+
+/** `$((1))` is a digit in disguise; a real sum is left unknown. */
+function computeInteger(text: string): string {
+  const inner = text.startsWith("$((") ? text.slice(3, -2).trim() : "";
+  const number = Number(inner);
+  return inner !== "" && Number.isInteger(number) ? String(number) : UNKNOWN;
+}
+
+/** Collects text into words the way the shell does: unquoted expansions split at white space. */
+class Fields {
+  readonly #done: string[] = [];
+  #open: string | null = null;
+
+  add(text: string, quoted: boolean): void {
+    if (quoted) {
+      this.#open = (this.#open ?? "") + text;
+      return;
+    }
+    let from = 0;
+    for (let i = 0; i <= text.length; i++) {
+      const c = text[i];
+      if (c !== undefined && c !== " " && c !== "\t" && c !== "\n") continue;
+      if (i > from) this.#open = (this.#open ?? "") + text.slice(from, i);
+      if (c !== undefined) this.cut();
+      from = i + 1;
+    }
+  }
+
+  cut(): void {
+    if (this.#open !== null) this.#done.push(this.#open);
+    this.#open = null;
+  }
+
+  finish(): string[] {
+    this.cut();
+    return this.#done;
+  }
+}

@@ -1,0 +1,42 @@
+/** Matches `*`, `?` and `[…]` against a whole name in time linear in pattern × name, without backtracking further than one star. */
+export function matchesGlob(pattern: string, name: string): boolean {
+  let p = 0;
+  let n = 0;
+  let star = -1;
+  let mark = 0;
+  while (n < name.length) {
+    const step = matchOne(pattern, p, name[n] ?? "");
+    if (pattern[p] === "*") {
+      star = p++;
+      mark = n;
+    } else if (step > 0) {
+      p += step;
+      n++;
+    } else if (star >= 0) {
+      p = star + 1;
+      n = ++mark;
+    } else return false;
+  }
+  while (pattern[p] === "*") p++;
+  return p === pattern.length;
+}
+
+/** How many characters of the pattern stand for this one; 0 where they do not. */
+function matchOne(pattern: string, at: number, c: string): number {
+  const first = pattern[at];
+  if (first === undefined || first === "*") return 0;
+  if (first === "?") return 1;
+  if (first !== "[") return first === c ? 1 : 0;
+  const end = pattern.indexOf("]", at + 2);
+  if (end < 0) return first === c ? 1 : 0;
+  const negated = pattern[at + 1] === "!" || pattern[at + 1] === "^";
+  let found = false;
+  for (let i = at + (negated ? 2 : 1); i < end; i++) {
+    const low = pattern[i] ?? "";
+    if (pattern[i + 1] === "-" && i + 2 < end) {
+      if (low <= c && c <= (pattern[i + 2] ?? "")) found = true;
+      i += 2;
+    } else if (low === c) found = true;
+  }
+  return found !== negated ? end - at + 1 : 0;
+}

@@ -1,0 +1,20 @@
+/** The longest command that is inspected, in bytes of UTF-8; the wire takes no longer one either. */
+export const MAX_COMMAND_BYTES = 64 * 1024;
+
+/** Here-documents in one command: each makes the parser scan the rest again (10,000 in 60 KB took it 450 ms). */
+export const MAX_HEREDOCS = 64;
+
+/** Shell inside shell inside shell: `sudo sh -c "ssh h 'sh -c …'"` is 3 deep; nobody types 24. */
+export const MAX_DEPTH = 24;
+
+/** Commands, words and code tokens looked at for one inspection; about 5 ms of work. */
+export const STEP_BUDGET = 20_000;
+
+/** Characters that variables, substitutions and here-documents may grow to together. */
+export const MAX_EXPANDED_CHARS = 512 * 1024;
+
+/** Words that one brace expansion may grow to; `{1..100000}` is not expanded. */
+export const MAX_BRACE_WORDS = 64;
+
+/** Bytes of nested shell text that are parsed for one inspection, the command itself included. */
+export const MAX_PARSED_CHARS = 256 * 1024;

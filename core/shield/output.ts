@@ -1,0 +1,314 @@
+import { hasFlag, operands } from "./arguments.ts";
+import {
+  type Flow,
+  FROM_NETWORK,
+  FROM_SECRET,
+  known,
+  NOTHING,
+  type SimpleCommand,
+  textFlow,
+  UNKNOWN,
+} from "./command.ts";
+import { decodeBase32, decodeBase64, decodeEscapes, decodeHex, translate } from "./decode.ts";
+import { isSecret } from "./paths.ts";
+import type { ReadFile } from "./unwrap.ts";
+
+const DOWNLOADERS = new Set([
+  "curl",
+  "wget",
+  "wget2",
+  "fetch",
+  "aria2c",
+  "axel",
+  "http",
+  "https",
+  "httpie",
+  "xh",
+  "lynx",
+  "w3m",
+  "links",
+  "elinks",
+  "nc",
+  "ncat",
+  "netcat",
+  "socat",
+  "telnet",
+  "ftp",
+  "tftp",
+  "lftp",
+  "sftp",
+  "s_client",
+  "dig",
+  "host",
+  "nslookup",
+  "ssh",
+  "invoke-webrequest",
+  "iwr",
+  "invoke-restmethod",
+  "irm",
+  "get",
+  "gh",
+  "ipfs",
+]);
+const DECODERS = new Set([
+  "gunzip",
+  "zcat",
+  "gzcat",
+  "bunzip2",
+  "bzcat",
+  "unxz",
+  "xzcat",
+  "lzcat",
+  "unzstd",
+  "zstdcat",
+  "uudecode",
+  "unlzma",
+  "funzip",
+  "gpg",
+  "openssl",
+  "uncompress",
+  "lz4cat",
+  "brotli",
+  "age",
+  "rot13",
+  "basenc",
+  "iconv",
+]);
+const COMPRESSORS = new Set([
+  "gzip",
+  "bzip2",
+  "xz",
+  "zstd",
+  "lzma",
+  "lz4",
+  "tar",
+  "unzip",
+  "7z",
+  "pigz",
+]);
+
+/** What a command writes, as far as it can be told without running it. */
+export function computeOutput(command: SimpleCommand, readFile: ReadFile): Flow {
+  const incoming = command.stdin ?? NOTHING;
+  const { name, args } = command;
+  switch (name) {
+    case "echo":
+      return textFlow(writeEcho(args));
+    case "printf":
+      return textFlow(writeFormat(args));
+    case "yes":
+      return textFlow(args.length === 0 ? "y" : args.join(" "));
+    case "which":
+    case "command":
+    case "type":
+    case "whereis":
+      return textFlow(operands(command)[0] ?? "");
+    case "basename":
+    case "dirname":
+      return textFlow(cutPath(name, operands(command)[0] ?? UNKNOWN));
+    case "pwd":
+      return textFlow(".");
+    case "mktemp":
+      return textFlow(`/tmp/${UNKNOWN}`);
+    case "cat":
+    case "tee":
+    case "head":
+    case "tail":
+    case "nl":
+    case "tac":
+    case "less":
+    case "more":
+    case "bat":
+    case "sponge":
+    case "pv":
+    case "sort":
+    case "uniq":
+    case "dd":
+    case "buffer":
+    case "mbuffer":
+      return name === "tee" || name === "sponge" || name === "pv"
+        ? incoming
+        : readAll(command, incoming, readFile);
+    case "rev":
+      return incoming.text === null
+        ? { ...incoming, decoded: true }
+        : known([...incoming.text.trim()].reverse().join(""), incoming);
+    case "base64":
+    case "gbase64":
+      return hasFlag(command, "dD", "decode")
+        ? decode(readAll(command, incoming, readFile), decodeBase64)
+        : opaque(readAll(command, incoming, readFile));
+    case "base32":
+      return hasFlag(command, "dD", "decode")
+        ? decode(readAll(command, incoming, readFile), decodeBase32)
+        : opaque(readAll(command, incoming, readFile));
+    case "xxd":
+      return args.some((arg) => arg.startsWith("-r")) || hasFlag(command, "r")
+        ? decode(readAll(command, incoming, readFile), decodeHex)
+        : opaque(incoming);
+    case "tr":
+      return writeTranslation(command, incoming);
+    case "openssl":
+      if (args[0] === "s_client") return { ...opaque(incoming), network: true };
+      if (
+        incoming.text !== null && (args.includes("base64") || args.includes("-base64")) &&
+        args.includes("-d")
+      ) return decode(incoming, decodeBase64);
+      break;
+  }
+  if (DOWNLOADERS.has(name)) return { ...opaque(incoming), network: true };
+  if (name === "aws" && args.includes("s3") && args.includes("-")) {
+    return { ...opaque(incoming), network: true };
+  }
+  const read = readsSecret(command);
+  if (
+    DECODERS.has(name) ||
+    (COMPRESSORS.has(name) && hasFlag(command, "d", "decompress", "uncompress"))
+  ) {
+    return { ...opaque(incoming), decoded: true, secret: incoming.secret || read };
+  }
+  return { ...opaque(incoming), secret: incoming.secret || read };
+}
+
+function opaque(flow: Flow): Flow {
+  return { ...flow, text: null };
+}
+
+function decode(flow: Flow, by: (text: string) => string): Flow {
+  return flow.text === null
+    ? { ...flow, decoded: true }
+    : { ...flow, text: by(flow.text).replaceAll("\0", ""), decoded: true };
+}
+
+/** Programs that print what stands in the files that they are given. */
+const READERS = new Set([
+  "cat",
+  "head",
+  "tail",
+  "less",
+  "more",
+  "bat",
+  "nl",
+  "tac",
+  "base64",
+  "xxd",
+  "od",
+  "hexdump",
+  "strings",
+  "grep",
+  "egrep",
+  "fgrep",
+  "rg",
+  "awk",
+  "sed",
+  "cut",
+  "sort",
+  "tar",
+  "gzip",
+  "zip",
+  "cp",
+  "scp",
+  "rsync",
+  "dd",
+  "openssl",
+  "gpg",
+  "jq",
+  "yq",
+  "view",
+  "base32",
+]);
+
+/** Whether a command opens a file of credentials. */
+export function readsSecret(command: SimpleCommand): boolean {
+  if (!READERS.has(command.name)) return false;
+  return command.args.some((arg) => isSecret(arg.startsWith("if=") ? arg.slice(3) : arg)) ||
+    command.redirections.some((one) => one.operator === "<" && isSecret(one.target));
+}
+
+function readAll(command: SimpleCommand, incoming: Flow, readFile: ReadFile): Flow {
+  const paths = command.name === "dd"
+    ? command.args.filter((arg) => arg.startsWith("if=")).map((arg) => arg.slice(3))
+    : operands(command, COUNTS).filter((path) => path !== "-" && !path.startsWith("+"));
+  if (paths.length === 0) return incoming;
+  let text: string | null = "";
+  let flow = NOTHING;
+  for (const path of paths) {
+    const content = readFile(path) ?? (isSecret(path) ? { ...NOTHING, secret: true } : NOTHING);
+    flow = {
+      text: null,
+      network: flow.network || content.network,
+      decoded: flow.decoded || content.decoded,
+      secret: flow.secret || content.secret,
+    };
+    text = text === null || content.text === null ? null : text + content.text;
+  }
+  return { ...flow, text };
+}
+
+const COUNTS = new Set(["-n", "-c", "--lines", "--bytes", "-w", "--wrap", "-k", "-t", "-l", "-s"]);
+
+function writeEcho(args: readonly string[]): string {
+  let from = 0;
+  while (from < args.length && ECHO_OPTIONS.has(args[from] ?? "")) from++;
+  const text = args.slice(from).join(" ");
+  // sh's echo resolves escapes without being asked to; bash's does so with -e.
+  return args.slice(0, from).some((arg) => arg.includes("E")) ? text : decodeEscapes(text);
+}
+
+const ECHO_OPTIONS = new Set(["-n", "-e", "-E", "-ne", "-en", "-nE", "-En", "-neE"]);
+
+function writeFormat(args: readonly string[]): string {
+  const from = args[0] === "--" ? 1 : args[0] === "-v" ? 2 : 0;
+  const format = decodeEscapes(args[from] ?? "");
+  const values = args.slice(from + 1);
+  let out = "";
+  let next = 0;
+  for (let round = 0; round < 64; round++) {
+    const before = next;
+    for (let i = 0; i < format.length; i++) {
+      const c = format[i] ?? "";
+      if (c !== "%") {
+        out += c;
+        continue;
+      }
+      i++;
+      while (i < format.length && "-+ #0123456789.".includes(format[i] ?? "")) i++;
+      const kind = format[i] ?? "";
+      if (kind === "%") out += "%";
+      else if (kind === "b") out += decodeEscapes(values[next++] ?? "");
+      else if (kind === "c") out += (values[next++] ?? "").slice(0, 1);
+      else if (kind === "x") out += (Number(values[next++] ?? "0") || 0).toString(16);
+      else if (kind === "o") out += (Number(values[next++] ?? "0") || 0).toString(8);
+      else out += values[next++] ?? "";
+    }
+    if (next >= values.length || next === before) break;
+  }
+  return out;
+}
+
+function cutPath(name: string, path: string): string {
+  const at = path.lastIndexOf("/");
+  if (name === "basename") return path.slice(at + 1);
+  return at < 0 ? "." : at === 0 ? "/" : path.slice(0, at);
+}
+
+function writeTranslation(command: SimpleCommand, incoming: Flow): Flow {
+  if (incoming.text === null) return incoming;
+  const [from = "", to = ""] = operands(command);
+  if (hasFlag(command, "d", "delete")) {
+    const drop = new Set([...decodeEscapes(from)]);
+    return known([...incoming.text].filter((c) => !drop.has(c)).join(""), incoming);
+  }
+  const text = translate(incoming.text, from, to);
+  return text === null
+    ? { ...opaque(incoming), decoded: true }
+    : known(text, { ...incoming, decoded: true });
+}
+
+/** Whether an argument carries something of that origin. */
+export function carries(
+  args: readonly string[],
+  origin: typeof FROM_NETWORK | typeof FROM_SECRET,
+): boolean {
+  return args.some((arg) => arg.includes(origin));
+}

@@ -1,0 +1,349 @@
+import { UNKNOWN } from "./command.ts";
+
+/** What is lost when this path and everything below it goes. */
+export type PathKind =
+  | "root"
+  | "system"
+  | "system_part"
+  | "home"
+  | "home_part"
+  | "temporary"
+  | "regenerable"
+  | "working_folder"
+  | "elsewhere"
+  | "local"
+  | "unknown";
+
+const SYSTEM = new Set([
+  "bin",
+  "boot",
+  "dev",
+  "etc",
+  "home",
+  "lib",
+  "lib32",
+  "lib64",
+  "libx32",
+  "media",
+  "mnt",
+  "opt",
+  "proc",
+  "root",
+  "run",
+  "sbin",
+  "srv",
+  "sys",
+  "usr",
+  "var",
+  "private",
+  "system",
+  "library",
+  "users",
+  "applications",
+  "volumes",
+  "cores",
+  "nix",
+  "snap",
+  "c:",
+  "windows",
+  "data",
+]);
+
+/** Whole folders one level deeper whose loss stops a machine or its data. */
+const SYSTEM_DEEP = new Set([
+  "usr/bin",
+  "usr/sbin",
+  "usr/lib",
+  "usr/lib64",
+  "usr/local",
+  "usr/share",
+  "usr/include",
+  "usr/libexec",
+  "var/lib",
+  "var/log",
+  "var/www",
+  "var/spool",
+  "var/db",
+  "var/backups",
+  "var/mail",
+  "etc/ssh",
+  "etc/systemd",
+  "etc/pam.d",
+  "etc/ssl",
+  "etc/kubernetes",
+  "etc/nginx",
+  "etc/cron.d",
+  "boot/efi",
+  "boot/grub",
+  "lib/modules",
+  "lib/systemd",
+  "private/etc",
+  "private/var",
+  "c:/windows",
+  "c:/users",
+  "var/lib/docker",
+  "var/lib/mysql",
+  "var/lib/postgresql",
+  "var/lib/kubelet",
+  "var/lib/etcd",
+  "system/library",
+  "usr/lib/systemd",
+]);
+
+const TEMPORARY = [
+  "tmp",
+  "var/tmp",
+  "dev/shm",
+  "private/tmp",
+  "private/var/tmp",
+  "private/var/folders",
+];
+
+/** Folders that a build or an install makes again. */
+const REGENERABLE = new Set([
+  "node_modules",
+  "dist",
+  "build",
+  "out",
+  "target",
+  "__pycache__",
+  ".pytest_cache",
+  ".mypy_cache",
+  ".ruff_cache",
+  ".next",
+  ".nuxt",
+  ".turbo",
+  ".cache",
+  ".parcel-cache",
+  ".gradle",
+  "coverage",
+  ".coverage",
+  ".nyc_output",
+  ".venv",
+  "venv",
+  ".tox",
+  ".eggs",
+  "htmlcov",
+  "deriveddata",
+  "bower_components",
+  "cmake-build-debug",
+  "cmake-build-release",
+  ".svelte-kit",
+  ".angular",
+  ".vite",
+  ".terragrunt-cache",
+  "tmp",
+  "temp",
+  "caches",
+]);
+
+/** Resolves `//`, `.` and `..`; keeps a leading `/`, `~` or nothing. */
+export function normalizePath(path: string): string {
+  const absolute = path.startsWith("/") || path.startsWith("\\");
+  const parts: string[] = [];
+  for (const part of path.replaceAll("\\", "/").split("/")) {
+    if (part === "" || part === ".") continue;
+    if (part !== "..") parts.push(part);
+    else if (parts.length > 0 && parts.at(-1) !== "..") parts.pop();
+    else if (!absolute) parts.push(part);
+  }
+  return (absolute ? "/" : "") + parts.join("/");
+}
+
+/** Where a path points, judged without looking at any disk; `~` and `$HOME` come in as `~`. */
+export function classifyPath(raw: string): PathKind {
+  const path = normalizePath(raw.replace(FILE_SCHEME, ""));
+  if (path.startsWith(UNKNOWN)) return isRegenerable(path) ? "regenerable" : "unknown";
+  if (path.startsWith("~")) return classifyHome(path);
+  if (path.startsWith("/") || DRIVE.test(path)) return classifyAbsolute(path);
+  if (path === "" || path === ".." || path.startsWith("../")) {
+    return isRegenerable(path) ? "regenerable" : "working_folder";
+  }
+  if (isEverything(path)) return "working_folder";
+  if (isRegenerable(path)) return "regenerable";
+  return "local";
+}
+
+const FILE_SCHEME = /^file:\/\//;
+const DRIVE = /^[A-Za-z]:(\/|$)/;
+
+function isEverything(name: string): boolean {
+  return name === "*" || name === "**" || name === ".*" || name === "*.*" || name === "?*" ||
+    name === ".[!.]*" || name === "{*,.*}" || name === ".git" || name === ".??*" ||
+    name === "[a-z]*";
+}
+
+function isRegenerable(path: string): boolean {
+  const parts = path.split("/");
+  if (parts.at(-1) === "*" || parts.at(-1) === "**") parts.pop();
+  return parts.some((part) => REGENERABLE.has(part.toLowerCase()));
+}
+
+function classifyHome(path: string): PathKind {
+  const [first = "", ...rest] = path.split("/");
+  if (
+    first.includes("*") || rest.length === 0 || (rest.length === 1 && isEverything(rest[0] ?? ""))
+  ) {
+    return "home";
+  }
+  return isRegenerable(rest.join("/")) ? "regenerable" : "home_part";
+}
+
+function classifyAbsolute(path: string): PathKind {
+  const parts = path.toLowerCase().split("/").filter((part) => part !== "");
+  const last = parts.at(-1);
+  const all = parts.length > 1 && last !== undefined &&
+    (last === "*" || last === "**" || last === ".*");
+  if (all) parts.pop();
+  const [first, second] = parts;
+  if (first === undefined || isEverything(first)) return "root";
+  const inner = parts.join("/");
+  for (const folder of TEMPORARY) {
+    if (inner.startsWith(`${folder}/`)) return "temporary";
+    if (inner === folder) return all ? "temporary" : "system_part";
+  }
+  if (parts.length === 1) {
+    if (SYSTEM.has(first) || hasGlob(first)) return "system";
+    return first === "c:" ? "root" : "elsewhere";
+  }
+  if ((first === "home" || first === "users") && second !== undefined) {
+    if (parts.length === 2) return "home";
+    return isRegenerable(parts.slice(2).join("/")) ? "regenerable" : "home_part";
+  }
+  if (SYSTEM_DEEP.has(inner) || hasGlob(first)) return "system";
+  if (SYSTEM.has(first) && hasGlob(second ?? "") && parts.length === 2) return "system";
+  if (
+    first === "opt" || first === "srv" || first === "mnt" || first === "media" || first === "data"
+  ) {
+    return isRegenerable(inner) ? "regenerable" : "elsewhere";
+  }
+  if (inner.startsWith("var/cache/")) return "regenerable";
+  if (SYSTEM.has(first)) return "system_part";
+  return isRegenerable(inner) ? "regenerable" : "elsewhere";
+}
+
+/** Whether the shell would expand this word against the disk. */
+export function hasGlob(word: string): boolean {
+  return word.includes("*") || word.includes("?") || (word.includes("[") && word.includes("]"));
+}
+
+const DISKS = [
+  "sd",
+  "hd",
+  "vd",
+  "xvd",
+  "nvme",
+  "mmcblk",
+  "disk",
+  "rdisk",
+  "mapper/",
+  "md",
+  "dm-",
+  "loop",
+  "ram",
+  "zd",
+  "sr",
+  "mtd",
+  "pmem",
+  "nbd",
+  "block/",
+];
+
+/** Whether the path is a block device, or a pattern that may be one. */
+export function isDisk(raw: string): boolean {
+  const path = normalizePath(raw);
+  if (path.startsWith("\\\\.\\PhysicalDrive".replaceAll("\\", "/"))) return true;
+  if (!path.startsWith("/dev/") && !(path.startsWith("/") && hasGlob(path.split("/")[1] ?? ""))) {
+    return false;
+  }
+  const device = path.split("/").slice(2).join("/");
+  if (hasGlob(device[0] ?? "") || device.startsWith(UNKNOWN)) return true;
+  if (device.startsWith("shm") || device.startsWith("std")) return false;
+  return DISKS.some((start) =>
+    device.startsWith(start) || (device.startsWith(start[0] ?? "") && hasGlob(device))
+  );
+}
+
+const SECRET_NAMES = new Set([
+  "shadow",
+  "gshadow",
+  "id_rsa",
+  "id_dsa",
+  "id_ecdsa",
+  "id_ed25519",
+  "identity",
+  ".netrc",
+  "_netrc",
+  ".pgpass",
+  ".git-credentials",
+  ".htpasswd",
+  ".npmrc",
+  ".pypirc",
+  "master.key",
+  "credentials.json",
+  ".vault-token",
+  "service-account.json",
+  "secrets.yml",
+  "secrets.yaml",
+  ".my.cnf",
+  "kubeconfig",
+  "sudoers",
+  "wallet.dat",
+  "login.keychain",
+  "login.keychain-db",
+  "logins.json",
+  "key4.db",
+  "cookies.sqlite",
+  "master.passwd",
+  ".env",
+  "terraform.tfstate",
+  ".terraformrc",
+  "opasswd",
+  "krb5.keytab",
+  ".bash_history",
+  ".zsh_history",
+  "adc.json",
+  "application_default_credentials.json",
+  "admin.conf",
+  ".dockercfg",
+  "private.key",
+  "privkey.pem",
+  "server.key",
+  "ssh_host_rsa_key",
+  "ssh_host_ed25519_key",
+  "ssh_host_ecdsa_key",
+  "sam",
+  "ntds.dit",
+]);
+const SECRET_TAILS = [
+  ".aws/credentials",
+  ".kube/config",
+  ".docker/config.json",
+  "gcloud/credentials.db",
+  ".config/gh/hosts.yml",
+  "gcloud/access_tokens.db",
+  "serviceaccount/token",
+  ".azure/accesstokens.json",
+  ".config/hub",
+];
+const SECRET_FOLDERS = [".ssh", ".gnupg", ".aws", ".password-store", "keychains"];
+
+/** Whether a file by this name holds keys, tokens or password hashes. */
+export function isSecret(raw: string): boolean {
+  const path = normalizePath(raw.toLowerCase());
+  if (path.startsWith("/proc/") && path.endsWith("/environ")) return true;
+  const parts = path.split("/");
+  const last = parts.at(-1) ?? "";
+  if (last.endsWith(".pub") || last === "known_hosts" || last === "authorized_keys") return false;
+  if (SECRET_NAMES.has(last) || (last.startsWith(".env.") && !isExample(last))) return true;
+  if (last.startsWith("id_") && hasGlob(last)) return true;
+  if (SECRET_TAILS.some((tail) => path.endsWith(tail))) return true;
+  if (last === "config" && parts.at(-2) === ".ssh") return false;
+  return SECRET_FOLDERS.some((folder) => last === folder || parts.at(-2) === folder) &&
+    !last.endsWith(".d") && (parts.at(-2) !== ".aws" || last !== "config");
+}
+
+function isExample(name: string): boolean {
+  return name.endsWith(".example") || name.endsWith(".sample") || name.endsWith(".template") ||
+    name.endsWith(".dist");
+}

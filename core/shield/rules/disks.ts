@@ -1,0 +1,257 @@
+import { hasFlag, hasOption, isRehearsal, operands } from "../arguments.ts";
+import type { SimpleCommand } from "../command.ts";
+import { isDisk } from "../paths.ts";
+import type { Blast, Irreversibility, Rule } from "../rule.ts";
+
+const EXPLAIN = "It overwrites a disk, and everything on it is lost.";
+const SAFER = "Check the device with lsblk, and write to a file or a loop image first.";
+
+function disk(
+  id: string,
+  commands: readonly string[] | null,
+  match: (command: SimpleCommand) => boolean,
+  weight: readonly [Blast, Irreversibility] = [5, 5],
+  explanation = EXPLAIN,
+): Rule {
+  return {
+    id: `disks.${id}`,
+    pack: "disks",
+    commands,
+    match,
+    blast: weight[0],
+    irreversibility: weight[1],
+    threat: "disk_destruction",
+    explanation,
+    safer_alternative: SAFER,
+  };
+}
+
+function namesDisk(command: SimpleCommand): boolean {
+  return operands(command).some(isDisk);
+}
+
+function lists(command: SimpleCommand): boolean {
+  return isRehearsal(command) || hasFlag(command, "l", "list", "print", "no-act") ||
+    command.args.includes("print");
+}
+
+const MAKERS = [
+  "mkfs",
+  "mkfs.ext2",
+  "mkfs.ext3",
+  "mkfs.ext4",
+  "mkfs.xfs",
+  "mkfs.btrfs",
+  "mkfs.vfat",
+  "mkfs.fat",
+  "mkfs.ntfs",
+  "mkfs.exfat",
+  "mkfs.f2fs",
+  "mkfs.minix",
+  "mkfs.cramfs",
+  "mkfs.msdos",
+  "mkfs.jfs",
+  "mkfs.reiserfs",
+  "mke2fs",
+  "mkswap",
+  "mkdosfs",
+  "mkntfs",
+  "newfs",
+  "newfs_hfs",
+  "newfs_msdos",
+  "format.com",
+  "format-volume",
+  "clear-disk",
+  "initialize-disk",
+  "diskpart",
+  "mkfs.bcachefs",
+  "bcachefs",
+];
+
+/** Disks, partitions and volumes. */
+export const DISK_RULES: readonly Rule[] = [
+  disk(
+    "write_device",
+    ["dd", "dcfldd", "dc3dd", "ddrescue", "pv"],
+    (command) =>
+      command.args.some((arg) => arg.startsWith("of=") && isDisk(arg.slice(3))) ||
+      (command.name === "ddrescue" && isDisk(operands(command)[1] ?? "")),
+  ),
+  disk(
+    "redirect_to_device",
+    null,
+    (command) =>
+      command.redirections.some(({ operator, target }) =>
+        operator.includes(">") && operator !== ">&" && isDisk(target)
+      ),
+  ),
+  disk("copy_to_device", [
+    "cp",
+    "mv",
+    "tee",
+    "install",
+    "sponge",
+    "cat",
+    "rm",
+    "truncate",
+    "fallocate",
+  ], (command) => {
+    if (command.name === "cat") return false;
+    const paths = command.name === "cp" || command.name === "mv"
+      ? operands(command).slice(-1)
+      : operands(command);
+    return paths.some(isDisk);
+  }),
+  disk(
+    "format",
+    MAKERS,
+    (command) => operands(command).length > 0 && !lists(command),
+    [5, 5],
+    "It makes a new file system over whatever is there.",
+  ),
+  disk(
+    "format_drive",
+    ["format"],
+    (command) => operands(command).some((arg) => arg.length <= 3 && arg.endsWith(":")),
+  ),
+  disk("wipe", [
+    "wipefs",
+    "blkdiscard",
+    "shred",
+    "badblocks",
+    "hdparm",
+    "nvme",
+    "sg_format",
+    "sg_sanitize",
+    "scrub",
+    "nwipe",
+    "dban",
+  ], wipes),
+  disk(
+    "partition",
+    [
+      "fdisk",
+      "sfdisk",
+      "cfdisk",
+      "gdisk",
+      "sgdisk",
+      "parted",
+      "cgdisk",
+      "gpart",
+      "partx",
+      "diskutil",
+    ],
+    partitions,
+    [5, 4],
+    "It changes the partition table; a mistake loses every file system on the disk.",
+  ),
+  disk(
+    "remove_volume",
+    [
+      "lvremove",
+      "vgremove",
+      "pvremove",
+      "lvreduce",
+      "zpool",
+      "zfs",
+      "btrfs",
+      "mdadm",
+      "dmsetup",
+      "cryptsetup",
+      "lvm",
+      "multipath",
+      "vgreduce",
+    ],
+    removesVolume,
+    [4, 5],
+    "It removes a volume or a pool with all that it holds.",
+  ),
+  disk(
+    "unmount",
+    ["umount", "swapoff"],
+    (command) =>
+      hasFlag(command, "a", "all") ||
+      ["/", "/home", "/var", "/usr", "/boot"].includes(operands(command)[0] ?? ""),
+    [4, 2],
+    "It takes file systems or swap away from running programs.",
+  ),
+  disk(
+    "repair_mounted",
+    ["fsck", "e2fsck", "xfs_repair", "debugfs", "tune2fs", "resize2fs"],
+    (command) =>
+      namesDisk(command) && !hasFlag(command, "nN") &&
+      (command.name !== "tune2fs" || !hasFlag(command, "l")) &&
+      (command.name !== "debugfs" || hasFlag(command, "w")),
+    [4, 3],
+    "It changes a file system in place; on a mounted one it destroys data.",
+  ),
+];
+
+function wipes(command: SimpleCommand): boolean {
+  if (isRehearsal(command)) return false;
+  switch (command.name) {
+    case "wipefs":
+      return hasFlag(command, "ao", "all", "offset") && !hasFlag(command, "n", "no-act");
+    case "badblocks":
+      return hasFlag(command, "w");
+    case "hdparm":
+      return command.args.some((arg) =>
+        arg.startsWith("--security-erase") || arg.startsWith("--trim") ||
+        arg.startsWith("--write-sector")
+      );
+    case "nvme":
+      return ["format", "sanitize", "write-zeroes", "delete-ns"].includes(command.args[0] ?? "");
+    case "blkdiscard":
+    case "sg_format":
+    case "sg_sanitize":
+    case "nwipe":
+    case "dban":
+      return true;
+    default:
+      return namesDisk(command);
+  }
+}
+
+function partitions(command: SimpleCommand): boolean {
+  if (lists(command)) return false;
+  if (command.name === "diskutil") {
+    const verb = (command.args[0] ?? "").toLowerCase();
+    return verb.startsWith("erase") || verb.startsWith("partition") || verb.startsWith("zero") ||
+      verb.startsWith("secureerase") ||
+      verb === "reformat" ||
+      (verb === "apfs" && (command.args[1] ?? "").toLowerCase().startsWith("delete"));
+  }
+  if (command.name === "sgdisk") {
+    return hasFlag(command, "Zodn", "zap-all", "zap", "clear", "delete", "new");
+  }
+  if (command.name === "sfdisk" && hasFlag(command, "dJ", "dump", "json", "show-size")) {
+    return false;
+  }
+  return namesDisk(command);
+}
+
+function removesVolume(command: SimpleCommand): boolean {
+  if (isRehearsal(command) || hasFlag(command, "t", "test")) return false;
+  const words = operands(command);
+  switch (command.name) {
+    case "zpool":
+      return ["destroy", "labelclear", "remove", "detach"].includes(words[0] ?? "");
+    case "zfs":
+      return (words[0] === "destroy" || words[0] === "rollback") && !hasFlag(command, "n");
+    case "btrfs":
+      return words.includes("delete") || words.includes("remove");
+    case "mdadm":
+      return hasOption(command, "--zero-superblock", "--stop", "--remove", "--create", "-S", "-C");
+    case "dmsetup":
+      return ["remove", "remove_all", "wipe_table", "clear"].includes(words[0] ?? "");
+    case "cryptsetup":
+      return ["luksformat", "erase", "lukserase", "lukskillslot", "luksremovekey", "reencrypt"]
+        .includes((words[0] ?? "").toLowerCase());
+    case "lvm":
+      return ["lvremove", "vgremove", "pvremove"].includes(words[0] ?? "");
+    case "multipath":
+      return hasFlag(command, "F");
+    default:
+      return true;
+  }
+}

@@ -1,0 +1,344 @@
+import { hasFlag, hasOption, isRehearsal, operands } from "../arguments.ts";
+import type { SimpleCommand } from "../command.ts";
+import { classifyPath, hasGlob, type PathKind } from "../paths.ts";
+import type { Rule } from "../rule.ts";
+import { findScope } from "../unwrap.ts";
+
+const REMOVERS = [
+  "rm",
+  "grm",
+  "srm",
+  "rimraf",
+  "trash-rm",
+  "unlink",
+  "shred",
+  "remove-item",
+  "ri",
+  "del",
+  "erase",
+  "rd",
+  "deltree",
+];
+const RECURSIVE_ALWAYS = new Set(["rimraf", "deltree", "rd"]);
+const VALUED = new Set(["-n", "--iterations", "-s", "--size", "--interactive"]);
+
+function isRecursive(command: SimpleCommand): boolean {
+  return RECURSIVE_ALWAYS.has(command.name) || hasFlag(command, "rR", "recursive") ||
+    command.args.some((arg) => ["-recurse", "-r", "/s"].includes(arg.toLowerCase()));
+}
+
+function removes(command: SimpleCommand, ...kinds: readonly PathKind[]): boolean {
+  if (isRehearsal(command)) return false;
+  return operands(command, VALUED).some((path) => kinds.includes(classifyPath(path)));
+}
+
+function removesTree(...kinds: readonly PathKind[]) {
+  return (command: SimpleCommand) => isRecursive(command) && removes(command, ...kinds);
+}
+
+/** A wildcard over a whole folder needs no `-r` to empty it. */
+function emptiesFolder(command: SimpleCommand): boolean {
+  if (isRehearsal(command)) return false;
+  return operands(command).some((path) => {
+    const kind = classifyPath(path);
+    return hasGlob(path) &&
+      (kind === "root" || kind === "system" || kind === "home" || kind === "working_folder");
+  });
+}
+
+function findDeletes(...kinds: readonly PathKind[]) {
+  return (command: SimpleCommand) => {
+    if (!command.args.includes("-delete")) return false;
+    const { starts, narrowed } = findScope(command);
+    return starts.some((start) => {
+      const kind = classifyPath(narrowed === null ? start : `${start}/${narrowed}`);
+      return kinds.includes(kind) ||
+        (narrowed !== null && kind === "unknown" && kinds.includes("unknown"));
+    });
+  };
+}
+
+const SAFER_RM = "Name the exact folder, look at it with ls first, or move it to a trash folder.";
+
+function overwrites(command: SimpleCommand): boolean {
+  return command.redirections.some(({ operator, target }) =>
+    (operator === ">" || operator === ">|" || operator === "&>") && holdsSystem(target)
+  );
+}
+
+function holdsSystem(path: string): boolean {
+  const kind = classifyPath(path);
+  if (kind !== "system_part" && kind !== "system") return false;
+  return !["/dev/", "/proc/self/", "/tmp", "/var/log/", "/run/", "/var/run/", "/sys/class/leds"]
+    .some((start) => path.startsWith(start));
+}
+
+/** Files, folders and their permissions. */
+export const FILESYSTEM_RULES: readonly Rule[] = [
+  {
+    id: "filesystem.remove_root",
+    pack: "filesystem",
+    commands: REMOVERS,
+    match: (command) =>
+      removesTree("root")(command) ||
+      (hasFlag(command, "", "no-preserve-root") && isRecursive(command)),
+    blast: 5,
+    irreversibility: 5,
+    threat: "destructive_delete",
+    explanation: "It deletes the whole file system.",
+    safer_alternative: SAFER_RM,
+  },
+  {
+    id: "filesystem.remove_system",
+    pack: "filesystem",
+    commands: REMOVERS,
+    match: removesTree("system"),
+    blast: 5,
+    irreversibility: 5,
+    threat: "destructive_delete",
+    explanation: "It deletes a folder that the system or all its users need.",
+    safer_alternative: SAFER_RM,
+  },
+  {
+    id: "filesystem.remove_home",
+    pack: "filesystem",
+    commands: REMOVERS,
+    match: removesTree("home"),
+    blast: 4,
+    irreversibility: 5,
+    threat: "destructive_delete",
+    explanation: "It deletes a whole home folder.",
+    safer_alternative: SAFER_RM,
+  },
+  {
+    id: "filesystem.remove_tree",
+    pack: "filesystem",
+    commands: REMOVERS,
+    match: removesTree("working_folder", "home_part", "system_part", "elsewhere"),
+    blast: 3,
+    irreversibility: 5,
+    threat: "destructive_delete",
+    explanation: "It deletes a folder with everything in it, and no copy is kept.",
+    safer_alternative: SAFER_RM,
+  },
+  {
+    id: "filesystem.remove_local_tree",
+    pack: "filesystem",
+    commands: REMOVERS,
+    match: removesTree("local"),
+    blast: 2,
+    irreversibility: 4,
+    threat: "destructive_delete",
+    explanation: "It deletes a folder of the project that no build makes again.",
+    safer_alternative: "Move the folder aside, or delete it with git so that it can come back.",
+  },
+  {
+    id: "filesystem.remove_unknown_tree",
+    pack: "filesystem",
+    commands: REMOVERS,
+    match: (command) =>
+      removesTree("unknown")(command) ||
+      (isRecursive(command) && !isRehearsal(command) && command.stdin !== null &&
+        operands(command).length === 0),
+    blast: 3,
+    irreversibility: 4,
+    threat: "destructive_delete",
+    explanation:
+      "It deletes a folder whose name is only known when it runs; an empty variable makes it another one.",
+    safer_alternative: 'Write the path out, or guard it: rm -rf "${DIR:?}/build".',
+  },
+  {
+    id: "filesystem.remove_all_files",
+    pack: "filesystem",
+    commands: REMOVERS,
+    match: emptiesFolder,
+    blast: 3,
+    irreversibility: 4,
+    threat: "destructive_delete",
+    explanation: "A wildcard deletes every file of a folder.",
+    safer_alternative: "Name the files, or list what the wildcard matches first.",
+  },
+  {
+    id: "filesystem.remove_system_file",
+    pack: "filesystem",
+    commands: REMOVERS,
+    match: (command) =>
+      removes(command, "system_part", "system", "root") && operands(command).some(holdsSystem),
+    blast: 4,
+    irreversibility: 4,
+    threat: "destructive_delete",
+    explanation: "It deletes a file that belongs to the system.",
+    safer_alternative: "Let the package manager remove it, or keep a copy beside it.",
+  },
+  {
+    id: "filesystem.shred",
+    pack: "filesystem",
+    commands: ["shred", "srm", "wipe", "sfill", "scrub"],
+    match: (command) =>
+      command.name !== "srm" && operands(command, VALUED).length > 0 && !isRehearsal(command),
+    blast: 2,
+    irreversibility: 5,
+    threat: "destructive_delete",
+    explanation: "It overwrites files so that nothing can bring them back.",
+    safer_alternative: "Delete them normally and keep the backup.",
+  },
+  {
+    id: "filesystem.find_delete_everything",
+    pack: "filesystem",
+    commands: ["find", "gfind"],
+    match: findDeletes("root", "system", "home"),
+    blast: 5,
+    irreversibility: 5,
+    threat: "destructive_delete",
+    explanation: "It deletes everything that find reaches below a system or home folder.",
+    safer_alternative: "Run it with -print instead of -delete first, and narrow it.",
+  },
+  {
+    id: "filesystem.find_delete",
+    pack: "filesystem",
+    commands: ["find", "gfind"],
+    match: findDeletes("working_folder", "home_part", "system_part", "elsewhere", "unknown"),
+    blast: 3,
+    irreversibility: 4,
+    threat: "destructive_delete",
+    explanation: "It deletes whatever find matches, without a list beforehand.",
+    safer_alternative: "Run it with -print instead of -delete first.",
+  },
+  {
+    id: "filesystem.overwrite_system_file",
+    pack: "filesystem",
+    commands: null,
+    match: overwrites,
+    blast: 4,
+    irreversibility: 4,
+    threat: "system_tampering",
+    explanation: "It overwrites a file that belongs to the system.",
+    safer_alternative: "Write to a new file, compare, and keep a copy of the old one.",
+  },
+  {
+    id: "filesystem.write_system_file",
+    pack: "filesystem",
+    commands: ["tee", "cp", "mv", "install", "ln", "dd", "sponge"],
+    match: (command) => {
+      if (isRehearsal(command)) return false;
+      const paths = command.name === "dd"
+        ? command.args.filter((arg) => arg.startsWith("of=")).map((arg) => arg.slice(3))
+        : command.name === "tee"
+        ? operands(command)
+        : operands(command).slice(-1);
+      return paths.some((path) =>
+        holdsSystem(path) && PROTECTED.some((start) => path.startsWith(start))
+      );
+    },
+    blast: 4,
+    irreversibility: 3,
+    threat: "system_tampering",
+    explanation: "It writes into a folder that belongs to the system.",
+    safer_alternative: "Keep a copy of what was there, or use the package manager.",
+  },
+  {
+    id: "filesystem.move_away",
+    pack: "filesystem",
+    commands: ["mv", "gmv"],
+    match: (command) => {
+      const paths = operands(command);
+      const target = paths.at(-1) ?? "";
+      const sources = paths.slice(0, -1).map(classifyPath);
+      return target === "/dev/null" ||
+        sources.some((kind) => kind === "root" || kind === "system" || kind === "home");
+    },
+    blast: 4,
+    irreversibility: 5,
+    threat: "destructive_delete",
+    explanation: "It moves a whole system or home folder away, or throws files into /dev/null.",
+    safer_alternative: "Copy first, and move single files.",
+  },
+  {
+    id: "filesystem.truncate",
+    pack: "filesystem",
+    commands: ["truncate"],
+    match: (command) =>
+      !isRehearsal(command) &&
+      (hasOption(command, "-s0", "--size=0") ||
+        command.args.some((arg) => arg === "0" || arg.startsWith("-s"))),
+    blast: 2,
+    irreversibility: 5,
+    threat: "data_loss",
+    explanation: "It cuts a file down, and what is cut off is gone.",
+    safer_alternative: "Copy the file first, or rotate it.",
+  },
+  {
+    id: "filesystem.open_everything",
+    pack: "filesystem",
+    commands: ["chmod", "chown", "chgrp", "setfacl", "icacls", "takeown", "chattr"],
+    match: (command) =>
+      (hasFlag(command, "R", "recursive") ||
+        command.args.some((arg) => arg.toLowerCase() === "/t")) &&
+      operands(command).slice(1).some((path) =>
+        ["root", "system", "home"].includes(classifyPath(path))
+      ),
+    blast: 5,
+    irreversibility: 4,
+    threat: "permission_change",
+    explanation:
+      "It changes the permissions of a whole system or home folder, which cannot be undone by one command.",
+    safer_alternative: "Change the one file or folder that needs it.",
+  },
+  {
+    id: "filesystem.world_writable",
+    pack: "filesystem",
+    commands: ["chmod"],
+    match: (command) => {
+      const mode = operands(command)[0] ?? "";
+      const open = mode.endsWith("777") || mode.endsWith("666") || mode.includes("a+rwx") ||
+        mode.includes("o+w") || mode.includes("a+w");
+      const bare = command.args.some((arg) => arg === "-R" || arg === "--recursive");
+      return open && (bare || operands(command).slice(1).some((path) => holdsSystem(path)));
+    },
+    blast: 3,
+    irreversibility: 3,
+    threat: "permission_change",
+    explanation: "It lets every user of the machine change these files.",
+    safer_alternative: "Give the one user or group that needs it the right: chmod g+w.",
+  },
+  {
+    id: "filesystem.sync_deletes",
+    pack: "filesystem",
+    commands: ["rsync"],
+    match: (command) =>
+      command.args.some((arg) => arg.startsWith("--del") || arg === "--remove-source-files") &&
+      !isRehearsal(command) && !hasFlag(command, "n"),
+    blast: 3,
+    irreversibility: 4,
+    threat: "data_loss",
+    explanation: "It deletes at one side what is missing at the other.",
+    safer_alternative: "Run it with --dry-run first, or keep what goes with --backup.",
+  },
+  {
+    id: "filesystem.archive_removes",
+    pack: "filesystem",
+    commands: ["tar", "gtar", "zip"],
+    match: (command) =>
+      hasOption(command, "--remove-files", "--delete") ||
+      (command.name === "zip" && hasFlag(command, "m", "move")),
+    blast: 2,
+    irreversibility: 4,
+    threat: "data_loss",
+    explanation: "It deletes files once they are archived, or takes entries out of the archive.",
+    safer_alternative: "Check the archive first, then delete the files.",
+  },
+];
+
+const PROTECTED = [
+  "/etc/",
+  "/boot/",
+  "/bin/",
+  "/sbin/",
+  "/lib",
+  "/usr/bin/",
+  "/usr/sbin/",
+  "/usr/lib",
+  "/sys/",
+  "/proc/",
+  "/dev/mem",
+];

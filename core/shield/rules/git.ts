@@ -1,0 +1,245 @@
+import { hasFlag, hasOption, isRehearsal, optionValues } from "../arguments.ts";
+import type { SimpleCommand } from "../command.ts";
+import { isUnknown } from "../arguments.ts";
+import type { Blast, Irreversibility, Rule } from "../rule.ts";
+
+const GLOBAL_VALUED = new Set([
+  "-C",
+  "-c",
+  "--git-dir",
+  "--work-tree",
+  "--namespace",
+  "--exec-path",
+  "--config-env",
+  "--super-prefix",
+]);
+
+/** Git's subcommand with its own arguments, whatever options stand before it. */
+function gitCall(command: SimpleCommand): { verb: string; call: SimpleCommand; rest: string[] } {
+  let i = 0;
+  while (i < command.args.length && (command.args[i] ?? "").startsWith("-")) {
+    i += GLOBAL_VALUED.has(command.args[i] ?? "") ? 2 : 1;
+  }
+  const args = command.args.slice(i + 1);
+  return {
+    verb: (command.args[i] ?? "").toLowerCase(),
+    call: { ...command, args },
+    rest: args.filter((arg) => !arg.startsWith("-")),
+  };
+}
+
+type GitMatch = (call: SimpleCommand, rest: readonly string[]) => boolean;
+
+function git(
+  id: string,
+  verbs: readonly string[],
+  match: GitMatch,
+  weight: readonly [Blast, Irreversibility],
+  explanation: string,
+  safer: string,
+): Rule {
+  return {
+    id: `git.${id}`,
+    pack: "git",
+    commands: ["git", "hub"],
+    match: (command) => {
+      const { verb, call, rest } = gitCall(command);
+      return verbs.includes(verb) && !isRehearsal(call) && match(call, rest);
+    },
+    blast: weight[0],
+    irreversibility: weight[1],
+    threat: "history_loss",
+    explanation,
+    safer_alternative: safer,
+  };
+}
+
+const STASH = "Run git stash first: it keeps the changes.";
+
+/** Work and history that git cannot bring back. */
+export const GIT_RULES: readonly Rule[] = [
+  git(
+    "reset_hard",
+    ["reset"],
+    (call) => hasOption(call, "--hard", "--merge") || abbreviates(call, "--hard", 5),
+    [2, 5],
+    "It throws away every change that is not committed.",
+    STASH,
+  ),
+  git(
+    "clean",
+    ["clean"],
+    (call) => hasFlag(call, "f", "force") && !hasFlag(call, "n", "dry-run"),
+    [2, 5],
+    "It deletes files that git does not know, so git cannot bring them back.",
+    "Run git clean -n first, or git stash --include-untracked.",
+  ),
+  git(
+    "force_push",
+    ["push"],
+    forcesPush,
+    [4, 4],
+    "It replaces the remote's history; others' commits may be lost.",
+    "Use git push --force-with-lease, or push to a new branch.",
+  ),
+  git(
+    "force_push_lease",
+    ["push"],
+    (call) =>
+      call.args.some((arg) => arg.startsWith("--force-with-lease")) && !forcesPush(call, []),
+    [2, 4],
+    "It rewrites a remote branch that others may have.",
+    "Push to a new branch.",
+  ),
+  git(
+    "push_delete",
+    ["push"],
+    (call, rest) =>
+      hasFlag(call, "d", "delete", "prune", "mirror") ||
+      rest.slice(1).some((ref) => ref.startsWith(":") && ref.length > 1),
+    [3, 4],
+    "It deletes branches or tags at the remote.",
+    "Keep the branch, or note its commit first.",
+  ),
+  git(
+    "delete_branch",
+    ["branch"],
+    (call) =>
+      hasFlag(call, "D") || (hasFlag(call, "d", "delete") && hasFlag(call, "f", "force")) ||
+      (hasFlag(call, "fM", "force") && !hasFlag(call, "d")),
+    [2, 4],
+    "It deletes or moves a branch even if its commits are nowhere else.",
+    "Use git branch -d, which refuses to lose commits.",
+  ),
+  git(
+    "stash_drop",
+    ["stash"],
+    (_call, rest) => rest[0] === "drop" || rest[0] === "clear",
+    [2, 5],
+    "It deletes stashed work.",
+    "Use git stash branch, which keeps it.",
+  ),
+  git(
+    "discard_changes",
+    ["checkout"],
+    discardsByCheckout,
+    [2, 5],
+    "It overwrites files that have changes that are not committed.",
+    STASH,
+  ),
+  git(
+    "switch_discard",
+    ["switch"],
+    (call) => hasFlag(call, "f", "force", "discard-changes"),
+    [2, 5],
+    "It throws away every change that is not committed.",
+    STASH,
+  ),
+  git(
+    "restore",
+    ["restore"],
+    (call) => !hasFlag(call, "S", "staged") || hasFlag(call, "W", "worktree"),
+    [2, 5],
+    "It overwrites files that have changes that are not committed.",
+    STASH,
+  ),
+  git(
+    "rewrite_history",
+    ["filter-branch", "filter-repo", "replace"],
+    (_call, rest) => rest.length > 0 || true,
+    [4, 4],
+    "It rewrites every commit of the history.",
+    "Work on a fresh clone.",
+  ),
+  git(
+    "expire",
+    ["reflog"],
+    (_call, rest) => rest[0] === "expire" || rest[0] === "delete",
+    [2, 5],
+    "It deletes the log from which lost commits could be found again.",
+    "Leave the reflog; it expires by itself.",
+  ),
+  git(
+    "prune",
+    ["gc", "prune"],
+    (call, rest) =>
+      call.args.some((arg) => arg.startsWith("--prune=") && arg !== "--prune=never") ||
+      (rest.length === 0 && call.args.some((arg) => arg.startsWith("--expire"))),
+    [2, 5],
+    "It deletes commits that no branch holds.",
+    "Run git gc without --prune.",
+  ),
+  git(
+    "delete_ref",
+    ["update-ref"],
+    (call) => hasFlag(call, "d", "stdin"),
+    [2, 4],
+    "It deletes or moves a reference by hand.",
+    "Use git branch or git tag.",
+  ),
+  git(
+    "delete_tag",
+    ["tag"],
+    (call) => hasFlag(call, "d", "delete", "force") || hasFlag(call, "f"),
+    [2, 4],
+    "It deletes or moves a tag that others may rely on.",
+    "Make a new tag.",
+  ),
+  git(
+    "worktree",
+    ["worktree"],
+    (call, rest) => rest[0] === "remove" && hasFlag(call, "f", "force"),
+    [2, 5],
+    "It deletes a work tree with changes that are not committed.",
+    "Leave --force away: git then refuses to lose changes.",
+  ),
+  git(
+    "submodule",
+    ["submodule"],
+    (call, rest) => rest[0] === "deinit" && hasFlag(call, "f", "force"),
+    [2, 4],
+    "It deletes a submodule's work tree with its changes.",
+    "Leave --force away.",
+  ),
+  git(
+    "remove_files",
+    ["rm"],
+    (call) => hasFlag(call, "f", "force") && !hasOption(call, "--cached"),
+    [2, 4],
+    "It deletes files even if they have changes that are not committed.",
+    "Use git rm --cached, or leave -f away.",
+  ),
+  git(
+    "remove_remote",
+    ["remote"],
+    (_call, rest) => rest[0] === "set-url" && rest.slice(1).some(isUnknown),
+    [2, 4],
+    "It points a remote at an address that cannot be seen.",
+    "Write the address out.",
+  ),
+];
+
+function abbreviates(call: SimpleCommand, option: string, least: number): boolean {
+  return call.args.some((arg) => arg.length >= least && option.startsWith(arg));
+}
+
+function forcesPush(call: SimpleCommand, _rest: readonly string[]): boolean {
+  if (hasOption(call, "--force") || hasOption(call, "--mirror")) return true;
+  if (call.args.some((arg) => arg.startsWith("-") && !arg.startsWith("--") && arg.includes("f"))) {
+    return true;
+  }
+  return call.args.some((arg) => arg.startsWith("+") && arg.length > 1) ||
+    optionValues(call, "--receive-pack").length > 0;
+}
+
+function discardsByCheckout(call: SimpleCommand, rest: readonly string[]): boolean {
+  if (hasFlag(call, "bB", "orphan", "track", "detach") && !hasFlag(call, "f", "force")) {
+    return false;
+  }
+  if (hasFlag(call, "f", "force") || hasFlag(call, "p") && false) return true;
+  const dashes = call.args.indexOf("--");
+  if (dashes >= 0 && dashes < call.args.length - 1) return true;
+  return rest.some((path) =>
+    path === "." || path === ":/" || path === "*" || path.startsWith("./")
+  );
+}

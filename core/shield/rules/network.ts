@@ -1,0 +1,321 @@
+import { hasFlag, hasOption, operands, optionValues } from "../arguments.ts";
+import { FROM_SECRET, type SimpleCommand } from "../command.ts";
+import { isSecret } from "../paths.ts";
+import { carries } from "../output.ts";
+import type { Rule } from "../rule.ts";
+import { SHELLS } from "../shells.ts";
+
+const CONNECTORS = [
+  "nc",
+  "ncat",
+  "netcat",
+  "nc.traditional",
+  "nc.openbsd",
+  "socat",
+  "telnet",
+  "openssl",
+  "cryptcat",
+  "pwncat",
+];
+const SENDERS = [
+  ...CONNECTORS,
+  "curl",
+  "wget",
+  "http",
+  "https",
+  "xh",
+  "ftp",
+  "tftp",
+  "lftp",
+  "sftp",
+  "scp",
+  "rsync",
+  "rclone",
+  "mail",
+  "mailx",
+  "sendmail",
+  "mutt",
+  "ssh",
+  "dig",
+  "nslookup",
+  "host",
+  "ping",
+  "gh",
+  "aws",
+  "gsutil",
+  "iwr",
+  "invoke-webrequest",
+  "irm",
+  "invoke-restmethod",
+  "croc",
+  "magic-wormhole",
+  "wormhole",
+  "transfer",
+  "pbcopy-remote",
+];
+
+function isNetworkDevice(target: string): boolean {
+  return target.startsWith("/dev/tcp/") || target.startsWith("/dev/udp/");
+}
+
+function opensShell(command: SimpleCommand): boolean {
+  if (command.name === "socat") {
+    return command.args.some((arg) => {
+      const lower = arg.toLowerCase();
+      return lower.startsWith("exec:") || lower.startsWith("system:") || lower.startsWith("shell:");
+    });
+  }
+  if (command.name === "openssl" || command.name === "telnet") return false;
+  return hasFlag(command, "e", "exec", "sh-exec", "lua-exec") ||
+    optionValues(command, "-c").some((value) => value.includes("sh"));
+}
+
+/** Uploads: options of curl and wget whose value, or the file that it names, leaves the machine. */
+function uploads(command: SimpleCommand): string[] {
+  return optionValues(
+    command,
+    "-d",
+    "--data",
+    "--data-binary",
+    "--data-raw",
+    "--data-ascii",
+    "--data-urlencode",
+    "-F",
+    "--form",
+    "-T",
+    "--upload-file",
+    "--post-file",
+    "--body-file",
+    "--post-data",
+    "-InFile",
+    "--json",
+    "-H",
+    "--header",
+  );
+}
+
+function sendsSecret(command: SimpleCommand): boolean {
+  if (command.stdin?.secret) return true;
+  if (carries(command.args, FROM_SECRET)) return true;
+  if (command.redirections.some((one) => one.operator === "<" && isSecret(one.target))) return true;
+  if (command.name === "curl" || command.name === "wget") {
+    return uploads(command).some((value) =>
+      isSecret(value.slice(Math.max(value.lastIndexOf("@"), value.lastIndexOf("<")) + 1))
+    );
+  }
+  if (command.name === "scp" || command.name === "rsync" || command.name === "rclone") {
+    const paths = operands(command);
+    const target = paths.at(-1) ?? "";
+    return target.includes(":") && paths.slice(0, -1).some(isSecret);
+  }
+  if (command.name === "aws" || command.name === "gsutil") {
+    return command.args.includes("cp") && command.args.some(isSecret) &&
+      command.args.some((arg) => arg.includes("://"));
+  }
+  return false;
+}
+
+const METADATA = [
+  "169.254.169.254",
+  "metadata.google.internal",
+  "100.100.100.200",
+  "fd00:ec2::254",
+  "169.254.170.2",
+  "2852039166",
+  "0xa9fea9fe",
+];
+
+function mentions(command: SimpleCommand, ...needles: readonly string[]): boolean {
+  return command.args.some((arg) => needles.some((needle) => arg.toLowerCase().includes(needle)));
+}
+
+/** Data that leaves, shells that are handed out, requests that destroy at the other end. */
+export const NETWORK_RULES: readonly Rule[] = [
+  {
+    id: "network.shell_over_socket",
+    pack: "network",
+    commands: null,
+    match: (command) =>
+      command.redirections.some(({ target }) => isNetworkDevice(target)) &&
+      (command.name === "" || command.name === "exec" || SHELLS.has(command.name)),
+    blast: 5,
+    irreversibility: 5,
+    threat: "reverse_shell",
+    explanation:
+      "It ties a shell to a network connection, so that somebody else types into this machine.",
+    safer_alternative: null,
+  },
+  {
+    id: "network.raw_socket",
+    pack: "network",
+    commands: null,
+    match: (command) =>
+      command.redirections.some(({ target }) => isNetworkDevice(target)) && command.name !== "" &&
+      command.name !== "exec" && !SHELLS.has(command.name),
+    blast: 3,
+    irreversibility: 4,
+    threat: "data_exfiltration",
+    explanation:
+      "It talks to the network through the shell itself, which few tools and no logs see.",
+    safer_alternative: "Use curl, whose traffic can be seen.",
+  },
+  {
+    id: "network.reverse_shell",
+    pack: "network",
+    commands: CONNECTORS,
+    match: opensShell,
+    blast: 5,
+    irreversibility: 5,
+    threat: "reverse_shell",
+    explanation: "It hands a shell to whoever is at the other end of a connection.",
+    safer_alternative: null,
+  },
+  {
+    id: "network.secret_leaves",
+    pack: "network",
+    commands: SENDERS,
+    match: sendsSecret,
+    blast: 4,
+    irreversibility: 5,
+    threat: "data_exfiltration",
+    explanation: "It sends keys, tokens or password hashes out of the machine.",
+    safer_alternative: "Use a secret store, and give the other side its own credential.",
+  },
+  {
+    id: "network.piped_out",
+    pack: "network",
+    commands: ["nc", "ncat", "netcat", "cryptcat", "croc", "wormhole", "telnet"],
+    match: (command) =>
+      command.stdin !== null && command.stdin.text === null && !hasFlag(command, "z"),
+    blast: 3,
+    irreversibility: 4,
+    threat: "data_exfiltration",
+    explanation: "It sends what another command writes to a raw connection.",
+    safer_alternative: "Copy a named file with scp.",
+  },
+  {
+    id: "network.listener",
+    pack: "network",
+    commands: [
+      "nc",
+      "ncat",
+      "netcat",
+      "socat",
+      "ngrok",
+      "cloudflared",
+      "chisel",
+      "frpc",
+      "bore",
+      "localtunnel",
+      "lt",
+    ],
+    match: (command) =>
+      ["ngrok", "chisel", "frpc", "bore", "localtunnel", "lt"].includes(command.name) ||
+      (command.name === "cloudflared" && command.args.includes("tunnel")) ||
+      (command.name === "socat" && mentions(command, "-listen:")) ||
+      (command.name !== "socat" && hasFlag(command, "l", "listen")),
+    blast: 3,
+    irreversibility: 3,
+    threat: "remote_access",
+    explanation: "It opens this machine to connections from outside.",
+    safer_alternative: "Use a port that your administrators have opened.",
+  },
+  {
+    id: "network.metadata",
+    pack: "network",
+    commands: [
+      "curl",
+      "wget",
+      "http",
+      "xh",
+      "nc",
+      "ncat",
+      "fetch",
+      "lynx",
+      "iwr",
+      "invoke-webrequest",
+      "irm",
+      "aria2c",
+    ],
+    match: (command) => mentions(command, ...METADATA),
+    blast: 4,
+    irreversibility: 3,
+    threat: "credential_access",
+    explanation:
+      "It asks the cloud's metadata service, which hands out the machine's own credentials.",
+    safer_alternative: "Use the cloud's tool, which asks for a short-lived credential itself.",
+  },
+  {
+    id: "network.delete_request",
+    pack: "network",
+    commands: [
+      "curl",
+      "wget",
+      "http",
+      "https",
+      "xh",
+      "httpie",
+      "gh",
+      "iwr",
+      "irm",
+      "invoke-restmethod",
+      "invoke-webrequest",
+      "glab",
+      "curlie",
+    ],
+    match: deletesRemotely,
+    blast: 3,
+    irreversibility: 4,
+    threat: "remote_deletion",
+    explanation: "It asks a service to delete something.",
+    safer_alternative: "Read the same address with GET first, and take a backup.",
+  },
+];
+
+const DESTRUCTIVE_PATHS = [
+  "_delete_by_query",
+  "dodelete",
+  "/delete?",
+  "/destroy",
+  "/purge",
+  "/wipe",
+  "_close",
+  "_flush_all",
+  "/shutdown",
+  "/drop",
+  "/truncate",
+  "/terminate",
+  "/doWipeOutWorkspace".toLowerCase(),
+  "/_shutdown",
+  "/_forcemerge?only_expunge",
+  "/quit",
+  "/-/quit",
+  "delete_series",
+  "/kill",
+  "/safeexit",
+  "/exit",
+  "/saferestart",
+];
+
+function deletesRemotely(command: SimpleCommand): boolean {
+  const methods = optionValues(command, "-X", "--request", "--method", "-Method").map((value) =>
+    value.toUpperCase()
+  );
+  if (methods.includes("DELETE") || methods.includes("PURGE")) return true;
+  if (
+    command.args.some((arg) => arg === "DELETE" || arg === "delete") &&
+    ["http", "https", "xh", "httpie"].includes(command.name)
+  ) return true;
+  if (command.args.some((arg) => arg.toLowerCase().startsWith("x-http-method-override: delete"))) {
+    return true;
+  }
+  const writes = methods.some((method) => method === "POST" || method === "PUT") ||
+    (methods.length === 0 && hasOption(command, "-d", "--data", "--json"));
+  return writes &&
+    command.args.some((arg) => DESTRUCTIVE_PATHS.some((path) => endsPath(arg.toLowerCase(), path)));
+}
+
+function endsPath(url: string, path: string): boolean {
+  const bare = url.split("?", 1)[0] ?? "";
+  return bare.endsWith(path) || (path.endsWith("?") && url.includes(path));
+}

@@ -1,0 +1,108 @@
+import type { Function as FunctionNode } from "unbash";
+import type { Budget } from "./budget.ts";
+import type { Finding, Flow, Span } from "./command.ts";
+import { normalizePath } from "./paths.ts";
+import type { Rule } from "./rule.ts";
+
+/** What is shared by the whole inspection of one command. */
+export interface Inspection {
+  readonly budget: Budget;
+  readonly findings: Finding[];
+  /** What the line itself writes to files, by normalized path; `<(…)` has paths here too. */
+  readonly files: Map<string, Flow>;
+}
+
+/** What holds at one place of the command. */
+export interface Scope {
+  readonly inspection: Inspection;
+  readonly values: Map<string, string>;
+  readonly functions: Map<string, FunctionNode>;
+  readonly positional: readonly string[] | null;
+  /** The wrappers around this place, the outermost first. */
+  readonly wrappers: readonly string[];
+  /** Where the enclosing command stands; null while offsets of the text itself are right. */
+  readonly span: Span | null;
+  /** The functions that are being called. */
+  readonly active: ReadonlySet<string>;
+  /** In a pipe or in the background: what is called here runs beside its caller. */
+  readonly concurrent: boolean;
+  /** In a branch that may not run: what is set here may not hold later. */
+  readonly conditional: boolean;
+  /** In a function's definition: its arguments are not known yet. */
+  readonly defining: boolean;
+}
+
+/** The scope of a command's outermost text. */
+export function outermost(inspection: Inspection): Scope {
+  return {
+    inspection,
+    values: new Map(),
+    functions: new Map(),
+    positional: null,
+    wrappers: [],
+    span: null,
+    active: new Set(),
+    concurrent: false,
+    conditional: false,
+    defining: false,
+  };
+}
+
+/** A scope whose variables do not leak out: a subshell, a pipe's stage, a substitution. */
+export function fork(scope: Scope, changes: Partial<Scope> = {}): Scope {
+  return {
+    ...scope,
+    values: new Map(scope.values),
+    functions: new Map(scope.functions),
+    ...changes,
+  };
+}
+
+/** Notes a rule that matched; each rule counts once a place. */
+export function report(scope: Scope, rule: Rule, span: Span): void {
+  const { findings } = scope.inspection;
+  if (findings.some((one) => one.rule === rule && one.span.start === span.start)) return;
+  findings.push({ rule, span, wrapped: scope.wrappers.length > 0 });
+}
+
+/** Sets a variable; in a branch that may not run, a changed value becomes unknown. */
+export function assign(scope: Scope, name: string, value: string): void {
+  const before = scope.values.get(name);
+  const certain = !scope.conditional || before === value ||
+    (before === undefined && !AMBIENT.has(name));
+  scope.values.set(name, certain ? value : "\0");
+}
+
+const AMBIENT = new Set(["HOME", "TMPDIR", "PWD", "TMP", "TEMP", "IFS"]);
+
+/** What the line wrote to a path; null for a file that it did not write. */
+export function readFile(scope: Scope, path: string): Flow | null {
+  return scope.inspection.files.get(normalizePath(path)) ?? null;
+}
+
+/** Notes what the line writes to a path. */
+export function writeFile(scope: Scope, path: string, flow: Flow, append: boolean): void {
+  const { files } = scope.inspection;
+  const key = normalizePath(path);
+  const before = append || scope.conditional ? files.get(key) : undefined;
+  files.set(key, before === undefined ? flow : mergeFlows([before, flow]));
+}
+
+/** One flow after the other. */
+export function mergeFlows(flows: readonly Flow[]): Flow {
+  let text: string | null = "";
+  let network = false;
+  let decoded = false;
+  let secret = false;
+  for (const flow of flows) {
+    text = text === null || flow.text === null ? null : text + joinLines(text, flow.text);
+    network ||= flow.network;
+    decoded ||= flow.decoded;
+    secret ||= flow.secret;
+  }
+  return { text, network, decoded, secret };
+}
+
+function joinLines(before: string, next: string): string {
+  return before === "" || next === "" || before.endsWith("\n") ? next : `\n${next}`;
+}

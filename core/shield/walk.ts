@@ -1,0 +1,394 @@
+import {
+  type ArithmeticExpression,
+  type Case,
+  type Command,
+  type CommandExpansionPart,
+  type CompoundList,
+  type For,
+  type Function as FunctionNode,
+  parse,
+  type ParsedScript,
+  type PipelineNode,
+  type ProcessSubstitutionPart,
+  type Redirection as RedirectionNode,
+  type Select,
+  type Statement,
+  type SyntaxNode,
+  type TestExpression,
+  type Word,
+} from "unbash";
+import { BudgetSpent, spend, spendParse } from "./budget.ts";
+import {
+  type Flow,
+  flowText,
+  known,
+  NOTHING,
+  type Redirection,
+  type Span,
+  UNKNOWN,
+} from "./command.ts";
+import { execute, judgeRedirections } from "./execute.ts";
+import { expandParts, expandText, expandWord, type Expansion } from "./expand.ts";
+import { MAX_DEPTH } from "./limits.ts";
+import { assign, fork, mergeFlows, readFile, report, type Scope } from "./scope.ts";
+import { UNPARSEABLE } from "./rules/structure.ts";
+
+/** Parses text and walks all that it runs. @throws {BudgetSpent} */
+export function walkText(text: string, scope: Scope, stdin: Flow | null): Flow {
+  spendParse(scope.inspection.budget, text.length);
+  if (scope.wrappers.length > MAX_DEPTH) throw new BudgetSpent();
+  const script = parse(text);
+  if (script.errors === undefined || script.errors.length === 0) {
+    return walkScript(script, scope, stdin);
+  }
+  report(scope, UNPARSEABLE, scope.span ?? { start: 0, end: text.length });
+  const flow = walkScript(script, scope, stdin);
+  walkFragments(text, scope);
+  return flow;
+}
+
+/** The most pieces of a broken text that are parsed on their own. */
+const MAX_FRAGMENTS = 256;
+
+/** A shell runs the good lines before the broken one: each piece of a broken text is looked at too. */
+function walkFragments(text: string, scope: Scope): void {
+  let from = 0;
+  let pieces = 0;
+  for (let i = 0; i <= text.length && pieces < MAX_FRAGMENTS; i++) {
+    const c = text[i];
+    if (c !== undefined && c !== "\n" && c !== ";" && c !== "|" && c !== "&") continue;
+    const piece = text.slice(from, i).trim();
+    if (piece !== "" && piece.length < text.length) {
+      pieces++;
+      spendParse(scope.inspection.budget, piece.length);
+      const span = scope.span ?? { start: from, end: i };
+      walkScript(parse(piece), fork(scope, { span }), null);
+    }
+    from = i + 1;
+  }
+  const last = text.slice(Math.max(text.lastIndexOf("\n"), text.lastIndexOf(";")) + 1);
+  if (pieces < MAX_FRAGMENTS || last.length > 4096) return;
+  walkScript(
+    parse(last),
+    fork(scope, { span: scope.span ?? { start: text.length - last.length, end: text.length } }),
+    null,
+  );
+}
+
+function walkScript(script: ParsedScript, scope: Scope, stdin: Flow | null): Flow {
+  return walkStatements(script.commands, scope, stdin);
+}
+
+function walkStatements(statements: readonly Statement[], scope: Scope, stdin: Flow | null): Flow {
+  if (statements.length === 1 && statements[0] !== undefined) {
+    return walkStatement(statements[0], scope, stdin);
+  }
+  return mergeFlows(statements.map((statement) => walkStatement(statement, scope, stdin)));
+}
+
+function walkStatement(statement: Statement, scope: Scope, stdin: Flow | null): Flow {
+  const inner = statement.background ? { ...scope, concurrent: true } : scope;
+  const node = statement.command;
+  if (node.type !== "AndOr") return walkNode(node, inner, stdin);
+  return mergeFlows(
+    node.commands.map((command, i) =>
+      walkNode(command, i === 0 ? inner : { ...inner, conditional: true }, stdin)
+    ),
+  );
+}
+
+function walkList(list: CompoundList, scope: Scope, stdin: Flow | null): Flow {
+  return walkStatements(list.commands, scope, stdin);
+}
+
+function walkNode(node: PipelineNode | CompoundList, scope: Scope, stdin: Flow | null): Flow {
+  spend(scope.inspection.budget, 0);
+  switch (node.type) {
+    case "Command":
+      return walkCommand(node, scope, stdin);
+    case "Pipeline": {
+      if (node.commands.length === 1 && node.commands[0] !== undefined) {
+        return walkNode(node.commands[0], scope, stdin);
+      }
+      let flow = stdin;
+      for (const command of node.commands) {
+        flow = walkNode(command, fork(scope, { concurrent: true }), flow);
+      }
+      return flow ?? NOTHING;
+    }
+    case "Redirected": {
+      const expansion = expansionOf(scope, stdin);
+      const { redirections, input } = expandRedirections(node.redirects, expansion, scope);
+      judgeRedirections(redirections, spanOf(node, scope), scope);
+      return walkNode(node.command, scope, input ?? stdin);
+    }
+    case "CompoundList":
+      return walkList(node, scope, stdin);
+    case "BraceGroup":
+      return walkList(node.body, scope, stdin);
+    case "Subshell":
+      return walkList(node.body, fork(scope), stdin);
+    case "If": {
+      const branch = { ...scope, conditional: true };
+      const flows = [walkList(node.clause, scope, stdin), walkList(node.then, branch, stdin)];
+      for (const elif of node.elif) {
+        flows.push(walkList(elif.clause, branch, stdin), walkList(elif.then, branch, stdin));
+      }
+      if (node.else !== undefined) flows.push(walkList(node.else, branch, stdin));
+      return mergeFlows(flows);
+    }
+    case "While":
+      return mergeFlows([
+        walkList(node.clause, scope, stdin),
+        walkList(node.body, { ...scope, conditional: true }, stdin),
+      ]);
+    case "For":
+    case "Select":
+      return walkLoop(node, scope, stdin);
+    case "ArithmeticFor":
+      for (const part of [node.initialize, node.test, node.update]) walkArithmetic(part, scope);
+      return walkList(node.body, { ...scope, conditional: true }, stdin);
+    case "Case":
+      return walkCase(node, scope, stdin);
+    case "Function":
+      defineFunction(node, scope);
+      return known("");
+    case "Coproc":
+      return walkNode(node.body, { ...scope, concurrent: true }, stdin);
+    case "TestCommand":
+      walkTest(node.expression, scope);
+      return known("");
+    case "ArithmeticCommand":
+      walkArithmetic(node.expression, scope);
+      return known("");
+  }
+}
+
+/** Items of one loop that are walked one by one. */
+const MAX_LOOP_ITEMS = 16;
+
+function walkLoop(node: For | Select, scope: Scope, stdin: Flow | null): Flow {
+  const expansion = expansionOf(scope, stdin);
+  const items = node.wordlist?.flatMap((word) => expandWord(word, expansion)) ??
+    [...scope.positional ?? [UNKNOWN]];
+  const few = items.length === 0 ? [UNKNOWN] : items.slice(0, MAX_LOOP_ITEMS);
+  if (items.length > MAX_LOOP_ITEMS) few.push(UNKNOWN);
+  return mergeFlows(few.map((item) => {
+    scope.values.set(node.name.value, item);
+    return walkList(node.body, { ...scope, conditional: true }, stdin);
+  }));
+}
+
+function walkCase(node: Case, scope: Scope, stdin: Flow | null): Flow {
+  const expansion = expansionOf(scope, stdin);
+  expandText(node.word, expansion);
+  return mergeFlows(node.items.map((item) => {
+    for (const pattern of item.pattern) expandText(pattern, expansion);
+    return walkList(item.body, { ...scope, conditional: true }, stdin);
+  }));
+}
+
+/** A definition is walked once as it stands; each call walks it again with its arguments. */
+function defineFunction(node: FunctionNode, scope: Scope): void {
+  const name = node.name.value;
+  scope.functions.set(name, node);
+  walkNode(
+    node.body,
+    fork(scope, {
+      positional: null,
+      defining: true,
+      span: scope.span ?? { start: node.pos, end: node.end },
+      active: new Set([...scope.active, name]),
+    }),
+    null,
+  );
+}
+
+/** Runs a function that the line defined. */
+export function callFunction(
+  node: FunctionNode,
+  args: readonly string[],
+  scope: Scope,
+  span: Span,
+  stdin: Flow | null,
+): Flow {
+  const active = new Set([...scope.active, node.name.value]);
+  return walkNode(node.body, { ...scope, positional: args, span, active, defining: false }, stdin);
+}
+
+function walkCommand(node: Command, scope: Scope, stdin: Flow | null): Flow {
+  const span = spanOf(node, scope);
+  const expansion = expansionOf(scope, stdin);
+  const assignments = new Map<string, string>();
+  for (const part of node.prefix) {
+    if (part.type !== "Assignment") continue;
+    const value = expandValue(part.value, expansion);
+    const before = part.append ? scope.values.get(part.name) ?? "" : "";
+    assignments.set(
+      part.index === undefined ? part.name : `${part.name}[${expandText(part.index, expansion)}]`,
+      before + value,
+    );
+  }
+  const { redirections, input } = expandRedirections(node.redirects, expansion, scope);
+  if (node.name === undefined) {
+    for (const [name, value] of assignments) assign(scope, name, value);
+    judgeRedirections(redirections, span, scope, assignments);
+    return known("");
+  }
+  // `X=rm; X=ls $X` expands before the prefix takes hold, yet `X=rm sh -c '$X'` sees it.
+  const argv = expandWord(node.name, expansion);
+  for (const arg of node.args) {
+    if (arg.type === "Word") argv.push(...expandWord(arg, expansion));
+    else {
+      const value = expandValue(arg.value, expansion);
+      argv.push(`${arg.name}=${value}`);
+      assign(scope, arg.name, value);
+    }
+  }
+  const inner = assignments.size === 0
+    ? scope
+    : { ...scope, values: new Map([...scope.values, ...assignments]) };
+  return execute(argv, { assignments, redirections, stdin: input ?? stdin, span }, inner);
+}
+
+function expandValue(
+  value: Word | { readonly type: "ArrayValue"; readonly elements: readonly Word[] },
+  expansion: Expansion,
+): string {
+  if (value.type === "Word") return expandText(value, expansion);
+  return value.elements.map((element) => expandText(element, expansion)).join(" ");
+}
+
+/** Redirections with their targets filled in, and what they make the command read. */
+function expandRedirections(
+  nodes: readonly RedirectionNode[],
+  expansion: Expansion,
+  scope: Scope,
+): { redirections: Redirection[]; input: Flow | null } {
+  const redirections: Redirection[] = [];
+  let input: Flow | null = null;
+  for (const node of nodes) {
+    if (node.type === "HereDoc") {
+      const { body } = node;
+      input = known(
+        body.parts === undefined || node.delimiter?.quoted
+          ? body.text
+          : expandParts(body.parts, expansion),
+      );
+      continue;
+    }
+    const target = node.target === undefined ? "" : expandText(node.target, expansion);
+    if (node.type === "HereString") {
+      input = known(`${target}\n`);
+      continue;
+    }
+    const fd = node.descriptor?.type === "FileDescriptor" ? node.descriptor.value : null;
+    redirections.push({ operator: node.operator, fd, target });
+    if (node.operator === "<" || node.operator === "<>") input = readFile(scope, target) ?? NOTHING;
+  }
+  return { redirections, input };
+}
+
+function expansionOf(scope: Scope, stdin: Flow | null): Expansion {
+  return {
+    values: scope.values,
+    positional: scope.positional,
+    spend: (chars) => spend(scope.inspection.budget, chars),
+    substitute: (part) => substitute(part, scope, stdin),
+    compute: (part) => walkArithmetic(part.expression, scope),
+    substituteProcess: (part) => substituteProcess(part, scope, stdin),
+  };
+}
+
+function substitute(part: CommandExpansionPart, scope: Scope, stdin: Flow | null): string {
+  if (part.script === undefined) return UNKNOWN;
+  const flow = walkScript(part.script, inside("$()", part, scope), stdin);
+  const text = flowText(flow);
+  let end = text.length;
+  while (end > 0 && text[end - 1] === "\n") end--;
+  spend(scope.inspection.budget, end);
+  return text.slice(0, end);
+}
+
+function substituteProcess(
+  part: ProcessSubstitutionPart,
+  scope: Scope,
+  stdin: Flow | null,
+): string {
+  const { files } = scope.inspection;
+  const path = `/dev/fd/${files.size + 63}`;
+  const input = part.operator === ">" ? stdin ?? NOTHING : stdin;
+  const flow = part.script === undefined
+    ? NOTHING
+    : walkScript(part.script, inside(`${part.operator}()`, part, scope), input);
+  files.set(path, flow);
+  return path;
+}
+
+/** The scope of code inside a word; a script with its own text keeps the place of its word. */
+function inside(
+  wrapper: string,
+  part: CommandExpansionPart | ProcessSubstitutionPart,
+  scope: Scope,
+): Scope {
+  const own = part.type === "CommandExpansion" && part.script?.source !== undefined;
+  return fork(scope, {
+    wrappers: [...scope.wrappers, wrapper],
+    span: scope.span ?? (own ? { start: part.pos, end: part.end } : null),
+  });
+}
+
+function walkTest(expression: TestExpression, scope: Scope): void {
+  const expansion = expansionOf(scope, null);
+  switch (expression.type) {
+    case "TestUnary":
+      expandText(expression.operand, expansion);
+      return;
+    case "TestBinary":
+      expandText(expression.left, expansion);
+      expandText(expression.right, expansion);
+      return;
+    case "TestLogical":
+      for (const operand of expression.operands) walkTest(operand, scope);
+      return;
+    case "TestNot":
+      walkTest(expression.operand, scope);
+      return;
+    case "TestGroup":
+      walkTest(expression.expression, scope);
+  }
+}
+
+/** Substitutions run inside arithmetic as well. */
+function walkArithmetic(expression: ArithmeticExpression | undefined, scope: Scope): void {
+  if (expression === undefined) return;
+  spend(scope.inspection.budget, 0);
+  switch (expression.type) {
+    case "ArithmeticBinary":
+      walkArithmetic(expression.left, scope);
+      walkArithmetic(expression.right, scope);
+      return;
+    case "ArithmeticUnary":
+      walkArithmetic(expression.operand, scope);
+      return;
+    case "ArithmeticTernary":
+      for (const part of [expression.test, expression.consequent, expression.alternate]) {
+        walkArithmetic(part, scope);
+      }
+      return;
+    case "ArithmeticGroup":
+      walkArithmetic(expression.expression, scope);
+      return;
+    case "ArithmeticWord":
+      expandParts(expression.parts ?? [], expansionOf(scope, null));
+      return;
+    case "ArithmeticCommandExpansion":
+      if (expression.script !== undefined) {
+        walkScript(expression.script, fork(scope, { wrappers: [...scope.wrappers, "$()"] }), null);
+      }
+  }
+}
+
+function spanOf(node: SyntaxNode, scope: Scope): Span {
+  return scope.span ?? { start: node.pos, end: node.end };
+}

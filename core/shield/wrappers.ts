@@ -1,0 +1,243 @@
+/** How a program that runs another program names it. */
+export interface Wrapper {
+  /** Subcommand words that must come first, such as `compose exec`. */
+  readonly verbs: readonly string[];
+  /** Short options whose value is the next argument. */
+  readonly short: string;
+  /** Long options (without `--`) whose value is the next argument. */
+  readonly long: readonly string[];
+  /** Operands before the inner command: a duration, a host, a container. */
+  readonly skip: number;
+  /** `argv`: the rest is program and arguments. `shell`: the rest is joined and given to a shell. */
+  readonly mode: "argv" | "shell";
+  /** Whether `NAME=value` may stand before the inner command. */
+  readonly assigns: boolean;
+}
+
+const table = new Map<string, Wrapper[]>();
+
+function wrap(
+  names: string,
+  options: Partial<Omit<Wrapper, "verbs" | "long">> & { verbs?: string; long?: string } = {},
+) {
+  const wrapper: Wrapper = {
+    verbs: words(options.verbs),
+    short: options.short ?? "",
+    long: words(options.long),
+    skip: options.skip ?? 0,
+    mode: options.mode ?? "argv",
+    assigns: options.assigns ?? false,
+  };
+  for (const name of words(names)) table.set(name, [...table.get(name) ?? [], wrapper]);
+}
+
+function words(text: string | undefined): string[] {
+  return text === undefined || text === "" ? [] : text.split(" ");
+}
+
+wrap("sudo", {
+  short: "ugpCTRDhrtUac",
+  long:
+    "user group prompt chdir chroot host role type other-user command-timeout close-from login-class",
+  assigns: true,
+});
+wrap("doas", { short: "uCa", assigns: true });
+wrap("sudo-rs pkexec", { short: "u", long: "user", assigns: true });
+wrap("run0", { short: "ugD", long: "user group nice chdir setenv", assigns: true });
+wrap("env", { short: "uCa", long: "unset chdir argv0", assigns: true });
+wrap("nice", { short: "n", long: "adjustment" });
+wrap("ionice", { short: "cnpPu", long: "class classdata" });
+wrap("timeout", { short: "ks", long: "kill-after signal", skip: 1 });
+wrap("time", { short: "fo", long: "format output" });
+wrap("exec", { short: "a" });
+wrap("stdbuf", { short: "ioe", long: "input output error" });
+wrap("chroot", { long: "userspec groups", skip: 1 });
+wrap("nsenter", { short: "tSG", long: "target setuid setgid" });
+wrap("unshare", { short: "RwSG", long: "root wd setuid setgid map-user map-group" });
+wrap(
+  "nohup setsid builtin command busybox toybox fakeroot fakechroot eatmydata linux32 linux64 i386 x86_64 noglob nocorrect " +
+    "unbuffer torsocks torify tsocks dbus-run-session dbus-launch catchsegv tini dumb-init catatonit rlwrap ssh-agent " +
+    "ld.so entr firejail sem choom",
+);
+wrap("strace", { short: "abeEIoOpPsSuUX" });
+wrap("ltrace", { short: "abeloDnpsuwxFA" });
+wrap("chrt uclampset", { short: "TPD", skip: 1 });
+wrap("taskset", { skip: 1 });
+wrap("numactl", {
+  short: "iCNmpPwl",
+  long: "interleave cpunodebind membind physcpubind preferred",
+});
+wrap("cpulimit", { short: "lpe", long: "limit pid exe" });
+wrap("prlimit", { short: "po", long: "pid output" });
+wrap("cgexec", { short: "g" });
+wrap("systemd-run", {
+  short: "pHMuE",
+  long:
+    "unit property uid gid slice setenv working-directory on-active on-calendar description host machine nice",
+});
+wrap("systemd-inhibit", { long: "what who why mode" });
+wrap("proot", { short: "rbwqmk" });
+wrap("faketime gosu su-exec setuidgid envdir s6-setuidgid s6-envdir setarch arch", { skip: 1 });
+wrap("chpst", { short: "uUebmdopfclrt/" });
+wrap("setpriv", { long: "reuid regid groups securebits" });
+wrap("xvfb-run", { short: "nsefp" });
+wrap("proxychains proxychains4", { short: "f" });
+wrap("caffeinate", { short: "tw" });
+wrap("sshpass", { short: "pfdP" });
+wrap("flock", { short: "wE", long: "timeout conflict-exit-code", skip: 1 });
+wrap("watch", { short: "nq", long: "interval equexit", mode: "shell" });
+wrap("ssh autossh mosh slogin rsh", {
+  short: "bcDEeFIiJLlmOopQRSWwM",
+  long: "ssh predict port",
+  skip: 1,
+  mode: "shell",
+});
+wrap("pdsh clush pssh parallel-ssh dsh", {
+  short: "wgxlftuhHAoeOp",
+  long: "host hosts user",
+  mode: "shell",
+});
+wrap("distrobox toolbox", { verbs: "enter", short: "n", long: "name" });
+wrap("toolbox", { verbs: "run", short: "c", long: "container" });
+wrap("flatpak-spawn wsl", { short: "du", long: "distribution user cd env directory" });
+wrap("machinectl", { verbs: "shell", short: "EM", long: "uid setenv machine", skip: 1 });
+
+const CONTAINER = "user workdir env env-file detach-keys context host config log-level";
+for (const verbs of ["exec", "container exec", "compose exec"]) {
+  wrap("docker podman nerdctl", {
+    verbs,
+    short: "uweHlcf",
+    long: `${CONTAINER} file project-name index`,
+    skip: 1,
+  });
+}
+wrap("docker-compose podman-compose", { verbs: "exec", short: "uwefp", long: CONTAINER, skip: 1 });
+for (const verbs of ["run", "container run", "compose run", "create"]) {
+  wrap("docker podman nerdctl", {
+    verbs,
+    short: "uwevphmclfHa",
+    long:
+      `${CONTAINER} volume publish name network net mount memory cpus hostname label add-host cap-add cap-drop ` +
+      "device dns entrypoint expose gpus ip ipc link log-driver log-opt pid platform pull restart runtime " +
+      "security-opt shm-size stop-signal sysctl tmpfs ulimit userns uts volumes-from cgroup-parent cidfile file project-name",
+    skip: 1,
+  });
+}
+wrap("docker-compose podman-compose", {
+  verbs: "run",
+  short: "uwevpf",
+  long: `${CONTAINER} name volume publish entrypoint`,
+  skip: 1,
+});
+const CLUSTER =
+  "namespace context kubeconfig cluster container user as server token image target pod-running-timeout filename";
+for (const verbs of ["exec", "rsh", "debug"]) {
+  wrap("kubectl oc k3s microk8s kubecolor", { verbs, short: "ncsf", long: CLUSTER, skip: 1 });
+}
+wrap("kubectl oc", {
+  verbs: "run",
+  short: "nls",
+  long: `${CLUSTER} labels overrides port restart env`,
+  skip: 1,
+});
+wrap("kubectl", { verbs: "kubectl exec", short: "ncsf", long: CLUSTER, skip: 1 });
+wrap("crictl ctr", { verbs: "exec", short: "t", skip: 1 });
+wrap("lxc incus", { verbs: "exec", long: "user group cwd env mode", skip: 1 });
+wrap("multipass pct", { verbs: "exec", skip: 1 });
+wrap("lxc-attach", { short: "n", long: "name" });
+
+wrap("doppler", { verbs: "run", short: "pc", long: "project config token command" });
+wrap("op", { verbs: "run", long: "env-file account" });
+wrap("aws-vault chamber envchain", { verbs: "exec", short: "d", long: "duration", skip: 1 });
+wrap("direnv", { verbs: "exec", skip: 1 });
+wrap("dotenv", { short: "ef" });
+for (const name of ["poetry", "pipenv", "uv", "rye", "hatch", "pdm"]) {
+  wrap(name, { verbs: "run", short: "p", long: "with python directory project" });
+}
+wrap("bundle npm yarn pnpm asdf mise rbenv pyenv", { verbs: "exec", long: "package" });
+wrap("npx bunx pnpx", { short: "p", long: "package" });
+wrap("pnpm yarn", { verbs: "dlx", long: "package" });
+wrap("conda mamba micromamba", { verbs: "run", short: "np", long: "name prefix cwd" });
+wrap("heroku railway", { verbs: "run", short: "a", long: "app service environment" });
+wrap("tsh", { verbs: "ssh", short: "lipJ", long: "login proxy", skip: 1, mode: "shell" });
+wrap("git", { verbs: "bisect run", short: "C" });
+wrap("git", { verbs: "submodule foreach", short: "C", mode: "shell" });
+wrap("salt", { short: "CGEL", skip: 2, mode: "shell" });
+wrap("tmux", { verbs: "new-session", short: "cestnxyF", mode: "shell" });
+wrap("tmux", { verbs: "new", short: "cestnxyF", mode: "shell" });
+for (
+  const verbs of [
+    "new-window",
+    "neww",
+    "split-window",
+    "splitw",
+    "run-shell",
+    "send-keys",
+    "send",
+    "respawn-pane",
+  ]
+) {
+  wrap("tmux", { verbs, short: "ceFtnlpdN", mode: "shell" });
+}
+wrap("screen", { short: "SceEhpsTt" });
+wrap("dtach abduco", { short: "eErA", skip: 1 });
+
+/** The ways in which a program runs another one; empty for programs that run none. */
+export function wrappersOf(name: string): readonly Wrapper[] {
+  const found = table.get(name);
+  if (found !== undefined) return found;
+  if (name.startsWith("ld-linux") || name.startsWith("ld-musl")) return table.get("ld.so") ?? [];
+  // GNU coreutils carry a `g` where the system's own come first, as on macOS: `gtimeout`, `gnice`.
+  return name.startsWith("g") && G_PREFIXED.has(name.slice(1))
+    ? table.get(name.slice(1)) ?? []
+    : [];
+}
+
+const G_PREFIXED = new Set(["timeout", "nice", "env", "stdbuf", "nohup", "time", "chroot"]);
+
+/** The inner command of one wrapper, or null when the arguments name none. */
+export function innerCommand(
+  wrapper: Wrapper,
+  args: readonly string[],
+): { argv: string[]; assignments: [string, string][] } | null {
+  let verb = 0;
+  let skipped = 0;
+  let literal = false;
+  for (let i = 0; i < args.length; i++) {
+    const arg = args[i] ?? "";
+    if (!literal && arg === "--") {
+      literal = true;
+      continue;
+    }
+    if (!literal && arg.startsWith("-") && arg.length > 1) {
+      if (takesNext(wrapper, arg)) i++;
+      continue;
+    }
+    if (verb < wrapper.verbs.length) {
+      if (arg.toLowerCase() !== wrapper.verbs[verb]) return null;
+      verb++;
+    } else if (skipped < wrapper.skip) {
+      skipped++;
+    } else {
+      const assignments: [string, string][] = [];
+      let at = i;
+      for (; wrapper.assigns && at < args.length; at++) {
+        const equals = (args[at] ?? "").indexOf("=");
+        if (equals < 1) break;
+        assignments.push([(args[at] ?? "").slice(0, equals), (args[at] ?? "").slice(equals + 1)]);
+      }
+      const argv = args.slice(at);
+      if (argv[0] === "--") argv.shift();
+      return argv.length === 0 ? null : { argv, assignments };
+    }
+  }
+  return null;
+}
+
+function takesNext(wrapper: Wrapper, arg: string): boolean {
+  if (arg.startsWith("--")) return !arg.includes("=") && wrapper.long.includes(arg.slice(2));
+  for (let i = 1; i < arg.length; i++) {
+    if (wrapper.short.includes(arg[i] ?? "")) return i === arg.length - 1;
+  }
+  return false;
+}

@@ -1,0 +1,154 @@
+import { SYSTEM } from "../kv/collection.ts";
+import { LeasedCounters } from "../kv/counters.ts";
+import { EventLog } from "../kv/log.ts";
+import { sweepBlobs } from "../kv/blob.ts";
+import { installations } from "../kv/records/installation.ts";
+import type { OpenStore } from "../kv/open.ts";
+import { organizations } from "../kv/records/organization.ts";
+import { Links } from "./agents/links.ts";
+import { sweepStaleAgents } from "./agents/register.ts";
+import type { App } from "./app.ts";
+import { KeyUses } from "./api_key_uses.ts";
+import { Commands, recoverCommands } from "./commands/registry.ts";
+import { jobsDue } from "./health.ts";
+import { makeSecretText } from "./key_value.ts";
+import { LOGIN_TRIES, LOGIN_WINDOW_MS } from "./accounts.ts";
+import { FailureThrottle } from "./throttle.ts";
+import { Limiter } from "./limiter.ts";
+import { Metrics } from "./metrics.ts";
+import type { Ports } from "./ports.ts";
+import { makeSealer } from "./seal.ts";
+import type { Settings } from "./settings.ts";
+import { SigningKeys } from "./signing_keys.ts";
+import { sha256Hex } from "./text.ts";
+import { Deliveries } from "./webhooks/deliveries.ts";
+
+/** A running Relay and how to end it. */
+export interface Running {
+  readonly app: App;
+  /** What the first signup must send, or null when it needs nothing. */
+  readonly claimCode: string | null;
+  /** Lets go of everything, after what is under way has been recorded. */
+  stop(): Promise<void>;
+}
+
+const HOUSEKEEPING_MS = 30_000;
+const CLAIM_CODE_BYTES = 15;
+/** How many instances are assumed to share one store, for the shares of rate limits. */
+const SHARING_INSTANCES = 4;
+
+/**
+ * Puts the parts together over an open store.
+ * @throws {Error} when RELAY_SECRET is not the one that the store was made with
+ */
+export async function startRelay(
+  opened: OpenStore,
+  settings: Settings & { readonly secret: string },
+  ports: Ports,
+): Promise<Running> {
+  const { store } = opened;
+  const { clock, entropy } = ports;
+  const complain = (what: string) => (error: unknown) =>
+    ports.log.error(what, { error: error instanceof Error ? error.stack : String(error) });
+  const sealer = makeSealer(settings.secret, entropy);
+  const log = new EventLog(store, complain("events could not be sequenced"));
+  const config = () => settings.config;
+  const counters = new LeasedCounters(store, store.sole ? 1 : SHARING_INSTANCES);
+  const commands: Commands = new Commands(() => app);
+  const links = new Links((ms, task) => clock.after(ms, task));
+  const metrics = new Metrics();
+  const parts = {
+    store,
+    log,
+    ports,
+    settings,
+    config,
+    sealer,
+    signingKeys: new SigningKeys(store, sealer, clock),
+    limiter: new Limiter(counters, config, clock.now),
+    logins: new FailureThrottle(clock, { tries: LOGIN_TRIES, windowMs: LOGIN_WINDOW_MS }),
+    keyUses: new KeyUses(store, complain("the use of keys could not be recorded")),
+    links,
+    commands,
+    metrics,
+    instance: entropy.id("ins"),
+    startedAtMs: clock.now(),
+  };
+  const app: App = { ...parts, deliveries: new Deliveries(() => app) };
+  const sender = app.deliveries;
+  const claimCode = await prepare(app);
+  metrics.watch({
+    agentsLinked: () => links.size,
+    commandsUnderWay: () => commands.size,
+    deliveriesUnderWay: () => sender.underWay,
+    deliveriesDue: () => jobsDue(app),
+  });
+  if (store.sole) await recoverCommands(app);
+  sender.start();
+  if (store.hasQueue) listenForAlarms(app);
+  const stopHousekeeping = keepHouse(app, complain("housekeeping failed"));
+  return {
+    app,
+    claimCode,
+    async stop() {
+      stopHousekeeping();
+      links.closeAll("going_away");
+      await commands.idle();
+      await sender.stop();
+      await parts.keyUses.stop();
+      await store.idle();
+      await log.stop();
+      ports.outbound.close();
+      await opened.close();
+    },
+  };
+}
+
+/** Checks the secret, and makes a new claim code as long as nobody has signed up. */
+async function prepare(app: App): Promise<string | null> {
+  const { sealer, ports, settings, store } = app;
+  const code = makeSecretText("claim_", CLAIM_CODE_BYTES, ports.entropy);
+  return await store.transact(async (tx) => {
+    const known = await tx.get(installations, SYSTEM, "installation");
+    if (known !== null && !sealer.recognizes(known.secret_fingerprint)) {
+      throw new Error(
+        "RELAY_SECRET is not the one that this store was made with: start with that one",
+      );
+    }
+    const claimed = await tx.find(organizations, SYSTEM, "host", ["host"]) !== null;
+    const needsCode = !claimed && !settings.local;
+    tx.put(installations, SYSTEM, {
+      id: "installation",
+      secret_fingerprint: known?.secret_fingerprint ?? sealer.fingerprint(),
+      claim_hash: needsCode ? sha256Hex(code) : null,
+      created_at_ms: known?.created_at_ms ?? ports.clock.now(),
+    });
+    return needsCode ? code : null;
+  });
+}
+
+/** The engine's queue is only an alarm clock: its message says nothing but that something may be due. */
+function listenForAlarms(app: App): void {
+  app.store.kv.listenQueue(() => app.deliveries.wake()).catch(() => {});
+}
+
+function keepHouse(app: App, onError: (error: unknown) => void): () => void {
+  const { clock } = app.ports;
+  let dueMs = clock.now() + HOUSEKEEPING_MS;
+  const tick = () => {
+    app.metrics.lag(Math.max(0, clock.now() - dueMs) / 1000);
+    dueMs = clock.now() + HOUSEKEEPING_MS;
+    cancel = clock.after(HOUSEKEEPING_MS, tick);
+    housekeep(app).catch(onError);
+  };
+  let cancel = clock.after(HOUSEKEEPING_MS, tick);
+  return () => cancel();
+}
+
+/** What must happen now and then on every instance; also what a hosted schedule calls. */
+export async function housekeep(app: App): Promise<void> {
+  await app.log.flush();
+  app.deliveries.wake();
+  await sweepStaleAgents(app);
+  await sweepBlobs(app.store);
+}

@@ -1,0 +1,70 @@
+import { TRANSPORT_HEADERS } from "../outbound/headers.ts";
+
+/** What a webhook's owner may add to each delivery, by header name. */
+export type CustomHeaders = Readonly<Record<string, string>>;
+
+const MAX_HEADERS = 20;
+const MAX_NAME_CHARS = 128;
+
+/** Names and values together: with ours they stay under the 8 KiB that most servers take. */
+const MAX_TOTAL_CHARS = 4096;
+
+/** RFC 9110, section 5.6.2. */
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+
+/** Visible ASCII, space and tab: no line break can begin another header. */
+const FIELD_VALUE = /^[\t\x20-\x7e]*$/;
+
+/** Names that describe the body, and the families that prove where a delivery comes from. */
+const RESERVED_PREFIXES = ["content-", "webhook-", "x-service-", "svix-", "proxy-"];
+const RESERVED_NAMES = new Set(["accept-encoding"]);
+
+/** What is wrong with the headers of a webhook, one `headers.<name>: reason` each; empty if sound. */
+export function checkCustomHeaders(headers: CustomHeaders): string[] {
+  const entries = Object.entries(headers);
+  if (entries.length > MAX_HEADERS) {
+    return [`headers: holds ${entries.length} headers, at most ${MAX_HEADERS} are allowed`];
+  }
+  const totalChars = entries.reduce((sum, [name, value]) => sum + name.length + value.length, 0);
+  if (totalChars > MAX_TOTAL_CHARS) {
+    return [`headers: holds ${totalChars} characters, at most ${MAX_TOTAL_CHARS} are allowed`];
+  }
+  const seen = new Set<string>();
+  return entries.flatMap(([name, value]) => {
+    const fault = faultOf(name, value, seen);
+    seen.add(name.toLowerCase());
+    return fault === null ? [] : [`headers.${name}: ${fault}`];
+  });
+}
+
+/**
+ * The headers to send. Signed ones always win, and reserved or malformed custom ones are left out
+ * even if they were stored before the rule existed.
+ */
+export function mergeCustomHeaders(
+  custom: CustomHeaders,
+  signed: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const taken = new Set(Object.keys(signed).map((name) => name.toLowerCase()));
+  const merged: Record<string, string> = {};
+  for (const [name, value] of Object.entries(custom)) {
+    if (faultOf(name, value, taken) !== null) continue;
+    taken.add(name.toLowerCase());
+    merged[name] = value;
+  }
+  return { ...merged, ...signed };
+}
+
+function faultOf(name: string, value: string, taken: ReadonlySet<string>): string | null {
+  if (!TOKEN.test(name)) return "is not a header name";
+  if (name.length > MAX_NAME_CHARS) return `is longer than ${MAX_NAME_CHARS} characters`;
+  if (isReserved(name.toLowerCase())) return "is set by Relay and cannot be replaced";
+  if (taken.has(name.toLowerCase())) return "is given twice";
+  if (!FIELD_VALUE.test(value)) return "may hold only visible ASCII characters, spaces and tabs";
+  return null;
+}
+
+function isReserved(name: string): boolean {
+  return TRANSPORT_HEADERS.has(name) || RESERVED_NAMES.has(name) ||
+    RESERVED_PREFIXES.some((prefix) => name.startsWith(prefix));
+}

@@ -1,0 +1,232 @@
+import type { Tenant } from "../../kv/collection.ts";
+import { LogFollower, type Step } from "../../kv/follow.ts";
+import type { Sequenced } from "../../kv/log.ts";
+import { deliveries, type DeliveryRecord, webhooks } from "../../kv/records/webhook.ts";
+import type { Found } from "../../kv/store.ts";
+import type { Tx } from "../../kv/tx.ts";
+import type { App } from "../app.ts";
+import type { EventRow } from "../events.ts";
+import type { Cancel } from "../ports.ts";
+import { attemptDelivery, LEASE_MS } from "./attempt.ts";
+import { WEBHOOK_EVENTS, type WebhookEventType } from "./event_types.ts";
+import { mayReceive } from "./webhooks.ts";
+
+/** Attempts under way at once, over all webhooks. */
+const CONCURRENCY = 256;
+/** Deliveries that one commit claims or creates: several mutations and a check each. */
+const BATCH_MAX = 32;
+const BATCH_MAX_SHARED = 8; // a self-hosted denokv takes 10 checks
+/** A job that nobody woke is found this soon all the same. */
+const SWEEP_MS = 15_000;
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+const isWebhookEvent = (type: string): type is WebhookEventType =>
+  Object.hasOwn(WEBHOOK_EVENTS, type);
+
+/**
+ * Sends events to webhooks. A follower of the log makes one delivery for each matching webhook, exactly
+ * once; a delivery is its own job: a row with a due time that is claimed with a lease, its attempt
+ * counted at the claim, so a crash can repeat an attempt but never lose a delivery.
+ */
+export class Deliveries {
+  #follower: LogFollower | null = null;
+  #running = 0;
+  #pumping: Promise<void> | null = null;
+  #again = false;
+  #timer: Cancel | null = null;
+  #stopped = false;
+  #idle: (() => void)[] = [];
+
+  constructor(private readonly appOf: () => App) {}
+
+  private get app(): App {
+    return this.appOf();
+  }
+
+  /** Takes up what an earlier process left, and listens for what comes. */
+  start(): void {
+    const { store, log, ports } = this.app;
+    const complain = (error: unknown) =>
+      ports.log.error("webhook fan-out failed", { error: String(error) });
+    this.#follower = new LogFollower(store, log, {
+      name: "webhooks",
+      wants: isWebhookEvent,
+      cares: async (tenant) => await store.count(webhooks, tenant) > 0,
+      step: (tx, tenant, events, part) => this.#fanOut(tx, tenant, events, part),
+    }, complain);
+    this.#follower.wake();
+    this.wake();
+  }
+
+  /** Runs whatever is due. Called after commits, by the engine's alarm, and by the sweep. */
+  wake(): void {
+    if (this.#stopped) return;
+    this.#again = true;
+    this.#pumping ??= this.#pump();
+  }
+
+  /** Deliveries that are under way now. */
+  get underWay(): number {
+    return this.#running;
+  }
+
+  /** Resolves when nothing is due or under way. */
+  async idle(): Promise<void> {
+    await this.#follower?.idle();
+    while (this.#pumping !== null || this.#running > 0) {
+      await (this.#pumping ?? new Promise<void>((resolve) => this.#idle.push(resolve)));
+    }
+  }
+
+  /** Starts nothing more and waits for what is under way. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#timer?.();
+    await this.idle();
+  }
+
+  /** Puts a delivery on record; it is sent right after the commit. */
+  create(
+    tx: Tx,
+    tenant: Tenant,
+    webhookId: string,
+    event: { id: string; type: string; at: string; agentId?: string | undefined; payload: unknown },
+  ): DeliveryRecord {
+    const { clock, entropy } = this.app.ports;
+    const id = entropy.id("dlv");
+    const body = JSON.stringify({
+      event_id: event.id,
+      event_type: event.type,
+      timestamp: event.at,
+      organization_id: tenant.org,
+      ...(event.agentId !== undefined && { agent_id: event.agentId }),
+      delivery_id: id,
+      payload: event.payload,
+    });
+    const now = clock.now();
+    tx.afterCommit(() => this.wake());
+    return tx.insert(deliveries, tenant, {
+      id,
+      webhook_id: webhookId,
+      event_id: event.id,
+      event_type: event.type,
+      body,
+      event_at: event.at,
+      status: "pending",
+      attempt: 0,
+      http_status: null,
+      response_time_ms: null,
+      response_body: "",
+      error: null,
+      sent_at_ms: null,
+      created_at_ms: now,
+      due_at_ms: now,
+      expires_at_ms: now + this.app.config().retention_days.deliveries * DAY_MS,
+    });
+  }
+
+  /** One delivery for each webhook that wants an event; long lists take several commits. */
+  async #fanOut(
+    tx: Tx,
+    tenant: Tenant,
+    events: readonly Sequenced[],
+    part: number,
+  ): Promise<Step> {
+    const { items } = await tx.list(webhooks, tenant, { limit: 1000 });
+    let made = 0, done = 0, from = part;
+    for (const { type, json } of events) {
+      if (isWebhookEvent(type)) {
+        const wanting = items.filter((webhook) => webhook.active && webhook.events.includes(type));
+        for (; from < wanting.length; from++) {
+          if (made === BATCH_MAX) return { done, part: from };
+          const webhook = wanting[from]!;
+          const row = JSON.parse(json) as EventRow;
+          if (Date.parse(row.timestamp) < webhook.created_at_ms) continue;
+          if (!await mayReceive(this.app, tenant, webhook, type)) continue;
+          this.create(tx, tenant, webhook.id, {
+            id: row.event_id,
+            type,
+            at: row.timestamp,
+            agentId: row.agent_id,
+            payload: row.details,
+          });
+          made++;
+        }
+      }
+      from = 0;
+      done++;
+    }
+    return { done, part: 0 };
+  }
+
+  get #batch(): number {
+    return this.app.store.sole ? BATCH_MAX : BATCH_MAX_SHARED;
+  }
+
+  async #pump(): Promise<void> {
+    try {
+      while (this.#again && !this.#stopped) {
+        this.#again = false;
+        while (this.#running < CONCURRENCY && !this.#stopped) {
+          const claimed = await this.#claim(Math.min(this.#batch, CONCURRENCY - this.#running));
+          if (claimed.length === 0) break;
+          for (const found of claimed) this.#run(found);
+        }
+      }
+    } catch (error) {
+      this.app.ports.log.error("due deliveries could not be claimed", { error: String(error) });
+    } finally {
+      this.#pumping = null;
+      if (!this.#stopped) await this.#sleepUntilDue();
+    }
+  }
+
+  /** Takes due deliveries: the lease and the counted attempt are durable before anything is sent. */
+  async #claim(limit: number): Promise<Found<DeliveryRecord>[]> {
+    const { store, ports } = this.app;
+    const now = ports.clock.now();
+    const due = await store.queued(deliveries, "due", { limit, before: [now + 1] });
+    if (due.items.length === 0) return [];
+    return await store.transact(async (tx) => {
+      const claimed: Found<DeliveryRecord>[] = [];
+      for (const { tenant, record: { id } } of due.items) {
+        const record = await tx.get(deliveries, tenant, id);
+        if (record === null || record.due_at_ms === null || record.due_at_ms > now) continue;
+        const sending = tx.put(deliveries, tenant, {
+          ...record,
+          status: "sending",
+          attempt: record.attempt + 1,
+          sent_at_ms: now,
+          due_at_ms: now + LEASE_MS,
+        });
+        claimed.push({ tenant, record: sending });
+      }
+      return claimed;
+    });
+  }
+
+  #run({ tenant, record }: Found<DeliveryRecord>): void {
+    this.#running++;
+    attemptDelivery(this.app, tenant, record)
+      .catch((error) => {
+        // The lease runs out and another attempt follows.
+        this.app.ports.log.error("a delivery attempt failed", { error: String(error) });
+      })
+      .finally(() => {
+        this.#running--;
+        if (this.#running === CONCURRENCY - BATCH_MAX || this.#running === 0) this.wake();
+        if (this.#running > 0) return;
+        for (const resolve of this.#idle.splice(0)) resolve();
+      });
+  }
+
+  async #sleepUntilDue(): Promise<void> {
+    const { store, ports } = this.app;
+    this.#timer?.();
+    const next = await store.queued(deliveries, "due", { limit: 1 }).catch(() => null);
+    const dueMs = next?.items[0]?.record.due_at_ms ?? Infinity;
+    const waitMs = Math.min(SWEEP_MS, Math.max(1, dueMs - ports.clock.now()));
+    this.#timer?.();
+    if (!this.#stopped) this.#timer = ports.clock.after(waitMs, () => this.wake());
+  }
+}

@@ -1,0 +1,294 @@
+import { z } from "zod";
+
+import type { Scope } from "../scopes.ts";
+
+/** What a webhook may ask to be told. */
+export interface WebhookEvent<Payload extends z.ZodObject = z.ZodObject> {
+  readonly category: string;
+  readonly meaning: string;
+  /** The right that a webhook's creator needs to receive it. */
+  readonly scope: Scope;
+  readonly payload: Payload;
+  /** A payload as it may come, for the documentation and the receivers' own tests. */
+  readonly example: z.infer<Payload>;
+}
+
+const commands = { category: "Commands", scope: "agents:read" } as const;
+const agents = { category: "Agents", scope: "agents:read" } as const;
+const sessions = { category: "Sessions", scope: "agents:read" } as const;
+const policies = { category: "Policies", scope: "policy:read" } as const;
+const approvals = { category: "Approvals", scope: "approvals:read" } as const;
+const compliance = { category: "Compliance", scope: "compliance:read" } as const;
+
+const id = (of: string) => z.string().describe(`The id of the ${of}.`);
+const actor = (did: string) =>
+  z.string().nullable().describe(`Who ${did}: a user or an API key; null for the server itself.`);
+const instant = (of: string) => z.iso.datetime().describe(`When ${of}, ISO 8601 in UTC.`);
+const command = z.string().describe("The command line as it was asked for.");
+const durationMs = z.int().min(0).describe("How long it took, in milliseconds.");
+const truncated = z.boolean().describe("True when more output came than was kept.");
+
+const shieldResult = z.strictObject({
+  risk_score: z.int().min(0).max(100).describe("From harmless to ruinous."),
+  threats: z.array(z.string()).describe("What was found in the command."),
+  layer: z.string().describe("The layer of the shield that decided."),
+}).describe("The verdict of the shield.");
+
+const ranCommand = {
+  command_id: id("command"),
+  command,
+  duration_ms: durationMs,
+  truncated,
+  user: actor("asked for the command"),
+  shield_result: shieldResult,
+};
+
+const agent = {
+  name: z.string().describe("The agent's name."),
+  version: z.string().nullable().describe("The agent program's version."),
+  platform: z.string().nullable().describe("Operating system and architecture."),
+  hostname: z.string().nullable().describe("The name of its machine."),
+};
+
+const session = {
+  session_id: id("MCP session"),
+  client: z.strictObject({ name: z.string(), version: z.string() }).nullable()
+    .describe("What the client calls itself."),
+  user: actor("opened the session"),
+};
+
+const endedSession = {
+  ...session,
+  duration_ms: durationMs,
+  calls: z.int().min(0).describe("Tool calls made in the session."),
+};
+
+const policy = {
+  policy_id: id("policy"),
+  name: z.string().describe("The policy's name."),
+  version: z.string().describe("The version in force after the change, or the last one."),
+  repository: z.string().nullable().describe("The Git repository it comes from."),
+  commit: z.string().nullable().describe("The commit it comes from."),
+  user: actor("made the change"),
+};
+
+const approval = {
+  pid: id("blocked process"),
+  command_id: id("command"),
+  command,
+  requested_by: actor("asked for the command"),
+};
+
+const exampleShield = { risk_score: 5, threats: [], layer: "structure" };
+const riskyShield = { risk_score: 55, threats: ["service_restart"], layer: "patterns" };
+const exampleRun = {
+  command_id: "cmd_0m3x7",
+  command: "uptime",
+  duration_ms: 42,
+  truncated: false,
+  user: "usr_0m3x1",
+  shield_result: exampleShield,
+};
+const exampleAgent = {
+  name: "web-1",
+  version: "1.4.0",
+  platform: "linux-x86_64",
+  hostname: "web-1.example.com",
+};
+const exampleSession = {
+  session_id: "ses_0m3x5",
+  client: { name: "example-client", version: "2.1.0" },
+  user: "usr_0m3x1",
+};
+const exampleEnd = { ...exampleSession, duration_ms: 90_000, calls: 12 };
+const examplePolicy = {
+  policy_id: "pol_0m3x2",
+  name: "production",
+  version: "7",
+  repository: "https://git.example.com/policies.git",
+  commit: "0f5e1c0d9a8b7c6d5e4f3a2b1c0d9e8f7a6b5c4d",
+  user: "usr_0m3x1",
+};
+const exampleApproval = {
+  pid: "prc_0m3x4",
+  command_id: "cmd_0m3x9",
+  command: "systemctl restart nginx",
+  requested_by: "usr_0m3x1",
+};
+
+/** Ties an example to the schema of its payload. */
+function event<Payload extends z.ZodObject>(row: WebhookEvent<Payload>): WebhookEvent<Payload> {
+  return row;
+}
+
+/** Every event type that a webhook may subscribe to. */
+export const WEBHOOK_EVENTS = {
+  command_executed: event({
+    ...commands,
+    meaning: "command executed successfully",
+    payload: z.strictObject({
+      ...ranCommand,
+      status: z.enum(["succeeded", "failed"]).describe("By the exit code; output is not sent."),
+      exit_code: z.int(),
+    }),
+    example: { ...exampleRun, status: "succeeded", exit_code: 0 },
+  }),
+  command_denied: event({
+    ...commands,
+    meaning: "command blocked by policy",
+    payload: z.strictObject({ command, shield_result: shieldResult }),
+    example: {
+      command: "rm -rf /",
+      shield_result: { risk_score: 100, threats: ["destructive_delete"], layer: "patterns" },
+    },
+  }),
+  command_timeout: event({
+    ...commands,
+    meaning: "command exceeded its time",
+    payload: z.strictObject({ ...ranCommand, timeout_seconds: z.int().min(1) }),
+    example: { ...exampleRun, command: "sleep 120", duration_ms: 60_000, timeout_seconds: 60 },
+  }),
+  agent_connected: event({
+    ...agents,
+    meaning: "agent connected to the server",
+    payload: z.strictObject(agent),
+    example: exampleAgent,
+  }),
+  agent_disconnected: event({
+    ...agents,
+    meaning: "agent disconnected",
+    payload: z.strictObject({
+      name: agent.name,
+      reason: z.string().describe(
+        "The name of the link's close code, such as `replaced`, or `connection_lost`, `heartbeat_lost`.",
+      ),
+    }),
+    example: { name: "web-1", reason: "heartbeat_lost" },
+  }),
+  agent_health_changed: event({
+    ...agents,
+    meaning: "agent health status changed",
+    payload: z.strictObject({
+      name: agent.name,
+      from: z.enum(["online", "degraded", "offline"]),
+      to: z.enum(["online", "degraded", "offline"]),
+    }),
+    example: { name: "web-1", from: "online", to: "degraded" },
+  }),
+  agent_created: event({
+    ...agents,
+    meaning: "new agent registered",
+    payload: z.strictObject({ ...agent, user: actor("registered the agent") }),
+    example: { ...exampleAgent, user: "usr_0m3x1" },
+  }),
+  agent_deleted: event({
+    ...agents,
+    meaning: "agent removed",
+    payload: z.strictObject({ name: agent.name, user: actor("removed the agent") }),
+    example: { name: "web-1", user: "usr_0m3x1" },
+  }),
+  session_started: event({
+    ...sessions,
+    meaning: "MCP session started",
+    payload: z.strictObject({ ...session, protocol_version: z.string() }),
+    example: { ...exampleSession, protocol_version: "2025-11-25" },
+  }),
+  session_closed: event({
+    ...sessions,
+    meaning: "MCP session ended",
+    payload: z.strictObject(endedSession),
+    example: exampleEnd,
+  }),
+  session_timeout: event({
+    ...sessions,
+    meaning: "MCP session timed out",
+    payload: z.strictObject({ ...endedSession, idle_seconds: z.int().min(0) }),
+    example: { ...exampleEnd, idle_seconds: 1800 },
+  }),
+  policy_created: event({
+    ...policies,
+    meaning: "policy created",
+    payload: z.strictObject(policy),
+    example: { ...examplePolicy, version: "1" },
+  }),
+  policy_updated: event({
+    ...policies,
+    meaning: "policy updated",
+    payload: z.strictObject({ ...policy, previous_version: z.string() }),
+    example: { ...examplePolicy, previous_version: "6" },
+  }),
+  policy_deleted: event({
+    ...policies,
+    meaning: "policy deleted",
+    payload: z.strictObject(policy),
+    example: examplePolicy,
+  }),
+  approval_requested: event({
+    ...approvals,
+    meaning: "command approval requested",
+    payload: z.strictObject({
+      ...approval,
+      shield_result: shieldResult,
+      expires_at: instant("the request lapses"),
+    }),
+    example: {
+      ...exampleApproval,
+      shield_result: riskyShield,
+      expires_at: "2026-01-31T12:15:00.000Z",
+    },
+  }),
+  approval_resolved: event({
+    ...approvals,
+    meaning: "approval granted or rejected",
+    payload: z.strictObject({
+      ...approval,
+      decision: z.enum(["approved", "rejected", "expired"]),
+      decided_by: actor("decided"),
+      decided_at: instant("it was decided or lapsed"),
+      reason: z.string().nullable().describe("What the decider wrote."),
+    }),
+    example: {
+      ...exampleApproval,
+      decision: "approved",
+      decided_by: "usr_0m3x8",
+      decided_at: "2026-01-31T12:03:20.000Z",
+      reason: "planned maintenance",
+    },
+  }),
+  compliance_report_generated: event({
+    ...compliance,
+    meaning: "compliance report generated",
+    payload: z.strictObject({
+      report_id: id("report"),
+      type: z.string().describe("The kind of report that was asked for."),
+      period: z.strictObject({ from: z.iso.date(), to: z.iso.date() }),
+      user: actor("asked for the report"),
+    }),
+    example: {
+      report_id: "rep_0m3x6",
+      type: "access",
+      period: { from: "2026-01-01", to: "2026-01-31" },
+      user: "usr_0m3x1",
+    },
+  }),
+} as const;
+
+export type WebhookEventType = keyof typeof WEBHOOK_EVENTS;
+
+/** The 17 types, in the order of the table. */
+export const EVENT_TYPES = Object.keys(WEBHOOK_EVENTS) as [WebhookEventType, ...WebhookEventType[]];
+
+/** What `POST /webhooks/{id}/test` sends; nobody subscribes to it. */
+export const PING = {
+  type: "ping",
+  payload: z.strictObject({
+    message: z.string(),
+    webhook_id: id("webhook"),
+    events: z.array(z.enum(EVENT_TYPES)).describe("The types that the webhook subscribes to."),
+  }),
+  example: {
+    message: "The webhook works.",
+    webhook_id: "whk_0m3x3",
+    events: ["command_denied"],
+  },
+} as const;

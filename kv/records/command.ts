@@ -1,0 +1,53 @@
+import { z } from "zod";
+import { collection } from "../collection.ts";
+import { BlobRef } from "../blob.ts";
+
+export const COMMAND_STATUSES = [
+  "queued",
+  "running",
+  "succeeded",
+  "failed",
+  "denied",
+  "pending_approval",
+  "rejected",
+  "expired",
+  "cancelled",
+  "timed_out",
+  "lost",
+] as const;
+
+/** One command for one agent, from the request to its end. */
+export const CommandRecord = z.strictObject({
+  id: z.string(),
+  agent_id: z.string(),
+  command: z.string(),
+  timeout_ms: z.int(),
+  status: z.enum(COMMAND_STATUSES),
+  actor: z.string(),
+  request_id: z.string(),
+  /** The caller's Idempotency-Key with its digest of agent, command and timeout. */
+  idempotency: z.strictObject({ key: z.string(), digest: z.string() }).nullable(),
+  shield_result: z.unknown(),
+  /** The instance that holds it while it is open. */
+  instance: z.string().nullable(),
+  exit_code: z.int().nullable(),
+  signal: z.string().nullable(),
+  stdout: z.string(),
+  stderr: z.string(),
+  /** Output too large for the record: JSON of stdout and stderr. */
+  output: BlobRef.nullable(),
+  truncated: z.boolean(),
+  duration_ms: z.number().nullable(),
+  created_at_ms: z.number(),
+  started_at_ms: z.number().nullable(),
+  finished_at_ms: z.number().nullable(),
+});
+export type CommandRecord = z.infer<typeof CommandRecord>;
+
+export const commands = collection({
+  name: "commands",
+  schema: CommandRecord,
+  unique: { idempotency: (c) => c.idempotency && [c.actor, c.idempotency.key] },
+  queue: { open: (c) => c.instance === null ? null : [c.instance] },
+  cached: 2_000,
+});

@@ -1,0 +1,37 @@
+import { z } from "zod";
+import { collection } from "../collection.ts";
+
+/** What the installation as a whole must remember; one record, in the system tenant. */
+export const InstallationRecord = z.strictObject({
+  id: z.literal("installation"),
+  /** Fingerprint of RELAY_SECRET: another secret refuses to start. */
+  secret_fingerprint: z.string(),
+  /** SHA-256 of the claim code that was printed last; null once the first organization is there. */
+  claim_hash: z.string().nullable(),
+  created_at_ms: z.number(),
+});
+export type InstallationRecord = z.infer<typeof InstallationRecord>;
+
+export const installations = collection({
+  name: "installation",
+  schema: InstallationRecord,
+  cached: 1,
+});
+
+/** A key that signs JWTs; the private half is sealed. */
+export const SigningKeyRecord = z.strictObject({
+  id: z.string(),
+  public_jwk: z.record(z.string(), z.unknown()),
+  sealed_private_jwk: z.string(),
+  created_at_ms: z.number(),
+  /** Signs until here; verifies for one token lifetime longer. */
+  signs_until_ms: z.number(),
+  expires_at_ms: z.number(),
+});
+export type SigningKeyRecord = z.infer<typeof SigningKeyRecord>;
+
+export const signingKeys = collection({
+  name: "signing_keys",
+  schema: SigningKeyRecord,
+  expiresAt: (key) => key.expires_at_ms,
+});

@@ -1,0 +1,39 @@
+import { z } from "zod";
+import { collection } from "../collection.ts";
+
+/** A person. Lives in its organization's live space; the email finds it store-wide. */
+export const UserRecord = z.strictObject({
+  id: z.string(),
+  email: z.string(),
+  /** PHC string of the password hash. */
+  password: z.string(),
+  roles: z.array(z.string()),
+  active: z.boolean(),
+  created_at_ms: z.number(),
+});
+export type UserRecord = z.infer<typeof UserRecord>;
+
+export const users = collection({
+  name: "users",
+  schema: UserRecord,
+  lookup: { email: (user) => [user.email] },
+  counted: true,
+  cached: 20_000,
+});
+
+/** A sign-in. A JWT is good only while its session is. */
+export const SessionRecord = z.strictObject({
+  id: z.string(),
+  user_id: z.string(),
+  created_at_ms: z.number(),
+  expires_at_ms: z.number(),
+});
+export type SessionRecord = z.infer<typeof SessionRecord>;
+
+export const sessions = collection({
+  name: "sessions",
+  schema: SessionRecord,
+  index: { user: (session) => [session.user_id] },
+  expiresAt: (session) => session.expires_at_ms,
+  cached: 20_000,
+});

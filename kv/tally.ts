@@ -1,0 +1,32 @@
+import { slotOf, type Tenant } from "./collection.ts";
+import type { Store } from "./store.ts";
+import type { Tx } from "./tx.ts";
+
+const key = (
+  tenant: Tenant,
+  name: string,
+  id: string,
+) => [tenant.org, tenant.space, "tally", name, id];
+
+/** Adds to a counter. Sums never conflict, so a counter that every change touches costs no rerun. */
+export function addToTally(tx: Tx, tenant: Tenant, name: string, id: string, n = 1): void {
+  const at = key(tenant, name, id);
+  tx.stage({ kind: "sum", key: at, slot: slotOf(at), n: BigInt(n) });
+}
+
+/** Where a counter stands; 0 when nothing was ever added. */
+export async function readTally(
+  store: Store,
+  tenant: Tenant,
+  name: string,
+  id: string,
+): Promise<number> {
+  const { value } = await store.kv.get<Deno.KvU64>(key(tenant, name, id));
+  return value === null ? 0 : Number(value.value);
+}
+
+/** Forgets a counter, together with what it counted. */
+export function dropTally(tx: Tx, tenant: Tenant, name: string, id: string): void {
+  const at = key(tenant, name, id);
+  tx.stage({ kind: "delete", key: at, slot: slotOf(at) });
+}

@@ -1,0 +1,140 @@
+import { agentCommand } from "./core/agent/cli.ts";
+import { VERSION } from "./core/app.ts";
+import { demoCommand } from "./core/cli/demo.ts";
+import { housekeep, type Running, startRelay } from "./core/start.ts";
+import { readSettings, type Settings } from "./core/settings.ts";
+import { secretOf, systemClock, systemLog, systemPorts } from "./core/system.ts";
+import { openStore } from "./kv/open.ts";
+import { mount } from "./routes/_mount.ts";
+import { routes, upgrades } from "./routes/index.ts";
+
+/** Every command of the program. */
+const COMMANDS: Readonly<
+  Record<string, { about: string; run: (args: string[]) => Promise<number> }>
+> = {
+  serve: { about: "start the relay (what happens without a command)", run: serveCommand },
+  agent: { about: "run commands of a relay on this machine: --url, --token", run: agentCommand },
+  demo: { about: "show a relay, an agent and a webhook at work, in a minute", run: demoCommand },
+  version: { about: "print the version", run: () => say(`relay ${VERSION}`) },
+  help: { about: "print this text", run: () => say(help()) },
+};
+
+const SETTINGS = `Settings of \`relay serve\`, from the environment:
+  RELAY_HOST        address to bind (127.0.0.1)
+  RELAY_PORT        port (9081)
+  RELAY_TLS_CERT    certificate file, with RELAY_TLS_KEY: serves HTTPS
+  RELAY_KV          store: a path, :memory:, or a KV Connect URL (.relay/relay.kv)
+  RELAY_SECRET      seals secrets in the store; made beside an embedded store when it is not set
+  RELAY_PUBLIC_URL  the address that others use
+  RELAY_SIGNUP      open, invite or closed
+  RELAY_CONFIG      a JSON file, or JSON: limits, plans, webhooks, outbound, trusted_proxies`;
+
+/** How long requests under way may take when the server ends. */
+const DRAIN_MS = 4_000;
+const hosted = Deno.env.get("DENO_DEPLOYMENT_ID") !== undefined ||
+  Deno.env.get("DENO_DEPLOY") !== undefined;
+let running: Running | null = null;
+
+// The hosting platform finds schedules only at the top level; elsewhere the relay has its own timer.
+const schedule = new AbortController();
+Deno.cron("relay housekeeping", "* * * * *", { signal: schedule.signal }, async () => {
+  if (running !== null) await housekeep(running.app);
+});
+
+if (import.meta.main || hosted) await main();
+
+async function main(): Promise<void> {
+  if (!hosted) schedule.abort();
+  const [name = "serve", ...args] = Deno.args;
+  const command =
+    COMMANDS[{ "--help": "help", "-h": "help", "--version": "version" }[name] ?? name];
+  if (command === undefined) {
+    console.error(`There is no command ${JSON.stringify(name)}.\n\n${help()}`);
+    Deno.exit(2);
+  }
+  const code = await command.run(args);
+  if (!hosted) Deno.exit(code);
+}
+
+function help(): string {
+  const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length));
+  const lines = Object.entries(COMMANDS).map(([name, { about }]) =>
+    `  ${name.padEnd(width)}  ${about}`
+  );
+  return `Relay ${VERSION}: run commands on remote machines, inspected, audited and streamed.
+
+Usage: relay [command] [options]
+
+${lines.join("\n")}
+
+${SETTINGS}`;
+}
+
+function say(text: string): Promise<number> {
+  console.log(text);
+  return Promise.resolve(0);
+}
+
+/** `relay serve`: runs until it is told to stop. */
+async function serveCommand(args: string[]): Promise<number> {
+  if (args.includes("--help") || args.includes("-h")) return await say(help());
+  if (args.length > 0) {
+    console.error(`relay serve takes no arguments, only settings.\n\n${SETTINGS}`);
+    return 2;
+  }
+  let settings: Settings;
+  try {
+    settings = readSettings(Deno.env.toObject(), (path) => Deno.readTextFileSync(path), hosted);
+    const opened = await openStore(settings.kv, systemClock);
+    const secret = secretOf(settings);
+    const ports = systemPorts(() => settings.config.outbound.allow_private_targets);
+    running = await startRelay(opened, { ...settings, secret }, ports);
+  } catch (error) {
+    console.error(`relay: ${error instanceof Error ? error.message : String(error)}`);
+    return 1;
+  }
+  return await listen(running, settings);
+}
+
+async function listen({ app, claimCode, stop }: Running, settings: Settings): Promise<number> {
+  const { host: hostname, port, tls } = settings;
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  const handler = mount(app, routes, upgrades);
+  let server: Deno.HttpServer;
+  try {
+    const onListen = ({ port }: { port: number }) => greet(settings, port, claimCode);
+    server = hosted
+      ? Deno.serve(handler)
+      : Deno.serve({ hostname, port, ...tls, onListen, onError: failBare }, handler);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    console.error(`relay: cannot listen on ${hostname}:${port}: ${why}. Try another RELAY_PORT.`);
+    await stop();
+    return 1;
+  }
+  if (hosted) return await new Promise<number>(() => {});
+  for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(signal, end);
+  await ended;
+  systemLog.info("stopping");
+  app.links.closeAll("going_away");
+  await Promise.race([server.shutdown(), systemClock.sleep(DRAIN_MS)]);
+  await stop();
+  return 0;
+}
+
+/** Only a fault of the server's own gets here: every handler answers for itself. */
+function failBare(error: unknown): Response {
+  systemLog.error("a request could not be answered", { error: String(error) });
+  return new Response(null, { status: 500 });
+}
+
+function greet(settings: Settings, port: number, claimCode: string | null): void {
+  const host = settings.host.includes(":") ? `[${settings.host}]` : settings.host;
+  const url = settings.publicUrl ?? `${settings.tls ? "https" : "http"}://${host}:${port}`;
+  console.log(`Relay ${VERSION} is ready at ${url}
+  reference  ${url}/docs
+  store      ${settings.kv ?? "the attached database"}
+  signup     ${settings.signup}${
+    claimCode === null ? "" : `, first with claim_code ${claimCode}`
+  }`);
+}

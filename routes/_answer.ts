@@ -1,0 +1,82 @@
+import { Fault } from "../core/fault.ts";
+import { ContentionError, DuplicateError, StoreUnavailableError } from "../kv/errors.ts";
+import type { LimitState } from "../core/limiter.ts";
+import type { Content } from "./_route.ts";
+
+/** What every response carries, whatever it says. */
+export interface Envelope {
+  readonly requestId: string;
+  readonly limit: LimitState;
+  readonly noStore?: boolean;
+}
+
+/** The headers of every response. */
+export function headersOf({ requestId, limit, noStore }: Envelope): Record<string, string> {
+  const headers: Record<string, string> = {
+    "x-request-id": requestId,
+    "x-ratelimit-limit": `${limit.limit}`,
+    "x-ratelimit-remaining": `${limit.remaining}`,
+    "x-ratelimit-reset": `${Math.ceil(limit.resetMs / 1000)}`,
+  };
+  if (noStore) headers["cache-control"] = "no-store";
+  return headers;
+}
+
+/** A JSON answer. */
+export function json(envelope: Envelope, status: number, value: unknown): Response {
+  const headers = headersOf(envelope);
+  headers["content-type"] = "application/json";
+  return new Response(JSON.stringify(value), { status, headers });
+}
+
+/** An answer that is not JSON; a stream is pulled only as fast as the client reads. */
+export function content(envelope: Envelope, answer: Content): Response {
+  const { type, body, filename } = answer;
+  const headers = { ...answer.headers, ...headersOf(envelope) };
+  headers["content-type"] = type;
+  if (filename) headers["content-disposition"] = `attachment; filename="${filename}"`;
+  return new Response(typeof body === "string" ? body : streamOf(body), { status: 200, headers });
+}
+
+/** The error object of the interface. */
+export function failure(envelope: Envelope, fault: Fault): Response {
+  const headers = headersOf(envelope);
+  headers["content-type"] = "application/json";
+  const { resetMs } = envelope.limit;
+  if (fault.code === "RATE_LIMIT_EXCEEDED" && typeof fault.details.retry_after === "number") {
+    headers["retry-after"] = `${fault.details.retry_after}`;
+    headers["x-ratelimit-reset"] = `${Math.ceil(resetMs / 1000)}`;
+  }
+  if (fault.status === 401) headers["www-authenticate"] = 'Bearer realm="relay"';
+  if (Array.isArray(fault.details.allow)) headers["allow"] = fault.details.allow.join(", ");
+  const details = { ...fault.details, request_id: envelope.requestId };
+  const error = { code: fault.code, message: fault.message, details };
+  return new Response(JSON.stringify({ error }), { status: fault.status, headers });
+}
+
+/** What a caller may know of an error; null when it is a bug, which only the log may know. */
+export function faultOf(error: unknown): Fault | null {
+  if (error instanceof Fault) return error;
+  if (error instanceof DuplicateError) {
+    return new Fault("CONFLICT", "Another resource has this name or key already.");
+  }
+  if (error instanceof ContentionError || error instanceof StoreUnavailableError) {
+    return new Fault("UNAVAILABLE", undefined, {}, { cause: error });
+  }
+  return null;
+}
+
+function streamOf(parts: AsyncIterable<string>): ReadableStream<Uint8Array> {
+  const iterator = parts[Symbol.asyncIterator]();
+  const encoder = new TextEncoder();
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await iterator.next();
+      if (done) controller.close();
+      else controller.enqueue(encoder.encode(value));
+    },
+    async cancel() {
+      await iterator.return?.();
+    },
+  }, { highWaterMark: 0 });
+}

@@ -1,0 +1,159 @@
+import type { Actor, App, RequestInfo } from "../core/app.ts";
+import { emit, useJson } from "../core/events.ts";
+import { Fault } from "../core/fault.ts";
+import type { Scope } from "../core/scopes.ts";
+import type { Tx } from "../kv/tx.ts";
+import { faultOf } from "./_answer.ts";
+import { parse } from "./_input.ts";
+import type { Route } from "./_route.ts";
+
+/** Input as it came, before any check. */
+export interface RawInput {
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, string>>;
+  /** Reads the body; called only when the route takes one. */
+  readonly body: () => unknown;
+  readonly accept: string;
+  readonly credential: string | null;
+}
+
+/**
+ * The one path from any transport to a rule: check the input, run the rule, write the audit trail. The
+ * record of a key's use is durable before this answers, also when it answers by throwing.
+ * @throws {Fault} and whatever is a bug
+ */
+export async function call(
+  app: App,
+  route: Route,
+  actor: Actor,
+  request: RequestInfo,
+  raw: RawInput,
+): Promise<unknown> {
+  try {
+    const input = {
+      params: route.params && parse(route.params, raw.params, "params"),
+      query: route.query && parse(route.query, raw.query, "query"),
+      body: route.body && parse(route.body, await raw.body(), "body"),
+      accept: raw.accept,
+      credential: raw.credential,
+    };
+    return await EFFECTS[route.effect](app, route, actor, request, input as never);
+  } catch (error) {
+    const status = faultOf(error)?.status ?? 500;
+    if (!(error instanceof Recorded)) await recordUse(app, route, actor, request, status);
+    throw error instanceof Recorded ? error.cause : error;
+  }
+}
+
+/** Refuses, and puts the refusal on record. */
+export async function deny(
+  app: App,
+  route: Route,
+  actor: Actor,
+  request: RequestInfo,
+  required: readonly Scope[],
+): Promise<Fault> {
+  const granted = [...actor.rights];
+  await app.store.transact((tx) => {
+    emit({ app, actor, request }, tx, actor.tenant, {
+      type: "access_denied",
+      resource: { type: "endpoint", id: endpointOf(route) },
+      details: { required: [...required], endpoint: endpointOf(route) },
+    });
+    if (actor.kind === "api_key") appendUse(app, route, actor, request, tx, 403);
+  });
+  const message = `This needs ${required.join(" or ")}.`;
+  return new Fault("INSUFFICIENT_SCOPES", message, { required, granted });
+}
+
+/** Method and pattern, never the query: what logs and audit rows say. */
+export const endpointOf = (route: Route): string => `${route.method} ${route.path}`;
+
+/** A failure whose key use is on record already. */
+class Recorded extends Error {}
+
+type Run = (
+  app: App,
+  route: Route,
+  actor: Actor,
+  request: RequestInfo,
+  input: never,
+) => Promise<unknown>;
+
+const EFFECTS: Readonly<Record<Route["effect"], Run>> = {
+  async read(app, route, actor, request, input) {
+    const work = { app, actor, request, db: app.store };
+    const result = await route.handle(work as never, input);
+    await recordUse(app, route, actor, request, route.success.status);
+    return result;
+  },
+
+  async write(app, route, actor, request, input) {
+    return await app.store.transact(async (tx) => {
+      const result = await route.handle({ app, actor, request, db: tx, tx } as never, input);
+      writeAudit(app, route, actor, request, tx, result, input);
+      if (actor.kind === "api_key") {
+        appendUse(app, route, actor, request, tx, route.success.status);
+      }
+      return result;
+    });
+  },
+
+  async steps(app, route, actor, request, input) {
+    let recorded = actor.kind !== "api_key";
+    const use = (tx: Tx, status: number) => {
+      if (actor.kind !== "api_key" || recorded) return;
+      appendUse(app, route, actor, request, tx, status);
+      tx.afterCommit(() => recorded = true);
+    };
+    const work = { app, actor, request, db: app.store, recordUse: use };
+    try {
+      const result = await route.handle(work as never, input);
+      if (!recorded) await recordUse(app, route, actor, request, route.success.status);
+      return result;
+    } catch (error) {
+      throw recorded ? new Recorded("", { cause: error }) : error;
+    }
+  },
+};
+
+async function recordUse(
+  app: App,
+  route: Route,
+  actor: Actor,
+  request: RequestInfo,
+  status: number,
+): Promise<void> {
+  if (actor.kind !== "api_key") return;
+  const row = useJson({ app, actor, request }, actor.tenant, endpointOf(route), status);
+  await app.store.append(actor.tenant, "api_key_used", row);
+}
+
+function appendUse(
+  app: App,
+  route: Route,
+  actor: Actor,
+  request: RequestInfo,
+  tx: Tx,
+  status: number,
+): void {
+  const row = useJson({ app, actor, request }, actor.tenant, endpointOf(route), status);
+  tx.append(actor.tenant, "api_key_used", row);
+}
+
+function writeAudit(
+  app: App,
+  { audit }: Route,
+  actor: Actor,
+  request: RequestInfo,
+  tx: Tx,
+  result: unknown,
+  input: unknown,
+): void {
+  if (audit === undefined || !("event" in audit)) return;
+  emit({ app, actor, request }, tx, actor.tenant, {
+    type: audit.event,
+    resource: { type: audit.resource, id: audit.id(result, input) },
+    details: audit.details(result, input, actor),
+  });
+}

@@ -1,0 +1,75 @@
+import type { z } from "zod";
+import { Fault } from "../core/fault.ts";
+
+const BODY_BYTES_MAX = 1024 * 1024;
+const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i;
+
+/**
+ * Checks one part of the input against its schema.
+ * @throws {Fault} VALIDATION_FAILED with the path of each fault
+ */
+export function parse(schema: z.ZodType, value: unknown, where: string): unknown {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const issues = result.error.issues.map((issue) => ({
+    path: [where, ...issue.path].join("."),
+    message: issue.message,
+  }));
+  const first = issues[0]!;
+  throw new Fault("VALIDATION_FAILED", `${first.path}: ${first.message}`, { issues });
+}
+
+/**
+ * Reads a JSON body; none at all is the same as `{}`.
+ * @throws {Fault} PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, VALIDATION_FAILED
+ */
+export async function readJson(request: Request, bytesMax = BODY_BYTES_MAX): Promise<unknown> {
+  const text = await readText(request, bytesMax);
+  if (text.trim() === "") return {};
+  const type = request.headers.get("content-type");
+  if (type !== null && !JSON_TYPE.test(type)) {
+    throw new Fault("UNSUPPORTED_MEDIA_TYPE", `Send the body as application/json, not ${type}.`);
+  }
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    const message = `The body is not JSON: ${(cause as Error).message}`;
+    throw new Fault("VALIDATION_FAILED", message, {
+      issues: [{ path: "body", message: "not JSON" }],
+    }, { cause });
+  }
+}
+
+async function readText(request: Request, bytesMax: number): Promise<string> {
+  const tooLarge = () =>
+    new Fault("PAYLOAD_TOO_LARGE", `The body may have at most ${bytesMax} bytes.`, {
+      limit_bytes: bytesMax,
+    });
+  if (Number(request.headers.get("content-length") ?? 0) > bytesMax) throw tooLarge();
+  if (request.body === null) return "";
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of request.body) {
+    bytes += chunk.length;
+    if (bytes > bytesMax) throw tooLarge();
+    chunks.push(chunk);
+  }
+  const whole = chunks.length === 1 ? chunks[0]! : concat(chunks, bytes);
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(whole);
+  } catch (cause) {
+    throw new Fault("VALIDATION_FAILED", "The body is not UTF-8.", {
+      issues: [{ path: "body", message: "not UTF-8" }],
+    }, { cause });
+  }
+}
+
+function concat(chunks: readonly Uint8Array[], bytes: number): Uint8Array {
+  const whole = new Uint8Array(bytes);
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.length;
+  }
+  return whole;
+}

@@ -1,0 +1,204 @@
+import { type Context, Hono } from "@hono/hono";
+import type { Actor, App, RequestInfo } from "../core/app.ts";
+import { ANONYMOUS, authenticate } from "../core/authenticate.ts";
+import { Fault } from "../core/fault.ts";
+import type { LimitState } from "../core/limiter.ts";
+import type { Scope } from "../core/scopes.ts";
+import { clientAddress } from "./_address.ts";
+import { content, type Envelope, failure, faultOf, headersOf, json } from "./_answer.ts";
+import { call, deny } from "./_call.ts";
+import { readJson } from "./_input.ts";
+import type { Content, Route } from "./_route.ts";
+
+type Env = { Bindings: { remoteAddr?: Deno.Addr } };
+type Serve = (request: Request, info?: { remoteAddr: Deno.Addr }) => Response | Promise<Response>;
+
+/** A handler that answers a request by itself, such as a WebSocket upgrade; it throws faults. */
+export interface Upgrade {
+  readonly path: string;
+  readonly handle: (app: App, request: Request, info: RequestInfo) => Promise<Response>;
+}
+
+/** Turns declarations into a server. */
+export function mount(app: App, routes: readonly Route[], upgrades: readonly Upgrade[]): Serve {
+  const hono = new Hono<Env>();
+  // Names before parameters: `/webhooks/event-types` is not a webhook's id.
+  const ordered = [...routes].sort((a, b) => rank(a.path).localeCompare(rank(b.path)));
+  for (const { path, handle } of upgrades) {
+    hono.get(path, (c) => guarded(app, c, path, (info) => handle(app, c.req.raw, info)));
+  }
+  for (const route of ordered) {
+    hono.on(route.method, pattern(route.path), (c) => serve(app, route, c));
+  }
+  for (const path of new Set(ordered.map((route) => route.path))) {
+    const allow = routes.filter((route) => route.path === path).map((route) => route.method);
+    hono.all(pattern(path), (c) => refuse(app, c, path, notAllowed(allow)));
+  }
+  hono.notFound((c) => refuse(app, c, "unknown", new Fault("NOT_FOUND")));
+  return (request, info) => hono.fetch(request, info ?? {});
+}
+
+const pattern = (path: string) => path.replaceAll(/\{(\w+)\}/g, ":$1");
+const rank = (path: string) => path.replaceAll(/\{\w+\}/g, "~");
+const notAllowed = (allow: readonly string[]) =>
+  new Fault("METHOD_NOT_ALLOWED", `This path takes ${allow.join(", ")}.`, { allow });
+
+/** Admits, limits, calls and answers. */
+async function serve(app: App, route: Route, c: Context<Env>): Promise<Response> {
+  const startedMs = performance.now();
+  const request = infoOf(app, c);
+  let limit = app.limiter.unlimited();
+  let actor: Actor = ANONYMOUS;
+  let response: Response;
+  try {
+    if (c.req.method === "HEAD" && route.effect !== "read") throw notAllowed([route.method]);
+    if ("public" in route.access) {
+      if (!route.unlimited) limit = await app.limiter.takeForAddress(request.address);
+      mustPass(limit, app);
+    } else {
+      actor = await identify(app, c, request, (state) => limit = state);
+      const missing = missingRights(route, actor);
+      limit = await app.limiter.takeForPlan(actor.tenant.org, actor.plan);
+      if (missing !== null && limit.admitted) throw await deny(app, route, actor, request, missing);
+      if (missing !== null) throw new Fault("INSUFFICIENT_SCOPES");
+      mustPass(limit, app);
+    }
+    const result = await call(app, route, actor, request, {
+      params: c.req.param(),
+      query: route.query ? c.req.query() : {},
+      body: () => readJson(c.req.raw, route.bodyBytesMax),
+      accept: c.req.header("accept") ?? "*/*",
+      credential: "public" in route.access ? credentialOf(c.req.raw.headers) : null,
+    });
+    response = success(route, { requestId: request.id, limit }, result);
+  } catch (error) {
+    response = fail(app, error, { requestId: request.id, limit }, route.id);
+  }
+  if (route.noStore) response.headers.set("cache-control", "no-store");
+  app.metrics.request(route.id, response.status, performance.now() - startedMs);
+  return response;
+}
+
+function success(route: Route, envelope: Envelope, result: unknown): Response {
+  const { success } = route;
+  if ("content" in success) return content(envelope, result as Content);
+  if ("body" in success) return json(envelope, success.status, result);
+  return new Response(null, { status: success.status, headers: headersOf(envelope) });
+}
+
+/** Who is asking; a failure to say so counts against the address. */
+async function identify(
+  app: App,
+  c: Context<Env>,
+  request: RequestInfo,
+  limited: (state: LimitState) => void,
+): Promise<Actor> {
+  try {
+    return await authenticate(app, credentialOf(c.req.raw.headers), spaceOf(c.req.raw.headers));
+  } catch (error) {
+    const limit = await app.limiter.takeForAddress(request.address);
+    limited(limit);
+    mustPass(limit, app);
+    throw error;
+  }
+}
+
+/** The credential of a request: a Bearer token or key, or an API key in `x-api-key`. */
+export function credentialOf(headers: Headers): string | null {
+  const authorization = headers.get("authorization");
+  if (authorization === null) return headers.get("x-api-key");
+  const [scheme, value] = authorization.split(" ", 2);
+  if (scheme?.toLowerCase() !== "bearer" || !value) {
+    throw new Fault(
+      "INVALID_TOKEN",
+      "The Authorization header must be `Bearer <JWT or API key>`.",
+      { reason: "malformed" },
+    );
+  }
+  return value;
+}
+
+/** The space that a signed-in user chose. */
+export function spaceOf(headers: Headers): "live" | "test" {
+  const space = headers.get("x-relay-space") ?? "live";
+  if (space === "live" || space === "test") return space;
+  throw new Fault("VALIDATION_FAILED", "X-Relay-Space must be live or test.", {
+    issues: [{ path: "headers.x-relay-space", message: "must be live or test" }],
+  });
+}
+
+/** The rights of which one would do and none is there, or null. */
+function missingRights({ access }: Route, actor: Actor): readonly Scope[] | null {
+  if (!("scope" in access)) return null;
+  const needed = typeof access.scope === "string" ? [access.scope] : access.scope;
+  const has = needed.some((scope) => actor.rights.has(scope));
+  return has && (!access.host || actor.host) ? null : needed;
+}
+
+function mustPass(limit: LimitState, app: App): void {
+  if (limit.admitted) return;
+  const retry_after = Math.max(1, Math.ceil((limit.resetMs - app.ports.clock.now()) / 1000));
+  throw new Fault(
+    "RATE_LIMIT_EXCEEDED",
+    `The limit of ${limit.limit} requests per minute is reached. Try again in ${retry_after} s.`,
+    {
+      limit: limit.limit,
+      scope: limit.scope,
+      reset: Math.ceil(limit.resetMs / 1000),
+      retry_after,
+    },
+  );
+}
+
+function infoOf(app: App, c: Context<Env>): RequestInfo {
+  const headers = c.req.raw.headers;
+  return {
+    id: app.ports.entropy.uuid(),
+    get address() {
+      const peer = c.env.remoteAddr;
+      const host = peer !== undefined && "hostname" in peer ? peer.hostname : "local";
+      return clientAddress(host, headers.get("x-forwarded-for"), app.config().trusted_proxies);
+    },
+    get idempotencyKey() {
+      return headers.get("idempotency-key");
+    },
+    get prefetch() {
+      return headers.get("sec-purpose")?.includes("prefetch") ?? false;
+    },
+  };
+}
+
+/** Runs a handler outside the route table under the same limits and error shape. */
+async function guarded(
+  app: App,
+  c: Context<Env>,
+  id: string,
+  handle: (info: RequestInfo) => Promise<Response>,
+): Promise<Response> {
+  const request = infoOf(app, c);
+  const limit = app.limiter.unlimited();
+  let response: Response;
+  try {
+    response = await handle(request);
+  } catch (error) {
+    response = fail(app, error, { requestId: request.id, limit }, id);
+  }
+  app.metrics.request(id, response.status, 0);
+  return response;
+}
+
+async function refuse(app: App, c: Context<Env>, id: string, fault: Fault): Promise<Response> {
+  return await guarded(app, c, id, () => Promise.reject(fault));
+}
+
+function fail(app: App, error: unknown, envelope: Envelope, id: string): Response {
+  const fault = faultOf(error);
+  if (fault === null) {
+    app.ports.log.error("a request failed by a bug", {
+      request_id: envelope.requestId,
+      route: id,
+      error: error instanceof Error ? error.stack : String(error),
+    });
+  }
+  return failure(envelope, fault ?? new Fault("INTERNAL_ERROR"));
+}

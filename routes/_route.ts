@@ -1,0 +1,134 @@
+import type { z } from "zod";
+import type { Actor, Reading, Stepping, Writing } from "../core/app.ts";
+import type { EventType } from "../core/events.ts";
+import type { FaultCode } from "../core/fault.ts";
+import type { Scope } from "../core/scopes.ts";
+
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+type Shape = z.ZodObject;
+type Out<S> = S extends z.ZodType ? z.output<S> : undefined;
+
+/** Who may call. There is no default: a route without `access` does not compile. */
+export type Access =
+  /** Nobody needs to say who they are; the text says why. */
+  | { readonly public: string }
+  /** Any live credential; the rule decides the rest. */
+  | { readonly signedIn: true }
+  /** One of these rights. */
+  | { readonly scope: Scope | readonly Scope[]; readonly host?: true };
+
+/**
+ * What a route does to the store: reads it, changes it in one transaction that may be rerun, or runs
+ * several commits of its own. Audit follows this, not the method.
+ */
+export type Effect = "read" | "write" | "steps";
+
+/** What the audit trail says of a change. */
+export type Audit<R, I> =
+  | {
+    readonly event: EventType;
+    readonly resource: string;
+    readonly id: (result: R, input: I) => string;
+    readonly details: (result: R, input: I, actor: Actor) => Readonly<Record<string, unknown>>;
+  }
+  /** The rule emits its events itself; the text names them. */
+  | { readonly byRule: string }
+  /** Nothing is changed that an auditor would ask for; the text says why. */
+  | { readonly none: string };
+
+/** A body that is not JSON. */
+export interface Content {
+  readonly type: string;
+  readonly body: string | AsyncIterable<string>;
+  /** Offered to the browser as a file of this name. */
+  readonly filename?: string;
+  /** Further headers, their names in lower case; those of every response win. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What a success looks like: a JSON body, nothing, or content of these media types. */
+export type Success<R extends z.ZodType> =
+  | { readonly status: 200 | 201 | 202; readonly body: R }
+  /** `about` is what the rule answers for the audit trail; the caller gets no body. */
+  | { readonly status: 204; readonly about: R }
+  | { readonly status: 200; readonly content: readonly [string, ...string[]] };
+
+type WorkOf<E extends Effect> = E extends "read" ? Reading : E extends "write" ? Writing : Stepping;
+
+interface Input<P, Q, B> {
+  readonly params: Out<P>;
+  readonly query: Out<Q>;
+  readonly body: Out<B>;
+  /** The Accept header, for routes that can answer in several media types. */
+  readonly accept: string;
+  /** The credential of a public route that tells more to those who may know it. */
+  readonly credential: string | null;
+}
+
+export interface RouteSpec<E extends Effect, P, Q, B, R extends z.ZodType> {
+  /** Stable operation id, and the name of the MCP tool and of the generated tests. */
+  readonly id: `${string}.${string}`;
+  readonly method: Method;
+  /** Path as in the interface, with `{name}` for parameters. */
+  readonly path: `/${string}`;
+  readonly summary: string;
+  readonly description?: string;
+  readonly access: Access;
+  readonly effect: E;
+  /** A public route that probes call is not limited. */
+  readonly unlimited?: true;
+  /** The answer must not be kept by any cache. */
+  readonly noStore?: true;
+  /** The rule obeys the Idempotency-Key header. */
+  readonly idempotencyKey?: true;
+  readonly params?: P;
+  readonly query?: Q;
+  readonly body?: B;
+  /** Largest body in bytes; 1 MiB unless said. */
+  readonly bodyBytesMax?: number;
+  readonly success: Success<R>;
+  /** Faults beyond those that every route may give. */
+  readonly faults: readonly FaultCode[];
+  /** Present when it is also an MCP tool. */
+  readonly tool?: { readonly destructive: boolean };
+  readonly handle: (work: WorkOf<E>, input: Input<P, Q, B>) => Answer<R> | Promise<Answer<R>>;
+}
+
+type Answer<R extends z.ZodType> = z.input<R> | Content;
+
+type AuditOf<E extends Effect, P, Q, B, R> = E extends "read" ? { readonly audit?: never }
+  : { readonly audit: Audit<z.input<R>, Input<P, Q, B>> };
+
+/** A route with its generics erased, as mounting, OpenAPI, MCP and the generated tests see it. */
+export interface Route {
+  readonly id: string;
+  readonly method: Method;
+  readonly path: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly access: Access;
+  readonly effect: Effect;
+  readonly unlimited?: true;
+  readonly noStore?: true;
+  readonly idempotencyKey?: true;
+  readonly audit?: Audit<unknown, unknown>;
+  readonly params?: Shape;
+  readonly query?: Shape;
+  readonly body?: Shape;
+  readonly bodyBytesMax?: number;
+  readonly success: Success<z.ZodType>;
+  readonly faults: readonly FaultCode[];
+  readonly tool?: { readonly destructive: boolean };
+  readonly handle: (work: never, input: never) => unknown;
+}
+
+/** Declares an endpoint: the only way to have one. */
+export function route<
+  E extends Effect,
+  R extends z.ZodType,
+  P extends Shape | undefined = undefined,
+  Q extends Shape | undefined = undefined,
+  B extends Shape | undefined = undefined,
+>(spec: RouteSpec<E, P, Q, B, R> & AuditOf<E, P, Q, B, R>): Route {
+  return spec as unknown as Route;
+}

@@ -1,0 +1,48 @@
+import { z } from "zod";
+import { SCOPE_LIST } from "../core/scopes.ts";
+
+/** An opaque id in a path or a body. */
+export const Id = z.string().min(1).max(128).meta({ description: "An opaque id." });
+
+/** A path that names one resource. */
+export const IdParams = z.strictObject({ id: Id });
+
+/** What a deleted resource was, for the audit trail. */
+export const Named = z.object({ id: z.string(), name: z.string() });
+
+/** An instant: ISO 8601, UTC, milliseconds. */
+export const Timestamp = z.iso.datetime().meta({ examples: ["2026-01-31T12:00:00.000Z"] });
+
+/** An instant as callers may write it, in ms since the epoch. */
+export const Instant = z.iso.datetime({ offset: true, local: false }).transform((text) =>
+  Date.parse(text)
+);
+
+/** The part of a list that a caller wants. */
+export const PageQuery = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+  offset: z.coerce.number().int().min(0).max(10_000).default(0),
+});
+
+export const Pagination = z.object({
+  total: z.int(),
+  limit: z.int(),
+  offset: z.int(),
+  has_more: z.boolean(),
+}).meta({ id: "Pagination" });
+
+export const ScopeName = z.enum(SCOPE_LIST);
+
+/** A name for people: printable, not blank at its ends. */
+export const Name = z.string().min(1).max(100).regex(/^\P{Cc}*$/u, "no control characters")
+  .refine((text) => text.trim() === text, "no space at the ends");
+
+/** Any JSON object. */
+export const JsonObject = z.record(z.string(), z.unknown());
+
+/** A JSON object of at most `bytes` as text. */
+export const boundedObject = (bytes: number) =>
+  JsonObject.refine(
+    (value) => new TextEncoder().encode(JSON.stringify(value)).length <= bytes,
+    `at most ${bytes} bytes as JSON`,
+  );

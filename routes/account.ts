@@ -1,0 +1,105 @@
+import { z } from "zod";
+import { accountInfo, logIn, signUp } from "../core/accounts.ts";
+import { passwordProblem } from "../core/passwords.ts";
+import { route } from "./_route.ts";
+import { Name, ScopeName, Timestamp } from "./_schemas.ts";
+
+const Email = z.string().trim().toLowerCase().max(254).pipe(z.email());
+
+const Password = z.string().superRefine((text, context) => {
+  const problem = passwordProblem(text);
+  if (problem !== null) context.addIssue({ code: "custom", message: problem });
+});
+
+const SignedIn = z.object({
+  token: z.string(),
+  token_type: z.literal("Bearer"),
+  expires_at: Timestamp,
+  user: z.object({ id: z.string(), email: z.string(), role: z.string() }),
+  organization: z.object({ id: z.string(), name: z.string() }),
+}).meta({ id: "SignedIn" });
+
+const AccountInfo = z.object({
+  user: z.object({
+    id: z.string(),
+    email: z.string(),
+    roles: z.array(z.string()),
+    created_at: Timestamp,
+  }),
+  organization: z.object({
+    id: z.string(),
+    name: z.string(),
+    plan: z.string(),
+    host: z.boolean(),
+    created_at: Timestamp,
+  }),
+  credential: z.object({ type: z.enum(["jwt", "api_key"]), id: z.string() }),
+  scopes: z.array(ScopeName),
+  space: z.enum(["live", "test"]),
+}).meta({ id: "AccountInfo" });
+
+const Jwks = z.object({ keys: z.array(z.record(z.string(), z.unknown())) }).meta({ id: "Jwks" });
+
+export const accountRoutes = [
+  route({
+    id: "account.signup",
+    method: "POST",
+    path: "/api/v1/signup",
+    summary: "Make an organization and its first user, and sign in",
+    description: "The first organization runs the installation. Unless the server is bound to " +
+      "loopback, that first signup needs the claim code that Relay prints when it starts.",
+    access: { public: "nobody has an account before this" },
+    noStore: true,
+    effect: "steps",
+    audit: { byRule: "organization_created, user_created" },
+    body: z.strictObject({
+      email: Email,
+      password: Password,
+      organization: Name,
+      claim_code: z.string().max(128).optional(),
+    }),
+    success: { status: 201, body: SignedIn },
+    faults: ["FORBIDDEN", "CONFLICT"],
+    handle: (work, { body }) => signUp(work, body),
+  }),
+  route({
+    id: "account.login",
+    method: "POST",
+    path: "/api/v1/login",
+    summary: "Sign in; yields a JWT",
+    access: { public: "this is where credentials come from" },
+    noStore: true,
+    effect: "steps",
+    audit: { byRule: "user_login, user_login_failed" },
+    body: z.strictObject({ email: Email, password: z.string().min(1).max(1024) }),
+    success: { status: 200, body: SignedIn },
+    faults: ["INVALID_LOGIN"],
+    handle: (work, { body }) => logIn(work, body),
+  }),
+  route({
+    id: "account.info",
+    method: "GET",
+    path: "/api/account/info",
+    summary: "Current account, credential and rights",
+    access: { signedIn: true },
+    effect: "read",
+    success: { status: 200, body: AccountInfo },
+    faults: ["NOT_FOUND"],
+    tool: { destructive: false },
+    handle: (work) => accountInfo(work),
+  }),
+  route({
+    id: "account.jwks",
+    method: "GET",
+    path: "/.well-known/jwks.json",
+    summary: "Public keys that verify Relay's JWTs",
+    description: "A JSON Web Key Set, RFC 7517; the keys are Ed25519.",
+    access: { public: "public keys" },
+    effect: "read",
+    success: { status: 200, body: Jwks },
+    faults: [],
+    handle: async ({ app }) => ({
+      keys: (await app.signingKeys.published()).map((key) => ({ ...key.publicJwk })),
+    }),
+  }),
+];

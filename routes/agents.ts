@@ -1,0 +1,127 @@
+import { z } from "zod";
+import {
+  deleteAgent,
+  listAgents,
+  ownedAgent,
+  reportHeartbeat,
+  restartAgent,
+  showAgent,
+} from "../core/agents/agents.ts";
+import { route, type RouteSpec } from "./_route.ts";
+import { Id, IdParams, Named, PageQuery, Pagination, Timestamp } from "./_schemas.ts";
+
+const AgentStatus = z.enum(["online", "degraded", "offline"]);
+const ReportedStatus = z.enum(["ok", "degraded", "error"]);
+
+const Agent = z.object({
+  id: z.string(),
+  name: z.string(),
+  status: AgentStatus,
+  reported_status: ReportedStatus.nullable(),
+  last_seen_at: Timestamp.nullable(),
+  connected_at: Timestamp.nullable(),
+  version: z.string(),
+  platform: z.string(),
+  hostname: z.string(),
+  labels: z.record(z.string(), z.string()),
+  policy_version: z.string().nullable(),
+  created_at: Timestamp,
+}).meta({ id: "Agent" });
+
+const AgentList = z.object({ agents: z.array(Agent), pagination: Pagination })
+  .meta({ id: "AgentList" });
+const ListQuery = PageQuery.extend({ status: AgentStatus.optional() });
+
+const list = {
+  method: "GET",
+  access: { scope: "agents:read" },
+  effect: "read",
+  query: ListQuery,
+  success: { status: 200, body: AgentList },
+  faults: [],
+  handle: (work, { query }) => listAgents(work, query),
+} satisfies Omit<
+  RouteSpec<"read", undefined, typeof ListQuery, undefined, typeof AgentList>,
+  "id" | "path" | "summary"
+>;
+
+export const agentRoutes = [
+  route({ ...list, id: "agents.list_all", path: "/api/agents", summary: "List agents" }),
+  route({
+    ...list,
+    id: "agents.list",
+    path: "/api/v1/agents",
+    summary: "List agents (control plane)",
+    tool: { destructive: false },
+  }),
+  route({
+    id: "agents.get",
+    method: "GET",
+    path: "/api/v1/agents/{id}",
+    summary: "Agent details",
+    access: { scope: "agents:read" },
+    effect: "read",
+    params: IdParams,
+    success: { status: 200, body: Agent },
+    faults: ["AGENT_NOT_FOUND"],
+    tool: { destructive: false },
+    handle: async (work, { params }) => showAgent(await ownedAgent(work, params.id)),
+  }),
+  route({
+    id: "agents.delete",
+    method: "DELETE",
+    path: "/api/v1/agents/{id}",
+    summary: "Deregister an agent and close its link",
+    access: { scope: "agents:admin" },
+    effect: "write",
+    audit: {
+      event: "agent_deleted",
+      resource: "agent",
+      id: (agent) => agent.id,
+      details: ({ name }, _, actor) => ({ name, user: actor.id }),
+    },
+    params: IdParams,
+    success: { status: 204, about: Named },
+    faults: ["AGENT_NOT_FOUND"],
+    tool: { destructive: true },
+    handle: (work, { params }) => deleteAgent(work, params.id),
+  }),
+  route({
+    id: "agents.restart",
+    method: "POST",
+    path: "/api/v1/agents/{id}/restart",
+    summary: "Tell an agent to start again",
+    access: { scope: "agents:admin" },
+    effect: "write",
+    audit: {
+      event: "agent_restart_requested",
+      resource: "agent",
+      id: (agent) => agent.id,
+      details: ({ name }) => ({ name }),
+    },
+    params: IdParams,
+    body: z.strictObject({}),
+    success: { status: 200, body: Agent },
+    faults: ["AGENT_NOT_FOUND", "AGENT_OFFLINE"],
+    tool: { destructive: true },
+    handle: (work, { params }) => restartAgent(work, params.id),
+  }),
+  route({
+    id: "agents.heartbeat",
+    method: "POST",
+    path: "/api/v1/heartbeat",
+    summary: "Report an agent's health without its link",
+    description: "Kept as `reported_status`. Anybody may claim this, so it changes no status, is " +
+      "no sign of life and emits no event; agents tell their health through their link.",
+    access: { public: "the interface asks no credential here" },
+    effect: "write",
+    audit: { none: "an unproved claim, kept apart from what is known" },
+    body: z.strictObject({ agent_id: Id, status: ReportedStatus }),
+    success: {
+      status: 202,
+      body: z.object({ agent_id: z.string(), status: ReportedStatus, received_at: Timestamp }),
+    },
+    faults: ["AGENT_NOT_FOUND"],
+    handle: (work, { body }) => reportHeartbeat(work, body),
+  }),
+];

@@ -1,0 +1,118 @@
+import { z } from "zod";
+import { EXPORTS, queryAudit, registerAuditEvent, walkAudit } from "../core/audit.ts";
+import { Fault } from "../core/fault.ts";
+import { route } from "./_route.ts";
+import { boundedObject, Instant, JsonObject, Pagination, Timestamp } from "./_schemas.ts";
+
+const DETAILS_BYTES_MAX = 8 * 1024;
+
+const AuditEvent = z.object({
+  seq: z.int(),
+  event_id: z.string(),
+  event_type: z.string(),
+  timestamp: Timestamp,
+  actor: z.string(),
+  organization_id: z.string(),
+  agent_id: z.string().optional(),
+  resource_type: z.string(),
+  resource_id: z.string(),
+  request_id: z.string().optional(),
+  details: JsonObject,
+}).meta({ id: "AuditEvent" });
+
+const Filter = z.strictObject({
+  start_time: Instant.optional(),
+  end_time: Instant.optional(),
+  event_type: z.string().min(1).max(64).optional(),
+  actor: z.string().min(1).max(128).optional(),
+  resource_type: z.string().min(1).max(64).optional(),
+  resource_id: z.string().min(1).max(128).optional(),
+});
+
+const filterOf = ({ start_time, end_time, ...rest }: z.output<typeof Filter>) => ({
+  ...rest,
+  startMs: start_time,
+  endMs: end_time,
+});
+
+export const auditRoutes = [
+  route({
+    id: "audit.query",
+    method: "GET",
+    path: "/api/audit",
+    summary: "Query the audit log, newest first",
+    description:
+      "Shows every change that was answered before the query began. `pagination.total` " +
+      "counts the whole log; go on with `cursor`.",
+    access: { scope: ["system:read", "audit:read"] },
+    effect: "read",
+    query: Filter.extend({
+      limit: z.coerce.number().int().min(1).max(200).default(50),
+      cursor: z.string().max(64).optional(),
+    }),
+    success: {
+      status: 200,
+      body: z.object({
+        events: z.array(AuditEvent),
+        cursor: z.string().nullable(),
+        pagination: Pagination,
+      }),
+    },
+    faults: [],
+    tool: { destructive: false },
+    handle: (work, { query: { limit, cursor, ...filter } }) =>
+      queryAudit(work, filterOf(filter), { limit, cursor }),
+  }),
+  route({
+    id: "audit.export",
+    method: "GET",
+    path: "/api/audit/export",
+    summary: "Export the audit log, oldest first, as JSON, NDJSON or CSV",
+    access: { scope: ["system:read", "audit:read"] },
+    effect: "read",
+    query: Filter,
+    success: { status: 200, content: ["application/json", "application/x-ndjson", "text/csv"] },
+    faults: ["NOT_ACCEPTABLE"],
+    handle: ({ app, actor }, { query, accept }) => {
+      const type = mediaType(accept);
+      const { extension, write } = EXPORTS[type]!;
+      const rows = walkAudit(app, actor.tenant, filterOf(query));
+      return { type, body: write(rows), filename: `audit.${extension}` };
+    },
+  }),
+  route({
+    id: "audit.register",
+    method: "POST",
+    path: "/api/audit/event",
+    summary: "Register an audit event of your own",
+    access: { scope: "audit:write" },
+    effect: "write",
+    audit: { byRule: "the registered event itself" },
+    body: z.strictObject({
+      event_type: z.string().regex(
+        /^[a-z][a-z0-9_.]{0,63}$/,
+        "lower case letters, digits, _ and .",
+      ),
+      actor: z.string().min(1).max(128).optional(),
+      details: boundedObject(DETAILS_BYTES_MAX).default({}),
+    }),
+    success: {
+      status: 201,
+      body: z.object({ event_id: z.string(), event_type: z.string(), timestamp: Timestamp }),
+    },
+    faults: [],
+    handle: (work, { body }) => registerAuditEvent(work, body),
+  }),
+];
+
+/** The first accepted form that there is. @throws {Fault} NOT_ACCEPTABLE */
+function mediaType(accept: string): string {
+  for (const part of accept.split(",")) {
+    const type = part.split(";")[0]!.trim().toLowerCase();
+    if (type === "*/*" || type === "application/*" || type === "") return "application/json";
+    if (type === "text/*") return "text/csv";
+    if (Object.hasOwn(EXPORTS, type)) return type;
+  }
+  const there = Object.keys(EXPORTS);
+  throw new Fault("NOT_ACCEPTABLE", `Accept one of ${there.join(", ")}.`, { available: there });
+}

@@ -1,0 +1,142 @@
+import { z } from "zod";
+import type { Stepping } from "../core/app.ts";
+import {
+  cancelCommand,
+  getCommand,
+  runCommand,
+  showCommand,
+  startCommand,
+  withinMs,
+} from "../core/commands/commands.ts";
+import { Fault } from "../core/fault.ts";
+import { MAX_COMMAND_LENGTH } from "../core/protocol.ts";
+import { ShieldResult } from "../core/shield/result.ts";
+import { COMMAND_STATUSES } from "../kv/records/command.ts";
+import { route } from "./_route.ts";
+import { Id, IdParams, Timestamp } from "./_schemas.ts";
+
+const TIMEOUT_SECONDS_MAX = 600;
+
+const CommandText = z.string().min(1).max(MAX_COMMAND_LENGTH)
+  .refine((text) => !text.includes("\0"), "no NUL")
+  .meta({ examples: ["uname -a"] });
+
+const Command = z.object({
+  command_id: z.string(),
+  agent_id: z.string(),
+  command: z.string(),
+  status: z.enum(COMMAND_STATUSES),
+  exit_code: z.int().nullable(),
+  signal: z.string().nullable(),
+  stdout: z.string(),
+  stderr: z.string(),
+  truncated: z.boolean(),
+  duration_ms: z.number().nullable(),
+  shield_result: ShieldResult,
+  created_at: Timestamp,
+  started_at: Timestamp.nullable(),
+  finished_at: Timestamp.nullable(),
+}).meta({ id: "Command" });
+
+const CommandParams = z.strictObject({ id: Id, command_id: Id });
+
+export const commandRoutes = [
+  route({
+    id: "commands.exec",
+    method: "GET",
+    path: "/api/exec/{agent_id}",
+    summary: "Run a command on the agent and wait for its end",
+    description:
+      "It runs at most once. A caller that goes away does not end it; cancel does. With " +
+      "an Idempotency-Key a repeated request gets the first one's answer.",
+    access: { scope: "agents:write" },
+    noStore: true,
+    effect: "steps",
+    audit: { byRule: "command_requested, then command_executed, _denied, _timeout or _failed" },
+    params: z.strictObject({ agent_id: Id }),
+    query: z.strictObject({
+      command: CommandText,
+      timeout: z.coerce.number().int().min(1).max(TIMEOUT_SECONDS_MAX).default(60),
+    }),
+    success: { status: 200, body: Command },
+    faults: [
+      "AGENT_NOT_FOUND",
+      "COMMAND_BLOCKED",
+      "AGENT_OFFLINE",
+      "CONFLICT",
+      "COMMAND_LOST",
+      "COMMAND_TIMEOUT",
+    ],
+    tool: { destructive: true },
+    handle: (work, { params, query }) => {
+      mustBeMeant(work);
+      const { command, timeout } = query;
+      return runCommand(work, { agentId: params.agent_id, command, timeoutMs: timeout * 1000 });
+    },
+  }),
+  route({
+    id: "commands.start",
+    method: "POST",
+    path: "/api/v1/agents/{id}/commands",
+    summary: "Start a command; answers at once, or after `wait` seconds",
+    access: { scope: "agents:write" },
+    noStore: true,
+    effect: "steps",
+    audit: { byRule: "command_requested, then command_executed, _denied, _timeout or _failed" },
+    params: IdParams,
+    body: z.strictObject({
+      command: CommandText,
+      timeout: z.int().min(1).max(TIMEOUT_SECONDS_MAX).default(60),
+      wait: z.int().min(0).max(60).default(0),
+    }),
+    success: { status: 202, body: Command },
+    faults: ["AGENT_NOT_FOUND", "COMMAND_BLOCKED", "AGENT_OFFLINE", "CONFLICT"],
+    handle: async (work, { params, body }) => {
+      const request = {
+        agentId: params.id,
+        command: body.command,
+        timeoutMs: body.timeout * 1000,
+      };
+      const { record, done } = await startCommand(work, request);
+      done?.catch(() => {});
+      const ended = body.wait > 0 && done !== null
+        ? await withinMs(work.app, body.wait * 1000, done)
+        : null;
+      return await showCommand(work.app, work.actor.tenant, ended ?? record);
+    },
+  }),
+  route({
+    id: "commands.get",
+    method: "GET",
+    path: "/api/v1/agents/{id}/commands/{command_id}",
+    summary: "A command with its state and output",
+    access: { scope: "agents:read" },
+    effect: "read",
+    params: CommandParams,
+    success: { status: 200, body: Command },
+    faults: ["AGENT_NOT_FOUND", "NOT_FOUND"],
+    tool: { destructive: false },
+    handle: (work, { params }) => getCommand(work, params.id, params.command_id),
+  }),
+  route({
+    id: "commands.cancel",
+    method: "POST",
+    path: "/api/v1/agents/{id}/commands/{command_id}/cancel",
+    summary: "End a running command with its whole process group",
+    access: { scope: "agents:write" },
+    effect: "steps",
+    audit: { byRule: "command_cancelled" },
+    params: CommandParams,
+    body: z.strictObject({}),
+    success: { status: 200, body: Command },
+    faults: ["AGENT_NOT_FOUND", "NOT_FOUND", "CONFLICT"],
+    tool: { destructive: true },
+    handle: (work, { params }) => cancelCommand(work, params.id, params.command_id),
+  }),
+];
+
+/** A browser that fetches ahead of a click must not run anything. */
+function mustBeMeant({ request }: Stepping): void {
+  if (!request.prefetch) return;
+  throw new Fault("FORBIDDEN", "A command is not run by a prefetch.");
+}

@@ -1,0 +1,58 @@
+import { z } from "zod";
+import { authenticate } from "../core/authenticate.ts";
+import { health } from "../core/health.ts";
+import { route } from "./_route.ts";
+
+const Health = z.object({
+  status: z.enum(["ok", "degraded"]),
+  components: z.record(z.string(), z.enum(["ok", "down"])),
+  version: z.string().optional(),
+  uptime_seconds: z.int().optional(),
+  store_round_trip_ms: z.number().optional(),
+  jobs_due: z.int().optional(),
+  agents_linked: z.int().optional(),
+  commands_under_way: z.int().optional(),
+}).meta({ id: "Health" });
+
+export const healthRoutes = [
+  route({
+    id: "health.live",
+    method: "GET",
+    path: "/healthz",
+    summary: "Basic liveness check",
+    access: { public: "load balancers and supervisors ask without credentials" },
+    unlimited: true,
+    effect: "read",
+    success: { status: 200, body: z.object({ status: z.literal("ok") }) },
+    faults: [],
+    tool: { destructive: false },
+    handle: () => ({ status: "ok" as const }),
+  }),
+  route({
+    id: "health.detail",
+    method: "GET",
+    path: "/health",
+    summary: "Detailed system state",
+    description: "Statuses for everybody; figures for a credential with system:read.",
+    access: { public: "statuses tell nothing of anybody's data" },
+    unlimited: true,
+    effect: "read",
+    success: { status: 200, body: Health },
+    faults: [],
+    handle: async ({ app }, { credential }) => {
+      const actor = credential === null ? null : await authenticate(app, credential, "live");
+      return await health(app, actor?.rights.has("system:read") ?? false);
+    },
+  }),
+  route({
+    id: "health.metrics",
+    method: "GET",
+    path: "/metrics",
+    summary: "Metrics in Prometheus' text format",
+    access: { scope: "system:read", host: true },
+    effect: "read",
+    success: { status: 200, content: ["text/plain; version=0.0.4; charset=utf-8"] },
+    faults: [],
+    handle: ({ app }) => app.metrics.text(),
+  }),
+];

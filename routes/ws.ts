@@ -1,0 +1,58 @@
+import type { App, RequestInfo } from "../core/app.ts";
+import { authenticate } from "../core/authenticate.ts";
+import { Link, type Wire } from "../core/agents/link.ts";
+import { Fault } from "../core/fault.ts";
+import { AGENT_PROTOCOL, CLOSE_CODES } from "../core/protocol.ts";
+import { credentialOf, type Upgrade } from "./_mount.ts";
+
+const RIGHT = "agents:admin";
+
+/** `/ws`: an agent's link, by the subprotocol `relay.agent.v1`. */
+export const agentSocket: Upgrade = { path: "/ws", handle: openAgentSocket };
+
+async function openAgentSocket(app: App, request: Request, info: RequestInfo): Promise<Response> {
+  const { headers } = request;
+  const actor = await authenticate(app, credentialOf(headers), "live");
+  if (headers.get("upgrade")?.toLowerCase() !== "websocket") {
+    throw new Fault("UPGRADE_REQUIRED", "Connect here by WebSocket.");
+  }
+  const offered = (headers.get("sec-websocket-protocol") ?? "").split(",").map((p) => p.trim());
+  if (!offered.includes(AGENT_PROTOCOL)) {
+    throw new Fault("VALIDATION_FAILED", `Offer the subprotocol ${AGENT_PROTOCOL}.`, {
+      issues: [{ path: "headers.sec-websocket-protocol", message: `must hold ${AGENT_PROTOCOL}` }],
+    });
+  }
+  if (!actor.rights.has(RIGHT)) {
+    const details = { required: [RIGHT], granted: [...actor.rights] };
+    throw new Fault("INSUFFICIENT_SCOPES", `An agent's credential needs ${RIGHT}.`, details);
+  }
+  if (actor.kind !== "api_key") {
+    throw new Fault("FORBIDDEN", "An agent connects with an API key, which outlives a JWT.");
+  }
+  const { socket, response } = Deno.upgradeWebSocket(request, { protocol: AGENT_PROTOCOL });
+  // The getters of `info` need the request, which the upgrade takes away.
+  const kept = { ...info, address: info.address };
+  attach(socket, (wire) => new Link(app, actor, kept, wire));
+  return response;
+}
+
+function attach(socket: WebSocket, open: (wire: Wire) => Link): void {
+  let link: Link | null = null;
+  const wire: Wire = {
+    send: (text) => socket.send(text),
+    close: (code, reason) => socket.close(code, reason),
+    get bufferedBytes() {
+      return socket.bufferedAmount;
+    },
+  };
+  socket.onopen = () => link = open(wire);
+  socket.onmessage = ({ data }) => {
+    if (typeof data === "string") link?.receive(data);
+    else link?.close("malformed_frame", "frames are JSON text");
+  };
+  socket.onerror = () => {};
+  socket.onclose = ({ code }) => {
+    const known = Object.entries(CLOSE_CODES).find(([, row]) => row.code === code)?.[0];
+    link?.closed(known ?? "connection_lost");
+  };
+}

@@ -1,0 +1,4 @@
+import { agentCommand } from "../../core/agent/cli.ts";
+
+// `relay agent` as a process of its own.
+Deno.exit(await agentCommand(Deno.args));

@@ -1,0 +1,265 @@
+import assert from "node:assert/strict";
+import { RESTART_EXIT_CODE } from "../../core/agent/agent.ts";
+import { CLOSE_CODES, MAX_OUTPUT_CHUNK_BYTES } from "../../core/protocol.ts";
+import { resultOf, runOf, startAgent, textOf, withLinkedAgent } from "./agent_support.ts";
+import { startFakeRelay } from "./fake_relay.ts";
+
+Deno.test("runAgent: hello carries its facts and proves its key, which it keeps", () =>
+  withLinkedAgent(async ({ relay, link, agent, stateDir }) => {
+    assert.equal(link.hello.agent.name, "box");
+    assert.deepEqual(link.hello.agent.labels, { zone: "a" });
+    assert.deepEqual(link.hello.running, []);
+    assert.equal(Deno.statSync(`${stateDir}/agent-key.json`).mode! & 0o777, 0o600);
+    link.close(1000, "");
+    const second = await relay.nextLink();
+    assert.equal(second.hello.public_key, link.hello.public_key);
+    assert.equal(agent.lines[0], `connected to ${relay.url} as box (agt_1)`);
+  }));
+
+Deno.test("runAgent: a short command is answered by one result frame", () =>
+  withLinkedAgent(async ({ link }) => {
+    link.send(runOf("cmd_1", "printf hello; printf oops >&2; exit 3"));
+    const frames = await link.untilResult("cmd_1");
+    assert.equal(frames.length, 1);
+    const { duration_ms, ...result } = resultOf(frames);
+    assert.ok(duration_ms >= 0);
+    assert.deepEqual(result, {
+      type: "result",
+      command_id: "cmd_1",
+      exit_code: 3,
+      signal: null,
+      reason: "exited",
+      stdout: "hello",
+      stderr: "oops",
+      truncated: false,
+    });
+  }));
+
+Deno.test("runAgent: stdin is empty and the credential is not in the environment", () =>
+  withLinkedAgent(async ({ link }) => {
+    link.send(runOf("cmd_1", 'cat; printf "%s" "${RELAY_TOKEN-none}"'));
+    assert.equal(resultOf(await link.untilResult("cmd_1")).stdout, "none");
+  }));
+
+Deno.test("runAgent: long output arrives whole, in order and in bounded pieces", () =>
+  withLinkedAgent(async ({ link }) => {
+    link.send(runOf("cmd_1", "i=0; while [ $i -lt 20000 ]; do echo é$i; i=$((i+1)); done"));
+    const frames = await link.untilResult("cmd_1");
+    assert.equal(frames[0]?.type, "started");
+    let expected = "";
+    for (let i = 0; i < 20_000; i++) expected += `é${i}\n`;
+    assert.equal(textOf(frames, "stdout"), expected);
+    assert.equal(resultOf(frames).truncated, false);
+    for (const frame of frames) {
+      if (frame.type !== "output") continue;
+      assert.ok(new TextEncoder().encode(frame.data).length <= MAX_OUTPUT_CHUNK_BYTES);
+    }
+  }));
+
+Deno.test("runAgent: a command that goes on is announced and its output streamed", () =>
+  withLinkedAgent(async ({ link, stateDir }) => {
+    link.send(runOf("cmd_1", `mkfifo ${stateDir}/go; echo first; cat ${stateDir}/go`));
+    assert.deepEqual(await link.next(), { type: "started", command_id: "cmd_1" });
+    assert.deepEqual(await link.next(), {
+      type: "output",
+      command_id: "cmd_1",
+      stream: "stdout",
+      data: "first\n",
+    });
+    await Deno.writeTextFile(`${stateDir}/go`, "second\n");
+    assert.equal(textOf(await link.untilResult("cmd_1"), "stdout"), "second\n");
+  }));
+
+Deno.test("runAgent: output beyond the limit is drained, dropped and called truncated", () =>
+  withLinkedAgent(async ({ link }) => {
+    const command = "head -c 3000000 /dev/zero | tr '\\0' x; echo done >&2";
+    link.send(runOf("cmd_1", command, { max_output_bytes: 40_000 }));
+    const frames = await link.untilResult("cmd_1");
+    assert.equal(textOf(frames, "stdout"), "x".repeat(40_000));
+    assert.equal(textOf(frames, "stderr"), "");
+    assert.equal(resultOf(frames).truncated, true);
+    assert.equal(resultOf(frames).exit_code, 0);
+  }));
+
+Deno.test("runAgent: a timeout ends the whole group, a child that ignores SIGTERM included", () =>
+  withLinkedAgent(async ({ link, stateDir }) => {
+    const fifo = `${stateDir}/alive`;
+    await new Deno.Command("mkfifo", { args: [fifo] }).output();
+    const child = `sh -c 'trap "" TERM; exec 3>${fifo}; sleep 300' & wait`;
+    link.send(runOf("cmd_1", child, { timeout_ms: 300 }));
+    // Opening a FIFO waits for its writer; reading it ends when no process holds it any more.
+    const gone = Deno.readTextFile(fifo);
+    const result = resultOf(await link.untilResult("cmd_1"));
+    assert.equal(result.reason, "timed_out");
+    assert.equal(result.exit_code, null);
+    assert.equal(result.signal, "SIGTERM");
+    assert.equal(await gone, "");
+  }));
+
+Deno.test("runAgent: cancel ends the whole group at once", () =>
+  withLinkedAgent(async ({ link, stateDir }) => {
+    const fifo = `${stateDir}/alive`;
+    await new Deno.Command("mkfifo", { args: [fifo] }).output();
+    link.send(runOf("cmd_1", `exec 3>${fifo}; sleep 300 & sleep 300`));
+    const gone = Deno.readTextFile(fifo);
+    assert.equal((await link.next()).type, "started");
+    link.send({ type: "cancel", command_id: "cmd_1" });
+    assert.equal(resultOf(await link.untilResult("cmd_1")).reason, "cancelled");
+    assert.equal(await gone, "");
+  }));
+
+Deno.test("runAgent: a grandchild that keeps the pipes open does not hold the result back", () =>
+  withLinkedAgent(async ({ link }) => {
+    link.send(runOf("cmd_1", "sleep 20 & echo $!"));
+    const frames = await link.untilResult("cmd_1");
+    const result = resultOf(frames);
+    assert.equal(result.reason, "exited");
+    assert.equal(result.exit_code, 0);
+    Deno.kill(Number(textOf(frames, "stdout")), "SIGKILL");
+  }));
+
+Deno.test("runAgent: a command that cannot start says so", () =>
+  withLinkedAgent(async ({ link }) => {
+    link.send(runOf("cmd_1", "echo a\0b"));
+    const result = resultOf(await link.untilResult("cmd_1"));
+    assert.equal(result.reason, "failed_to_start");
+    assert.match(result.stderr ?? "", /nul byte/);
+  }));
+
+Deno.test("runAgent: no command runs twice, across a restart of the agent, too", async () => {
+  const stateDir = await Deno.makeTempDir({ prefix: "relay-agent-" });
+  const relay = startFakeRelay();
+  const run = runOf("cmd_1", `echo once >> ${stateDir}/counter`);
+  try {
+    const first = startAgent(relay.url, stateDir);
+    const firstLink = await relay.nextLink();
+    firstLink.send(run);
+    await firstLink.untilResult("cmd_1");
+    firstLink.send(run);
+    const refused = { type: "refused", command_id: "cmd_1", reason: "duplicate" };
+    const { message: _, ...again } = await firstLink.next() as typeof refused & { message: string };
+    assert.deepEqual(again, refused);
+    assert.equal(await first.stop(), 0);
+    assert.equal((await firstLink.closed).code, 1000);
+
+    const second = startAgent(relay.url, stateDir);
+    const secondLink = await relay.nextLink();
+    secondLink.send(run);
+    const { message: __, ...later } = await secondLink.next() as typeof refused & {
+      message: string;
+    };
+    assert.deepEqual(later, refused);
+    await second.stop();
+    assert.equal(await Deno.readTextFile(`${stateDir}/counter`), "once\n");
+  } finally {
+    await relay.stop();
+    await Deno.remove(stateDir, { recursive: true });
+  }
+});
+
+Deno.test("runAgent: it comes back after the relay went away, with the result of meanwhile", async () => {
+  const stateDir = await Deno.makeTempDir({ prefix: "relay-agent-" });
+  const relay = startFakeRelay();
+  const agent = startAgent(relay.url, stateDir);
+  const link = await relay.nextLink();
+  link.send(runOf("cmd_1", `mkfifo ${stateDir}/go; cat ${stateDir}/go; echo end`));
+  assert.equal((await link.next()).type, "started");
+  await relay.stop();
+  await Deno.writeTextFile(`${stateDir}/go`, "meanwhile\n");
+
+  const revived = startFakeRelay(relay.port);
+  try {
+    const second = await revived.nextLink();
+    assert.deepEqual(second.hello.running, ["cmd_1"]);
+    const frames = await second.untilResult("cmd_1");
+    assert.equal(textOf(frames, "stdout"), "meanwhile\nend\n");
+    assert.equal(resultOf(frames).exit_code, 0);
+    assert.equal(resultOf(frames).truncated, false);
+  } finally {
+    await agent.stop();
+    await revived.stop();
+    await Deno.remove(stateDir, { recursive: true });
+  }
+});
+
+Deno.test("runAgent: a credential that the handshake refuses ends it with code 1 and the reason", async () => {
+  const stateDir = await Deno.makeTempDir({ prefix: "relay-agent-" });
+  const relay = startFakeRelay();
+  try {
+    const agent = startAgent(relay.url, stateDir, "wrong");
+    assert.equal(await agent.exitCode, 1);
+    assert.deepEqual(agent.lines, [
+      "the relay refused this agent: HTTP 401 INVALID_API_KEY: The API key is not accepted.",
+    ]);
+  } finally {
+    await relay.stop();
+    await Deno.remove(stateDir, { recursive: true });
+  }
+});
+
+Deno.test("runAgent: a close code of the kind stop ends it with code 1 and the reason", () =>
+  withLinkedAgent(async ({ link, agent }) => {
+    link.close(4410, "deleted by an administrator");
+    assert.equal(await agent.exitCode, 1);
+    assert.match(agent.lines.at(-1) ?? "", /deleted \(4410\) deleted by an administrator$/);
+  }));
+
+Deno.test("runAgent: restart lets a command end, closes with 1000 and gives code 75", () =>
+  withLinkedAgent(async ({ link, agent, stateDir }) => {
+    link.send(runOf("cmd_1", `mkfifo ${stateDir}/go; cat ${stateDir}/go`));
+    assert.equal((await link.next()).type, "started");
+    link.send({ type: "restart" });
+    link.send(runOf("cmd_2", "echo no"));
+    const refused = await link.next();
+    assert.equal(refused.type === "refused" && refused.reason, "stopping");
+    await Deno.writeTextFile(`${stateDir}/go`, "done");
+    assert.equal(textOf(await link.untilResult("cmd_1"), "stdout"), "done");
+    assert.equal((await link.closed).code, 1000);
+    assert.equal(await agent.exitCode, RESTART_EXIT_CODE);
+  }));
+
+Deno.test("runAgent: stopping kills what runs, sends its result and exits with 0", () =>
+  withLinkedAgent(async ({ link, agent }) => {
+    link.send(runOf("cmd_1", "sleep 300"));
+    assert.equal((await link.next()).type, "started");
+    assert.equal(await agent.stop(), 0);
+    assert.equal(resultOf(await link.untilResult("cmd_1")).reason, "cancelled");
+    assert.equal((await link.closed).code, 1000);
+  }));
+
+Deno.test("runAgent: a 65th command at once is refused as busy and may be sent again", () =>
+  withLinkedAgent(async ({ link, stateDir }) => {
+    await new Deno.Command("mkfifo", { args: [`${stateDir}/go`] }).output();
+    for (let i = 0; i < 64; i++) link.send(runOf(`cmd_${i}`, `exec 3<${stateDir}/go; read x <&3`));
+    link.send(runOf("cmd_64", "echo late"));
+    let frame = await link.next();
+    while (frame.type === "started") frame = await link.next();
+    assert.equal(frame.type === "refused" && frame.reason, "busy");
+    for (let i = 0; i < 64; i++) link.send({ type: "cancel", command_id: `cmd_${i}` });
+    for (let results = 0; results < 64;) if ((await link.next()).type === "result") results++;
+    link.send(runOf("cmd_64", "echo late"));
+    assert.equal(textOf(await link.untilResult("cmd_64"), "stdout"), "late\n");
+  }));
+
+Deno.test("runAgent: an unknown frame is ignored, a malformed one closes with 4400 and a new try", () =>
+  withLinkedAgent(async ({ relay, link }) => {
+    link.sendText('{"type":"from_the_future"}');
+    link.send(runOf("cmd_1", "echo still here"));
+    assert.equal(textOf(await link.untilResult("cmd_1"), "stdout"), "still here\n");
+    link.sendText('{"type":"run"}');
+    assert.equal((await link.closed).code, CLOSE_CODES.malformed_frame.code);
+    await relay.nextLink();
+  }));
+
+Deno.test("runAgent: heartbeats come at the pace of the welcome", async () => {
+  const stateDir = await Deno.makeTempDir({ prefix: "relay-agent-" });
+  const relay = startFakeRelay(0, 1);
+  const agent = startAgent(relay.url, stateDir);
+  try {
+    assert.deepEqual(await (await relay.nextLink()).next(), { type: "heartbeat", status: "ok" });
+  } finally {
+    await agent.stop();
+    await relay.stop();
+    await Deno.remove(stateDir, { recursive: true });
+  }
+});

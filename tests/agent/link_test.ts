@@ -1,0 +1,186 @@
+import assert from "node:assert/strict";
+import { type LinkEnd, openLink, type Order } from "../../core/agent/link.ts";
+import type { AgentHost, SocketEvents } from "../../core/agent/port.ts";
+import { CLOSE_CODES, type RelayFrame } from "../../core/protocol.ts";
+import { openHandClock } from "./agent_support.ts";
+
+const CHALLENGE: RelayFrame = { type: "challenge", nonce: "0123456789abcdef" };
+const WELCOME: RelayFrame = {
+  type: "welcome",
+  agent_id: "agt_1",
+  name: "box",
+  heartbeat_seconds: 30,
+  relay_version: "1",
+};
+
+/** A link on a hand-moved clock and a socket of tape, with the relay played by the test. */
+function dial(pinned = true) {
+  const clock = openHandClock();
+  const sent: string[] = [];
+  const closes: number[] = [];
+  const orders: Order[] = [];
+  let events: SocketEvents | undefined;
+  const host: AgentHost = {
+    clock,
+    entropy: { unit: () => 0 },
+    log: { info() {}, warn() {}, error() {} },
+    machine: { version: "1", platform: "test", hostname: "box" },
+    files: {
+      makeDir() {},
+      read: () => null,
+      write() {},
+      openAppender: () => assert.fail("no file is opened"),
+    },
+    explain: () => Promise.resolve("MISSING_SCOPE: agents:admin"),
+    spawn: () => assert.fail("nothing is started"),
+    dial(_url, _token, given) {
+      events = given;
+      return {
+        bufferedAmount: 0,
+        send: (text) => void sent.push(text),
+        close: (code) => void closes.push(code),
+      };
+    },
+  };
+  const link = openLink(host, { url: "http://relay", token: "t" }, {
+    hello: (nonce) => Promise.resolve(`hello ${nonce}`),
+    welcomed: () => pinned,
+    ordered: (order) => void orders.push(order),
+    health: () => "ok",
+  });
+  return {
+    clock,
+    sent,
+    closes,
+    orders,
+    link,
+    say: (...frames: RelayFrame[]) => {
+      for (const frame of frames) events?.message(JSON.stringify(frame));
+    },
+    events: () => events ?? assert.fail("not dialled"),
+  };
+}
+
+async function endOf(link: { ended: Promise<LinkEnd> }): Promise<string> {
+  const { kind, why } = await link.ended;
+  return `${kind}: ${why}`;
+}
+
+Deno.test("openLink: a relay that does not welcome within 15 s is given up", async () => {
+  const { clock, closes, link, say } = dial();
+  say(CHALLENGE);
+  clock.move(14_999);
+  assert.deepEqual(closes, []);
+  clock.move(1);
+  assert.deepEqual(closes, [CLOSE_CODES.hello_timeout.code]);
+  assert.equal(await endOf(link), "lost: no welcome");
+});
+
+Deno.test("openLink: a link whose heartbeats are not answered any more is given up", async () => {
+  const { clock, closes, link, sent, say } = dial();
+  say(CHALLENGE, WELCOME);
+  clock.move(30_000);
+  say({ type: "heartbeat_ack" });
+  clock.move(60_000);
+  assert.deepEqual(closes, []);
+  clock.move(30_000);
+  assert.deepEqual(closes, [CLOSE_CODES.too_slow.code]);
+  assert.equal(await endOf(link), "lost: the relay stopped answering");
+  const beats = sent.filter((text) => text.includes("heartbeat")).length;
+  clock.move(300_000);
+  assert.equal(sent.filter((text) => text.includes("heartbeat")).length, beats);
+});
+
+Deno.test("openLink: a relay that never answers heartbeats is not given up", () => {
+  const { clock, closes, sent, say } = dial();
+  say(CHALLENGE, WELCOME);
+  clock.move(300_000);
+  assert.deepEqual(closes, []);
+  assert.equal(sent.filter((text) => text.includes("heartbeat")).length, 10);
+});
+
+Deno.test("openLink: frames out of order close with 4422 and nothing is ordered", async () => {
+  const run: RelayFrame = {
+    type: "run",
+    command_id: "c",
+    command: "true",
+    timeout_ms: 1,
+    max_output_bytes: 1,
+  };
+  for (
+    const frames of [
+      [run],
+      [CHALLENGE, run],
+      [WELCOME],
+      [CHALLENGE, CHALLENGE],
+      [CHALLENGE, WELCOME, WELCOME],
+    ]
+  ) {
+    const { closes, orders, link, say } = dial();
+    say(...frames);
+    assert.deepEqual(closes, [CLOSE_CODES.unexpected_frame.code]);
+    assert.equal((await link.ended).kind, "lost");
+    say(run);
+    assert.deepEqual(orders, []);
+  }
+});
+
+Deno.test("openLink: binary, malformed and oversized frames close with their codes", async () => {
+  for (
+    const [text, name] of [
+      [null, "malformed_frame"],
+      ["{", "malformed_frame"],
+      [`{"type":"run","command":"${"x".repeat(300_000)}"}`, "frame_too_large"],
+    ] as const
+  ) {
+    const { closes, events, link } = dial();
+    events().message(text);
+    assert.deepEqual(closes, [CLOSE_CODES[name].code]);
+    assert.equal((await link.ended).kind, "lost");
+  }
+});
+
+Deno.test("openLink: every close code ends the link as the table says, with the relay's words", async () => {
+  for (const [name, { code, after }] of Object.entries(CLOSE_CODES)) {
+    const { events, link, say } = dial();
+    say(CHALLENGE, WELCOME, { type: "error", code: "BECAUSE", message: "of this" });
+    events().closed({ code, reason: "bye" });
+    assert.equal(
+      await endOf(link),
+      after === "stop"
+        ? `refused: ${name} (${code}) BECAUSE: of this; bye`
+        : `lost: closed with ${code} BECAUSE: of this; bye`,
+    );
+  }
+});
+
+Deno.test("openLink: a handshake refused with 401 or 403 is final, any other is not", async () => {
+  for (
+    const [status, end] of [
+      [401, "refused: HTTP 401 MISSING_SCOPE: agents:admin"],
+      [403, "refused: HTTP 403 MISSING_SCOPE: agents:admin"],
+      [404, "lost: HTTP 404"],
+      [429, "lost: HTTP 429"],
+      [503, "lost: HTTP 503"],
+    ] as const
+  ) {
+    const { events, link } = dial();
+    events().closed({ code: 0, reason: "", status });
+    assert.equal(await endOf(link), end);
+  }
+});
+
+Deno.test("openLink: a relay with another verdict key than the pinned one is refused", async () => {
+  const { link, say } = dial(false);
+  say(CHALLENGE, WELCOME);
+  assert.match(await endOf(link), /^refused: the relay's verdict key/);
+});
+
+Deno.test("openLink: leaving does not wait for a dead peer longer than a second", async () => {
+  const { clock, closes, link, say } = dial();
+  say(CHALLENGE, WELCOME);
+  const left = link.leave("stopping");
+  assert.deepEqual(closes, [1000]);
+  clock.move(1_000);
+  await left;
+});

@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import { parseAgentArguments } from "../../core/agent/arguments.ts";
+import { backoffMs } from "../../core/agent/backoff.ts";
+import { loadIdentity } from "../../core/agent/identity.ts";
+import { openJournal } from "../../core/agent/journal.ts";
+import { openOutbox } from "../../core/agent/outbox.ts";
+import { pinVerdictKey } from "../../core/agent/pin.ts";
+import type { ResultFrame } from "../../core/protocol.ts";
+import { openHandClock, openMemoryFiles } from "./agent_support.ts";
+
+Deno.test("backoffMs: doubles from 250 ms to 4 s, spread over its upper half", () => {
+  assert.deepEqual(
+    [0, 1, 2, 3, 4, 5, 1000].map((failures) => backoffMs(failures, 0)),
+    [125, 250, 500, 1000, 2000, 2000, 2000],
+  );
+  assert.equal(backoffMs(0, 0.9999999), 250);
+  assert.equal(backoffMs(99, 0.9999999), 4000);
+});
+
+Deno.test("openJournal: remembers what was started, also after a kill in the middle of a line", () => {
+  const { files, texts } = openMemoryFiles();
+  const journal = openJournal("s", files);
+  journal.add("cmd_1");
+  journal.add("cmd_2");
+  assert.equal(texts.get("s/started.log"), "cmd_1\ncmd_2\n");
+  texts.set("s/started.log", "cmd_1\ncmd_2\ncmd");
+  const revived = openJournal("s", files);
+  revived.add("cmd_3");
+  const again = openJournal("s", files);
+  assert.deepEqual(["cmd_1", "cmd_2", "cmd_3", "cmd_4"].map(again.has), [true, true, true, false]);
+});
+
+Deno.test("openJournal: keeps the last 10,000 ids and at most 20,000 lines", () => {
+  const { files, texts } = openMemoryFiles();
+  const journal = openJournal("s", files);
+  for (let i = 0; i < 45_000; i++) {
+    journal.add(`c${i}`);
+    if (i % 1000 === 0) assert.ok((texts.get("s/started.log") ?? "").split("\n").length <= 20_001);
+  }
+  for (const { has } of [journal, openJournal("s", files)]) {
+    assert.equal(has("c34999"), false);
+    assert.equal(has("c35000"), true);
+    assert.equal(has("c44999"), true);
+  }
+});
+
+Deno.test("openJournal: an id that could not be written is not remembered", () => {
+  const { files, disk } = openMemoryFiles();
+  const journal = openJournal("s", files);
+  disk.full = true;
+  assert.throws(() => journal.add("cmd_1"), /no space left/);
+  assert.equal(journal.has("cmd_1"), false);
+});
+
+Deno.test("loadIdentity: a damaged key file is refused, not replaced", async () => {
+  const { files, texts } = openMemoryFiles();
+  const first = await loadIdentity("s", files);
+  assert.equal((await loadIdentity("s", files)).publicKey, first.publicKey);
+  texts.set("s/agent-key.json", "{");
+  await assert.rejects(loadIdentity("s", files), /holds no Ed25519 key/);
+  assert.equal(texts.get("s/agent-key.json"), "{");
+});
+
+Deno.test("pinVerdictKey: the first key is pinned, another one refused", () => {
+  const { files } = openMemoryFiles();
+  assert.equal(pinVerdictKey("s", undefined, files), true);
+  assert.equal(pinVerdictKey("s", "one", files), true);
+  assert.equal(pinVerdictKey("s", "one", files), true);
+  assert.equal(pinVerdictKey("s", "two", files), false);
+});
+
+function resultFor(command_id: string): ResultFrame {
+  return {
+    type: "result",
+    command_id,
+    exit_code: 0,
+    signal: null,
+    reason: "exited",
+    duration_ms: 1,
+    truncated: false,
+  };
+}
+
+function openTape() {
+  const ids: string[] = [];
+  const socket = {
+    bufferedAmount: 0,
+    send: (text: string) => void ids.push(JSON.parse(text).command_id),
+    close() {},
+  };
+  return { ids, socket };
+}
+
+Deno.test("openOutbox: a result that may not have arrived is sent again, in order, for a minute", () => {
+  const clock = openHandClock();
+  const outbox = openOutbox(clock);
+  const [first, second, third] = [openTape(), openTape(), openTape()];
+  outbox.attach(first.socket);
+  outbox.post(resultFor("old"));
+  clock.move(30_000);
+  outbox.post(resultFor("sent"));
+  clock.move(30_001);
+  outbox.detach();
+  outbox.post(resultFor("waiting"));
+  assert.deepEqual(outbox.unsettled(), ["sent", "waiting"]);
+  outbox.attach(second.socket);
+  assert.deepEqual(second.ids, ["sent", "waiting"]);
+  clock.move(60_001);
+  outbox.detach();
+  outbox.attach(third.socket);
+  assert.deepEqual(third.ids, []);
+  assert.equal(outbox.epoch, 2);
+});
+
+Deno.test("openOutbox: output beyond 16 MiB does not wait for a link, results do", () => {
+  const outbox = openOutbox(openHandClock());
+  const data = "x".repeat(16_384);
+  const output = { type: "output", command_id: "c", stream: "stdout", data } as const;
+  for (let i = 0; i < 1024; i++) assert.equal(outbox.post(output), true);
+  assert.equal(outbox.post(output), false);
+  assert.equal(outbox.post(resultFor("c")), true);
+});
+
+Deno.test("openOutbox: reports pressure above 4 MiB of unsent bytes", () => {
+  const outbox = openOutbox(openHandClock());
+  const { socket } = openTape();
+  assert.equal(outbox.pressed(), false);
+  outbox.attach(socket);
+  socket.bufferedAmount = 4 * 1024 * 1024;
+  assert.equal(outbox.pressed(), false);
+  socket.bufferedAmount++;
+  assert.equal(outbox.pressed(), true);
+  outbox.detach();
+  assert.equal(outbox.pressed(), false);
+});
+
+Deno.test("parseAgentArguments: takes both forms and says what is wrong", () => {
+  assert.deepEqual(
+    parseAgentArguments(["--url=http://r", "--token", "t", "--label", "a=b=c", "--label=d="]),
+    { url: "http://r", token: "t", labels: { a: "b=c", d: "" } },
+  );
+  assert.equal(parseAgentArguments(["--url", "x", "--help"]), "help");
+  for (
+    const [args, failure] of [
+      [["--colour", "red"], 'There is no option "--colour".'],
+      [["stray"], 'There is no option "stray".'],
+      [["--toString", "x"], 'There is no option "--toString".'],
+      [["--url"], "The option --url needs a value."],
+      [["--url", "a", "--url", "b"], "The option --url may be given only once."],
+      [["--label", "zone"], 'The label "zone" is not of the form key=value.'],
+    ] as const
+  ) {
+    assert.deepEqual(parseAgentArguments(args), { failure });
+  }
+});

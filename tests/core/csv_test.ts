@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+
+import { csvRow } from "../../core/csv.ts";
+import { random } from "../support/random.ts";
+
+Deno.test("csvRow: plain fields are joined by commas and end with CRLF", () => {
+  assert.equal(
+    csvRow(["a", 1, -2.5, true, false, null, "", "b c"]),
+    "a,1,-2.5,true,false,,,b c\r\n",
+  );
+  assert.equal(csvRow([]), "\r\n");
+});
+
+Deno.test("csvRow: commas, quotes and line ends are quoted, quotes doubled", () => {
+  assert.equal(
+    csvRow(["a,b", 'say "hi"', "two\r\nlines", "one\nline", "cr\rcr", '"']),
+    [
+      '"a,b"',
+      '"say ""hi"""',
+      '"two\r\nlines"',
+      '"one\nline"',
+      '"cr\rcr"',
+      '""""',
+    ].join(",") + "\r\n",
+  );
+});
+
+Deno.test("csvRow: a text that begins like a formula gets a quote in front, a number does not", () => {
+  for (const start of ["=", "+", "-", "@", "\t", "＝", "＋", "－", "＠"]) {
+    assert.equal(csvRow([`${start}1+1`]), `'${start}1+1\r\n`);
+  }
+  for (const start of ["\r", "\n"]) assert.equal(csvRow([`${start}=1`]), `"'${start}=1"\r\n`);
+  assert.equal(csvRow(['=HYPERLINK("http://x",1)']), `"'=HYPERLINK(""http://x"",1)"\r\n`);
+  assert.equal(csvRow([-1, "a=1", "a-b"]), "-1,a=1,a-b\r\n");
+});
+
+Deno.test("csvRow: a reader of RFC 4180 gets every text back", () => {
+  const dice = random(4180);
+  const parts = ["a", ",", '"', "\r", "\n", " ", "=", "é", "\ud83d\ude00"];
+  for (let round = 0; round < 500; round++) {
+    const text = () => "x" + Array.from({ length: dice.below(6) }, () => dice.pick(parts)).join("");
+    const fields = [text(), text(), text()];
+    assert.deepEqual(readRow(csvRow(fields)), fields, `seed ${dice.seed}, round ${round}`);
+  }
+});
+
+/** One line by the grammar of RFC 4180. */
+function readRow(line: string): string[] {
+  const fields: string[] = [];
+  const field = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n$)/y;
+  for (let match = field.exec(line); match !== null; match = field.exec(line)) {
+    fields.push(match[1]?.replaceAll('""', '"') ?? match[2] ?? "");
+    if (match[3] !== ",") break;
+  }
+  assert.equal(field.lastIndex, line.length, JSON.stringify(line));
+  return fields;
+}

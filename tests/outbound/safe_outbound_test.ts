@@ -1,0 +1,265 @@
+import assert from "node:assert/strict";
+
+import { safeOutbound, type SafeOutboundOptions } from "../../core/outbound/safe_outbound.ts";
+import { OutboundError, type OutboundErrorKind, type OutboundRequest } from "../../core/ports.ts";
+import { type HandClock, handClock } from "./hand_clock.ts";
+import { reply, startReceiver } from "./receiver.ts";
+
+/** The network port on a clock that stands still, closed at the end of the test. */
+function port(options: Partial<SafeOutboundOptions> = {}) {
+  const clock: HandClock = handClock();
+  const outbound = safeOutbound({ allowPrivateTargets: () => true, clock, ...options });
+  return { clock, outbound, [Symbol.dispose]: () => outbound.close() };
+}
+
+function post(url: string, more: Partial<OutboundRequest> = {}): OutboundRequest {
+  return {
+    method: "POST",
+    url,
+    headers: {},
+    body: "{}",
+    deadlineMs: 10_000,
+    keepBytes: 4096,
+    ...more,
+  };
+}
+
+async function assertFails(work: Promise<unknown>, kind: OutboundErrorKind, message?: RegExp) {
+  await assert.rejects(work, (error) => {
+    assert.ok(error instanceof OutboundError, String(error));
+    assert.equal(error.kind, kind, error.message);
+    if (message !== undefined) assert.match(error.message, message);
+    return true;
+  });
+}
+
+Deno.test("safeOutbound: sends the request as given and answers with status, headers and body", async () => {
+  await using receiver = startReceiver((line) =>
+    line.write(reply(201, "made", "X-One: 1\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\n"))
+  );
+  using network = port();
+  const response = await network.outbound.request(
+    post(`http://localhost:${receiver.port}/in?a=b%20c`, {
+      headers: { "X-Service-Event": "ping", "Content-Type": "application/json" },
+      body: '{"é":1}',
+    }),
+  );
+  assert.equal(response.status, 201);
+  assert.equal(response.body, "made");
+  assert.deepEqual([...response.bytes], [...new TextEncoder().encode("made")]);
+  assert.equal(response.truncated, false);
+  assert.equal(response.headers["x-one"], "1");
+  assert.equal(response.headers["set-cookie"], "a=1, b=2");
+  const [request] = receiver.heard;
+  assert.match(request?.head ?? "", /^POST \/in\?a=b%20c HTTP\/1\.1\r\n/);
+  assert.match(request?.head ?? "", new RegExp(`\r\nhost: localhost:${receiver.port}\r\n`, "i"));
+  assert.match(request?.head ?? "", /\r\nX-Service-Event: ping\r\n/);
+  assert.match(request?.head ?? "", /\r\naccept-encoding: identity\r\n/);
+  assert.match(request?.head ?? "", /\r\ncontent-length: 8\r\n/);
+  assert.equal(request?.body, '{"Ã©":1}');
+  assert.equal(network.clock.pending(), 0);
+});
+
+Deno.test("safeOutbound: the headers of the connection cannot be set by the caller", async () => {
+  await using receiver = startReceiver((line) => line.write(reply(200)));
+  using network = port();
+  await network.outbound.request(
+    post(`http://127.0.0.1:${receiver.port}/`, {
+      headers: { Host: "evil.test", "Content-Length": "99", "transfer-encoding": "chunked" },
+    }),
+  );
+  const head = receiver.heard[0]?.head ?? "";
+  assert.doesNotMatch(head, /evil|99|chunked/);
+  assert.match(head, /content-length: 2/i);
+});
+
+Deno.test("safeOutbound: a header that would split the request is refused, and nothing is dialled", async () => {
+  await using receiver = startReceiver((line) => line.write(reply(200)));
+  using network = port();
+  for (const headers of [{ a: "1\r\nb: 2" }, { "a\r\nb": "1" }, { "a b": "1" }, { "": "1" }]) {
+    await assertFails(
+      network.outbound.request(post(`http://127.0.0.1:${receiver.port}/`, { headers })),
+      "http",
+    );
+  }
+  assert.equal(receiver.connections(), 0);
+  assert.equal(network.clock.pending(), 0);
+});
+
+Deno.test("safeOutbound: loopback is refused by name and by literal, and nothing is dialled", async () => {
+  await using receiver = startReceiver((line) => line.write(reply(200)));
+  using network = port({ allowPrivateTargets: () => false });
+  for (const host of ["127.0.0.1", "2130706433", "0x7f.1", "localhost", "[::ffff:127.0.0.1]"]) {
+    const url = `http://${host}:${receiver.port}/`;
+    await assertFails(network.outbound.request(post(url)), "refused_address");
+  }
+  assert.equal(receiver.connections(), 0);
+});
+
+Deno.test("safeOutbound: one forbidden address among public ones refuses the name", async () => {
+  using network = port({
+    allowPrivateTargets: () => false,
+    resolve: () => Promise.resolve(["93.184.216.34", "2606:4700::1111", "10.0.0.7"]),
+  });
+  await assertFails(
+    network.outbound.request(post("http://mixed.test/")),
+    "refused_address",
+    /mixed\.test resolves to 10\.0\.0\.7/,
+  );
+});
+
+Deno.test("safeOutbound: a name is resolved once for each connection, so rebinding finds no second look-up", async () => {
+  await using receiver = startReceiver((line) => line.write(reply(200)));
+  const answers = [["127.0.0.1"], ["192.0.2.1"]];
+  const asked: string[] = [];
+  using network = port({
+    resolve: (name) => {
+      asked.push(name);
+      return Promise.resolve(answers.shift() ?? []);
+    },
+  });
+  const url = `http://rebind.test:${receiver.port}/`;
+  assert.equal((await network.outbound.request(post(url))).status, 200);
+  assert.deepEqual(asked, ["rebind.test"]);
+  assert.equal(receiver.connections(), 1);
+});
+
+Deno.test("safeOutbound: a name that turns private after it was public is refused", async () => {
+  const answers = [["192.0.2.1"], ["127.0.0.1"]];
+  using network = port({
+    allowPrivateTargets: () => false,
+    resolve: () => Promise.resolve(answers.shift() ?? []),
+  });
+  for (const address of ["192.0.2.1", "127.0.0.1"]) {
+    await assertFails(
+      network.outbound.request(post("http://rebind.test/")),
+      "refused_address",
+      new RegExp(`resolves to ${address}`),
+    );
+  }
+});
+
+Deno.test("safeOutbound: a socket opened while internal targets were allowed is never used once they are not", async () => {
+  await using receiver = startReceiver((line) => line.write(reply(200)));
+  let allowed = true;
+  using network = port({ allowPrivateTargets: () => allowed });
+  const url = `http://localhost:${receiver.port}/`;
+  await network.outbound.request(post(url));
+  await network.outbound.request(post(url));
+  assert.equal(receiver.connections(), 1);
+  allowed = false;
+  await assertFails(network.outbound.request(post(url)), "refused_address");
+  assert.equal(receiver.heard.length, 2);
+});
+
+Deno.test("safeOutbound: tries the next address of a name when the first does not answer", async () => {
+  await using receiver = startReceiver((line) => line.write(reply(200)));
+  using network = port({ resolve: () => Promise.resolve(["127.9.9.9", "127.0.0.1"]) });
+  const response = await network.outbound.request(post(`http://two.test:${receiver.port}/`));
+  assert.equal(response.status, 200);
+});
+
+Deno.test("safeOutbound: a redirect is an answer like any other and is not followed", async () => {
+  await using receiver = startReceiver((line) =>
+    line.write(reply(302, "", "location: /elsewhere\r\n"))
+  );
+  using network = port();
+  const response = await network.outbound.request(post(`http://127.0.0.1:${receiver.port}/`));
+  assert.equal(response.status, 302);
+  assert.equal(response.headers["location"], "/elsewhere");
+  assert.equal(receiver.heard.length, 1);
+});
+
+Deno.test("safeOutbound: a name without an address and a failing resolver are dns failures", async () => {
+  using empty = port({ resolve: () => Promise.resolve([]) });
+  await assertFails(empty.outbound.request(post("http://none.test/")), "dns", /no address/);
+  using failing = port({ resolve: () => Promise.reject(new Error("SERVFAIL")) });
+  await assertFails(
+    failing.outbound.request(post("http://bad.test/")),
+    "dns",
+    /cannot be resolved/,
+  );
+  using lying = port({ resolve: () => Promise.resolve(["/var/run/docker.sock"]) });
+  await assertFails(lying.outbound.request(post("http://odd.test/")), "refused_address");
+});
+
+Deno.test("safeOutbound: look-ups of one name are shared and those of many names are bounded", async () => {
+  const asked: string[] = [];
+  const silent = Promise.withResolvers<readonly string[]>();
+  using network = port({ resolve: (name) => (asked.push(name), silent.promise) });
+  const hosts = Array.from({ length: 64 }, (_, index) => `h${index}.test`);
+  const waiting = [...hosts, "h0.test", "h1.test"].map((host) =>
+    assertFails(network.outbound.request(post(`http://${host}/`)), "dns", /no address/)
+  );
+  await assertFails(network.outbound.request(post("http://h64.test/")), "dns", /too many/i);
+  assert.deepEqual(asked, hosts);
+  silent.resolve([]);
+  await Promise.all(waiting);
+});
+
+Deno.test("safeOutbound: a refused connection is a connect failure", async () => {
+  const free = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port: unused } = free.addr;
+  free.close();
+  using network = port();
+  await assertFails(
+    network.outbound.request(post(`http://127.0.0.1:${unused}/`)),
+    "connect",
+    /refused/,
+  );
+});
+
+Deno.test("safeOutbound: a closed port refuses requests and ends those under way", async () => {
+  await using receiver = startReceiver(() => {});
+  using network = port();
+  const url = `http://127.0.0.1:${receiver.port}/`;
+  const waiting = assertFails(network.outbound.request(post(url)), "http");
+  await receiver.untilHeard(1);
+  network.outbound.close();
+  await waiting;
+  await assertFails(network.outbound.request(post(url)), "connect", /closed/);
+});
+
+Deno.test("safeOutbound: requests beyond the bound of those under way are refused, not queued", async () => {
+  const silent = Promise.withResolvers<readonly string[]>();
+  using network = port({ resolve: () => silent.promise });
+  const waiting = Array.from(
+    { length: 1024 },
+    () => assertFails(network.outbound.request(post("http://slow.test/")), "dns"),
+  );
+  await assertFails(network.outbound.request(post("http://slow.test/")), "connect", /1024/);
+  silent.resolve([]);
+  await Promise.all(waiting);
+  await assertFails(network.outbound.request(post("http://slow.test/")), "dns");
+});
+
+Deno.test("safeOutbound: idle sockets are bounded over all hosts", async () => {
+  await using receiver = startReceiver((line) => line.write(reply(200)));
+  using network = port({ resolve: () => Promise.resolve(["127.0.0.1"]) });
+  for (let host = 0; host < 260; host++) {
+    await network.outbound.request(post(`http://h${host}.test:${receiver.port}/`));
+  }
+  await receiver.untilClosed(4);
+  assert.equal(receiver.connections(), 260);
+});
+
+Deno.test("safeOutbound: a proxy of the environment is not used, since it would resolve names itself", async () => {
+  await using receiver = startReceiver((line) => line.write(reply(200)));
+  await using proxy = startReceiver((line) => line.write(reply(200)));
+  const source = (path: string) => JSON.stringify(new URL(path, import.meta.url).href);
+  const { success } = await new Deno.Command(Deno.execPath(), {
+    args: [
+      "eval",
+      `import { safeOutbound } from ${source("../../core/outbound/safe_outbound.ts")};
+       import { handClock } from ${source("./hand_clock.ts")};
+       const outbound = safeOutbound({ allowPrivateTargets: () => true, clock: handClock() });
+       await outbound.request({ method: "GET", url: "http://127.0.0.1:${receiver.port}/",
+         headers: {}, deadlineMs: 10000, keepBytes: 0 });
+       outbound.close();`,
+    ],
+    env: { NODE_USE_ENV_PROXY: "1", HTTP_PROXY: `http://127.0.0.1:${proxy.port}`, NO_PROXY: "" },
+    stderr: "null",
+  }).output();
+  assert.equal(success, true);
+  assert.deepEqual([receiver.heard.length, proxy.heard.length], [1, 0]);
+});

@@ -1,0 +1,63 @@
+import type { Cancel, Clock } from "../../kv/clock.ts";
+
+interface Timer {
+  readonly dueMs: number;
+  readonly task: () => void;
+}
+
+/** Where every hand-moved clock starts. */
+const START_MS = Date.UTC(2030, 0, 1);
+
+/** A clock that stands still until `advance` moves it. */
+export class ManualClock implements Clock {
+  /** Setting it makes the clock jump, also backwards, and fires nothing. */
+  nowMs: number;
+  readonly #timers = new Set<Timer>();
+
+  constructor(startMs = START_MS) {
+    this.nowMs = startMs;
+  }
+
+  now(): number {
+    return this.nowMs;
+  }
+
+  after(ms: number, task: () => void): Cancel {
+    const timer = { dueMs: this.nowMs + ms, task };
+    this.#timers.add(timer);
+    return () => void this.#timers.delete(timer);
+  }
+
+  sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => this.after(ms, resolve));
+  }
+
+  /** Moves time on and fires, in order and each at its own instant, what falls due on the way. */
+  advance(ms: number): void {
+    const endMs = this.nowMs + ms;
+    for (let timer = this.#next(endMs); timer !== null; timer = this.#next(endMs)) {
+      this.#timers.delete(timer);
+      this.nowMs = Math.max(this.nowMs, timer.dueMs);
+      timer.task();
+    }
+    this.nowMs = Math.max(this.nowMs, endMs);
+  }
+
+  /** How many timers are still to fire. */
+  get pending(): number {
+    return this.#timers.size;
+  }
+
+  /** The instant of the next timer, or null when none is set. */
+  get nextDueMs(): number | null {
+    return this.#next(Infinity)?.dueMs ?? null;
+  }
+
+  #next(endMs: number): Timer | null {
+    let first: Timer | null = null;
+    for (const timer of this.#timers) {
+      if (timer.dueMs <= endMs && (first === null || timer.dueMs < first.dueMs)) first = timer;
+    }
+    return first;
+  }
+}

@@ -1,0 +1,215 @@
+import { Buffer } from "node:buffer";
+import type { App } from "../../core/app.ts";
+import { defaultConfig, parseConfig } from "../../core/config.ts";
+import type { Log, Ports } from "../../core/ports.ts";
+import type { Settings } from "../../core/settings.ts";
+import { type Running, startRelay } from "../../core/start.ts";
+import { migrate } from "../../kv/migrations.ts";
+import { Store } from "../../kv/store.ts";
+import { mount } from "../../routes/_mount.ts";
+import { routes, upgrades } from "../../routes/index.ts";
+import { ManualClock } from "./clock.ts";
+import { RecordedNetwork } from "./network.ts";
+import { mulberry32 } from "./random.ts";
+
+/** An answer, read whole. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  // deno-lint-ignore no-explicit-any -- tests look into bodies of every shape
+  readonly body: any;
+  readonly text: string;
+}
+
+/** A person with an organization. */
+export interface Account {
+  readonly token: string;
+  readonly userId: string;
+  readonly org: string;
+  readonly email: string;
+}
+
+interface Call {
+  /** A JWT or an API key, sent as Bearer. */
+  readonly as?: string | undefined;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+interface Options {
+  /** The configuration; without limits unless said. */
+  readonly config?: Record<string, unknown>;
+  readonly settings?: Partial<Settings>;
+  readonly kv?: Deno.Kv;
+  readonly seed?: number;
+  readonly clock?: ManualClock;
+}
+
+const UNLIMITED = {
+  plans: { starter: { requests_per_minute: null } },
+  limits: { public_per_minute: null },
+};
+
+/** A whole relay in memory: seeded randomness, a clock that is moved by hand, a recorded network. */
+export class World implements AsyncDisposable {
+  readonly network = new RecordedNetwork();
+  readonly logged: { level: string; message: string; fields: unknown }[] = [];
+  #serve: ReturnType<typeof mount>;
+  #people = 0;
+
+  private constructor(
+    readonly kv: Deno.Kv,
+    readonly clock: ManualClock,
+    readonly running: Running,
+  ) {
+    this.#serve = mount(running.app, routes, upgrades);
+  }
+
+  static async open(options: Options = {}): Promise<World> {
+    const kv = options.kv ?? await Deno.openKv(":memory:");
+    const clock = options.clock ?? new ManualClock();
+    const network = new RecordedNetwork();
+    const logged: World["logged"] = [];
+    const store = new Store(kv, { clock, sole: true, hasQueue: false });
+    await migrate(store);
+    const ports: Ports = {
+      clock,
+      entropy: seededEntropy(options.seed ?? 1, clock),
+      outbound: network,
+      log: recordingLog(logged),
+    };
+    const config = options.config === undefined
+      ? { ...defaultConfig(), ...parseConfig(JSON.stringify(UNLIMITED)) }
+      : parseConfig(JSON.stringify(options.config));
+    const settings = { ...SETTINGS, ...options.settings, config, secret: SETTINGS.secret };
+    const close = () => store.close();
+    const running = await startRelay({ store, close }, settings, ports);
+    const world = new World(kv, clock, running);
+    return Object.assign(world, { network, logged });
+  }
+
+  get app(): App {
+    return this.running.app;
+  }
+
+  /** Sends a request through the whole server. */
+  async call(method: string, path: string, { as, body, headers }: Call = {}): Promise<Answer> {
+    const init = new Headers(headers);
+    if (as !== undefined) init.set("authorization", `Bearer ${as}`);
+    const raw = typeof body === "string" || body instanceof Uint8Array;
+    if (body !== undefined && !raw) init.set("content-type", "application/json");
+    const response = await this.#serve(
+      new Request(`http://relay.test${path}`, {
+        method,
+        headers: init,
+        ...(body !== undefined && { body: raw ? body as BodyInit : JSON.stringify(body) }),
+      }),
+    );
+    const text = await response.text();
+    const json = response.headers.get("content-type")?.startsWith("application/json") ?? false;
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      body: json && text !== "" ? JSON.parse(text) : null,
+    };
+  }
+
+  /** Signs a person up, with an organization of their own. */
+  async signUp(): Promise<Account> {
+    const n = ++this.#people;
+    const email = `person${n}@example.com`;
+    const body = { email, password: `password ${n}`, organization: `Organization ${n}` };
+    const answer = await this.call("POST", "/api/v1/signup", { body });
+    if (answer.status !== 201) throw new Error(`signup answered ${answer.text}`);
+    const { token, user, organization } = answer.body;
+    return { token, userId: user.id, org: organization.id, email };
+  }
+
+  /** Makes an API key with these rights. */
+  async key(
+    account: Account,
+    scopes: readonly string[],
+    more: Record<string, unknown> = {},
+  ): Promise<{ id: string; value: string }> {
+    const body = { name: "a key", scopes, ...more };
+    const answer = await this.call("POST", "/api/v1/api-keys", { as: account.token, body });
+    if (answer.status !== 201) throw new Error(`key creation answered ${answer.text}`);
+    return { id: answer.body.id, value: answer.body.key };
+  }
+
+  /** Every event type of the newest audit rows, oldest first. */
+  async trail(account: Account): Promise<string[]> {
+    const answer = await this.call("GET", "/api/audit?limit=200", { as: account.token });
+    const types = (answer.body.events as { event_type: string }[]).map((event) => event.event_type);
+    return types.reverse();
+  }
+
+  /** Resolves when all that was started has come to rest at this instant. */
+  async settle(): Promise<void> {
+    const { store, log, deliveries } = this.app;
+    for (let round = 0; round < 3; round++) {
+      await store.idle();
+      await log.flush();
+      await deliveries.idle();
+    }
+  }
+
+  /** Moves time on, letting everything that falls due on the way come to rest. */
+  async advance(ms: number): Promise<void> {
+    const endMs = this.clock.nowMs + ms;
+    await this.settle();
+    while (true) {
+      const dueMs = this.clock.nextDueMs;
+      if (dueMs === null || dueMs > endMs) break;
+      this.clock.advance(dueMs - this.clock.nowMs);
+      await this.settle();
+    }
+    this.clock.advance(endMs - this.clock.nowMs);
+    await this.settle();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.running.stop();
+  }
+}
+
+const SETTINGS: Omit<Settings, "config"> & { secret: string } = {
+  host: "127.0.0.1",
+  port: 0,
+  tls: null,
+  kv: ":memory:",
+  secret: "a secret for tests, long enough",
+  publicUrl: null,
+  signup: "open",
+  local: true,
+};
+
+/** Unguessable to nobody: the same seed gives the same ids, keys and nonces. */
+export function seededEntropy(seed: number, clock: ManualClock): Ports["entropy"] {
+  const unit = mulberry32(seed);
+  const bytes = (n: number) => Uint8Array.from({ length: n }, () => Math.floor(unit() * 256));
+  const hex = (n: number) => Buffer.from(bytes(n)).toString("hex");
+  let ids = 0;
+  return {
+    unit,
+    bytes,
+    uuid: () => {
+      const h = hex(16);
+      return `${h.slice(0, 8)}-${h.slice(8, 12)}-4${h.slice(13, 16)}-a${h.slice(17, 20)}-${
+        h.slice(20)
+      }`;
+    },
+    id: (prefix) =>
+      `${prefix}_${clock.now().toString(36).padStart(9, "0")}${String(++ids).padStart(6, "0")}${
+        hex(6)
+      }`,
+  };
+}
+
+function recordingLog(logged: World["logged"]): Log {
+  const at = (level: string) => (message: string, fields: unknown = {}) => {
+    logged.push({ level, message, fields });
+  };
+  return { info: at("info"), warn: at("warn"), error: at("error") };
+}

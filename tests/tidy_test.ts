@@ -1,0 +1,88 @@
+import { deepStrictEqual as deq } from "node:assert/strict";
+
+/** What each folder may import. A new arrow is a decision, so it is made here. */
+const LAYERS: Readonly<Record<string, readonly string[]>> = {
+  kv: ["kv"],
+  core: ["core", "kv", "deno.json"],
+  routes: ["routes", "core", "kv"],
+  mcp: ["mcp", "routes", "core", "kv"],
+};
+
+/** Where the clock, chance, the network and the environment may be touched. */
+const AMBIENT =
+  /\b(Date\.now|new Date\(\)|Math\.random|crypto\.randomUUID|getRandomValues|setTimeout|setInterval|Deno\.env|new WebSocket)\b|(?<![.\w])fetch\(/;
+const AMBIENT_HOMES = ["core/system.ts", "core/agent/host.ts", "core/cli/"];
+/** The engine is touched in kv/ only; hosted schedules are registered in main.ts. */
+const ENGINE = /\bDeno\.(openKv|Kv\b|KvU64|AtomicOperation)/;
+const LINES_MAX = 400;
+
+interface Source {
+  readonly path: string;
+  readonly text: string;
+  readonly code: string;
+}
+
+async function sources(folder: string): Promise<Source[]> {
+  const found: Source[] = [];
+  for await (const entry of Deno.readDir(folder)) {
+    const path = `${folder}/${entry.name}`;
+    if (entry.isDirectory) found.push(...await sources(path));
+    else if (entry.name.endsWith(".ts")) {
+      const text = await Deno.readTextFile(path);
+      found.push({ path, text, code: text.replaceAll(/\/\*[\s\S]*?\*\/|(?<!:)\/\/.*/g, "") });
+    }
+  }
+  return found;
+}
+
+const product = (await Promise.all(
+  Object.keys(LAYERS).map((layer) =>
+    sources(layer).catch((error) => {
+      if (error instanceof Deno.errors.NotFound) return [];
+      throw error;
+    })
+  ),
+)).flat();
+
+Deno.test("tidy: arrows go main → routes, mcp → core → kv", () => {
+  const complaints = product.flatMap(({ path, text }) => {
+    const layer = path.split("/")[0]!;
+    return [...text.matchAll(/from "(\.[^"]+)"/g)].flatMap(([, target]) => {
+      const to = new URL(target!, `file:///${path}`).pathname.split("/")[1]!;
+      return LAYERS[layer]!.includes(to) ? [] : [`${path} imports ${to}/`];
+    });
+  });
+  deq(complaints, []);
+});
+
+Deno.test("tidy: only routes/ knows the web framework, only kv/ the engine", () => {
+  const complaints = product.flatMap(({ path, code }) => [
+    ...(/from "@hono/.test(code) && !path.startsWith("routes/") ? [`${path} imports hono`] : []),
+    ...(ENGINE.test(code) && !path.startsWith("kv/") ? [`${path} touches the engine`] : []),
+  ]);
+  deq(complaints, []);
+});
+
+Deno.test("tidy: time, chance, network and environment come through the ports", () => {
+  const complaints = product
+    .filter(({ path }) => !AMBIENT_HOMES.some((home) => path.startsWith(home)))
+    .flatMap(({ path, code }) => {
+      const found = code.match(AMBIENT);
+      return found === null ? [] : [`${path} uses ${found[0]}`];
+    });
+  deq(complaints, []);
+});
+
+Deno.test("tidy: a file can be read in one sitting", async () => {
+  const tests = await sources("tests");
+  const long = [...product, ...tests]
+    .map(({ path, text }) => [path, text.split("\n").length - 1] as const)
+    .filter(([, lines]) => lines > LINES_MAX);
+  deq(long, []);
+});
+
+Deno.test("tidy: nothing is left behind", () => {
+  const left = /\b(TODO|FIXME|XXX|not implemented)\b|@ts-ignore|as any\b|Deno\.test\.(only|ignore)/;
+  const complaints = product.filter(({ text }) => left.test(text)).map(({ path }) => path);
+  deq(complaints, []);
+});

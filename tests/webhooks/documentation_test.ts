@@ -1,0 +1,168 @@
+import assert from "node:assert/strict";
+
+import { EVENT_TYPES, PING, WEBHOOK_EVENTS } from "../../core/webhooks/event_types.ts";
+import { signDelivery } from "../../core/webhooks/signing.ts";
+
+const PAGE = Deno.readTextFileSync(new URL("../../docs/webhooks.md", import.meta.url));
+
+/** What a receiver must accept or refuse, by what was done to a genuine delivery. */
+function receivedDeliveries() {
+  const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+  const body = '{"event_type":"ping","payload":{"message":"Zoë 🚀"}}';
+  const attempt = {
+    body,
+    secret,
+    deliveryId: "dlv_1",
+    timestampMs: Date.now(), // the recipes compare it with the clock of their own process
+    eventType: "ping",
+    eventTimestamp: "2026-01-31T12:00:00.000Z",
+  };
+  const headers = lowerCase(signDelivery(attempt));
+  const rotated = lowerCase(signDelivery({ ...attempt, secret: "new", previousSecret: secret }));
+  const plain = "ein Geheimnis mit Ümlaut";
+  const stale = { ...attempt, timestampMs: attempt.timestampMs - 3_600_000 };
+  return [
+    { name: "genuine", expected: true, secret, headers, body },
+    { name: "old secret in the grace period", expected: true, secret, headers: rotated, body },
+    {
+      name: "new secret in the grace period",
+      expected: true,
+      secret: "new",
+      headers: rotated,
+      body,
+    },
+    {
+      name: "plain secret",
+      expected: true,
+      secret: plain,
+      headers: lowerCase(signDelivery({ ...attempt, secret: plain })),
+      body,
+    },
+    { name: "altered body", expected: false, secret, headers, body: `${body} ` },
+    { name: "other secret", expected: false, secret: "other", headers, body },
+    {
+      name: "altered time",
+      expected: false,
+      secret,
+      headers: {
+        ...headers,
+        "webhook-timestamp": String(Number(headers["webhook-timestamp"]) + 1),
+      },
+      body,
+    },
+    {
+      name: "replayed later",
+      expected: false,
+      secret,
+      headers: lowerCase(signDelivery(stale)),
+      body,
+    },
+    {
+      name: "no ASCII",
+      expected: false,
+      secret,
+      headers: { ...headers, "webhook-signature": "v1,é" },
+      body,
+    },
+  ];
+}
+
+const DRIVERS = {
+  python: {
+    program: "python3",
+    script: (code: string) =>
+      `${code}
+import json, sys
+for case in json.load(sys.stdin):
+    print(str(verify(case["secret"], case["headers"], case["body"].encode())).lower())
+`,
+    arguments: (script: string) => ["-c", script],
+  },
+  js: {
+    program: "node",
+    script: (code: string) =>
+      `${code}
+import { readFileSync } from "node:fs";
+for (const { secret, headers, body } of JSON.parse(readFileSync(0, "utf8"))) {
+  console.log(verify(secret, headers, Buffer.from(body)));
+}
+`,
+    arguments: (script: string) => ["--input-type=module", "-e", script],
+  },
+} as const;
+
+for (const [language, driver] of Object.entries(DRIVERS)) {
+  Deno.test({
+    name: `docs/webhooks.md: the ${language} recipe accepts what is genuine and nothing else`,
+    ignore: !isInstalled(driver.program),
+    async fn() {
+      const cases = receivedDeliveries();
+      const recipe = recipeIn(language);
+      assert.ok(recipe.split("\n").filter((line) => line !== "").length <= 11, "a short recipe");
+      const output = await run(driver.program, driver.arguments(driver.script(recipe)), cases);
+      const verdicts = output.trim().split("\n");
+      assert.deepEqual(
+        verdicts,
+        cases.map(({ expected }) => String(expected)),
+        JSON.stringify(cases.map(({ name }, index) => [name, verdicts[index]])),
+      );
+    },
+  });
+}
+
+Deno.test("docs/webhooks.md: shows every event type with the fields of its payload and its scope", () => {
+  for (const type of EVENT_TYPES) {
+    const row = PAGE.split("\n").find((line) => line.startsWith(`| \`${type}\``)) ?? "";
+    const { meaning, payload, scope } = WEBHOOK_EVENTS[type];
+    assert.ok(row.includes(meaning), type);
+    assert.ok(row.includes(`\`${scope}\``), type);
+    for (const field of Object.keys(payload.shape)) {
+      assert.ok(row.includes(`\`${field}\``), `${type}: ${field}`);
+    }
+  }
+  for (const field of Object.keys(PING.payload.shape)) assert.ok(PAGE.includes(`\`${field}\``));
+});
+
+Deno.test("docs/webhooks.md: shows every header of a delivery", () => {
+  const headers = signDelivery({
+    body: "{}",
+    secret: "new",
+    previousSecret: "old",
+    deliveryId: "dlv_1",
+    timestampMs: 0,
+    eventType: "ping",
+    eventTimestamp: "2026-01-31T12:00:00.000Z",
+  });
+  for (const name of Object.keys(headers)) assert.ok(PAGE.includes(`| \`${name}\``), name);
+});
+
+function recipeIn(language: string): string {
+  const [, recipe] = PAGE.split("```" + language + "\n");
+  assert.ok(recipe !== undefined, `a recipe in ${language}`);
+  return recipe.slice(0, recipe.indexOf("```"));
+}
+
+function lowerCase(headers: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
+  );
+}
+
+function isInstalled(program: string): boolean {
+  try {
+    return new Deno.Command(program, { args: ["--version"], stdout: "null" }).outputSync().success;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+}
+
+async function run(program: string, args: string[], input: unknown): Promise<string> {
+  const child = new Deno.Command(program, { args, stdin: "piped", stdout: "piped" }).spawn();
+  const writer = child.stdin.getWriter();
+  await writer.write(new TextEncoder().encode(JSON.stringify(input)));
+  await writer.close();
+  const { success, stdout } = await child.output();
+  assert.ok(success, `${program} ended with a failure`);
+  return new TextDecoder().decode(stdout);
+}

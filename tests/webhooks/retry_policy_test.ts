@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+
+import { Config } from "../../core/config.ts";
+import { nextDelayMs, RetryPolicy } from "../../core/webhooks/retry_policy.ts";
+
+const LADDER = Config.parse({}).webhooks.retry_delays_seconds;
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/** The waits between all attempts of a policy. */
+function delays(policy: Partial<RetryPolicy>, ladder: readonly number[] = LADDER): number[] {
+  const whole = RetryPolicy.parse(policy);
+  const all: number[] = [];
+  for (let failed = 1;; failed++) {
+    const delay = nextDelayMs(whole, failed, ladder);
+    if (delay === null) return all;
+    all.push(delay);
+  }
+}
+
+Deno.test("RetryPolicy: an empty policy is the default of the interface", () => {
+  assert.deepEqual(RetryPolicy.parse({}), {
+    max_retries: 5,
+    backoff_multiplier: 6,
+    initial_delay_seconds: 30,
+    max_delay_seconds: 3600,
+    timeout_seconds: 10,
+    auto_disable: true,
+    disable_on_gone: false,
+    respect_retry_after: false,
+  });
+});
+
+Deno.test("RetryPolicy: what is given is kept, the rest takes its default", () => {
+  const policy = RetryPolicy.parse({ max_retries: 3, backoff_multiplier: 2 });
+  assert.equal(policy.max_retries, 3);
+  assert.equal(policy.backoff_multiplier, 2);
+  assert.equal(policy.initial_delay_seconds, 30);
+});
+
+Deno.test("RetryPolicy: refuses values out of bounds, fractions and unknown fields", () => {
+  const wrong: Record<string, unknown>[] = [
+    { max_retries: 0 },
+    { max_retries: 13 },
+    { max_retries: 2.5 },
+    { max_retries: "5" },
+    { timeout_seconds: 0 },
+    { timeout_seconds: 11 },
+    { backoff_multiplier: 0 },
+    { backoff_multiplier: 101 },
+    { initial_delay_seconds: 0 },
+    { max_delay_seconds: 86_401 },
+    { auto_disable: 1 },
+    { max_retry: 5 },
+  ];
+  for (const policy of wrong) {
+    assert.equal(RetryPolicy.safeParse(policy).success, false, JSON.stringify(policy));
+  }
+  for (const policy of [{ max_retries: 1, timeout_seconds: 1 }, { max_retries: 12 }]) {
+    assert.equal(RetryPolicy.safeParse(policy).success, true, JSON.stringify(policy));
+  }
+});
+
+Deno.test("nextDelayMs: attempts 2 to 5 of the default policy follow 30 s, 2 m, 10 m and 30 m", () => {
+  assert.deepEqual(delays({}), [30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE]);
+});
+
+Deno.test("nextDelayMs: more attempts continue at one hour", () => {
+  assert.deepEqual(delays({ max_retries: 8 }).slice(4), [HOUR, HOUR, HOUR]);
+});
+
+Deno.test("nextDelayMs: max_retries counts attempts, so 1 means no second one", () => {
+  assert.deepEqual(delays({ max_retries: 1 }), []);
+  assert.deepEqual(delays({ max_retries: 2 }), [30 * SECOND]);
+});
+
+Deno.test("nextDelayMs: delay fields equal to the defaults mean the ladder, whatever else is changed", () => {
+  const same = { backoff_multiplier: 6, initial_delay_seconds: 30, max_delay_seconds: 3600 };
+  assert.deepEqual(delays({ ...same, timeout_seconds: 3, auto_disable: false }), delays({}));
+});
+
+Deno.test("nextDelayMs: another value in any delay field means exponential backoff up to its cap", () => {
+  assert.deepEqual(
+    delays({ backoff_multiplier: 2, max_retries: 6 }),
+    [30, 60, 120, 240, 480].map((seconds) => seconds * SECOND),
+  );
+  assert.deepEqual(
+    delays({ initial_delay_seconds: 5 }),
+    [5, 30, 180, 1080].map((seconds) => seconds * SECOND),
+  );
+  assert.deepEqual(
+    delays({ max_delay_seconds: 200 }),
+    [30, 180, 200, 200].map((seconds) => seconds * SECOND),
+  );
+  assert.deepEqual(delays({ backoff_multiplier: 1 }), Array(4).fill(30 * SECOND));
+  assert.equal(delays({ backoff_multiplier: 100, max_retries: 12 }).at(-1), HOUR);
+});
+
+Deno.test("nextDelayMs: a configured ladder replaces the built-in one, its last step repeating", () => {
+  assert.deepEqual(delays({}, [1, 2]), [SECOND, 2 * SECOND, 2 * SECOND, 2 * SECOND]);
+  assert.deepEqual(delays({}, []), [30, 180, 1080, 3600].map((seconds) => seconds * SECOND));
+});
