@@ -68,6 +68,12 @@ export class ReadCache {
     if (entry !== null && left === 0) this.#keep(group, limit, slot, entry);
   }
 
+  /** Forgets one slot, because the engine has denied what memory said of it. */
+  forget(slot: string): void {
+    this.#abandon(slot);
+    for (const entries of this.#entries.values()) entries.delete(slot);
+  }
+
   #abandon(slot: string): void {
     this.#loading.get(slot)?.clear();
     this.#loading.delete(slot);

@@ -44,20 +44,49 @@ export interface Collection<T extends { id: string }> {
   readonly cached: number;
 }
 
-/** Declares a collection; what is not said is empty. */
+const NEVER = () => null;
+
+/** False when the records of a collection stay until they are deleted. */
+export const canExpire = <T extends { id: string }>(of: Collection<T>): boolean =>
+  of.expiresAt !== NEVER;
+
+/**
+ * Declares a collection; what is not said is empty.
+ * @throws {TypeError} when two indexes share a name, and so their keys, or when a counted record may
+ * expire, which nothing would count down
+ */
 export function collection<T extends { id: string }>(
   spec: Pick<Collection<T>, "name" | "schema"> & Partial<Collection<T>>,
 ): Collection<T> {
-  return {
+  const of: Collection<T> = {
     unique: {},
     lookup: {},
     index: {},
     queue: {},
-    expiresAt: () => null,
+    expiresAt: NEVER,
     counted: false,
     cached: 0,
     ...spec,
   };
+  const names = [of.unique, of.lookup, of.index, of.queue].flatMap((keys) => Object.keys(keys));
+  if (new Set(names).size < names.length) throw new TypeError(`${of.name} names an index twice`);
+  if (of.counted && canExpire(of)) throw new TypeError(`${of.name} expires and cannot be counted`);
+  return of;
+}
+
+/** True when a record has that key in an index now: a pointer may be older than its record. */
+export function holds<T>(keyOf: KeyOf<T> | undefined, record: T, key: KeyParts): boolean {
+  const own = keyOf?.(record) ?? null;
+  return own !== null && slotOf(own as Deno.KvKey) === slotOf(key as Deno.KvKey);
+}
+
+/** Records are shared between readers, so a write to one that was read is an error at once. */
+export function deepFreeze<T>(value: T): T {
+  // The engine's own wrappers and byte arrays cannot be frozen.
+  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return value;
+  if (Object.isFrozen(value)) return value;
+  for (const key in value) deepFreeze(value[key]);
+  return Object.freeze(value);
 }
 
 /** Where a record lies. */

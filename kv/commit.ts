@@ -1,6 +1,12 @@
 import type { Clock } from "./clock.ts";
 import { StoreUnavailableError } from "./errors.ts";
-import { ATOMIC_BYTES_MAX, LOG_VALUE_BYTES_MAX, MUTATIONS_MAX } from "./limits.ts";
+import {
+  ATOMIC_BYTES_MAX,
+  KEY_BYTES_MAX,
+  LOG_VALUE_BYTES_MAX,
+  MUTATIONS_MAX,
+  TENANTS_MAX,
+} from "./limits.ts";
 
 /** One key that must not have changed since it was read. */
 export interface Check {
@@ -27,6 +33,12 @@ export type Mutation =
   | At & { readonly kind: "delete" }
   | At & { readonly kind: "sum"; readonly n: bigint };
 
+/** A line for a lane: what is worth remembering only until something else has happened. */
+export interface Note {
+  readonly lane: string;
+  readonly text: string;
+}
+
 /** What one caller wants committed: all of it or nothing. */
 export interface Change {
   readonly checks: readonly Check[];
@@ -34,6 +46,10 @@ export interface Change {
   /** Encoded log lines; those of one commit become one journal value, in order. */
   readonly lines: readonly string[];
   readonly lineBytes: number;
+  /** Whose logs the lines go to, once each. */
+  readonly tenants: readonly string[];
+  /** Lines for journals beside the log; those of one lane and commit become one value, in order. */
+  readonly notes: readonly Note[];
   /** Delays in ms after which the engine should wake the job runner. */
   readonly alarms: readonly number[];
 }
@@ -44,17 +60,24 @@ export type Outcome = string | null;
 interface Pending {
   readonly change: Change;
   readonly bytes: number;
+  readonly keyBytes: number;
   resolve(outcome: Outcome): void;
   reject(error: unknown): void;
 }
 
 export const OUTBOX: Deno.KvKey = ["~", "outbox"];
+/** Where the values of a lane lie; the versionstamp of their commit follows. */
+export const laneKey = (lane: string) => ["~", "lane", lane];
 /** More callers than this in one commit gain nothing and make each wait longer. */
 const CALLERS_MAX = 128;
 const QUEUE_MAX = 20_000;
+/** What may wait in memory for its commit; a caller beyond that is told to come again. */
+const QUEUE_BYTES_MAX = 128 * 1024 * 1024;
 const RECENT_MAX = 4_096;
 /** Two handles on one file may collide; the engine then says so and nothing was written. */
 const LOCKED_RETRIES_MAX = 50;
+/** What a key weighs beside its text: the encoding's marks, and numbers, which take nine bytes. */
+const KEY_OVERHEAD_BYTES = 24;
 const encoder = new TextEncoder();
 
 /**
@@ -63,6 +86,7 @@ const encoder = new TextEncoder();
  */
 export class Committer {
   #queue: Pending[] = [];
+  #waitingBytes = 0;
   #running: Promise<void> | null = null;
   #closed = false;
   /** Newest versionstamps of keys written here: a change that read an older one has lost already. */
@@ -76,22 +100,43 @@ export class Committer {
       /** Called around each atomic with the slots that it writes. */
       readonly before: (mutations: readonly Mutation[]) => void;
       readonly after: (mutations: readonly Mutation[], versionstamp: string | null) => void;
+      /** Called with lines that are in the outbox now, or may be. */
       readonly committed: (lines: readonly string[]) => void;
+      /** Called when the engine denies what one change read: memory may be what misled it. */
+      readonly denied: (checks: readonly Check[]) => void;
     },
   ) {}
 
-  /** @throws {StoreUnavailableError} when the queue is full, or the outcome is unknown. */
-  submit(change: Change): Promise<Outcome> {
-    if (this.#closed) return Promise.reject(new StoreUnavailableError("the store is closing"));
-    if (this.#queue.length >= QUEUE_MAX) {
-      return Promise.reject(new StoreUnavailableError("too many changes are waiting"));
+  /**
+   * @throws {RangeError} when no commit could hold the change
+   * @throws {StoreUnavailableError} when the queue is full, or the outcome is unknown
+   */
+  async submit(change: Change): Promise<Outcome> {
+    if (this.#closed) throw new StoreUnavailableError("the store is closing");
+    const { checksMax } = this.options;
+    if (change.checks.length > checksMax || writesOf(change) > MUTATIONS_MAX) {
+      throw new RangeError(
+        `a change of ${change.checks.length} checks and ${writesOf(change)} writes: ` +
+          `this store takes ${checksMax} and ${MUTATIONS_MAX}`,
+      );
     }
-    let bytes = 0;
-    for (const mutation of change.mutations) bytes += mutation.kind === "set" ? mutation.bytes : 64;
-    return new Promise((resolve, reject) => {
-      this.#queue.push({ change, bytes, resolve, reject });
-      this.#running ??= this.#run();
-    });
+    let bytes = change.lineBytes, keyBytes = 0;
+    for (const mutation of change.mutations) {
+      bytes += mutation.kind === "set" ? mutation.bytes : 64;
+      if (mutation.kind !== "delete") keyBytes += mutation.slot.length + KEY_OVERHEAD_BYTES;
+    }
+    if (this.#queue.length >= QUEUE_MAX || this.#waitingBytes + bytes > QUEUE_BYTES_MAX) {
+      throw new StoreUnavailableError("too many changes are waiting");
+    }
+    this.#waitingBytes += bytes;
+    try {
+      return await new Promise((resolve, reject) => {
+        this.#queue.push({ change, bytes, keyBytes, resolve, reject });
+        this.#running ??= this.#run();
+      });
+    } finally {
+      this.#waitingBytes -= bytes;
+    }
   }
 
   /** Commits what is queued and takes no more. */
@@ -107,15 +152,19 @@ export class Committer {
 
   async #run(): Promise<void> {
     await Promise.resolve();
-    while (this.#queue.length > 0) await this.#commit(this.#take());
-    this.#running = null;
+    try {
+      while (this.#queue.length > 0) await this.#commit(this.#take());
+    } finally {
+      this.#running = null;
+    }
   }
 
   /** The longest run of callers that fits into one atomic and does not contradict itself. */
   #take(): Pending[] {
     const batch: Pending[] = [], later: Pending[] = [];
-    const written = new Set<string>();
-    let checks = 0, mutations = 0, bytes = 0, lineBytes = 0, at = 0;
+    const written = new Set<string>(), tenants = new Set<string>();
+    const checked = new Map<string, string | null>();
+    let mutations = 0, bytes = 0, keyBytes = 0, lineBytes = 0, at = 0;
     for (; at < this.#queue.length && batch.length < CALLERS_MAX; at++) {
       const pending = this.#queue[at]!;
       const { change } = pending;
@@ -123,16 +172,23 @@ export class Committer {
         pending.resolve(null);
         continue;
       }
-      if (change.checks.some((check) => written.has(check.slot))) {
+      // Two that read different versions of one key cannot both be right: the engine decides.
+      const contradicts = change.checks.some(({ slot, versionstamp }) =>
+        written.has(slot) || checked.has(slot) && checked.get(slot) !== versionstamp
+      );
+      if (contradicts) {
         later.push(pending);
         continue;
       }
-      checks += change.checks.length;
-      mutations += change.mutations.length + 2;
+      for (const { slot, versionstamp } of change.checks) checked.set(slot, versionstamp);
+      for (const tenant of change.tenants) tenants.add(tenant);
+      mutations += writesOf(change);
       bytes += pending.bytes;
-      lineBytes += change.lineBytes + change.lines.length;
-      const fits = checks <= this.options.checksMax && mutations <= MUTATIONS_MAX &&
-        bytes <= ATOMIC_BYTES_MAX * 0.8 && lineBytes <= LOG_VALUE_BYTES_MAX;
+      keyBytes += pending.keyBytes;
+      lineBytes += change.lineBytes;
+      const fits = checked.size <= this.options.checksMax && mutations <= MUTATIONS_MAX &&
+        bytes <= ATOMIC_BYTES_MAX * 0.8 && keyBytes <= KEY_BYTES_MAX &&
+        lineBytes <= LOG_VALUE_BYTES_MAX && tenants.size <= TENANTS_MAX;
       if (!fits && batch.length > 0) break;
       batch.push(pending);
       for (const mutation of change.mutations) written.add(mutation.slot);
@@ -145,20 +201,22 @@ export class Committer {
     return batch;
   }
 
+  /** Of a key that was not there nothing is known: what was written here may be gone by now. */
   #hasLost(change: Change): boolean {
     return change.checks.some(({ slot, versionstamp }) => {
       const newest = this.#recent.get(slot);
-      return newest !== undefined && newest > (versionstamp ?? "");
+      return newest !== undefined && versionstamp !== null && newest > versionstamp;
     });
   }
 
   async #commit(batch: Pending[]): Promise<void> {
     if (batch.length === 0) return;
     const mutations = batch.flatMap((pending) => pending.change.mutations);
+    const lines = batch.flatMap((pending) => pending.change.lines);
     this.options.before(mutations);
     let versionstamp: string | null = null;
     try {
-      versionstamp = await this.#write(batch, mutations);
+      versionstamp = await this.#write(batch, mutations, lines);
     } catch (error) {
       this.options.after(mutations, null);
       if (batch.length > 1 && isRefusal(error)) return await this.#halves(batch);
@@ -166,14 +224,17 @@ export class Committer {
         ? error
         : new StoreUnavailableError("the outcome of a commit is unknown", { cause: error });
       for (const pending of batch) pending.reject(reason);
+      if (!isRefusal(error) && lines.length > 0) this.options.committed(lines);
       return;
     }
     this.#remember(mutations, versionstamp);
     this.options.after(mutations, versionstamp);
-    if (versionstamp === null && batch.length > 1) return await this.#halves(batch);
-    const lines = batch.flatMap((pending) => pending.change.lines);
-    if (versionstamp !== null && lines.length > 0) this.options.committed(lines);
+    if (versionstamp === null) {
+      if (batch.length > 1) return await this.#halves(batch);
+      this.options.denied(batch[0]!.change.checks);
+    }
     for (const pending of batch) pending.resolve(versionstamp);
+    if (versionstamp !== null && lines.length > 0) this.options.committed(lines);
   }
 
   /** One change that cannot be committed must not take its neighbours down. */
@@ -188,7 +249,11 @@ export class Committer {
     await this.#commit(rest);
   }
 
-  async #write(batch: readonly Pending[], mutations: readonly Mutation[]): Promise<string | null> {
+  async #write(
+    batch: readonly Pending[],
+    mutations: readonly Mutation[],
+    lines: readonly string[],
+  ): Promise<string | null> {
     for (let attempt = 1;; attempt++) {
       const op = this.kv.atomic();
       const checked = new Set<string>();
@@ -205,10 +270,13 @@ export class Committer {
         else if (mutation.expireIn === undefined) op.set(mutation.key, mutation.value);
         else op.set(mutation.key, mutation.value, { expireIn: mutation.expireIn });
       }
-      const lines = batch.flatMap((pending) => pending.change.lines);
       if (lines.length > 0) {
         const key = [...OUTBOX, this.kv.commitVersionstamp()] as unknown as Deno.KvKey;
         op.set(key, encoder.encode(lines.join("\n")));
+      }
+      for (const [lane, texts] of lanesOf(batch)) {
+        const key = [...laneKey(lane), this.kv.commitVersionstamp()] as unknown as Deno.KvKey;
+        op.set(key, encoder.encode(texts.join("\n")));
       }
       for (const { change } of batch) {
         for (const delay of change.alarms) op.enqueue("wake", { delay, backoffSchedule: [] });
@@ -235,11 +303,30 @@ export class Committer {
   }
 }
 
-/** The engine looked at the atomic and took none of it: too large, or not serialisable. */
-function isRefusal(error: unknown): boolean {
-  return error instanceof TypeError && !isLocked(error) ||
-    error instanceof DOMException && error.name === "DataCloneError";
+/** What a change adds to an atomic: its mutations, its messages, the outbox row and its notes. */
+export const writesOf = ({ mutations, alarms, lines, notes }: Change): number =>
+  mutations.length + alarms.length + (lines.length > 0 ? 1 : 0) + notes.length;
+
+function lanesOf(batch: readonly Pending[]): Map<string, string[]> {
+  const lanes = new Map<string, string[]>();
+  for (const { change } of batch) {
+    for (const { lane, text } of change.notes) {
+      const texts = lanes.get(lane);
+      if (texts === undefined) lanes.set(lane, [text]);
+      else texts.push(text);
+    }
+  }
+  return lanes;
 }
+
+/**
+ * What the engine says before it writes anything: beyond a limit, not serialisable, not a key, not a
+ * counter. Failures of its disk and network are TypeErrors too, and of those nothing is known.
+ */
+const REFUSALS = /\(max |could not be cloned|key cannot be empty|^expected |non-U64|Delay /;
+
+const isRefusal = (error: unknown): boolean =>
+  error instanceof Error && (error.name === "DataCloneError" || REFUSALS.test(error.message));
 
 const isLocked = (error: unknown): boolean =>
   error instanceof Error && error.message.includes("database is locked");

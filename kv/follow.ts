@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { collection, type Tenant } from "./collection.ts";
+import { collection, slotOf, type Tenant } from "./collection.ts";
 import { type EventLog, markPrefix, type Sequenced } from "./log.ts";
 import type { Store } from "./store.ts";
 import type { Tx } from "./tx.ts";
@@ -19,7 +19,7 @@ export interface Step {
 
 export interface FollowerRules {
   readonly name: string;
-  readonly wants: (type: string) => boolean;
+  readonly wants: (type: string, tenant: Tenant) => boolean;
   /** False when nothing of the tenant's log up to now matters, so that all of it may be passed over. */
   readonly cares: (tenant: Tenant) => Promise<boolean>;
   readonly step: (
@@ -31,7 +31,10 @@ export interface FollowerRules {
 }
 
 const EVENTS_PER_STEP = 64;
-const TENANTS_PER_PASS = 256;
+/** Then the others get their turn, however long this tenant's backlog is. */
+const STEPS_PER_PASS = 16;
+/** How long trouble may pass before what it left is tried again. */
+const RETRY_MS = 1_000;
 
 /**
  * Follows every tenant's log from a stored position: what a step writes and how far it has come are one
@@ -40,6 +43,7 @@ const TENANTS_PER_PASS = 256;
 export class LogFollower {
   #running: Promise<void> | null = null;
   #again = false;
+  #retrying = false;
 
   constructor(
     private readonly store: Store,
@@ -48,8 +52,8 @@ export class LogFollower {
     private readonly onError: (error: unknown) => void,
   ) {
     log.follow(rules);
-    log.onSequenced((_, events) => {
-      if (events.some(({ type }) => rules.wants(type))) this.wake();
+    log.onSequenced((tenant, events) => {
+      if (events.some(({ type }) => rules.wants(type, tenant))) this.wake();
     });
   }
 
@@ -71,28 +75,37 @@ export class LogFollower {
         await this.#pass();
       }
     } catch (error) {
-      this.onError(error);
+      this.#tryLater(error);
     } finally {
       this.#running = null;
     }
   }
 
   async #pass(): Promise<void> {
-    const marks = this.store.kv.list({ prefix: markPrefix(this.rules.name) }, {
-      limit: TENANTS_PER_PASS,
-    });
-    let seen = 0;
-    for await (const { key, versionstamp } of marks) {
-      seen++;
-      const [org, space] = key.slice(-2) as [string, Tenant["space"]];
+    for await (const mark of this.store.kv.list({ prefix: markPrefix(this.rules.name) })) {
+      const [org, space] = mark.key.slice(-2) as [string, Tenant["space"]];
       try {
-        while (await this.#step({ org, space }, key, versionstamp));
+        let steps = 0;
+        while (await this.#step({ org, space }, mark.key, mark.versionstamp)) {
+          if (++steps < STEPS_PER_PASS) continue;
+          this.#again = true;
+          break;
+        }
       } catch (error) {
-        // One tenant's trouble must not hold up the others; its mark stays for the next pass.
-        this.onError(error);
+        // One tenant's trouble must not hold up the others; its mark stays.
+        this.#tryLater(error);
       }
     }
-    if (seen === TENANTS_PER_PASS) this.#again = true;
+  }
+
+  #tryLater(error: unknown): void {
+    this.onError(error);
+    if (this.store.closing || this.#retrying) return;
+    this.#retrying = true;
+    this.store.clock.after(RETRY_MS, () => {
+      this.#retrying = false;
+      if (!this.store.closing) this.wake();
+    });
   }
 
   /** True while there is more to do for the tenant. */
@@ -109,6 +122,7 @@ export class LogFollower {
         return false;
       }
       const { done, part } = await this.rules.step(tx, tenant, events, at.part);
+      if (done === 0 && part <= at.part) throw new Error(`${id} makes no progress at ${at.seq}`);
       tx.put(cursors, tenant, { id, seq: at.seq + done, part });
       return true;
     });
@@ -122,6 +136,6 @@ export class LogFollower {
       return;
     }
     tx.check(mark, versionstamp);
-    tx.stage({ kind: "delete", key: mark, slot: mark.join("\0") });
+    tx.stage({ kind: "delete", key: mark, slot: slotOf(mark) });
   }
 }

@@ -11,7 +11,7 @@ export interface Line {
 }
 
 /**
- * One line of a journal value: tenant, type and row, separated by tabs.
+ * One line of a journal value: tenant, type and row, separated by tabs. Its bytes count the newline too.
  * @throws {RangeError} above LINE_BYTES_MAX
  */
 export function encodeLine(
@@ -20,7 +20,7 @@ export function encodeLine(
   json: string,
 ): { line: string; bytes: number } {
   const line = `${tenantKey(tenant)}\t${type}\t${json}`;
-  const bytes = Buffer.byteLength(line);
+  const bytes = Buffer.byteLength(line) + 1;
   if (bytes > LINE_BYTES_MAX) throw new RangeError(`event ${type} has ${bytes} bytes`);
   return { line, bytes };
 }

@@ -1,7 +1,7 @@
 import { slotOf, type Tenant, tenantKey } from "./collection.ts";
 import { type Mutation, OUTBOX } from "./commit.ts";
 import { decodeLine, type Line } from "./line.ts";
-import { LOG_VALUE_BYTES_MAX } from "./limits.ts";
+import { FOLLOWERS_MAX, LOG_VALUE_BYTES_MAX } from "./limits.ts";
 import type { Store } from "./store.ts";
 import type { Tx } from "./tx.ts";
 
@@ -17,7 +17,7 @@ export interface Sequenced {
 /** Somebody who follows the log from a cursor of their own. */
 export interface Follower {
   readonly name: string;
-  readonly wants: (type: string) => boolean;
+  readonly wants: (type: string, tenant: Tenant) => boolean;
 }
 
 /** How long plain audit lines may wait, so that many of them share one fold. */
@@ -38,6 +38,11 @@ const segmentKey = (t: Tenant, first: number) => [t.org, t.space, "log", first];
 export const markPrefix = (name: string) => ["~", "mark", name];
 const markKey = (name: string, t: Tenant) => [...markPrefix(name), t.org, t.space];
 
+interface Announcement {
+  readonly tenant: Tenant;
+  readonly events: readonly Sequenced[];
+}
+
 interface Plan {
   readonly first: { readonly key: Deno.KvKey; readonly versionstamp: string };
   readonly rows: Deno.KvKey[];
@@ -53,19 +58,28 @@ export class EventLog {
   #folding: Promise<void> | null = null;
   #cancel: (() => void) | null = null;
   #dueMs = Infinity;
+  #again = false;
   #stopped = false;
+  /** Events of a fold whose outcome is unknown; the head tells the next one whether it was made. */
+  #doubtful: Announcement[] = [];
   readonly #followers: Follower[] = [];
   readonly #listeners = new Set<(tenant: Tenant, events: readonly Sequenced[]) => void>();
 
   constructor(private readonly store: Store, private readonly onError: (error: unknown) => void) {
     store.onEvents((lines) => {
-      const soon = lines.some(({ type }) => this.#followers.some((f) => f.wants(type)));
+      const soon = lines.some(({ type, tenant }) =>
+        this.#followers.some((f) => f.wants(type, tenant))
+      );
       this.#foldWithin(soon ? FOLD_SOON_MS : FOLD_LAZY_MS);
     });
   }
 
-  /** Registers a follower; the fold then marks the tenants whose log has something for it. */
+  /**
+   * Registers a follower; the fold then marks the tenants whose log has something for it.
+   * @throws {RangeError} beyond FOLLOWERS_MAX
+   */
   follow(follower: Follower): void {
+    if (this.#followers.length === FOLLOWERS_MAX) throw new RangeError("too many followers");
     this.#followers.push(follower);
   }
 
@@ -109,7 +123,8 @@ export class EventLog {
     const out: Sequenced[] = [];
     const prefix = segmentKey(tenant, 0).slice(0, -1);
     const selector = { prefix, end: segmentKey(tenant, before) };
-    for await (const entry of this.store.kv.list<Uint8Array>(selector, { reverse: true })) {
+    const options = { reverse: true, batchSize: 16 };
+    for await (const entry of this.store.kv.list<Uint8Array>(selector, options)) {
       for (const event of decodeSegment(entry).reverse()) {
         if (event.seq < before && out.length < limit) out.push(event);
       }
@@ -120,9 +135,10 @@ export class EventLog {
 
   /** Sequences what is left and stops. */
   async stop(): Promise<void> {
+    this.#stopped = true;
     this.#cancel?.();
     await this.flush();
-    this.#stopped = true;
+    await this.#folding;
   }
 
   async *#segments(tenant: Tenant, from: number): AsyncGenerator<Sequenced[]> {
@@ -172,9 +188,11 @@ export class EventLog {
 
   /** Folds until the outbox is empty; calls that overlap share the work. */
   #foldAll(): Promise<void> {
+    this.#again = true;
     return this.#folding ??= (async () => {
       try {
-        while (await this.#fold());
+        // A call that came after the last look at the outbox asks for another look.
+        do this.#again = false; while (await this.#fold() || this.#again);
       } finally {
         this.#folding = null;
       }
@@ -183,22 +201,47 @@ export class EventLog {
 
   /** One atomic: events move from the outbox into the log. False when there is nothing left. */
   async #fold(): Promise<boolean> {
-    const sequenced: { tenant: Tenant; events: Sequenced[] }[] = [];
-    const more = await this.store.transact(async (tx) => {
-      sequenced.length = 0;
-      const plan = await this.#plan();
-      if (plan === null) return false;
-      tx.check(plan.first.key, plan.first.versionstamp);
-      for (const lines of plan.tenants.values()) {
-        sequenced.push({ tenant: lines[0]!.tenant, events: await this.#extend(tx, lines) });
-      }
-      for (const key of plan.rows) tx.stage({ kind: "delete", key, slot: slotOf(key) });
-      return true;
-    });
-    for (const { tenant, events } of sequenced) {
-      for (const listener of this.#listeners) listener(tenant, events);
+    await this.#resolveDoubt();
+    const sequenced: Announcement[] = [];
+    try {
+      const more = await this.store.transact(async (tx) => {
+        sequenced.length = 0;
+        const plan = await this.#plan();
+        if (plan === null) return false;
+        tx.check(plan.first.key, plan.first.versionstamp);
+        for (const lines of plan.tenants.values()) {
+          sequenced.push({ tenant: lines[0]!.tenant, events: await this.#extend(tx, lines) });
+        }
+        for (const key of plan.rows) tx.stage({ kind: "delete", key, slot: slotOf(key) });
+        return true;
+      });
+      this.#announce(sequenced);
+      return more;
+    } catch (error) {
+      this.#doubtful = sequenced;
+      throw error;
     }
-    return more;
+  }
+
+  /** The same rows always get the same numbers, so a head that has come this far means they have them. */
+  async #resolveDoubt(): Promise<void> {
+    const doubtful = this.#doubtful;
+    if (doubtful.length === 0) return;
+    const heads = await Promise.all(doubtful.map(({ tenant }) => this.head(tenant)));
+    this.#doubtful = [];
+    this.#announce(doubtful.filter(({ events }, at) => heads[at]! >= events.at(-1)!.seq));
+  }
+
+  #announce(announcements: readonly Announcement[]): void {
+    for (const { tenant, events } of announcements) {
+      for (const listener of this.#listeners) {
+        try {
+          listener(tenant, events);
+        } catch (error) {
+          this.onError(error);
+        }
+      }
+    }
   }
 
   async #plan(): Promise<Plan | null> {
@@ -207,17 +250,21 @@ export class EventLog {
     let first: Plan["first"] | null = null, bytes = 0;
     const outbox = this.store.kv.list<Uint8Array>({ prefix: OUTBOX }, { batchSize: 64 });
     for await (const { key, value, versionstamp } of outbox) {
+      const lines = decoder.decode(value).split("\n").map(decodeLine);
+      const fresh = lines.map(({ tenant }) => tenantKey(tenant)).filter((id) => !tenants.has(id));
+      const touched = tenants.size + new Set(fresh).size;
+      const mutations = rows.length + 1 + touched * (2 + this.#followers.length);
+      bytes += value.length;
+      const fits = bytes <= FOLD_BYTES_MAX && mutations <= FOLD_MUTATIONS_MAX;
+      if (!fits && first !== null) break;
       first ??= { key, versionstamp };
       rows.push(key);
-      bytes += value.length;
-      for (const text of decoder.decode(value).split("\n")) {
-        const line = decodeLine(text);
+      for (const line of lines) {
         const id = tenantKey(line.tenant);
-        const lines = tenants.get(id);
-        if (lines) lines.push(line);
+        const known = tenants.get(id);
+        if (known) known.push(line);
         else tenants.set(id, [line]);
       }
-      if (bytes > FOLD_BYTES_MAX || rows.length + tenants.size * 3 > FOLD_MUTATIONS_MAX) break;
     }
     return first && { first, rows, tenants };
   }
@@ -232,7 +279,9 @@ export class EventLog {
     }
     tx.stage({ ...set(headKey(tenant), seq, 16), cache: HEAD_CACHE });
     for (const { name, wants } of this.#followers) {
-      if (lines.some(({ type }) => wants(type))) tx.stage(set(markKey(name, tenant), true, 16));
+      if (lines.some(({ type }) => wants(type, tenant))) {
+        tx.stage(set(markKey(name, tenant), true, 16));
+      }
     }
     return events;
   }

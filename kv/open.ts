@@ -20,14 +20,11 @@ export async function openStore(location: string | null, clock: Clock): Promise<
   try {
     const kv = location === null ? await Deno.openKv() : await Deno.openKv(location);
     const store = new Store(kv, { clock, sole: embedded, hasQueue: embedded });
-    await migrate(store);
-    return {
-      store,
-      close: async () => {
-        await store.close();
-        lock?.close();
-      },
-    };
+    await migrate(store).catch(async (error) => {
+      await store.close();
+      throw error;
+    });
+    return { store, close: () => store.close().finally(() => lock?.close()) };
   } catch (error) {
     lock?.close();
     throw error;

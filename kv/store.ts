@@ -1,16 +1,20 @@
 import { type Entry, ReadCache } from "./cache.ts";
 import type { Clock } from "./clock.ts";
 import {
+  canExpire,
   type Collection,
   countKey,
+  deepFreeze,
+  holds,
   indexKey,
   type KeyParts,
   rowKey,
   slotOf,
   systemKey,
   type Tenant,
+  tenantKey,
 } from "./collection.ts";
-import { Committer, type Mutation } from "./commit.ts";
+import { Committer, type Mutation, writesOf } from "./commit.ts";
 import { ContentionError } from "./errors.ts";
 import { CHECKS_MAX, CHECKS_MAX_SHARED, GET_MANY_MAX } from "./limits.ts";
 import { decodeLine, encodeLine, type Line } from "./line.ts";
@@ -62,6 +66,8 @@ export interface Reader {
   list<T extends Row>(of: Collection<T>, tenant: Tenant, options: ListOptions): Promise<Page<T>>;
   /** How many records a counted collection holds. */
   count(of: Named, tenant: Tenant): Promise<number>;
+  /** How many records an index holds under a prefix, exact up to COUNT_MAX. */
+  countBy(of: Named, tenant: Tenant, index: string, prefix: KeyParts): Promise<number>;
 }
 
 export interface StoreOptions {
@@ -72,8 +78,10 @@ export interface StoreOptions {
   readonly hasQueue: boolean;
 }
 
-/** A transaction that loses this often meets more writers than it ever will wait for. */
-const ATTEMPTS_MAX = 64;
+/** Each loss is somebody else's change that landed, so this is how many writers of one key may meet. */
+const ATTEMPTS_MAX = 1_000;
+/** Filtered lists count their total up to here. */
+const COUNT_MAX = 10_000;
 
 /** All state, on Deno KV. */
 export class Store implements Reader {
@@ -83,6 +91,7 @@ export class Store implements Reader {
   readonly #cache: ReadCache | null;
   readonly #committer: Committer;
   #listener: (lines: readonly Line[]) => void = () => {};
+  #closing = false;
 
   constructor(readonly kv: Deno.Kv, options: StoreOptions) {
     this.clock = options.clock;
@@ -95,6 +104,7 @@ export class Store implements Reader {
       before: (mutations) => this.#changing(mutations),
       after: (mutations, versionstamp) => this.#changed(mutations, versionstamp),
       committed: (lines) => this.#listener(lines.map(decodeLine)),
+      denied: (checks) => checks.forEach(({ slot }) => this.#cache?.forget(slot)),
     });
   }
 
@@ -112,11 +122,10 @@ export class Store implements Reader {
       const tx = new Tx(this);
       const result = await work(tx);
       const change = await tx.change();
-      const wrote = change.mutations.length + change.lines.length > 0;
-      if (!wrote || await this.#committer.submit(change) !== null) {
-        tx.committed();
-        return result;
-      }
+      const versionstamp = writesOf(change) === 0 ? "" : await this.#committer.submit(change);
+      if (versionstamp === null) continue;
+      tx.committed(versionstamp);
+      return result;
     }
     throw new ContentionError(`gave up after ${ATTEMPTS_MAX} attempts`);
   }
@@ -124,8 +133,15 @@ export class Store implements Reader {
   /** Appends one event row, durably, sharing a commit with whoever else is writing. */
   async append(tenant: Tenant, type: string, json: string): Promise<void> {
     const { line, bytes } = encodeLine(tenant, type, json);
-    const change = { checks: [], mutations: [], lines: [line], lineBytes: bytes, alarms: [] };
-    await this.#committer.submit(change);
+    await this.#committer.submit({
+      checks: [],
+      mutations: [],
+      lines: [line],
+      lineBytes: bytes,
+      tenants: [tenantKey(tenant)],
+      notes: [],
+      alarms: [],
+    });
   }
 
   async get<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): Promise<T | null> {
@@ -140,7 +156,8 @@ export class Store implements Reader {
     key: KeyParts,
   ): Promise<T | null> {
     const { value } = await this.pointer(of, indexKey(of, tenant, index, key));
-    return value === null ? null : await this.get(of, tenant, value as string);
+    const record = value === null ? null : await this.get(of, tenant, value as string);
+    return record !== null && holds(of.unique[index], record, key) ? record : null;
   }
 
   async lookup<T extends Row>(
@@ -153,7 +170,7 @@ export class Store implements Reader {
     const [org, space, id] = value as [string, Tenant["space"], string];
     const tenant = { org, space };
     const record = await this.get(of, tenant, id);
-    return record === null ? null : { tenant, record };
+    return record !== null && holds(of.lookup[index], record, key) ? { tenant, record } : null;
   }
 
   async list<T extends Row>(
@@ -192,6 +209,13 @@ export class Store implements Reader {
     return entry.value === null ? 0 : Number(entry.value.value);
   }
 
+  async countBy(of: Named, tenant: Tenant, index: string, prefix: KeyParts): Promise<number> {
+    const selector = { prefix: indexKey(of, tenant, index, prefix) };
+    let n = 0;
+    for await (const _ of this.kv.list(selector, { limit: COUNT_MAX, batchSize: 500 })) n++;
+    return n;
+  }
+
   isLive<T extends Row>(of: Collection<T>, value: T): boolean {
     const expiresAt = of.expiresAt(value);
     return expiresAt === null || this.clock.now() < expiresAt;
@@ -204,7 +228,7 @@ export class Store implements Reader {
 
   /** One row as stored, with its versionstamp; from memory where that is allowed. */
   entry<T extends Row>(of: Collection<T>, key: KeyParts): Promise<Entry> {
-    return this.#load(of.name, of.cached, key, (value) => of.schema.parse(value));
+    return this.#load(of.name, of.cached, key, (value) => deepFreeze(of.schema.parse(value)));
   }
 
   /** One entry of a unique index. */
@@ -217,8 +241,14 @@ export class Store implements Reader {
     return this.#committer.idle();
   }
 
+  /** True once the store takes no more changes, so that nobody tries again. */
+  get closing(): boolean {
+    return this.#closing;
+  }
+
   /** Commits what is queued, takes no more, and lets the engine go. */
   async close(): Promise<void> {
+    this.#closing = true;
     await this.#committer.close();
     this.kv.close();
   }
@@ -253,24 +283,29 @@ export class Store implements Reader {
       batchSize: Math.min(500, offset + options.limit + 1),
     });
     const items: Found<T>[] = [];
-    let passed = 0, waiting: { tenant: Tenant; id: string }[] = [], last = "", more = false;
+    // Where an entry may outlive its record, only the record can say whether it counts.
+    const skipsRows = canExpire(of);
+    let left = offset, waiting: { tenant: Tenant; id: string }[] = [], last = "", more = false;
     const fetch = async () => {
-      for (const found of await this.#rows(of, waiting)) {
-        if (items.length < options.limit) items.push(found);
-      }
+      const rows = await this.#rows(of, waiting);
+      const passed = Math.min(left, rows.length);
+      left -= passed;
+      items.push(...rows.slice(passed));
       waiting = [];
     };
     for await (const { key } of iterator) {
-      if (passed++ < offset) continue;
+      if (left > 0 && !skipsRows) {
+        left--;
+        continue;
+      }
       if (items.length === options.limit) {
         more = true;
         break;
       }
       waiting.push(locate(key));
       last = iterator.cursor;
-      if (waiting.length === GET_MANY_MAX || items.length + waiting.length === options.limit) {
-        await fetch();
-      }
+      const wanted = left + options.limit - items.length;
+      if (waiting.length === Math.min(GET_MANY_MAX, wanted)) await fetch();
     }
     await fetch();
     return { items, cursor: more ? last : null };

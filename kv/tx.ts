@@ -1,14 +1,19 @@
+import { Buffer } from "node:buffer";
 import {
   type Collection,
   countKey,
+  deepFreeze,
+  holds,
   indexKey,
   type KeyParts,
   rowKey,
   slotOf,
   systemKey,
   type Tenant,
+  tenantKey,
 } from "./collection.ts";
-import type { Change, Check, Mutation } from "./commit.ts";
+import type { Entry } from "./cache.ts";
+import type { Change, Check, Mutation, Note } from "./commit.ts";
 import { DuplicateError } from "./errors.ts";
 import { encodeLine } from "./line.ts";
 import {
@@ -20,7 +25,7 @@ import {
   type Reader,
   type Store,
 } from "./store.ts";
-import { LOG_VALUE_BYTES_MAX } from "./limits.ts";
+import { DELAY_MS_MAX, LOG_VALUE_BYTES_MAX, TENANTS_MAX } from "./limits.ts";
 
 type Row = { id: string };
 type Named = { readonly name: string; readonly cached: number };
@@ -39,13 +44,15 @@ const EXPIRY_SLACK_MS = 60 * 60 * 1000;
 /** One unit of work: every point read becomes a check, every write, event and job waits for the commit. */
 export class Tx implements Reader {
   readonly #checks = new Map<string, Check>();
-  readonly #seen = new Map<string, Row | null>();
+  readonly #seen = new Map<string, unknown>();
   readonly #writes = new Map<string, Write>();
   readonly #extra: Mutation[] = [];
   readonly #lines: string[] = [];
   #lineBytes = 0;
+  readonly #tenants = new Set<string>();
+  readonly #notes: Note[] = [];
   readonly #alarms: number[] = [];
-  readonly #after: (() => void)[] = [];
+  readonly #after: ((versionstamp: string) => void)[] = [];
 
   constructor(readonly store: Store) {}
 
@@ -63,7 +70,8 @@ export class Tx implements Reader {
     key: KeyParts,
   ): Promise<T | null> {
     const entry = await this.#point(of, indexKey(of, tenant, index, key));
-    return entry === null ? null : await this.get(of, tenant, entry as string);
+    const record = entry === null ? null : await this.get(of, tenant, entry as string);
+    return record !== null && holds(of.unique[index], record, key) ? record : null;
   }
 
   async lookup<T extends Row>(
@@ -76,7 +84,7 @@ export class Tx implements Reader {
     const [org, space, id] = entry as [string, Tenant["space"], string];
     const tenant = { org, space };
     const record = await this.get(of, tenant, id);
-    return record === null ? null : { tenant, record };
+    return record !== null && holds(of.lookup[index], record, key) ? { tenant, record } : null;
   }
 
   /** Range reads are not checked and do not see this transaction's writes: get a row before acting on it. */
@@ -88,12 +96,16 @@ export class Tx implements Reader {
     return this.store.count(of, tenant);
   }
 
+  countBy(of: Named, tenant: Tenant, index: string, prefix: KeyParts): Promise<number> {
+    return this.store.countBy(of, tenant, index, prefix);
+  }
+
   /** Writes a record, new or changed. */
   put<T extends Row>(of: Collection<T>, tenant: Tenant, record: NoInfer<T>): T {
     return this.#stage(of, tenant, record, false);
   }
 
-  /** Writes a record that cannot exist yet, such as one with a new random id, without reading first. */
+  /** Writes a record under a new random id: it cannot exist yet, so nothing is read and nothing checked. */
   insert<T extends Row>(of: Collection<T>, tenant: Tenant, record: NoInfer<T>): T {
     return this.#stage(of, tenant, record, true);
   }
@@ -107,19 +119,27 @@ export class Tx implements Reader {
   append(tenant: Tenant, type: string, json: string): void {
     const { line, bytes } = encodeLine(tenant, type, json);
     this.#lineBytes += bytes;
-    if (this.#lineBytes > LOG_VALUE_BYTES_MAX) {
+    this.#tenants.add(tenantKey(tenant));
+    if (this.#lineBytes > LOG_VALUE_BYTES_MAX || this.#tenants.size > TENANTS_MAX) {
       throw new RangeError("too many events in one change");
     }
     this.#lines.push(line);
   }
 
+  /** Writes a line to a lane, a journal beside the log; it shares a value with those of its commit. */
+  note(lane: string, text: string): void {
+    this.#lineBytes += Buffer.byteLength(text);
+    if (this.#lineBytes > LOG_VALUE_BYTES_MAX) throw new RangeError("too many notes in one change");
+    this.#notes.push({ lane, text });
+  }
+
   /** Asks the engine to wake the job runner `delayMs` after the commit, where it can. */
   alarm(delayMs: number): void {
-    if (this.store.hasQueue) this.#alarms.push(delayMs);
+    if (this.store.hasQueue) this.#alarms.push(Math.min(Math.max(0, delayMs), DELAY_MS_MAX));
   }
 
   /** Runs `task` once, after the commit that succeeds. */
-  afterCommit(task: () => void): void {
+  afterCommit(task: (versionstamp: string) => void): void {
     this.#after.push(task);
   }
 
@@ -144,63 +164,69 @@ export class Tx implements Reader {
     // Releases first: a key that one record gives up may be taken by another in the same commit.
     for (const { write, before } of changes) await this.#release(mutations, write, before);
     const released = new Set(mutations.map((mutation) => mutation.slot));
-    for (const { write, before } of changes) await this.#claim(mutations, released, write, before);
+    const taken = new Set<string>();
+    for (const { write, before } of changes) {
+      await this.#claim(mutations, released, taken, write, before);
+    }
     return {
       checks: [...this.#checks.values()],
       mutations: [...mutations, ...this.#extra],
       lines: this.#lines,
       lineBytes: this.#lineBytes,
+      tenants: [...this.#tenants],
+      notes: this.#notes,
       alarms: this.#alarms,
     };
   }
 
-  /** The records that the commit has just made current, for the cache. */
-  committed(): void {
-    for (const task of this.#after) task();
+  /** The commit has succeeded: what waited for it may run. */
+  committed(versionstamp: string): void {
+    for (const task of this.#after) task(versionstamp);
   }
 
   #stage<T extends Row>(of: Collection<T>, tenant: Tenant, record: T, fresh: boolean): T {
-    const value = of.schema.parse(record);
+    const value = deepFreeze(of.schema.parse(record));
     const slot = slotOf(rowKey(of, tenant, value.id));
-    this.#writes.set(slot, { of: erase(of), tenant, id: value.id, value, fresh });
+    const isNew = fresh && !this.#writes.has(slot);
+    this.#writes.set(slot, { of: erase(of), tenant, id: value.id, value, fresh: isNew });
     return value;
   }
 
   async #before(write: Write): Promise<Row | null> {
-    if (!write.fresh) return await this.#row(write.of, write.tenant, write.id);
-    const key = rowKey(write.of, write.tenant, write.id);
-    const slot = slotOf(key);
-    if (!this.#checks.has(slot)) this.#checks.set(slot, { key, slot, versionstamp: null });
-    return null;
+    return write.fresh ? null : await this.#row(write.of, write.tenant, write.id);
   }
 
-  async #row<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): Promise<Row | null> {
+  #row<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): Promise<Row | null> {
     const key = rowKey(of, tenant, id);
-    const slot = slotOf(key);
-    const seen = this.#seen.get(slot);
-    if (seen !== undefined) return seen;
-    const { value, versionstamp } = await this.store.entry(of, key);
-    this.#checks.set(slot, { key, slot, versionstamp });
-    this.#seen.set(slot, value as Row | null);
-    return value as Row | null;
+    return this.#read(key, () => this.store.entry(of, key)) as Promise<Row | null>;
   }
 
-  async #point(of: Named, key: KeyParts): Promise<unknown> {
+  #point(of: Named, key: KeyParts): Promise<unknown> {
+    return this.#read(key, () => this.store.pointer(of, key));
+  }
+
+  /** The first read of a key is the one that counts: a later, newer one would hide a lost race. */
+  async #read(key: KeyParts, load: () => Promise<Entry>): Promise<unknown> {
     const slot = slotOf(key);
-    const { value, versionstamp } = await this.store.pointer(of, key);
-    this.#checks.set(slot, { key, slot, versionstamp });
-    return value;
+    if (!this.#seen.has(slot)) {
+      const { value, versionstamp } = await load();
+      if (!this.#seen.has(slot)) {
+        this.#checks.set(slot, { key, slot, versionstamp });
+        this.#seen.set(slot, value);
+      }
+    }
+    return this.#seen.get(slot);
   }
 
   /** Drops every index entry that the old value had and the new one has not. */
   async #release(out: Mutation[], write: Write, before: Row | null): Promise<void> {
     if (before === null) return;
-    for (const { key, held } of entries(write.of, write.tenant, before)) {
+    for (const { key, value, held } of entries(write.of, write.tenant, before)) {
       const slot = slotOf(key);
       const still = write.value !== null &&
         entries(write.of, write.tenant, write.value).some((e) => slotOf(e.key) === slot);
       if (still) continue;
-      if (held && idOf(await this.#point(write.of, key)) !== write.id) continue;
+      if (held && !samePointer(await this.#point(write.of, key), value)) continue;
       out.push({ kind: "delete", key, slot, ...(held && pointerCacheOf(write.of)) });
     }
   }
@@ -209,11 +235,12 @@ export class Tx implements Reader {
   async #claim(
     out: Mutation[],
     released: ReadonlySet<string>,
+    taken: Set<string>,
     write: Write,
     before: Row | null,
   ): Promise<void> {
-    const { of, tenant, id, value } = write;
-    const key = rowKey(of, tenant, id);
+    const { of, tenant, value } = write;
+    const key = rowKey(of, tenant, write.id);
     const counter = countKey(of, tenant);
     if (of.counted && (before === null) !== (value === null)) {
       const n = value === null ? ONE_LESS : 1n;
@@ -229,14 +256,15 @@ export class Tx implements Reader {
     };
     const bytes = roughBytes(value);
     out.push({ kind: "set", key, slot: slotOf(key), value, bytes, ...ttl, ...cacheOf(of) });
-    const had = before === null
-      ? null
-      : new Set(entries(of, tenant, before).map((e) => slotOf(e.key)));
+    // An entry with a TTL is written again, so that it lives as long as its record.
+    const lasting = before !== null && expiresAt === null && of.expiresAt(before) === null;
+    const kept = new Set(lasting ? entries(of, tenant, before).map((e) => slotOf(e.key)) : []);
     for (const entry of entries(of, tenant, value)) {
       const slot = slotOf(entry.key);
-      // An entry with a TTL is written again, so that it lives as long as its record.
-      if (had?.has(slot) && expiresAt === null && !released.has(slot)) continue;
-      if (entry.held) await this.#take(of, entry, released, id);
+      if (entry.held && taken.has(slot)) throw new DuplicateError(of.name, entry.name);
+      if (entry.held) taken.add(slot);
+      if (kept.has(slot) && !released.has(slot)) continue;
+      if (entry.held) await this.#take(of, entry, released);
       const cache = entry.held ? pointerCacheOf(of) : {};
       out.push({
         kind: "set",
@@ -253,13 +281,12 @@ export class Tx implements Reader {
   /** Makes sure that a unique key is free, ours, or left over from a record that no longer has it. */
   async #take(
     of: Collection<Row>,
-    { key, name }: IndexEntry,
+    { key, name, value }: IndexEntry,
     released: ReadonlySet<string>,
-    id: string,
   ): Promise<void> {
     const slot = slotOf(key);
     const holder = await this.#point(of, key);
-    if (holder === null || idOf(holder) === id || released.has(slot)) return;
+    if (holder === null || samePointer(holder, value) || released.has(slot)) return;
     const [org, space, rivalId] = Array.isArray(holder) ? holder : [key[0], key[1], holder];
     const tenant = { org, space } as Tenant;
     const rival = await this.get(of, tenant, rivalId as string);
@@ -287,7 +314,7 @@ function roughBytes(value: unknown): number {
 }
 
 const erase = <T extends Row>(of: Collection<T>) => of as unknown as Collection<Row>;
-const idOf = (pointer: unknown) => Array.isArray(pointer) ? pointer[2] : pointer;
+const samePointer = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
 
 /** Every index entry that a record has. */
 function entries(of: Collection<Row>, tenant: Tenant, record: Row): IndexEntry[] {

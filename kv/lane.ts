@@ -1,0 +1,88 @@
+import { slotOf } from "./collection.ts";
+import { laneKey } from "./commit.ts";
+import type { Cancel } from "./clock.ts";
+import type { Store } from "./store.ts";
+import type { Tx } from "./tx.ts";
+
+const SWEEP_MS = 500;
+const DELETES_MAX = 500;
+const decoder = new TextDecoder();
+
+/**
+ * A journal of what is under way. One value a commit holds what all of its callers began, so beginning
+ * costs no write of its own; the value goes when the last of them has ended. What a crash leaves is
+ * exactly what had begun and was not yet forgotten.
+ */
+export class Lane {
+  readonly #open = new Map<string, number>();
+  readonly #done: string[] = [];
+  #timer: Cancel | null = null;
+
+  constructor(
+    private readonly store: Store,
+    private readonly name: string,
+    private readonly onError: (error: unknown) => void,
+  ) {}
+
+  /** Puts a beginning on record, in the transaction; `begun` gets what `end` wants. */
+  begin(tx: Tx, text: string, begun: (place: string) => void): void {
+    tx.note(this.name, text);
+    tx.afterCommit((versionstamp) => {
+      this.#open.set(versionstamp, (this.#open.get(versionstamp) ?? 0) + 1);
+      begun(versionstamp);
+    });
+  }
+
+  /** What began at that place has ended, and that is on record elsewhere. */
+  end(place: string): void {
+    const left = (this.#open.get(place) ?? 0) - 1;
+    if (left > 0) {
+      this.#open.set(place, left);
+      return;
+    }
+    this.#open.delete(place);
+    this.#done.push(place);
+    this.#timer ??= this.store.clock.after(SWEEP_MS, () => {
+      this.#timer = null;
+      this.sweep().catch(this.onError);
+    });
+  }
+
+  /** Deletes values of which everything has ended. */
+  async sweep(): Promise<void> {
+    while (this.#done.length > 0) {
+      const places = this.#done.splice(0, DELETES_MAX);
+      await deletePlaces(this.store, this.name, places);
+    }
+  }
+
+  /** Sweeps, and starts no timer any more. */
+  async stop(): Promise<void> {
+    this.#timer?.();
+    await this.sweep();
+  }
+}
+
+/** Every value that a lane holds, oldest first, with its lines. */
+export async function* readLane(
+  store: Store,
+  name: string,
+): AsyncGenerator<{ place: string; texts: string[] }> {
+  for await (const { key, value } of store.kv.list<Uint8Array>({ prefix: laneKey(name) })) {
+    yield { place: String(key.at(-1)), texts: decoder.decode(value).split("\n") };
+  }
+}
+
+/** Forgets values of a lane. */
+export async function deletePlaces(
+  store: Store,
+  name: string,
+  places: readonly string[],
+): Promise<void> {
+  await store.transact((tx) => {
+    for (const place of places) {
+      const key = [...laneKey(name), place];
+      tx.stage({ kind: "delete", key, slot: slotOf(key) });
+    }
+  });
+}

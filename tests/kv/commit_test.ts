@@ -1,0 +1,341 @@
+import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
+import { slotOf } from "../../kv/collection.ts";
+import { type Change, Committer, type Mutation, OUTBOX } from "../../kv/commit.ts";
+import { StoreUnavailableError } from "../../kv/errors.ts";
+import { CHECKS_MAX } from "../../kv/limits.ts";
+import { committing, EagerClock } from "../support/kv.ts";
+
+const set = (key: Deno.KvKey, value: unknown, bytes = 16): Mutation => ({
+  kind: "set",
+  key,
+  slot: slotOf(key),
+  value,
+  bytes,
+});
+
+const check = (key: Deno.KvKey, versionstamp: string | null) => ({
+  key,
+  slot: slotOf(key),
+  versionstamp,
+});
+
+const change = (over: Partial<Change>): Change => ({
+  checks: [],
+  mutations: [],
+  lines: [],
+  lineBytes: 0,
+  tenants: [],
+  alarms: [],
+  ...over,
+});
+
+const event = (line: string, tenant = "o/live"): Change =>
+  change({ lines: [line], lineBytes: line.length + 1, tenants: [tenant] });
+
+/** A committer over an engine in memory that counts its commits and can be held back. */
+class Bench implements AsyncDisposable {
+  commits = 0;
+  refusals = 0;
+  told: string[] = [];
+  denied: string[] = [];
+  failing: (() => void) | null = null;
+  readonly committer: Committer;
+
+  private constructor(readonly kv: Deno.Kv, checksMax: number) {
+    const counting = committing(kv, async (commit) => {
+      this.commits++;
+      this.failing?.();
+      return await commit().catch((error) => {
+        this.refusals++;
+        throw error;
+      });
+    });
+    this.committer = new Committer(counting, {
+      clock: new EagerClock(),
+      checksMax,
+      before: () => {},
+      after: () => {},
+      committed: (lines) => this.told.push(...lines),
+      denied: (checks) => this.denied.push(...checks.map(({ slot }) => slot)),
+    });
+  }
+
+  static async open(checksMax = CHECKS_MAX): Promise<Bench> {
+    return new Bench(await Deno.openKv(":memory:"), checksMax);
+  }
+
+  /** All changes at once, so that they share commits. */
+  submit(...changes: Change[]): Promise<PromiseSettledResult<string | null>[]> {
+    return Promise.allSettled(changes.map((one) => this.committer.submit(one)));
+  }
+
+  async outbox(): Promise<string[]> {
+    const rows = await Array.fromAsync(this.kv.list<Uint8Array>({ prefix: OUTBOX }));
+    return rows.flatMap(({ value }) => new TextDecoder().decode(value).split("\n"));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.committer.close();
+    this.kv.close();
+  }
+}
+
+const committed = (outcome: PromiseSettledResult<string | null>) =>
+  outcome.status === "fulfilled" && outcome.value !== null;
+
+Deno.test("Committer.submit: callers that wait together share one commit and one journal value", async () => {
+  await using bench = await Bench.open();
+  const lines = Array.from({ length: 100 }, (_, n) => `line ${n}`);
+  const outcomes = await bench.submit(...lines.map((line) => event(line)));
+  strictEqual(new Set(outcomes.map((o) => o.status === "fulfilled" && o.value)).size, 1);
+  strictEqual(bench.commits, 1);
+  deepStrictEqual(await bench.outbox(), lines);
+  deepStrictEqual(bench.told, lines);
+});
+
+const BAD: Record<string, Change> = {
+  "a value that is too large": change({ mutations: [set(["bad"], "x".repeat(70_000))] }),
+  "a value that cannot be stored": change({ mutations: [set(["bad"], () => 1)] }),
+  "a key that is too large": change({ mutations: [set(["x".repeat(3000)], 1)] }),
+  "an empty key": change({ mutations: [set([], 1)] }),
+  "a sum over what is no counter": change({
+    mutations: [{ kind: "sum", key: ["text"], slot: "text", n: 1n }],
+  }),
+  "an alarm beyond what the engine takes": change({ alarms: [31 * 86_400_000] }),
+};
+
+for (const [what, bad] of Object.entries(BAD)) {
+  Deno.test(`Committer.submit: ${what} fails alone, and is refused as such`, async () => {
+    await using bench = await Bench.open();
+    await bench.kv.set(["text"], "text");
+    const good = (n: number) => ({ ...event(`line ${n}`), mutations: [set(["good", n], n)] });
+    const outcomes = await bench.submit(
+      ...Array.from({ length: 10 }, (_, n) => good(n)),
+      bad,
+      ...Array.from({ length: 10 }, (_, n) => good(10 + n)),
+    );
+    const failed = outcomes.filter((outcome) => outcome.status === "rejected");
+    strictEqual(failed.length, 1);
+    ok(failed[0]!.reason instanceof Error);
+    ok(!(failed[0]!.reason instanceof StoreUnavailableError), String(failed[0]!.reason));
+    strictEqual(outcomes[10]!.status, "rejected");
+    strictEqual(outcomes.filter(committed).length, 20);
+    deepStrictEqual(await bench.outbox(), Array.from({ length: 20 }, (_, n) => `line ${n}`));
+  });
+}
+
+Deno.test("Committer.submit: a check that fails takes only its own change along", async () => {
+  await using bench = await Bench.open();
+  const stale = change({
+    checks: [check(["a"], "00000000000000990000")],
+    mutations: [set(["b"], 1)],
+  });
+  const good = (n: number) => change({ mutations: [set(["good", n], n)] });
+  const outcomes = await bench.submit(good(1), good(2), stale, good(3), good(4));
+  deepStrictEqual(outcomes.map(committed), [true, true, false, true, true]);
+  deepStrictEqual(outcomes[2], { status: "fulfilled", value: null });
+  deepStrictEqual(bench.denied, ["a"]);
+  strictEqual((await bench.kv.get(["b"])).value, null);
+});
+
+Deno.test("Committer.submit: of two that read different versions of one key, the older one loses", async () => {
+  await using bench = await Bench.open();
+  const old = await bench.kv.set(["a"], 1), now = await bench.kv.set(["a"], 2);
+  const fresh = change({
+    checks: [check(["a"], now.versionstamp)],
+    mutations: [set(["seen"], 2)],
+  });
+  const stale = change({
+    checks: [check(["a"], old.versionstamp)],
+    mutations: [set(["a"], "built on 1")],
+  });
+  for (const order of [[fresh, stale], [stale, fresh]]) {
+    const outcomes = await bench.submit(...order);
+    deepStrictEqual(outcomes.map(committed), order.map((one) => one === fresh));
+    strictEqual((await bench.kv.get(["a"])).value, 2);
+  }
+});
+
+Deno.test("Committer.submit: of those that write what they read, one wins and the others look again", async () => {
+  await using bench = await Bench.open();
+  const { versionstamp } = await bench.kv.set(["a"], 0);
+  const claim = (n: number) =>
+    change({ checks: [check(["a"], versionstamp)], mutations: [set(["a"], n)] });
+  const outcomes = await bench.submit(claim(1), claim(2), claim(3));
+  deepStrictEqual(outcomes.map(committed), [true, false, false]);
+  strictEqual((await bench.kv.get(["a"])).value, 1);
+  strictEqual(bench.commits, 1, "who has lost already must not cost a commit");
+});
+
+Deno.test("Committer.submit: a reader that comes after a writer in the queue never rides along", async () => {
+  await using bench = await Bench.open();
+  const writer = change({ mutations: [set(["a"], 1)] });
+  const reader = change({ checks: [check(["a"], null)], mutations: [set(["b"], "a is absent")] });
+  deepStrictEqual((await bench.submit(writer, reader)).map(committed), [true, false]);
+  strictEqual((await bench.kv.get(["b"])).value, null);
+});
+
+Deno.test("Committer.submit: a key that was deleted may be made again", async () => {
+  await using bench = await Bench.open();
+  const create = change({ checks: [check(["a"], null)], mutations: [set(["a"], 1)] });
+  for (let round = 0; round < 3; round++) {
+    deepStrictEqual((await bench.submit(create)).map(committed), [true]);
+    await bench.submit(change({ mutations: [{ kind: "delete", key: ["a"], slot: "a" }] }));
+  }
+});
+
+Deno.test("Committer.submit: whatever one change holds, the engine's limits are kept", async () => {
+  await using bench = await Bench.open();
+  const wide = Array.from(
+    { length: 60 },
+    (_, n) =>
+      change({
+        checks: Array.from({ length: 40 }, (_, at) => check(["none", n, at], null)),
+        mutations: Array.from({ length: 90 }, (_, at) => set(["many", n, at], at)),
+      }),
+  );
+  const heavy = Array.from(
+    { length: 40 },
+    (_, n) => change({ mutations: [set(["heavy", n], "x".repeat(60_000), 60_000)] }),
+  );
+  const keys = Array.from({ length: 20 }, (_, n) =>
+    change({
+      mutations: Array.from({ length: 30 }, (_, at) => set(["k".repeat(300), n, at], 1)),
+    }));
+  const tenants = Array.from({ length: 300 }, (_, n) => event("x".repeat(400), `o${n}/live`));
+  const lines = Array.from({ length: 40 }, () => event("y".repeat(14_000)));
+  // Each fills its own limit: checks, bytes, key bytes, tenants, and the journal value.
+  const expected = [[wide, 30], [heavy, 4], [keys, 3], [tenants, 3], [lines, 10]] as const;
+  for (const [changes, commits] of expected) {
+    bench.commits = 0;
+    ok((await bench.submit(...changes)).every(committed));
+    strictEqual(bench.commits, commits);
+  }
+  strictEqual(bench.refusals, 0, "a commit that the engine turns down has to be made again");
+});
+
+Deno.test("Committer.submit: what no commit could hold is refused before it waits", async () => {
+  await using bench = await Bench.open(10);
+  const checks = Array.from({ length: 11 }, (_, at) => check(["c", at], null));
+  await rejects(bench.committer.submit(change({ checks, mutations: [set(["a"], 1)] })), RangeError);
+  const mutations = Array.from({ length: 1000 }, (_, at) => set(["m", at], at));
+  await rejects(bench.committer.submit({ ...event("line"), mutations }), RangeError);
+  strictEqual(bench.commits, 0);
+  ok(committed((await bench.submit(change({ mutations })))[0]!));
+});
+
+Deno.test("Committer.submit: over ten checks an atomic, callers still share commits", async () => {
+  await using bench = await Bench.open(10);
+  const changes = Array.from({ length: 30 }, (_, n) =>
+    change({
+      checks: [check(["same"], null), check(["own", n], null)],
+      mutations: [set(["out", n], n)],
+    }));
+  ok((await bench.submit(...changes)).every(committed));
+  strictEqual(bench.commits, 4, "the check that all share counts once: nine callers a commit");
+});
+
+Deno.test("Committer.submit: the order of events is the order of the callers, whatever fails", async () => {
+  await using bench = await Bench.open();
+  const changes: Change[] = [];
+  for (let n = 0; n < 500; n++) {
+    changes.push(event(`line ${n} ${"z".repeat(n % 7 === 0 ? 3000 : 10)}`));
+    if (n % 50 === 25) changes.push(change({ mutations: [set(["bad"], "x".repeat(70_000))] }));
+    if (n % 60 === 30) {
+      changes.push(
+        change({ checks: [check(["a"], "00000000000000990000")], mutations: [set(["b"], 1)] }),
+      );
+    }
+  }
+  await bench.submit(...changes);
+  const numbers = (await bench.outbox()).map((line) => Number(line.split(" ")[1]));
+  deepStrictEqual(numbers, Array.from({ length: 500 }, (_, n) => n));
+  deepStrictEqual(bench.told.map((line) => Number(line.split(" ")[1])), numbers);
+});
+
+Deno.test("Committer.submit: no change waits for ever behind those that come after it", async () => {
+  await using bench = await Bench.open();
+  let done = false, waited = 0;
+  // Every commit writes the key that the patient one has read as absent, so it is set aside each time.
+  const patient = async () => {
+    while (true) {
+      const { versionstamp } = await bench.kv.get(["hot"]);
+      const checks = [check(["hot"], versionstamp)];
+      const outcome = bench.committer.submit(change({ checks, mutations: [set(["mine"], 1)] }));
+      waited++;
+      if (await outcome !== null) return void (done = true);
+    }
+  };
+  const waiting = patient();
+  const rivals = Array.from({ length: 20 }, async (_, n) => {
+    for (let round = 0; round < 20; round++) {
+      await bench.committer.submit(change({ mutations: [set(["hot"], `${n} ${round}`)] }));
+    }
+  });
+  await Promise.all([waiting, ...rivals]);
+  ok(done);
+  ok(waited <= 22, `${waited} attempts for 20 rounds of rivals`);
+});
+
+Deno.test("Committer.submit: an unknown outcome is told to everybody in the commit, and to the log", async () => {
+  await using bench = await Bench.open();
+  for (const error of [new Error("reset"), new TypeError("disk I/O error")]) {
+    bench.failing = () => {
+      throw error;
+    };
+    const outcomes = await bench.submit(event("one"), event("two"));
+    strictEqual(bench.commits, 1, "what may have been written must not be written again");
+    for (const outcome of outcomes) {
+      ok(outcome.status === "rejected" && outcome.reason instanceof StoreUnavailableError);
+      strictEqual(outcome.reason.cause, error);
+    }
+    deepStrictEqual(bench.told, ["one", "two"]);
+    bench.failing = null, bench.commits = 0, bench.told = [];
+  }
+  ok(committed((await bench.submit(event("three")))[0]!));
+});
+
+Deno.test("Committer.submit: a locked database is tried again, and not for ever", async () => {
+  await using bench = await Bench.open();
+  let left = 3;
+  bench.failing = () => {
+    if (left-- > 0) throw new TypeError("database is locked");
+  };
+  ok(committed((await bench.submit(event("one")))[0]!));
+  strictEqual(bench.commits, 4);
+  left = Infinity;
+  const [outcome] = await bench.submit(event("two"));
+  ok(outcome!.status === "rejected" && outcome!.reason instanceof StoreUnavailableError);
+  strictEqual(bench.commits, 54);
+});
+
+Deno.test("Committer.submit: a full queue turns callers away, and empties again", async () => {
+  await using bench = await Bench.open();
+  const outcomes = await bench.submit(...Array.from({ length: 20_001 }, () => event("l")));
+  strictEqual(outcomes.filter(committed).length, 20_000);
+  const [last] = outcomes.slice(-1);
+  ok(last!.status === "rejected" && last!.reason instanceof StoreUnavailableError);
+  const mutations = [set(["big"], "small after all", 100 * 1024 * 1024)];
+  const heavy = await bench.submit(change({ mutations }), change({ mutations }));
+  deepStrictEqual(heavy.map(({ status }) => status), ["fulfilled", "rejected"]);
+  ok(committed((await bench.submit(change({ mutations })))[0]!));
+});
+
+Deno.test("Committer.close: what waits is committed, what comes later is turned away", async () => {
+  const bench = await Bench.open();
+  const waiting = bench.submit(...Array.from({ length: 300 }, (_, n) => event(`line ${n}`)));
+  await bench.committer.close();
+  ok((await waiting).every(committed));
+  strictEqual((await bench.outbox()).length, 300);
+  await rejects(bench.committer.submit(event("late")), StoreUnavailableError);
+  await bench.committer.idle();
+  bench.kv.close();
+});
+
+Deno.test("Committer.idle: waits for what is under way", async () => {
+  await using bench = await Bench.open();
+  const waiting = bench.submit(...Array.from({ length: 300 }, () => event("l")));
+  await bench.committer.idle();
+  await waiting;
+  strictEqual((await bench.outbox()).length, 300);
+});
