@@ -25,6 +25,7 @@ const change = (over: Partial<Change>): Change => ({
   lines: [],
   lineBytes: 0,
   tenants: [],
+  notes: [],
   alarms: [],
   ...over,
 });

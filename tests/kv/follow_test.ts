@@ -1,0 +1,209 @@
+import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
+import type { Tenant } from "../../kv/collection.ts";
+import { type FollowerRules, LogFollower } from "../../kv/follow.ts";
+import { markPrefix } from "../../kv/log.ts";
+import { Bench, dump, item } from "../support/kv.ts";
+
+/** Each of them costs two checks, and a step one for its cursor. */
+const STEP_EVENTS = 20;
+
+/** A follower that writes down, in the transaction of its step, what it has been given. */
+function following(bench: Bench, over: Partial<FollowerRules> = {}) {
+  const rules: FollowerRules = {
+    name: "f",
+    wants: (type) => type === "wanted",
+    cares: () => Promise.resolve(true),
+    step: async (tx, tenant, events) => {
+      const some = events.slice(0, STEP_EVENTS);
+      for (const { seq } of some) {
+        const id = `${tenant.org}-${tenant.space}-${seq}`;
+        const record = await tx.get(bench.items, tenant, id) ?? item(id);
+        tx.put(bench.items, tenant, { ...record, n: record.n + 1 });
+      }
+      return { done: some.length, part: 0 };
+    },
+    ...over,
+  };
+  return new LogFollower(bench.store, bench.log, rules, (error) => bench.errors.push(error));
+}
+
+const handled = async ({ store, items }: Bench, tenant: Tenant) =>
+  (await store.list(items, tenant, { limit: 2000 })).items
+    .map(({ id, n }) => [Number(id.split("-").at(-1)), n])
+    .sort((a, b) => a[0]! - b[0]!);
+const once = (n: number) => Array.from({ length: n }, (_, at) => [at + 1, 1]);
+const marks = ({ kv }: Bench, name = "f") => dump(kv, markPrefix(name));
+
+Deno.test("LogFollower: every event of a followed log is handled once, and the mark goes", async () => {
+  await using bench = await Bench.memory();
+  const { store, log, tenant, other } = bench;
+  const follower = following(bench);
+  for (let round = 1; round <= 4; round++) {
+    await Promise.all(
+      Array.from({ length: 50 }, () => store.append(tenant, "wanted", "{}")),
+    );
+    await log.flush();
+    await follower.idle();
+    deepStrictEqual(await handled(bench, tenant), once(50 * round));
+  }
+  await store.append(other, "unwanted", "{}");
+  await log.flush();
+  await follower.idle();
+  deepStrictEqual(await handled(bench, other), [], "nobody asked for it");
+  deepStrictEqual(await marks(bench), []);
+});
+
+Deno.test("LogFollower.wake: takes up what a process left that died after its fold", async () => {
+  await using bench = await Bench.memory();
+  const { store, log, tenant } = bench;
+  log.follow({ name: "f", wants: () => true });
+  await store.append(tenant, "wanted", "{}");
+  await log.flush();
+  strictEqual((await marks(bench)).length, 1);
+  const follower = following(bench);
+  follower.wake();
+  await follower.idle();
+  deepStrictEqual(await handled(bench, tenant), once(1));
+  deepStrictEqual(await marks(bench), []);
+});
+
+Deno.test("LogFollower: a tenant that does not care is passed over, and only up to then", async () => {
+  await using bench = await Bench.memory();
+  const { store, log, tenant } = bench;
+  let cares = false;
+  const follower = following(bench, { cares: () => Promise.resolve(cares) });
+  const tell = async () => {
+    await store.append(tenant, "wanted", "{}");
+    await log.flush();
+    await follower.idle();
+  };
+  await tell();
+  await tell();
+  deepStrictEqual(await marks(bench), []);
+  cares = true;
+  await tell();
+  deepStrictEqual(await handled(bench, tenant), [[3, 1]]);
+});
+
+Deno.test("LogFollower: one event may take several commits, each part once", async () => {
+  await using bench = await Bench.memory();
+  const { store, log, tenant, items } = bench;
+  const parts: string[] = [];
+  const follower = following(bench, {
+    step: async (tx, _, events, part) => {
+      const id = `${events[0]!.seq}.${part}`;
+      const seen = await tx.get(items, tenant, id);
+      tx.put(items, tenant, item(id, { n: (seen?.n ?? 0) + 1 }));
+      tx.afterCommit(() => parts.push(id));
+      return part < 2 ? { done: 0, part: part + 1 } : { done: 1, part: 0 };
+    },
+  });
+  await store.append(tenant, "wanted", "{}");
+  await store.append(tenant, "wanted", "{}");
+  await log.flush();
+  await follower.idle();
+  deepStrictEqual(parts, ["1.0", "1.1", "1.2", "2.0", "2.1", "2.2"]);
+});
+
+Deno.test("LogFollower: trouble with one tenant holds up nobody else, and is tried again", async () => {
+  await using bench = await Bench.memory();
+  const { store, log, tenant, other, clock, errors, items } = bench;
+  let failing = true;
+  const follower = following(bench, {
+    step: (tx, where, events) => {
+      if (failing && where.space === tenant.space) throw new Error("no");
+      for (const { seq } of events) tx.put(items, where, item(`e-${seq}`, { n: 1 }));
+      return Promise.resolve({ done: events.length, part: 0 });
+    },
+  });
+  await Promise.all([store.append(tenant, "wanted", "{}"), store.append(other, "wanted", "{}")]);
+  await log.flush();
+  await follower.idle();
+  deepStrictEqual(await handled(bench, other), once(1));
+  deepStrictEqual(await handled(bench, tenant), []);
+  deepStrictEqual(new Set(errors.map(String)), new Set(["Error: no"]));
+  failing = false;
+  clock.advance(999);
+  await follower.idle();
+  deepStrictEqual(await handled(bench, tenant), []);
+  clock.advance(1);
+  await follower.idle();
+  deepStrictEqual(await handled(bench, tenant), once(1));
+});
+
+Deno.test("LogFollower: a step that does nothing is an error, not an endless loop", async () => {
+  await using bench = await Bench.memory();
+  const { store, log, tenant, errors } = bench;
+  const follower = following(bench, { step: () => Promise.resolve({ done: 0, part: 0 }) });
+  await store.append(tenant, "wanted", "{}");
+  await log.flush();
+  await follower.idle();
+  ok(String(errors[0]).includes("no progress"));
+});
+
+Deno.test("LogFollower: a long backlog lets the others through", async () => {
+  await using bench = await Bench.memory();
+  const { store, log, items } = bench;
+  const order: string[] = [];
+  const [first, last] = [{ org: "a", space: "live" }, { org: "z", space: "live" }] as const;
+  const follower = following(bench, {
+    step: (tx, where, events) => {
+      tx.put(items, where, item(`e-${events[0]!.seq}`));
+      tx.afterCommit(() => order.push(where.org));
+      return Promise.resolve({ done: 1, part: 0 });
+    },
+  });
+  await Promise.all(Array.from({ length: 100 }, () => store.append(first, "wanted", "{}")));
+  await store.append(last, "wanted", "{}");
+  await log.flush();
+  await follower.idle();
+  deepStrictEqual([order.length, order.indexOf("z") < 40], [101, true]);
+  deepStrictEqual(await marks(bench), []);
+});
+
+Deno.test("LogFollower: hundreds of marked tenants are all served in one go", async () => {
+  await using bench = await Bench.memory();
+  const { store, log } = bench;
+  let steps = 0;
+  const follower = following(bench, {
+    step: (tx, _, events) => {
+      tx.afterCommit(() => steps += events.length);
+      return Promise.resolve({ done: events.length, part: 0 });
+    },
+  });
+  await Promise.all(
+    Array.from(
+      { length: 400 },
+      (_, n) => store.append({ org: `o${n}`, space: "live" }, "wanted", "{}"),
+    ),
+  );
+  await log.flush();
+  await follower.idle();
+  strictEqual(steps, 400);
+  deepStrictEqual(await marks(bench), []);
+});
+
+Deno.test("LogFollower: an event that comes while the mark is taken away is not passed over", async () => {
+  await using bench = await Bench.memory();
+  const { store, log, tenant } = bench;
+  let seen = 0, extra = 3;
+  const follower = following(bench, {
+    // Asked on every look at a tenant, so also on the last one, before the mark goes.
+    cares: async () => {
+      if (seen > 0 && extra-- > 0) {
+        await store.append(tenant, "wanted", "{}");
+        await log.flush();
+      }
+      return true;
+    },
+    step: (tx, _, events) => {
+      tx.afterCommit(() => seen += events.length);
+      return Promise.resolve({ done: events.length, part: 0 });
+    },
+  });
+  await store.append(tenant, "wanted", "{}");
+  await log.flush();
+  await follower.idle();
+  strictEqual(seen, 4);
+  deepStrictEqual(await marks(bench), []);
+});

@@ -1,0 +1,196 @@
+import { deepStrictEqual, ok, rejects, strictEqual, throws } from "node:assert/strict";
+import { FOLLOWERS_MAX, LINE_BYTES_MAX, TENANTS_MAX } from "../../kv/limits.ts";
+import { Bench, committing, overKv } from "../support/kv.ts";
+
+const follower = (name: string, wants: (type: string) => boolean = () => true) => ({ name, wants });
+const live = (org: string) => ({ org, space: "live" as const });
+
+Deno.test("EventLog: an event gets its number by itself, a followed one sooner", async () => {
+  await using bench = await Bench.memory();
+  const { store, log, tenant, clock } = bench;
+  log.follow(follower("f", (type) => type === "followed"));
+  const next = () =>
+    new Promise<number>((resolve) => {
+      const off = log.onSequenced((_, events) => (off(), resolve(events.at(-1)!.seq)));
+    });
+  await store.append(tenant, "plain", "{}");
+  strictEqual(clock.nextDueMs, clock.now() + 250);
+  await store.append(tenant, "followed", "{}");
+  strictEqual(clock.nextDueMs, clock.now() + 2, "the earlier wish wins");
+  await store.append(tenant, "plain", "{}");
+  strictEqual(clock.pending, 1);
+  const numbered = next();
+  clock.advance(2);
+  strictEqual(await numbered, 3);
+  strictEqual(await log.head(tenant), 3);
+});
+
+Deno.test("EventLog: an event that comes while a fold looks for more is not left behind", async () => {
+  await using bench = await Bench.memory();
+  const { store, log, tenant, clock } = bench;
+  let last = 0;
+  log.onSequenced((_, events) => last = events.at(-1)!.seq);
+  for (let n = 1; n <= 40; n++) {
+    await store.append(tenant, "tick", "{}");
+    // Every timer fires while the fold before it may be on its last look.
+    clock.advance(250);
+    for (let turn = 0; turn < n % 7; turn++) await Promise.resolve();
+  }
+  while (last < 40) {
+    ok(clock.pending > 0 || last < 40);
+    await store.kv.get(["~"]);
+  }
+  strictEqual(last, 40);
+});
+
+Deno.test("EventLog.flush: what was committed before the call has its number after it", async () => {
+  await using bench = await Bench.memory();
+  const { store, log, tenant } = bench;
+  await log.flush();
+  for (let n = 1; n <= 5; n++) {
+    await Promise.all([store.append(tenant, "a", "{}"), store.append(tenant, "b", "{}")]);
+    await Promise.all([log.flush(), log.flush()]);
+    strictEqual((await log.read(tenant, 0, 99)).length, n * 2);
+  }
+});
+
+Deno.test("EventLog.stop: sequences what is left, and sets no timer any more", async () => {
+  const bench = await Bench.memory();
+  const { store, log, tenant, clock } = bench;
+  await store.append(tenant, "a", "{}");
+  await log.stop();
+  strictEqual(await log.head(tenant), 1);
+  await store.append(tenant, "b", "{}");
+  strictEqual(clock.pending, 0);
+  await store.close();
+});
+
+Deno.test("EventLog: one fold moves hundreds of tenants and stays within the engine's limits", async () => {
+  await using bench = await Bench.memory();
+  const { store, log } = bench;
+  for (let n = 0; n < FOLLOWERS_MAX; n++) log.follow(follower(`follower_${n}`));
+  throws(() => log.follow(follower("one too many")), RangeError);
+  const orgs = Array.from({ length: 700 }, (_, n) => `org_${"x".repeat(24)}_${n}`);
+  await Promise.all(orgs.map((org) => store.append(live(org), "tick", `{"org":"${org}"}`)));
+  await Promise.all(orgs.map((org) => store.append(live(org), "tock", "{}")));
+  await log.flush();
+  for (const org of orgs) {
+    deepStrictEqual(await log.read(live(org), 0, 9), [
+      { seq: 1, type: "tick", json: `{"org":"${org}"}` },
+      { seq: 2, type: "tock", json: "{}" },
+    ]);
+  }
+});
+
+Deno.test("Tx.append: one change holds as many events and tenants as one fold can move", async () => {
+  await using bench = await Bench.memory();
+  const { store, log, tenant } = bench;
+  for (let n = 0; n < FOLLOWERS_MAX; n++) log.follow(follower(`f${n}`));
+  const tell = (n: number) =>
+    store.transact((tx) => {
+      for (let at = 0; at < n; at++) tx.append(live(`o${at}`), "told", "{}");
+    });
+  await tell(TENANTS_MAX);
+  await rejects(tell(TENANTS_MAX + 1), RangeError);
+  const tiny = (bytes: number) =>
+    store.transact((tx) => {
+      const line = `${tenant.org}/${tenant.space}\tt\t{}`.length + 1;
+      for (let at = 0; at * line < bytes; at++) tx.append(tenant, "t", "{}");
+    });
+  await tiny(59 * 1024);
+  await rejects(tiny(62 * 1024), RangeError);
+  const head = `${tenant.org}/${tenant.space}\tbig\t`.length + 1;
+  const big = (bytes: number) => store.append(tenant, "big", "x".repeat(bytes - head));
+  await big(LINE_BYTES_MAX);
+  await rejects(big(LINE_BYTES_MAX + 1), RangeError);
+  await log.flush();
+  strictEqual(await log.head(live("o127")), 1);
+  strictEqual((await log.read(tenant, 0, 1e6)).length, await log.head(tenant));
+});
+
+Deno.test("EventLog: long and multi-byte events are split over segments and come back as they were", async () => {
+  await using bench = await Bench.memory();
+  const { store, log, tenant } = bench;
+  const texts = Array.from({ length: 60 }, (_, n) => `"${"ü€😀x".repeat(n * 12)}${n}"`);
+  await Promise.all(texts.map((text) => store.append(tenant, "text", text)));
+  await log.flush();
+  deepStrictEqual((await log.read(tenant, 0, 99)).map(({ json }) => json), texts);
+  deepStrictEqual((await log.readBack(tenant, 61, 99)).map(({ json }) => json), texts.toReversed());
+  deepStrictEqual((await log.read(tenant, 41, 3)).map(({ seq }) => seq), [42, 43, 44]);
+});
+
+for (const applied of [true, false]) {
+  const what = applied ? "made" : "not made";
+  Deno.test(`EventLog: a fold whose reply is lost, and which was ${what}, is told once`, async () => {
+    let failing = false;
+    const kv = committing(await Deno.openKv(":memory:"), async (commit) => {
+      if (!failing) return await commit();
+      failing = false;
+      if (applied) await commit();
+      throw new Error("reply lost");
+    });
+    await using bench = new Bench(kv);
+    const { store, log, tenant } = bench;
+    const told: number[] = [];
+    log.onSequenced((_, events) => told.push(...events.map(({ seq }) => seq)));
+    await Promise.all([store.append(tenant, "a", "{}"), store.append(tenant, "b", "{}")]);
+    failing = true;
+    await rejects(log.flush());
+    deepStrictEqual(told, []);
+    await store.append(tenant, "c", "{}");
+    await log.flush();
+    deepStrictEqual(told, [1, 2, 3]);
+    deepStrictEqual((await log.read(tenant, 0, 9)).map(({ type }) => type), ["a", "b", "c"]);
+  });
+}
+
+Deno.test("EventLog: an event whose outcome is unknown is folded all the same", async () => {
+  let failing = false;
+  const kv = committing(await Deno.openKv(":memory:"), async (commit) => {
+    await commit();
+    if (failing) throw new Error("reply lost");
+    return await commit();
+  });
+  const once = committing(kv, (commit) => commit());
+  await using bench = new Bench(once);
+  failing = true;
+  await rejects(bench.store.append(bench.tenant, "a", "{}"));
+  strictEqual(bench.clock.pending, 1, "nothing would look into the outbox");
+  failing = false;
+});
+
+Deno.test("EventLog: trouble in a fold is reported, and the fold is tried again", async () => {
+  let failing = true;
+  const engine = await Deno.openKv(":memory:");
+  const kv = overKv(engine, {
+    get: ((...args: Parameters<Deno.Kv["get"]>) =>
+      failing ? Promise.reject(new Error("no reads")) : engine.get(...args)) as Deno.Kv["get"],
+  });
+  await using bench = new Bench(kv);
+  const { store, log, tenant, clock, errors } = bench;
+  await store.append(tenant, "a", "{}");
+  clock.advance(250);
+  while (errors.length === 0) await engine.get(["~"]);
+  strictEqual(clock.pending, 1);
+  failing = false;
+  const told = new Promise((resolve) => log.onSequenced((_, events) => resolve(events.length)));
+  clock.advance(250);
+  strictEqual(await told, 1);
+});
+
+Deno.test("EventLog.onSequenced: a listener that throws takes nothing from the others", async () => {
+  await using bench = await Bench.memory();
+  const { store, log, tenant, errors } = bench;
+  const told: number[] = [];
+  const off = log.onSequenced(() => {
+    throw new Error("mine");
+  });
+  log.onSequenced((_, events) => told.push(...events.map(({ seq }) => seq)));
+  await store.append(tenant, "a", "{}");
+  await log.flush();
+  deepStrictEqual([told, errors.map(String)], [[1], ["Error: mine"]]);
+  off();
+  await store.append(tenant, "b", "{}");
+  await log.flush();
+  deepStrictEqual([told, errors.length], [[1, 2], 1]);
+});
