@@ -1,0 +1,149 @@
+import { deepStrictEqual, ok, rejects, strictEqual, throws } from "node:assert/strict";
+import { collection } from "../../kv/collection.ts";
+import { StoreUnavailableError } from "../../kv/errors.ts";
+import { DELAY_MS_MAX } from "../../kv/limits.ts";
+import { migrate, type Migration } from "../../kv/migrations.ts";
+import { openStore } from "../../kv/open.ts";
+import { Store } from "../../kv/store.ts";
+import { ManualClock } from "../support/clock.ts";
+import { Bench, ITEM, item, overKv } from "../support/kv.ts";
+
+const clock = new ManualClock();
+const inDirectory = async (work: (path: string) => Promise<void>) => {
+  const dir = await Deno.makeTempDir();
+  try {
+    await work(`${dir}/deep/relay.kv`);
+  } finally {
+    await Deno.remove(dir, { recursive: true });
+  }
+};
+
+/** Another process that tries to open the store, and says how that went. */
+async function openElsewhere(path: string, work = ""): Promise<string> {
+  const code = `
+    import { openStore } from ${JSON.stringify(import.meta.resolve("../../kv/open.ts"))};
+    const clock = { now: () => 0, after: () => () => {}, sleep: () => Promise.resolve() };
+    try {
+      const opened = await openStore(${JSON.stringify(path)}, clock);
+      ${work}
+      await opened.close();
+      console.log("opened");
+    } catch (error) {
+      console.log(error.message);
+    }`;
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["eval", "--unstable-kv", code],
+    stderr: "null",
+  }).output();
+  return new TextDecoder().decode(stdout).trim();
+}
+
+Deno.test("openStore: one process owns a file; a second is told what to do", async () => {
+  await inDirectory(async (path) => {
+    const opened = await openStore(path, clock);
+    await rejects(openStore(path, clock), /another Relay has the store .* open/);
+    ok(/another Relay has the store .* open/.test(await openElsewhere(path)));
+    await opened.close();
+    strictEqual(await openElsewhere(path), "opened");
+  });
+});
+
+Deno.test("openStore: the lock of a process that was killed is gone, its answered events are not", async () => {
+  await inDirectory(async (path) => {
+    const append = `await opened.store.append({ org: "o", space: "live" }, "told", "{}");
+      Deno.kill(Deno.pid, "SIGKILL");`;
+    strictEqual(await openElsewhere(path, append), "");
+    await using file = new Bench(await Deno.openKv(path));
+    strictEqual((await file.events({ org: "o", space: "live" })).length, 1);
+    const opened = await openStore(path, clock);
+    await opened.close();
+  });
+});
+
+Deno.test("openStore: a store that cannot be used is let go of again", async () => {
+  await inDirectory(async (path) => {
+    const opened = await openStore(path, clock);
+    await opened.store.kv.set(["~", "schema"], 9_999);
+    await opened.close();
+    for (let round = 0; round < 2; round++) await rejects(openStore(path, clock), /schema 9999/);
+  });
+});
+
+Deno.test("migrate: each runs once, in order, and an empty store needs none", async () => {
+  await using bench = await Bench.memory();
+  const ran: number[] = [];
+  const upTo = (newest: number): Migration[] =>
+    Array.from({ length: newest }, (_, at) => ({
+      number: at + 1,
+      name: `m${at + 1}`,
+      run: () => Promise.resolve(void ran.push(at + 1)),
+    }));
+  await migrate(bench.store, upTo(2));
+  deepStrictEqual(ran, []);
+  await migrate(bench.store, upTo(2));
+  deepStrictEqual(ran, []);
+  await migrate(bench.store, upTo(5));
+  await migrate(bench.store, upTo(5));
+  deepStrictEqual(ran, [3, 4, 5]);
+  await rejects(migrate(bench.store, upTo(4)), /schema 5, this program knows 4/);
+  const failing = upTo(7);
+  failing[6] = { number: 7, name: "m7", run: () => Promise.reject(new Error("half way")) };
+  await rejects(migrate(bench.store, failing), /half way/);
+  await migrate(bench.store, upTo(7));
+  deepStrictEqual(ran, [3, 4, 5, 6, 7], "what had succeeded before is not done again");
+});
+
+Deno.test("Store.close: what is queued is committed, what comes later is turned away", async () => {
+  const engine = await Deno.openKv(":memory:");
+  const store = new Store(overKv(engine, { close: () => {} }), {
+    clock,
+    sole: true,
+    hasQueue: true,
+  });
+  const { items, tenant } = new Bench(engine);
+  const put = (id: string) => store.transact((tx) => tx.insert(items, tenant, item(id)));
+  const waiting = Promise.all(["a", "b", "c"].map((id) => store.append(tenant, id, "{}")));
+  strictEqual(store.closing, false);
+  await store.close();
+  await waiting;
+  strictEqual(store.closing, true);
+  await rejects(put("d"), StoreUnavailableError);
+  await rejects(store.append(tenant, "e", "{}"), StoreUnavailableError);
+  engine.close();
+});
+
+Deno.test("Tx.alarm: what waits for the commit is one message, within the engine's limits", async () => {
+  const delays: (number | undefined)[] = [];
+  const engine = await Deno.openKv(":memory:");
+  const kv = overKv(engine, {
+    atomic: () => {
+      const op = engine.atomic();
+      op.enqueue = (_, options) => {
+        delays.push(options?.delay);
+        return op;
+      };
+      return op;
+    },
+  });
+  await using bench = new Bench(kv);
+  const failing = bench.store.transact((tx) => {
+    tx.alarm(0);
+    throw new Error("no");
+  });
+  await rejects(failing);
+  for (const delay of [5, -5, DELAY_MS_MAX * 2]) {
+    await bench.store.transact((tx) => tx.alarm(delay));
+  }
+  deepStrictEqual(delays, [5, 0, DELAY_MS_MAX]);
+  const plain = new Bench(kv, "y", { sole: true, hasQueue: false });
+  await plain.store.transact((tx) => tx.alarm(5));
+  strictEqual(delays.length, 3);
+});
+
+Deno.test("collection: a declaration that could not be kept is refused", () => {
+  const spec = { name: "c", schema: ITEM };
+  const twice = () =>
+    collection({ ...spec, unique: { slug: () => ["a"] }, index: { slug: () => [] } });
+  const counted = () => collection({ ...spec, counted: true, expiresAt: () => 1 });
+  for (const declare of [twice, counted]) throws(declare, TypeError);
+});
