@@ -13,7 +13,6 @@ export const AUDIT_EVENTS = {
   access_denied: "a request was refused for lack of a right",
   agent_restart_requested: "an agent was told to start again",
   agent_credential_refused: "an agent tried to connect as one that another credential owns",
-  command_requested: "a command was accepted for an agent",
   command_cancelled: "a command was cancelled",
   command_failed:
     "a command ended without a result: it failed to start, was refused or its link broke",

@@ -54,7 +54,8 @@ export async function startRelay(
   const log = new EventLog(store, complain("events could not be sequenced"));
   const config = () => settings.config;
   const counters = new LeasedCounters(store, store.sole ? 1 : SHARING_INSTANCES);
-  const commands: Commands = new Commands(() => app);
+  const instance = entropy.id("ins");
+  const commands: Commands = new Commands(() => app, store, instance);
   const links = new Links((ms, task) => clock.after(ms, task));
   const metrics = new Metrics();
   const parts = {
@@ -71,7 +72,7 @@ export async function startRelay(
     links,
     commands,
     metrics,
-    instance: entropy.id("ins"),
+    instance,
     startedAtMs: clock.now(),
   };
   const app: App = { ...parts, deliveries: new Deliveries(() => app) };
@@ -84,7 +85,7 @@ export async function startRelay(
     deliveriesDue: () => jobsDue(app),
   });
   if (store.sole) await recoverCommands(app);
-  sender.start();
+  await sender.start();
   if (store.hasQueue) listenForAlarms(app);
   const stopHousekeeping = keepHouse(app, complain("housekeeping failed"));
   return {
@@ -93,7 +94,7 @@ export async function startRelay(
     async stop() {
       stopHousekeeping();
       links.closeAll("going_away");
-      await commands.idle();
+      await commands.stop();
       await sender.stop();
       await parts.keyUses.stop();
       await store.idle();

@@ -1,3 +1,5 @@
+import { RecentMap } from "./recent.ts";
+
 /** A point read as the store sees it. */
 export interface Entry {
   readonly value: unknown;
@@ -10,17 +12,12 @@ export interface Entry {
  * no request that starts after an answer sees what was before it.
  */
 export class ReadCache {
-  readonly #entries = new Map<string, Map<string, Entry>>();
+  readonly #entries = new Map<string, RecentMap<Entry>>();
   readonly #loading = new Map<string, Set<object>>();
   readonly #changing = new Map<string, number>();
 
   get(group: string, slot: string): Entry | undefined {
-    const entries = this.#entries.get(group);
-    const entry = entries?.get(slot);
-    if (entry === undefined) return undefined;
-    entries!.delete(slot);
-    entries!.set(slot, entry);
-    return entry;
+    return this.#entries.get(group)?.get(slot);
   }
 
   /** Loads through the cache; `limit` is how many entries `group` may hold. */
@@ -46,9 +43,7 @@ export class ReadCache {
 
   #keep(group: string, limit: number, slot: string, entry: Entry): void {
     let entries = this.#entries.get(group);
-    if (entries === undefined) this.#entries.set(group, entries = new Map());
-    entries.delete(slot);
-    if (entries.size >= limit) entries.delete(entries.keys().next().value!);
+    if (entries === undefined) this.#entries.set(group, entries = new RecentMap(limit));
     entries.set(slot, entry);
   }
 

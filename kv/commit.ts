@@ -1,5 +1,6 @@
 import type { Clock } from "./clock.ts";
 import { StoreUnavailableError } from "./errors.ts";
+import { RecentMap } from "./recent.ts";
 import {
   ATOMIC_BYTES_MAX,
   KEY_BYTES_MAX,
@@ -18,6 +19,8 @@ export interface Check {
 interface At {
   readonly key: Deno.KvKey;
   readonly slot: string;
+  /** True for a row under a new random id, which nobody can have read before. */
+  readonly fresh?: boolean;
   /** The group of the read cache that may hold this key, and its limit. */
   readonly cache?: { readonly group: string; readonly limit: number };
 }
@@ -90,7 +93,7 @@ export class Committer {
   #running: Promise<void> | null = null;
   #closed = false;
   /** Newest versionstamps of keys written here: a change that read an older one has lost already. */
-  readonly #recent = new Map<string, string>();
+  readonly #recent = new RecentMap<string>(RECENT_MAX);
 
   constructor(
     private readonly kv: Deno.Kv,
@@ -293,13 +296,7 @@ export class Committer {
 
   #remember(mutations: readonly Mutation[], versionstamp: string | null): void {
     if (versionstamp === null) return;
-    for (const { slot } of mutations) {
-      this.#recent.delete(slot);
-      this.#recent.set(slot, versionstamp);
-    }
-    while (this.#recent.size > RECENT_MAX) {
-      this.#recent.delete(this.#recent.keys().next().value!);
-    }
+    for (const { slot, fresh } of mutations) if (!fresh) this.#recent.set(slot, versionstamp);
   }
 }
 

@@ -63,6 +63,14 @@ export class LogFollower {
     this.#running ??= this.#run();
   }
 
+  /** Moves a tenant's position to the end of its log, in the transaction. */
+  async skip(tx: Tx, tenant: Tenant): Promise<void> {
+    const id = this.rules.name;
+    const head = await this.log.head(tenant);
+    const at = await tx.get(cursors, tenant, id);
+    if ((at?.seq ?? 0) < head) tx.put(cursors, tenant, { id, seq: head, part: 0 });
+  }
+
   /** Resolves when nothing is marked. */
   async idle(): Promise<void> {
     while (this.#running !== null) await this.#running;

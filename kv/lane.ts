@@ -24,12 +24,19 @@ export class Lane {
     private readonly onError: (error: unknown) => void,
   ) {}
 
-  /** Puts a beginning on record, in the transaction; `begun` gets what `end` wants. */
-  begin(tx: Tx, text: string, begun: (place: string) => void): void {
+  /** Puts a beginning on record; answers what `end` wants. */
+  async begin(text: string): Promise<string> {
+    const place = await this.store.note(this.name, text);
+    this.#began(place);
+    return place;
+  }
+
+  /** The same in a transaction; `begun` gets the place once it has committed. */
+  beginIn(tx: Tx, text: string, begun: (place: string) => void): void {
     tx.note(this.name, text);
-    tx.afterCommit((versionstamp) => {
-      this.#open.set(versionstamp, (this.#open.get(versionstamp) ?? 0) + 1);
-      begun(versionstamp);
+    tx.afterCommit((place) => {
+      this.#began(place);
+      begun(place);
     });
   }
 
@@ -48,6 +55,10 @@ export class Lane {
     });
   }
 
+  #began(place: string): void {
+    this.#open.set(place, (this.#open.get(place) ?? 0) + 1);
+  }
+
   /** Deletes values of which everything has ended. */
   async sweep(): Promise<void> {
     while (this.#done.length > 0) {
@@ -63,13 +74,15 @@ export class Lane {
   }
 }
 
-/** Every value that a lane holds, oldest first, with its lines. */
-export async function* readLane(
+/** Every value of the lanes whose name begins with `prefix`, with its lines. */
+export async function* readLanes(
   store: Store,
-  name: string,
-): AsyncGenerator<{ place: string; texts: string[] }> {
-  for await (const { key, value } of store.kv.list<Uint8Array>({ prefix: laneKey(name) })) {
-    yield { place: String(key.at(-1)), texts: decoder.decode(value).split("\n") };
+  prefix: string,
+): AsyncGenerator<{ name: string; place: string; texts: string[] }> {
+  const all = { prefix: laneKey("").slice(0, -1) };
+  for await (const { key, value } of store.kv.list<Uint8Array>(all)) {
+    const [name, place] = key.slice(-2) as [string, string];
+    if (name.startsWith(prefix)) yield { name, place, texts: decoder.decode(value).split("\n") };
   }
 }
 

@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { type Entry, ReadCache } from "./cache.ts";
 import type { Clock } from "./clock.ts";
 import {
@@ -144,6 +145,20 @@ export class Store implements Reader {
     });
   }
 
+  /** Writes a line to a lane, durably, the same way; answers where it lies. */
+  async note(lane: string, text: string): Promise<string> {
+    const versionstamp = await this.#committer.submit({
+      checks: [],
+      mutations: [],
+      lines: [],
+      lineBytes: Buffer.byteLength(text),
+      tenants: [],
+      notes: [{ lane, text }],
+      alarms: [],
+    });
+    return versionstamp!;
+  }
+
   async get<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): Promise<T | null> {
     const { value } = await this.entry(of, rowKey(of, tenant, id));
     return value !== null && this.isLive(of, value as T) ? value as T : null;
@@ -228,7 +243,10 @@ export class Store implements Reader {
 
   /** One row as stored, with its versionstamp; from memory where that is allowed. */
   entry<T extends Row>(of: Collection<T>, key: KeyParts): Promise<Entry> {
-    return this.#load(of.name, of.cached, key, (value) => deepFreeze(of.schema.parse(value)));
+    return this.#load(of.name, of.cached, key, (value) => {
+      const record = of.schema.parse(value);
+      return of.cached > 0 ? deepFreeze(record) : record;
+    });
   }
 
   /** One entry of a unique index. */
@@ -286,7 +304,7 @@ export class Store implements Reader {
     // Where an entry may outlive its record, only the record can say whether it counts.
     const skipsRows = canExpire(of);
     let left = offset, waiting: { tenant: Tenant; id: string }[] = [], last = "", more = false;
-    const fetch = async () => {
+    const take = async () => {
       const rows = await this.#rows(of, waiting);
       const passed = Math.min(left, rows.length);
       left -= passed;
@@ -305,9 +323,9 @@ export class Store implements Reader {
       waiting.push(locate(key));
       last = iterator.cursor;
       const wanted = left + options.limit - items.length;
-      if (waiting.length === Math.min(GET_MANY_MAX, wanted)) await fetch();
+      if (waiting.length === Math.min(GET_MANY_MAX, wanted)) await take();
     }
-    await fetch();
+    await take();
     return { items, cursor: more ? last : null };
   }
 

@@ -185,7 +185,8 @@ export class Tx implements Reader {
   }
 
   #stage<T extends Row>(of: Collection<T>, tenant: Tenant, record: T, fresh: boolean): T {
-    const value = deepFreeze(of.schema.parse(record));
+    const parsed = of.schema.parse(record);
+    const value = of.cached > 0 ? deepFreeze(parsed) : parsed;
     const slot = slotOf(rowKey(of, tenant, value.id));
     const isNew = fresh && !this.#writes.has(slot);
     this.#writes.set(slot, { of: erase(of), tenant, id: value.id, value, fresh: isNew });
@@ -255,7 +256,8 @@ export class Tx implements Reader {
       expireIn: Math.max(0, expiresAt - this.store.clock.now()) + EXPIRY_SLACK_MS,
     };
     const bytes = roughBytes(value);
-    out.push({ kind: "set", key, slot: slotOf(key), value, bytes, ...ttl, ...cacheOf(of) });
+    const { fresh } = write;
+    out.push({ kind: "set", key, slot: slotOf(key), value, bytes, fresh, ...ttl, ...cacheOf(of) });
     // An entry with a TTL is written again, so that it lives as long as its record.
     const lasting = before !== null && expiresAt === null && of.expiresAt(before) === null;
     const kept = new Set(lasting ? entries(of, tenant, before).map((e) => slotOf(e.key)) : []);

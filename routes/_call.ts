@@ -35,7 +35,9 @@ export async function call(
       query: route.query && parse(route.query, raw.query, "query"),
       body: route.body && parse(route.body, await raw.body(), "body"),
       accept: raw.accept,
-      credential: raw.credential,
+      get credential() {
+        return raw.credential;
+      },
     };
     return await EFFECTS[route.effect](app, route, actor, request, input as never);
   } catch (error) {

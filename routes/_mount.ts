@@ -13,10 +13,15 @@ import type { Content, Route } from "./_route.ts";
 type Env = { Bindings: { remoteAddr?: Deno.Addr } };
 type Serve = (request: Request, info?: { remoteAddr: Deno.Addr }) => Response | Promise<Response>;
 
-/** A handler that answers a request by itself, such as a WebSocket upgrade; it throws faults. */
+/** A handler that answers an authenticated request by itself, by an upgrade; it throws faults. */
 export interface Upgrade {
   readonly path: string;
-  readonly handle: (app: App, request: Request, info: RequestInfo) => Promise<Response>;
+  readonly handle: (
+    app: App,
+    actor: Actor,
+    request: Request,
+    info: RequestInfo,
+  ) => Response | Promise<Response>;
 }
 
 /** Turns declarations into a server. */
@@ -25,7 +30,12 @@ export function mount(app: App, routes: readonly Route[], upgrades: readonly Upg
   // Names before parameters: `/webhooks/event-types` is not a webhook's id.
   const ordered = [...routes].sort((a, b) => rank(a.path).localeCompare(rank(b.path)));
   for (const { path, handle } of upgrades) {
-    hono.get(path, (c) => guarded(app, c, path, (info) => handle(app, c.req.raw, info)));
+    hono.get(path, (c) =>
+      guarded(app, c, path, async (info) => {
+        const { headers } = c.req.raw;
+        const actor = await identify(app, headers, info, () => {});
+        return await handle(app, actor, c.req.raw, info);
+      }));
   }
   for (const route of ordered) {
     hono.on(route.method, pattern(route.path), (c) => serve(app, route, c));
@@ -56,7 +66,7 @@ async function serve(app: App, route: Route, c: Context<Env>): Promise<Response>
       if (!route.unlimited) limit = await app.limiter.takeForAddress(request.address);
       mustPass(limit, app);
     } else {
-      actor = await identify(app, c, request, (state) => limit = state);
+      actor = await identify(app, c.req.raw.headers, request, (state) => limit = state);
       const missing = missingRights(route, actor);
       limit = await app.limiter.takeForPlan(actor.tenant.org, actor.plan);
       if (missing !== null && limit.admitted) throw await deny(app, route, actor, request, missing);
@@ -68,7 +78,9 @@ async function serve(app: App, route: Route, c: Context<Env>): Promise<Response>
       query: route.query ? c.req.query() : {},
       body: () => readJson(c.req.raw, route.bodyBytesMax),
       accept: c.req.header("accept") ?? "*/*",
-      credential: "public" in route.access ? credentialOf(c.req.raw.headers) : null,
+      get credential() {
+        return credentialOf(c.req.raw.headers);
+      },
     });
     response = success(route, { requestId: request.id, limit }, result);
   } catch (error) {
@@ -89,12 +101,12 @@ function success(route: Route, envelope: Envelope, result: unknown): Response {
 /** Who is asking; a failure to say so counts against the address. */
 async function identify(
   app: App,
-  c: Context<Env>,
+  headers: Headers,
   request: RequestInfo,
   limited: (state: LimitState) => void,
 ): Promise<Actor> {
   try {
-    return await authenticate(app, credentialOf(c.req.raw.headers), spaceOf(c.req.raw.headers));
+    return await authenticate(app, credentialOf(headers), spaceOf(headers));
   } catch (error) {
     const limit = await app.limiter.takeForAddress(request.address);
     limited(limit);

@@ -4,7 +4,7 @@ import { passwordProblem } from "../core/passwords.ts";
 import { route } from "./_route.ts";
 import { Name, ScopeName, Timestamp } from "./_schemas.ts";
 
-const Email = z.string().trim().toLowerCase().max(254).pipe(z.email());
+const Email = z.string().trim().toLowerCase().max(254).meta({ format: "email" }).pipe(z.email());
 
 const Password = z.string().superRefine((text, context) => {
   const problem = passwordProblem(text);

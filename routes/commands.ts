@@ -9,7 +9,6 @@ import {
   withinMs,
 } from "../core/commands/commands.ts";
 import { Fault } from "../core/fault.ts";
-import { MAX_COMMAND_LENGTH } from "../core/protocol.ts";
 import { ShieldResult } from "../core/shield/result.ts";
 import { COMMAND_STATUSES } from "../kv/records/command.ts";
 import { route } from "./_route.ts";
@@ -17,7 +16,10 @@ import { Id, IdParams, Timestamp } from "./_schemas.ts";
 
 const TIMEOUT_SECONDS_MAX = 600;
 
-const CommandText = z.string().min(1).max(MAX_COMMAND_LENGTH)
+/** Longer scripts belong into a file on the agent; the record of a command is one value of the store. */
+const COMMAND_CHARS_MAX = 16 * 1024;
+
+const CommandText = z.string().min(1).max(COMMAND_CHARS_MAX)
   .refine((text) => !text.includes("\0"), "no NUL")
   .meta({ examples: ["uname -a"] });
 
@@ -52,7 +54,9 @@ export const commandRoutes = [
     access: { scope: "agents:write" },
     noStore: true,
     effect: "steps",
-    audit: { byRule: "command_requested, then command_executed, _denied, _timeout or _failed" },
+    audit: {
+      byRule: "command_executed, command_denied, command_timeout or command_failed, at its end",
+    },
     params: z.strictObject({ agent_id: Id }),
     query: z.strictObject({
       command: CommandText,
@@ -63,6 +67,7 @@ export const commandRoutes = [
       "AGENT_NOT_FOUND",
       "COMMAND_BLOCKED",
       "AGENT_OFFLINE",
+      "FORBIDDEN",
       "CONFLICT",
       "COMMAND_LOST",
       "COMMAND_TIMEOUT",
@@ -82,7 +87,9 @@ export const commandRoutes = [
     access: { scope: "agents:write" },
     noStore: true,
     effect: "steps",
-    audit: { byRule: "command_requested, then command_executed, _denied, _timeout or _failed" },
+    audit: {
+      byRule: "command_executed, command_denied, command_timeout or command_failed, at its end",
+    },
     params: IdParams,
     body: z.strictObject({
       command: CommandText,

@@ -38,7 +38,7 @@ export const healthRoutes = [
     unlimited: true,
     effect: "read",
     success: { status: 200, body: Health },
-    faults: [],
+    faults: ["INVALID_TOKEN", "INVALID_API_KEY"],
     handle: async ({ app }, { credential }) => {
       const actor = credential === null ? null : await authenticate(app, credential, "live");
       return await health(app, actor?.rights.has("system:read") ?? false);

@@ -1,18 +1,16 @@
-import type { App, RequestInfo } from "../core/app.ts";
-import { authenticate } from "../core/authenticate.ts";
+import type { Actor, App, RequestInfo } from "../core/app.ts";
 import { Link, type Wire } from "../core/agents/link.ts";
 import { Fault } from "../core/fault.ts";
 import { AGENT_PROTOCOL, CLOSE_CODES } from "../core/protocol.ts";
-import { credentialOf, type Upgrade } from "./_mount.ts";
+import type { Upgrade } from "./_mount.ts";
 
 const RIGHT = "agents:admin";
 
 /** `/ws`: an agent's link, by the subprotocol `relay.agent.v1`. */
 export const agentSocket: Upgrade = { path: "/ws", handle: openAgentSocket };
 
-async function openAgentSocket(app: App, request: Request, info: RequestInfo): Promise<Response> {
+function openAgentSocket(app: App, actor: Actor, request: Request, info: RequestInfo): Response {
   const { headers } = request;
-  const actor = await authenticate(app, credentialOf(headers), "live");
   if (headers.get("upgrade")?.toLowerCase() !== "websocket") {
     throw new Fault("UPGRADE_REQUIRED", "Connect here by WebSocket.");
   }
@@ -29,9 +27,9 @@ async function openAgentSocket(app: App, request: Request, info: RequestInfo): P
   if (actor.kind !== "api_key") {
     throw new Fault("FORBIDDEN", "An agent connects with an API key, which outlives a JWT.");
   }
+  // `info` looks things up in the request, which the upgrade takes away: copy before.
+  const kept = { ...info };
   const { socket, response } = Deno.upgradeWebSocket(request, { protocol: AGENT_PROTOCOL });
-  // The getters of `info` need the request, which the upgrade takes away.
-  const kept = { ...info, address: info.address };
   attach(socket, (wire) => new Link(app, actor, kept, wire));
   return response;
 }

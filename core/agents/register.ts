@@ -4,7 +4,7 @@ import { apiKeys } from "../../kv/records/api_key.ts";
 import type { Found, Page } from "../../kv/store.ts";
 import type { Tx } from "../../kv/tx.ts";
 import type { Actor, App, RequestInfo } from "../app.ts";
-import { emit, RELAY_ACTOR } from "../events.ts";
+import { emit, RELAY_ACTOR, useJson } from "../events.ts";
 import type { HelloFrame } from "../protocol.ts";
 
 /** Raised when an agent's key belongs to another credential; the message goes to the agent. */
@@ -59,6 +59,7 @@ export async function registerAgent(
     const details = { name, version, platform, hostname, labels };
     if (known === null) emit(work, tx, tenant, { type: "agent_created", ...about, details });
     emit(work, tx, tenant, { type: "agent_connected", ...about, details });
+    tx.append(tenant, "api_key_used", useJson(work, tenant, "GET /ws", 101));
     return agent;
   });
   if (registered !== null) return registered;

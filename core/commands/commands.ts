@@ -8,9 +8,10 @@ import { offline, ownedAgent } from "../agents/agents.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
 import { isoOrNull } from "../lists.ts";
-import { inspectCommand } from "../shield/inspect.ts";
+import { inspectForAgent } from "../shield/remember.ts";
 import type { ShieldResult } from "../shield/result.ts";
 import { sha256Hex } from "../text.ts";
+import type { Begun } from "./registry.ts";
 import { textForEvent } from "./text.ts";
 
 /** What a caller wants run. */
@@ -60,44 +61,30 @@ export async function startCommand(
       return { record: earlier, done: app.commands.waitFor(earlier.id) ?? null };
     }
   }
-  const shield = inspectCommand(request.command, { labels: agent.labels });
+  const shield = inspectForAgent(request.command, agent.labels);
   const fresh = newCommand(work, request, shield, idempotency);
   if (shield.verdict !== "allow") await block(work, agent, fresh, shield);
   const link = app.links.of(actor.tenant, agent.id);
   if (link === undefined) throw offline(agent);
-  const record = await recordStart(work, fresh, shield);
-  if (record === null) return await startCommand(work, request);
+  const begun = await recordStart(work, fresh);
+  if (begun === null) return await startCommand(work, request);
   const done = app.commands.start(
     actor.tenant,
-    record,
+    fresh,
+    begun,
     link,
     (tx, status) => work.recordUse(tx, HTTP_OF_END[status] ?? 200),
   );
-  return { record, done };
+  return { record: fresh, done };
 }
 
 /** Puts a command on record before it is sent; null when a twin with the same key was faster. */
 async function recordStart(
-  work: Stepping,
+  { app, actor }: Stepping,
   fresh: CommandRecord,
-  shield: ShieldResult,
-): Promise<CommandRecord | null> {
-  const { app, actor } = work;
+): Promise<Begun | null> {
   try {
-    return await app.store.transact((tx) => {
-      emit(work, tx, actor.tenant, {
-        type: "command_requested",
-        resource: { type: "command", id: fresh.id },
-        agentId: fresh.agent_id,
-        details: {
-          command_id: fresh.id,
-          ...textForEvent(fresh.command),
-          timeout_ms: fresh.timeout_ms,
-          risk_score: shield.risk_score,
-        },
-      });
-      return tx.insert(commands, actor.tenant, fresh);
-    });
+    return await app.commands.begin(actor.tenant, fresh);
   } catch (error) {
     if (error instanceof DuplicateError) return null;
     throw error;
@@ -180,7 +167,8 @@ async function outputOf(
 
 async function ownedCommand(work: Work, agentId: string, id: string): Promise<CommandRecord> {
   await ownedAgent(work, agentId);
-  const record = await work.db.get(commands, work.actor.tenant, id);
+  const { app, actor, db } = work;
+  const record = app.commands.running(actor.tenant, id) ?? await db.get(commands, actor.tenant, id);
   if (record !== null && record.agent_id === agentId) return record;
   throw new Fault("NOT_FOUND", "There is no such command.");
 }
@@ -202,7 +190,6 @@ function newCommand(
     request_id,
     idempotency,
     shield_result,
-    instance: app.instance,
     exit_code: null,
     signal: null,
     stdout: "",
@@ -228,7 +215,6 @@ async function block(
     tx.insert(commands, actor.tenant, {
       ...fresh,
       status: "denied",
-      instance: null,
       started_at_ms: null,
       finished_at_ms: fresh.created_at_ms,
     });

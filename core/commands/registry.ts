@@ -1,7 +1,8 @@
 import { Buffer } from "node:buffer";
-import type { Tenant } from "../../kv/collection.ts";
+import { type Tenant, tenantKey } from "../../kv/collection.ts";
+import { deletePlaces, Lane, readLanes } from "../../kv/lane.ts";
 import { type CommandRecord, commands } from "../../kv/records/command.ts";
-import type { Found, Page } from "../../kv/store.ts";
+import type { Store } from "../../kv/store.ts";
 import type { Tx } from "../../kv/tx.ts";
 import type { App } from "../app.ts";
 import type { Link } from "../agents/link.ts";
@@ -14,11 +15,23 @@ export const OUTPUT_BYTES_MAX = 1024 * 1024;
 const OUTPUT_BYTES_MAX_IN_ALL = 256 * 1024 * 1024;
 /** The agent ends a command at its timeout; if it does not say so in this time, the relay does. */
 const GRACE_MS = 5_000;
+/** The journal of open commands: one lane for each process. */
+const LANE = "commands/";
+const NOTE_CHARS_MAX = 8 * 1024;
+
+/** How a command was put on record before it was sent. */
+export interface Begun {
+  /** Its place in the journal of open commands. */
+  readonly place: string;
+  /** True when it has a row already. */
+  readonly stored: boolean;
+}
 
 interface Flight {
   readonly tenant: Tenant;
   readonly record: CommandRecord;
   readonly link: Link;
+  readonly begun: Begun;
   readonly inSettlement: (tx: Tx, status: CommandRecord["status"]) => void;
   readonly done: Promise<CommandRecord>;
   readonly resolve: (record: CommandRecord) => void;
@@ -33,9 +46,42 @@ interface Flight {
 /** The commands that are under way through this process's links. */
 export class Commands {
   readonly #flights = new Map<string, Flight>();
+  readonly #lane: Lane;
   #bytesInAll = 0;
 
-  constructor(private readonly app: () => App) {}
+  constructor(private readonly app: () => App, store: Store, instance: string) {
+    this.#lane = new Lane(store, `${LANE}${instance}`, (error) => {
+      this.#complain("ended commands could not be forgotten", error);
+    });
+  }
+
+  /**
+   * Puts a command on record as running; it may be sent once this has answered. Where others may ask for
+   * it, or it is long, it gets its row at once.
+   * @throws {DuplicateError} when another has its Idempotency-Key
+   */
+  async begin(tenant: Tenant, record: CommandRecord): Promise<Begun> {
+    const { store } = this.app();
+    const whole = JSON.stringify({ tenant, record });
+    if (store.sole && record.idempotency === null && whole.length <= NOTE_CHARS_MAX) {
+      return { place: await this.#lane.begin(whole), stored: false };
+    }
+    const { id, agent_id } = record;
+    let place = "";
+    await store.transact((tx) => {
+      tx.insert(commands, tenant, record);
+      this.#lane.beginIn(tx, JSON.stringify({ tenant, id, agent_id }), (at) => place = at);
+    });
+    return { place, stored: true };
+  }
+
+  /** A command that runs here, as it was begun. */
+  running(tenant: Tenant, id: string): CommandRecord | null {
+    const flight = this.#flights.get(id);
+    return flight !== undefined && tenantKey(flight.tenant) === tenantKey(tenant)
+      ? flight.record
+      : null;
+  }
 
   get size(): number {
     return this.#flights.size;
@@ -48,6 +94,7 @@ export class Commands {
   start(
     tenant: Tenant,
     record: CommandRecord,
+    begun: Begun,
     link: Link,
     inSettlement: Flight["inSettlement"] = () => {},
   ): Promise<CommandRecord> {
@@ -55,6 +102,7 @@ export class Commands {
     const flight: Flight = {
       tenant,
       record,
+      begun,
       link,
       inSettlement,
       done: promise,
@@ -85,9 +133,10 @@ export class Commands {
     return promise;
   }
 
-  /** Resolves when the ends of all commands are on record. */
-  async idle(): Promise<void> {
+  /** Resolves when the ends of all commands are on record and the journal of open ones is empty. */
+  async stop(): Promise<void> {
     await Promise.allSettled([...this.#flights.values()].map((flight) => flight.done));
+    await this.#lane.stop();
   }
 
   /** The end of a command that is under way here, or undefined. */
@@ -122,7 +171,8 @@ export class Commands {
       stderr: frame.stderr ?? "",
       truncated: frame.truncated,
     };
-    settleCommand(this.app(), tenant, { id: frame.command_id, agentId }, late).catch((error) =>
+    const open = { id: frame.command_id, agentId, record: null, fresh: false };
+    settleCommand(this.app(), tenant, open, late).catch((error) =>
       this.#complain("a late result could not be recorded", error)
     );
   }
@@ -159,10 +209,14 @@ export class Commands {
     flight.settling = true;
     flight.cancelTimer();
     const { tenant, record, output, truncated } = flight;
-    const at = { id: record.id, agentId: record.agent_id };
+    const { place, stored } = flight.begun;
+    const open = { id: record.id, agentId: record.agent_id, record, fresh: !stored };
     const whole = { ...outcome, ...output, truncated };
-    settleCommand(this.app(), tenant, at, whole, flight.inSettlement)
-      .then((settled) => flight.resolve(settled ?? record), (error) => {
+    settleCommand(this.app(), tenant, open, whole, flight.inSettlement)
+      .then((settled) => {
+        this.#lane.end(place);
+        flight.resolve(settled ?? record);
+      }, (error) => {
         this.#complain("the end of a command could not be recorded", error);
         flight.reject(error);
       })
@@ -178,22 +232,23 @@ export class Commands {
   }
 }
 
-const RECOVER_LIMIT = 100;
-
 /** At the start: what an earlier process had under way is lost, unless its agent tells more later. */
 export async function recoverCommands(app: App): Promise<number> {
   let recovered = 0;
-  while (true) {
-    const page: Page<Found<CommandRecord>> = await app.store.queued(commands, "open", {
-      limit: RECOVER_LIMIT,
-    });
-    const orphans = page.items.filter(({ record }) => record.instance !== app.instance);
-    for (const { tenant, record } of orphans) {
-      const at = { id: record.id, agentId: record.agent_id };
+  for await (const { name, place, texts } of readLanes(app.store, LANE)) {
+    if (name === `${LANE}${app.instance}`) continue;
+    for (const text of texts) {
+      const { tenant, record = null, ...named } = JSON.parse(text) as OpenNote;
+      const { id, agent_id } = record ?? named as CommandRecord;
       const why = "the relay stopped while it was under way";
-      await settleCommand(app, tenant, at, { status: "lost", why });
+      const open = { id, agentId: agent_id, record, fresh: false };
+      await settleCommand(app, tenant, open, { status: "lost", why });
+      recovered++;
     }
-    recovered += orphans.length;
-    if (orphans.length === 0 || page.cursor === null) return recovered;
+    await deletePlaces(app.store, name, [place]);
   }
+  return recovered;
 }
+
+/** A line of the journal: the command, or where its row is. */
+type OpenNote = { tenant: Tenant; record?: CommandRecord; id?: string; agent_id?: string };

@@ -25,8 +25,8 @@ export interface Ending extends Outcome {
   readonly truncated?: boolean;
 }
 
-/** More output than this goes into chunks, so that records stay small. */
-const INLINE_BYTES_MAX = 16 * 1024;
+/** More output than this goes into chunks: with the command at its longest the record still fits. */
+const INLINE_CHARS_MAX = 8 * 1024;
 
 /** What an agent's result frame means. */
 export function outcomeOf(frame: ResultFrame): Outcome {
@@ -43,6 +43,16 @@ export function outcomeOf(frame: ResultFrame): Outcome {
   }
 }
 
+/** A command whose end is to be recorded. */
+export interface Open {
+  readonly id: string;
+  readonly agentId: string;
+  /** The command as it was begun, when it is known here. */
+  readonly record: CommandRecord | null;
+  /** True when no row of it can exist yet, so that none is read. */
+  readonly fresh: boolean;
+}
+
 /**
  * Records the end of a command with its event, once: an end that is known stays, except that one given
  * up as lost may still learn the truth. Answers the record, or null when there was nothing to settle.
@@ -50,24 +60,24 @@ export function outcomeOf(frame: ResultFrame): Outcome {
 export async function settleCommand(
   app: App,
   tenant: Tenant,
-  at: { readonly id: string; readonly agentId: string },
+  open: Open,
   ending: Ending,
   inSettlement: (tx: Tx, status: CommandRecord["status"]) => void = () => {},
 ): Promise<CommandRecord | null> {
   const { stdout = "", stderr = "" } = ending;
-  const large = stdout.length + stderr.length > INLINE_BYTES_MAX;
+  const large = stdout.length + stderr.length > INLINE_CHARS_MAX;
   const blob = large ? await writeOutput(app, tenant, stdout, stderr) : null;
   return await app.store.transact(async (tx) => {
-    const record = await tx.get(commands, tenant, at.id);
-    if (record === null || record.agent_id !== at.agentId) return null;
-    const open = record.status === "running" || record.status === "queued";
-    if (!open && !(record.status === "lost" && ending.status !== "lost")) return record;
+    const row = open.fresh ? null : await tx.get(commands, tenant, open.id);
+    const record = row ?? open.record;
+    if (record === null || record.agent_id !== open.agentId) return null;
+    if (record.status !== "running" && !(record.status === "lost" && ending.status !== "lost")) {
+      return record;
+    }
     if (blob !== null) adoptBlob(tx, tenant, blob);
-    const now = app.ports.clock.now();
-    const settled = tx.put(commands, tenant, {
+    const settled: CommandRecord = {
       ...record,
       status: ending.status,
-      instance: null,
       exit_code: ending.exitCode ?? null,
       signal: ending.signal ?? null,
       stdout: large ? "" : stdout,
@@ -75,8 +85,10 @@ export async function settleCommand(
       output: blob,
       truncated: ending.truncated ?? false,
       duration_ms: ending.durationMs ?? null,
-      finished_at_ms: now,
-    });
+      finished_at_ms: app.ports.clock.now(),
+    };
+    if (open.fresh) tx.insert(commands, tenant, settled);
+    else tx.put(commands, tenant, settled);
     const actor = { id: record.actor };
     emit({ app, actor, request: { id: record.request_id } }, tx, tenant, eventOf(settled, ending));
     inSettlement(tx, ending.status);

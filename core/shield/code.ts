@@ -105,6 +105,16 @@ export function scanCode(code: string, language: string, budget: Budget): CodeSc
     );
     texts.push(...bareWords(code));
   }
+  if (language === "osascript") texts.push(...strings);
+  if (language === "expect" || language === "tclsh") {
+    texts.push(
+      ...code.split("\n").map((line) => line.trim()).map((line) =>
+        line.startsWith("spawn ") || line.startsWith("exec ")
+          ? line.slice(line.indexOf(" ") + 1)
+          : ""
+      ),
+    );
+  }
   if (language === "pwsh" || language === "powershell") texts.push(code.replaceAll("\\", "/"));
   return {
     language,

@@ -67,6 +67,8 @@ export interface SimpleCommand {
   readonly args: readonly string[];
   readonly redirections: readonly Redirection[];
   readonly assignments: ReadonlyMap<string, string>;
+  /** The folder that the line has changed to; `.` where it has not. */
+  readonly cwd: string;
   /** What it reads; null when nothing is piped in. */
   readonly stdin: Flow | null;
   /** The wrappers around it, the outermost first: `["sudo", "sh"]`. */

@@ -1,5 +1,5 @@
 import { hasFlag, operands, optionValues } from "./arguments.ts";
-import { spend } from "./budget.ts";
+import { BudgetSpent, spend } from "./budget.ts";
 import { scanCode } from "./code.ts";
 import {
   type Flow,
@@ -22,10 +22,12 @@ import {
   HIDDEN_PROGRAM,
   UNSEEN_CODE,
 } from "./rules/structure.ts";
-import { hasGlob } from "./paths.ts";
+import { MAX_DEPTH } from "./limits.ts";
+import { hasGlob, locate } from "./paths.ts";
 import { matchesGlob } from "./glob.ts";
 import { assign, fork, readFile, report, type Scope, writeFile } from "./scope.ts";
-import { type Inner, isDownloaded, unwrap } from "./unwrap.ts";
+import { type Inner, isDownloaded } from "./inner.ts";
+import { unwrap } from "./unwrap.ts";
 import { callFunction, walkText } from "./walk.ts";
 
 /** What stands around a command's words. */
@@ -39,6 +41,7 @@ export interface Call {
 /** Judges one command and all that it runs, and answers what it writes. @throws {BudgetSpent} */
 export function execute(argv: readonly string[], call: Call, scope: Scope): Flow {
   spend(scope.inspection.budget, 0);
+  if (scope.wrappers.length > MAX_DEPTH) throw new BudgetSpent();
   const [program, ...args] = argv;
   if (program === undefined) return known("");
   if (program === "") return args.length === 0 ? known("") : NOTHING;
@@ -53,6 +56,7 @@ export function execute(argv: readonly string[], call: Call, scope: Scope): Flow
     name: nameOf(program),
     program,
     args,
+    cwd: folderOf(scope),
     wrappers: scope.wrappers,
   };
   judgeProgram(command, scope);
@@ -79,6 +83,7 @@ export function judgeRedirections(
     args: [],
     redirections,
     assignments,
+    cwd: folderOf(scope),
     stdin: null,
     wrappers: scope.wrappers,
     span,
@@ -213,8 +218,12 @@ function updateScope(command: SimpleCommand, scope: Scope): void {
       return;
     case "cd":
     case "pushd":
-      scope.values.set("PWD", operands(command)[0] ?? "~");
+      scope.values.set("PWD", locate(folderOf(scope), operands(command)[0] ?? "~"));
   }
+}
+
+function folderOf(scope: Scope): string {
+  return scope.values.get("PWD") ?? ".";
 }
 
 const READ_VALUED = new Set(["-p", "-d", "-n", "-N", "-t", "-u", "-i", "-a"]);
@@ -292,7 +301,10 @@ const ENVIRONMENT_PRINTERS = new Set([
 ]);
 
 function quietOutput(command: SimpleCommand): Flow | null {
-  if (SILENT.has(command.name)) return known("");
+  if (
+    SILENT.has(command.name) &&
+    (command.args.length > 0 || !["set", "export", "declare"].includes(command.name))
+  ) return known("");
   if (
     !ENVIRONMENT_PRINTERS.has(command.name) ||
     !command.args.some((arg) => ENVIRONMENT_WORDS.has(arg))

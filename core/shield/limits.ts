@@ -7,8 +7,11 @@ export const MAX_HEREDOCS = 64;
 /** Shell inside shell inside shell: `sudo sh -c "ssh h 'sh -c …'"` is 3 deep; nobody types 24. */
 export const MAX_DEPTH = 24;
 
-/** Commands, words and code tokens looked at for one inspection; about 5 ms of work. */
-export const STEP_BUDGET = 20_000;
+/** Brackets open at once: a parser that recovers from thousands of `$(` reads the rest again for each. */
+export const MAX_NESTING = 32;
+
+/** Commands, words and code tokens looked at for one inspection; a few milliseconds of work. */
+export const STEP_BUDGET = 8_000;
 
 /** Characters that variables, substitutions and here-documents may grow to together. */
 export const MAX_EXPANDED_CHARS = 512 * 1024;

@@ -11,7 +11,7 @@ import {
 } from "./command.ts";
 import { decodeBase32, decodeBase64, decodeEscapes, decodeHex, translate } from "./decode.ts";
 import { isSecret } from "./paths.ts";
-import type { ReadFile } from "./unwrap.ts";
+import type { ReadFile } from "./inner.ts";
 
 const DOWNLOADERS = new Set([
   "curl",
@@ -50,6 +50,8 @@ const DOWNLOADERS = new Set([
   "gh",
   "ipfs",
 ]);
+/** Without arguments these print every variable, tokens included. */
+const ENVIRONMENT = new Set(["env", "printenv", "set", "export", "declare", "history"]);
 const DECODERS = new Set([
   "gunzip",
   "zcat",
@@ -157,6 +159,9 @@ export function computeOutput(command: SimpleCommand, readFile: ReadFile): Flow 
       break;
   }
   if (DOWNLOADERS.has(name)) return { ...opaque(incoming), network: true };
+  if (ENVIRONMENT.has(name) && operands(command).length === 0) {
+    return { ...opaque(incoming), secret: true };
+  }
   if (name === "aws" && args.includes("s3") && args.includes("-")) {
     return { ...opaque(incoming), network: true };
   }

@@ -12,6 +12,7 @@ export type PathKind =
   | "working_folder"
   | "elsewhere"
   | "local"
+  | "local_file"
   | "unknown";
 
 const SYSTEM = new Set([
@@ -155,22 +156,38 @@ export function classifyPath(raw: string): PathKind {
   const path = normalizePath(raw.replace(FILE_SCHEME, ""));
   if (path.startsWith(UNKNOWN)) return isRegenerable(path) ? "regenerable" : "unknown";
   if (path.startsWith("~")) return classifyHome(path);
-  if (path.startsWith("/") || DRIVE.test(path)) return classifyAbsolute(path);
+  if (DRIVE.test(path)) return classifyAbsolute(`/${path.slice(2)}`);
+  if (path.startsWith("/")) return classifyAbsolute(path);
   if (path === "" || path === ".." || path.startsWith("../")) {
     return isRegenerable(path) ? "regenerable" : "working_folder";
   }
   if (isEverything(path)) return "working_folder";
   if (isRegenerable(path)) return "regenerable";
-  return "local";
+  return looksLikeFile(path) ? "local_file" : "local";
 }
 
 const FILE_SCHEME = /^file:\/\//;
-const DRIVE = /^[A-Za-z]:(\/|$)/;
+const DRIVE = /^[A-Za-z]:/;
+
+/** A path seen from a folder. */
+export function locate(folder: string, path: string): string {
+  if (folder === "." || path.startsWith("/") || path.startsWith("~") || DRIVE.test(path)) {
+    return path;
+  }
+  return `${folder}/${path}`;
+}
 
 function isEverything(name: string): boolean {
   return name === "*" || name === "**" || name === ".*" || name === "*.*" || name === "?*" ||
     name === ".[!.]*" || name === "{*,.*}" || name === ".git" || name === ".??*" ||
     name === "[a-z]*";
+}
+
+/** `package-lock.json` is one file, even where a command would take a folder. */
+function looksLikeFile(path: string): boolean {
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  const dot = name.lastIndexOf(".");
+  return dot > 0 && name.length - dot <= 6 && name.length - dot > 1;
 }
 
 function isRegenerable(path: string): boolean {
@@ -204,7 +221,7 @@ function classifyAbsolute(path: string): PathKind {
   }
   if (parts.length === 1) {
     if (SYSTEM.has(first) || hasGlob(first)) return "system";
-    return first === "c:" ? "root" : "elsewhere";
+    return "elsewhere";
   }
   if ((first === "home" || first === "users") && second !== undefined) {
     if (parts.length === 2) return "home";

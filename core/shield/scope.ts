@@ -7,7 +7,8 @@ import type { Rule } from "./rule.ts";
 /** What is shared by the whole inspection of one command. */
 export interface Inspection {
   readonly budget: Budget;
-  readonly findings: Finding[];
+  /** The first place of each rule that matched. */
+  readonly findings: Map<Rule, Finding>;
   /** What the line itself writes to files, by normalized path; `<(…)` has paths here too. */
   readonly files: Map<string, Flow>;
 }
@@ -58,11 +59,10 @@ export function fork(scope: Scope, changes: Partial<Scope> = {}): Scope {
   };
 }
 
-/** Notes a rule that matched; each rule counts once a place. */
+/** Notes a rule that matched, at the first place where it does. */
 export function report(scope: Scope, rule: Rule, span: Span): void {
   const { findings } = scope.inspection;
-  if (findings.some((one) => one.rule === rule && one.span.start === span.start)) return;
-  findings.push({ rule, span, wrapped: scope.wrappers.length > 0 });
+  if (!findings.has(rule)) findings.set(rule, { rule, span, wrapped: scope.wrappers.length > 0 });
 }
 
 /** Sets a variable; in a branch that may not run, a changed value becomes unknown. */

@@ -17,8 +17,6 @@ export const SHELLS: ReadonlySet<string> = new Set([
   "yash",
   "posh",
   "su",
-  "at",
-  "batch",
 ]);
 
 /** Programs that run code of another language, and the options that take it. */

@@ -42,37 +42,28 @@ export function walkText(text: string, scope: Scope, stdin: Flow | null): Flow {
     return walkScript(script, scope, stdin);
   }
   report(scope, UNPARSEABLE, scope.span ?? { start: 0, end: text.length });
-  const flow = walkScript(script, scope, stdin);
-  walkFragments(text, scope);
-  return flow;
+  walkPieces(text, "\n", fork(scope), true);
+  walkPieces(text, "\n;|&", fork(scope), false);
+  return NOTHING;
 }
 
-/** The most pieces of a broken text that are parsed on their own. */
-const MAX_FRAGMENTS = 256;
-
-/** A shell runs the good lines before the broken one: each piece of a broken text is looked at too. */
-function walkFragments(text: string, scope: Scope): void {
-  let from = 0;
-  let pieces = 0;
-  for (let i = 0; i <= text.length && pieces < MAX_FRAGMENTS; i++) {
-    const c = text[i];
-    if (c !== undefined && c !== "\n" && c !== ";" && c !== "|" && c !== "&") continue;
-    const piece = text.slice(from, i).trim();
-    if (piece !== "" && piece.length < text.length) {
-      pieces++;
+/**
+ * Of a broken text a shell still runs the good lines before the broken one, and another shell may
+ * read it otherwise: so its lines, and then its smallest pieces, are looked at on their own. What
+ * the parser recovers from the whole is not used: more text could change it, and lower the score.
+ */
+function walkPieces(text: string, separators: string, scope: Scope, whole: boolean): void {
+  for (let from = 0, i = 0; i <= text.length; i++) {
+    if (i < text.length && !separators.includes(text[i] ?? "")) continue;
+    const piece = text.slice(from, i);
+    if (piece.trim() !== "") {
       spendParse(scope.inspection.budget, piece.length);
+      const script = parse(piece);
       const span = scope.span ?? { start: from, end: i };
-      walkScript(parse(piece), fork(scope, { span }), null);
+      if (!whole || script.errors === undefined) walkScript(script, { ...scope, span }, null);
     }
     from = i + 1;
   }
-  const last = text.slice(Math.max(text.lastIndexOf("\n"), text.lastIndexOf(";")) + 1);
-  if (pieces < MAX_FRAGMENTS || last.length > 4096) return;
-  walkScript(
-    parse(last),
-    fork(scope, { span: scope.span ?? { start: text.length - last.length, end: text.length } }),
-    null,
-  );
 }
 
 function walkScript(script: ParsedScript, scope: Scope, stdin: Flow | null): Flow {

@@ -1,8 +1,13 @@
-import type { Tenant } from "../../kv/collection.ts";
+import { type Tenant, tenantKey } from "../../kv/collection.ts";
 import { LogFollower, type Step } from "../../kv/follow.ts";
 import type { Sequenced } from "../../kv/log.ts";
-import { deliveries, type DeliveryRecord, webhooks } from "../../kv/records/webhook.ts";
-import type { Found } from "../../kv/store.ts";
+import {
+  deliveries,
+  type DeliveryRecord,
+  type WebhookRecord,
+  webhooks,
+} from "../../kv/records/webhook.ts";
+import type { Found, Page } from "../../kv/store.ts";
 import type { Tx } from "../../kv/tx.ts";
 import type { App } from "../app.ts";
 import type { EventRow } from "../events.ts";
@@ -30,6 +35,8 @@ const isWebhookEvent = (type: string): type is WebhookEventType =>
  */
 export class Deliveries {
   #follower: LogFollower | null = null;
+  /** Tenants that have webhooks, so that the log of the others is left in peace. */
+  readonly #subscribed = new Set<string>();
   #running = 0;
   #pumping: Promise<void> | null = null;
   #again = false;
@@ -43,14 +50,26 @@ export class Deliveries {
     return this.appOf();
   }
 
+  /** Passes over what a tenant's log holds now. */
+  async skip(tx: Tx, tenant: Tenant): Promise<void> {
+    await this.#follower?.skip(tx, tenant);
+  }
+
+  /** A webhook has been made: the log has something for it from now on. */
+  subscribe(tenant: Tenant): void {
+    this.#subscribed.add(tenantKey(tenant));
+  }
+
   /** Takes up what an earlier process left, and listens for what comes. */
-  start(): void {
+  async start(): Promise<void> {
+    await this.#loadSubscribed();
     const { store, log, ports } = this.app;
     const complain = (error: unknown) =>
       ports.log.error("webhook fan-out failed", { error: String(error) });
     this.#follower = new LogFollower(store, log, {
       name: "webhooks",
-      wants: isWebhookEvent,
+      wants: (type, tenant) =>
+        isWebhookEvent(type) && (!store.sole || this.#subscribed.has(tenantKey(tenant))),
       cares: async (tenant) => await store.count(webhooks, tenant) > 0,
       step: (tx, tenant, events, part) => this.#fanOut(tx, tenant, events, part),
     }, complain);
@@ -123,6 +142,18 @@ export class Deliveries {
       due_at_ms: now,
       expires_at_ms: now + this.app.config().retention_days.deliveries * DAY_MS,
     });
+  }
+
+  async #loadSubscribed(): Promise<void> {
+    let cursor: string | null = null;
+    do {
+      const page: Page<Found<WebhookRecord>> = await this.app.store.queued(webhooks, "all", {
+        limit: 500,
+        cursor,
+      });
+      for (const { tenant } of page.items) this.subscribe(tenant);
+      cursor = page.cursor;
+    } while (cursor !== null);
   }
 
   /** One delivery for each webhook that wants an event; long lists take several commits. */

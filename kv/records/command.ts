@@ -16,7 +16,10 @@ export const COMMAND_STATUSES = [
   "lost",
 ] as const;
 
-/** One command for one agent, from the request to its end. */
+/**
+ * One command for one agent. While it runs it stands in the journal of open commands and in the memory
+ * of the process that runs it; its row is written at its end, or at once where others must find it.
+ */
 export const CommandRecord = z.strictObject({
   id: z.string(),
   agent_id: z.string(),
@@ -28,8 +31,6 @@ export const CommandRecord = z.strictObject({
   /** The caller's Idempotency-Key with its digest of agent, command and timeout. */
   idempotency: z.strictObject({ key: z.string(), digest: z.string() }).nullable(),
   shield_result: z.unknown(),
-  /** The instance that holds it while it is open. */
-  instance: z.string().nullable(),
   exit_code: z.int().nullable(),
   signal: z.string().nullable(),
   stdout: z.string(),
@@ -48,6 +49,4 @@ export const commands = collection({
   name: "commands",
   schema: CommandRecord,
   unique: { idempotency: (c) => c.idempotency && [c.actor, c.idempotency.key] },
-  queue: { open: (c) => c.instance === null ? null : [c.instance] },
-  cached: 2_000,
 });

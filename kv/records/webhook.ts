@@ -20,6 +20,7 @@ export type WebhookRecord = z.infer<typeof WebhookRecord>;
 export const webhooks = collection({
   name: "webhooks",
   schema: WebhookRecord,
+  queue: { all: () => [] },
   counted: true,
   cached: 5_000,
 });

@@ -1,8 +1,8 @@
 import { hasFlag, hasOption, isRehearsal, operands } from "../arguments.ts";
 import type { SimpleCommand } from "../command.ts";
-import { classifyPath, hasGlob, type PathKind } from "../paths.ts";
+import { classifyPath, hasGlob, locate, type PathKind } from "../paths.ts";
 import type { Rule } from "../rule.ts";
-import { findScope } from "../unwrap.ts";
+import { findScope } from "../unwrap_items.ts";
 
 const REMOVERS = [
   "rm",
@@ -29,7 +29,9 @@ function isRecursive(command: SimpleCommand): boolean {
 
 function removes(command: SimpleCommand, ...kinds: readonly PathKind[]): boolean {
   if (isRehearsal(command)) return false;
-  return operands(command, VALUED).some((path) => kinds.includes(classifyPath(path)));
+  return operands(command, VALUED).some((path) =>
+    kinds.includes(classifyPath(locate(command.cwd, path)))
+  );
 }
 
 function removesTree(...kinds: readonly PathKind[]) {
@@ -40,7 +42,7 @@ function removesTree(...kinds: readonly PathKind[]) {
 function emptiesFolder(command: SimpleCommand): boolean {
   if (isRehearsal(command)) return false;
   return operands(command).some((path) => {
-    const kind = classifyPath(path);
+    const kind = classifyPath(locate(command.cwd, path));
     return hasGlob(path) &&
       (kind === "root" || kind === "system" || kind === "home" || kind === "working_folder");
   });
@@ -51,7 +53,9 @@ function findDeletes(...kinds: readonly PathKind[]) {
     if (!command.args.includes("-delete")) return false;
     const { starts, narrowed } = findScope(command);
     return starts.some((start) => {
-      const kind = classifyPath(narrowed === null ? start : `${start}/${narrowed}`);
+      const kind = classifyPath(
+        locate(command.cwd, narrowed === null ? start : `${start}/${narrowed}`),
+      );
       return kinds.includes(kind) ||
         (narrowed !== null && kind === "unknown" && kinds.includes("unknown"));
     });

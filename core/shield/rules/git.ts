@@ -146,7 +146,7 @@ export const GIT_RULES: readonly Rule[] = [
   git(
     "rewrite_history",
     ["filter-branch", "filter-repo", "replace"],
-    (_call, rest) => rest.length > 0 || true,
+    () => true,
     [4, 4],
     "It rewrites every commit of the history.",
     "Work on a fresh clone.",
@@ -236,7 +236,7 @@ function discardsByCheckout(call: SimpleCommand, rest: readonly string[]): boole
   if (hasFlag(call, "bB", "orphan", "track", "detach") && !hasFlag(call, "f", "force")) {
     return false;
   }
-  if (hasFlag(call, "f", "force") || hasFlag(call, "p") && false) return true;
+  if (hasFlag(call, "f", "force")) return true;
   const dashes = call.args.indexOf("--");
   if (dashes >= 0 && dashes < call.args.length - 1) return true;
   return rest.some((path) =>

@@ -1,6 +1,6 @@
 import { hasFlag, hasOption, operands, optionValues } from "../arguments.ts";
 import { FROM_SECRET, type SimpleCommand } from "../command.ts";
-import { isSecret } from "../paths.ts";
+import { classifyPath, isSecret } from "../paths.ts";
 import { carries } from "../output.ts";
 import type { Rule } from "../rule.ts";
 import { SHELLS } from "../shells.ts";
@@ -169,6 +169,36 @@ export const NETWORK_RULES: readonly Rule[] = [
     threat: "reverse_shell",
     explanation: "It hands a shell to whoever is at the other end of a connection.",
     safer_alternative: null,
+  },
+  {
+    id: "network.shell_in_pipe",
+    pack: "network",
+    commands: [...SHELLS],
+    match: (command) =>
+      command.stdin !== null && command.stdin.text === null &&
+      command.args.some((arg) => arg === "-i" || arg === "-li" || arg === "-il"),
+    blast: 5,
+    irreversibility: 4,
+    threat: "reverse_shell",
+    explanation:
+      "An interactive shell takes its commands from a pipe, as shells tied to a connection do.",
+    safer_alternative: null,
+  },
+  {
+    id: "network.system_file_leaves",
+    pack: "network",
+    commands: ["curl", "wget"],
+    match: (command) =>
+      uploads(command).some((value) =>
+        value.includes("@/") &&
+        classifyPath(value.slice(value.lastIndexOf("@") + 1).split(";", 1)[0] ?? "") ===
+          "system_part"
+      ),
+    blast: 3,
+    irreversibility: 4,
+    threat: "data_exfiltration",
+    explanation: "It sends a file of the system to another machine.",
+    safer_alternative: "Send the one line that is needed.",
   },
   {
     id: "network.secret_leaves",

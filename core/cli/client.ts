@@ -1,0 +1,65 @@
+/** No request takes longer, whatever becomes of the relay. */
+const TIMEOUT_MS = 30_000;
+
+/** An answer of the relay; `Body` is what the caller expects its JSON to be. */
+export interface Answer<Body> {
+  readonly status: number;
+  readonly requestId: string;
+  readonly body: Body;
+}
+
+/** The error object of every refusal. */
+export interface Refusal {
+  readonly error: {
+    readonly code: string;
+    readonly message: string;
+    readonly details: Readonly<Record<string, unknown>>;
+  };
+}
+
+/** Sends one request with a credential. */
+export type Client = <Body>(
+  method: "GET" | "POST" | "DELETE",
+  path: string,
+  body?: unknown,
+  headers?: Readonly<Record<string, string>>,
+) => Promise<Answer<Body>>;
+
+/** A client of the relay at `url`, as anybody would write one; without a credential it is anonymous. */
+export function clientOf(url: string, credential?: string, send = fetch): Client {
+  return async <Body>(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Answer<Body>> => {
+    const response = await send(`${url}${path}`, {
+      method,
+      headers: {
+        ...(credential !== undefined && { authorization: `Bearer ${credential}` }),
+        ...(body !== undefined && { "content-type": "application/json" }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+    const text = await response.text();
+    const json = response.headers.get("content-type")?.startsWith("application/json") ?? false;
+    return {
+      status: response.status,
+      requestId: response.headers.get("x-request-id") ?? "",
+      body: (json ? JSON.parse(text) : text) as Body,
+    };
+  };
+}
+
+/**
+ * The body of an answer that has this status.
+ * @throws {Error} with what was answered instead
+ */
+export function expectStatus<Body>(answer: Answer<Body>, status: number, what: string): Body {
+  if (answer.status === status) return answer.body;
+  const said = (answer.body as Partial<Refusal> | null)?.error;
+  const why = said === undefined ? "" : `: ${said.code}: ${said.message}`;
+  throw new Error(`${what} was answered with ${answer.status} instead of ${status}${why}`);
+}

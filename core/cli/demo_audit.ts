@@ -1,0 +1,66 @@
+import { type Client, expectStatus } from "./client.ts";
+import { table, type Terminal } from "./terminal.ts";
+
+interface Row {
+  readonly seq: number;
+  readonly event_type: string;
+  readonly timestamp: string;
+  readonly actor: string;
+  readonly resource_type: string;
+  readonly resource_id: string;
+}
+
+/** What the trail must hold, and how actors are called in the table. */
+interface Expected {
+  readonly names: Readonly<Record<string, string>>;
+  readonly commandId: string;
+  readonly deniedId: string;
+}
+
+/** Every type of event that the demo causes. */
+const TYPES = [
+  "organization_created",
+  "user_created",
+  "api_key_created",
+  "webhook_created",
+  "agent_created",
+  "agent_connected",
+  "api_key_used",
+  "command_requested",
+  "command_executed",
+  "command_denied",
+];
+
+/** Shows the audit trail. @throws {Error} when a row or a number is missing */
+export async function showAudit(
+  terminal: Terminal,
+  caller: Client,
+  { names, commandId, deniedId }: Expected,
+): Promise<void> {
+  const answer = await caller<{ events: Row[] }>("GET", "/api/audit?limit=200");
+  const rows = expectStatus(answer, 200, "reading the audit trail").events.toReversed();
+  const missing = TYPES.filter((type) => !rows.some((row) => row.event_type === type));
+  if (missing.length > 0) throw new Error(`the audit trail has no ${missing.join(", ")}`);
+  for (const [type, id] of [["command_executed", commandId], ["command_denied", deniedId]]) {
+    if (rows.some((row) => row.event_type === type && row.resource_id === id)) continue;
+    throw new Error(`the audit trail has no ${type} of ${id}`);
+  }
+  const gap = rows.find((row, at) => row.seq !== at + 1);
+  if (gap !== undefined) throw new Error(`the audit trail has a gap before number ${gap.seq}`);
+
+  const shown = rows.filter((row) => row.event_type !== "api_key_used");
+  const [heading, ...lines] = table([
+    ["seq", "time", "event", "actor", "resource"],
+    ...shown.map((row) => [
+      String(row.seq),
+      row.timestamp.slice(11, 23),
+      row.event_type,
+      names[row.actor] ?? row.actor,
+      row.resource_type,
+    ]),
+  ]);
+  terminal.note(terminal.dim(heading!));
+  terminal.note(lines.join("\n"));
+  const uses = rows.length - shown.length;
+  terminal.good(`${rows.length} rows without a gap; ${uses} more are uses of keys`);
+}

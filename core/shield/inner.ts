@@ -1,0 +1,24 @@
+import { type Flow, FROM_NETWORK, textFlow } from "./command.ts";
+
+/** Code that a command runs: another program, shell text, or code of another language. */
+export type Inner =
+  | {
+    readonly kind: "argv";
+    readonly argv: readonly string[];
+    readonly assignments?: readonly [string, string][];
+  }
+  | { readonly kind: "shell"; readonly flow: Flow; readonly positional?: readonly string[] }
+  | { readonly kind: "code"; readonly flow: Flow; readonly language: string };
+
+/** The content of a path, as far as the line itself tells. */
+export type ReadFile = (path: string) => Flow | null;
+
+/** Shell text as inner code. */
+export function shellText(text: string): Inner {
+  return { kind: "shell", flow: textFlow(text) };
+}
+
+/** Whether text that is about to be run came over the network. */
+export function isDownloaded(flow: Flow): boolean {
+  return flow.network || (flow.text?.includes(FROM_NETWORK) ?? false);
+}

@@ -1,0 +1,295 @@
+import type { CodeScan } from "../code.ts";
+import { classifyPath, isSecret } from "../paths.ts";
+import type { Blast, Irreversibility, Rule } from "../rule.ts";
+
+/** A rule about code of another language; it looks at the scan instead of a command. */
+export interface CodeRule extends Rule {
+  matchCode(scan: CodeScan): boolean;
+}
+
+function code(
+  id: string,
+  matchCode: (scan: CodeScan) => boolean,
+  weight: readonly [Blast, Irreversibility],
+  threat: string,
+  explanation: string,
+  safer: string | null,
+): CodeRule {
+  return {
+    id: `code.${id}`,
+    pack: "code",
+    commands: [],
+    match: () => false,
+    matchCode,
+    blast: weight[0],
+    irreversibility: weight[1],
+    threat,
+    explanation,
+    safer_alternative: safer,
+  };
+}
+
+const TREE_REMOVERS = [
+  "rmtree",
+  "rm_rf",
+  "rm_r",
+  "remove_dir_all",
+  "removeall",
+  "remove_entry_secure",
+  "rimraf",
+  "remove_tree",
+  "removesync",
+  "rmsync",
+  "rmdirsync",
+  "remove_dir",
+  "deletedirectory",
+  "remove-item",
+];
+const REMOVERS = [
+  ...TREE_REMOVERS,
+  "os.remove",
+  "os.unlink",
+  "unlink",
+  "unlinksync",
+  "os.rmdir",
+  "fs.rm",
+  "fs.rmdir",
+  "file.delete",
+  "file::delete",
+  "fileutils.rm",
+  "fileutils::rm",
+  "deno.remove",
+  "deno.removesync",
+  "os.removedirs",
+  "rmdir",
+  "dir.delete",
+  "fs.promises.rm",
+  "path.unlink",
+  "file::path",
+];
+const DYNAMIC = [
+  "eval",
+  "exec",
+  "compile",
+  "instance_eval",
+  "class_eval",
+  "function",
+  "iex",
+  "invoke-expression",
+  "loadstring",
+  "execfile",
+  "assert",
+  "vm",
+  "runinnewcontext",
+  "__import__",
+];
+const DECODERS = [
+  "b64decode",
+  "base64",
+  "atob",
+  "decode64",
+  "fromhex",
+  "unhexlify",
+  "base64_decode",
+  "hex2bin",
+  "frombase64string",
+  "a85decode",
+  "b32decode",
+  "decompress",
+  "codecs.decode",
+  "rot13",
+  "str_rot13",
+  "gzinflate",
+  "pack",
+  "unpack",
+  "marshal",
+  "chr",
+  "fromcharcode",
+];
+const DOWNLOADERS = [
+  "urlopen",
+  "urllib",
+  "requests",
+  "requests.get",
+  "httpx",
+  "fetch",
+  "http.get",
+  "https.get",
+  "net::http",
+  "open-uri",
+  "downloadstring",
+  "iwr",
+  "irm",
+  "invoke-webrequest",
+  "lwp",
+  "file_get_contents",
+  "webclient",
+  "open_uri",
+  "uri.open",
+  "axios",
+  "net.http",
+  "uri.parse",
+];
+
+function has(scan: CodeScan, names: readonly string[]): boolean {
+  return names.some((name) => scan.names.has(name));
+}
+
+function opensDevice(scan: CodeScan): boolean {
+  return scan.strings.some((text) =>
+    text.startsWith("/dev/") &&
+    ![
+      "/dev/null",
+      "/dev/stdin",
+      "/dev/stdout",
+      "/dev/stderr",
+      "/dev/urandom",
+      "/dev/random",
+      "/dev/zero",
+      "/dev/tty",
+    ].includes(text)
+  ) && (has(scan, ["write", "open", "writefilesync", "os.open", "file.open"]));
+}
+
+/** Code that is given to an interpreter on the command line. */
+export const CODE_RULES: readonly CodeRule[] = [
+  code(
+    "remove_everything",
+    (scan) =>
+      has(scan, TREE_REMOVERS) &&
+      scan.strings.some((text) =>
+        ["root", "system", "home"].includes(classifyPath(text)) &&
+        (text.startsWith("/") || text.startsWith("~"))
+      ),
+    [5, 5],
+    "destructive_delete",
+    "The code deletes a whole system or home folder.",
+    "Delete named files with a command that can be read.",
+  ),
+  code(
+    "remove",
+    (scan) => has(scan, REMOVERS),
+    [3, 4],
+    "destructive_delete",
+    "The code deletes files or folders.",
+    "Delete named files with rm, which can be read.",
+  ),
+  code(
+    "reverse_shell",
+    (scan) =>
+      has(scan, [
+        "socket",
+        "tcpsocket",
+        "net.socket",
+        "net.connect",
+        "fsockopen",
+        "io::socket",
+        "tcpclient",
+        "net",
+        "deno.connect",
+        "io::socket::inet",
+      ]) &&
+      (has(scan, [
+        "dup2",
+        "pty",
+        "spawn",
+        "exec",
+        "subprocess",
+        "child_process",
+        "popen",
+        "system",
+        "shell_exec",
+        "proc_open",
+        "stdin",
+        "fileno",
+      ])),
+    [5, 5],
+    "reverse_shell",
+    "The code ties a shell to a network connection.",
+    null,
+  ),
+  code(
+    "fork_bomb",
+    (scan) =>
+      has(scan, ["fork", "os.fork", "process.fork"]) &&
+      has(scan, ["while", "loop", "for", "until"]),
+    [5, 4],
+    "denial_of_service",
+    "The code starts copies of itself without end.",
+    null,
+  ),
+  code(
+    "write_device",
+    opensDevice,
+    [5, 5],
+    "disk_destruction",
+    "The code writes to a device.",
+    null,
+  ),
+  code(
+    "run_download",
+    (scan) =>
+      has(scan, DOWNLOADERS) &&
+      has(scan, [...DYNAMIC, "system", "subprocess", "popen", "child_process", "execsync"]),
+    [5, 4],
+    "remote_code_execution",
+    "The code runs something that it downloads.",
+    "Download it to a file, check it, then run it.",
+  ),
+  code(
+    "run_decoded",
+    (scan) => has(scan, DECODERS) && has(scan, [...DYNAMIC, "system", "popen", "subprocess"]),
+    [4, 5],
+    "obfuscation",
+    "The code decodes text and runs it, which hides what it does.",
+    "Send the code in clear.",
+  ),
+  code(
+    "secret",
+    (scan) =>
+      scan.strings.some((text) =>
+        isSecret(text) && (text.includes("/") || text.startsWith("id_")) && !text.includes(" ")
+      ),
+    [4, 3],
+    "credential_access",
+    "The code reads keys, tokens or password hashes.",
+    "Ask your secret store for the one value.",
+  ),
+  code(
+    "secret_leaves",
+    (scan) =>
+      scan.strings.some((text) => isSecret(text) && text.includes("/") && !text.includes(" ")) &&
+      has(scan, [...DOWNLOADERS, "socket", "post"]),
+    [4, 5],
+    "data_exfiltration",
+    "The code reads secrets and talks to the network.",
+    null,
+  ),
+  code(
+    "truncate",
+    (scan) =>
+      has(scan, [
+        "truncate",
+        "truncatesync",
+        "ftruncate",
+        "writefilesync",
+        "write_text",
+        "file.write",
+        "file_put_contents",
+      ]) && scan.strings.some((text) =>
+        text.startsWith("/etc/") || text.startsWith("/boot/") || text.startsWith("/usr/")
+      ),
+    [4, 4],
+    "system_tampering",
+    "The code overwrites a file that belongs to the system.",
+    "Write to a new file and compare.",
+  ),
+  code(
+    "kill",
+    (scan) => has(scan, ["os.kill", "process.kill", "killpg"]) && scan.strings.length >= 0,
+    [2, 4],
+    "service_disruption",
+    "The code kills processes.",
+    "Use kill with the one number.",
+  ),
+];

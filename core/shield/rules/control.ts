@@ -1,0 +1,216 @@
+import { isRehearsal, operands } from "../arguments.ts";
+import type { SimpleCommand } from "../command.ts";
+import type { Irreversibility, Rule } from "../rule.ts";
+import { type Tool, TOOL_VALUED, TOOLS } from "./tools.ts";
+
+/** What the verb of a management tool does to the thing that it names. */
+type Harm = "destroy" | "delete" | "disable";
+
+const HARMS: ReadonlyMap<string, Harm> = new Map([
+  ...[
+    "destroy",
+    "purge",
+    "wipe",
+    "erase",
+    "drop",
+    "flush",
+    "flushall",
+    "truncate",
+    "terminate",
+    "nuke",
+    "obliterate",
+    "shred",
+    "rdelete",
+  ].map((verb) => [verb, "destroy"] as const),
+  ...[
+    "delete",
+    "remove",
+    "rm",
+    "del",
+    "rb",
+    "prune",
+    "forget",
+    "unlink",
+    "deletefile",
+    "rmdir",
+    "clear",
+    "cleanup",
+    "gc",
+    "expunge",
+    "compact",
+    "undeploy",
+    "uninstall",
+  ].map((verb) => [verb, "delete"] as const),
+  ...[
+    "disable",
+    "revoke",
+    "deregister",
+    "unregister",
+    "unsubscribe",
+    "detach",
+    "archive",
+    "reset",
+    "suspend",
+    "evict",
+    "drain",
+    "cordon",
+    "pause",
+    "deactivate",
+    "stop",
+    "kill",
+    "shutdown",
+    "scale",
+    "release",
+    "rollback",
+    "restore",
+    "failover",
+    "cancel",
+    "disassociate",
+    "unset",
+    "logout",
+    "abandon",
+    "reboot",
+    "restart",
+    "deprovision",
+    "decommission",
+    "lock",
+    "unlock",
+    "transfer",
+    "force",
+  ].map((verb) => [verb, "disable"] as const),
+]);
+
+/** Verbs of daily operation that are no harm unless a tool says so. */
+const MILD = new Set([
+  "stop",
+  "restart",
+  "reboot",
+  "scale",
+  "release",
+  "rollback",
+  "restore",
+  "cancel",
+  "unset",
+  "logout",
+  "pause",
+  "kill",
+  "lock",
+  "unlock",
+  "gc",
+  "compact",
+  "clear",
+  "cleanup",
+  "transfer",
+  "force",
+  "shutdown",
+  "reset",
+  "drain",
+  "cordon",
+  "failover",
+  "archive",
+]);
+
+const LEVELS: readonly { harm: Harm; irreversibility: Irreversibility; explanation: string }[] = [
+  {
+    harm: "destroy",
+    irreversibility: 5,
+    explanation: "It destroys what it names, and nothing is kept.",
+  },
+  {
+    harm: "delete",
+    irreversibility: 4,
+    explanation: "It deletes what it names, which only a backup brings back.",
+  },
+  {
+    harm: "disable",
+    irreversibility: 3,
+    explanation: "It takes away or switches off what others rely on.",
+  },
+];
+
+function harmOf(command: SimpleCommand, tool: Tool): Harm | null {
+  if (isRehearsal(command)) return null;
+  const words = operands(command, new Set([...tool.valued ?? [], ...TOOL_VALUED])).slice(
+    0,
+    tool.depth,
+  ).map((word) => word.toLowerCase());
+  for (const [i, word] of words.entries()) {
+    if (NEUTRAL.has(word.split("-", 1)[0] ?? "")) return null;
+    const pair = `${words[i - 1] ?? ""} ${word}`.trim();
+    if (tool.except?.some((one) => one === pair || one === word)) continue;
+    const harm = verbHarm(word, tool);
+    if (harm !== null) return harm;
+  }
+  return null;
+}
+
+/** A verb that harms nothing ends the search: what follows it is a name or a title. */
+const NEUTRAL = new Set([
+  "create",
+  "list",
+  "ls",
+  "get",
+  "view",
+  "show",
+  "describe",
+  "status",
+  "info",
+  "search",
+  "add",
+  "comment",
+  "logs",
+  "log",
+  "read",
+  "lookup",
+  "version",
+  "run",
+  "exec",
+  "login",
+  "build",
+  "pull",
+  "tag",
+  "inspect",
+  "ps",
+  "images",
+  "plan",
+  "validate",
+  "template",
+  "diff",
+]);
+
+/** `delete-bucket`, `apps:destroy`, `delete_vhost` and `deleteJob` all begin or end with their verb. */
+function verbHarm(word: string, tool: Tool): Harm | null {
+  if (word.includes(" ")) return null;
+  const pieces = word.split("-").join(" ").split("_").join(" ").split(":").join(" ").split(".")
+    .join(" ").split(" ");
+  const candidates = word.includes(":")
+    ? pieces
+    : pieces.slice(0, pieces[0] === "batch" || pieces[0] === "bulk" ? 2 : 1);
+  const last = pieces.at(-1) ?? "";
+  if (pieces.length === 2 && LAST_VERBS.has(last)) candidates.push(last);
+  for (const piece of candidates) {
+    const harm = HARMS.get(piece);
+    if (harm === undefined || (MILD.has(piece) && !(tool.also?.includes(piece) ?? false))) continue;
+    return harm;
+  }
+  return null;
+}
+
+/** Verbs that also stand last: `repo-delete`. */
+const LAST_VERBS = new Set(["delete", "destroy", "purge", "remove"]);
+
+/** Three rules for each tool: it destroys, deletes or disables. */
+export const CONTROL_RULES: readonly Rule[] = TOOLS.flatMap((tool) =>
+  LEVELS.map(({ harm, irreversibility, explanation }): Rule => ({
+    id: `${tool.pack}.${(tool.names[0] ?? "").replaceAll("-", "_")}_${harm}`,
+    pack: tool.pack,
+    commands: tool.names,
+    match: (command) => harmOf(command, tool) === harm,
+    blast: tool.blast,
+    irreversibility,
+    threat: harm === "disable" ? "service_disruption" : "resource_deletion",
+    explanation,
+    safer_alternative:
+      "List what it would touch first, use a rehearsal (--dry-run) where there is one, and keep a backup.",
+  }))
+);

@@ -1,0 +1,172 @@
+import { hasFlag, hasOption } from "../arguments.ts";
+import type { Rule } from "../rule.ts";
+import { defineRule } from "./define.ts";
+
+/** The firewall, the machine's protections, its kernel and its network. */
+export const DEFENSE_RULES: readonly Rule[] = [
+  defineRule(
+    "services",
+    "firewall",
+    [
+      "iptables",
+      "ip6tables",
+      "nft",
+      "ufw",
+      "firewall-cmd",
+      "pfctl",
+      "ebtables",
+      "netsh",
+      "iptables-restore",
+    ],
+    (command, words) => {
+      switch (command.name) {
+        case "ufw":
+          return words[0] === "disable" || words[0] === "reset";
+        case "nft":
+          return words[0] === "flush" || words[0] === "delete";
+        case "pfctl":
+          return hasFlag(command, "dF");
+        case "firewall-cmd":
+          return hasOption(command, "--panic-on", "--remove-service", "--complete-reload") ||
+            command.args.some((arg) => arg.startsWith("--remove"));
+        case "netsh":
+          return words.includes("off") || words.includes("delete") || words.includes("reset");
+        case "iptables-restore":
+          return true;
+        default:
+          return hasFlag(command, "FXD", "flush", "delete-chain", "delete") ||
+            (hasFlag(command, "P", "policy") &&
+              words.some((word) => word === "DROP" || word === "ACCEPT"));
+      }
+    },
+    [4, 4],
+    "defense_evasion",
+    "It takes the firewall down, or locks everybody out.",
+    "Add one rule, with a timer that takes it back.",
+  ),
+  defineRule(
+    "services",
+    "protection",
+    [
+      "setenforce",
+      "aa-teardown",
+      "aa-disable",
+      "auditctl",
+      "sestatus",
+      "spctl",
+      "csrutil",
+      "set-mppreference",
+      "bcdedit",
+      "vssadmin",
+      "wbadmin",
+      "wevtutil",
+      "fsutil",
+      "cipher",
+      "reg",
+      "wmic",
+    ],
+    (command, words) => {
+      const first = (words[0] ?? "").toLowerCase();
+      switch (command.name) {
+        case "setenforce":
+          return first === "0" || first === "permissive";
+        case "auditctl":
+          return hasFlag(command, "D") || (hasFlag(command, "e") && words.includes("0"));
+        case "spctl":
+          return command.args.some((arg) => arg.includes("disable"));
+        case "csrutil":
+        case "vssadmin":
+        case "wbadmin":
+        case "reg":
+          return first === "disable" || first === "delete" || first === "add";
+        case "wevtutil":
+          return first === "cl" || first === "clear-log";
+        case "wmic":
+          return command.args.some((arg) => arg.toLowerCase() === "delete");
+        case "sestatus":
+          return false;
+        case "cipher":
+          return command.args.some((arg) => arg.toLowerCase().startsWith("/w"));
+        default:
+          return command.args.length > 0;
+      }
+    },
+    [4, 4],
+    "defense_evasion",
+    "It switches a protection of the machine off, or deletes its shadow copies or logs.",
+    null,
+  ),
+  defineRule(
+    "services",
+    "kernel",
+    [
+      "insmod",
+      "modprobe",
+      "rmmod",
+      "sysctl",
+      "kexec",
+      "grub-install",
+      "update-grub",
+      "efibootmgr",
+      "dracut",
+      "flashrom",
+      "bpftool",
+    ],
+    (command, words) => {
+      if (command.name === "sysctl") {
+        return hasFlag(command, "wp", "write", "load", "system") ||
+          words.some((word) => word.includes("="));
+      }
+      if (command.name === "efibootmgr") return hasFlag(command, "BbcoOnN");
+      if (command.name === "bpftool") return words.includes("load") || words.includes("attach");
+      if (command.name === "modprobe") {
+        return words.length > 0 &&
+          !hasFlag(command, "nDc", "show-depends");
+      }
+      return words.length > 0 || command.name !== "rmmod";
+    },
+    [4, 2],
+    "system_tampering",
+    "It changes the running kernel or how the machine boots.",
+    "Put it into configuration and have it reviewed.",
+  ),
+  defineRule(
+    "services",
+    "sysrq",
+    null,
+    (command) =>
+      command.redirections.some((one) =>
+        one.operator.includes(">") && one.target.startsWith("/proc/sysrq")
+      ),
+    [5, 4],
+    "denial_of_service",
+    "It makes the kernel stop, crash or restart at once.",
+    null,
+  ),
+  defineRule(
+    "services",
+    "network_down",
+    ["ip", "ifconfig", "nmcli", "ifdown", "route", "networksetup"],
+    (command, words) => {
+      if (command.name === "ip") {
+        return (words.includes("link") || words.includes("l")) && words.includes("down") ||
+          words.includes("flush") ||
+          ((words.includes("route") || words.includes("addr") || words.includes("link")) &&
+            (words.includes("del") || words.includes("delete")));
+      }
+      if (command.name === "nmcli") {
+        return words.includes("off") || words.includes("down") ||
+          words.includes("delete");
+      }
+      if (command.name === "route") {
+        return words[0] === "del" || words[0] === "flush" ||
+          words[0] === "delete";
+      }
+      return command.name === "ifdown" || words.includes("down") || words.includes("off");
+    },
+    [4, 2],
+    "service_disruption",
+    "It may cut the machine off the network.",
+    "Plan it with somebody at the console.",
+  ),
+];

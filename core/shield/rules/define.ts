@@ -1,0 +1,27 @@
+import { isRehearsal, operands } from "../arguments.ts";
+import type { SimpleCommand } from "../command.ts";
+import type { Blast, Irreversibility, Pack, Rule } from "../rule.ts";
+
+/** One rule about ordinary commands: help and rehearsals never match. */
+export function defineRule(
+  pack: Pack,
+  id: string,
+  commands: readonly string[] | null,
+  match: (command: SimpleCommand, words: readonly string[]) => boolean,
+  weight: readonly [Blast, Irreversibility],
+  threat: string,
+  explanation: string,
+  safer: string | null,
+): Rule {
+  return {
+    id: `${pack}.${id}`,
+    pack,
+    commands,
+    match: (command) => !isRehearsal(command) && match(command, operands(command)),
+    blast: weight[0],
+    irreversibility: weight[1],
+    threat,
+    explanation,
+    safer_alternative: safer,
+  };
+}

@@ -1,0 +1,273 @@
+import { hasFlag, hasOption, isRehearsal, operands, optionValues } from "../arguments.ts";
+import type { SimpleCommand } from "../command.ts";
+import type { Blast, Irreversibility, Pack, Rule } from "../rule.ts";
+
+function rule(
+  pack: Pack,
+  id: string,
+  commands: readonly string[],
+  match: (command: SimpleCommand, words: readonly string[]) => boolean,
+  weight: readonly [Blast, Irreversibility],
+  threat: string,
+  explanation: string,
+  safer: string,
+): Rule {
+  return {
+    id: `${pack}.${id}`,
+    pack,
+    commands,
+    match: (command) =>
+      !isRehearsal(command) &&
+      match(command, operands(command, VALUED).map((word) => word.toLowerCase())),
+    blast: weight[0],
+    irreversibility: weight[1],
+    threat,
+    explanation,
+    safer_alternative: safer,
+  };
+}
+
+const VALUED = new Set([
+  "-n",
+  "--namespace",
+  "--context",
+  "--kubeconfig",
+  "-f",
+  "--filename",
+  "-l",
+  "--selector",
+  "-H",
+  "--host",
+  "-p",
+  "--project-name",
+  "--file",
+  "--as",
+  "--cluster",
+  "-c",
+  "--timeout",
+  "--grace-period",
+  "-o",
+]);
+const KUBECTL = ["kubectl", "oc", "k3s", "microk8s", "kubecolor", "k"];
+const DOCKER = ["docker", "podman", "nerdctl"];
+const COMPOSE = [...DOCKER, "docker-compose", "podman-compose"];
+
+/** Kinds that hold other objects or data: deleting one deletes what is inside. */
+const BIG_KINDS = new Set([
+  "ns",
+  "namespace",
+  "namespaces",
+  "pv",
+  "persistentvolume",
+  "persistentvolumes",
+  "pvc",
+  "persistentvolumeclaim",
+  "persistentvolumeclaims",
+  "crd",
+  "crds",
+  "customresourcedefinition",
+  "customresourcedefinitions",
+  "node",
+  "nodes",
+  "no",
+  "all",
+  "statefulset",
+  "statefulsets",
+  "sts",
+  "project",
+  "cluster",
+  "storageclass",
+  "sc",
+  "clusterrole",
+  "clusterrolebinding",
+]);
+const SAFER_KUBECTL = "Run it with --dry-run=server first, and name single objects.";
+
+/** Containers and clusters. */
+export const ORCHESTRATION_RULES: readonly Rule[] = [
+  rule(
+    "kubernetes",
+    "delete_everything",
+    KUBECTL,
+    (command, words) => words.includes("delete") && hasFlag(command, "A", "all-namespaces"),
+    [5, 4],
+    "resource_deletion",
+    "It deletes objects in every namespace.",
+    SAFER_KUBECTL,
+  ),
+  rule(
+    "kubernetes",
+    "delete_big",
+    KUBECTL,
+    (command, words) =>
+      words[0] === "delete" &&
+      ((words[1] ?? "").split("/").join(",").split(",").some((kind) => BIG_KINDS.has(kind)) ||
+        hasOption(command, "--all")),
+    [4, 4],
+    "resource_deletion",
+    "It deletes something that holds other objects or data.",
+    SAFER_KUBECTL,
+  ),
+  rule(
+    "kubernetes",
+    "delete",
+    KUBECTL,
+    (_command, words) => words[0] === "delete",
+    [2, 4],
+    "resource_deletion",
+    "It deletes objects of the cluster.",
+    SAFER_KUBECTL,
+  ),
+  rule(
+    "kubernetes",
+    "replace",
+    KUBECTL,
+    (command, words) => words[0] === "replace" && hasFlag(command, "", "force"),
+    [3, 4],
+    "resource_deletion",
+    "It deletes objects and makes them anew.",
+    "Use kubectl apply.",
+  ),
+  rule(
+    "kubernetes",
+    "prune",
+    KUBECTL,
+    (command, words) => words[0] === "apply" && hasOption(command, "--prune"),
+    [3, 4],
+    "resource_deletion",
+    "It deletes every object that the files do not name.",
+    SAFER_KUBECTL,
+  ),
+  rule(
+    "kubernetes",
+    "evict",
+    KUBECTL,
+    (_command, words) =>
+      words[0] === "drain" ||
+      (words[0] === "taint" && words.some((word) => word.includes("noexecute"))),
+    [3, 3],
+    "service_disruption",
+    "It takes every workload off a node.",
+    "Cordon the node, and move workloads one by one.",
+  ),
+  rule(
+    "kubernetes",
+    "scale_to_zero",
+    KUBECTL,
+    (command, words) => words[0] === "scale" && optionValues(command, "--replicas").includes("0"),
+    [3, 3],
+    "service_disruption",
+    "It stops every copy of a workload.",
+    "Scale down step by step.",
+  ),
+  rule(
+    "kubernetes",
+    "read_secrets",
+    KUBECTL,
+    (command, words) =>
+      words[0] === "get" && words.slice(1).some((word) =>
+        word.split("/", 1)[0]?.startsWith("secret")
+      ) && optionValues(command, "-o", "--output").some((format) =>
+        format !== "name" && format !== "wide"
+      ),
+    [3, 3],
+    "credential_access",
+    "It prints the cluster's secrets.",
+    "Describe the secret, which shows names only.",
+  ),
+  rule(
+    "kubernetes",
+    "grant",
+    KUBECTL,
+    (command, words) =>
+      words[0] === "create" && (words[1] === "clusterrolebinding") &&
+      optionValues(command, "--clusterrole").includes("cluster-admin"),
+    [4, 3],
+    "privilege_escalation",
+    "It gives somebody every right in the cluster.",
+    "Bind a role with the rights that are needed.",
+  ),
+  rule(
+    "containers",
+    "remove_force",
+    DOCKER,
+    (command, words) =>
+      ((words[0] === "rm" || (words[0] === "container" && words[1] === "rm")) &&
+        hasFlag(command, "fv", "force", "volumes")) ||
+      (words[0] === "rmi" && hasFlag(command, "f", "force")),
+    [2, 3],
+    "resource_deletion",
+    "It deletes containers or images even if they are in use.",
+    "Stop the container first.",
+  ),
+  rule(
+    "containers",
+    "volumes",
+    COMPOSE,
+    (command, words) =>
+      (words[0] === "volume" && ["rm", "remove", "prune"].includes(words[1] ?? "")) ||
+      (words.includes("down") && hasFlag(command, "v", "volumes", "rmi")) ||
+      (words[0] === "system" && words[1] === "prune" && hasFlag(command, "", "volumes")),
+    [3, 5],
+    "data_loss",
+    "It deletes volumes, and the data in them.",
+    "Back the volume up first.",
+  ),
+  rule(
+    "containers",
+    "prune",
+    DOCKER,
+    (command, words) =>
+      words[1] === "prune" && words[0] !== "volume" &&
+      (hasFlag(command, "a", "all") || words[0] === "container" || words[0] === "system"),
+    [2, 4],
+    "resource_deletion",
+    "It deletes every stopped container and unused image.",
+    "Delete single images and containers by name.",
+  ),
+  rule(
+    "containers",
+    "remove_all",
+    DOCKER,
+    (command, words) =>
+      (words[0] === "rm" || words[0] === "stop" || words[0] === "kill" || words[0] === "rmi") &&
+      command.args.some((arg) => arg.includes("\0")),
+    [2, 4],
+    "resource_deletion",
+    "It stops or deletes containers that the line does not name.",
+    "Name the containers.",
+  ),
+  rule(
+    "containers",
+    "escape",
+    [...COMPOSE, "ctr"],
+    (command, words) =>
+      (words.includes("run") || words.includes("exec") || words.includes("create")) &&
+      (hasFlag(command, "", "privileged") ||
+        optionValues(command, "--pid", "--net", "--network", "--ipc", "--userns", "--uts").some((
+          value,
+        ) => value === "host" && command.args.some((arg) => arg.startsWith("--pid"))) ||
+        optionValues(command, "-v", "--volume", "--mount").some((value) =>
+          value.startsWith("/:") || value.startsWith("/etc") || value.startsWith("/root") ||
+          value.includes("docker.sock") || value.includes("source=/,") || value.includes("src=/,")
+        ) ||
+        optionValues(command, "--cap-add").some((value) =>
+          ["ALL", "SYS_ADMIN", "SYS_PTRACE", "SYS_MODULE"].includes(value.toUpperCase())
+        )),
+    [4, 4],
+    "privilege_escalation",
+    "It starts a container that can reach the host itself.",
+    "Mount the one folder that is needed, without --privileged.",
+  ),
+  rule(
+    "containers",
+    "swarm",
+    DOCKER,
+    (command, words) =>
+      words[0] === "swarm" && words[1] === "leave" && hasFlag(command, "f", "force"),
+    [4, 4],
+    "service_disruption",
+    "It takes the node out of its swarm by force.",
+    "Drain the node first.",
+  ),
+];

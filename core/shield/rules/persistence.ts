@@ -1,0 +1,246 @@
+import { hasFlag, operands, optionValues } from "../arguments.ts";
+import { type SimpleCommand } from "../command.ts";
+import { classifyPath } from "../paths.ts";
+import type { Rule } from "../rule.ts";
+import { defineRule } from "./define.ts";
+
+const STARTUP = [
+  ".bashrc",
+  ".bash_profile",
+  ".profile",
+  ".zshrc",
+  ".zprofile",
+  ".zshenv",
+  ".bash_login",
+  ".bash_logout",
+  ".xinitrc",
+  ".config/autostart",
+  ".config/fish/config.fish",
+  "/etc/profile",
+  "/etc/bash.bashrc",
+  "/etc/rc.local",
+  "/etc/cron",
+  "/var/spool/cron",
+  "/etc/systemd/system",
+  ".config/systemd/user",
+  "/etc/init.d",
+  "/etc/ld.so.preload",
+  "/etc/ld.so.conf",
+  "authorized_keys",
+  "/etc/sudoers",
+  "/etc/pam.d",
+  "launchagents",
+  "launchdaemons",
+  "/etc/passwd",
+  "/etc/shadow",
+  "/etc/group",
+  "/etc/hosts.equiv",
+  ".rhosts",
+  ".git/hooks/",
+  "/etc/udev/rules.d",
+  "/etc/modules-load.d",
+  ".gitconfig",
+  ".ssh/config",
+  ".ssh/rc",
+  "/etc/apt/sources.list",
+  "/etc/ssh/sshd_config",
+];
+
+const ACCOUNT_FILES = [
+  "/etc/passwd",
+  "/etc/shadow",
+  "/etc/gshadow",
+  "/etc/sudoers",
+  "/etc/ld.so.preload",
+  "/etc/pam",
+  "/etc/master.passwd",
+];
+
+/** Programs that write to their last, or to every, operand. */
+function writtenPaths(command: SimpleCommand): string[] {
+  const paths = command.redirections.filter(({ operator, target }) =>
+    operator.includes(">") && operator !== ">&" && target !== ""
+  ).map((one) => one.target);
+  switch (command.name) {
+    case "tee":
+    case "sponge":
+      paths.push(...operands(command));
+      break;
+    case "cp":
+    case "mv":
+    case "install":
+    case "ln":
+    case "scp":
+    case "rsync":
+      paths.push(...operands(command).slice(-1));
+      break;
+    case "sed":
+    case "perl":
+    case "gsed":
+      if (hasFlag(command, "i", "in-place")) paths.push(...operands(command).slice(-1));
+      break;
+    case "curl":
+    case "wget":
+      paths.push(
+        ...optionValues(command, "-o", "-O", "--output", "--output-document").filter((path) =>
+          path.length > 1
+        ),
+      );
+      break;
+    case "dd":
+      paths.push(...command.args.filter((arg) => arg.startsWith("of=")).map((arg) => arg.slice(3)));
+  }
+  return paths;
+}
+
+function startsItself(command: SimpleCommand): boolean {
+  return writtenPaths(command).some((path) =>
+    STARTUP.some((place) => path.toLowerCase().includes(place))
+  );
+}
+
+const LOGS = [
+  "/var/log/",
+  ".bash_history",
+  ".zsh_history",
+  "/var/audit",
+  "/var/spool/mail",
+  "/run/log/journal",
+  "/var/run/utmp",
+  "/var/log/wtmp",
+];
+
+/** What stays behind: start-up files, schedules, rights, and deleted traces. */
+export const PERSISTENCE_RULES: readonly Rule[] = [
+  defineRule(
+    "persistence",
+    "setuid",
+    ["chmod", "setcap", "chown"],
+    (command, words) => {
+      const mode = words[0] ?? "";
+      if (command.name === "setcap") return words.length > 0;
+      if (command.name === "chown") return false;
+      return (mode.includes("s") && mode.includes("+") && !mode.startsWith("g")) ||
+        (mode.length === 4 &&
+          (mode.startsWith("4") || mode.startsWith("6") || mode.startsWith("7")));
+    },
+    [4, 4],
+    "privilege_escalation",
+    "It lets a program run with its owner's rights, whoever starts it.",
+    "Give the right through sudo, for one command.",
+  ),
+  defineRule(
+    "persistence",
+    "accounts_file",
+    null,
+    (command) =>
+      writtenPaths(command).some((path) =>
+        ACCOUNT_FILES.some((file) => path === file || path.startsWith(`${file}.d/`))
+      ),
+    [5, 4],
+    "privilege_escalation",
+    "It writes to a file that decides who may log in or become root.",
+    "Use visudo, useradd or passwd, which check what they write.",
+  ),
+  defineRule(
+    "persistence",
+    "startup_file",
+    null,
+    startsItself,
+    [3, 4],
+    "persistence",
+    "It writes to a file that runs or decides by itself later: start-up, schedule, keys or rights.",
+    "Have the change reviewed, and keep a copy of the file.",
+  ),
+  defineRule(
+    "persistence",
+    "schedule",
+    ["crontab", "schtasks", "at", "batch", "register-scheduledtask", "systemd-run", "launchctl"],
+    (command, words) => {
+      if (command.name === "crontab") {
+        return !hasFlag(command, "lr") &&
+          (words.length > 0 || command.stdin !== null || hasFlag(command, "e"));
+      }
+      if (command.name === "at" || command.name === "batch") {
+        return command.stdin !== null || hasFlag(command, "f");
+      }
+      if (command.name === "schtasks") {
+        return command.args.some((arg) =>
+          ["/create", "/delete", "/change"].includes(arg.toLowerCase())
+        );
+      }
+      if (command.name === "systemd-run") {
+        return hasFlag(command, "", "on-calendar", "on-boot", "on-active");
+      }
+      if (command.name === "launchctl") {
+        return words[0] === "load" || words[0] === "bootstrap";
+      }
+      return true;
+    },
+    [3, 3],
+    "persistence",
+    "It schedules something to run later, when nobody looks.",
+    "Put the schedule into configuration that is reviewed.",
+  ),
+  defineRule(
+    "persistence",
+    "cover_tracks",
+    null,
+    (command) => {
+      const truncates = command.redirections.some(({ operator, target }) =>
+        (operator === ">" || operator === ">|") && LOGS.some((log) => target.includes(log))
+      );
+      if (truncates) {
+        return command.name === "" ||
+          [":", "true", "cat", "echo", "printf"].includes(command.name) &&
+            (command.stdin === null);
+      }
+      if (command.name === "history") return hasFlag(command, "c");
+      if (command.name === "journalctl") {
+        return command.args.some((arg) => arg.startsWith("--vacuum") || arg === "--rotate");
+      }
+      if (command.name === "unset") return command.args.includes("HISTFILE");
+      if (command.name === "export" || command.name === "") {
+        return command.args.some((arg) =>
+          arg.startsWith("HISTFILE=/dev/null") || arg === "HISTSIZE=0"
+        ) || command.assignments.get("HISTFILE") === "/dev/null" ||
+          command.assignments.get("HISTSIZE") === "0";
+      }
+      if (["rm", "shred", "truncate", "ln"].includes(command.name)) {
+        return command.args.some((
+          arg,
+        ) => LOGS.some((log) => arg.includes(log)) && classifyPath(arg) !== "unknown");
+      }
+      return command.name === "dmesg" && hasFlag(command, "cC");
+    },
+    [3, 4],
+    "defense_evasion",
+    "It deletes logs or history.",
+    "Rotate logs with logrotate, which keeps them.",
+  ),
+  defineRule(
+    "persistence",
+    "preload",
+    null,
+    (command) => {
+      const value = command.assignments.get("LD_PRELOAD") ??
+        command.assignments.get("DYLD_INSERT_LIBRARIES");
+      return (value !== undefined && value !== "" && !value.startsWith("/usr/lib")) ||
+        (command.name === "export" && command.args.some((arg) => arg.startsWith("LD_PRELOAD=")));
+    },
+    [3, 3],
+    "persistence",
+    "It loads foreign code into the programs that it starts.",
+    null,
+  ),
+  defineRule(
+    "persistence",
+    "miner",
+    ["xmrig", "minerd", "cgminer", "cpuminer", "ethminer", "t-rex", "nbminer"],
+    () => true,
+    [3, 3],
+    "resource_abuse",
+    "It mines coins on this machine.",
+    null,
+  ),
+];

@@ -1,0 +1,241 @@
+import { hasFlag, optionValues } from "../arguments.ts";
+import { type SimpleCommand } from "../command.ts";
+import type { Rule } from "../rule.ts";
+import { defineRule } from "./define.ts";
+
+const CRITICAL = [
+  "ssh",
+  "sshd",
+  "network",
+  "networkmanager",
+  "systemd-networkd",
+  "firewalld",
+  "ufw",
+  "docker",
+  "containerd",
+  "kubelet",
+  "auditd",
+  "rsyslog",
+  "systemd-journald",
+  "postgresql",
+  "mysql",
+  "mariadb",
+  "dbus",
+  "cron",
+  "crond",
+  "fail2ban",
+  "falco",
+  "crowdstrike",
+  "falcon-sensor",
+  "etcd",
+  "systemd-resolved",
+  "apparmor",
+  "wazuh-agent",
+  "osqueryd",
+];
+
+function isCritical(unit: string): boolean {
+  const bare = unit.toLowerCase().split(".", 1)[0] ?? "";
+  return CRITICAL.includes(bare) || unit.includes("*");
+}
+
+const STOPS = new Set([
+  "stop",
+  "disable",
+  "mask",
+  "kill",
+  "isolate",
+  "unload",
+  "bootout",
+  "remove",
+  "off",
+]);
+
+function stopsService(command: SimpleCommand, words: readonly string[]): string | null {
+  switch (command.name) {
+    case "service":
+    case "rc-service":
+      return STOPS.has(words[1] ?? "") ? words[0] ?? "" : null;
+    case "chkconfig":
+    case "update-rc.d":
+    case "rc-update":
+      return words.some((word) => STOPS.has(word) || word === "del") ? words[0] ?? "" : null;
+    default:
+      return STOPS.has(words[0] ?? "") ? words.slice(1).find(isCritical) ?? words[1] ?? "" : null;
+  }
+}
+
+const MANAGERS = [
+  "systemctl",
+  "service",
+  "rc-service",
+  "chkconfig",
+  "update-rc.d",
+  "rc-update",
+  "launchctl",
+  "initctl",
+  "sc",
+  "sv",
+  "supervisorctl",
+  "stop-service",
+];
+
+/** Services, processes and users. */
+export const SERVICE_RULES: readonly Rule[] = [
+  defineRule(
+    "services",
+    "stop_critical",
+    MANAGERS,
+    (command, words) => {
+      const unit = stopsService(command, words);
+      return unit !== null && isCritical(unit);
+    },
+    [4, 3],
+    "service_disruption",
+    "It stops a service without which the machine cannot be reached, watched or used.",
+    "Restart it instead, or plan the change with somebody at the console.",
+  ),
+  defineRule(
+    "services",
+    "stop",
+    MANAGERS,
+    (command, words) => {
+      const unit = stopsService(command, words);
+      return unit !== null && !isCritical(unit);
+    },
+    [3, 3],
+    "service_disruption",
+    "It stops or disables a service.",
+    "Restart it instead.",
+  ),
+  defineRule(
+    "services",
+    "power",
+    [
+      "shutdown",
+      "reboot",
+      "halt",
+      "poweroff",
+      "init",
+      "telinit",
+      "systemctl",
+      "stop-computer",
+      "restart-computer",
+      "kexec",
+      "pm-suspend",
+    ],
+    (command, words) => {
+      if (command.name === "init" || command.name === "telinit") {
+        return ["0", "1", "6", "s", "S"]
+          .includes(words[0] ?? "");
+      }
+      if (command.name === "systemctl") {
+        return [
+          "reboot",
+          "poweroff",
+          "halt",
+          "kexec",
+          "emergency",
+          "rescue",
+          "suspend",
+          "hibernate",
+          "soft-reboot",
+          "set-default",
+        ].includes(words[0] ?? "");
+      }
+      return !(command.name === "shutdown" && hasFlag(command, "c"));
+    },
+    [4, 3],
+    "service_disruption",
+    "It stops or restarts the machine.",
+    "Restart the one service that needs it.",
+  ),
+  defineRule(
+    "services",
+    "kill_everything",
+    ["kill", "killall5", "pkill", "killall", "skill", "kill.exe", "taskkill"],
+    (command) => {
+      const targets = command.args.filter((arg, i) => arg === "-1" ? i > 0 : !arg.startsWith("-"));
+      if (command.name === "killall5") {
+        return true;
+      }
+      if (command.name === "kill") {
+        return targets.includes("-1") || targets.includes("1") ||
+          (command.args.includes("--") && command.args.includes("-1"));
+      }
+      return command.name === "pkill" &&
+        (command.args.includes(".") || command.args.includes("") ||
+          (hasFlag(command, "u", "euid") && targets.includes("root")));
+    },
+    [5, 4],
+    "service_disruption",
+    "It kills every process, or the first one.",
+    "Kill the one process by its number.",
+  ),
+  defineRule(
+    "services",
+    "kill_critical",
+    ["pkill", "killall", "taskkill", "stop-process"],
+    (_command, words) => words.some(isCritical),
+    [4, 3],
+    "service_disruption",
+    "It kills a service without which the machine cannot be reached, watched or used.",
+    "Restart the service instead.",
+  ),
+  defineRule(
+    "services",
+    "kill_by_name",
+    ["pkill", "killall", "taskkill", "stop-process", "xkill"],
+    (_command, words) => words.length > 0,
+    [2, 3],
+    "service_disruption",
+    "It kills every process of that name.",
+    "Kill the one process by its number.",
+  ),
+  defineRule(
+    "services",
+    "users",
+    [
+      "userdel",
+      "deluser",
+      "groupdel",
+      "delgroup",
+      "useradd",
+      "adduser",
+      "usermod",
+      "gpasswd",
+      "visudo",
+      "dseditgroup",
+      "vipw",
+      "chsh",
+    ],
+    (command, words) => {
+      if (command.name === "useradd" || command.name === "adduser") return words.length > 0;
+      if (command.name === "usermod") return hasFlag(command, "aGgulLdso");
+      return true;
+    },
+    [4, 3],
+    "account_change",
+    "It changes who may use the machine, and with what rights.",
+    "Have an administrator do it through configuration.",
+  ),
+  defineRule(
+    "services",
+    "resource_hog",
+    ["stress", "stress-ng", "yes", "fallocate", "hping3", "slowloris", "ab", "siege"],
+    (command, words) =>
+      command.name === "fallocate"
+        ? optionValues(command, "-l", "--length").some((size) =>
+          size.endsWith("T") || size.length > 12
+        )
+        : command.name === "hping3"
+        ? hasFlag(command, "", "flood")
+        : command.name.startsWith("stress")
+        ? words.length >= 0 && command.args.length > 0
+        : command.name === "slowloris",
+    [3, 3],
+    "denial_of_service",
+    "It uses up the machine or floods another one.",
+    "Set a small limit, on a test machine.",
+  ),
+];

@@ -1,0 +1,42 @@
+/** Markup: the only text that is not escaped when it is put into more of it. */
+export interface Html {
+  readonly markup: string;
+}
+
+export type Part = Html | string | number | false | null | undefined | readonly Part[];
+
+/**
+ * Markup with its values escaped, for text and for quoted attributes; lists are joined. It is not
+ * called `html`, for the formatter reflows templates of that name, and in `pre` white space counts.
+ */
+export function markup(strings: TemplateStringsArray, ...values: readonly Part[]): Html {
+  const parts = strings.map((text, i) => i === 0 ? text : textOf(values[i - 1]) + text);
+  return { markup: parts.join("") };
+}
+
+/** Markup that was written in this program and holds nothing from elsewhere. */
+export const trusted = (text: string): Html => ({ markup: text });
+
+/** Paragraphs of prose, with `code` between backticks. */
+export function prose(text: string): Html {
+  return markup`${text.split("\n\n").map((paragraph) => markup`<p>${inline(paragraph)}</p>`)}`;
+}
+
+/** One run of prose, with `code` between backticks. */
+export function inline(text: string): Part {
+  return text.split("`").map((part, i) => i % 2 === 1 ? markup`<code>${part}</code>` : part);
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+function textOf(part: Part): string {
+  if (part === null || part === undefined || part === false) return "";
+  if (typeof part === "object") return "markup" in part ? part.markup : part.map(textOf).join("");
+  return `${part}`.replace(/[&<>"']/g, (character) => ENTITIES[character]!);
+}

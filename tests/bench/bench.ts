@@ -1,0 +1,133 @@
+import { logLength, signUp, type Tenant } from "./client.ts";
+import { endAll, get, measure, type Measured, median, residentKiB, start } from "./parts.ts";
+
+/**
+ * Side by side, in one run: what a request costs against a bare route that does nothing else. Machines are
+ * shared and noisy, so ratios of medians over interleaved rounds are what counts.
+ */
+const ROUNDS = Number(Deno.env.get("BENCH_ROUNDS") ?? 5);
+const SECONDS = Number(Deno.env.get("BENCH_SECONDS") ?? 2);
+const only = Deno.args[0];
+
+interface Pair {
+  readonly bare: Measured[];
+  readonly ours: Measured[];
+}
+
+async function rounds(
+  connections: number,
+  bare: [port: number, requests: string[]],
+  ours: [port: number, requests: string[]],
+): Promise<Pair> {
+  const pair: Pair = { bare: [], ours: [] };
+  await measure(ours[0], connections, 1, ours[1]); // warm
+  for (let round = 0; round < ROUNDS; round++) {
+    pair.bare.push(await measure(bare[0], connections, SECONDS, bare[1]));
+    pair.ours.push(await measure(ours[0], connections, SECONDS, ours[1]));
+  }
+  return pair;
+}
+
+function report(name: string, { bare, ours }: Pair): void {
+  const per = (runs: Measured[]) => median(runs.map((run) => run.perSecond));
+  const p50 = (runs: Measured[]) => median(runs.map((run) => run.p50Ms)).toFixed(2);
+  const p99 = (runs: Measured[]) => median(runs.map((run) => run.p99Ms)).toFixed(2);
+  const ratio = median(ours.map((run, n) => run.perSecond / bare[n]!.perSecond));
+  const bad = ours.flatMap((run) => Object.keys(run.statuses)).filter((status) => status !== "200");
+  console.log(
+    `${name.padEnd(44)} bare ${per(bare).toFixed(0).padStart(7)}/s  ours ${
+      per(ours).toFixed(0).padStart(6)
+    }/s  ratio ${ratio.toFixed(3)}  p50 ${p50(bare)} → ${p50(ours)} ms  p99 ${p99(bare)} → ${
+      p99(ours)
+    } ms${bad.length > 0 ? `  STATUSES ${JSON.stringify(ours.at(-1)!.statuses)}` : ""}`,
+  );
+}
+
+const http = await start<{ port: number }>("bare_http.ts");
+const barePath = get("/api/v1/agents/agt_1");
+const relay = await start<{ port: number }>("relay.ts");
+const base = `http://127.0.0.1:${relay.ready.port}`;
+
+async function tenant(n: number): Promise<Tenant> {
+  const account = await signUp(base, n);
+  const agent = await start<{ ids: string[] }>("echo_agent.ts", [base, account.key]);
+  if (n > 0) agent.child.kill("SIGTERM"); // its record stays
+  return { ...account, agentId: agent.ready.ids[0]! };
+}
+
+const readOf = ({ key, agentId }: Tenant) => get(`/api/v1/agents/${agentId}`, { "x-api-key": key });
+
+/** Signing up hashes passwords and starts processes: one at a time. */
+async function tenants(from: number, to: number): Promise<Tenant[]> {
+  const made: Tenant[] = [];
+  for (let n = from; n < to; n++) made.push(await tenant(n));
+  return made;
+}
+
+async function reads(name: string, tenants: readonly Tenant[]): Promise<void> {
+  for (const connections of [32, 128]) {
+    const lengths = () => Promise.all(tenants.map(({ token }) => logLength(base, token)));
+    const total = (all: number[]) => all.reduce((sum, n) => sum + n, 0);
+    const before = total(await lengths());
+    await measure(relay.ready.port, connections, 1, tenants.map(readOf));
+    const middle = total(await lengths());
+    const pair = await rounds(connections, [http.ready.port, [barePath]], [
+      relay.ready.port,
+      tenants.map(readOf),
+    ]);
+    report(`${name}, ${connections} connections`, pair);
+    const rows = total(await lengths()) - middle;
+    const answered = pair.ours.reduce((sum, run) => sum + run.answered, 0);
+    console.log(
+      `  audit rows ${rows}, of them ${answered} in the measured rounds (before: ${
+        middle - before
+      })`,
+    );
+  }
+}
+
+try {
+  const first = await tenant(0);
+  if (only === undefined || only === "read") {
+    await reads("audited read, 1 organization", [first]);
+    await reads("audited read, 100 organizations", [first, ...await tenants(1, 100)]);
+  }
+  if (only === undefined || only === "exec") await exec(first);
+  if (only === undefined || only === "memory") await memory();
+} finally {
+  endAll();
+}
+
+async function exec(first: Tenant): Promise<void> {
+  const bare = await start<{ port: number }>("bare_relay.ts");
+  await start("echo_agent.ts", [`http://127.0.0.1:${bare.ready.port}`, ""]);
+  const path = `/api/exec/${first.agentId}?command=uptime`;
+  for (const connections of [1, 32, 128]) {
+    const pair = await rounds(connections, [bare.ready.port, [get(path)]], [
+      relay.ready.port,
+      [get(path, { "x-api-key": first.key })],
+    ]);
+    report(`exec to an agent that answers, ${connections} connections`, pair);
+  }
+}
+
+async function memory(): Promise<void> {
+  const { pid } = relay.child;
+  const account = await signUp(base, 1000);
+  const before = residentKiB(pid);
+  const { ready: { ids } } = await start<{ ids: string[] }>("echo_agent.ts", [
+    base,
+    account.key,
+    "2000",
+  ]);
+  const idle = residentKiB(pid);
+  await measure(
+    relay.ready.port,
+    32,
+    3,
+    ids.map((id) => get(`/api/exec/${id}?command=uptime`, { "x-api-key": account.key })),
+  );
+  const after = residentKiB(pid);
+  const each = (kib: number) => ((kib - before) / ids.length).toFixed(1);
+  console.log(`2000 agents: ${each(idle)} KiB each idle, ${each(after)} KiB after commands`);
+}

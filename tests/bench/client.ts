@@ -1,0 +1,33 @@
+/** What a benchmark needs of a relay's interface. */
+export interface Tenant {
+  readonly token: string;
+  readonly key: string;
+  readonly agentId: string;
+}
+
+const json = { "content-type": "application/json" };
+
+async function post(url: string, body: unknown, headers: Record<string, string> = {}) {
+  const init = { method: "POST", body: JSON.stringify(body), headers: { ...json, ...headers } };
+  const response = await fetch(url, init);
+  if (!response.ok) throw new Error(`${url} answered ${response.status} ${await response.text()}`);
+  return await response.json();
+}
+
+/** An organization with a key. */
+export async function signUp(base: string, n: number): Promise<{ token: string; key: string }> {
+  const account = { email: `bench${n}@example.com`, password: "benchmark", organization: `B${n}` };
+  const { token } = await post(`${base}/api/v1/signup`, account);
+  const scopes = ["agents:admin", "agents:read", "agents:write"];
+  const made = await post(`${base}/api/v1/api-keys`, { name: "bench", scopes }, {
+    authorization: `Bearer ${token}`,
+  });
+  return { token, key: made.key };
+}
+
+/** How many events the organization's log holds. */
+export async function logLength(base: string, token: string): Promise<number> {
+  const headers = { authorization: `Bearer ${token}` };
+  const answer = await (await fetch(`${base}/api/audit?limit=1`, { headers })).json();
+  return answer.pagination.total;
+}

@@ -1,0 +1,89 @@
+/** Processes and figures that the benchmarks share. */
+export interface Measured {
+  readonly answered: number;
+  readonly perSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly statuses: Readonly<Record<string, number>>;
+}
+
+const HERE = new URL(".", import.meta.url).pathname;
+const ROOT = new URL("../../", import.meta.url).pathname;
+const children: Deno.ChildProcess[] = [];
+
+/** A child process and the JSON line that it prints when it is ready. */
+export async function start<T>(
+  script: string,
+  args: readonly string[] = [],
+  env: Record<string, string> = {},
+): Promise<{ ready: T; child: Deno.ChildProcess }> {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--no-check", "--config", `${ROOT}deno.json`, `${HERE}${script}`, ...args],
+    env,
+    stdout: "piped",
+    stderr: "inherit",
+  }).spawn();
+  children.push(child);
+  let text = "";
+  const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  while (!text.includes("\n")) {
+    const { done, value } = await reader.read();
+    if (done) throw new Error(`${script} ended before it was ready`);
+    text += value;
+  }
+  (async () => {
+    while (!(await reader.read()).done);
+  })();
+  return { ready: JSON.parse(text.slice(0, text.indexOf("\n"))), child };
+}
+
+/** Ends every child. */
+export function endAll(): void {
+  for (const child of children.splice(0)) {
+    try {
+      child.kill("SIGTERM");
+    } catch {
+      // It has ended already.
+    }
+  }
+}
+
+/** Sends load from a process of its own. */
+export async function measure(
+  port: number,
+  connections: number,
+  seconds: number,
+  requests: readonly string[],
+): Promise<Measured> {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--no-check", `${HERE}load.ts`],
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "inherit",
+  }).spawn();
+  const writer = child.stdin.getWriter();
+  await writer.write(
+    new TextEncoder().encode(JSON.stringify({ port, connections, seconds, requests })),
+  );
+  await writer.close();
+  return JSON.parse(new TextDecoder().decode((await child.output()).stdout));
+}
+
+/** A whole GET request. */
+export const get = (path: string, headers: Readonly<Record<string, string>> = {}): string =>
+  [
+    `GET ${path} HTTP/1.1`,
+    "Host: 127.0.0.1",
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    "",
+    "",
+  ].join("\r\n");
+
+export const median = (numbers: readonly number[]): number =>
+  [...numbers].sort((a, b) => a - b)[numbers.length >> 1]!;
+
+/** Resident memory of a process, in KiB. */
+export function residentKiB(pid: number): number {
+  const status = Deno.readTextFileSync(`/proc/${pid}/status`);
+  return Number(/VmRSS:\s+(\d+)/.exec(status)![1]);
+}

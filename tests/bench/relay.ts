@@ -1,0 +1,28 @@
+import { startRelay } from "../../core/start.ts";
+import { readSettings } from "../../core/settings.ts";
+import { secretOf, systemClock, systemPorts } from "../../core/system.ts";
+import { openStore } from "../../kv/open.ts";
+import { mount } from "../../routes/_mount.ts";
+import { routes, upgrades } from "../../routes/index.ts";
+
+/** A relay as `relay serve` runs it, on a new store, with limits so high that only their cost shows. */
+const folder = await Deno.makeTempDir({ prefix: "relay-bench-" });
+const env = {
+  RELAY_KV: `${folder}/relay.kv`,
+  RELAY_CONFIG: JSON.stringify({
+    plans: { starter: { requests_per_minute: 2_000_000_000 } },
+    limits: { public_per_minute: null },
+    outbound: { allow_private_targets: true },
+  }),
+};
+const settings = readSettings(env, (path) => Deno.readTextFileSync(path), false);
+const opened = await openStore(settings.kv, systemClock);
+const ports = systemPorts(() => settings.config.outbound.allow_private_targets);
+const running = await startRelay(opened, { ...settings, secret: secretOf(settings) }, ports);
+const onListen = ({ port }: { port: number }) => console.log(JSON.stringify({ port }));
+const handler = mount(running.app, routes, upgrades);
+Deno.serve({ hostname: "127.0.0.1", port: 0, onListen }, handler);
+Deno.addSignalListener("SIGTERM", () => {
+  Deno.removeSync(folder, { recursive: true });
+  Deno.exit(0);
+});

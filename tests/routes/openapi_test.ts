@@ -1,0 +1,216 @@
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { deepStrictEqual as deq, ok, throws } from "node:assert/strict";
+import { z } from "zod";
+import { FAULTS } from "../../core/fault.ts";
+import { openapi } from "../../routes/_openapi.ts";
+import { faultsOf } from "../../routes/_openapi_faults.ts";
+import { collectSchemas } from "../../routes/_openapi_schemas.ts";
+import type { ApiResponse, OpenApi, Operation, Ref } from "../../routes/_openapi_types.ts";
+import { type Route, route } from "../../routes/_route.ts";
+import { Instant } from "../../routes/_schemas.ts";
+import { routes, upgrades } from "../../routes/index.ts";
+
+const document = openapi(routes, "1.2.3");
+const text = JSON.stringify(document);
+
+Deno.test("openapi: is a valid OpenAPI 3.1 document", async () => {
+  deq(await new Validator().validate(JSON.parse(text)), { valid: true });
+  deq(document.openapi, "3.1.0");
+  deq(document.info.version, "1.2.3");
+});
+
+Deno.test("openapi: every pointer resolves, and every shared part is pointed to", () => {
+  const pointers = new Set([...text.matchAll(/"\$ref":"([^"]+)"/g)].map(([, pointer]) => pointer!));
+  const { securitySchemes: _, ...components } = document.components;
+  const there = Object.entries(components).flatMap(([kind, entries]) =>
+    Object.keys(entries).map((name) => `#/components/${kind}/${name}`)
+  );
+  deq([...pointers].filter((pointer) => !there.includes(pointer)), []);
+  const shared = there.filter((pointer) => !pointer.startsWith("#/components/parameters/"));
+  deq(shared.filter((pointer) => !pointers.has(pointer)), []);
+});
+
+Deno.test("openapi: every route is there with its access, its parameters and its effect", () => {
+  for (const route of routes) {
+    const operation = operationOf(document, route);
+    deq(operation.operationId, route.id);
+    deq(operation.summary, route.summary);
+    deq(operation["x-effect"], route.effect);
+    const scopes = "scope" in route.access ? [route.access.scope].flat() : undefined;
+    deq(operation["x-required-scopes"], scopes);
+    deq(operation.security.length === 0, "public" in route.access, route.id);
+    const granted = operation.security.flatMap((requirement) => Object.values(requirement).flat());
+    deq([...new Set(granted)], scopes ?? []);
+    const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+    deq(namesOf(operation, "path"), inPath, route.id);
+    deq(namesOf(operation, "query"), Object.keys(route.query?.shape ?? {}), route.id);
+    deq(operation.requestBody !== undefined, route.body !== undefined);
+  }
+});
+
+Deno.test("openapi: every path that leaves HTTP is there with its upgrade", () => {
+  for (const { path } of upgrades) {
+    const operation = document.paths[path]?.get;
+    ok(operation?.responses["101"], path);
+    ok(operation.responses["426"], path);
+  }
+});
+
+Deno.test("openapi: every success is there, with its schema or its media types", () => {
+  for (const route of routes) {
+    const { responses } = operationOf(document, route);
+    const response = responses[route.success.status] as ApiResponse;
+    const types = "content" in route.success
+      ? route.success.content
+      : "body" in route.success
+      ? ["application/json"]
+      : [];
+    deq(Object.keys(response.content ?? {}), types, route.id);
+    ok(response.headers?.["X-Request-Id"], route.id);
+  }
+});
+
+Deno.test("openapi: every fault of every route is there with its code and sentence", () => {
+  for (const route of routes) {
+    const { responses } = operationOf(document, route);
+    const told = Object.entries(responses).flatMap(([status, response]) => {
+      const { content, description, headers } = followed(document, response);
+      const media = content?.["application/json"];
+      return Object.keys(media?.examples ?? {}).map((code) => {
+        const { title } = FAULTS[code as keyof typeof FAULTS];
+        ok(description.includes(`\`${code}\`: ${title}`), `${route.id} explains ${code}`);
+        deq(headers?.["Retry-After"] !== undefined, status === "429");
+        return `${status} ${code}`;
+      });
+    });
+    const due = [...new Set(faultsOf(route))].map((code) => `${FAULTS[code].status} ${code}`);
+    deq(told.sort(), due.sort(), route.id);
+  }
+});
+
+Deno.test("openapi: the codes that a response allows are those that it explains", () => {
+  for (const [name, { content }] of Object.entries(document.components.responses)) {
+    const { schema, examples } = content!["application/json"]!;
+    deq(schema.properties!.error!.properties!.code!.enum, Object.keys(examples!), name);
+  }
+});
+
+Deno.test("openapi: faults that share a status stand side by side", () => {
+  const one = sample({ faults: ["FORBIDDEN", "COMMAND_BLOCKED"] });
+  const response = operationOf(openapi([one], "1"), one).responses["403"] as Ref;
+  deq(response.$ref, "#/components/responses/InsufficientScopesOrForbiddenOrCommandBlocked");
+});
+
+Deno.test("openapi: a declaration implies its faults", () => {
+  const open = sample({ access: { public: "a sample" }, unlimited: true });
+  deq(faultsOf(open), ["INTERNAL_ERROR", "UNAVAILABLE"]);
+  deq(faultsOf(sample({ body: z.strictObject({}) })), [
+    "VALIDATION_FAILED",
+    "MISSING_CREDENTIALS",
+    "INVALID_TOKEN",
+    "INVALID_API_KEY",
+    "INSUFFICIENT_SCOPES",
+    "PAYLOAD_TOO_LARGE",
+    "UNSUPPORTED_MEDIA_TYPE",
+    "RATE_LIMIT_EXCEEDED",
+    "INTERNAL_ERROR",
+    "UNAVAILABLE",
+  ]);
+});
+
+Deno.test("openapi: a route that obeys Idempotency-Key says so, and none other does", () => {
+  const keyed = sample({ idempotencyKey: true });
+  const key = { $ref: "#/components/parameters/IdempotencyKey" };
+  const has = ({ parameters }: Operation) =>
+    parameters.some((parameter) => "$ref" in parameter && parameter.$ref === key.$ref);
+  ok(has(operationOf(openapi([keyed], "1"), keyed)));
+  ok(!has(operationOf(openapi([sample({})], "1"), sample({}))));
+});
+
+Deno.test("openapi: areas stand in the order of the routes", () => {
+  const areas = routes.map(({ id }) => id.split(".")[0]);
+  deq(document.tags.map(({ name }) => name), [...new Set(areas)]);
+});
+
+Deno.test("openapi: the same routes give the same bytes", () => {
+  deq(JSON.stringify(openapi(routes, "1.2.3")), text);
+});
+
+Deno.test("collectSchemas: inputs are shown as callers write them", () => {
+  const { document: shown } = settled((render) => render(z.object({ at: Instant }), "input"));
+  deq(shown.properties, { at: { type: "string", format: "date-time" } });
+});
+
+Deno.test("collectSchemas: sides that differ get names of their own, and so do those that hold them", () => {
+  const Inner = z.object({ size: z.int().default(3) }).meta({ id: "Inner" });
+  const Outer = z.object({ inner: Inner }).meta({ id: "Outer" });
+  const Same = z.object({ name: z.string() }).meta({ id: "Same" });
+  const whole = z.object({ outer: Outer, same: Same });
+  const { document: shown, schemas } = settled((render) => ({
+    sent: render(whole, "input"),
+    got: render(whole, "output"),
+  }));
+  deq(Object.keys(schemas), ["Inner", "InnerInput", "Outer", "OuterInput", "Same"]);
+  deq(shown.sent.properties!.outer, { $ref: "#/components/schemas/OuterInput" });
+  deq(shown.got.properties!.outer, { $ref: "#/components/schemas/Outer" });
+  deq(shown.sent.properties!.same, { $ref: "#/components/schemas/Same" });
+  deq(schemas.OuterInput!.properties!.inner, { $ref: "#/components/schemas/InnerInput" });
+  deq(schemas.Inner!.required, ["size"]);
+  deq(schemas.InnerInput!.required, undefined);
+});
+
+Deno.test("collectSchemas: a schema that contains itself points to itself", () => {
+  interface Tree {
+    readonly kids: readonly Tree[];
+  }
+  const Tree: z.ZodType<Tree> = z.lazy(() =>
+    z.object({ kids: z.array(Tree) }).meta({ id: "Tree" })
+  );
+  const { schemas } = settled((render) => [render(Tree, "input"), render(Tree, "output")]);
+  deq(Object.keys(schemas), ["Tree"]);
+  deq(schemas.Tree!.properties!.kids!.items, { $ref: "#/components/schemas/Tree" });
+});
+
+Deno.test("collectSchemas: refuses two schemas of one name", () => {
+  const one = z.object({ a: z.string() }).meta({ id: "Twin" });
+  const schemas = collectSchemas();
+  schemas.render(one, "output");
+  schemas.render(one, "output");
+  const other = z.object({ b: z.string() }).meta({ id: "Twin" });
+  throws(() => schemas.render(other, "output"), /Two schemas have the id Twin/);
+});
+
+function settled<T>(build: (render: ReturnType<typeof collectSchemas>["render"]) => T) {
+  const schemas = collectSchemas();
+  return schemas.settle(build(schemas.render));
+}
+
+function sample(part: Partial<Route>): Route {
+  const base = route({
+    id: "samples.get",
+    method: "GET",
+    path: "/samples",
+    summary: "A sample",
+    access: { scope: "agents:read" },
+    effect: "read",
+    success: { status: 200, body: z.object({}) },
+    faults: [],
+    handle: () => ({}),
+  });
+  return { ...base, ...part };
+}
+
+function operationOf({ paths }: OpenApi, { path, method }: Route): Operation {
+  const operation = paths[path]?.[method.toLowerCase()];
+  ok(operation, `${method} ${path} is there`);
+  return operation;
+}
+
+function followed({ components }: OpenApi, response: ApiResponse | Ref): ApiResponse {
+  return "$ref" in response ? components.responses[response.$ref.split("/").at(-1)!]! : response;
+}
+
+const namesOf = ({ parameters }: Operation, place: string) =>
+  parameters.flatMap((parameter) =>
+    "name" in parameter && parameter.in === place ? [parameter.name] : []
+  );

@@ -1,0 +1,52 @@
+import { type Client, expectStatus } from "../../core/cli/client.ts";
+import { type Program, type ProgramOptions, startProgram } from "../../core/cli/program.ts";
+
+const MAIN = new URL("../../main.ts", import.meta.url).href;
+/** Other tests may keep all cores busy while a process starts. */
+export const START_MS = 30_000;
+
+/** The program as its users start it, in a process of its own. */
+export function startMain(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  options: Omit<ProgramOptions, "env"> = {},
+): Program {
+  return startProgram(args, { env, main: MAIN, ...options });
+}
+
+/** A relay that says it is ready, and its address. */
+export async function startRelayProcess(
+  env: Readonly<Record<string, string>>,
+): Promise<{ relay: Program; url: string; readyMs: number }> {
+  const relay = startMain(["serve"], { RELAY_HOST: "127.0.0.1", RELAY_PORT: "0", ...env });
+  try {
+    const [, url] = await relay.line(/ is ready at (\S+)$/, START_MS);
+    return { relay, url: url!, readyMs: performance.now() };
+  } catch (error) {
+    await relay.kill();
+    throw error;
+  }
+}
+
+/** The first organization's owner. */
+export async function signUpOwner(anonymous: Client): Promise<string> {
+  const account = { email: "a@example.com", password: "correct horse 7", organization: "A" };
+  const answer = await anonymous<{ token: string }>("POST", "/api/v1/signup", account);
+  return expectStatus(answer, 201, "signing up").token;
+}
+
+/** An API key's value. */
+export async function makeKey(owner: Client, scopes: readonly string[]): Promise<string> {
+  const answer = await owner<{ key: string }>("POST", "/api/v1/api-keys", { name: "k", scopes });
+  return expectStatus(answer, 201, "making a key").key;
+}
+
+/** A folder that is gone when the test is over. */
+export async function withFolder(use: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "relay-test-" });
+  try {
+    await use(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
