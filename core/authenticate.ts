@@ -1,4 +1,5 @@
 import { SYSTEM, type Tenant } from "../kv/collection.ts";
+import { RecentMap } from "../kv/recent.ts";
 import { type ApiKeyRecord, apiKeys } from "../kv/records/api_key.ts";
 import { type OrganizationRecord, organizations } from "../kv/records/organization.ts";
 import { sessions, type UserRecord, users } from "../kv/records/user.ts";
@@ -20,11 +21,21 @@ export const ANONYMOUS: Actor = {
   sessionId: null,
 };
 
-/** The actors of keys, by their key record; good while the creator and the organization stay the same. */
-const actorOf = new WeakMap<
-  ApiKeyRecord,
-  { user: UserRecord; organization: OrganizationRecord; actor: Actor }
->();
+/** What a key's actor was made of. */
+interface Known {
+  readonly tenant: Tenant;
+  readonly key: ApiKeyRecord;
+  readonly user: UserRecord;
+  readonly organization: OrganizationRecord;
+  readonly actor: Actor;
+}
+
+/**
+ * The actors of key values that were used lately, by app. One is good while the very records that it was
+ * made of are the ones in the store's memory: any change of one replaces it there.
+ */
+const knownKeys = new WeakMap<App, RecentMap<Known>>();
+const KNOWN_MAX = 20_000;
 
 /**
  * Finds out who holds a credential, with the rights they have now.
@@ -45,8 +56,29 @@ export async function authenticate(
   return await authenticateToken(app, credential, space);
 }
 
-/** The order of the interface: format, status, expiry; scopes are the route's to check. */
 async function authenticateKey(app: App, value: string): Promise<Actor> {
+  let known = knownKeys.get(app);
+  if (known === undefined) knownKeys.set(app, known = new RecentMap(KNOWN_MAX));
+  const fresh = current(app, known.get(value));
+  const found = fresh ?? await lookUpKey(app, value);
+  if (fresh === null) known.set(value, found);
+  app.keyUses.note(found.tenant, found.key.id);
+  return found.actor;
+}
+
+/** What is known of a value, if nothing of it has changed. */
+function current(app: App, known: Known | undefined): Known | null {
+  if (known === undefined) return null;
+  const { tenant, key, user, organization } = known;
+  const good = app.store.peek(apiKeys, tenant, key.id) === key &&
+    app.store.peek(users, { org: tenant.org, space: "live" }, user.id) === user &&
+    app.store.peek(organizations, SYSTEM, tenant.org) === organization &&
+    app.ports.clock.now() < key.expires_at_ms;
+  return good ? known : null;
+}
+
+/** The order of the interface: format, status, expiry; scopes are the route's to check. */
+async function lookUpKey(app: App, value: string): Promise<Known> {
   if (parseKeyValue(value) === null) throw keyFault("malformed", "It has a typo or was cut.");
   const found = await app.store.lookup(apiKeys, "hash", [hashKeyValue(value)]);
   if (found === null) throw keyFault("unknown", "It does not exist, or was deleted.");
@@ -60,12 +92,8 @@ async function authenticateKey(app: App, value: string): Promise<Actor> {
   if (!user?.active || !organization?.active) {
     throw keyFault("inactive", "Its creator or its organization is not active.");
   }
-  app.keyUses.note(tenant, key.id);
-  const known = actorOf.get(key);
-  if (known?.user === user && known.organization === organization) return known.actor;
   const actor = keyActor(key, tenant, user, organization);
-  actorOf.set(key, { user, organization, actor });
-  return actor;
+  return { tenant, key, user, organization, actor };
 }
 
 function keyActor(

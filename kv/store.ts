@@ -236,6 +236,12 @@ export class Store implements Reader {
     return expiresAt === null || this.clock.now() < expiresAt;
   }
 
+  /** The record as memory has it, at once, or undefined when it must be read. */
+  peek<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): T | undefined {
+    const slot = `${tenant.org}\0${tenant.space}\0${of.name}\0${id}`;
+    return this.#cache?.get(of.name, slot)?.value as T | undefined;
+  }
+
   /** A value of the store's own that its last commit left in memory, or undefined. */
   cachedValue(group: string, slot: string): unknown {
     return this.#cache?.get(group, slot)?.value;

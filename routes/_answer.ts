@@ -7,7 +7,7 @@ import type { Content } from "./_route.ts";
 export interface Envelope {
   readonly requestId: string;
   readonly limit: LimitState;
-  readonly noStore?: boolean;
+  readonly noStore?: boolean | undefined;
 }
 
 /** The headers of every response. */

@@ -82,11 +82,11 @@ async function serve(app: App, route: Route, c: Context<Env>): Promise<Response>
         return credentialOf(c.req.raw.headers);
       },
     });
-    response = success(route, { requestId: request.id, limit }, result);
+    response = success(route, { requestId: request.id, limit, noStore: route.noStore }, result);
   } catch (error) {
-    response = fail(app, error, { requestId: request.id, limit }, route.id);
+    const envelope = { requestId: request.id, limit, noStore: route.noStore };
+    response = fail(app, error, envelope, route.id);
   }
-  if (route.noStore) response.headers.set("cache-control", "no-store");
   app.metrics.request(route.id, response.status, performance.now() - startedMs);
   return response;
 }

@@ -26,7 +26,6 @@ const TYPES = [
   "agent_created",
   "agent_connected",
   "api_key_used",
-  "command_requested",
   "command_executed",
   "command_denied",
 ];
