@@ -36,6 +36,7 @@ export const Config = z.strictObject({
   outbound: z.strictObject({ allow_private_targets: z.boolean().default(false) }).prefault({}),
   retention_days: z.strictObject({
     deliveries: z.int().min(1).max(365).default(30),
+    commands: z.int().min(1).max(3650).default(90),
   }).prefault({}),
   trusted_proxies: z.array(z.string()).max(64).default([]),
 });

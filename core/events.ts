@@ -29,7 +29,8 @@ export const AUDIT_EVENTS = {
 export type EventType = WebhookEventType | keyof typeof AUDIT_EVENTS;
 
 /** Every event type that Relay itself writes; callers may register others under `custom`. */
-export const isOwnEvent = (type: string): boolean => type in AUDIT_EVENTS || type in WEBHOOK_EVENTS;
+export const isOwnEvent = (type: string): boolean =>
+  Object.hasOwn(AUDIT_EVENTS, type) || Object.hasOwn(WEBHOOK_EVENTS, type);
 
 /** What happened, as a rule says it. */
 export interface Happening {

@@ -185,8 +185,9 @@ export class Tx implements Reader {
   }
 
   #stage<T extends Row>(of: Collection<T>, tenant: Tenant, record: T, fresh: boolean): T {
-    const parsed = of.schema.parse(record);
-    const value = of.cached > 0 ? deepFreeze(parsed) : parsed;
+    // A new record is written as its type has it; what is changed or kept in memory is checked again.
+    const checked = fresh && of.cached === 0 ? record : of.schema.parse(record);
+    const value = of.cached > 0 ? deepFreeze(checked) : checked;
     const slot = slotOf(rowKey(of, tenant, value.id));
     const isNew = fresh && !this.#writes.has(slot);
     this.#writes.set(slot, { of: erase(of), tenant, id: value.id, value, fresh: isNew });

@@ -87,11 +87,15 @@ export class Link {
     });
   }
 
-  /** Closes the link from this side. */
-  close(name: CloseName, why: string = CLOSE_CODES[name].meaning): void {
+  /** Closes the link from this side; `reason` goes into the event. */
+  close(
+    name: CloseName,
+    why: string = CLOSE_CODES[name].meaning,
+    reason: string = name,
+  ): void {
     if (this.#phase === "closed") return;
     this.wire.close(CLOSE_CODES[name].code, why.slice(0, 120));
-    this.closed(name);
+    this.closed(reason);
   }
 
   /** The link has ended, from whichever side; `reason` goes into the event. */
@@ -111,7 +115,8 @@ export class Link {
 
   /** Closes a link that has been silent for two heartbeats. */
   checkAlive(): void {
-    if (this.app.ports.clock.now() - this.#lastFrameMs >= SILENCE_MS) this.close("going_away");
+    if (this.app.ports.clock.now() - this.#lastFrameMs < SILENCE_MS) return;
+    this.close("going_away", "two heartbeats were missed", "heartbeat_lost");
   }
 
   async #register(hello: HelloFrame): Promise<void> {
@@ -126,7 +131,7 @@ export class Link {
     }
     this.#agent = agent;
     if (this.#isClosed()) {
-      await disconnectAgent(this.app, this.actor.tenant, agent, "left before the welcome");
+      await disconnectAgent(this.app, this.actor.tenant, agent, "connection_lost");
       return;
     }
     this.#phase = "open";
@@ -158,9 +163,10 @@ export class Link {
         return commands.refused(agent.id, frame);
       case "heartbeat":
         this.send({ type: "heartbeat_ack" });
-        noteHeartbeat(this.app, tenant, agent.id, frame.status).catch((error) => {
-          ports.log.warn("a heartbeat could not be recorded", { error: String(error) });
-        });
+        noteHeartbeat(this.app, tenant, agent.id, frame.status).then(
+          (end) => end === null || this.close(end),
+          (error) => ports.log.warn("a heartbeat could not be recorded", { error: String(error) }),
+        );
         return;
       case "hello":
         return this.close("unexpected_frame");

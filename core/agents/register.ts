@@ -37,7 +37,7 @@ export async function registerAgent(
     }
     const now = app.ports.clock.now();
     if (known !== null && known.instance !== null) {
-      emitDisconnected(app, tx, tenant, known, "replaced by a new link");
+      emitDisconnected(app, tx, tenant, known, "replaced");
     }
     const agent = tx.put(agents, tenant, {
       ...(known ?? newAgent(app.ports.entropy.id("agt"), now)),
@@ -57,7 +57,10 @@ export async function registerAgent(
     const about = { resource: { type: "agent", id: agent.id }, agentId: agent.id };
     const { name, version, platform, hostname, labels } = agent;
     const details = { name, version, platform, hostname, labels };
-    if (known === null) emit(work, tx, tenant, { type: "agent_created", ...about, details });
+    if (known === null) {
+      const created = { ...details, user: actor.id };
+      emit(work, tx, tenant, { type: "agent_created", ...about, details: created });
+    }
     emit(work, tx, tenant, { type: "agent_connected", ...about, details });
     tx.append(tenant, "api_key_used", useJson(work, tenant, "GET /ws", 101));
     return agent;
@@ -116,25 +119,30 @@ function emitDisconnected(
   });
 }
 
-/** A sign of life, with what the agent says of its health. */
+/**
+ * A sign of life, with what the agent says of its health. Answers why the link should end, if it should:
+ * another instance may have taken the agent over, or deleted it.
+ */
 export async function noteHeartbeat(
   app: App,
   tenant: Tenant,
   id: string,
   reported: "ok" | "degraded" | "error",
-): Promise<void> {
+): Promise<"deleted" | "replaced" | null> {
   const status = reported === "ok" ? "online" : "degraded";
-  await app.store.transact(async (tx) => {
+  return await app.store.transact(async (tx) => {
     const agent = await tx.get(agents, tenant, id);
-    if (agent === null || agent.instance !== app.instance) return;
+    if (agent === null) return "deleted";
+    if (agent.instance !== app.instance) return "replaced";
     tx.put(agents, tenant, { ...agent, status, last_seen_ms: app.ports.clock.now() });
-    if (agent.status === status) return;
+    if (agent.status === status) return null;
     emit({ app, actor: RELAY_ACTOR }, tx, tenant, {
       type: "agent_health_changed",
       resource: { type: "agent", id },
       agentId: id,
       details: { name: agent.name, from: agent.status, to: status },
     });
+    return null;
   });
 }
 
@@ -153,7 +161,7 @@ export async function sweepStaleAgents(app: App): Promise<void> {
       const mine = record.instance === app.instance;
       const seenMs = record.last_seen_ms ?? 0;
       if (mine || app.ports.clock.now() - seenMs < STALE_MS) continue;
-      await disconnectAgent(app, tenant, record, "its relay stopped and it did not come back");
+      await disconnectAgent(app, tenant, record, "relay_lost");
     }
     cursor = page.cursor;
   } while (cursor !== null);

@@ -1,4 +1,4 @@
-import { readBlob } from "../../kv/blob.ts";
+import { type BlobRef, readBlob } from "../../kv/blob.ts";
 import type { Tenant } from "../../kv/collection.ts";
 import type { AgentRecord } from "../../kv/records/agent.ts";
 import { type CommandRecord, commands } from "../../kv/records/command.ts";
@@ -117,6 +117,7 @@ export async function cancelCommand(work: Stepping, agentId: string, id: string)
 }
 
 const CANCEL_WAIT_MS = 5_000;
+const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** What a promise gives, or null when it takes longer than `ms`. */
 export async function withinMs<T>(
@@ -136,7 +137,9 @@ export async function withinMs<T>(
 
 /** A command as every answer shows it. */
 export async function showCommand(app: App, tenant: Tenant, record: CommandRecord) {
-  const { stdout, stderr } = await outputOf(app, tenant, record);
+  const { stdout, stderr } = record.output === null
+    ? record
+    : await outputOf(app, tenant, record.output);
   return {
     command_id: record.id,
     agent_id: record.agent_id,
@@ -158,10 +161,9 @@ export async function showCommand(app: App, tenant: Tenant, record: CommandRecor
 async function outputOf(
   app: App,
   tenant: Tenant,
-  record: CommandRecord,
+  ref: BlobRef,
 ): Promise<{ stdout: string; stderr: string }> {
-  if (record.output === null) return { stdout: record.stdout, stderr: record.stderr };
-  const bytes = await readBlob(app.store, tenant, record.output);
+  const bytes = await readBlob(app.store, tenant, ref);
   return bytes === null ? { stdout: "", stderr: "" } : JSON.parse(new TextDecoder().decode(bytes));
 }
 
@@ -200,6 +202,7 @@ function newCommand(
     created_at_ms: now,
     started_at_ms: now,
     finished_at_ms: null,
+    expires_at_ms: now + app.config().retention_days.commands * DAY_MS,
   };
 }
 

@@ -25,7 +25,7 @@ const actor = (did: string) =>
   z.string().nullable().describe(`Who ${did}: a user or an API key; null for the server itself.`);
 const instant = (of: string) => z.iso.datetime().describe(`When ${of}, ISO 8601 in UTC.`);
 const command = z.string().describe("The command line as it was asked for.");
-const durationMs = z.int().min(0).describe("How long it took, in milliseconds.");
+const durationMs = z.number().min(0).describe("How long it took, in milliseconds.");
 const truncated = z.boolean().describe("True when more output came than was kept.");
 
 const shieldResult = z.strictObject({
@@ -34,13 +34,23 @@ const shieldResult = z.strictObject({
   layer: z.string().describe("The layer of the shield that decided."),
 }).describe("The verdict of the shield.");
 
+/** A long command is cut in events; what it was in full is told by its digest. */
+const cutCommand = {
+  command,
+  command_truncated: z.literal(true).optional().describe("There when `command` was cut."),
+  command_sha256: z.hex().optional().describe("The SHA-256 of the whole command that was cut."),
+};
+
 const ranCommand = {
   command_id: id("command"),
-  command,
-  duration_ms: durationMs,
+  ...cutCommand,
+  exit_code: z.int().nullable().describe("Null when a signal ended it, or nobody knows."),
+  signal: z.string().nullable().describe("The signal that ended it, such as `SIGKILL`."),
+  duration_ms: durationMs.nullable(),
+  timeout_ms: z.int().min(1).describe("How long it was allowed to take, in milliseconds."),
   truncated,
+  output_bytes: z.int().min(0).describe("How much output was kept; it is not sent."),
   user: actor("asked for the command"),
-  shield_result: shieldResult,
 };
 
 const agent = {
@@ -48,6 +58,7 @@ const agent = {
   version: z.string().nullable().describe("The agent program's version."),
   platform: z.string().nullable().describe("Operating system and architecture."),
   hostname: z.string().nullable().describe("The name of its machine."),
+  labels: z.record(z.string(), z.string()).describe("What the agent was labelled with."),
 };
 
 const session = {
@@ -79,21 +90,24 @@ const approval = {
   requested_by: actor("asked for the command"),
 };
 
-const exampleShield = { risk_score: 5, threats: [], layer: "structure" };
 const riskyShield = { risk_score: 55, threats: ["service_restart"], layer: "patterns" };
 const exampleRun = {
   command_id: "cmd_0m3x7",
   command: "uptime",
+  exit_code: 0,
+  signal: null,
   duration_ms: 42,
+  timeout_ms: 60_000,
   truncated: false,
+  output_bytes: 61,
   user: "usr_0m3x1",
-  shield_result: exampleShield,
 };
 const exampleAgent = {
   name: "web-1",
   version: "1.4.0",
   platform: "linux-x86_64",
   hostname: "web-1.example.com",
+  labels: { env: "production" },
 };
 const exampleSession = {
   session_id: "ses_0m3x5",
@@ -128,25 +142,46 @@ export const WEBHOOK_EVENTS = {
     meaning: "command executed successfully",
     payload: z.strictObject({
       ...ranCommand,
-      status: z.enum(["succeeded", "failed"]).describe("By the exit code; output is not sent."),
-      exit_code: z.int(),
+      status: z.enum(["succeeded", "failed"]).describe("By the exit code."),
     }),
-    example: { ...exampleRun, status: "succeeded", exit_code: 0 },
+    example: { ...exampleRun, status: "succeeded" },
   }),
   command_denied: event({
     ...commands,
     meaning: "command blocked by policy",
-    payload: z.strictObject({ command, shield_result: shieldResult }),
+    payload: z.strictObject({
+      ...cutCommand,
+      shield_result: shieldResult,
+      policy_id: z.string().describe("The policy or the rule of the shield that decided."),
+      session_id: z.string().describe("The MCP or sign-in session, or the API key."),
+      correlation_id: z.string().describe("The request's id, as in `X-Request-Id`."),
+      user: z.string().describe("The user who asked, or who made the API key that did."),
+    }),
     example: {
       command: "rm -rf /",
       shield_result: { risk_score: 100, threats: ["destructive_delete"], layer: "patterns" },
+      policy_id: "fs.delete_root",
+      session_id: "ses_0m3x5",
+      correlation_id: "0198c0de-5e1f-4a6b-9d3c-2f7a41b8e605",
+      user: "usr_0m3x1",
     },
   }),
   command_timeout: event({
     ...commands,
     meaning: "command exceeded its time",
-    payload: z.strictObject({ ...ranCommand, timeout_seconds: z.int().min(1) }),
-    example: { ...exampleRun, command: "sleep 120", duration_ms: 60_000, timeout_seconds: 60 },
+    payload: z.strictObject({
+      ...ranCommand,
+      status: z.literal("timed_out"),
+      reason: z.string().optional().describe("Why the relay ended it in the agent's place."),
+    }),
+    example: {
+      ...exampleRun,
+      command: "sleep 120",
+      exit_code: null,
+      signal: "SIGKILL",
+      duration_ms: 60_000,
+      status: "timed_out",
+    },
   }),
   agent_connected: event({
     ...agents,
@@ -160,7 +195,8 @@ export const WEBHOOK_EVENTS = {
     payload: z.strictObject({
       name: agent.name,
       reason: z.string().describe(
-        "The name of the link's close code, such as `replaced`, or `connection_lost`, `heartbeat_lost`.",
+        "The name of the link's close code, such as `replaced`, or `connection_lost`, " +
+          "`heartbeat_lost`, or `relay_lost` when the relay that held the link died.",
       ),
     }),
     example: { name: "web-1", reason: "heartbeat_lost" },

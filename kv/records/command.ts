@@ -42,11 +42,13 @@ export const CommandRecord = z.strictObject({
   created_at_ms: z.number(),
   started_at_ms: z.number().nullable(),
   finished_at_ms: z.number().nullable(),
+  expires_at_ms: z.number(),
 });
 export type CommandRecord = z.infer<typeof CommandRecord>;
 
 export const commands = collection({
   name: "commands",
   schema: CommandRecord,
+  expiresAt: (c) => c.expires_at_ms,
   unique: { idempotency: (c) => c.idempotency && [c.actor, c.idempotency.key] },
 });

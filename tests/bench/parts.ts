@@ -18,7 +18,16 @@ export async function start<T>(
   env: Record<string, string> = {},
 ): Promise<{ ready: T; child: Deno.ChildProcess }> {
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--no-check", "--config", `${ROOT}deno.json`, `${HERE}${script}`, ...args],
+    args: [
+      "run",
+      "-A",
+      "--no-check",
+      ...(Deno.env.get("BV8") ? [`--v8-flags=${Deno.env.get("BV8")}`] : []),
+      "--config",
+      `${ROOT}deno.json`,
+      `${HERE}${script}`,
+      ...args,
+    ],
     env,
     stdout: "piped",
     stderr: "inherit",

@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import project from "../../deno.json" with { type: "json" };
+import { clientOf } from "../../core/cli/client.ts";
+import { makeKey, signUpOwner, START_MS, startMain, withFolder } from "../support/processes.ts";
+
+const ROOT = new URL("../../", import.meta.url).pathname;
+const BUILD = project.tasks.build.command.split(" ").slice(1);
+/** What the executable may do: baked in when it is built, so they are tried with the bundle. */
+const PERMISSIONS = BUILD.filter((word) => /^--(allow-|no-prompt)/.test(word));
+
+async function deno(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const command = new Deno.Command(Deno.execPath(), {
+    args: [...args],
+    cwd: ROOT,
+    env: { NO_COLOR: "1", ...env },
+    stdin: "null",
+  });
+  const { code, stdout, stderr } = await command.output();
+  const text = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes)).join("");
+  assert.equal(code, 0, text);
+  return text;
+}
+
+/** The bundle without any configuration around it, with the executable's permissions. */
+const startBundle = (bundle: string, args: readonly string[], env: Record<string, string> = {}) =>
+  startMain(args, env, { main: bundle, permissions: PERMISSIONS });
+
+Deno.test("build: the bundle serves and runs an agent with the executable's permissions", async () => {
+  await withFolder(async (folder) => {
+    const bundle = `${folder}/relay.js`;
+    await deno(["bundle", "--platform", "deno", "--output", bundle, "main.ts"]);
+
+    const version = startBundle(bundle, ["version"]);
+    assert.equal((await version.ended).code, 0);
+    assert.deepEqual(version.lines, [`relay ${project.version}`]);
+
+    const relay = startBundle(bundle, ["serve"], {
+      RELAY_KV: `${folder}/relay.kv`,
+      RELAY_PORT: "0",
+    });
+    try {
+      const [, url] = await relay.line(/ is ready at (\S+)$/, START_MS);
+      const anonymous = clientOf(url!);
+      assert.deepEqual((await anonymous("GET", "/healthz")).body, { status: "ok" });
+      assert.match((await anonymous<string>("GET", "/docs")).body, /^\s*<!doctype html>/);
+      const owner = clientOf(url!, await signUpOwner(anonymous));
+      assert.equal((await owner("GET", "/metrics")).status, 200);
+
+      const agent = startBundle(bundle, ["agent", "--url", url!, "--state", `${folder}/agent`], {
+        RELAY_TOKEN: await makeKey(owner, ["agents:admin"]),
+      });
+      try {
+        const [, id] = await agent.line(/^connected to .* \((\w+)\)$/, START_MS);
+        const { body } = await owner<{ stdout: string }>("GET", `/api/exec/${id}?command=echo+hi`);
+        assert.equal(body.stdout, "hi\n");
+      } finally {
+        assert.equal((await agent.stop()).code, 0);
+      }
+    } finally {
+      assert.equal((await relay.stop()).code, 0);
+    }
+  });
+});
+
+Deno.test("build: the executable links, with everything in it, over any base runtime", async () => {
+  await withFolder(async (folder) => {
+    const output = `${folder}/relay`;
+    const args = BUILD.map((word) => word === "dist/relay" ? output : word);
+    assert.ok(args.includes(output), "the task says where the executable goes");
+    // The real base runtime is a download; any executable of this system takes its place here.
+    const base = Deno.execPath();
+    const said = await deno(args, { DENORT_BIN: base });
+    assert.match(said, /Embedded Files/);
+    assert.ok((await Deno.stat(output)).size > (await Deno.stat(base)).size);
+  });
+});
+
+Deno.test("build: every page names the one Deno version that is pinned", async () => {
+  const pinned = (await Deno.readTextFile(`${ROOT}.deno-version`)).trim();
+  const pages = ["", "docs/"].flatMap((folder) =>
+    [...Deno.readDirSync(ROOT + folder)].map(({ name }) => folder + name)
+  );
+  for (const page of pages.filter((page) => page.endsWith(".md"))) {
+    const text = await Deno.readTextFile(ROOT + page);
+    for (const [whole, version] of text.matchAll(/\bdeno[@:](\d+\.\d+\.\d+)/g)) {
+      assert.equal(version, pinned, `${page}: ${whole}`);
+    }
+  }
+});

@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { type Client, clientOf, expectStatus } from "../../core/cli/client.ts";
+import type { Program } from "../../core/cli/program.ts";
+import {
+  makeKey,
+  signUpOwner,
+  START_MS,
+  startMain,
+  startRelayProcess,
+  withFolder,
+} from "../support/processes.ts";
+import { random } from "../support/random.ts";
+import { faultsOfTrail, Ledger } from "./ledger.ts";
+import { loadUntilKilled } from "./load.ts";
+
+const KILLS = Number(Deno.env.get("RELAY_CRASH_KILLS") ?? 3);
+const SEED = Number(
+  Deno.env.get("RELAY_CRASH_SEED") ?? crypto.getRandomValues(new Uint16Array(1))[0],
+);
+/** The relay is killed somewhere between these acknowledgements. */
+const [ACKNOWLEDGED_MIN, ACKNOWLEDGED_MAX] = [10, 200];
+/** An agent is back this soon after its relay is. */
+const AGENT_BACK_MS = 5_000;
+const SCOPES = ["agents:read", "agents:write", "audit:read", "audit:write", "system:read"];
+const CONFIG = {
+  plans: { starter: { requests_per_minute: null } },
+  limits: { public_per_minute: null },
+};
+
+Deno.test(`relay: ${KILLS} times kill -9 at work lose nothing acknowledged and repeat no command`, async () => {
+  console.log(`crash test: RELAY_CRASH_SEED=${SEED}`);
+  const dice = random(SEED);
+  await withFolder(async (folder) => {
+    const env: Record<string, string> = {
+      RELAY_KV: `${folder}/relay.kv`,
+      RELAY_CONFIG: JSON.stringify(CONFIG),
+    };
+    let { relay, url, readyMs } = await startRelayProcess(env);
+    env.RELAY_PORT = new URL(url).port;
+    const owner = clientOf(url, await signUpOwner(clientOf(url)));
+    const client = clientOf(url, await makeKey(owner, [...SCOPES, "system:write"]));
+    const agent = startMain(["agent", "--url", url, "--state", `${folder}/agent`], {
+      RELAY_TOKEN: await makeKey(owner, ["agents:admin"]),
+    });
+    try {
+      const [, agentId] = await agent.line(/^connected to .* \((\w+)\)$/, START_MS);
+      const counterFile = `${folder}/counter`;
+      const after = new AfterCrash(client, agentId!, counterFile);
+      const { ledger } = after;
+      let acknowledged = 0, slowestMs = 0;
+      for (let kill = 0; kill < KILLS; kill++) {
+        const killAt = ACKNOWLEDGED_MIN + dice.below(ACKNOWLEDGED_MAX - ACKNOWLEDGED_MIN);
+        const round = { relay, client, agentId: agentId!, counterFile, ledger, killAt };
+        acknowledged += await loadUntilKilled(round);
+        ({ relay, url, readyMs } = await startRelayProcess(env));
+        await after.checkRecords();
+        slowestMs = Math.max(slowestMs, await untilBack(agent, readyMs));
+        await after.checkCommands();
+      }
+      console.log(
+        `crash test: ${KILLS} kills, ${acknowledged} requests acknowledged, ` +
+          `${after.trail.length} rows, agent back within ${Math.round(slowestMs)} ms`,
+      );
+    } catch (error) {
+      console.error(relay.lines.join("\n"));
+      throw error;
+    } finally {
+      await agent.stop();
+      await relay.stop();
+    }
+  });
+});
+
+/** How long the agent took to be back, in ms since its relay was ready. */
+async function untilBack(agent: Program, readyMs: number): Promise<number> {
+  await agent.line(/^connected to /, Math.max(0, AGENT_BACK_MS - (performance.now() - readyMs)));
+  return performance.now() - readyMs;
+}
+
+/** What must be true after every crash. */
+class AfterCrash {
+  readonly ledger = new Ledger();
+  trail: string[] = [];
+
+  constructor(
+    private readonly client: Client,
+    private readonly agentId: string,
+    private readonly counterFile: string,
+  ) {}
+
+  /** Every acknowledged change and event is there, and the numbers are dense. */
+  async checkRecords(): Promise<void> {
+    const exported = await this.client<string>("GET", "/api/audit/export", undefined, {
+      accept: "application/x-ndjson",
+    });
+    const lines = expectStatus(exported, 200, "the export").trimEnd().split("\n");
+    assert.deepEqual(faultsOfTrail(lines, this.trail, this.ledger), [], `seed ${SEED}`);
+    this.trail = lines;
+    for (const [id, state] of this.ledger.keys) {
+      const key = await this.#get<{ status: string }>(`/api/v1/api-keys/${id}`);
+      if (state === "unknown") this.ledger.keys.set(id, key.status as "active" | "revoked");
+      else assert.equal(key.status, state, `key ${id}, seed ${SEED}`);
+    }
+  }
+
+  /** The agent takes commands again, and none has run twice. */
+  async checkCommands(): Promise<void> {
+    const { succeeded, accepted } = this.ledger;
+    await this.#get(`/api/exec/${this.agentId}?command=true`);
+    const ran = new Map([...succeeded].map(([id, mark]) => [id, mark] as const));
+    for (const id of succeeded.keys()) {
+      assert.equal(await this.#statusOf(id), "succeeded", `command ${id}, seed ${SEED}`);
+    }
+    for (const [id, mark] of accepted) {
+      const status = await this.#statusOf(id);
+      assert.match(status, /^(succeeded|lost)$/, `command ${id}, seed ${SEED}`);
+      if (status === "succeeded") ran.set(id, mark);
+    }
+    const marks = (await Deno.readTextFile(this.counterFile)).trimEnd().split("\n");
+    assert.equal(new Set(marks).size, marks.length, `a command ran twice, seed ${SEED}`);
+    const missing = [...ran.values()].filter((mark) => !marks.includes(mark));
+    assert.deepEqual(missing, [], `commands that succeeded did not run, seed ${SEED}`);
+  }
+
+  async #statusOf(id: string): Promise<string> {
+    const path = `/api/v1/agents/${this.agentId}/commands/${id}`;
+    return (await this.#get<{ status: string }>(path)).status;
+  }
+
+  async #get<Body>(path: string): Promise<Body> {
+    return expectStatus(await this.client<Body>("GET", path), 200, path);
+  }
+}

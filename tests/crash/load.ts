@@ -1,0 +1,85 @@
+import { type Answer, type Client, expectStatus } from "../../core/cli/client.ts";
+import type { Program } from "../../core/cli/program.ts";
+import type { Ledger } from "./ledger.ts";
+
+/** What the callers of one round need. */
+export interface Round {
+  readonly relay: Program;
+  readonly client: Client;
+  readonly agentId: string;
+  readonly counterFile: string;
+  readonly ledger: Ledger;
+  /** The relay is killed at this acknowledgement. */
+  readonly killAt: number;
+}
+
+type Step = (round: Round, note: Note) => Promise<void>;
+/** Counts an acknowledged request and gives its body. */
+type Note = <Body>(answer: Answer<Body>, status: number, what: string) => Body;
+
+/** Callers at work at once, all with the same API key. */
+const CALLERS: readonly Step[] = [exec, exec, exec, start, event, event, event, changeKeys];
+
+/** Runs all callers until the relay is killed among them; answers how much was acknowledged. */
+export async function loadUntilKilled(round: Round): Promise<number> {
+  const { ledger, relay, killAt } = round;
+  let acknowledged = 0;
+  let death: Promise<void> | null = null;
+  const note: Note = (answer, status, what) => {
+    const body = expectStatus(answer, status, what);
+    ledger.requests.push(answer.requestId);
+    if (++acknowledged === killAt) death = relay.kill();
+    return body;
+  };
+  await Promise.all(CALLERS.map(async (step) => {
+    while (death === null) {
+      try {
+        await step(round, note);
+      } catch (error) {
+        // A broken connection is what a crash looks like; an answer must still be the right one.
+        if (death === null || !(error instanceof TypeError)) throw error;
+      }
+    }
+  }));
+  await death;
+  return acknowledged;
+}
+
+const appendTo = (file: string, mark: string) => `echo ${mark} >> ${file}`;
+
+async function exec({ client, agentId, counterFile, ledger }: Round, note: Note): Promise<void> {
+  const mark = ledger.nextMark();
+  const query = new URLSearchParams({ command: appendTo(counterFile, mark) });
+  const answer = await client<{ command_id: string; status: string }>(
+    "GET",
+    `/api/exec/${agentId}?${query}`,
+  );
+  const { command_id, status } = note(answer, 200, "exec");
+  if (status !== "succeeded") throw new Error(`${command_id} is ${status}`);
+  ledger.succeeded.set(command_id, mark);
+}
+
+async function start({ client, agentId, counterFile, ledger }: Round, note: Note): Promise<void> {
+  const mark = ledger.nextMark();
+  const answer = await client<{ command_id: string }>(
+    "POST",
+    `/api/v1/agents/${agentId}/commands`,
+    { command: appendTo(counterFile, mark) },
+  );
+  ledger.accepted.set(note(answer, 202, "starting a command").command_id, mark);
+}
+
+async function event({ client, ledger }: Round, note: Note): Promise<void> {
+  const body = { event_type: "deployed", details: { mark: ledger.nextMark() } };
+  const answer = await client<{ event_id: string }>("POST", "/api/audit/event", body);
+  ledger.events.push(note(answer, 201, "registering an event").event_id);
+}
+
+async function changeKeys({ client, ledger }: Round, note: Note): Promise<void> {
+  const body = { name: "k", scopes: ["audit:read"] };
+  const made = await client<{ id: string }>("POST", "/api/v1/api-keys", body);
+  const { id } = note(made, 201, "making a key");
+  ledger.keys.set(id, "unknown");
+  note(await client("POST", `/api/v1/api-keys/${id}/revoke`), 200, "revoking a key");
+  ledger.keys.set(id, "revoked");
+}

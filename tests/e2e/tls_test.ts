@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { clientOf } from "../../core/cli/client.ts";
+import {
+  makeKey,
+  signUpOwner,
+  START_MS,
+  startMain,
+  startRelayProcess,
+  withFolder,
+} from "../support/processes.ts";
+
+const TLS = new URL("../fixtures/tls/", import.meta.url).pathname;
+
+Deno.test("relay serve: with a certificate it speaks HTTPS, and an agent runs commands over it", async () => {
+  await withFolder(async (folder) => {
+    const { relay, url } = await startRelayProcess({
+      RELAY_KV: `${folder}/relay.kv`,
+      RELAY_HOST: "localhost",
+      RELAY_TLS_CERT: `${TLS}localhost.pem`,
+      RELAY_TLS_KEY: `${TLS}localhost.key`,
+    });
+    const authority = await Deno.readTextFile(`${TLS}authority.pem`);
+    const http = Deno.createHttpClient({ caCerts: [authority] });
+    const client = (credential?: string) =>
+      clientOf(url, credential, (to, init) => fetch(to, { ...init, client: http }));
+    try {
+      assert.match(url, /^https:\/\/localhost:\d+$/);
+      assert.deepEqual((await client()("GET", "/healthz")).body, { status: "ok" });
+      await assert.rejects(fetch(`${url}/healthz`), "a certificate that nobody vouches for");
+
+      const owner = client(await signUpOwner(client()));
+      const agent = startMain(["agent", "--url", url, "--state", `${folder}/agent`], {
+        RELAY_TOKEN: await makeKey(owner, ["agents:admin"]),
+        DENO_CERT: `${TLS}authority.pem`,
+      });
+      try {
+        const [, id] = await agent.line(/^connected to https:.* \((\w+)\)$/, START_MS);
+        const caller = client(await makeKey(owner, ["agents:write"]));
+        const { status, body } = await caller<{ stdout: string }>(
+          "GET",
+          `/api/exec/${id}?command=echo+over+TLS`,
+        );
+        assert.equal(status, 200);
+        assert.equal(body.stdout, "over TLS\n");
+      } finally {
+        assert.equal((await agent.stop()).code, 0);
+      }
+    } finally {
+      http.close();
+      assert.equal((await relay.stop()).code, 0);
+    }
+  });
+});
