@@ -14,7 +14,6 @@ export interface Entry {
 export class ReadCache {
   readonly #entries = new Map<string, RecentMap<Entry>>();
   readonly #loading = new Map<string, Set<object>>();
-  readonly #changing = new Map<string, number>();
 
   get(group: string, slot: string): Entry | undefined {
     return this.#entries.get(group)?.get(slot);
@@ -29,7 +28,7 @@ export class ReadCache {
   ): Promise<Entry> {
     const ticket = {};
     const tickets = this.#loading.get(slot) ?? new Set();
-    if (!this.#changing.has(slot)) this.#loading.set(slot, tickets.add(ticket));
+    this.#loading.set(slot, tickets.add(ticket));
     try {
       const entry = await read();
       if (entry.versionstamp !== null && tickets.has(ticket)) this.#keep(group, limit, slot, entry);
@@ -47,20 +46,14 @@ export class ReadCache {
     entries.set(slot, entry);
   }
 
-  /** A commit that changes `slot` is about to start: loads under way may read either side of it. */
-  changing(slot: string): void {
-    this.#changing.set(slot, (this.#changing.get(slot) ?? 0) + 1);
-    this.#abandon(slot);
-  }
-
-  /** That commit has ended. With `entry` the new value is kept, without it the slot is forgotten. */
+  /**
+   * A commit that changes `slot` has ended, and is about to be answered: loads under way may have read
+   * either side of it. With `entry` the new value is kept, without it the slot is forgotten.
+   */
   changed(slot: string, group: string, limit: number, entry: Entry | null): void {
-    const left = (this.#changing.get(slot) ?? 1) - 1;
-    if (left === 0) this.#changing.delete(slot);
-    else this.#changing.set(slot, left);
     this.#abandon(slot);
     this.#entries.get(group)?.delete(slot);
-    if (entry !== null && left === 0) this.#keep(group, limit, slot, entry);
+    if (entry !== null) this.#keep(group, limit, slot, entry);
   }
 
   /** Forgets one slot, because the engine has denied what memory said of it. */

@@ -100,8 +100,7 @@ export class Committer {
     private readonly options: {
       readonly clock: Clock;
       readonly checksMax: number;
-      /** Called around each atomic with the slots that it writes. */
-      readonly before: (mutations: readonly Mutation[]) => void;
+      /** Called with what an atomic has written, or may have when the versionstamp is null. */
       readonly after: (mutations: readonly Mutation[], versionstamp: string | null) => void;
       /** Called with lines that are in the outbox now, or may be. */
       readonly committed: (lines: readonly string[]) => void;
@@ -216,7 +215,6 @@ export class Committer {
     if (batch.length === 0) return;
     const mutations = batch.flatMap((pending) => pending.change.mutations);
     const lines = batch.flatMap((pending) => pending.change.lines);
-    this.options.before(mutations);
     let versionstamp: string | null = null;
     try {
       versionstamp = await this.#write(batch, mutations, lines);
@@ -244,12 +242,7 @@ export class Committer {
   async #halves(batch: Pending[]): Promise<void> {
     const half = batch.length >> 1;
     await this.#commit(batch.slice(0, half));
-    const rest = batch.slice(half).filter((pending) => {
-      if (!this.#hasLost(pending.change)) return true;
-      pending.resolve(null);
-      return false;
-    });
-    await this.#commit(rest);
+    await this.#commit(batch.slice(half));
   }
 
   async #write(

@@ -47,6 +47,8 @@ interface Plan {
   readonly first: { readonly key: Deno.KvKey; readonly versionstamp: string };
   readonly rows: Deno.KvKey[];
   readonly tenants: Map<string, Line[]>;
+  /** True when the outbox holds more than one fold takes. */
+  readonly more: boolean;
 }
 
 /**
@@ -55,10 +57,11 @@ interface Plan {
  * oldest outbox row. Every fold takes that row, so two sequencers can never take the same events.
  */
 export class EventLog {
-  #folding: Promise<void> | null = null;
+  /** The run under way; it never rejects. */
+  #folding: Promise<void> = Promise.resolve();
+  #next: Promise<void> | null = null;
   #cancel: (() => void) | null = null;
   #dueMs = Infinity;
-  #again = false;
   #stopped = false;
   /** Events of a fold whose outcome is unknown; the head tells the next one whether it was made. */
   #doubtful: Announcement[] = [];
@@ -90,14 +93,8 @@ export class EventLog {
   }
 
   /** Resolves when every event that was committed before the call has its number. */
-  async flush(): Promise<void> {
-    const newest = await this.#newest();
-    if (newest === null) return;
-    while (true) {
-      const oldest = await this.#oldest();
-      if (oldest === null || oldest > newest) return;
-      await this.#foldAll();
-    }
+  flush(): Promise<void> {
+    return this.#foldAll();
   }
 
   /** The number of the newest event, 0 when there is none. */
@@ -138,7 +135,6 @@ export class EventLog {
     this.#stopped = true;
     this.#cancel?.();
     await this.flush();
-    await this.#folding;
   }
 
   async *#segments(tenant: Tenant, from: number): AsyncGenerator<Sequenced[]> {
@@ -161,14 +157,6 @@ export class EventLog {
     }
   }
 
-  async #newest(): Promise<string | null> {
-    return await firstStamp(this.store.kv.list({ prefix: OUTBOX }, { limit: 1, reverse: true }));
-  }
-
-  async #oldest(): Promise<string | null> {
-    return await firstStamp(this.store.kv.list({ prefix: OUTBOX }, { limit: 1 }));
-  }
-
   #foldWithin(ms: number): void {
     if (this.#stopped) return;
     const dueMs = this.store.clock.now() + ms;
@@ -186,20 +174,21 @@ export class EventLog {
     });
   }
 
-  /** Folds until the outbox is empty; calls that overlap share the work. */
+  /** Folds what is in the outbox. A run under way may have looked already: who comes later shares the next. */
   #foldAll(): Promise<void> {
-    this.#again = true;
-    return this.#folding ??= (async () => {
-      try {
-        // A call that came after the last look at the outbox asks for another look.
-        do this.#again = false; while (await this.#fold() || this.#again);
-      } finally {
-        this.#folding = null;
-      }
-    })();
+    return this.#next ??= this.#folding.then(() => {
+      this.#next = null;
+      const run = this.#run();
+      this.#folding = run.catch(() => {});
+      return run;
+    });
   }
 
-  /** One atomic: events move from the outbox into the log. False when there is nothing left. */
+  async #run(): Promise<void> {
+    while (await this.#fold());
+  }
+
+  /** One atomic: events move from the outbox into the log. True when it had no room for all of them. */
   async #fold(): Promise<boolean> {
     await this.#resolveDoubt();
     const sequenced: Announcement[] = [];
@@ -213,7 +202,7 @@ export class EventLog {
           sequenced.push({ tenant: lines[0]!.tenant, events: await this.#extend(tx, lines) });
         }
         for (const key of plan.rows) tx.stage({ kind: "delete", key, slot: slotOf(key) });
-        return true;
+        return plan.more;
       });
       this.#announce(sequenced);
       return more;
@@ -247,7 +236,7 @@ export class EventLog {
   async #plan(): Promise<Plan | null> {
     const tenants = new Map<string, Line[]>();
     const rows: Deno.KvKey[] = [];
-    let first: Plan["first"] | null = null, bytes = 0;
+    let first: Plan["first"] | null = null, bytes = 0, more = false;
     const outbox = this.store.kv.list<Uint8Array>({ prefix: OUTBOX }, { batchSize: 64 });
     for await (const { key, value, versionstamp } of outbox) {
       const lines = decoder.decode(value).split("\n").map(decodeLine);
@@ -256,7 +245,10 @@ export class EventLog {
       const mutations = rows.length + 1 + touched * (2 + this.#followers.length);
       bytes += value.length;
       const fits = bytes <= FOLD_BYTES_MAX && mutations <= FOLD_MUTATIONS_MAX;
-      if (!fits && first !== null) break;
+      if (!fits && first !== null) {
+        more = true;
+        break;
+      }
       first ??= { key, versionstamp };
       rows.push(key);
       for (const line of lines) {
@@ -266,7 +258,7 @@ export class EventLog {
         else tenants.set(id, [line]);
       }
     }
-    return first && { first, rows, tenants };
+    return first && { first, rows, tenants, more };
   }
 
   /** Stages the next segments of one tenant and its new head. */
@@ -316,9 +308,4 @@ function decodeSegment({ key, value }: Deno.KvEntry<Uint8Array>): Sequenced[] {
     const tab = line.indexOf("\t");
     return { seq: first + at, type: line.slice(0, tab), json: line.slice(tab + 1) };
   });
-}
-
-async function firstStamp(entries: Deno.KvListIterator<unknown>): Promise<string | null> {
-  for await (const { versionstamp } of entries) return versionstamp;
-  return null;
 }

@@ -102,7 +102,6 @@ export class Store implements Reader {
     this.#committer = new Committer(kv, {
       clock: options.clock,
       checksMax: options.sole ? CHECKS_MAX : CHECKS_MAX_SHARED,
-      before: (mutations) => this.#changing(mutations),
       after: (mutations, versionstamp) => this.#changed(mutations, versionstamp),
       committed: (lines) => this.#listener(lines.map(decodeLine)),
       denied: (checks) => checks.forEach(({ slot }) => this.#cache?.forget(slot)),
@@ -348,11 +347,6 @@ export class Store implements Reader {
       const record = of.schema.parse(value);
       return this.isLive(of, record) ? [{ tenant: places[at]!.tenant, record }] : [];
     });
-  }
-
-  #changing(mutations: readonly Mutation[]): void {
-    if (this.#cache === null) return;
-    for (const { cache, slot } of mutations) if (cache) this.#cache.changing(slot);
   }
 
   #changed(mutations: readonly Mutation[], versionstamp: string | null): void {

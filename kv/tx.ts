@@ -163,10 +163,9 @@ export class Tx implements Reader {
     }
     // Releases first: a key that one record gives up may be taken by another in the same commit.
     for (const { write, before } of changes) await this.#release(mutations, write, before);
-    const released = new Set(mutations.map((mutation) => mutation.slot));
     const taken = new Set<string>();
     for (const { write, before } of changes) {
-      await this.#claim(mutations, released, taken, write, before);
+      await this.#claim(mutations, taken, write, before);
     }
     return {
       checks: [...this.#checks.values()],
@@ -236,7 +235,6 @@ export class Tx implements Reader {
   /** Writes the row and every index entry that its new value has and the old one had not. */
   async #claim(
     out: Mutation[],
-    released: ReadonlySet<string>,
     taken: Set<string>,
     write: Write,
     before: Row | null,
@@ -266,8 +264,8 @@ export class Tx implements Reader {
       const slot = slotOf(entry.key);
       if (entry.held && taken.has(slot)) throw new DuplicateError(of.name, entry.name);
       if (entry.held) taken.add(slot);
-      if (kept.has(slot) && !released.has(slot)) continue;
-      if (entry.held) await this.#take(of, entry, released);
+      if (kept.has(slot)) continue;
+      if (entry.held) await this.#take(of, entry);
       const cache = entry.held ? pointerCacheOf(of) : {};
       out.push({
         kind: "set",
@@ -282,14 +280,10 @@ export class Tx implements Reader {
   }
 
   /** Makes sure that a unique key is free, ours, or left over from a record that no longer has it. */
-  async #take(
-    of: Collection<Row>,
-    { key, name, value }: IndexEntry,
-    released: ReadonlySet<string>,
-  ): Promise<void> {
+  async #take(of: Collection<Row>, { key, name, value }: IndexEntry): Promise<void> {
     const slot = slotOf(key);
     const holder = await this.#point(of, key);
-    if (holder === null || samePointer(holder, value) || released.has(slot)) return;
+    if (holder === null || samePointer(holder, value)) return;
     const [org, space, rivalId] = Array.isArray(holder) ? holder : [key[0], key[1], holder];
     const tenant = { org, space } as Tenant;
     const rival = await this.get(of, tenant, rivalId as string);

@@ -3,7 +3,7 @@ import { slotOf } from "../../kv/collection.ts";
 import { type Change, Committer, type Mutation, OUTBOX } from "../../kv/commit.ts";
 import { StoreUnavailableError } from "../../kv/errors.ts";
 import { CHECKS_MAX } from "../../kv/limits.ts";
-import { committing, EagerClock } from "../support/kv.ts";
+import { Bench as StoreBench, committing, EagerClock, item, strictKv } from "../support/kv.ts";
 
 const set = (key: Deno.KvKey, value: unknown, bytes = 16): Mutation => ({
   kind: "set",
@@ -54,7 +54,6 @@ class Bench implements AsyncDisposable {
     this.committer = new Committer(counting, {
       clock: new EagerClock(),
       checksMax,
-      before: () => {},
       after: () => {},
       committed: (lines) => this.told.push(...lines),
       denied: (checks) => this.denied.push(...checks.map(({ slot }) => slot)),
@@ -62,7 +61,8 @@ class Bench implements AsyncDisposable {
   }
 
   static async open(checksMax = CHECKS_MAX): Promise<Bench> {
-    return new Bench(await Deno.openKv(":memory:"), checksMax);
+    const kv = await Deno.openKv(":memory:");
+    return new Bench(checksMax < CHECKS_MAX ? strictKv(kv) : kv, checksMax);
   }
 
   /** All changes at once, so that they share commits. */
@@ -203,10 +203,25 @@ Deno.test("Committer.submit: whatever one change holds, the engine's limits are 
     change({
       mutations: Array.from({ length: 30 }, (_, at) => set(["k".repeat(300), n, at], 1)),
     }));
-  const tenants = Array.from({ length: 300 }, (_, n) => event("x".repeat(400), `o${n}/live`));
+  const tenants = Array.from({ length: 100 }, (_, n) =>
+    change({
+      lines: [`${n}`],
+      lineBytes: 9,
+      tenants: [`o${n}/live`, `o${n}/test`],
+    }));
   const lines = Array.from({ length: 40 }, () => event("y".repeat(14_000)));
-  // Each fills its own limit: checks, bytes, key bytes, tenants, and the journal value.
-  const expected = [[wide, 30], [heavy, 4], [keys, 3], [tenants, 3], [lines, 10]] as const;
+  const many = wide.map(({ mutations }) => change({ mutations }));
+  const callers = Array.from({ length: 300 }, (_, n) => change({ mutations: [set(["c", n], n)] }));
+  // Each fills a limit of its own.
+  const expected = [
+    [wide, 30],
+    [many, 6],
+    [heavy, 4],
+    [keys, 3],
+    [tenants, 2],
+    [lines, 10],
+    [callers, 3],
+  ] as const;
   for (const [changes, commits] of expected) {
     bench.commits = 0;
     ok((await bench.submit(...changes)).every(committed));
@@ -278,6 +293,40 @@ Deno.test("Committer.submit: no change waits for ever behind those that come aft
   ok(waited <= 22, `${waited} attempts for 20 rounds of rivals`);
 });
 
+Deno.test("Committer.submit: what was set aside comes first in the next commit", async () => {
+  await using bench = await Bench.open();
+  const patient = change({ checks: [check(["hot"], null)], mutations: [set(["mine"], 1)] });
+  let answered = false, rounds = 0;
+  const rivals = Array.from({ length: 3 }, async () => {
+    for (let round = 0; round < 50 && !answered; round++) {
+      rounds = Math.max(rounds, round);
+      await bench.committer.submit(change({ mutations: [set(["hot"], round)] }));
+    }
+  });
+  await bench.committer.submit(patient);
+  answered = true;
+  await Promise.all(rivals);
+  ok(rounds <= 3, `${rounds} rounds`);
+});
+
+for (const [sole, checksMax] of [[true, 100], [false, 10]] as const) {
+  Deno.test(`Store: a change reads at most ${checksMax} keys where sole is ${sole}`, async () => {
+    await using bench = new StoreBench(await Deno.openKv(":memory:"), "x", {
+      sole,
+      hasQueue: false,
+    });
+    const { store, items, tenant } = bench;
+    // Beside those it reads its own row and its unique key.
+    const reading = (n: number) =>
+      store.transact(async (tx) => {
+        for (let at = 2; at < n; at++) await tx.get(items, tenant, `none ${at}`);
+        tx.put(items, tenant, item(`a${n}`));
+      });
+    await reading(checksMax);
+    await rejects(reading(checksMax + 1), RangeError);
+  });
+}
+
 Deno.test("Committer.submit: an unknown outcome is told to everybody in the commit, and to the log", async () => {
   await using bench = await Bench.open();
   for (const error of [new Error("reset"), new TypeError("disk I/O error")]) {
@@ -326,8 +375,8 @@ Deno.test("Committer.close: what waits is committed, what comes later is turned 
   const bench = await Bench.open();
   const waiting = bench.submit(...Array.from({ length: 300 }, (_, n) => event(`line ${n}`)));
   await bench.committer.close();
-  ok((await waiting).every(committed));
   strictEqual((await bench.outbox()).length, 300);
+  ok((await waiting).every(committed));
   await rejects(bench.committer.submit(event("late")), StoreUnavailableError);
   await bench.committer.idle();
   bench.kv.close();
@@ -337,6 +386,6 @@ Deno.test("Committer.idle: waits for what is under way", async () => {
   await using bench = await Bench.open();
   const waiting = bench.submit(...Array.from({ length: 300 }, () => event("l")));
   await bench.committer.idle();
-  await waiting;
   strictEqual((await bench.outbox()).length, 300);
+  await waiting;
 });
