@@ -142,6 +142,25 @@ Deno.test("Store.list: an entry whose row is gone is passed over", async () => {
   deepStrictEqual([found.map(({ id }) => id), cursor], [["a", "c"], null]);
 });
 
+Deno.test("Tx.get: of two reads of one key that are under way together, the first one counts", async () => {
+  const engine = await Deno.openKv(":memory:");
+  const rival = new Bench(engine);
+  await rival.put(item("a", { n: 1 }));
+  let reads = 0;
+  const get = async (...args: Parameters<Deno.Kv["get"]>) => {
+    if (++reads === 2) await rival.put(item("a", { n: 10 }));
+    return await engine.get(...args);
+  };
+  const kv = overKv(engine, { get: get as Deno.Kv["get"] });
+  await using bench = new Bench(kv, "x", { sole: false, hasQueue: false });
+  const { store, items, tenant } = bench;
+  await store.transact(async (tx) => {
+    const [first] = await Promise.all([1, 2].map(() => tx.get(items, tenant, "a")));
+    tx.put(items, tenant, { ...first!, n: first!.n + 1 });
+  });
+  strictEqual((await store.get(items, tenant, "a"))?.n, 11);
+});
+
 Deno.test("Store: what is not to be cached is read each time", async () => {
   await using bench = await Bench.memory();
   const { store, kv, tenant } = bench;

@@ -3,7 +3,7 @@ import { adoptBlob, dropBlob, readBlob, sweepBlobs, writeBlob } from "../../kv/b
 import { BLOB_BYTES_MAX, CHUNK_BYTES } from "../../kv/limits.ts";
 import { Store } from "../../kv/store.ts";
 import { EventLog } from "../../kv/log.ts";
-import { type Bench, dump, shared } from "../support/kv.ts";
+import { type Bench, dump, overKv, shared } from "../support/kv.ts";
 
 /** What every store guarantees of events and large values, whatever engine is below it. */
 export function logContract(name: string, open: () => Promise<Bench>): void {
@@ -118,5 +118,23 @@ export function logContract(name: string, open: () => Promise<Bench>): void {
     ok(await readBlob(store, tenant, kept));
     ok(await readBlob(store, tenant, young));
     strictEqual(await sweepBlobs(store), 0);
+  });
+
+  Deno.test(`${name}: chunks whose record comes while the sweep is at work stay`, async () => {
+    await using bench = await open();
+    const { store, kv, tenant, clock } = bench;
+    const bytes = new Uint8Array(CHUNK_BYTES + 1).fill(7);
+    const ref = await writeBlob(store, tenant, "late", bytes);
+    clock.advance(60 * 60 * 1000 + 1);
+    const { sole, hasQueue } = store;
+    const getMany = async (keys: readonly Deno.KvKey[]) => {
+      const rows = await kv.getMany([...keys]);
+      await store.transact((tx) => adoptBlob(tx, tenant, ref));
+      return rows;
+    };
+    const over = overKv(kv, { close: () => {}, getMany: getMany as Deno.Kv["getMany"] });
+    const sweeper = new Store(over, { clock, sole, hasQueue });
+    strictEqual(await sweepBlobs(sweeper), 1);
+    deepStrictEqual(await readBlob(store, tenant, ref), bytes);
   });
 }

@@ -2,7 +2,7 @@ import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import type { Tenant } from "../../kv/collection.ts";
 import { type FollowerRules, LogFollower } from "../../kv/follow.ts";
 import { markPrefix } from "../../kv/log.ts";
-import { Bench, dump, item } from "../support/kv.ts";
+import { Bench, dump, item, overKv, shared } from "../support/kv.ts";
 
 /** Each of them costs two checks, and a step one for its cursor. */
 const STEP_EVENTS = 20;
@@ -209,3 +209,38 @@ Deno.test("LogFollower: an event that comes while the mark is taken away is not 
   strictEqual(seen, 4);
   deepStrictEqual(await marks(bench), []);
 });
+
+for (const when of ["before", "after"]) {
+  Deno.test(`LogFollower: an event that another instance numbers ${when} the last look at the mark is handled`, async () => {
+    const engine = await Deno.openKv(":memory:");
+    const options = { sole: false, hasQueue: false };
+    const other = new Bench(shared(engine), "x", options);
+    other.log.follow({ name: "f", wants: () => true });
+    const tell = async () => {
+      await other.store.append(other.tenant, "wanted", "{}");
+      await other.log.flush();
+    };
+    let late = true;
+    const get = async (...args: Parameters<Deno.Kv["get"]>) => {
+      const isLate = late && args[0][1] === "mark";
+      if (isLate) late = false;
+      if (isLate && when === "before") await tell();
+      const entry = await engine.get(...args);
+      if (isLate && when === "after") await tell();
+      return entry;
+    };
+    await using bench = new Bench(overKv(engine, { get: get as Deno.Kv["get"] }), "x", options);
+    const follower = following(bench, {
+      step: (tx, tenant, events) => {
+        for (const { seq } of events) tx.insert(bench.items, tenant, item(`e-${seq}`, { n: 1 }));
+        return Promise.resolve({ done: events.length, part: 0 });
+      },
+    });
+    await tell();
+    follower.wake();
+    await follower.idle();
+    deepStrictEqual(await handled(bench, bench.tenant), once(2));
+    deepStrictEqual(await marks(bench), []);
+    strictEqual(late, false);
+  });
+}
