@@ -32,6 +32,11 @@ export class KeyUses {
     return noted ?? (await this.store.get(apiKeyUses, tenant, id))?.last_used_ms ?? null;
   }
 
+  /** The key is gone: its use is nobody's any more. */
+  forget(tenant: Tenant, id: string): void {
+    this.#seen.delete(`${tenantKey(tenant)}\t${id}`);
+  }
+
   /** Writes down what has been noted. */
   async flush(): Promise<void> {
     const seen = this.#seen;

@@ -71,21 +71,26 @@ export async function getApiKey(work: Work, id: string) {
   return await showKeyWithUse(work.app, await ownedKey(work, id, "system:read"), work);
 }
 
-/** Makes a key unusable, for good. */
+/** Makes a key unusable, for good; the links that it opened are closed as soon as that is durable. */
 export async function revokeApiKey(work: Writing, id: string) {
   const key = await ownedKey(work, id, "system:write");
   if (key.revoked_at_ms !== null) throw new Fault("CONFLICT", "The key is revoked already.");
   const revoked_at_ms = work.app.ports.clock.now();
+  work.tx.afterCommit(() => work.app.links.closeCredential(id));
   const revoked = work.tx.put(apiKeys, work.actor.tenant, { ...key, revoked_at_ms });
   return await showKeyWithUse(work.app, revoked, work);
 }
 
-/** Removes a key and what is known of its use. */
+/** Removes a key and what is known of its use; its links are closed as soon as that is durable. */
 export async function deleteApiKey(work: Writing, id: string) {
-  const { tx, actor } = work;
+  const { app, tx, actor } = work;
   const key = await ownedKey(work, id, "system:write");
   tx.delete(apiKeys, actor.tenant, key.id);
   tx.delete(apiKeyUses, actor.tenant, key.id);
+  tx.afterCommit(() => {
+    app.keyUses.forget(actor.tenant, key.id);
+    app.links.closeCredential(key.id);
+  });
   return { id: key.id, name: key.name };
 }
 

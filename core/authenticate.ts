@@ -82,7 +82,23 @@ async function lookUpKey(app: App, value: string): Promise<Known> {
   if (parseKeyValue(value) === null) throw keyFault("malformed", "It has a typo or was cut.");
   const found = await app.store.lookup(apiKeys, "hash", [hashKeyValue(value)]);
   if (found === null) throw keyFault("unknown", "It does not exist, or was deleted.");
-  const { tenant, record: key } = found;
+  return await know(app, found.tenant, found.record);
+}
+
+/** Who holds the key of this id, with the rights of now; null when it is not accepted any more. */
+export async function keyHolder(app: App, tenant: Tenant, id: string): Promise<Actor | null> {
+  const key = await app.store.get(apiKeys, tenant, id);
+  if (key === null) return null;
+  try {
+    return (await know(app, tenant, key)).actor;
+  } catch (error) {
+    if (error instanceof Fault) return null;
+    throw error;
+  }
+}
+
+/** @throws {Fault} INVALID_API_KEY */
+async function know(app: App, tenant: Tenant, key: ApiKeyRecord): Promise<Known> {
   if (key.revoked_at_ms !== null) throw keyFault("revoked", "It was revoked. Create another.");
   if (app.ports.clock.now() >= key.expires_at_ms) {
     throw keyFault("expired", "It has expired. Create another.");

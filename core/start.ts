@@ -56,7 +56,7 @@ export async function startRelay(
   const counters = new LeasedCounters(store, store.sole ? 1 : SHARING_INSTANCES);
   const instance = entropy.id("ins");
   const commands: Commands = new Commands(() => app, store, instance);
-  const links = new Links((ms, task) => clock.after(ms, task));
+  const links: Links = new Links(() => app);
   const metrics = new Metrics();
   const parts = {
     store,

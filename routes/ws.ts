@@ -1,10 +1,9 @@
 import type { Actor, App, RequestInfo } from "../core/app.ts";
 import { Link, type Wire } from "../core/agents/link.ts";
+import { AGENT_RIGHT } from "../core/agents/links.ts";
 import { Fault } from "../core/fault.ts";
 import { AGENT_PROTOCOL, CLOSE_CODES } from "../core/protocol.ts";
 import type { Upgrade } from "./_mount.ts";
-
-const RIGHT = "agents:admin";
 
 /** `/ws`: an agent's link, by the subprotocol `relay.agent.v1`. */
 export const agentSocket: Upgrade = { path: "/ws", handle: openAgentSocket };
@@ -20,9 +19,9 @@ function openAgentSocket(app: App, actor: Actor, request: Request, info: Request
       issues: [{ path: "headers.sec-websocket-protocol", message: `must hold ${AGENT_PROTOCOL}` }],
     });
   }
-  if (!actor.rights.has(RIGHT)) {
-    const details = { required: [RIGHT], granted: [...actor.rights] };
-    throw new Fault("INSUFFICIENT_SCOPES", `An agent's credential needs ${RIGHT}.`, details);
+  if (!actor.rights.has(AGENT_RIGHT)) {
+    const details = { required: [AGENT_RIGHT], granted: [...actor.rights] };
+    throw new Fault("INSUFFICIENT_SCOPES", `An agent's credential needs ${AGENT_RIGHT}.`, details);
   }
   if (actor.kind !== "api_key") {
     throw new Fault("FORBIDDEN", "An agent connects with an API key, which outlives a JWT.");

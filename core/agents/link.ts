@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import type { Tenant } from "../../kv/collection.ts";
 import type { Actor, App, RequestInfo } from "../app.ts";
 import { VERSION } from "../app.ts";
 import type { AgentRecord } from "../../kv/records/agent.ts";
@@ -54,6 +55,10 @@ export class Link {
 
   get credentialId(): string {
     return this.actor.id;
+  }
+
+  get tenant(): Tenant {
+    return this.actor.tenant;
   }
 
   /** Sends a frame; false when the link is closed or the agent does not keep up. */

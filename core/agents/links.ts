@@ -1,15 +1,21 @@
 import { type Tenant, tenantKey } from "../../kv/collection.ts";
+import type { App } from "../app.ts";
+import { keyHolder } from "../authenticate.ts";
+import type { Scope } from "../scopes.ts";
 import type { Link } from "./link.ts";
 import type { CloseName } from "../protocol.ts";
 
+/** What a credential needs to open a link, and to keep it. */
+export const AGENT_RIGHT: Scope = "agents:admin";
 const SWEEP_MS = 1_000;
 
 /** The agents' links that this process holds. */
 export class Links {
   readonly #links = new Map<string, Link>();
   #timer: (() => void) | null = null;
+  #checking: Promise<void> | null = null;
 
-  constructor(private readonly after: (ms: number, task: () => void) => () => void) {}
+  constructor(private readonly app: () => App) {}
 
   get size(): number {
     return this.#links.size;
@@ -25,7 +31,7 @@ export class Links {
     const earlier = this.#links.get(key);
     this.#links.set(key, link);
     earlier?.close("replaced");
-    this.#timer ??= this.after(SWEEP_MS, () => this.#sweep());
+    this.#timer ??= this.#sweepLater();
   }
 
   remove(tenant: Tenant, agentId: string, link: Link): void {
@@ -46,9 +52,33 @@ export class Links {
     for (const link of this.#links.values()) link.close(name);
   }
 
+  /** Resolves when no look at the credentials is under way. */
+  async idle(): Promise<void> {
+    await this.#checking;
+  }
+
+  #sweepLater(): () => void {
+    return this.app().ports.clock.after(SWEEP_MS, () => this.#sweep());
+  }
+
   #sweep(): void {
     for (const link of this.#links.values()) link.checkAlive();
-    this.#timer = this.#links.size === 0 ? null : this.after(SWEEP_MS, () => this.#sweep());
+    this.#checking ??= this.#checkCredentials()
+      .catch((error) => {
+        const fields = { error: String(error) };
+        this.app().ports.log.warn("the credentials of links could not be checked", fields);
+      })
+      .finally(() => this.#checking = null);
+    this.#timer = this.#links.size === 0 ? null : this.#sweepLater();
+  }
+
+  /** A key that has expired, was revoked elsewhere, or whose creator lost the right, loses its links. */
+  async #checkCredentials(): Promise<void> {
+    const byCredential = Map.groupBy(this.#links.values(), (link) => link.credentialId);
+    for (const [id, links] of byCredential) {
+      const holder = await keyHolder(this.app(), links[0]!.tenant, id);
+      if (!holder?.rights.has(AGENT_RIGHT)) this.closeCredential(id);
+    }
   }
 }
 

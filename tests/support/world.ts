@@ -9,7 +9,9 @@ import { Store } from "../../kv/store.ts";
 import { mount } from "../../routes/_mount.ts";
 import { routes, upgrades } from "../../routes/index.ts";
 import { ManualClock } from "./clock.ts";
+import { assertDeclared, assertLogs } from "./guarantees.ts";
 import { RecordedNetwork } from "./network.ts";
+import { quietKv } from "./quiet_kv.ts";
 import { mulberry32 } from "./random.ts";
 
 /** An answer, read whole. */
@@ -34,6 +36,8 @@ interface Call {
   readonly as?: string | undefined;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
+  /** The address that it comes from. */
+  readonly from?: string;
 }
 
 interface Options {
@@ -61,6 +65,7 @@ export class World implements AsyncDisposable {
     readonly kv: Deno.Kv,
     readonly clock: ManualClock,
     readonly running: Running,
+    private readonly quiet: () => Promise<void>,
   ) {
     this.#serve = mount(running.app, routes, upgrades);
   }
@@ -70,7 +75,8 @@ export class World implements AsyncDisposable {
     const clock = options.clock ?? new ManualClock();
     const network = new RecordedNetwork();
     const logged: World["logged"] = [];
-    const store = new Store(kv, { clock, sole: true, hasQueue: false });
+    const watched = quietKv(kv);
+    const store = new Store(watched.kv, { clock, sole: true, hasQueue: false });
     await migrate(store);
     const ports: Ports = {
       clock,
@@ -84,7 +90,7 @@ export class World implements AsyncDisposable {
     const settings = { ...SETTINGS, ...options.settings, config, secret: SETTINGS.secret };
     const close = () => store.close();
     const running = await startRelay({ store, close }, settings, ports);
-    const world = new World(kv, clock, running);
+    const world = new World(kv, clock, running, watched.quiet);
     return Object.assign(world, { network, logged });
   }
 
@@ -93,7 +99,11 @@ export class World implements AsyncDisposable {
   }
 
   /** Sends a request through the whole server. */
-  async call(method: string, path: string, { as, body, headers }: Call = {}): Promise<Answer> {
+  async call(
+    method: string,
+    path: string,
+    { as, body, headers, from = "192.0.2.1" }: Call = {},
+  ): Promise<Answer> {
     const init = new Headers(headers);
     if (as !== undefined) init.set("authorization", `Bearer ${as}`);
     const raw = typeof body === "string" || body instanceof Uint8Array;
@@ -104,15 +114,15 @@ export class World implements AsyncDisposable {
         headers: init,
         ...(body !== undefined && { body: raw ? body as BodyInit : JSON.stringify(body) }),
       }),
+      { remoteAddr: { transport: "tcp", hostname: from, port: 1 } },
     );
     const text = await response.text();
     const json = response.headers.get("content-type")?.startsWith("application/json") ?? false;
-    return {
-      status: response.status,
-      headers: response.headers,
-      text,
-      body: json && text !== "" ? JSON.parse(text) : null,
-    };
+    const { status, headers: answered } = response;
+    const read = json && text !== "" ? JSON.parse(text) : null;
+    const answer = { status, headers: answered, text, body: read };
+    assertDeclared(method, path, answer);
+    return answer;
   }
 
   /** Signs a person up, with an organization of their own. */
@@ -147,12 +157,15 @@ export class World implements AsyncDisposable {
 
   /** Resolves when all that was started has come to rest at this instant. */
   async settle(): Promise<void> {
-    const { store, log, deliveries } = this.app;
+    const { store, log, deliveries, links } = this.app;
     for (let round = 0; round < 3; round++) {
+      await this.quiet();
+      await links.idle();
       await store.idle();
       await log.flush();
       await deliveries.idle();
     }
+    await this.quiet();
   }
 
   /** Moves time on, letting everything that falls due on the way come to rest. */
@@ -169,7 +182,10 @@ export class World implements AsyncDisposable {
     await this.settle();
   }
 
+  /** Ends the relay, after what it wrote has been held to what every relay promises. */
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.settle();
+    await assertLogs(this.app);
     await this.running.stop();
   }
 }

@@ -59,9 +59,13 @@ Deno.test("WEBHOOK_EVENTS: a payload with a field too many or too few does not p
 });
 
 Deno.test("WEBHOOK_EVENTS: the payload of command_denied is exactly that of the interface", () => {
-  assert.deepEqual(Object.keys(WEBHOOK_EVENTS.command_denied.payload.shape), [
+  assert.deepEqual(Object.keys(WEBHOOK_EVENTS.command_denied.example), [
     "command",
     "shield_result",
+    "policy_id",
+    "session_id",
+    "correlation_id",
+    "user",
   ]);
   assert.deepEqual(Object.keys(WEBHOOK_EVENTS.command_denied.example.shield_result), [
     "risk_score",

@@ -1,0 +1,235 @@
+import { deepStrictEqual as deq, notStrictEqual, ok, strictEqual as eq } from "node:assert/strict";
+import { SYSTEM } from "../../kv/collection.ts";
+import { organizations } from "../../kv/records/organization.ts";
+import { users } from "../../kv/records/user.ts";
+import { shared } from "../support/kv.ts";
+import { World } from "../support/world.ts";
+
+const PUBLIC = { local: false, signup: "open" } as const;
+
+const person = (n: number, more: Record<string, unknown> = {}) => ({
+  email: `person${n}@example.com`,
+  password: `password ${n}`,
+  organization: `Organization ${n}`,
+  ...more,
+});
+
+function signUp(world: World, n: number, more: Record<string, unknown> = {}) {
+  return world.call("POST", "/api/v1/signup", { body: person(n, more) });
+}
+
+function logIn(world: World, email: string, password: string, from = "192.0.2.1") {
+  return world.call("POST", "/api/v1/login", { body: { email, password }, from });
+}
+
+async function rowsOf(world: World, collection: string): Promise<unknown[]> {
+  const rows = [];
+  for await (const { key, value } of world.kv.list({ prefix: [] })) {
+    if (key[2] === collection) rows.push(value);
+  }
+  return rows;
+}
+
+Deno.test("signup: a server that others reach asks the first one for the claim code, and only that", async () => {
+  await using world = await World.open({ settings: PUBLIC });
+  const code = world.running.claimCode!;
+  for (const claim_code of [undefined, "", "claim_wrong", code.slice(0, -1), `${code}x`]) {
+    const answer = await signUp(world, 1, { claim_code });
+    deq([answer.status, answer.body.error.code], [403, "FORBIDDEN"]);
+  }
+  deq(await rowsOf(world, "users"), []);
+  eq((await signUp(world, 1, { claim_code: code })).status, 201);
+  eq((await signUp(world, 2)).status, 201);
+});
+
+Deno.test("signup: the claim code of one start is worthless after the next", async () => {
+  const kv = await Deno.openKv(":memory:");
+  const first = await World.open({ settings: PUBLIC, kv: shared(kv) });
+  const old = first.running.claimCode!;
+  await first[Symbol.asyncDispose]();
+  await using world = await World.open({ settings: PUBLIC, kv, seed: 2 });
+  notStrictEqual(world.running.claimCode, old);
+  eq((await signUp(world, 1, { claim_code: old })).status, 403);
+  eq((await signUp(world, 1, { claim_code: world.running.claimCode })).status, 201);
+});
+
+Deno.test("signup: a server that only this machine reaches needs no claim code", async () => {
+  await using world = await World.open();
+  eq(world.running.claimCode, null);
+  eq((await signUp(world, 1)).status, 201);
+});
+
+Deno.test("signup: of two first ones at once exactly one becomes the host", async () => {
+  for (const settings of [PUBLIC, {}]) {
+    await using world = await World.open({ settings });
+    const claim_code = world.running.claimCode ?? undefined;
+    const answers = await Promise.all([1, 2].map((n) => signUp(world, n, { claim_code })));
+    const hosts = (await rowsOf(world, "organizations") as { host: boolean }[])
+      .filter(({ host }) => host);
+    eq(hosts.length, 1);
+    // With a claim code the loser has lost what let it in.
+    const statuses = answers.map(({ status }) => status).sort();
+    deq(statuses, claim_code === undefined ? [201, 201] : [201, 403]);
+  }
+});
+
+Deno.test("signup: an email signs up once, however it is written and however fast", async () => {
+  await using world = await World.open();
+  await signUp(world, 1);
+  for (const email of ["person1@example.com", "PERSON1@Example.COM", "  person1@example.com "]) {
+    const answer = await signUp(world, 1, { email });
+    deq([answer.status, answer.body.error.code], [409, "CONFLICT"]);
+  }
+  const twins = await Promise.all([signUp(world, 2), signUp(world, 2)]);
+  deq(twins.map(({ status }) => status).sort(), [201, 409]);
+  eq((await rowsOf(world, "users")).length, 2);
+  eq((await rowsOf(world, "organizations")).length, 2);
+  eq((await logIn(world, "Person1@EXAMPLE.com", "password 1")).status, 200);
+});
+
+Deno.test("signup: after the first organization the mode decides who may make another", async () => {
+  for (const [signup, status] of [["open", 201], ["invite", 403], ["closed", 403]] as const) {
+    await using world = await World.open({ settings: { signup } });
+    eq((await signUp(world, 1)).status, 201);
+    eq((await signUp(world, 2)).status, status, signup);
+    eq((await rowsOf(world, "users")).length, status === 201 ? 2 : 1);
+  }
+});
+
+Deno.test("signup and login: answer the token, whose it is and until when, and nothing secret", async () => {
+  await using world = await World.open();
+  for (
+    const answer of [
+      await signUp(world, 1),
+      await logIn(world, "person1@example.com", "password 1"),
+    ]
+  ) {
+    const { token, user, organization, ...rest } = answer.body;
+    eq(token.split(".").length, 3);
+    deq(rest, { token_type: "Bearer", expires_at: "2030-01-01T01:00:00.000Z" });
+    deq(user, { id: user.id, email: "person1@example.com", role: "owner" });
+    deq(organization, { id: organization.id, name: "Organization 1" });
+    ok(!answer.text.includes("argon2") && !answer.text.includes("password"));
+    eq(answer.headers.get("cache-control"), "no-store");
+  }
+});
+
+Deno.test("signup: passwords that are too short or too long, and emails that are none, make nothing", async () => {
+  await using world = await World.open();
+  for (const password of ["", "seven77", "x".repeat(257)]) {
+    const answer = await signUp(world, 1, { password });
+    eq(answer.status, 400);
+    eq(answer.body.error.details.issues[0].path, "body.password");
+    ok(!answer.text.includes(password) || password === "");
+  }
+  for (const email of ["nobody", "a@b", "", `${"x".repeat(250)}@example.com`]) {
+    eq((await signUp(world, 1, { email })).body.error.details.issues[0].path, "body.email");
+  }
+  deq(await rowsOf(world, "users"), []);
+});
+
+Deno.test("login: an unknown user and a wrong password get the same answer", async () => {
+  await using world = await World.open();
+  await signUp(world, 1);
+  const wrong = await logIn(world, "person1@example.com", "password 2");
+  const unknown = await logIn(world, "nobody@example.com", "password 2");
+  for (const answer of [wrong, unknown]) {
+    eq(answer.status, 401);
+    delete answer.body.error.details.request_id;
+  }
+  deq(wrong.body, unknown.body);
+});
+
+Deno.test("login: every try is on record, with the address", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  await logIn(world, owner.email, "wrong one", "198.51.100.7");
+  await world.settle();
+  await logIn(world, owner.email, "password 1", "198.51.100.8");
+  const { body } = await world.call("GET", "/api/audit?limit=2", { as: owner.token });
+  const told = body.events.map((event: { event_type: string; details: unknown }) => [
+    event.event_type,
+    event.details,
+  ]);
+  deq(told, [
+    ["user_login", { email: owner.email, address: "198.51.100.8" }],
+    ["user_login_failed", { email: owner.email, address: "198.51.100.7" }],
+  ]);
+});
+
+Deno.test("login: ten failures from an address lock it out, until the clock or a success forgives", async () => {
+  await using world = await World.open();
+  const { email } = await world.signUp();
+  const fail = (from?: string) => logIn(world, email, "wrong password", from);
+  for (let n = 0; n < 9; n++) eq((await fail()).status, 401);
+  eq((await logIn(world, email, "password 1")).status, 200);
+  // Forgiven: ten more are counted from nought.
+  for (let n = 0; n < 10; n++) eq((await fail()).status, 401);
+  const locked = await logIn(world, email, "password 1");
+  deq([locked.status, locked.body.error.code], [429, "RATE_LIMIT_EXCEEDED"]);
+  deq([locked.body.error.details.scope, locked.headers.get("retry-after")], ["login", "900"]);
+  eq((await logIn(world, email.toUpperCase(), "password 1")).status, 429);
+  eq((await logIn(world, email, "password 1", "198.51.100.9")).status, 200);
+  await world.advance(15 * 60_000 - 1);
+  eq((await logIn(world, email, "password 1")).status, 429);
+  await world.advance(1);
+  eq((await logIn(world, email, "password 1")).status, 200);
+});
+
+Deno.test("login: eleven guesses at once are no more than ten", async () => {
+  await using world = await World.open();
+  const { email } = await world.signUp();
+  const guesses = Array.from({ length: 11 }, (_, n) => logIn(world, email, `guess number ${n}`));
+  const statuses = (await Promise.all(guesses)).map(({ status }) => status).sort();
+  deq(statuses, [...Array(10).fill(401), 429]);
+});
+
+Deno.test("login: a user or an organization that is switched off does not get in", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const { store } = world.app;
+  const tenant = { org: owner.org, space: "live" } as const;
+  const set = (active: { user: boolean; org: boolean }) =>
+    store.transact(async (tx) => {
+      tx.put(users, tenant, {
+        ...(await tx.get(users, tenant, owner.userId))!,
+        active: active.user,
+      });
+      const org = (await tx.get(organizations, SYSTEM, owner.org))!;
+      tx.put(organizations, SYSTEM, { ...org, active: active.org });
+    });
+  for (const state of [{ user: false, org: true }, { user: true, org: false }]) {
+    await set(state);
+    const answer = await logIn(world, owner.email, "password 1");
+    deq([answer.status, answer.body.error.code], [401, "INVALID_LOGIN"]);
+  }
+  await set({ user: true, org: true });
+  eq((await logIn(world, owner.email, "password 1")).status, 200);
+});
+
+Deno.test("account info: tells a user and a key who they are and what they may do now", async () => {
+  await using world = await World.open();
+  const host = await world.signUp();
+  const owner = await world.signUp();
+  const key = await world.key(owner, ["agents:read", "audit:read"]);
+  const info = (as: string, headers = {}) =>
+    world.call("GET", "/api/account/info", { as, headers });
+  const user = (await info(owner.token)).body;
+  deq(user.organization, {
+    id: owner.org,
+    name: "Organization 2",
+    plan: "starter",
+    host: false,
+    created_at: "2030-01-01T00:00:00.000Z",
+  });
+  deq([user.user.email, user.user.roles], [owner.email, ["owner"]]);
+  deq(user.credential, { type: "jwt", id: owner.userId });
+  eq(user.scopes.length, 16);
+  const { credential, scopes, space } = (await info(key.value)).body;
+  deq(credential, { type: "api_key", id: key.id });
+  deq([scopes, space], [["agents:read", "audit:read"], "live"]);
+  eq((await info(owner.token, { "x-relay-space": "test" })).body.space, "test");
+  eq((await info(key.value, { "x-relay-space": "test" })).body.space, "live");
+  eq((await info(owner.token, { "x-relay-space": "both" })).status, 400);
+  eq((await info(host.token)).body.organization.host, true);
+});

@@ -1,0 +1,97 @@
+import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { canonicalJson } from "../../core/canonical.ts";
+import type { App } from "../../core/app.ts";
+import { type EventRow, isOwnEvent } from "../../core/events.ts";
+import { FAULTS } from "../../core/fault.ts";
+import { WEBHOOK_EVENTS, type WebhookEventType } from "../../core/webhooks/event_types.ts";
+import type { Tenant } from "../../kv/collection.ts";
+import type { Sequenced } from "../../kv/log.ts";
+import { faultsOf } from "../../routes/_openapi_faults.ts";
+import type { Route } from "../../routes/_route.ts";
+import { routes } from "../../routes/index.ts";
+import type { Answer } from "./world.ts";
+
+const ORDERED = [...routes].sort((a, b) => rank(a.path).localeCompare(rank(b.path)));
+const PATTERNS = new Map(ORDERED.map(({ path }) => [path, patternOf(path)]));
+
+function rank(path: string): string {
+  return path.replaceAll(/\{\w+\}/g, "~");
+}
+
+function patternOf(path: string): RegExp {
+  return new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/\{\w+\}/g, "[^/]+")}$`);
+}
+
+/** The declaration that a request meets, if any. */
+export function routeOf(method: string, path: string): Route | undefined {
+  const { pathname } = new URL(path, "http://relay.test");
+  return ORDERED.find((route) =>
+    route.method === method && PATTERNS.get(route.path)!.test(pathname)
+  );
+}
+
+/** Fails unless an answer is one that its route declares: status, every field, no other, and no other fault. */
+export function assertDeclared(method: string, path: string, answer: Answer): void {
+  const route = routeOf(method, path);
+  const { status, body, headers } = answer;
+  const where = `${method} ${path} answered ${status}`;
+  for (const name of ["x-request-id", "x-ratelimit-limit", "x-ratelimit-remaining"]) {
+    ok(headers.get(name), `${where} without ${name}`);
+  }
+  if (status >= 400) return assertFault(route, answer, where);
+  ok(route !== undefined, `${where}, which nobody declared`);
+  const { success } = route;
+  eq(status, success.status, where);
+  if (route.noStore) eq(headers.get("cache-control"), "no-store", where);
+  if ("content" in success) {
+    ok(success.content.includes(headers.get("content-type") ?? ""), `${where} with another type`);
+  } else if ("body" in success) {
+    deq(success.body.parse(body), body, `${where} with fields that nobody declared`);
+  } else eq(answer.text, "", where);
+}
+
+function assertFault(route: Route | undefined, { status, body, headers }: Answer, where: string) {
+  if (body === null) return;
+  deq(Object.keys(body), ["error"], where);
+  const { code, message, details } = body.error;
+  eq(FAULTS[code as keyof typeof FAULTS]?.status, status, `${where} ${code}`);
+  ok(typeof message === "string" && message !== "", where);
+  eq(details.request_id, headers.get("x-request-id"), where);
+  if (route !== undefined) ok(faultsOf(route).includes(code), `${where} ${code}, undeclared`);
+}
+
+/** Every tenant that has a log. */
+async function tenantsOf(kv: Deno.Kv): Promise<Tenant[]> {
+  const tenants: Tenant[] = [];
+  for await (const { key } of kv.list({ prefix: [] })) {
+    const [org, space, name] = key as [string, Tenant["space"], string];
+    if (name === "log.head") tenants.push({ org, space });
+  }
+  return tenants;
+}
+
+/** Fails unless every log is dense and canonical, and every event of a known type has that type's shape. */
+export async function assertLogs(app: App): Promise<void> {
+  for (const tenant of await tenantsOf(app.store.kv)) {
+    const events = await app.log.read(tenant, 0, 1_000_000);
+    deq(events.map(({ seq }) => seq), events.map((_, at) => at + 1));
+    eq(await app.log.head(tenant), events.length);
+    const ids = new Set(events.map((event) => assertRow(event, tenant)));
+    eq(ids.size, events.length, "an event is in the log twice");
+  }
+}
+
+function assertRow({ type, json }: Sequenced, tenant: Tenant): string {
+  const row = JSON.parse(json) as EventRow;
+  eq(json, canonicalJson(row));
+  eq(row.event_type, type);
+  eq(row.organization_id, tenant.org);
+  eq(new Date(Date.parse(row.timestamp)).toISOString(), row.timestamp);
+  ok(row.actor && row.resource_id && row.resource_type, json);
+  ok(isOwnEvent(type) || row.resource_type === "external", `${type} is in no table`);
+  if (Object.hasOwn(WEBHOOK_EVENTS, type)) {
+    const said = WEBHOOK_EVENTS[type as WebhookEventType].payload.safeParse(row.details);
+    ok(said.success, `${type} has another shape: ${said.error?.message} ${json}`);
+  }
+  return row.event_id;
+}
