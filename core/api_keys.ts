@@ -57,6 +57,7 @@ export async function createApiKey(work: Writing, input: NewApiKey) {
 export async function listApiKeys(work: Work, paging: Paging) {
   const { app, actor, db } = work;
   const all = actor.rights.has("system:read");
+  if (!all && actor.kind === "api_key") return await listItself(work, paging);
   const own = { index: "creator", prefix: [actor.userId] };
   const page = await db.list(apiKeys, actor.tenant, { ...paging, ...!all && own, reverse: true });
   const total = all
@@ -64,6 +65,12 @@ export async function listApiKeys(work: Work, paging: Paging) {
     : await db.countBy(apiKeys, actor.tenant, "creator", [actor.userId]);
   const api_keys = await Promise.all(page.items.map((key) => showKeyWithUse(app, key, work)));
   return { api_keys, pagination: showPage(paging, page, total) };
+}
+
+/** What a key without system:read sees of the keys. */
+async function listItself(work: Work, paging: Paging) {
+  const api_keys = paging.offset === 0 ? [await getApiKey(work, work.actor.id)] : [];
+  return { api_keys, pagination: showPage(paging, { items: api_keys, cursor: null }, 1) };
 }
 
 /** One key, its value masked. */
