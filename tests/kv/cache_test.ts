@@ -1,6 +1,6 @@
-import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
 import { type Entry, ReadCache } from "../../kv/cache.ts";
-import { rowKey } from "../../kv/collection.ts";
+import { deepFreeze, rowKey } from "../../kv/collection.ts";
 import { Bench, committing, item, itemsNamed, overKv } from "../support/kv.ts";
 
 const at = (versionstamp: string): Entry => ({ value: `value of ${versionstamp}`, versionstamp });
@@ -159,6 +159,14 @@ Deno.test("Tx.get: of two reads of one key that are under way together, the firs
     tx.put(items, tenant, { ...first!, n: first!.n + 1 });
   });
   strictEqual((await store.get(items, tenant, "a"))?.n, 11);
+});
+
+Deno.test("deepFreeze: holds all the way down, and lets byte arrays be", () => {
+  const value = deepFreeze({ labels: { a: ["x"] }, bytes: new Uint8Array(2), none: null });
+  throws(() => value.labels.a.push("y"), TypeError);
+  throws(() => value.labels.a = [], TypeError);
+  value.bytes[0] = 1;
+  strictEqual(value.bytes[0], 1);
 });
 
 Deno.test("Store: what is not to be cached is read each time", async () => {

@@ -66,6 +66,12 @@ Deno.test("openStore: a store that cannot be used is let go of again", async () 
     await opened.store.kv.set(["~", "schema"], 9_999);
     await opened.close();
     for (let round = 0; round < 2; round++) await rejects(openStore(path, clock), /schema 9999/);
+    if (Deno.build.os !== "linux") return;
+    const files = await Array.fromAsync(
+      Deno.readDir("/proc/self/fd"),
+      ({ name }) => Deno.readLink(`/proc/self/fd/${name}`).catch(() => ""),
+    );
+    deepStrictEqual(files.filter((file) => file.startsWith(path)), []);
   });
 });
 
