@@ -47,10 +47,12 @@ export async function call(
   }
 }
 
+type Endpoint = Pick<Route, "method" | "path">;
+
 /** Refuses, and puts the refusal on record. */
 export async function deny(
   app: App,
-  route: Route,
+  route: Endpoint,
   actor: Actor,
   request: RequestInfo,
   required: readonly Scope[],
@@ -69,7 +71,7 @@ export async function deny(
 }
 
 /** Method and pattern, never the query: what logs and audit rows say. */
-export const endpointOf = (route: Route): string => `${route.method} ${route.path}`;
+export const endpointOf = (route: Endpoint): string => `${route.method} ${route.path}`;
 
 /** A failure whose key use is on record already. */
 class Recorded extends Error {}
@@ -133,7 +135,7 @@ async function recordUse(
 
 function appendUse(
   app: App,
-  route: Route,
+  route: Endpoint,
   actor: Actor,
   request: RequestInfo,
   tx: Tx,

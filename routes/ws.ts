@@ -3,12 +3,18 @@ import { Link, type Wire } from "../core/agents/link.ts";
 import { AGENT_RIGHT } from "../core/agents/links.ts";
 import { Fault } from "../core/fault.ts";
 import { AGENT_PROTOCOL, CLOSE_CODES } from "../core/protocol.ts";
+import { deny } from "./_call.ts";
 import type { Upgrade } from "./_mount.ts";
 
 /** `/ws`: an agent's link, by the subprotocol `relay.agent.v1`. */
 export const agentSocket: Upgrade = { path: "/ws", handle: openAgentSocket };
 
-function openAgentSocket(app: App, actor: Actor, request: Request, info: RequestInfo): Response {
+async function openAgentSocket(
+  app: App,
+  actor: Actor,
+  request: Request,
+  info: RequestInfo,
+): Promise<Response> {
   const { headers } = request;
   if (headers.get("upgrade")?.toLowerCase() !== "websocket") {
     throw new Fault("UPGRADE_REQUIRED", "Connect here by WebSocket.");
@@ -20,8 +26,7 @@ function openAgentSocket(app: App, actor: Actor, request: Request, info: Request
     });
   }
   if (!actor.rights.has(AGENT_RIGHT)) {
-    const details = { required: [AGENT_RIGHT], granted: [...actor.rights] };
-    throw new Fault("INSUFFICIENT_SCOPES", `An agent's credential needs ${AGENT_RIGHT}.`, details);
+    throw await deny(app, { method: "GET", path: "/ws" }, actor, info, [AGENT_RIGHT]);
   }
   if (actor.kind !== "api_key") {
     throw new Fault("FORBIDDEN", "An agent connects with an API key, which outlives a JWT.");

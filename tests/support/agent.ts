@@ -2,13 +2,26 @@ import { Buffer } from "node:buffer";
 import type { Actor } from "../../core/app.ts";
 import { authenticate } from "../../core/authenticate.ts";
 import { Link } from "../../core/agents/link.ts";
-import { type AgentFrame, challengeBytes, type RelayFrame } from "../../core/protocol.ts";
+import {
+  type AgentFrame,
+  challengeBytes,
+  type HelloFrame,
+  type RelayFrame,
+} from "../../core/protocol.ts";
 import type { World } from "./world.ts";
 
 /** How a scripted agent answers a command. */
 export type Script = (
   run: Extract<RelayFrame, { type: "run" }>,
 ) => { stdout?: string; stderr?: string; exit_code?: number } | "silent";
+
+interface Options {
+  readonly name?: string;
+  readonly identity?: CryptoKeyPair;
+  readonly labels?: Record<string, string>;
+  /** What is sent in place of the hello that it should send; null for nothing. */
+  readonly hello?: (hello: HelloFrame) => unknown;
+}
 
 /** The identity that an agent keeps over its links. */
 export async function newIdentity(): Promise<CryptoKeyPair> {
@@ -25,23 +38,33 @@ export class ScriptedAgent {
   #link!: Link;
   #welcome = Promise.withResolvers<void>();
 
-  private constructor(private readonly identity: CryptoKeyPair, private readonly name: string) {}
+  private constructor(
+    private readonly identity: CryptoKeyPair,
+    private readonly options: Options,
+  ) {}
 
   /** Connects with a credential and waits for the welcome, or for being refused. */
   static async connect(
     world: World,
     credential: string,
-    { name = "web-1", identity, labels = {} }: {
-      name?: string;
-      identity?: CryptoKeyPair;
-      labels?: Record<string, string>;
-    } = {},
+    options: Options = {},
   ): Promise<ScriptedAgent> {
-    const agent = new ScriptedAgent(identity ?? await newIdentity(), name);
+    const agent = await ScriptedAgent.open(world, credential, options);
+    await agent.#welcome.promise;
+    return agent;
+  }
+
+  /** Connects and waits for nothing. */
+  static async open(
+    world: World,
+    credential: string,
+    options: Options = {},
+  ): Promise<ScriptedAgent> {
+    const agent = new ScriptedAgent(options.identity ?? await newIdentity(), options);
     const actor: Actor = await authenticate(world.app, credential, "live");
     const info = { id: "req", address: "127.0.0.1", idempotencyKey: null, prefetch: false };
     agent.#link = new Link(world.app, actor, info, {
-      send: (text) => agent.#take(JSON.parse(text), labels),
+      send: (text) => agent.#take(JSON.parse(text)),
       close: (code, reason) => {
         agent.closed ??= { code, reason };
         agent.#welcome.resolve();
@@ -50,7 +73,6 @@ export class ScriptedAgent {
         return agent.bufferedBytes;
       },
     });
-    await agent.#welcome.promise;
     return agent;
   }
 
@@ -68,9 +90,9 @@ export class ScriptedAgent {
     this.#link.closed("connection_lost");
   }
 
-  #take(frame: RelayFrame, labels: Record<string, string>): void {
+  #take(frame: RelayFrame): void {
     this.received.push(frame);
-    if (frame.type === "challenge") this.#hello(frame.nonce, labels);
+    if (frame.type === "challenge") this.#hello(frame.nonce);
     if (frame.type === "welcome") {
       this.id = frame.agent_id;
       this.#welcome.resolve();
@@ -78,23 +100,25 @@ export class ScriptedAgent {
     if (frame.type === "run") queueMicrotask(() => this.#run(frame));
   }
 
-  async #hello(nonce: string, labels: Record<string, string>): Promise<void> {
+  async #hello(nonce: string): Promise<void> {
+    const { name = "web-1", labels = {}, hello = (own: HelloFrame) => own } = this.options;
     const { publicKey, privateKey } = this.identity;
     const raw = await crypto.subtle.exportKey("raw", publicKey);
     const signature = await crypto.subtle.sign("Ed25519", privateKey, challengeBytes(nonce));
-    this.send({
+    const sent = hello({
       type: "hello",
       agent: {
-        name: this.name,
+        name,
         version: "1.0.0",
         platform: "linux-x86_64",
-        hostname: `${this.name}.example.com`,
+        hostname: `${name}.example.com`,
         labels,
       },
       public_key: Buffer.from(raw).toString("base64url"),
       signature: Buffer.from(signature).toString("base64url"),
       running: [],
     });
+    if (sent !== null) this.sendRaw(JSON.stringify(sent));
   }
 
   #run(frame: Extract<RelayFrame, { type: "run" }>): void {

@@ -1,0 +1,248 @@
+import { deepStrictEqual as deq, notStrictEqual, strictEqual as eq } from "node:assert/strict";
+import { newIdentity, ScriptedAgent } from "../support/agent.ts";
+import { shared } from "../support/kv.ts";
+import { type Account, World } from "../support/world.ts";
+
+const RIGHTS = ["agents:admin", "agents:read"];
+
+const show = async (world: World, { token }: Account, id: string) =>
+  (await world.call("GET", `/api/v1/agents/${id}`, { as: token })).body;
+
+/** What happened to an agent, oldest first: each type with its details. */
+async function eventsOf(world: World, { token }: Account, id: string) {
+  await world.settle();
+  const { body } = await world.call("GET", `/api/audit?resource_id=${id}`, { as: token });
+  return body.events.reverse()
+    .map((event: { event_type: string; details: unknown }) => [event.event_type, event.details]);
+}
+
+const typesOf = async (world: World, account: Account, id: string) =>
+  (await eventsOf(world, account, id)).map(([type]: [string]) => type);
+
+Deno.test("agents: the first contact registers an agent with what it says of itself", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const key = await world.key(owner, RIGHTS);
+  const agent = await ScriptedAgent.connect(world, key.value, { labels: { env: "prod" } });
+  const facts = {
+    name: "web-1",
+    version: "1.0.0",
+    platform: "linux-x86_64",
+    hostname: "web-1.example.com",
+    labels: { env: "prod" },
+  };
+  deq(await show(world, owner, agent.id), {
+    id: agent.id,
+    ...facts,
+    status: "online",
+    reported_status: null,
+    last_seen_at: "2030-01-01T00:00:00.000Z",
+    connected_at: "2030-01-01T00:00:00.000Z",
+    policy_version: null,
+    created_at: "2030-01-01T00:00:00.000Z",
+  });
+  deq(await eventsOf(world, owner, agent.id), [
+    ["agent_created", { ...facts, user: key.id }],
+    ["agent_connected", facts],
+  ]);
+  const uses = await world.call("GET", `/api/audit?resource_id=${key.id}`, { as: owner.token });
+  deq(uses.body.events[0].details, { endpoint: "GET /ws", status: 101 });
+});
+
+Deno.test("agents: one that comes back is the same agent, with what it says now", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const { value } = await world.key(owner, RIGHTS);
+  const identity = await newIdentity();
+  const first = await ScriptedAgent.connect(world, value, { identity });
+  first.drop();
+  await world.settle();
+  const away = await show(world, owner, first.id);
+  deq([away.status, away.connected_at], ["offline", "2030-01-01T00:00:00.000Z"]);
+  await world.advance(5_000);
+  const second = await ScriptedAgent.connect(world, value, { identity, name: "web-2" });
+  eq(second.id, first.id);
+  const back = await show(world, owner, first.id);
+  deq([back.name, back.status, back.connected_at], ["web-2", "online", "2030-01-01T00:00:05.000Z"]);
+  deq(await typesOf(world, owner, first.id), [
+    "agent_created",
+    "agent_connected",
+    "agent_disconnected",
+    "agent_connected",
+  ]);
+  const { body } = await world.call("GET", "/api/agents", { as: owner.token });
+  eq(body.pagination.total, 1);
+});
+
+Deno.test("agents: a second link takes the place of the first, which is told and changes nothing more", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const { value } = await world.key(owner, RIGHTS);
+  const identity = await newIdentity();
+  const first = await ScriptedAgent.connect(world, value, { identity });
+  const second = await ScriptedAgent.connect(world, value, { identity });
+  deq([second.id, first.closed?.code, second.closed], [first.id, 4409, null]);
+  first.drop();
+  first.sendRaw("{");
+  await world.settle();
+  eq((await show(world, owner, first.id)).status, "online");
+  const events = await eventsOf(world, owner, first.id);
+  deq(events.slice(2).map(([type]: [string]) => type), ["agent_disconnected", "agent_connected"]);
+  deq(events[2][1], { name: "web-1", reason: "replaced" });
+});
+
+Deno.test("agents: another credential cannot claim an agent, and the try is on record", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const [mine, other] = [await world.key(owner, RIGHTS), await world.key(owner, RIGHTS)];
+  const identity = await newIdentity();
+  const agent = await ScriptedAgent.connect(world, mine.value, { identity });
+  const thief = await ScriptedAgent.connect(world, other.value, { identity });
+  deq([thief.closed?.code, thief.id, agent.closed], [4403, "", null]);
+  deq((await eventsOf(world, owner, agent.id)).at(-1), [
+    "agent_credential_refused",
+    { name: "web-1", credential: other.id },
+  ]);
+  eq((await show(world, owner, agent.id)).status, "online");
+});
+
+Deno.test("agents: when its key is revoked, deleted or expired another one may take the agent over", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const as = owner.token;
+  const ends: ((id: string) => Promise<unknown>)[] = [
+    (id) => world.call("POST", `/api/v1/api-keys/${id}/revoke`, { as }),
+    (id) => world.call("DELETE", `/api/v1/api-keys/${id}`, { as }),
+    () => Promise.resolve(world.clock.nowMs += 24 * 60 * 60 * 1000),
+  ];
+  for (const end of ends) {
+    const mine = await world.key(owner, RIGHTS, { expires_days: 1 });
+    const other = await world.key(owner, RIGHTS);
+    const identity = await newIdentity();
+    const agent = await ScriptedAgent.connect(world, mine.value, { identity });
+    await end(mine.id);
+    const heir = await ScriptedAgent.connect(world, other.value, { identity });
+    deq([heir.id, heir.closed], [agent.id, null]);
+    heir.drop();
+  }
+});
+
+Deno.test("agents: the same program in two organizations is two agents", async () => {
+  await using world = await World.open();
+  const [one, two] = [await world.signUp(), await world.signUp()];
+  const identity = await newIdentity();
+  const first = await ScriptedAgent.connect(world, (await world.key(one, RIGHTS)).value, {
+    identity,
+  });
+  const second = await ScriptedAgent.connect(world, (await world.key(two, RIGHTS)).value, {
+    identity,
+  });
+  notStrictEqual(first.id, second.id);
+  deq([first.closed, second.closed], [null, null]);
+});
+
+Deno.test("agents.delete: closes the link, removes the agent, and the next contact registers another", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const { value } = await world.key(owner, RIGHTS);
+  const identity = await newIdentity();
+  const agent = await ScriptedAgent.connect(world, value, { identity });
+  const path = `/api/v1/agents/${agent.id}`;
+  eq((await world.call("DELETE", path, { as: owner.token })).status, 204);
+  eq(agent.closed?.code, 4410);
+  for (const method of ["GET", "DELETE"]) {
+    const { status, body } = await world.call(method, path, { as: owner.token });
+    deq([status, body.error.code], [404, "AGENT_NOT_FOUND"]);
+  }
+  const events = await eventsOf(world, owner, agent.id);
+  deq(events.slice(2), [["agent_deleted", { name: "web-1", user: owner.userId }]]);
+  const next = await ScriptedAgent.connect(world, value, { identity });
+  notStrictEqual(next.id, agent.id);
+  eq((await world.call("GET", "/api/agents", { as: owner.token })).body.pagination.total, 1);
+});
+
+Deno.test("agents.restart: tells a linked agent, and says so when there is no link", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const agent = await ScriptedAgent.connect(world, (await world.key(owner, RIGHTS)).value);
+  const restart = () =>
+    world.call("POST", `/api/v1/agents/${agent.id}/restart`, { as: owner.token });
+  const answer = await restart();
+  deq([answer.status, answer.body.id], [200, agent.id]);
+  deq(agent.received.at(-1), { type: "restart" });
+  agent.drop();
+  await world.settle();
+  const { status, body } = await restart();
+  deq([status, body.error.code, body.error.details.agent_id], [409, "AGENT_OFFLINE", agent.id]);
+  const types = await typesOf(world, owner, agent.id);
+  deq(types.filter((type: string) => type === "agent_restart_requested").length, 1);
+});
+
+Deno.test("heartbeat: what anybody reports is kept apart, and is no sign of life", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const agent = await ScriptedAgent.connect(world, (await world.key(owner, RIGHTS)).value);
+  agent.drop();
+  await world.settle();
+  const before = await show(world, owner, agent.id);
+  const types = await typesOf(world, owner, agent.id);
+  await world.advance(1_000);
+  const body = { agent_id: agent.id, status: "error" };
+  const answer = await world.call("POST", "/api/v1/heartbeat", { body });
+  deq([answer.status, answer.body], [202, { ...body, received_at: "2030-01-01T00:00:01.000Z" }]);
+  deq(await show(world, owner, agent.id), { ...before, reported_status: "error" });
+  deq(await typesOf(world, owner, agent.id), types);
+  for (const wrong of [{ agent_id: agent.id, status: "fine" }, { agent_id: "", status: "ok" }]) {
+    eq((await world.call("POST", "/api/v1/heartbeat", { body: wrong })).status, 400);
+  }
+  const missing = { agent_id: "agt_missing", status: "ok" };
+  eq((await world.call("POST", "/api/v1/heartbeat", { body: missing })).status, 404);
+});
+
+Deno.test("agents.list: in the order of registration, by status, paged, on both paths", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const { value } = await world.key(owner, RIGHTS);
+  const agents: ScriptedAgent[] = [];
+  for (let n = 0; n < 5; n++) {
+    agents.push(await ScriptedAgent.connect(world, value, { name: `web-${n}` }));
+  }
+  agents[1]!.drop();
+  agents[3]!.drop();
+  await world.settle();
+  for (const path of ["/api/agents", "/api/v1/agents"]) {
+    const list = async (query: string) => {
+      const { body } = await world.call("GET", `${path}${query}`, { as: owner.token });
+      const { total, has_more } = body.pagination;
+      return [body.agents.map(({ name }: { name: string }) => name), total, has_more];
+    };
+    deq(await list(""), [["web-0", "web-1", "web-2", "web-3", "web-4"], 5, false]);
+    deq(await list("?limit=2&offset=2"), [["web-2", "web-3"], 5, true]);
+    deq(await list("?status=offline"), [["web-1", "web-3"], 2, false]);
+    deq(await list("?status=online&limit=2"), [["web-0", "web-2"], 3, true]);
+    deq(await list("?status=degraded"), [[], 0, false]);
+  }
+});
+
+Deno.test("agents: links of a relay that died are known as gone after 60 s, once", async () => {
+  const kv = await Deno.openKv(":memory:");
+  const dead = await World.open({ kv: shared(kv) });
+  const owner = await dead.signUp();
+  const { value } = await dead.key(owner, RIGHTS);
+  const identity = await newIdentity();
+  const lost = await ScriptedAgent.connect(dead, value, { name: "lost" });
+  const back = await ScriptedAgent.connect(dead, value, { name: "back", identity });
+  await dead.settle();
+  await using world = await World.open({ kv, seed: 2 });
+  await ScriptedAgent.connect(world, value, { name: "back", identity });
+  await world.advance(59_999);
+  eq((await show(world, owner, lost.id)).status, "online");
+  await world.advance(1);
+  eq((await show(world, owner, lost.id)).status, "offline");
+  await world.advance(120_000);
+  deq((await eventsOf(world, owner, lost.id)).slice(2), [
+    ["agent_disconnected", { name: "lost", reason: "relay_lost" }],
+  ]);
+  const others = await typesOf(world, owner, back.id);
+  deq(others.slice(2, 4), ["agent_disconnected", "agent_connected"]);
+});
