@@ -39,7 +39,7 @@ export class ScriptedAgent {
   #welcome = Promise.withResolvers<void>();
 
   private constructor(
-    private readonly identity: CryptoKeyPair,
+    readonly identity: CryptoKeyPair,
     private readonly options: Options,
   ) {}
 

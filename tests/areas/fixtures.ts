@@ -1,0 +1,68 @@
+import { ScriptedAgent } from "../support/agent.ts";
+import type { ResultFrame, RunFrame } from "../../core/protocol.ts";
+import { type Account, type Answer, World } from "../support/world.ts";
+
+/** An organization with a key of every right about agents, and one linked agent. */
+export interface Linked {
+  readonly owner: Account;
+  readonly key: { readonly id: string; readonly value: string };
+  readonly agent: ScriptedAgent;
+}
+
+export const AGENT_RIGHTS = ["agents:admin", "agents:read", "agents:write"];
+
+export async function linkAgent(world: World): Promise<Linked> {
+  const owner = await world.signUp();
+  const key = await world.key(owner, AGENT_RIGHTS);
+  return { owner, key, agent: await ScriptedAgent.connect(world, key.value) };
+}
+
+interface Exec {
+  readonly as?: string;
+  readonly timeout?: number;
+  readonly idempotencyKey?: string;
+  readonly headers?: Record<string, string>;
+}
+
+/** Runs a command on an agent through GET /api/exec. */
+export function exec(
+  world: World,
+  { owner, agent }: Pick<Linked, "owner" | "agent">,
+  command: string,
+  { as = owner.token, timeout, idempotencyKey, headers = {} }: Exec = {},
+): Promise<Answer> {
+  const query = new URLSearchParams({ command, ...(timeout && { timeout: `${timeout}` }) });
+  return world.call("GET", `/api/exec/${agent.id}?${query}`, {
+    as,
+    headers: { ...headers, ...(idempotencyKey && { "idempotency-key": idempotencyKey }) },
+  });
+}
+
+/** The commands that an agent was sent. */
+export const runsOf = (agent: ScriptedAgent): RunFrame[] =>
+  agent.received.filter((frame) => frame.type === "run");
+
+/** Ends a command as its agent does. */
+export function finish(agent: ScriptedAgent, id: string, more: Partial<ResultFrame> = {}): void {
+  agent.send({
+    type: "result",
+    command_id: id,
+    exit_code: 0,
+    signal: null,
+    reason: "exited",
+    duration_ms: 3,
+    truncated: false,
+    ...more,
+  });
+}
+
+/** What the log says of a resource, oldest first. */
+export async function eventsOf(
+  world: World,
+  { token }: Account,
+  id: string,
+): Promise<{ event_type: string; actor: string; details: Record<string, unknown> }[]> {
+  await world.settle();
+  const { body } = await world.call("GET", `/api/audit?resource_id=${id}`, { as: token });
+  return body.events.reverse();
+}
