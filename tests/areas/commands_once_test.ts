@@ -1,0 +1,231 @@
+import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
+import { OUTPUT_BYTES_MAX } from "../../core/commands/registry.ts";
+import { ScriptedAgent } from "../support/agent.ts";
+import { committing, shared } from "../support/kv.ts";
+import { World } from "../support/world.ts";
+import { eventsOf, exec, finish, linkAgent, runsOf } from "./fixtures.ts";
+
+const typesOf = async (...args: Parameters<typeof eventsOf>) =>
+  (await eventsOf(...args)).map(({ event_type }) => event_type);
+
+Deno.test("Idempotency-Key: a repeated request gets the first one's answer, and nothing runs again", async () => {
+  await using world = await World.open();
+  const here = await linkAgent(world);
+  const first = await exec(world, here, "date", { idempotencyKey: "k1" });
+  here.agent.script = () => ({ stdout: "another time" });
+  await world.advance(30_000);
+  const second = await exec(world, here, "date", { idempotencyKey: "k1" });
+  deq([second.status, second.body], [first.status, first.body]);
+  eq(runsOf(here.agent).length, 1);
+  eq((await exec(world, here, "date", { idempotencyKey: "k2" })).body.stdout, "another time");
+});
+
+Deno.test("Idempotency-Key: twins at once are one execution with one answer", async () => {
+  await using world = await World.open();
+  const here = await linkAgent(world);
+  here.agent.script = () => "silent";
+  const twins = [1, 2, 3].map(() => exec(world, here, "date", { idempotencyKey: "k1" }));
+  await world.settle();
+  const runs = runsOf(here.agent);
+  eq(runs.length, 1);
+  finish(here.agent, runs[0]!.command_id, { stdout: "now" });
+  const [one, ...others] = await Promise.all(twins);
+  eq(one!.body.stdout, "now");
+  for (const other of others) deq(other.body, one!.body);
+  deq(await typesOf(world, here.owner, runs[0]!.command_id), ["command_executed"]);
+});
+
+Deno.test("Idempotency-Key: another command, timeout or agent under the same key is 409", async () => {
+  await using world = await World.open();
+  const here = await linkAgent(world);
+  const there = await ScriptedAgent.connect(world, here.key.value, { name: "web-2" });
+  const first = await exec(world, here, "date", { idempotencyKey: "k1" });
+  const others = [
+    await exec(world, here, "uptime", { idempotencyKey: "k1" }),
+    await exec(world, here, "date", { idempotencyKey: "k1", timeout: 9 }),
+    await exec(world, { ...here, agent: there }, "date", { idempotencyKey: "k1" }),
+  ];
+  for (const { status, body } of others) {
+    deq([status, body.error.code], [409, "CONFLICT"]);
+    eq(body.error.details.command_id, first.body.command_id);
+  }
+  // Another caller's keys are another matter.
+  eq((await exec(world, here, "uptime", { as: here.key.value, idempotencyKey: "k1" })).status, 200);
+  deq([runsOf(here.agent).length, runsOf(there).length], [2, 0]);
+  for (const idempotencyKey of ["with space", "x".repeat(256)]) {
+    eq((await exec(world, here, "date", { idempotencyKey })).status, 400);
+  }
+});
+
+Deno.test("Idempotency-Key: a refusal and a lost command are repeated as they were, not run", async () => {
+  await using world = await World.open();
+  const here = await linkAgent(world);
+  const denied = () => exec(world, here, "rm -rf /", { idempotencyKey: "bad" });
+  const [first, second] = [await denied(), await denied()];
+  deq([first.status, second.status], [403, 403]);
+  eq(second.body.error.details.command_id, first.body.error.details.command_id);
+  here.agent.script = () => "silent";
+  const asked = exec(world, here, "make", { idempotencyKey: "lost" });
+  await world.settle();
+  here.agent.drop();
+  eq((await asked).status, 502);
+  const back = await ScriptedAgent.connect(world, here.key.value, {
+    identity: here.agent.identity,
+  });
+  eq((await exec(world, here, "make", { idempotencyKey: "lost" })).status, 502);
+  deq(runsOf(back), []);
+});
+
+Deno.test("output: pieces are put together in order, and large output comes back whole", async () => {
+  await using world = await World.open();
+  const here = await linkAgent(world);
+  const piece = (n: number) => `${n}:${"é".repeat(8_000)}\n`;
+  here.agent.script = ({ command_id }) => {
+    for (let n = 0; n < 40; n++) {
+      const stream = n % 2 === 0 ? "stdout" : "stderr";
+      here.agent.send({ type: "output", command_id, stream, data: piece(n) });
+    }
+    finish(here.agent, command_id, { stdout: "the end", truncated: false });
+    return "silent";
+  };
+  const { body } = await exec(world, here, "make");
+  const numbers = Array.from({ length: 40 }, (_, n) => n);
+  const half = (odd: number) => numbers.filter((n) => n % 2 === odd).map(piece).join("");
+  eq(body.stdout, `${half(0)}the end`);
+  eq(body.stderr, half(1));
+  eq(body.truncated, false);
+  const path = `/api/v1/agents/${here.agent.id}/commands/${body.command_id}`;
+  deq((await world.call("GET", path, { as: here.owner.token })).body, body);
+  const [event] = await eventsOf(world, here.owner, body.command_id);
+  eq(event!.details.output_bytes, new TextEncoder().encode(body.stdout + body.stderr).length);
+});
+
+Deno.test("output: at most 1 MiB is kept, and `truncated` says that there was more", async () => {
+  await using world = await World.open();
+  const here = await linkAgent(world);
+  const data = "x".repeat(16 * 1024);
+  here.agent.script = ({ command_id }) => {
+    for (let n = 0; n < 70; n++) {
+      here.agent.send({ type: "output", command_id, stream: "stdout", data });
+    }
+    finish(here.agent, command_id);
+    return "silent";
+  };
+  const { body } = await exec(world, here, "yes");
+  deq([body.stdout.length, body.truncated, body.status], [OUTPUT_BYTES_MAX, true, "succeeded"]);
+  here.agent.script = ({ command_id }) => {
+    finish(here.agent, command_id, { stdout: "short", truncated: true });
+    return "silent";
+  };
+  eq((await exec(world, here, "yes")).body.truncated, true);
+});
+
+Deno.test("exec: nothing but a meant GET runs a command, and no cache keeps the answer", async () => {
+  await using world = await World.open();
+  const here = await linkAgent(world);
+  for (const purpose of ["prefetch", "prefetch;prerender"]) {
+    const answer = await exec(world, here, "date", { headers: { "sec-purpose": purpose } });
+    deq([answer.status, answer.body.error.code], [403, "FORBIDDEN"]);
+  }
+  const path = `/api/exec/${here.agent.id}?command=date`;
+  const head = await world.call("HEAD", path, { as: here.owner.token });
+  deq([head.status, head.headers.get("allow")], [405, "GET"]);
+  eq((await world.call("POST", path, { as: here.owner.token })).status, 405);
+  deq(runsOf(here.agent), []);
+  const good = await exec(world, here, "date");
+  eq(good.headers.get("cache-control"), "no-store");
+});
+
+Deno.test("exec: bad commands are refused by the schema before anything looks at them", async () => {
+  await using world = await World.open();
+  const here = await linkAgent(world);
+  for (const command of ["", "a\0b", "x".repeat(16 * 1024 + 1)]) {
+    const { status, body } = await exec(world, here, command);
+    deq([status, body.error.details.issues[0].path], [400, "query.command"]);
+  }
+  const long = `echo ${"x".repeat(16 * 1024 - 5)}`;
+  const { body } = await exec(world, here, long);
+  deq([body.status, body.command], ["succeeded", long]);
+  const [event] = await eventsOf(world, here.owner, body.command_id);
+  deq([String(event!.details.command).length, event!.details.command_truncated], [2_000, true]);
+});
+
+Deno.test("commands: those of another organization or of another agent are not there", async () => {
+  await using world = await World.open();
+  const here = await linkAgent(world);
+  const there = await ScriptedAgent.connect(world, here.key.value, { name: "web-2" });
+  const stranger = await linkAgent(world);
+  const { body: { command_id } } = await exec(world, here, "date");
+  const at = (agent: string, as: string) =>
+    world.call("GET", `/api/v1/agents/${agent}/commands/${command_id}`, { as });
+  eq((await at(here.agent.id, stranger.owner.token)).body.error.code, "AGENT_NOT_FOUND");
+  eq((await at(stranger.agent.id, stranger.owner.token)).body.error.code, "NOT_FOUND");
+  eq((await at(there.id, here.owner.token)).body.error.code, "NOT_FOUND");
+  eq((await at(here.agent.id, here.owner.token)).status, 200);
+});
+
+Deno.test("exec: the agent hears of a command only when it is on record, and never when it could not be", async () => {
+  const hold = Promise.withResolvers<void>();
+  const reached = Promise.withResolvers<void>();
+  let mode: "open" | "held" | "broken" = "open";
+  const kv = committing(await Deno.openKv(":memory:"), async (commit) => {
+    if (mode === "broken") throw new Error("no disk");
+    if (mode === "held") {
+      mode = "open";
+      reached.resolve();
+      await hold.promise;
+    }
+    return await commit();
+  });
+  await using world = await World.open({ kv });
+  const here = await linkAgent(world);
+  await world.settle();
+  for (const idempotencyKey of [undefined, "k1"]) {
+    mode = "broken";
+    const { status } = await exec(world, here, "date", {
+      ...(idempotencyKey && { idempotencyKey }),
+    });
+    deq([status, runsOf(here.agent)], [503, []]);
+    mode = "open";
+  }
+  mode = "held";
+  const asked = exec(world, here, "date");
+  await reached.promise;
+  deq(runsOf(here.agent), []);
+  hold.resolve();
+  eq((await asked).status, 200);
+  eq(runsOf(here.agent).length, 1);
+});
+
+Deno.test("commands: what ran when the relay died is lost, told once, and never sent again", async () => {
+  const kv = await Deno.openKv(":memory:");
+  const dead = await World.open({ kv: shared(kv) });
+  const here = await linkAgent(dead);
+  const { body: ended } = await exec(dead, here, "uptime");
+  here.agent.script = () => "silent";
+  exec(dead, here, "make").catch(() => {});
+  exec(dead, here, "make install", { idempotencyKey: "k1" }).catch(() => {});
+  await dead.settle();
+  const ids = runsOf(here.agent).slice(1).map(({ command_id }) => command_id);
+  eq(ids.length, 2);
+  // The process is gone: nothing of it was stopped, and its last ends were not yet forgotten.
+  await using world = await World.open({ kv, seed: 2, clock: dead.clock });
+  const back = await ScriptedAgent.connect(world, here.key.value, {
+    identity: here.agent.identity,
+  });
+  const get = async (id: string) => {
+    const path = `/api/v1/agents/${here.agent.id}/commands/${id}`;
+    return (await world.call("GET", path, { as: here.owner.token })).body;
+  };
+  deq([await get(ended.command_id)], [ended]);
+  deq(await typesOf(world, here.owner, ended.command_id), ["command_executed"]);
+  for (const id of ids) {
+    eq((await get(id)).status, "lost");
+    deq(await typesOf(world, here.owner, id), ["command_failed"]);
+  }
+  eq((await exec(world, here, "make install", { idempotencyKey: "k1" })).status, 502);
+  deq(runsOf(back), []);
+  finish(back, ids[0]!, { stdout: "made" });
+  await world.settle();
+  deq([(await get(ids[0]!)).status, (await get(ids[0]!)).stdout], ["succeeded", "made"]);
+});
