@@ -13,7 +13,30 @@ const UNUSUAL = /["\\\u0000-\u001f\ud800-\udfff]/;
  * @throws {RangeError} for a value that is nested more than 64 deep
  */
 export function canonicalJson(value: unknown): string {
-  return write(value, 0);
+  return isInOrder(value, 0) ? JSON.stringify(value) : write(value, 0);
+}
+
+/** True when plain JSON is the canonical one: keys in order, and nothing that JSON cannot hold. */
+function isInOrder(value: unknown, depth: number): boolean {
+  if (typeof value === "string") return value.isWellFormed();
+  if (typeof value === "number") return Number.isFinite(value);
+  if (typeof value !== "object" || value === null) {
+    return typeof value === "boolean" || value === null;
+  }
+  if (depth === DEPTH_MAX) return false;
+  if (Array.isArray(value)) {
+    for (let at = 0; at < value.length; at++) if (!isInOrder(value[at], depth + 1)) return false;
+    return true;
+  }
+  if (Object.getPrototypeOf(value) !== Object.prototype || "toJSON" in value) return false;
+  let last = "";
+  for (const key in value) {
+    const member = (value as Readonly<Record<string, unknown>>)[key];
+    if (key < last || !key.isWellFormed()) return false;
+    if (member !== undefined && !isInOrder(member, depth + 1)) return false;
+    last = key;
+  }
+  return true;
 }
 
 function write(value: unknown, depth: number): string {

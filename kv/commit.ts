@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers";
 import type { Clock } from "./clock.ts";
 import { StoreUnavailableError } from "./errors.ts";
 import { RecentMap } from "./recent.ts";
@@ -36,10 +37,13 @@ export type Mutation =
   | At & { readonly kind: "delete" }
   | At & { readonly kind: "sum"; readonly n: bigint };
 
-/** A line for a lane: what is worth remembering only until something else has happened. */
+/** A line for a value that all callers of one commit share; its key ends with their versionstamp. */
 export interface Note {
-  readonly lane: string;
+  readonly key: Deno.KvKey;
+  readonly slot: string;
   readonly text: string;
+  readonly bytes: number;
+  readonly expireIn?: number;
 }
 
 /** What one caller wants committed: all of it or nothing. */
@@ -51,7 +55,7 @@ export interface Change {
   readonly lineBytes: number;
   /** Whose logs the lines go to, once each. */
   readonly tenants: readonly string[];
-  /** Lines for journals beside the log; those of one lane and commit become one value, in order. */
+  /** Lines for values beside the log; those of one key and commit become one value, in order. */
   readonly notes: readonly Note[];
   /** Delays in ms after which the engine should wake the job runner. */
   readonly alarms: readonly number[];
@@ -69,8 +73,6 @@ interface Pending {
 }
 
 export const OUTBOX: Deno.KvKey = ["~", "outbox"];
-/** Where the values of a lane lie; the versionstamp of their commit follows. */
-export const laneKey = (lane: string) => ["~", "lane", lane];
 /** More callers than this in one commit gain nothing and make each wait longer. */
 const CALLERS_MAX = 128;
 const QUEUE_MAX = 20_000;
@@ -82,6 +84,8 @@ const LOCKED_RETRIES_MAX = 50;
 /** What a key weighs beside its text: the encoding's marks, and numbers, which take nine bytes. */
 const KEY_OVERHEAD_BYTES = 24;
 const encoder = new TextEncoder();
+/** Lets what has arrived already join: fewer commits cost everybody less, and a lone caller microseconds. */
+const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /**
  * Group commit: while one atomic is under way callers queue up, and all that fit go into the next one.
@@ -123,6 +127,7 @@ export class Committer {
       );
     }
     let bytes = change.lineBytes, keyBytes = 0;
+    for (const note of change.notes) bytes += note.bytes;
     for (const mutation of change.mutations) {
       bytes += mutation.kind === "set" ? mutation.bytes : 64;
       if (mutation.kind !== "delete") keyBytes += mutation.slot.length + KEY_OVERHEAD_BYTES;
@@ -155,7 +160,10 @@ export class Committer {
   async #run(): Promise<void> {
     await Promise.resolve();
     try {
-      while (this.#queue.length > 0) await this.#commit(this.#take());
+      while (this.#queue.length > 0) {
+        await nextTurn();
+        await this.#commit(this.#take());
+      }
     } finally {
       this.#running = null;
     }
@@ -166,7 +174,8 @@ export class Committer {
     const batch: Pending[] = [], later: Pending[] = [];
     const written = new Set<string>(), tenants = new Set<string>();
     const checked = new Map<string, string | null>();
-    let mutations = 0, bytes = 0, keyBytes = 0, lineBytes = 0, at = 0;
+    const noteBytes = new Map<string, number>();
+    let mutations = 0, bytes = 0, keyBytes = 0, lineBytes = 0, longestNotes = 0, at = 0;
     for (; at < this.#queue.length && batch.length < CALLERS_MAX; at++) {
       const pending = this.#queue[at]!;
       const { change } = pending;
@@ -188,9 +197,15 @@ export class Committer {
       bytes += pending.bytes;
       keyBytes += pending.keyBytes;
       lineBytes += change.lineBytes;
+      for (const note of change.notes) {
+        const together = (noteBytes.get(note.slot) ?? 0) + note.bytes + 1;
+        noteBytes.set(note.slot, together);
+        longestNotes = Math.max(longestNotes, together);
+      }
       const fits = checked.size <= this.options.checksMax && mutations <= MUTATIONS_MAX &&
         bytes <= ATOMIC_BYTES_MAX * 0.8 && keyBytes <= KEY_BYTES_MAX &&
-        lineBytes <= LOG_VALUE_BYTES_MAX && tenants.size <= TENANTS_MAX;
+        lineBytes <= LOG_VALUE_BYTES_MAX && longestNotes <= LOG_VALUE_BYTES_MAX &&
+        tenants.size <= TENANTS_MAX;
       if (!fits && batch.length > 0) break;
       batch.push(pending);
       for (const mutation of change.mutations) written.add(mutation.slot);
@@ -270,9 +285,11 @@ export class Committer {
         const key = [...OUTBOX, this.kv.commitVersionstamp()] as unknown as Deno.KvKey;
         op.set(key, encoder.encode(lines.join("\n")));
       }
-      for (const [lane, texts] of lanesOf(batch)) {
-        const key = [...laneKey(lane), this.kv.commitVersionstamp()] as unknown as Deno.KvKey;
-        op.set(key, encoder.encode(texts.join("\n")));
+      for (const { key: place, expireIn, texts } of sharedValues(batch)) {
+        const key = [...place, this.kv.commitVersionstamp()] as unknown as Deno.KvKey;
+        const value = encoder.encode(texts.join("\n"));
+        if (expireIn === undefined) op.set(key, value);
+        else op.set(key, value, { expireIn });
       }
       for (const { change } of batch) {
         for (const delay of change.alarms) op.enqueue("wake", { delay, backoffSchedule: [] });
@@ -297,16 +314,16 @@ export class Committer {
 export const writesOf = ({ mutations, alarms, lines, notes }: Change): number =>
   mutations.length + alarms.length + (lines.length > 0 ? 1 : 0) + notes.length;
 
-function lanesOf(batch: readonly Pending[]): Map<string, string[]> {
-  const lanes = new Map<string, string[]>();
+function sharedValues(batch: readonly Pending[]): Iterable<Note & { texts: string[] }> {
+  const values = new Map<string, Note & { texts: string[] }>();
   for (const { change } of batch) {
-    for (const { lane, text } of change.notes) {
-      const texts = lanes.get(lane);
-      if (texts === undefined) lanes.set(lane, [text]);
-      else texts.push(text);
+    for (const note of change.notes) {
+      const value = values.get(note.slot);
+      if (value === undefined) values.set(note.slot, { ...note, texts: [note.text] });
+      else value.texts.push(note.text);
     }
   }
-  return lanes;
+  return values.values();
 }
 
 /**

@@ -1,5 +1,5 @@
 import { slotOf } from "./collection.ts";
-import { laneKey } from "./commit.ts";
+import { noteOf } from "./note.ts";
 import type { Cancel } from "./clock.ts";
 import type { Store } from "./store.ts";
 import type { Tx } from "./tx.ts";
@@ -7,6 +7,7 @@ import type { Tx } from "./tx.ts";
 const SWEEP_MS = 500;
 const DELETES_MAX = 500;
 const decoder = new TextDecoder();
+const laneKey = (name: string) => ["~", "lane", name];
 
 /**
  * A journal of what is under way. One value a commit holds what all of its callers began, so beginning
@@ -26,14 +27,14 @@ export class Lane {
 
   /** Puts a beginning on record; answers what `end` wants. */
   async begin(text: string): Promise<string> {
-    const place = await this.store.note(this.name, text);
+    const place = await this.store.note(noteOf(laneKey(this.name), text));
     this.#began(place);
     return place;
   }
 
   /** The same in a transaction; `begun` gets the place once it has committed. */
   beginIn(tx: Tx, text: string, begun: (place: string) => void): void {
-    tx.note(this.name, text);
+    tx.note(noteOf(laneKey(this.name), text));
     tx.afterCommit((place) => {
       this.#began(place);
       begun(place);

@@ -1,4 +1,3 @@
-import { Buffer } from "node:buffer";
 import { type Entry, ReadCache } from "./cache.ts";
 import type { Clock } from "./clock.ts";
 import {
@@ -15,7 +14,7 @@ import {
   type Tenant,
   tenantKey,
 } from "./collection.ts";
-import { Committer, type Mutation, writesOf } from "./commit.ts";
+import { Committer, type Mutation, type Note, writesOf } from "./commit.ts";
 import { ContentionError } from "./errors.ts";
 import { CHECKS_MAX, CHECKS_MAX_SHARED, GET_MANY_MAX } from "./limits.ts";
 import { decodeLine, encodeLine, type Line } from "./line.ts";
@@ -144,17 +143,10 @@ export class Store implements Reader {
     });
   }
 
-  /** Writes a line to a lane, durably, the same way; answers where it lies. */
-  async note(lane: string, text: string): Promise<string> {
-    const versionstamp = await this.#committer.submit({
-      checks: [],
-      mutations: [],
-      lines: [],
-      lineBytes: Buffer.byteLength(text),
-      tenants: [],
-      notes: [{ lane, text }],
-      alarms: [],
-    });
+  /** Adds a line to a value that all callers of the commit share, durably; answers its versionstamp. */
+  async note(note: Note): Promise<string> {
+    const nothing = { checks: [], mutations: [], lines: [], lineBytes: 0, tenants: [], alarms: [] };
+    const versionstamp = await this.#committer.submit({ ...nothing, notes: [note] });
     return versionstamp!;
   }
 

@@ -1,4 +1,3 @@
-import { Buffer } from "node:buffer";
 import {
   type Collection,
   countKey,
@@ -126,11 +125,9 @@ export class Tx implements Reader {
     this.#lines.push(line);
   }
 
-  /** Writes a line to a lane, a journal beside the log; it shares a value with those of its commit. */
-  note(lane: string, text: string): void {
-    this.#lineBytes += Buffer.byteLength(text);
-    if (this.#lineBytes > LOG_VALUE_BYTES_MAX) throw new RangeError("too many notes in one change");
-    this.#notes.push({ lane, text });
+  /** Adds a line to a value that all callers of the commit share; see `noteOf`. */
+  note(note: Note): void {
+    this.#notes.push(note);
   }
 
   /** Asks the engine to wake the job runner `delayMs` after the commit, where it can. */

@@ -11,6 +11,8 @@ import { isoOrNull } from "../lists.ts";
 import { inspectForAgent } from "../shield/remember.ts";
 import type { ShieldResult } from "../shield/result.ts";
 import { sha256Hex } from "../text.ts";
+import { beginRecord } from "./begin.ts";
+import { findCommand } from "./finished.ts";
 import type { Begun } from "./registry.ts";
 import { textForEvent } from "./text.ts";
 
@@ -117,7 +119,6 @@ export async function cancelCommand(work: Stepping, agentId: string, id: string)
 }
 
 const CANCEL_WAIT_MS = 5_000;
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** What a promise gives, or null when it takes longer than `ms`. */
 export async function withinMs<T>(
@@ -170,40 +171,27 @@ async function outputOf(
 async function ownedCommand(work: Work, agentId: string, id: string): Promise<CommandRecord> {
   await ownedAgent(work, agentId);
   const { app, actor, db } = work;
-  const record = app.commands.running(actor.tenant, id) ?? await db.get(commands, actor.tenant, id);
+  const record = app.commands.running(actor.tenant, id) ??
+    await findCommand(db, app.store, actor.tenant, id);
   if (record !== null && record.agent_id === agentId) return record;
   throw new Fault("NOT_FOUND", "There is no such command.");
 }
 
 function newCommand(
-  { app, actor, request: { id: request_id } }: Stepping,
-  { agentId, command, timeoutMs }: CommandRequest,
-  shield_result: ShieldResult,
+  { app, actor, request: { id: requestId } }: Stepping,
+  request: CommandRequest,
+  shield: ShieldResult,
   idempotency: CommandRecord["idempotency"],
 ): CommandRecord {
-  const now = app.ports.clock.now();
-  return {
+  return beginRecord(app, {
+    ...request,
     id: app.ports.entropy.id("cmd"),
-    agent_id: agentId,
-    command,
-    timeout_ms: timeoutMs,
-    status: "running",
     actor: actor.id,
-    request_id,
+    requestId,
+    createdAtMs: app.ports.clock.now(),
+    shield,
     idempotency,
-    shield_result,
-    exit_code: null,
-    signal: null,
-    stdout: "",
-    stderr: "",
-    output: null,
-    truncated: false,
-    duration_ms: null,
-    created_at_ms: now,
-    started_at_ms: now,
-    finished_at_ms: null,
-    expires_at_ms: now + app.config().retention_days.commands * DAY_MS,
-  };
+  });
 }
 
 /** Records the refusal and throws it. */

@@ -8,6 +8,8 @@ import type { App } from "../app.ts";
 import type { Link } from "../agents/link.ts";
 import type { Cancel } from "../ports.ts";
 import type { OutputFrame, RefusedFrame, ResultFrame } from "../protocol.ts";
+import { findCommand } from "./finished.ts";
+import { readNote, writeNote } from "./note.ts";
 import { type Outcome, outcomeOf, settleCommand } from "./settle.ts";
 
 /** Output kept of one command, and of all commands under way together. */
@@ -15,6 +17,7 @@ export const OUTPUT_BYTES_MAX = 1024 * 1024;
 const OUTPUT_BYTES_MAX_IN_ALL = 256 * 1024 * 1024;
 /** The agent ends a command at its timeout; if it does not say so in this time, the relay does. */
 const GRACE_MS = 5_000;
+const SWEEP_MS = 1_000;
 /** The journal of open commands: one lane for each process. */
 const LANE = "commands/";
 const NOTE_CHARS_MAX = 8 * 1024;
@@ -36,7 +39,8 @@ interface Flight {
   readonly done: Promise<CommandRecord>;
   readonly resolve: (record: CommandRecord) => void;
   readonly reject: (error: unknown) => void;
-  cancelTimer: Cancel;
+  /** When the relay ends it, should the agent not have said so. */
+  deadlineMs: number;
   output: { stdout: string; stderr: string };
   bytes: number;
   truncated: boolean;
@@ -48,6 +52,7 @@ export class Commands {
   readonly #flights = new Map<string, Flight>();
   readonly #lane: Lane;
   #bytesInAll = 0;
+  #timer: Cancel | null = null;
 
   constructor(private readonly app: () => App, store: Store, instance: string) {
     this.#lane = new Lane(store, `${LANE}${instance}`, (error) => {
@@ -62,15 +67,14 @@ export class Commands {
    */
   async begin(tenant: Tenant, record: CommandRecord): Promise<Begun> {
     const { store } = this.app();
-    const whole = JSON.stringify({ tenant, record });
-    if (store.sole && record.idempotency === null && whole.length <= NOTE_CHARS_MAX) {
-      return { place: await this.#lane.begin(whole), stored: false };
+    if (store.sole && record.idempotency === null && record.command.length <= NOTE_CHARS_MAX) {
+      return { place: await this.#lane.begin(writeNote(tenant, record)), stored: false };
     }
-    const { id, agent_id } = record;
     let place = "";
     await store.transact((tx) => {
       tx.insert(commands, tenant, record);
-      this.#lane.beginIn(tx, JSON.stringify({ tenant, id, agent_id }), (at) => place = at);
+      const text = writeNote(tenant, { ...record, command: "" });
+      this.#lane.beginIn(tx, text, (at) => place = at);
     });
     return { place, stored: true };
   }
@@ -108,7 +112,7 @@ export class Commands {
       done: promise,
       resolve,
       reject,
-      cancelTimer: () => {},
+      deadlineMs: this.app().ports.clock.now() + record.timeout_ms + GRACE_MS,
       output: { stdout: "", stderr: "" },
       bytes: 0,
       truncated: false,
@@ -122,19 +126,14 @@ export class Commands {
       timeout_ms: record.timeout_ms,
       max_output_bytes: OUTPUT_BYTES_MAX,
     });
-    if (!sent) {
-      this.#settle(flight, { status: "failed", why: "the link closed before it was sent" });
-    } else {
-      flight.cancelTimer = this.app().ports.clock.after(record.timeout_ms + GRACE_MS, () => {
-        link.send({ type: "cancel", command_id: record.id });
-        this.#settle(flight, { status: "timed_out", why: "the agent did not end it in time" });
-      });
-    }
+    if (sent) this.#timer ??= this.app().ports.clock.after(SWEEP_MS, () => this.#sweep());
+    else this.#settle(flight, { status: "failed", why: "the link closed before it was sent" });
     return promise;
   }
 
   /** Resolves when the ends of all commands are on record and the journal of open ones is empty. */
   async stop(): Promise<void> {
+    this.#timer?.();
     await Promise.allSettled([...this.#flights.values()].map((flight) => flight.done));
     await this.#lane.stop();
   }
@@ -190,6 +189,18 @@ export class Commands {
     }
   }
 
+  /** One timer for all: ends what its agent should have ended. */
+  #sweep(): void {
+    const { clock } = this.app().ports;
+    const now = clock.now();
+    for (const flight of this.#flights.values()) {
+      if (now < flight.deadlineMs || flight.settling) continue;
+      flight.link.send({ type: "cancel", command_id: flight.record.id });
+      this.#settle(flight, { status: "timed_out", why: "the agent did not end it in time" });
+    }
+    this.#timer = this.#flights.size === 0 ? null : clock.after(SWEEP_MS, () => this.#sweep());
+  }
+
   #keep(flight: Flight, stream: "stdout" | "stderr", data: string): void {
     if (data === "") return;
     const bytes = Buffer.byteLength(data);
@@ -207,7 +218,6 @@ export class Commands {
   #settle(flight: Flight, outcome: Outcome): void {
     if (flight.settling) return;
     flight.settling = true;
-    flight.cancelTimer();
     const { tenant, record, output, truncated } = flight;
     const { place, stored } = flight.begun;
     const open = { id: record.id, agentId: record.agent_id, record, fresh: !stored };
@@ -238,10 +248,12 @@ export async function recoverCommands(app: App): Promise<number> {
   for await (const { name, place, texts } of readLanes(app.store, LANE)) {
     if (name === `${LANE}${app.instance}`) continue;
     for (const text of texts) {
-      const { tenant, record = null, ...named } = JSON.parse(text) as OpenNote;
-      const { id, agent_id } = record ?? named as CommandRecord;
+      const { tenant, record } = readNote(text, app);
+      // It may have ended while another that began in the same commit had not.
+      const known = await findCommand(app.store, app.store, tenant, record.id);
+      if (known !== null && known.status !== "running") continue;
       const why = "the relay stopped while it was under way";
-      const open = { id, agentId: agent_id, record, fresh: false };
+      const open = { id: record.id, agentId: record.agent_id, record, fresh: false };
       await settleCommand(app, tenant, open, { status: "lost", why });
       recovered++;
     }
@@ -249,6 +261,3 @@ export async function recoverCommands(app: App): Promise<number> {
   }
   return recovered;
 }
-
-/** A line of the journal: the command, or where its row is. */
-type OpenNote = { tenant: Tenant; record?: CommandRecord; id?: string; agent_id?: string };

@@ -6,6 +6,7 @@ import type { Tx } from "../../kv/tx.ts";
 import type { App } from "../app.ts";
 import { emit, type Happening } from "../events.ts";
 import type { ResultFrame } from "../protocol.ts";
+import { findCommand, shelve } from "./finished.ts";
 import { textForEvent } from "./text.ts";
 
 /** How a command ended. */
@@ -68,7 +69,7 @@ export async function settleCommand(
   const large = stdout.length + stderr.length > INLINE_CHARS_MAX;
   const blob = large ? await writeOutput(app, tenant, stdout, stderr) : null;
   return await app.store.transact(async (tx) => {
-    const row = open.fresh ? null : await tx.get(commands, tenant, open.id);
+    const row = open.fresh ? null : await findCommand(tx, app.store, tenant, open.id);
     const record = row ?? open.record;
     if (record === null || record.agent_id !== open.agentId) return null;
     if (record.status !== "running" && !(record.status === "lost" && ending.status !== "lost")) {
@@ -87,8 +88,8 @@ export async function settleCommand(
       duration_ms: ending.durationMs ?? null,
       finished_at_ms: app.ports.clock.now(),
     };
-    if (open.fresh) tx.insert(commands, tenant, settled);
-    else tx.put(commands, tenant, settled);
+    if (!open.fresh) tx.put(commands, tenant, settled);
+    else if (!shelve(tx, tenant, settled)) tx.insert(commands, tenant, settled);
     const actor = { id: record.actor };
     emit({ app, actor, request: { id: record.request_id } }, tx, tenant, eventOf(settled, ending));
     inSettlement(tx, ending.status);
@@ -120,18 +121,19 @@ function eventOf(record: CommandRecord, ending: Ending): Happening {
     type,
     resource: { type: "command", id: record.id },
     agentId: record.agent_id,
+    // In the order of canonical JSON, which then costs no sorting.
     details: {
-      command_id: record.id,
       ...textForEvent(record.command),
-      status: record.status,
-      exit_code: record.exit_code,
-      signal: record.signal,
+      command_id: record.id,
       duration_ms: record.duration_ms,
+      exit_code: record.exit_code,
+      output_bytes: Buffer.byteLength(ending.stdout ?? "") + Buffer.byteLength(ending.stderr ?? ""),
+      ...(ending.why !== undefined && { reason: ending.why }),
+      signal: record.signal,
+      status: record.status,
       timeout_ms: record.timeout_ms,
       truncated: record.truncated,
-      output_bytes: Buffer.byteLength(ending.stdout ?? "") + Buffer.byteLength(ending.stderr ?? ""),
       user: record.actor,
-      ...(ending.why !== undefined && { reason: ending.why }),
     },
   };
 }

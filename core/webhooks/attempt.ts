@@ -11,8 +11,10 @@ import type { App } from "../app.ts";
 import { emit, RELAY_ACTOR } from "../events.ts";
 import { OutboundError } from "../ports.ts";
 import { mergeCustomHeaders } from "./custom_headers.ts";
+import { isWebhookEvent } from "./event_types.ts";
 import { nextDelayMs, RetryPolicy } from "./retry_policy.ts";
 import { signDelivery } from "./signing.ts";
+import { mayReceive } from "./webhooks.ts";
 
 /** Longer than one attempt's deadline of 10 s, so that a lease only ends when its process died. */
 export const LEASE_MS = 30_000;
@@ -38,9 +40,37 @@ export async function attemptDelivery(
     await app.store.transact((tx) => tx.delete(deliveries, tenant, delivery.id));
     return;
   }
+  if (!await maySend(app, tenant, webhook, delivery)) {
+    await app.store.transact((tx) => hold(tx, tenant, delivery));
+    return;
+  }
   const attempt = await send(app, webhook, delivery);
   app.metrics.delivery(attempt.status);
   await app.store.transact((tx) => settle(app, tx, tenant, delivery, attempt));
+}
+
+/** A disabled webhook receives nothing but pings, and no webhook what its creator may not read now. */
+async function maySend(
+  app: App,
+  tenant: Tenant,
+  webhook: WebhookRecord,
+  { event_type }: DeliveryRecord,
+): Promise<boolean> {
+  if (!isWebhookEvent(event_type)) return true;
+  return webhook.active && await mayReceive(app, tenant, webhook, event_type);
+}
+
+/** The claimed attempt is not made, and none follows by itself. */
+async function hold(tx: Tx, tenant: Tenant, { id, attempt }: DeliveryRecord): Promise<void> {
+  const delivery = await tx.get(deliveries, tenant, id);
+  if (delivery === null || delivery.attempt !== attempt || delivery.status !== "sending") return;
+  tx.put(deliveries, tenant, {
+    ...delivery,
+    status: "pending",
+    attempt: attempt - 1,
+    sent_at_ms: attempt === 1 ? null : delivery.sent_at_ms,
+    due_at_ms: null,
+  });
 }
 
 async function send(app: App, webhook: WebhookRecord, delivery: DeliveryRecord): Promise<Attempt> {

@@ -13,7 +13,7 @@ import type { App } from "../app.ts";
 import type { EventRow } from "../events.ts";
 import type { Cancel } from "../ports.ts";
 import { attemptDelivery, LEASE_MS } from "./attempt.ts";
-import { WEBHOOK_EVENTS, type WebhookEventType } from "./event_types.ts";
+import { isWebhookEvent } from "./event_types.ts";
 import { mayReceive } from "./webhooks.ts";
 
 /** Attempts under way at once, over all webhooks. */
@@ -24,9 +24,6 @@ const BATCH_MAX_SHARED = 8; // a self-hosted denokv takes 10 checks
 /** A job that nobody woke is found this soon all the same. */
 const SWEEP_MS = 15_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
-
-const isWebhookEvent = (type: string): type is WebhookEventType =>
-  Object.hasOwn(WEBHOOK_EVENTS, type);
 
 /**
  * Sends events to webhooks. A follower of the log makes one delivery for each matching webhook, exactly

@@ -314,6 +314,10 @@ export type WebhookEventType = keyof typeof WEBHOOK_EVENTS;
 /** The 17 types, in the order of the table. */
 export const EVENT_TYPES = Object.keys(WEBHOOK_EVENTS) as [WebhookEventType, ...WebhookEventType[]];
 
+/** True for what a webhook can subscribe to; a ping is not. */
+export const isWebhookEvent = (type: string): type is WebhookEventType =>
+  Object.hasOwn(WEBHOOK_EVENTS, type);
+
 /** What `POST /webhooks/{id}/test` sends; nobody subscribes to it. */
 export const PING = {
   type: "ping",

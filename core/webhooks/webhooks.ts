@@ -171,7 +171,7 @@ function showDelivery(delivery: DeliveryRecord) {
     event_id: delivery.event_id,
     event_type: delivery.event_type,
     status: delivery.status,
-    final: done && delivery.status !== "succeeded" && delivery.attempt > 0,
+    final: done && (delivery.status === "failed" || delivery.status === "timed_out"),
     http_status: delivery.http_status,
     response_time_ms: delivery.response_time_ms,
     attempt: delivery.attempt,

@@ -1,0 +1,45 @@
+import type { CommandRecord } from "../../kv/records/command.ts";
+import type { App } from "../app.ts";
+import type { ShieldResult } from "../shield/result.ts";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** What makes a command. */
+export interface Beginning {
+  readonly id: string;
+  readonly agentId: string;
+  readonly command: string;
+  readonly timeoutMs: number;
+  readonly actor: string;
+  readonly requestId: string;
+  readonly createdAtMs: number;
+  readonly shield: ShieldResult;
+  readonly idempotency: CommandRecord["idempotency"];
+}
+
+/** The record of a command that begins to run. */
+export function beginRecord(app: App, beginning: Beginning): CommandRecord {
+  const { createdAtMs } = beginning;
+  return {
+    id: beginning.id,
+    agent_id: beginning.agentId,
+    command: beginning.command,
+    timeout_ms: beginning.timeoutMs,
+    status: "running",
+    actor: beginning.actor,
+    request_id: beginning.requestId,
+    idempotency: beginning.idempotency,
+    shield_result: beginning.shield,
+    exit_code: null,
+    signal: null,
+    stdout: "",
+    stderr: "",
+    output: null,
+    truncated: false,
+    duration_ms: null,
+    created_at_ms: createdAtMs,
+    started_at_ms: createdAtMs,
+    finished_at_ms: null,
+    expires_at_ms: createdAtMs + app.config().retention_days.commands * DAY_MS,
+  };
+}

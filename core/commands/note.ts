@@ -1,0 +1,52 @@
+import type { Tenant } from "../../kv/collection.ts";
+import type { CommandRecord } from "../../kv/records/command.ts";
+import type { App } from "../app.ts";
+import { inspectCommand } from "../shield/inspect.ts";
+import { beginRecord } from "./begin.ts";
+
+type Fields = [
+  org: string,
+  space: Tenant["space"],
+  id: string,
+  agentId: string,
+  command: string,
+  timeoutMs: number,
+  actor: string,
+  requestId: string,
+  createdAtMs: number,
+];
+
+/** A line of the journal of open commands: what cannot be found out again. Written for each command. */
+export function writeNote({ org, space }: Tenant, record: CommandRecord): string {
+  const { id, agent_id, command, timeout_ms, actor, request_id, created_at_ms } = record;
+  const fields: Fields = [
+    org,
+    space,
+    id,
+    agent_id,
+    command,
+    timeout_ms,
+    actor,
+    request_id,
+    created_at_ms,
+  ];
+  return JSON.stringify(fields);
+}
+
+/** The command as it was begun; one that has a row of its own has its text there. */
+export function readNote(text: string, app: App): { tenant: Tenant; record: CommandRecord } {
+  const [org, space, id, agentId, command, timeoutMs, actor, requestId, createdAtMs]: Fields = JSON
+    .parse(text);
+  const record = beginRecord(app, {
+    id,
+    agentId,
+    command,
+    timeoutMs,
+    actor,
+    requestId,
+    createdAtMs,
+    shield: inspectCommand(command),
+    idempotency: null,
+  });
+  return { tenant: { org, space }, record };
+}

@@ -1,0 +1,39 @@
+import type { Tenant } from "./collection.ts";
+import { noteOf } from "./note.ts";
+import type { Store } from "./store.ts";
+import type { Tx } from "./tx.ts";
+
+const decoder = new TextDecoder();
+
+const shelfKey = (tenant: Tenant, name: string) => [tenant.org, tenant.space, `${name}=`];
+
+/**
+ * A shelf holds records that never change again, many to a value: all that one commit put there. They are
+ * found by their id within the time at which they may have been put, so what ends soon after it began
+ * needs neither a row nor an index of its own.
+ */
+export function putOnShelf(
+  tx: Tx,
+  tenant: Tenant,
+  name: string,
+  { json, expireIn }: { json: string; expireIn: number },
+): void {
+  tx.note(noteOf([...shelfKey(tenant, name), tx.store.clock.now()], json, expireIn));
+}
+
+/** The JSON of the record whose text begins with `start`, put there between two instants in ms. */
+export async function findOnShelf(
+  store: Store,
+  tenant: Tenant,
+  name: string,
+  start: string,
+  [fromMs, toMs]: readonly [number, number],
+): Promise<string | null> {
+  const key = shelfKey(tenant, name);
+  const range = { start: [...key, fromMs], end: [...key, toMs] };
+  for await (const { value } of store.kv.list<Uint8Array>(range, { batchSize: 16 })) {
+    const found = decoder.decode(value).split("\n").find((line) => line.startsWith(start));
+    if (found !== undefined) return found;
+  }
+  return null;
+}
