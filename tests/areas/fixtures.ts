@@ -66,3 +66,25 @@ export async function eventsOf(
   const { body } = await world.call("GET", `/api/audit?resource_id=${id}`, { as: token });
   return body.events.reverse();
 }
+
+const HOOK = { name: "hook", url: "https://hooks.example.com/x", secret: "sixteen characters" };
+
+/** Makes a webhook; its answer's body. */
+export async function makeHook(
+  world: World,
+  { token }: Account,
+  events: readonly string[],
+  more: Record<string, unknown> = {},
+  // deno-lint-ignore no-explicit-any -- tests look into bodies of every shape
+): Promise<any> {
+  const body = { ...HOOK, events, ...more };
+  const answer = await world.call("POST", "/api/v1/webhooks", { as: token, body });
+  if (answer.status !== 201) throw new Error(`webhook creation answered ${answer.text}`);
+  return answer.body;
+}
+
+/** The deliveries of a webhook, newest first. */
+export async function deliveriesOf(world: World, { token }: Account, id: string, query = "") {
+  await world.settle();
+  return (await world.call("GET", `/api/v1/webhooks/${id}/deliveries${query}`, { as: token })).body;
+}

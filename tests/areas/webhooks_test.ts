@@ -1,0 +1,262 @@
+import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import { Webhook } from "standardwebhooks";
+import type { Tenant } from "../../kv/collection.ts";
+import { users } from "../../kv/records/user.ts";
+import { ScriptedAgent } from "../support/agent.ts";
+import { World } from "../support/world.ts";
+import { deliveriesOf, exec, linkAgent, makeHook } from "./fixtures.ts";
+
+const PATH = "/api/v1/webhooks";
+const SECRET = "sixteen characters";
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+const bodiesOf = (world: World) => world.network.sent.map(({ body }) => JSON.parse(String(body)));
+const typesOf = (world: World) => bodiesOf(world).map(({ event_type }) => event_type);
+
+Deno.test("webhooks.create: answers the record with the policy filled in, and never the secret", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const made = await makeHook(world, owner, ["command_denied", "agent_created"], {
+    headers: { "X-Team": "ops" },
+    retry_policy: { max_retries: 3, backoff_multiplier: 2 },
+  });
+  const { id, ...rest } = made;
+  deq(rest, {
+    name: "hook",
+    url: "https://hooks.example.com/x",
+    active: true,
+    events: ["command_denied", "agent_created"],
+    custom_headers: { "X-Team": "ops" },
+    retry_policy: {
+      max_retries: 3,
+      backoff_multiplier: 2,
+      initial_delay_seconds: 30,
+      max_delay_seconds: 3600,
+      timeout_seconds: 10,
+      auto_disable: true,
+      disable_on_gone: false,
+      respect_retry_after: false,
+    },
+    created_at: "2030-01-01T00:00:00.000Z",
+    delivery_count: 0,
+    last_delivery_at: null,
+  });
+  deq((await world.call("GET", `${PATH}/${id}`, { as: owner.token })).body, made);
+  const listed = await world.call("GET", PATH, { as: owner.token });
+  deq(listed.body.webhooks, [made]);
+  await world.call("POST", `${PATH}/${id}/test`, { as: owner.token });
+  const trail = await world.call("GET", "/api/audit", { as: owner.token });
+  const log = await world.call("GET", `${PATH}/${id}/deliveries`, { as: owner.token });
+  for (const { text } of [listed, trail, log]) ok(!text.includes(SECRET));
+  await world.settle();
+  for await (const { value } of world.kv.list({ prefix: [] })) {
+    const text = value instanceof Uint8Array
+      ? new TextDecoder().decode(value)
+      : Deno.inspect(value, { depth: 9 });
+    ok(!text.includes(SECRET));
+  }
+});
+
+Deno.test("webhooks.create: tells the path of each fault, and makes nothing", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const good = { name: "h", url: "https://x.example", secret: SECRET, events: ["agent_created"] };
+  const cases: [Record<string, unknown>, string][] = [
+    [{ name: "" }, "body.name"],
+    [{ secret: "too short" }, "body.secret"],
+    [{ events: [] }, "body.events"],
+    [{ events: ["agent_created", "agent_created"] }, "body.events"],
+    [{ events: ["ping"] }, "body.events.0"],
+    [{ events: ["*"] }, "body.events.0"],
+    [{ active: "yes" }, "body.active"],
+    [{ retry_policy: { max_retries: 0 } }, "body.retry_policy.max_retries"],
+    [{ retry_policy: { max_retries: 13 } }, "body.retry_policy.max_retries"],
+    [{ retry_policy: { retries: 3 } }, "body.retry_policy"],
+    [{ url: "" }, "body.url"],
+    [{ url: "nowhere" }, "body.url"],
+    [{ url: "ftp://x.example" }, "body.url"],
+    [{ url: "https://user:password@x.example" }, "body.url"],
+    [{ url: "http://127.0.0.1/" }, "body.url"],
+    [{ url: "http://2130706433/" }, "body.url"],
+    [{ url: "http://[::1]:8080/" }, "body.url"],
+    [{ url: "http://169.254.169.254/latest/meta-data" }, "body.url"],
+    [{ url: "http://[::ffff:10.0.0.1]/" }, "body.url"],
+    [{ headers: { "X-Service-Signature": "forged" } }, "body.headers.X-Service-Signature"],
+    [{ headers: { "Content-Type": "text/plain" } }, "body.headers.Content-Type"],
+    [{ headers: { Host: "x" } }, "body.headers.Host"],
+    [{ headers: { "a b": "x" } }, "body.headers.a b"],
+    [{ headers: { "X-A": "line\r\nX-B: 1" } }, "body.headers.X-A"],
+    [{ headers: { "X-A": 1 } }, "body.headers.X-A"],
+  ];
+  for (const [change, path] of cases) {
+    const body = { ...good, ...change };
+    const answer = await world.call("POST", PATH, { as: owner.token, body });
+    deq(
+      [answer.status, answer.body.error.code],
+      [400, "VALIDATION_FAILED"],
+      JSON.stringify(change),
+    );
+    deq(answer.body.error.details.issues.map((issue: { path: string }) => issue.path), [path]);
+  }
+  eq((await world.call("GET", PATH, { as: owner.token })).body.pagination.total, 0);
+});
+
+Deno.test("webhooks.create: private targets are allowed where the configuration says so", async () => {
+  await using world = await World.open({ config: { outbound: { allow_private_targets: true } } });
+  const made = await makeHook(world, await world.signUp(), ["agent_created"], {
+    url: "http://127.0.0.1:9/",
+  });
+  eq(made.url, "http://127.0.0.1:9/");
+});
+
+Deno.test("webhooks.create: only events that the creator may read", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const key = await world.key(owner, ["system:write", "policy:read"]);
+  const body = {
+    name: "h",
+    url: "https://x.example",
+    secret: SECRET,
+    events: ["policy_created", "agent_created", "approval_requested"],
+  };
+  const { status, body: { error } } = await world.call("POST", PATH, { as: key.value, body });
+  deq([status, error.code], [403, "INSUFFICIENT_SCOPES"]);
+  deq(error.details.required, ["agents:read", "approvals:read"]);
+});
+
+Deno.test("delivery: the envelope, signed over its raw bytes, with the five headers and the custom ones", async () => {
+  await using world = await World.open();
+  const here = await linkAgent(world);
+  const hook = await makeHook(world, here.owner, ["command_denied"], {
+    headers: { "X-Team": "ops" },
+  });
+  await exec(world, here, "rm -rf /");
+  await world.settle();
+  const [request, ...more] = world.network.sent;
+  deq(more, []);
+  const { method, url, headers, body, deadlineMs, keepBytes } = request!;
+  deq([method, url, deadlineMs, keepBytes], ["POST", hook.url, 10_000, 4096]);
+  const sent = JSON.parse(String(body));
+  const [delivery] = (await deliveriesOf(world, here.owner, hook.id)).deliveries;
+  deq(Object.keys(sent), [
+    "event_id",
+    "event_type",
+    "timestamp",
+    "organization_id",
+    "agent_id",
+    "delivery_id",
+    "payload",
+  ]);
+  ok(UUID.test(sent.event_id));
+  deq([sent.event_type, sent.timestamp], ["command_denied", "2030-01-01T00:00:00.000Z"]);
+  deq([sent.organization_id, sent.agent_id], [here.owner.org, here.agent.id]);
+  deq([sent.delivery_id, sent.event_id], [delivery.id, delivery.event_id]);
+  deq(Object.keys(sent.payload).sort(), [
+    "command",
+    "correlation_id",
+    "policy_id",
+    "session_id",
+    "shield_result",
+    "user",
+  ]);
+  const hmac = createHmac("sha256", SECRET).update(String(body)).digest("hex");
+  deq([headers["Content-Type"], headers["X-Service-Event"], headers["X-Service-Signature"]], [
+    "application/json",
+    "command_denied",
+    `sha256=${hmac}`,
+  ]);
+  deq([headers["X-Service-Delivery"], headers["X-Service-Timestamp"]], [
+    delivery.id,
+    sent.timestamp,
+  ]);
+  eq(headers["X-Team"], "ops");
+  // The library wants a fresh timestamp; the signature alone is the point here.
+  const stamp = Number(headers["webhook-timestamp"]);
+  eq(stamp * 1000, world.clock.now());
+  const signature = new Webhook(SECRET, { format: "raw" })
+    .sign(delivery.id, new Date(stamp * 1000), String(body));
+  deq([headers["webhook-id"], headers["webhook-signature"]], [delivery.id, signature]);
+  const audit = await world.call("GET", "/api/audit?event_type=command_denied", {
+    as: here.owner.token,
+  });
+  deq([audit.body.events[0].event_id, audit.body.events[0].details], [sent.event_id, sent.payload]);
+});
+
+Deno.test("delivery: each webhook gets the events that it asked for, from its creation on", async () => {
+  await using world = await World.open();
+  const here = await linkAgent(world);
+  await exec(world, here, "uptime");
+  await world.advance(1);
+  const [runs, both, off] = [
+    await makeHook(world, here.owner, ["command_executed"]),
+    await makeHook(world, here.owner, ["command_executed", "agent_disconnected"]),
+    await makeHook(world, here.owner, ["command_executed"], { active: false }),
+  ];
+  const stranger = await world.signUp();
+  const foreign = await makeHook(world, stranger, ["command_executed", "agent_disconnected"]);
+  await exec(world, here, "date");
+  here.agent.drop();
+  await world.settle();
+  deq(typesOf(world).sort(), ["agent_disconnected", "command_executed", "command_executed"]);
+  const counts = await Promise.all([
+    deliveriesOf(world, here.owner, runs.id),
+    deliveriesOf(world, here.owner, both.id),
+    deliveriesOf(world, here.owner, off.id),
+    deliveriesOf(world, stranger, foreign.id),
+  ]);
+  deq(counts.map(({ pagination }) => pagination.total), [1, 2, 0, 0]);
+  eq(new Set(bodiesOf(world).map(({ delivery_id }) => delivery_id)).size, 3);
+});
+
+Deno.test("delivery: live and test events go to webhooks of their own space", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const { value } = await world.key(owner, ["system:write", "system:read", "agents:read"], {
+    type: "test",
+  });
+  await makeHook(world, { ...owner, token: value }, ["agent_created"]);
+  await linkAgent(world);
+  await world.settle();
+  deq(world.network.sent, []);
+});
+
+Deno.test("delivery: a webhook gets nothing that its creator may not read now, waiting or new", async () => {
+  await using world = await World.open();
+  await world.signUp();
+  const here = await linkAgent(world);
+  await world.advance(1);
+  const hook = await makeHook(world, here.owner, ["command_executed", "agent_connected"]);
+  const tenant: Tenant = { org: here.owner.org, space: "live" };
+  const setRoles = (roles: string[]) =>
+    world.app.store.transact(async (tx) => {
+      tx.put(users, tenant, { ...(await tx.get(users, tenant, here.owner.userId))!, roles });
+    });
+  world.network.reply = () => 500;
+  await exec(world, here, "uptime");
+  await world.settle();
+  await setRoles([]);
+  await world.advance(31_000);
+  eq(world.network.sent.length, 1);
+  await setRoles(["owner"]);
+  const { deliveries } = await deliveriesOf(world, here.owner, hook.id);
+  deq([deliveries[0].status, deliveries[0].attempt, deliveries[0].final], ["pending", 1, false]);
+  await ScriptedAgent.connect(world, here.key.value);
+  await world.settle();
+  deq(typesOf(world), ["command_executed", "agent_connected"]);
+});
+
+Deno.test("webhooks.test: sends a signed ping, whatever the webhook subscribes to", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const hook = await makeHook(world, owner, ["agent_created"], { active: false });
+  const answer = await world.call("POST", `${PATH}/${hook.id}/test`, { as: owner.token });
+  deq([answer.status, answer.body.event_type, answer.body.status], [202, "ping", "pending"]);
+  await world.settle();
+  const [body] = bodiesOf(world);
+  deq([body.event_type, body.delivery_id], ["ping", answer.body.id]);
+  deq(body.payload, { message: "The webhook works.", webhook_id: hook.id, events: hook.events });
+  const path = `${PATH}/${hook.id}/deliveries/${answer.body.id}`;
+  const { body: delivery } = await world.call("GET", path, { as: owner.token });
+  deq([delivery.status, delivery.http_status, delivery.attempt], ["succeeded", 204, 1]);
+});
