@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { canonicalJson } from "../core/canonical.ts";
 import { SCOPE_LIST } from "../core/scopes.ts";
 
 /** An opaque id in a path or a body. */
@@ -34,15 +35,23 @@ export const Pagination = z.object({
 export const ScopeName = z.enum(SCOPE_LIST);
 
 /** A name for people: printable, not blank at its ends. */
-export const Name = z.string().min(1).max(100).regex(/^\P{Cc}*$/u, "no control characters")
+export const Name = z.string().min(1).max(100).regex(/^[^\p{Cc}\p{Cs}]*$/u, "no control characters")
   .refine((text) => text.trim() === text, "no space at the ends");
 
 /** Any JSON object. */
 export const JsonObject = z.record(z.string(), z.unknown());
 
-/** A JSON object of at most `bytes` as text. */
+/** A JSON object of at most `bytes` as text, and of what canonical JSON can say. */
 export const boundedObject = (bytes: number) =>
   JsonObject.refine(
-    (value) => new TextEncoder().encode(JSON.stringify(value)).length <= bytes,
-    `at most ${bytes} bytes as JSON`,
+    (value) => canonicalBytes(value) <= bytes,
+    `at most ${bytes} bytes as JSON, at most 64 deep, whole characters and finite numbers`,
   );
+
+function canonicalBytes(value: unknown): number {
+  try {
+    return new TextEncoder().encode(canonicalJson(value)).length;
+  } catch {
+    return Infinity;
+  }
+}

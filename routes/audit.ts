@@ -93,7 +93,8 @@ export const auditRoutes = [
         /^[a-z][a-z0-9_.]{0,63}$/,
         "lower case letters, digits, _ and .",
       ),
-      actor: z.string().min(1).max(128).optional(),
+      actor: z.string().min(1).max(128)
+        .refine((text) => text.isWellFormed(), "no half characters").optional(),
       details: boundedObject(DETAILS_BYTES_MAX).default({}),
     }),
     success: {
