@@ -31,7 +31,10 @@ export const DEFAULT_OUTPUT_BYTES = 1024 * 1024;
 export const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 
 const commandId = z.string().regex(/^[A-Za-z0-9_-]{1,40}$/);
-const shortText = (max: number) => z.string().min(1).max(max).regex(/^\P{Cc}*$/u);
+/** Text that can go into an event: no half characters. */
+const wholeText = (max: number) =>
+  z.string().max(max).refine((text) => text.isWellFormed(), "no half characters");
+const shortText = (max: number) => wholeText(max).min(1).regex(/^\P{Cc}*$/u);
 const chunk = z.string().max(MAX_OUTPUT_CHUNK_BYTES);
 
 /** An agent's labels: at most 16, keys like Kubernetes', values printable ASCII. */
@@ -80,7 +83,7 @@ export const resultFrame = z.object({
   /** null when a signal ended it or it never started. */
   exit_code: z.int().min(-2147483648).max(4294967295).nullable(),
   /** Such as `SIGTERM`; null when it exited by itself. */
-  signal: z.string().max(16).nullable(),
+  signal: wholeText(16).nullable(),
   reason: z.enum(["exited", "timed_out", "cancelled", "failed_to_start"]),
   duration_ms: z.number().min(0),
   /** The end of the output, as far as no `output` frame carried it. */
@@ -94,7 +97,7 @@ export const refusedFrame = z.object({
   type: z.literal("refused"),
   command_id: commandId,
   reason: z.enum(["duplicate", "busy", "stopping"]),
-  message: z.string().max(512),
+  message: wholeText(512),
 });
 
 export const challengeFrame = z.object({

@@ -35,6 +35,8 @@ export async function writeBlob(
   tenant: Tenant,
   id: string,
   bytes: Uint8Array,
+  /** How long the engine must keep it, in ms; for ever unless said. */
+  expireIn?: number,
 ): Promise<BlobRef> {
   if (bytes.length > BLOB_BYTES_MAX) throw new RangeError(`a blob of ${bytes.length} bytes`);
   const ref = { id, bytes: bytes.length, chunks: Math.ceil(bytes.length / CHUNK_BYTES) };
@@ -43,7 +45,14 @@ export async function writeBlob(
     const key = chunkKey(tenant, id, n);
     const value = bytes.slice(n * CHUNK_BYTES, (n + 1) * CHUNK_BYTES);
     await store.transact((tx) =>
-      tx.stage({ kind: "set", key, slot: slotOf(key), value, bytes: value.length })
+      tx.stage({
+        kind: "set",
+        key,
+        slot: slotOf(key),
+        value,
+        bytes: value.length,
+        ...(expireIn !== undefined && { expireIn }),
+      })
     );
   }
   return ref;

@@ -20,7 +20,7 @@ const TIMEOUT_SECONDS_MAX = 600;
 const COMMAND_CHARS_MAX = 16 * 1024;
 
 const CommandText = z.string().min(1).max(COMMAND_CHARS_MAX)
-  .refine((text) => !text.includes("\0"), "no NUL")
+  .refine((text) => !text.includes("\0") && text.isWellFormed(), "no NUL and no half characters")
   .meta({ examples: ["uname -a"] });
 
 const Command = z.object({
@@ -33,6 +33,7 @@ const Command = z.object({
   stdout: z.string(),
   stderr: z.string(),
   truncated: z.boolean(),
+  reason: z.string().nullable().meta({ description: "Why there is no result." }),
   duration_ms: z.number().nullable(),
   shield_result: ShieldResult,
   created_at: Timestamp,
@@ -53,6 +54,7 @@ export const commandRoutes = [
       "an Idempotency-Key a repeated request gets the first one's answer.",
     access: { scope: "agents:write" },
     noStore: true,
+    idempotencyKey: true,
     effect: "steps",
     audit: {
       byRule: "command_executed, command_denied, command_timeout or command_failed, at its end",
@@ -69,6 +71,7 @@ export const commandRoutes = [
       "AGENT_OFFLINE",
       "FORBIDDEN",
       "CONFLICT",
+      "UNAVAILABLE",
       "COMMAND_LOST",
       "COMMAND_TIMEOUT",
     ],
@@ -86,6 +89,7 @@ export const commandRoutes = [
     summary: "Start a command; answers at once, or after `wait` seconds",
     access: { scope: "agents:write" },
     noStore: true,
+    idempotencyKey: true,
     effect: "steps",
     audit: {
       byRule: "command_executed, command_denied, command_timeout or command_failed, at its end",

@@ -36,6 +36,7 @@ export function beginRecord(app: App, beginning: Beginning): CommandRecord {
     stderr: "",
     output: null,
     truncated: false,
+    reason: null,
     duration_ms: null,
     created_at_ms: createdAtMs,
     started_at_ms: createdAtMs,

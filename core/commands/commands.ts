@@ -1,4 +1,3 @@
-import { type BlobRef, readBlob } from "../../kv/blob.ts";
 import type { Tenant } from "../../kv/collection.ts";
 import type { AgentRecord } from "../../kv/records/agent.ts";
 import { type CommandRecord, commands } from "../../kv/records/command.ts";
@@ -13,7 +12,8 @@ import type { ShieldResult } from "../shield/result.ts";
 import { sha256Hex } from "../text.ts";
 import { beginRecord } from "./begin.ts";
 import { findCommand } from "./finished.ts";
-import type { Begun } from "./registry.ts";
+import { outputOf } from "./output.ts";
+import type { InSettlement } from "./registry.ts";
 import { textForEvent } from "./text.ts";
 
 /** What a caller wants run. */
@@ -23,72 +23,64 @@ export interface CommandRequest {
   readonly timeoutMs: number;
 }
 
-const HTTP_OF_END: Partial<Record<CommandRecord["status"], number>> = { lost: 502, timed_out: 504 };
-
 /**
  * Runs a command the whole way and waits for its end.
  * @throws {Fault} AGENT_NOT_FOUND, COMMAND_BLOCKED, AGENT_OFFLINE, COMMAND_LOST, COMMAND_TIMEOUT, CONFLICT
  */
 export async function runCommand(work: Stepping, request: CommandRequest) {
-  const { record, done } = await startCommand(work, request);
+  const { record, done } = await startCommand(work, request, (tx, ended) => {
+    work.recordUse(tx, faultOfEnd(ended)?.status ?? 200);
+  });
   const ended = done === null ? record : await done;
-  if (ended.status === "denied") throw blocked(ended);
-  if (ended.status === "lost") {
-    throw new Fault("COMMAND_LOST", undefined, { command_id: ended.id });
+  const fault = faultOfEnd(ended);
+  const view = await showCommand(work.app, work.actor.tenant, ended);
+  if (fault === null) return view;
+  const { stdout, stderr, truncated } = view;
+  throw new Fault(fault.code, fault.message, { ...fault.details, stdout, stderr, truncated });
+}
+
+/** Why a command that has ended has no result, or null when it has one, whatever its exit code. */
+function faultOfEnd({ id, status, exit_code, signal, reason, timeout_ms }: CommandRecord) {
+  const details = { command_id: id };
+  if (status === "lost") return new Fault("COMMAND_LOST", undefined, details);
+  if (status === "timed_out") {
+    const message = `The command did not finish within ${timeout_ms / 1000} s and was ended.`;
+    return new Fault("COMMAND_TIMEOUT", message, details);
   }
-  if (ended.status === "timed_out") {
-    const message = `The command did not finish within ${ended.timeout_ms / 1000} s and was ended.`;
-    const view = await showCommand(work.app, work.actor.tenant, ended);
-    const { stdout, stderr, truncated } = view;
-    const details = { command_id: ended.id, stdout, stderr, truncated };
-    throw new Fault("COMMAND_TIMEOUT", message, details);
-  }
-  return await showCommand(work.app, work.actor.tenant, ended);
+  if (status !== "failed" || exit_code !== null || signal !== null) return null;
+  return new Fault("UNAVAILABLE", `The command did not run: ${reason}.`, details);
 }
 
 /**
  * Accepts a command: inspects it, records it as running, and only then sends it. `done` is null when an
- * earlier request with the same Idempotency-Key has already ended.
+ * earlier request with the same Idempotency-Key has already ended. `inSettlement` may add to the commit
+ * that records its end.
  */
 export async function startCommand(
   work: Stepping,
   request: CommandRequest,
+  inSettlement?: InSettlement,
 ): Promise<{ record: CommandRecord; done: Promise<CommandRecord> | null }> {
   const { app, actor } = work;
   const agent = await ownedAgent(work, request.agentId);
   const idempotency = idempotencyOf(work, request);
-  if (idempotency !== null) {
-    const earlier = await earlierCommand(work, idempotency);
-    if (earlier !== null) {
-      return { record: earlier, done: app.commands.waitFor(earlier.id) ?? null };
-    }
+  const earlier = idempotency && await earlierCommand(work, idempotency);
+  if (earlier !== null) {
+    if (earlier.status === "denied") throw blocked(earlier);
+    return { record: earlier, done: app.commands.waitFor(earlier.id) ?? null };
   }
   const shield = inspectForAgent(request.command, agent.labels);
   const fresh = newCommand(work, request, shield, idempotency);
-  if (shield.verdict !== "allow") await block(work, agent, fresh, shield);
-  const link = app.links.of(actor.tenant, agent.id);
-  if (link === undefined) throw offline(agent);
-  const begun = await recordStart(work, fresh);
-  if (begun === null) return await startCommand(work, request);
-  const done = app.commands.start(
-    actor.tenant,
-    fresh,
-    begun,
-    link,
-    (tx, status) => work.recordUse(tx, HTTP_OF_END[status] ?? 200),
-  );
-  return { record: fresh, done };
-}
-
-/** Puts a command on record before it is sent; null when a twin with the same key was faster. */
-async function recordStart(
-  { app, actor }: Stepping,
-  fresh: CommandRecord,
-): Promise<Begun | null> {
   try {
-    return await app.commands.begin(actor.tenant, fresh);
+    if (shield.verdict !== "allow") return await block(work, agent, fresh, shield);
+    const link = app.links.of(actor.tenant, agent.id);
+    if (link === undefined) throw offline(agent);
+    const begun = await app.commands.begin(actor.tenant, fresh);
+    const done = app.commands.start(actor.tenant, fresh, begun, link, inSettlement);
+    return { record: fresh, done };
   } catch (error) {
-    if (error instanceof DuplicateError) return null;
+    // A twin with the same key was faster: its command is the one.
+    if (error instanceof DuplicateError) return await startCommand(work, request, inSettlement);
     throw error;
   }
 }
@@ -113,7 +105,15 @@ export async function cancelCommand(work: Stepping, agentId: string, id: string)
     });
   }
   const done = app.commands.waitFor(id);
-  app.commands.cancel(id);
+  if (!app.commands.cancel(id, actor.id)) {
+    throw new Fault(
+      "UNAVAILABLE",
+      "The command runs through another instance, or its link is gone.",
+      {
+        command_id: id,
+      },
+    );
+  }
   const ended = await withinMs(app, CANCEL_WAIT_MS, done);
   return await showCommand(app, actor.tenant, ended ?? record);
 }
@@ -138,9 +138,7 @@ export async function withinMs<T>(
 
 /** A command as every answer shows it. */
 export async function showCommand(app: App, tenant: Tenant, record: CommandRecord) {
-  const { stdout, stderr } = record.output === null
-    ? record
-    : await outputOf(app, tenant, record.output);
+  const { stdout, stderr } = record.output === null ? record : await outputOf(app, tenant, record);
   return {
     command_id: record.id,
     agent_id: record.agent_id,
@@ -151,21 +149,13 @@ export async function showCommand(app: App, tenant: Tenant, record: CommandRecor
     stdout,
     stderr,
     truncated: record.truncated,
+    reason: record.reason,
     duration_ms: record.duration_ms,
     shield_result: record.shield_result as ShieldResult,
     created_at: new Date(record.created_at_ms).toISOString(),
     started_at: isoOrNull(record.started_at_ms),
     finished_at: isoOrNull(record.finished_at_ms),
   };
-}
-
-async function outputOf(
-  app: App,
-  tenant: Tenant,
-  ref: BlobRef,
-): Promise<{ stdout: string; stderr: string }> {
-  const bytes = await readBlob(app.store, tenant, ref);
-  return bytes === null ? { stdout: "", stderr: "" } : JSON.parse(new TextDecoder().decode(bytes));
 }
 
 async function ownedCommand(work: Work, agentId: string, id: string): Promise<CommandRecord> {

@@ -2,6 +2,7 @@ import { Buffer } from "node:buffer";
 import { type Tenant, tenantKey } from "../../kv/collection.ts";
 import { deletePlaces, Lane, readLanes } from "../../kv/lane.ts";
 import { type CommandRecord, commands } from "../../kv/records/command.ts";
+import { StoreUnavailableError } from "../../kv/errors.ts";
 import type { Store } from "../../kv/store.ts";
 import type { Tx } from "../../kv/tx.ts";
 import type { App } from "../app.ts";
@@ -10,7 +11,7 @@ import type { Cancel } from "../ports.ts";
 import type { OutputFrame, RefusedFrame, ResultFrame } from "../protocol.ts";
 import { findCommand } from "./finished.ts";
 import { readNote, writeNote } from "./note.ts";
-import { type Outcome, outcomeOf, settleCommand } from "./settle.ts";
+import { type Ending, type Outcome, outcomeOf, settleCommand, settleLate } from "./settle.ts";
 
 /** Output kept of one command, and of all commands under way together. */
 export const OUTPUT_BYTES_MAX = 1024 * 1024;
@@ -18,6 +19,8 @@ const OUTPUT_BYTES_MAX_IN_ALL = 256 * 1024 * 1024;
 /** The agent ends a command at its timeout; if it does not say so in this time, the relay does. */
 const GRACE_MS = 5_000;
 const SWEEP_MS = 1_000;
+/** A minute of trying; after that the journal of open commands still has it for the next start. */
+const RECORD_ATTEMPTS_MAX = 60;
 /** The journal of open commands: one lane for each process. */
 const LANE = "commands/";
 const NOTE_CHARS_MAX = 8 * 1024;
@@ -30,12 +33,15 @@ export interface Begun {
   readonly stored: boolean;
 }
 
+/** Adds to the commit that records a command's end. */
+export type InSettlement = (tx: Tx, ended: CommandRecord) => void;
+
 interface Flight {
   readonly tenant: Tenant;
   readonly record: CommandRecord;
   readonly link: Link;
   readonly begun: Begun;
-  readonly inSettlement: (tx: Tx, status: CommandRecord["status"]) => void;
+  readonly inSettlement: InSettlement;
   readonly done: Promise<CommandRecord>;
   readonly resolve: (record: CommandRecord) => void;
   readonly reject: (error: unknown) => void;
@@ -44,6 +50,7 @@ interface Flight {
   output: { stdout: string; stderr: string };
   bytes: number;
   truncated: boolean;
+  cancelledBy: string | null;
   settling: boolean;
 }
 
@@ -100,7 +107,7 @@ export class Commands {
     record: CommandRecord,
     begun: Begun,
     link: Link,
-    inSettlement: Flight["inSettlement"] = () => {},
+    inSettlement: InSettlement = () => {},
   ): Promise<CommandRecord> {
     const { promise, resolve, reject } = Promise.withResolvers<CommandRecord>();
     const flight: Flight = {
@@ -116,6 +123,7 @@ export class Commands {
       output: { stdout: "", stderr: "" },
       bytes: 0,
       truncated: false,
+      cancelledBy: null,
       settling: false,
     };
     this.#flights.set(record.id, flight);
@@ -144,9 +152,11 @@ export class Commands {
   }
 
   /** Asks the agent to end a command; false when it is not under way here. */
-  cancel(id: string): boolean {
+  cancel(id: string, by: string): boolean {
     const flight = this.#flights.get(id);
-    return flight?.link.send({ type: "cancel", command_id: id }) ?? false;
+    if (flight === undefined) return false;
+    flight.cancelledBy ??= by;
+    return flight.link.send({ type: "cancel", command_id: id });
   }
 
   output(agentId: string, { command_id, stream, data }: OutputFrame): void {
@@ -164,14 +174,7 @@ export class Commands {
       return;
     }
     // It ran while the link was down: what was given up as lost gets its true end.
-    const late = {
-      ...outcomeOf(frame),
-      stdout: frame.stdout ?? "",
-      stderr: frame.stderr ?? "",
-      truncated: frame.truncated,
-    };
-    const open = { id: frame.command_id, agentId, record: null, fresh: false };
-    settleCommand(this.app(), tenant, open, late).catch((error) =>
+    settleLate(this.app(), tenant, { id: frame.command_id, agentId }, frame).catch((error) =>
       this.#complain("a late result could not be recorded", error)
     );
   }
@@ -218,23 +221,31 @@ export class Commands {
   #settle(flight: Flight, outcome: Outcome): void {
     if (flight.settling) return;
     flight.settling = true;
-    const { tenant, record, output, truncated } = flight;
-    const { place, stored } = flight.begun;
-    const open = { id: record.id, agentId: record.agent_id, record, fresh: !stored };
-    const whole = { ...outcome, ...output, truncated };
-    settleCommand(this.app(), tenant, open, whole, flight.inSettlement)
-      .then((settled) => {
-        this.#lane.end(place);
-        flight.resolve(settled ?? record);
-      }, (error) => {
-        this.#complain("the end of a command could not be recorded", error);
-        flight.reject(error);
-      })
-      .finally(() => {
-        this.#flights.delete(record.id);
-        this.#bytesInAll -= flight.bytes;
-      });
     flight.done.catch(() => {});
+    this.#record(flight, { ...outcome, ...flight.output, truncated: flight.truncated }, 1);
+  }
+
+  /** Puts an end on record; while the store is away it is tried again, and the caller waits no more. */
+  #record(flight: Flight, ending: Ending, attempt: number): void {
+    const { tenant, record, begun, cancelledBy } = flight;
+    const { id, agent_id: agentId } = record;
+    const open = { id, agentId, record, fresh: !begun.stored, cancelledBy };
+    settleCommand(this.app(), tenant, open, ending, flight.inSettlement).then((settled) => {
+      this.#lane.end(begun.place);
+      this.#forget(flight);
+      flight.resolve(settled ?? record);
+    }, (error) => {
+      this.#complain("the end of a command could not be recorded", error);
+      flight.reject(error);
+      const again = error instanceof StoreUnavailableError && attempt < RECORD_ATTEMPTS_MAX;
+      if (!again) return this.#forget(flight);
+      this.app().ports.clock.after(SWEEP_MS, () => this.#record(flight, ending, attempt + 1));
+    });
+  }
+
+  #forget(flight: Flight): void {
+    this.#flights.delete(flight.record.id);
+    this.#bytesInAll -= flight.bytes;
   }
 
   #complain(message: string, error: unknown): void {
@@ -247,17 +258,30 @@ export async function recoverCommands(app: App): Promise<number> {
   let recovered = 0;
   for await (const { name, place, texts } of readLanes(app.store, LANE)) {
     if (name === `${LANE}${app.instance}`) continue;
-    for (const text of texts) {
-      const { tenant, record } = readNote(text, app);
-      // It may have ended while another that began in the same commit had not.
-      const known = await findCommand(app.store, app.store, tenant, record.id);
-      if (known !== null && known.status !== "running") continue;
-      const why = "the relay stopped while it was under way";
-      const open = { id: record.id, agentId: record.agent_id, record, fresh: false };
-      await settleCommand(app, tenant, open, { status: "lost", why });
-      recovered++;
-    }
-    await deletePlaces(app.store, name, [place]);
+    const orphans = await Promise.all(texts.map((text) => recoverCommand(app, text)));
+    recovered += orphans.filter((orphan) => orphan === "recovered").length;
+    // What cannot be read stays for somebody who can; it must not keep the relay from starting.
+    if (!orphans.includes("unreadable")) await deletePlaces(app.store, name, [place]);
   }
   return recovered;
+}
+
+async function recoverCommand(
+  app: App,
+  text: string,
+): Promise<"recovered" | "ended" | "unreadable"> {
+  try {
+    const { tenant, record } = readNote(text, app);
+    // It may have ended while another that began in the same commit had not.
+    const known = await findCommand(app.store, app.store, tenant, record.id);
+    if (known !== null && known.status !== "running") return "ended";
+    const why = "the relay stopped while it was under way";
+    const open = { id: record.id, agentId: record.agent_id, record, fresh: false };
+    await settleCommand(app, tenant, open, { status: "lost", why });
+    return "recovered";
+  } catch (error) {
+    if (error instanceof StoreUnavailableError) throw error;
+    app.ports.log.error("an open command could not be recovered", { error: String(error) });
+    return "unreadable";
+  }
 }

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { adoptBlob, type BlobRef, writeBlob } from "../../kv/blob.ts";
+import { adoptBlob, dropBlob } from "../../kv/blob.ts";
 import type { Tenant } from "../../kv/collection.ts";
 import { type CommandRecord, commands } from "../../kv/records/command.ts";
 import type { Tx } from "../../kv/tx.ts";
@@ -7,6 +7,7 @@ import type { App } from "../app.ts";
 import { emit, type Happening } from "../events.ts";
 import type { ResultFrame } from "../protocol.ts";
 import { findCommand, shelve } from "./finished.ts";
+import { keepOutput, outputOf } from "./output.ts";
 import { textForEvent } from "./text.ts";
 
 /** How a command ended. */
@@ -25,9 +26,6 @@ export interface Ending extends Outcome {
   readonly stderr?: string;
   readonly truncated?: boolean;
 }
-
-/** More output than this goes into chunks: with the command at its longest the record still fits. */
-const INLINE_CHARS_MAX = 8 * 1024;
 
 /** What an agent's result frame means. */
 export function outcomeOf(frame: ResultFrame): Outcome {
@@ -52,6 +50,8 @@ export interface Open {
   readonly record: CommandRecord | null;
   /** True when no row of it can exist yet, so that none is read. */
   readonly fresh: boolean;
+  /** Who asked for its end. */
+  readonly cancelledBy?: string | null;
 }
 
 /**
@@ -63,51 +63,66 @@ export async function settleCommand(
   tenant: Tenant,
   open: Open,
   ending: Ending,
-  inSettlement: (tx: Tx, status: CommandRecord["status"]) => void = () => {},
+  inSettlement: (tx: Tx, ended: CommandRecord) => void = () => {},
 ): Promise<CommandRecord | null> {
-  const { stdout = "", stderr = "" } = ending;
-  const large = stdout.length + stderr.length > INLINE_CHARS_MAX;
-  const blob = large ? await writeOutput(app, tenant, stdout, stderr) : null;
+  const output = await keepOutput(app, tenant, ending);
   return await app.store.transact(async (tx) => {
     const row = open.fresh ? null : await findCommand(tx, app.store, tenant, open.id);
     const record = row ?? open.record;
     if (record === null || record.agent_id !== open.agentId) return null;
-    if (record.status !== "running" && !(record.status === "lost" && ending.status !== "lost")) {
-      return record;
-    }
-    if (blob !== null) adoptBlob(tx, tenant, blob);
+    if (!maySettle(record, ending)) return record;
+    if (output.output !== null) adoptBlob(tx, tenant, output.output);
+    if (record.output !== null) dropBlob(tx, tenant, record.output);
     const settled: CommandRecord = {
       ...record,
+      ...output,
       status: ending.status,
       exit_code: ending.exitCode ?? null,
       signal: ending.signal ?? null,
-      stdout: large ? "" : stdout,
-      stderr: large ? "" : stderr,
-      output: blob,
       truncated: ending.truncated ?? false,
+      reason: ending.why ?? null,
       duration_ms: ending.durationMs ?? null,
       finished_at_ms: app.ports.clock.now(),
     };
     if (!open.fresh) tx.put(commands, tenant, settled);
     else if (!shelve(tx, tenant, settled)) tx.insert(commands, tenant, settled);
-    const actor = { id: record.actor };
-    emit({ app, actor, request: { id: record.request_id } }, tx, tenant, eventOf(settled, ending));
-    inSettlement(tx, ending.status);
+    const work = { app, actor: { id: record.actor }, request: { id: record.request_id } };
+    emit(work, tx, tenant, eventOf(settled, ending, open.cancelledBy ?? null));
+    inSettlement(tx, settled);
     return settled;
   });
 }
 
-async function writeOutput(
+/**
+ * Records the end of a command that was given up as lost while it still ran: what had arrived before
+ * the link broke stays, and what the agent sends now follows it.
+ */
+export async function settleLate(
   app: App,
   tenant: Tenant,
-  stdout: string,
-  stderr: string,
-): Promise<BlobRef> {
-  const bytes = new TextEncoder().encode(JSON.stringify({ stdout, stderr }));
-  return await writeBlob(app.store, tenant, app.ports.entropy.id("blb"), bytes);
+  { id, agentId }: { readonly id: string; readonly agentId: string },
+  frame: ResultFrame,
+): Promise<void> {
+  const record = await findCommand(app.store, app.store, tenant, id);
+  if (record === null || record.agent_id !== agentId || record.status !== "lost") return;
+  const { stdout, stderr } = await outputOf(app, tenant, record);
+  await settleCommand(app, tenant, { id, agentId, record, fresh: false }, {
+    ...outcomeOf(frame),
+    stdout: stdout + (frame.stdout ?? ""),
+    stderr: stderr + (frame.stderr ?? ""),
+    truncated: record.truncated || frame.truncated,
+  });
 }
 
-function eventOf(record: CommandRecord, ending: Ending): Happening {
+function maySettle(record: CommandRecord, ending: Ending): boolean {
+  return record.status === "running" || record.status === "lost" && ending.status !== "lost";
+}
+
+function eventOf(
+  record: CommandRecord,
+  ending: Ending,
+  cancelledBy: string | null,
+): Happening {
   const ran = ending.why === undefined &&
     (record.status === "succeeded" || record.status === "failed");
   const type = ran
@@ -123,6 +138,7 @@ function eventOf(record: CommandRecord, ending: Ending): Happening {
     agentId: record.agent_id,
     // In the order of canonical JSON, which then costs no sorting.
     details: {
+      ...(cancelledBy !== null && { cancelled_by: cancelledBy }),
       ...textForEvent(record.command),
       command_id: record.id,
       duration_ms: record.duration_ms,

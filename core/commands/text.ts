@@ -7,7 +7,8 @@ const TEXT_MAX = 2_000;
 export function textForEvent(command: string): Record<string, string | boolean> {
   if (command.length <= TEXT_MAX) return { command };
   return {
-    command: command.slice(0, TEXT_MAX),
+    // The cut may fall into a character of two units.
+    command: command.slice(0, TEXT_MAX).toWellFormed(),
     command_truncated: true,
     command_sha256: sha256Hex(command),
   };

@@ -35,9 +35,11 @@ export const CommandRecord = z.strictObject({
   signal: z.string().nullable(),
   stdout: z.string(),
   stderr: z.string(),
-  /** Output too large for the record: JSON of stdout and stderr. */
-  output: BlobRef.nullable(),
+  /** Output too large for the record: the bytes of stdout, then those of stderr. */
+  output: z.strictObject({ ...BlobRef.shape, stdout_bytes: z.int() }).nullable(),
   truncated: z.boolean(),
+  /** Why there is no result; null when it ran to an end of its own. */
+  reason: z.string().nullable(),
   duration_ms: z.number().nullable(),
   created_at_ms: z.number(),
   started_at_ms: z.number().nullable(),

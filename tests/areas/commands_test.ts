@@ -41,6 +41,7 @@ Deno.test("exec: answers 200 with what the command wrote, whatever its exit code
       stdout,
       stderr,
       truncated: false,
+      reason: null,
       duration_ms: 3,
       created_at: at,
       started_at: at,
@@ -193,7 +194,7 @@ Deno.test("exec: no other agent can end or add to a command", async () => {
   deq((await asked).body.stdout, "true");
 });
 
-Deno.test("exec: a command that the agent refuses has failed, with the reason on record", async () => {
+Deno.test("exec: a command that the agent refuses did not run: 503 with the reason, which is on record", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   here.agent.script = ({ command_id }) => {
@@ -201,10 +202,13 @@ Deno.test("exec: a command that the agent refuses has failed, with the reason on
     return "silent";
   };
   const { status, body } = await exec(world, here, "uptime");
-  deq([status, body.status, body.exit_code], [200, "failed", null]);
-  const [event] = await eventsOf(world, here.owner, body.command_id);
+  deq([status, body.error.code], [503, "UNAVAILABLE"]);
+  const { command_id } = body.error.details;
+  const [event] = await eventsOf(world, here.owner, command_id);
   eq(event!.event_type, "command_failed");
   eq(event!.details.reason, "the agent refused it (busy): 64 run already");
+  const record = (await get(world, here, command_id)).body;
+  deq([record.status, record.reason], ["failed", event!.details.reason]);
 });
 
 Deno.test("commands.cancel: asks the agent, answers with the end, and ends the waiting caller too", async () => {
@@ -225,6 +229,7 @@ Deno.test("commands.cancel: asks the agent, answers with the end, and ends the w
   deq([again.status, again.body.error.details.status], [409, "cancelled"]);
   const events = await eventsOf(world, here.owner, command_id);
   deq(events.map(({ event_type }) => event_type), ["command_cancelled"]);
+  eq(events[0]!.details.cancelled_by, here.owner.userId);
 });
 
 Deno.test("commands.cancel: an agent that takes its time is waited for 5 s, then the command still runs", async () => {
@@ -233,6 +238,8 @@ Deno.test("commands.cancel: an agent that takes its time is waited for 5 s, then
   here.agent.script = () => "silent";
   const { body: { command_id } } = await start(world, here, { command: "sleep 99" });
   const cancelling = cancel(world, here, command_id);
+  await world.settle();
+  deq(here.agent.received.at(-1), { type: "cancel", command_id });
   await world.advance(5_000);
   const { status, body } = await cancelling;
   deq([status, body.status], [200, "running"]);
