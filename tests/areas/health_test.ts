@@ -1,0 +1,110 @@
+import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:assert/strict";
+import { VERSION } from "../../core/app.ts";
+import { overKv } from "../support/kv.ts";
+import { World } from "../support/world.ts";
+import { exec, linkAgent, makeHook } from "./fixtures.ts";
+
+Deno.test("healthz: says ok to anybody", async () => {
+  await using world = await World.open();
+  const { status, body } = await world.call("GET", "/healthz");
+  deq([status, body], [200, { status: "ok" }]);
+});
+
+Deno.test("health: statuses for everybody, figures only for a credential with system:read", async () => {
+  await using world = await World.open();
+  const here = await linkAgent(world);
+  const reader = await world.key(here.owner, ["system:read"]);
+  const health = async (as?: string) => (await world.call("GET", "/health", { as })).body;
+  const bare = { status: "ok", components: { store: "ok" } };
+  deq(await health(), bare);
+  deq(await health(here.key.value), bare);
+  await world.advance(61_500);
+  const told = await health(reader.value);
+  deq(told, {
+    ...bare,
+    version: VERSION,
+    uptime_seconds: 61,
+    store_round_trip_ms: told.store_round_trip_ms,
+    jobs_due: 0,
+    agents_linked: 0,
+    commands_under_way: 0,
+  });
+  ok(told.store_round_trip_ms >= 0);
+  eq((await health(here.owner.token)).version, VERSION);
+  for (const as of ["svc_live_junk", "a.b.c"]) {
+    eq((await world.call("GET", "/health", { as })).status, 401);
+  }
+});
+
+Deno.test("health: counts what is linked, running and due now", async () => {
+  await using world = await World.open();
+  const here = await linkAgent(world);
+  await makeHook(world, here.owner, ["command_executed"]);
+  const health = async () => (await world.call("GET", "/health", { as: here.owner.token })).body;
+  here.agent.script = () => "silent";
+  const asked = exec(world, here, "sleep 9");
+  await world.settle();
+  const busy = await health();
+  deq([busy.agents_linked, busy.commands_under_way], [1, 1]);
+  here.agent.drop();
+  await asked;
+  await world.settle();
+  const idle = await health();
+  deq([idle.agents_linked, idle.commands_under_way], [0, 0]);
+});
+
+Deno.test("health: a store that fails is degraded, and says so without figures", async () => {
+  const engine = await Deno.openKv(":memory:");
+  let broken = false;
+  const kv = overKv(engine, {
+    get: (...args: Parameters<Deno.Kv["get"]>) =>
+      broken ? Promise.reject(new Error("no disk")) : engine.get(...args) as never,
+  });
+  await using world = await World.open({ kv });
+  broken = true;
+  const { status, body } = await world.call("GET", "/health");
+  broken = false;
+  deq([status, body], [200, { status: "degraded", components: { store: "down" } }]);
+});
+
+Deno.test("metrics: only the host's, with system:read, in Prometheus' format", async () => {
+  await using world = await World.open();
+  const here = await linkAgent(world);
+  const stranger = await world.signUp();
+  const [reader, other] = [
+    await world.key(here.owner, ["system:read"]),
+    await world.key(stranger, ["system:read"]),
+  ];
+  await makeHook(world, here.owner, ["command_executed"]);
+  await exec(world, here, "uptime");
+  await world.settle();
+  const metrics = (as?: string) => world.call("GET", "/metrics", { as });
+  eq((await metrics()).status, 401);
+  for (const as of [stranger.token, other.value, here.key.value]) {
+    const answer = await metrics(as);
+    deq([answer.status, answer.body.error.code], [403, "INSUFFICIENT_SCOPES"]);
+  }
+  const { text, headers } = await metrics(reader.value);
+  eq(headers.get("content-type"), "text/plain; version=0.0.4; charset=utf-8");
+  const value = (sample: string) =>
+    Number(text.split("\n").find((line) => line.startsWith(`${sample} `))?.split(" ")[1]);
+  eq(value('relay_http_requests_total{route="commands.exec",status="200"}'), 1);
+  eq(value('relay_http_requests_total{route="health.metrics",status="403"}'), 3);
+  eq(value('relay_http_request_duration_seconds_count{route="commands.exec"}'), 1);
+  eq(value('relay_webhook_attempts_total{result="succeeded"}'), 1);
+  deq(
+    ["relay_agents_online", "relay_commands_under_way", "relay_jobs_due"].map(value),
+    [1, 0, 0],
+  );
+  match(text, /^relay_event_loop_lag_seconds /m);
+  ok(!text.includes(here.agent.id) && !text.includes("uptime "));
+});
+
+Deno.test("metrics: what nobody declared is one row, so that guesses cannot fill the memory", async () => {
+  await using world = await World.open();
+  const { token } = await world.signUp();
+  for (let n = 0; n < 20; n++) await world.call("GET", `/guess/${n}`);
+  const { text } = await world.call("GET", "/metrics", { as: token });
+  match(text, /^relay_http_requests_total\{route="unknown",status="404"\} 20$/m);
+  ok(!text.includes("guess"));
+});
