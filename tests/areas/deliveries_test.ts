@@ -91,6 +91,23 @@ Deno.test("ladder: a disabled webhook gets no waiting delivery either", async ()
   );
 });
 
+Deno.test("ladder: without auto_disable a webhook outlives its failures", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const key = await world.key(owner, AGENT_RIGHTS);
+  const hook = await makeHook(world, owner, ["agent_created"], {
+    retry_policy: { max_retries: 1, auto_disable: false },
+  });
+  const times = watchTimes(world, () => 500);
+  await agentComesAndGoes(world, key);
+  await agentComesAndGoes(world, key);
+  deq(times, [0, 0]);
+  eq((await world.call("GET", `${PATH}/${hook.id}`, { as: owner.token })).body.active, true);
+  deq((await eventsOf(world, owner, hook.id)).map(({ event_type }) => event_type), [
+    "webhook_created",
+  ]);
+});
+
 Deno.test("ladder: the first success ends it, and a policy may set its own pace", async () => {
   await using world = await World.open();
   const owner = await world.signUp();

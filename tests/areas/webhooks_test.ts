@@ -196,6 +196,9 @@ Deno.test("delivery: each webhook gets the events that it asked for, from its cr
   const stranger = await world.signUp();
   const foreign = await makeHook(world, stranger, ["command_executed", "agent_disconnected"]);
   await exec(world, here, "date");
+  // The clock alone moves on: the event is answered, but not yet in the log.
+  world.clock.nowMs += 1;
+  const late = await makeHook(world, here.owner, ["command_executed"]);
   here.agent.drop();
   await world.settle();
   deq(typesOf(world).sort(), ["agent_disconnected", "command_executed", "command_executed"]);
@@ -203,9 +206,10 @@ Deno.test("delivery: each webhook gets the events that it asked for, from its cr
     deliveriesOf(world, here.owner, runs.id),
     deliveriesOf(world, here.owner, both.id),
     deliveriesOf(world, here.owner, off.id),
+    deliveriesOf(world, here.owner, late.id),
     deliveriesOf(world, stranger, foreign.id),
   ]);
-  deq(counts.map(({ pagination }) => pagination.total), [1, 2, 0, 0]);
+  deq(counts.map(({ pagination }) => pagination.total), [1, 2, 0, 0, 0]);
   eq(new Set(bodiesOf(world).map(({ delivery_id }) => delivery_id)).size, 3);
 });
 
