@@ -7,7 +7,7 @@ import type { Actor, App } from "./app.ts";
 import { Fault } from "./fault.ts";
 import { hashKeyValue, parseKeyValue } from "./key_value.ts";
 import { rightsOf, type Scope } from "./scopes.ts";
-import { verifyToken } from "./tokens.ts";
+import { type Claims, verifyToken } from "./tokens.ts";
 
 /** Who asks when nobody says who. */
 export const ANONYMOUS: Actor = {
@@ -159,15 +159,25 @@ async function authenticateToken(
   };
 }
 
-async function verify(app: App, token: string) {
-  const options = { issuer: issuerOf(app), nowMs: app.ports.clock.now() };
-  try {
-    return await verifyToken(await app.signingKeys.published(), token, options);
-  } catch (error) {
-    if (!(error instanceof Fault) || error.details.reason !== "unknown_key") throw error;
-    app.signingKeys.refresh();
-    return await verifyToken(await app.signingKeys.published(), token, options);
-  }
+/** Tokens that were verified lately: a signature is checked once, what may change each time. */
+const verifiedTokens = new WeakMap<App, RecentMap<Claims>>();
+const VERIFIED_MAX = 5_000;
+
+async function verify(app: App, token: string): Promise<Claims> {
+  const nowMs = app.ports.clock.now();
+  let verified = verifiedTokens.get(app);
+  if (verified === undefined) verifiedTokens.set(app, verified = new RecentMap(VERIFIED_MAX));
+  const known = verified.get(token);
+  if (known !== undefined && nowMs < known.exp * 1000) return known;
+  const options = { issuer: issuerOf(app), nowMs };
+  const claims = await verifyToken(await app.signingKeys.published(), token, options)
+    .catch(async (error) => {
+      if (!(error instanceof Fault) || error.details.reason !== "unknown_key") throw error;
+      app.signingKeys.refresh();
+      return await verifyToken(await app.signingKeys.published(), token, options);
+    });
+  verified.set(token, claims);
+  return claims;
 }
 
 /** Who Relay's JWTs say they are from. */

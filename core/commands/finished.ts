@@ -13,11 +13,34 @@ const RECORD_CHARS_MAX = 8 * 1024;
 /** How an id tells when it was made: base 36 milliseconds after its prefix. */
 const TIME_IN_ID = /^[a-z]+_([0-9a-z]{9})/;
 
+/** What the shelf holds of a record, in this order; the rest of a quick command is always the same. */
+const FIELDS = [
+  "id",
+  "agent_id",
+  "command",
+  "status",
+  "exit_code",
+  "signal",
+  "stdout",
+  "stderr",
+  "truncated",
+  "reason",
+  "duration_ms",
+  "timeout_ms",
+  "actor",
+  "request_id",
+  "shield_result",
+  "created_at_ms",
+  "finished_at_ms",
+  "expires_at_ms",
+] as const satisfies readonly (keyof CommandRecord)[];
+
 /** Puts a command that has ended on the shelf; false when it needs a row of its own. */
 export function shelve(tx: Tx, tenant: Tenant, record: CommandRecord): boolean {
   const endedMs = record.finished_at_ms ?? Infinity;
-  if (record.status === "lost" || endedMs - record.created_at_ms > QUICK_MS) return false;
-  const json = JSON.stringify(record);
+  const quick = endedMs - record.created_at_ms <= QUICK_MS && record.status !== "lost";
+  if (!quick || record.output !== null) return false;
+  const json = JSON.stringify(FIELDS.map((field) => record[field]));
   if (json.length > RECORD_CHARS_MAX) return false;
   putOnShelf(tx, tenant, SHELF, { json, expireIn: record.expires_at_ms - endedMs });
   return true;
@@ -35,8 +58,14 @@ export async function findCommand(
   if (row !== null || time === undefined) return row;
   const madeMs = parseInt(time, 36);
   const range = [madeMs - SLACK_MS, madeMs + QUICK_MS + SLACK_MS] as const;
-  const json = await findOnShelf(store, tenant, SHELF, `{"id":${JSON.stringify(id)},`, range);
+  const json = await findOnShelf(store, tenant, SHELF, `[${JSON.stringify(id)},`, range);
   if (json === null) return null;
-  const record = CommandRecord.parse(JSON.parse(json));
+  const values: unknown[] = JSON.parse(json);
+  const record = CommandRecord.parse({
+    ...Object.fromEntries(FIELDS.map((field, at) => [field, values[at]])),
+    idempotency: null,
+    output: null,
+    started_at_ms: values[FIELDS.indexOf("created_at_ms")],
+  });
   return store.clock.now() < record.expires_at_ms ? record : null;
 }

@@ -13,6 +13,7 @@ import {
   parseAgentFrame,
   parseRelayFrame,
   type RelayFrame,
+  resultFrame,
 } from "../../core/protocol.ts";
 
 const AGENT_FRAMES: AgentFrame[] = [
@@ -227,5 +228,43 @@ Deno.test("docs/agent-protocol.md: names every frame and every close code", asyn
   }
   for (const [name, { code, after }] of Object.entries(CLOSE_CODES)) {
     assert.match(page, RegExp(`\\| ${code} +\\| \`${name}\` +\\| ${after} `));
+  }
+});
+
+Deno.test("parseAgentFrame: a result that is checked by hand is one that the schema takes, unchanged", () => {
+  const plain = {
+    type: "result",
+    command_id: "cmd_1",
+    exit_code: 0,
+    signal: null,
+    reason: "exited",
+    duration_ms: 1.5,
+    stdout: "out",
+    stderr: "",
+    truncated: false,
+  };
+  const odd: unknown[] = [
+    undefined,
+    null,
+    "",
+    "x",
+    -1,
+    0.5,
+    256,
+    1e10,
+    true,
+    {},
+    "x".repeat(20_000),
+  ];
+  const frames = [
+    plain,
+    { ...plain, extra: 1 },
+    ...Object.keys(plain).filter((field) => field !== "type")
+      .flatMap((field) => odd.map((value) => ({ ...plain, [field]: value }))),
+  ];
+  for (const frame of frames) {
+    const text = JSON.stringify(frame);
+    const bySchema = resultFrame.safeParse(JSON.parse(text));
+    assert.deepEqual(parseAgentFrame(text), bySchema.success ? bySchema.data : null, text);
   }
 });

@@ -111,23 +111,36 @@ async function exec(first: Tenant): Promise<void> {
   }
 }
 
+/**
+ * What an agent costs the relay in memory: what the second 2,000 add to the first. A relay that has just
+ * started would count its own growth, one that has been busy would hide agents in what it freed.
+ */
 async function memory(): Promise<void> {
   const { pid } = relay.child;
   const account = await signUp(base, 1000);
+  const connect = async () => {
+    const args = [base, account.key, "2000"];
+    return (await start<{ ids: string[] }>("echo_agent.ts", args)).ready.ids;
+  };
+  await commandEach(await connect(), account.key);
   const before = residentKiB(pid);
-  const { ready: { ids } } = await start<{ ids: string[] }>("echo_agent.ts", [
-    base,
-    account.key,
-    "2000",
-  ]);
+  const ids = await connect();
   const idle = residentKiB(pid);
-  await measure(
-    relay.ready.port,
-    32,
-    3,
-    ids.map((id) => get(`/api/exec/${id}?command=uptime`, { "x-api-key": account.key })),
-  );
+  await commandEach(ids, account.key);
   const after = residentKiB(pid);
-  const each = (kib: number) => ((kib - before) / ids.length).toFixed(1);
-  console.log(`2000 agents: ${each(idle)} KiB each idle, ${each(after)} KiB after commands`);
+  const each = (kib: number) => `${((kib - before) / ids.length).toFixed(1)} KiB`;
+  console.log(`2000 agents: ${each(idle)} each idle, ${each(after)} after a command each`);
+}
+
+async function commandEach(ids: readonly string[], key: string): Promise<void> {
+  const headers = { "x-api-key": key };
+  for (let at = 0; at < ids.length; at += 32) {
+    await Promise.all(
+      ids.slice(at, at + 32).map(async (id) => {
+        const response = await fetch(`${base}/api/exec/${id}?command=uptime`, { headers });
+        if (!response.ok) throw new Error(await response.text());
+        await response.body?.cancel();
+      }),
+    );
+  }
 }

@@ -9,6 +9,8 @@ export interface Measured {
 
 const HERE = new URL(".", import.meta.url).pathname;
 const ROOT = new URL("../../", import.meta.url).pathname;
+/** As the task `start` runs the relay: young garbage gets room, so that less of it is copied. */
+const V8_FLAGS = "--v8-flags=--max-semi-space-size=64";
 const children: Deno.ChildProcess[] = [];
 
 /** A child process and the JSON line that it prints when it is ready. */
