@@ -246,3 +246,21 @@ Deno.test("agents: links of a relay that died are known as gone after 60 s, once
   const others = await typesOf(world, owner, back.id);
   deq(others.slice(2, 4), ["agent_disconnected", "agent_connected"]);
 });
+
+Deno.test("agents: a link that another relay has replaced says nothing of the agent any more", async () => {
+  const kv = await Deno.openKv(":memory:");
+  await using one = await World.open({ kv, sole: false });
+  const owner = await one.signUp();
+  const { value } = await one.key(owner, RIGHTS);
+  const identity = await newIdentity();
+  const old = await ScriptedAgent.connect(one, value, { identity });
+  await one.settle();
+  await using two = await World.open({ kv: shared(kv), sole: false, clock: one.clock, seed: 2 });
+  const now = await ScriptedAgent.connect(two, value, { identity });
+  old.send({ type: "heartbeat", status: "error" });
+  await one.settle();
+  old.drop();
+  await one.settle();
+  eq((await show(two, owner, now.id)).status, "online");
+  deq((await typesOf(two, owner, now.id)).slice(2), ["agent_disconnected", "agent_connected"]);
+});

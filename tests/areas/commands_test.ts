@@ -163,6 +163,9 @@ Deno.test("exec: a command is lost with its link, 502, and a later result still 
   here.agent.drop();
   const { status, body } = await asked;
   deq([status, body.error.code, body.error.details.command_id], [502, "COMMAND_LOST", command_id]);
+  const other = await ScriptedAgent.connect(world, here.key.value, { name: "web-2" });
+  finish(other, command_id, { stdout: "forged" });
+  await world.settle();
   eq((await get(world, here, command_id)).body.status, "lost");
   const identical = await ScriptedAgent.connect(world, here.key.value, {
     identity: here.agent.identity,

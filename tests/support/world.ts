@@ -45,6 +45,8 @@ interface Options {
   readonly config?: Record<string, unknown>;
   readonly settings?: Partial<Settings>;
   readonly kv?: Deno.Kv;
+  /** False when several worlds write to one store. */
+  readonly sole?: boolean;
   readonly seed?: number;
   readonly clock?: ManualClock;
 }
@@ -76,7 +78,7 @@ export class World implements AsyncDisposable {
     const network = new RecordedNetwork();
     const logged: World["logged"] = [];
     const watched = quietKv(kv);
-    const store = new Store(watched.kv, { clock, sole: true, hasQueue: false });
+    const store = new Store(watched.kv, { clock, sole: options.sole ?? true, hasQueue: false });
     await migrate(store);
     const ports: Ports = {
       clock,
