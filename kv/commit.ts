@@ -75,6 +75,8 @@ interface Pending {
 export const OUTBOX: Deno.KvKey = ["~", "outbox"];
 /** More callers than this in one commit gain nothing and make each wait longer. */
 const CALLERS_MAX = 128;
+/** How many turns of the event loop a commit may wait for its callers. */
+const TURNS_MAX = 4;
 const QUEUE_MAX = 20_000;
 /** What may wait in memory for its commit; a caller beyond that is told to come again. */
 const QUEUE_BYTES_MAX = 128 * 1024 * 1024;
@@ -84,7 +86,6 @@ const LOCKED_RETRIES_MAX = 50;
 /** What a key weighs beside its text: the encoding's marks, and numbers, which take nine bytes. */
 const KEY_OVERHEAD_BYTES = 24;
 const encoder = new TextEncoder();
-/** Lets what has arrived already join: fewer commits cost everybody less, and a lone caller microseconds. */
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /**
@@ -161,11 +162,23 @@ export class Committer {
     await Promise.resolve();
     try {
       while (this.#queue.length > 0) {
-        await nextTurn();
+        await this.#gather();
         await this.#commit(this.#take());
       }
     } finally {
       this.#running = null;
+    }
+  }
+
+  /**
+   * Lets those join who are about to ask: while more come with each turn of the event loop, waiting costs
+   * less than the commit that it saves. A lone caller waits for one turn.
+   */
+  async #gather(): Promise<void> {
+    for (let turn = 0; turn < TURNS_MAX; turn++) {
+      const waiting = this.#queue.length;
+      await nextTurn();
+      if (this.#queue.length === waiting || this.#queue.length >= CALLERS_MAX) return;
     }
   }
 
