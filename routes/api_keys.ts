@@ -76,7 +76,9 @@ export const apiKeyRoutes = [
     method: "GET",
     path: "/api/v1/api-keys",
     summary: "List keys of the organization, newest first",
-    description: "Without system:read: those that the signed-in user made; a key sees itself.",
+    description:
+      "Those of the caller's space; by its id, a test key is looked after from the live " +
+      "space too. Without system:read: those that the signed-in user made; a key sees itself.",
     access: { signedIn: true },
     effect: "read",
     query: PageQuery,
