@@ -1,3 +1,4 @@
+import ipaddr from "ipaddr.js";
 import { z } from "zod";
 import { Fault } from "./fault.ts";
 
@@ -20,6 +21,14 @@ const KeyLimits = (live: {
 
 const Plan = z.strictObject({ requests_per_minute: PerMinute });
 
+/** One address or a range of them, written out: `10` is an address to some programs, and a typo here. */
+const Proxy = z.string().refine(
+  (text) =>
+    ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv4.isValidCIDRFourPartDecimal(text) ||
+    ipaddr.IPv6.isValid(text) || ipaddr.IPv6.isValidCIDR(text),
+  "must be an IP address or a CIDR range",
+);
+
 /** Everything that RELAY_CONFIG may say; `null` means unlimited. Defaults are the interface's figures. */
 export const Config = z.strictObject({
   limits: z.strictObject({
@@ -38,12 +47,16 @@ export const Config = z.strictObject({
     deliveries: z.int().min(1).max(365).default(30),
     commands: z.int().min(1).max(3650).default(90),
   }).prefault({}),
-  trusted_proxies: z.array(z.string()).max(64).default([]),
+  trusted_proxies: z.array(Proxy).max(64).default([]),
+}).refine((config) => planNamed(config, config.default_plan) !== undefined, {
+  path: ["default_plan"],
+  message: "is the name of no plan",
 });
 export type Config = z.infer<typeof Config>;
+type Plan = z.infer<typeof Plan>;
 
 /** The plans of the interface; configuration may change them and add others. */
-export const BUILT_IN_PLANS: Readonly<Record<string, z.infer<typeof Plan>>> = {
+const BUILT_IN_PLANS: Readonly<Record<string, Plan>> = {
   starter: { requests_per_minute: 100 },
   team: { requests_per_minute: 500 },
   business: { requests_per_minute: 2000 },
@@ -51,9 +64,13 @@ export const BUILT_IN_PLANS: Readonly<Record<string, z.infer<typeof Plan>>> = {
 };
 
 /** A plan by its name; an organization whose plan is gone falls back to the default one. */
-export function planOf(config: Config, name: string): z.infer<typeof Plan> {
-  return config.plans[name] ?? BUILT_IN_PLANS[name] ?? config.plans[config.default_plan] ??
-    BUILT_IN_PLANS[config.default_plan] ?? BUILT_IN_PLANS.starter!;
+export function planOf(config: Config, name: string): Plan {
+  return planNamed(config, name) ?? planNamed(config, config.default_plan)!;
+}
+
+function planNamed({ plans }: { plans: Record<string, Plan> }, name: string): Plan | undefined {
+  const from = [plans, BUILT_IN_PLANS].find((some) => Object.hasOwn(some, name));
+  return from?.[name];
 }
 
 /**

@@ -1,0 +1,41 @@
+import { deepStrictEqual as deq, strictEqual as eq, throws } from "node:assert/strict";
+import { defaultConfig, parseConfig, planOf } from "../../core/config.ts";
+import { Fault } from "../../core/fault.ts";
+
+const pathsOf = (config: unknown): string[] => {
+  let paths: string[] = [];
+  throws(() => parseConfig(JSON.stringify(config)), (error) => {
+    paths = ((error as Fault).details.issues as { path: string }[]).map(({ path }) => path);
+    return error instanceof Fault && error.code === "VALIDATION_FAILED";
+  });
+  return paths;
+};
+
+Deno.test("parseConfig: trusted proxies are addresses or ranges, and anything else is told at the start", () => {
+  const good = ["127.0.0.1", "10.0.0.0/8", "::1", "fd00::/8", "::ffff:10.0.0.1"];
+  deq(parseConfig(JSON.stringify({ trusted_proxies: good })).trusted_proxies, good);
+  for (const bad of ["", "proxy.example", "10", "10/8", "10.0.0.0/33", "::/129", "1.2.3", "*"]) {
+    deq(pathsOf({ trusted_proxies: ["127.0.0.1", bad] }), ["trusted_proxies.1"], bad);
+  }
+});
+
+Deno.test("parseConfig: the default plan is one that there is", () => {
+  const plans = { own: { requests_per_minute: 7 } };
+  for (const default_plan of ["starter", "enterprise"]) {
+    eq(parseConfig(JSON.stringify({ default_plan })).default_plan, default_plan);
+  }
+  eq(parseConfig(JSON.stringify({ plans, default_plan: "own" })).default_plan, "own");
+  for (const default_plan of ["", "own", "Starter", "constructor"]) {
+    deq(pathsOf({ default_plan }), ["default_plan"]);
+  }
+});
+
+Deno.test("planOf: configuration comes before what is built in, and the default before nothing", () => {
+  const config = parseConfig(JSON.stringify({
+    plans: { starter: { requests_per_minute: 7 }, own: { requests_per_minute: 8 } },
+    default_plan: "own",
+  }));
+  const perMinute = (name: string) => planOf(config, name).requests_per_minute;
+  deq(["starter", "team", "own", "gone", "toString"].map(perMinute), [7, 500, 8, 8, 8]);
+  eq(planOf(defaultConfig(), "gone").requests_per_minute, 100);
+});
