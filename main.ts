@@ -1,4 +1,5 @@
 import { agentCommand } from "./core/agent/cli.ts";
+import { onStopSignal } from "./core/agent/host.ts";
 import { VERSION } from "./core/app.ts";
 import { demoCommand } from "./core/cli/demo.ts";
 import { housekeep, type Running, startRelay } from "./core/start.ts";
@@ -113,7 +114,7 @@ async function listen({ app, claimCode, stop }: Running, settings: Settings): Pr
     return 1;
   }
   if (hosted) return await new Promise<number>(() => {});
-  for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(signal, end);
+  onStopSignal(end);
   await ended;
   systemLog.info("stopping");
   app.links.closeAll("going_away");

@@ -1,4 +1,4 @@
-import { SYSTEM, type Tenant } from "../kv/collection.ts";
+import type { Tenant } from "../kv/collection.ts";
 import type { Tx } from "../kv/tx.ts";
 import type { Actor, App, RequestInfo } from "./app.ts";
 import { canonicalJson } from "./canonical.ts";
@@ -23,7 +23,8 @@ export const AUDIT_EVENTS = {
   webhook_created: "a webhook was made",
   webhook_deleted: "a webhook was deleted",
   webhook_tested: "a ping was sent to a webhook",
-  webhook_disabled: "a webhook was disabled after its last failed attempt",
+  webhook_disabled:
+    "a webhook was disabled, after a delivery's last failed attempt or because it was gone",
 } as const;
 
 export type EventType = WebhookEventType | keyof typeof AUDIT_EVENTS;
@@ -106,4 +107,4 @@ export function useJson(
 }
 
 /** The actor of what Relay does by itself. */
-export const RELAY_ACTOR: Pick<Actor, "id" | "tenant"> = { id: "relay", tenant: SYSTEM };
+export const RELAY_ACTOR: Pick<Actor, "id"> = { id: "relay" };

@@ -1,4 +1,3 @@
-import { Buffer } from "node:buffer";
 import { crc32 } from "node:zlib";
 import type { Entropy } from "./ports.ts";
 import { base62Length, encodeBase62, encodeUint32Base62, sha256Hex } from "./text.ts";
@@ -7,7 +6,6 @@ import { base62Length, encodeBase62, encodeUint32Base62, sha256Hex } from "./tex
 export type KeyType = "live" | "test";
 
 const KEY_BYTES = 32;
-const WEBHOOK_SECRET_BYTES = 32;
 /** Both prefixes, `svc_live_` and `svc_test_`, have this length. */
 const PREFIX_LENGTH = "svc_live_".length;
 const CHECKSUM_LENGTH = 6;
@@ -49,11 +47,6 @@ export function makeSecretText(
   entropy: Pick<Entropy, "bytes">,
 ): string {
   return prefix + encodeBase62(entropy.bytes(bytes));
-}
-
-/** A webhook's secret as Standard Webhooks writes it: `whsec_` and the base64 of 32 random bytes. */
-export function makeWebhookSecret(entropy: Pick<Entropy, "bytes">): string {
-  return `whsec_${Buffer.from(entropy.bytes(WEBHOOK_SECRET_BYTES)).toString("base64")}`;
 }
 
 /** Not a protection, only a guard against typos: 32 bits fit into 6 characters of base62. */

@@ -25,8 +25,6 @@ export const MAX_NAMED_COMMANDS = 2 * MAX_CONCURRENT_COMMANDS;
 export const HELLO_TIMEOUT_MS = 10_000;
 /** Longest a command may run: the limit of `timeout` in the interface, 600 s. */
 export const MAX_TIMEOUT_MS = 600_000;
-/** How much output of one command is kept unless `run` says otherwise. */
-export const DEFAULT_OUTPUT_BYTES = 1024 * 1024;
 /** The most output that `run` may ask an agent to keep. */
 export const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 

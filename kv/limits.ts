@@ -1,8 +1,6 @@
-/**
- * What Deno KV takes, from its source (ext/kv/config.rs) and measured on 2.9.6. A store that refuses
- * in time gives a better error than the engine does after the fact.
- */
-export const VALUE_BYTES_MAX = 65_536;
+// What Deno KV takes, from its source (ext/kv/config.rs) and measured on 2.9.6. A store that refuses
+// in time gives a better error than the engine does after the fact.
+
 /** The embedded engine takes 100 checks an atomic; a self-hosted denokv server takes 10. */
 export const CHECKS_MAX = 100;
 export const CHECKS_MAX_SHARED = 10;

@@ -1,7 +1,7 @@
 /** The first wait before the link is dialled again. */
 const FIRST_MS = 250;
-/** The longest wait: with a second for the handshake, an agent is back within 5 s of its relay. */
-const LONGEST_MS = 4_000;
+/** The longest wait: with as long for a handshake on a busy machine, an agent is back within 5 s. */
+const LONGEST_MS = 2_500;
 
 /**
  * How long to wait before dialling again, in milliseconds: doubles with each failure, and is spread

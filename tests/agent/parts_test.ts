@@ -8,13 +8,13 @@ import { pinVerdictKey } from "../../core/agent/pin.ts";
 import type { ResultFrame } from "../../core/protocol.ts";
 import { openHandClock, openMemoryFiles } from "./agent_support.ts";
 
-Deno.test("backoffMs: doubles from 250 ms to 4 s, spread over its upper half", () => {
+Deno.test("backoffMs: doubles from 250 ms to 2.5 s, spread over its upper half", () => {
   assert.deepEqual(
     [0, 1, 2, 3, 4, 5, 1000].map((failures) => backoffMs(failures, 0)),
-    [125, 250, 500, 1000, 2000, 2000, 2000],
+    [125, 250, 500, 1000, 1250, 1250, 1250],
   );
   assert.equal(backoffMs(0, 0.9999999), 250);
-  assert.equal(backoffMs(99, 0.9999999), 4000);
+  assert.equal(backoffMs(99, 0.9999999), 2500);
 });
 
 Deno.test("openJournal: remembers what was started, also after a kill in the middle of a line", () => {

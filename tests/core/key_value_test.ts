@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
-import { Buffer } from "node:buffer";
 
 import {
   hashKeyValue,
   makeKeyValue,
   makeSecretText,
-  makeWebhookSecret,
   maskKeyValue,
   parseKeyValue,
 } from "../../core/key_value.ts";
@@ -103,11 +101,4 @@ Deno.test("makeSecretText: is as long as its bytes ask, and uses all of them", (
   assert.match(code, /^claim_[0-9A-Za-z]{14}$/);
   assert.notEqual(code, makeSecretText("claim_", 10, { bytes: (n) => new Uint8Array(n) }));
   assert.deepEqual(asked, [10]);
-});
-
-Deno.test("makeWebhookSecret: is `whsec_` and 32 bytes in base64, as Standard Webhooks decodes", () => {
-  const bytes = new Uint8Array(32).fill(251);
-  const secret = makeWebhookSecret({ bytes: () => bytes });
-  assert.match(secret, /^whsec_[0-9A-Za-z+/]{43}=$/);
-  assert.deepEqual(new Uint8Array(Buffer.from(secret.slice(6), "base64")), bytes);
 });
