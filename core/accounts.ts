@@ -1,5 +1,4 @@
 import { SYSTEM, type Tenant } from "../kv/collection.ts";
-import { installations } from "../kv/records/installation.ts";
 import { type OrganizationRecord, organizations } from "../kv/records/organization.ts";
 import { sessions, type UserRecord, users } from "../kv/records/user.ts";
 import type { Actor, App, Stepping, Work } from "./app.ts";
@@ -7,9 +6,11 @@ import { issuerOf } from "./authenticate.ts";
 import { emit } from "./events.ts";
 import { Fault } from "./fault.ts";
 import { iso } from "./lists.ts";
-import { hashPassword, verifyPassword } from "./passwords.ts";
-import { constantTimeEqual, sha256Hex } from "./text.ts";
+import { networkOf } from "./network.ts";
+import { hashPassword, needsRehash, verifyPassword } from "./passwords.ts";
+import { constantTimeEqual, encodeBase62 } from "./text.ts";
 import { signToken, tokenExpiresAtMs } from "./tokens.ts";
+import type { Found, Reader } from "../kv/store.ts";
 import type { Tx } from "../kv/tx.ts";
 
 /** How long a JWT and its session are good. */
@@ -18,6 +19,9 @@ export const TOKEN_TTL_MS = 60 * 60 * 1000;
 /** Failed sign-ins for one email from one address, and for how long they count. */
 export const LOGIN_TRIES = 10;
 export const LOGIN_WINDOW_MS = 15 * 60 * 1000;
+
+/** 120 bits, of which nobody guesses one. */
+const CLAIM_CODE_BYTES = 15;
 
 export interface NewAccount {
   readonly email: string;
@@ -32,16 +36,11 @@ export interface NewAccount {
  */
 export async function signUp(work: Stepping, input: NewAccount) {
   const { app } = work;
-  const claimed = await mustMaySignUp(app, input);
+  // Looked at before the hash, which is dear, and again after it: somebody else may have been first.
+  await admitSignUp(app, app.store, input);
   const password = await hashPassword(input.password, app.ports.entropy);
   const made = await app.store.transact(async (tx) => {
-    const installation = await tx.get(installations, SYSTEM, "installation");
-    const host = await tx.find(organizations, SYSTEM, "host", ["host"]) === null;
-    // Somebody else was first while the password was hashed: what let this one pass is gone.
-    if (claimed && !host) throw new Fault("FORBIDDEN", "The claim code has been used.");
-    if (host && installation !== null) {
-      tx.put(installations, SYSTEM, { ...installation, claim_hash: null });
-    }
+    const host = await admitSignUp(app, tx, input);
     if (await tx.lookup(users, "email", [input.email]) !== null) {
       throw new Fault("CONFLICT", "An account with this email exists. Sign in instead.");
     }
@@ -79,28 +78,32 @@ export async function signUp(work: Stepping, input: NewAccount) {
   return await signedIn(app, made.organization, made.user, made.session);
 }
 
-/** True when the claim code is what lets this signup pass. */
-async function mustMaySignUp(app: App, input: NewAccount): Promise<boolean> {
-  const { settings, store } = app;
-  const host = await store.find(organizations, SYSTEM, "host", ["host"]);
-  if (host === null) {
-    if (settings.local) return false;
-    const installation = await store.get(installations, SYSTEM, "installation");
-    const expected = installation?.claim_hash ?? "";
-    if (input.claim_code && constantTimeEqual(sha256Hex(input.claim_code), expected)) return true;
+/**
+ * Whether a signup that may pass now makes the host: the first one does.
+ * @throws {Fault} FORBIDDEN
+ */
+async function admitSignUp(app: App, db: Reader, input: NewAccount): Promise<boolean> {
+  const { local, signup } = app.settings;
+  const first = await db.find(organizations, SYSTEM, "host", ["host"]) === null;
+  if (first) {
+    if (local || constantTimeEqual(input.claim_code ?? "", claimCodeOf(app))) return true;
     throw new Fault(
       "FORBIDDEN",
       "The first signup needs `claim_code`: Relay prints it when it starts.",
     );
   }
-  if (settings.signup === "open") return false;
+  if (signup === "open") return false;
   throw new Fault(
     "FORBIDDEN",
-    settings.signup === "closed"
+    signup === "closed"
       ? "This server takes no new organizations."
       : "This server takes new organizations by invitation only.",
   );
 }
+
+/** What the first signup must send: the same on every instance and at every start. */
+export const claimCodeOf = ({ sealer }: App): string =>
+  `claim_${encodeBase62(sealer.mac("claim code").subarray(0, CLAIM_CODE_BYTES))}`;
 
 /**
  * Signs a user in. Unknown users and wrong passwords get the same answer in the same time.
@@ -108,7 +111,7 @@ async function mustMaySignUp(app: App, input: NewAccount): Promise<boolean> {
  */
 export async function logIn(work: Stepping, input: { email: string; password: string }) {
   const { app } = work;
-  const tryKey = `${work.request.address} ${input.email}`;
+  const tryKey = `${networkOf(work.request.address)} ${input.email}`;
   const waitMs = app.logins.begin(tryKey);
   if (waitMs > 0) throw tooManyTries(app, waitMs);
   const found = await app.store.lookup(users, "email", [input.email]);
@@ -124,7 +127,11 @@ export async function logIn(work: Stepping, input: { email: string; password: st
   if (!user.active || !organization?.active) {
     throw new Fault("INVALID_LOGIN", "The user or the organization is not active.");
   }
-  const session = await app.store.transact((tx) => {
+  const password = needsRehash(user.password)
+    ? await hashPassword(input.password, app.ports.entropy)
+    : user.password;
+  const session = await app.store.transact(async (tx) => {
+    await keepHash(tx, found, password);
     emit({ ...work, actor: { id: user.id } }, tx, tenant, {
       type: "user_login",
       resource: { type: "user", id: user.id },
@@ -133,6 +140,13 @@ export async function logIn(work: Stepping, input: { email: string; password: st
     return openSession(app, tx, tenant, user);
   });
   return await signedIn(app, organization, user, session);
+}
+
+/** Stores a hash that was made at today's cost, unless the password has changed meanwhile. */
+async function keepHash(tx: Tx, { tenant, record }: Found<UserRecord>, password: string) {
+  if (password === record.password) return;
+  const user = await tx.get(users, tenant, record.id);
+  if (user?.password === record.password) tx.put(users, tenant, { ...user, password });
 }
 
 function recordFailure(work: Stepping, tenant: Tenant, user: UserRecord): void {

@@ -1,14 +1,18 @@
 import type { Grant, LeasedCounters } from "../kv/counters.ts";
 import { type Config, planOf } from "./config.ts";
+import { Fault } from "./fault.ts";
+import { networkOf } from "./network.ts";
 
 /** What an unlimited limit shows: the largest number that every client can read. */
 export const UNLIMITED = 2_147_483_647;
 const MINUTE_MS = 60_000;
+/** What anybody may report of one agent: a report every second is more than enough. */
+const AGENT_REPORTS_PER_MINUTE = 60;
 
 /** One limit as a response shows it. */
 export interface LimitState {
   readonly admitted: boolean;
-  readonly scope: "organization" | "address";
+  readonly scope: "organization" | "address" | "agent";
   readonly limit: number;
   readonly remaining: number;
   readonly resetMs: number;
@@ -31,9 +35,15 @@ export class Limiter {
     );
   }
 
-  /** A public endpoint, by client address. */
+  /** A public endpoint, by the client's network. */
   takeForAddress(address: string): LimitState | Promise<LimitState> {
-    return this.#take("address", `addr:${address}`, this.config().limits.public_per_minute);
+    const { public_per_minute } = this.config().limits;
+    return this.#take("address", `addr:${networkOf(address)}`, public_per_minute);
+  }
+
+  /** What comes in about one agent without its credential, whoever sends it. */
+  takeForAgent(id: string): LimitState | Promise<LimitState> {
+    return this.#take("agent", `agent:${id}`, AGENT_REPORTS_PER_MINUTE);
   }
 
   /** What an endpoint outside all limits shows. */
@@ -53,4 +63,16 @@ export class Limiter {
     const show = (grant: Grant): LimitState => ({ scope, limit, ...grant });
     return grant instanceof Promise ? grant.then(show) : show(grant);
   }
+}
+
+/** @throws {Fault} RATE_LIMIT_EXCEEDED unless a limit admits the request */
+export function mustPass(state: LimitState, nowMs: number): void {
+  const { admitted, limit, scope, resetMs } = state;
+  if (admitted) return;
+  const retry_after = Math.max(1, Math.ceil((resetMs - nowMs) / 1000));
+  throw new Fault(
+    "RATE_LIMIT_EXCEEDED",
+    `The limit of ${limit} requests per minute is reached. Try again in ${retry_after} s.`,
+    { limit, scope, reset: Math.ceil(resetMs / 1000), retry_after },
+  );
 }

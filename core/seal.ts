@@ -11,6 +11,8 @@ export interface Sealer {
   open(sealed: string, context: string): string;
   /** A check value of the newest secret to keep in the store: it reveals nothing of the secret. */
   fingerprint(): string;
+  /** 32 bytes that nobody makes of a text without the newest secret: always the same ones. */
+  mac(text: string): Uint8Array;
   /** Whether a stored fingerprint is of the newest secret or of one of the older ones. */
   recognizes(fingerprint: string): boolean;
 }
@@ -40,6 +42,7 @@ const SEALED_FORMAT = /^v1\.([A-Za-z0-9_-]{8})\.([A-Za-z0-9_-]+)$/;
 interface SealKey {
   readonly id: string;
   readonly key: Uint8Array;
+  readonly macKey: Uint8Array;
   readonly fingerprint: string;
 }
 
@@ -65,13 +68,14 @@ export function makeSealer(
       }
       return open(key, body, context);
     },
+    mac: (text) => createHmac("sha256", newest.macKey).update(text).digest(),
     fingerprint: () => newest.fingerprint,
     recognizes: (fingerprint) =>
       keys.some((key) => constantTimeEqual(key.fingerprint, fingerprint)),
   };
 }
 
-/** One secret gives three values that tell nothing of each other. */
+/** One secret gives four values that tell nothing of each other. */
 function deriveKey(secret: string): SealKey {
   if (secret.trim().length < SECRET_LENGTH_MIN) {
     throw new Error(
@@ -83,6 +87,7 @@ function deriveKey(secret: string): SealKey {
   return {
     id: derive("key id").subarray(0, KEY_ID_BYTES).toString("base64url"),
     key: derive("encryption"),
+    macKey: derive("mac"),
     fingerprint: derive("fingerprint").toString("base64url"),
   };
 }

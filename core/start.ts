@@ -11,8 +11,7 @@ import type { App } from "./app.ts";
 import { KeyUses } from "./api_key_uses.ts";
 import { Commands, recoverCommands } from "./commands/registry.ts";
 import { jobsDue } from "./health.ts";
-import { makeSecretText } from "./key_value.ts";
-import { LOGIN_TRIES, LOGIN_WINDOW_MS } from "./accounts.ts";
+import { claimCodeOf, LOGIN_TRIES, LOGIN_WINDOW_MS } from "./accounts.ts";
 import { FailureThrottle } from "./throttle.ts";
 import { Limiter } from "./limiter.ts";
 import { Metrics } from "./metrics.ts";
@@ -20,7 +19,6 @@ import type { Ports } from "./ports.ts";
 import { makeSealer } from "./seal.ts";
 import type { Settings } from "./settings.ts";
 import { SigningKeys } from "./signing_keys.ts";
-import { sha256Hex } from "./text.ts";
 import { Deliveries } from "./webhooks/deliveries.ts";
 
 /** A running Relay and how to end it. */
@@ -33,7 +31,6 @@ export interface Running {
 }
 
 const HOUSEKEEPING_MS = 30_000;
-const CLAIM_CODE_BYTES = 15;
 /** How many instances are assumed to share one store, for the shares of rate limits. */
 const SHARING_INSTANCES = 4;
 
@@ -94,6 +91,7 @@ export async function startRelay(
     async stop() {
       stopHousekeeping();
       links.closeAll("going_away");
+      await links.idle();
       await commands.stop();
       await sender.stop();
       await parts.keyUses.stop();
@@ -105,10 +103,9 @@ export async function startRelay(
   };
 }
 
-/** Checks the secret, and makes a new claim code as long as nobody has signed up. */
+/** Checks the secret; answers the claim code as long as the first signup needs it. */
 async function prepare(app: App): Promise<string | null> {
   const { sealer, ports, settings, store } = app;
-  const code = makeSecretText("claim_", CLAIM_CODE_BYTES, ports.entropy);
   return await store.transact(async (tx) => {
     const known = await tx.get(installations, SYSTEM, "installation");
     if (known !== null && !sealer.recognizes(known.secret_fingerprint)) {
@@ -116,15 +113,15 @@ async function prepare(app: App): Promise<string | null> {
         "RELAY_SECRET is not the one that this store was made with: start with that one",
       );
     }
+    if (known === null) {
+      tx.put(installations, SYSTEM, {
+        id: "installation",
+        secret_fingerprint: sealer.fingerprint(),
+        created_at_ms: ports.clock.now(),
+      });
+    }
     const claimed = await tx.find(organizations, SYSTEM, "host", ["host"]) !== null;
-    const needsCode = !claimed && !settings.local;
-    tx.put(installations, SYSTEM, {
-      id: "installation",
-      secret_fingerprint: known?.secret_fingerprint ?? sealer.fingerprint(),
-      claim_hash: needsCode ? sha256Hex(code) : null,
-      created_at_ms: known?.created_at_ms ?? ports.clock.now(),
-    });
-    return needsCode ? code : null;
+    return claimed || settings.local ? null : claimCodeOf(app);
   });
 }
 
@@ -149,7 +146,7 @@ function keepHouse(app: App, onError: (error: unknown) => void): () => void {
 /** What must happen now and then on every instance; also what a hosted schedule calls. */
 export async function housekeep(app: App): Promise<void> {
   await app.log.flush();
-  app.deliveries.wake();
+  app.deliveries.sweep();
   await sweepStaleAgents(app);
   await sweepBlobs(app.store);
 }

@@ -42,10 +42,8 @@ export function content(envelope: Envelope, answer: Content): Response {
 export function failure(envelope: Envelope, fault: Fault): Response {
   const headers = headersOf(envelope);
   headers["content-type"] = "application/json";
-  const { resetMs } = envelope.limit;
   if (fault.code === "RATE_LIMIT_EXCEEDED" && typeof fault.details.retry_after === "number") {
     headers["retry-after"] = `${fault.details.retry_after}`;
-    headers["x-ratelimit-reset"] = `${Math.ceil(resetMs / 1000)}`;
   }
   if (fault.status === 401) headers["www-authenticate"] = 'Bearer realm="relay"';
   if (Array.isArray(fault.details.allow)) headers["allow"] = fault.details.allow.join(", ");

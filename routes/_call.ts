@@ -4,7 +4,7 @@ import { Fault } from "../core/fault.ts";
 import type { Scope } from "../core/scopes.ts";
 import type { Tx } from "../kv/tx.ts";
 import { faultOf } from "./_answer.ts";
-import { parse } from "./_input.ts";
+import { NO_QUERY, parse } from "./_input.ts";
 import type { Route } from "./_route.ts";
 
 /** Input as it came, before any check. */
@@ -14,7 +14,6 @@ export interface RawInput {
   /** Reads the body; called only when the route takes one. */
   readonly body: () => unknown;
   readonly accept: string;
-  readonly credential: string | null;
 }
 
 /**
@@ -32,12 +31,9 @@ export async function call(
   try {
     const input = {
       params: route.params && parse(route.params, raw.params, "params"),
-      query: route.query && parse(route.query, raw.query, "query"),
+      query: parse(route.query ?? NO_QUERY, raw.query, "query"),
       body: route.body && parse(route.body, await raw.body(), "body"),
       accept: raw.accept,
-      get credential() {
-        return raw.credential;
-      },
     };
     return await EFFECTS[route.effect](app, route, actor, request, input as never);
   } catch (error) {

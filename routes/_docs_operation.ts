@@ -54,10 +54,12 @@ export const code = (name: string): Html => markup`<code>${name}</code> `;
 function badges({ operationId, security, ...operation }: Operation): Part {
   const scopes = operation["x-required-scopes"];
   const effect = operation["x-effect"];
+  const asked = security[0];
+  const open = asked === undefined || Object.keys(asked).length === 0;
   return [
     markup`<code class="badge">${operationId}</code>`,
-    security.length === 0 && markup`<span class="badge public">public</span>`,
-    security.length > 0 && !scopes && markup`<span class="badge">signed in</span>`,
+    open && markup`<span class="badge public">public</span>`,
+    !open && !scopes && markup`<span class="badge">signed in</span>`,
     scopes?.map((scope) => markup`<span class="badge scope">${scope}</span>`),
     operation["x-host-only"] && markup`<span class="badge">host organization</span>`,
     markup`<span class="badge">${EFFECTS[effect] ?? effect}</span>`,

@@ -1,7 +1,10 @@
-import type { z } from "zod";
+import { z } from "zod";
 import { Fault } from "../core/fault.ts";
 
 const BODY_BYTES_MAX = 1024 * 1024;
+/** The query of what takes none: a misspelt or misplaced parameter is told everywhere. */
+export const NO_QUERY = z.strictObject({});
+
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i;
 
 /**
@@ -49,7 +52,7 @@ async function readText(request: Request, bytesMax: number): Promise<string> {
   if (request.body === null) return "";
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  for await (const chunk of request.body) {
+  for await (const chunk of arriving(request.body)) {
     bytes += chunk.length;
     if (bytes > bytesMax) throw tooLarge();
     chunks.push(chunk);
@@ -60,6 +63,17 @@ async function readText(request: Request, bytesMax: number): Promise<string> {
   } catch (cause) {
     throw new Fault("VALIDATION_FAILED", "The body is not UTF-8.", {
       issues: [{ path: "body", message: "not UTF-8" }],
+    }, { cause });
+  }
+}
+
+/** A body as it comes; a client that goes away in the middle of it is no bug. */
+async function* arriving(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body;
+  } catch (cause) {
+    throw new Fault("VALIDATION_FAILED", "The body broke off.", {
+      issues: [{ path: "body", message: "broke off" }],
     }, { cause });
   }
 }

@@ -2,12 +2,12 @@ import { type Context, Hono } from "@hono/hono";
 import type { Actor, App, RequestInfo } from "../core/app.ts";
 import { ANONYMOUS, authenticate } from "../core/authenticate.ts";
 import { Fault } from "../core/fault.ts";
-import type { LimitState } from "../core/limiter.ts";
+import { type LimitState, mustPass } from "../core/limiter.ts";
 import type { Scope } from "../core/scopes.ts";
 import { clientAddress } from "./_address.ts";
 import { content, type Envelope, failure, faultOf, headersOf, json } from "./_answer.ts";
 import { call, deny } from "./_call.ts";
-import { readJson } from "./_input.ts";
+import { NO_QUERY, parse, readJson } from "./_input.ts";
 import type { Content, Route } from "./_route.ts";
 
 type Env = { Bindings: { remoteAddr?: Deno.Addr } };
@@ -27,13 +27,13 @@ export interface Upgrade {
 /** Turns declarations into a server. */
 export function mount(app: App, routes: readonly Route[], upgrades: readonly Upgrade[]): Serve {
   const hono = new Hono<Env>();
-  // Names before parameters: `/webhooks/event-types` is not a webhook's id.
-  const ordered = [...routes].sort((a, b) => rank(a.path).localeCompare(rank(b.path)));
+  const ordered = [...routes].sort(byRank);
   for (const { path, handle } of upgrades) {
     hono.get(path, (c) =>
       guarded(app, c, path, async (info) => {
         const { headers } = c.req.raw;
         const actor = await identify(app, headers, info, () => {});
+        parse(NO_QUERY, c.req.query(), "query");
         return await handle(app, actor, c.req.raw, info);
       }));
   }
@@ -49,7 +49,16 @@ export function mount(app: App, routes: readonly Route[], upgrades: readonly Upg
 }
 
 const pattern = (path: string) => path.replaceAll(/\{(\w+)\}/g, ":$1");
+
+/** Names before parameters: `/webhooks/event-types` is not a webhook's id. */
+function byRank({ path: a }: Route, { path: b }: Route): number {
+  const [first, second] = [rank(a), rank(b)];
+  return first < second ? -1 : first > second ? 1 : 0;
+}
+
+/** Sorts as the path does, with its parameters behind every name: `~` is the last character of ASCII. */
 const rank = (path: string) => path.replaceAll(/\{\w+\}/g, "~");
+
 const notAllowed = (allow: readonly string[]) =>
   new Fault("METHOD_NOT_ALLOWED", `This path takes ${allow.join(", ")}.`, { allow });
 
@@ -62,25 +71,22 @@ async function serve(app: App, route: Route, c: Context<Env>): Promise<Response>
   let response: Response;
   try {
     if (c.req.method === "HEAD" && route.effect !== "read") throw notAllowed([route.method]);
-    if ("public" in route.access) {
-      if (!route.unlimited) limit = await app.limiter.takeForAddress(request.address);
-      mustPass(limit, app);
-    } else {
-      actor = await identify(app, c.req.raw.headers, request, (state) => limit = state);
-      const missing = missingRights(route, actor);
+    const { headers } = c.req.raw;
+    if (asksWho(route, headers)) {
+      actor = await identify(app, headers, request, (state) => limit = state);
       limit = await app.limiter.takeForPlan(actor.tenant.org, actor.plan);
-      if (missing !== null && limit.admitted) throw await deny(app, route, actor, request, missing);
-      if (missing !== null) throw new Fault("INSUFFICIENT_SCOPES");
-      mustPass(limit, app);
+      mustPass(limit, app.ports.clock.now());
+      const missing = missingRights(route, actor);
+      if (missing !== null) throw await deny(app, route, actor, request, missing);
+    } else if (!route.unlimited) {
+      limit = await app.limiter.takeForAddress(request.address);
+      mustPass(limit, app.ports.clock.now());
     }
     const result = await call(app, route, actor, request, {
       params: c.req.param(),
-      query: route.query ? c.req.query() : {},
+      query: c.req.query(),
       body: () => readJson(c.req.raw, route.bodyBytesMax),
       accept: c.req.header("accept") ?? "*/*",
-      get credential() {
-        return credentialOf(c.req.raw.headers);
-      },
     });
     response = success(route, { requestId: request.id, limit, noStore: route.noStore }, result);
   } catch (error) {
@@ -98,6 +104,12 @@ function success(route: Route, envelope: Envelope, result: unknown): Response {
   return new Response(null, { status: success.status, headers: headersOf(envelope) });
 }
 
+function asksWho({ access }: Route, headers: Headers): boolean {
+  if (!("public" in access)) return true;
+  return access.credential === "optional" &&
+    (headers.has("authorization") || headers.has("x-api-key"));
+}
+
 /** Who is asking; a failure to say so counts against the address. */
 async function identify(
   app: App,
@@ -110,13 +122,13 @@ async function identify(
   } catch (error) {
     const limit = await app.limiter.takeForAddress(request.address);
     limited(limit);
-    mustPass(limit, app);
+    mustPass(limit, app.ports.clock.now());
     throw error;
   }
 }
 
-/** The credential of a request: a Bearer token or key, or an API key in `x-api-key`. */
-export function credentialOf(headers: Headers): string | null {
+/** A Bearer token or key, or an API key in `x-api-key`. */
+function credentialOf(headers: Headers): string | null {
   const authorization = headers.get("authorization");
   if (authorization === null) return headers.get("x-api-key");
   const [scheme, value] = authorization.split(" ", 2);
@@ -131,7 +143,7 @@ export function credentialOf(headers: Headers): string | null {
 }
 
 /** The space that a signed-in user chose. */
-export function spaceOf(headers: Headers): "live" | "test" {
+function spaceOf(headers: Headers): "live" | "test" {
   const space = headers.get("x-relay-space") ?? "live";
   if (space === "live" || space === "test") return space;
   throw new Fault("VALIDATION_FAILED", "X-Relay-Space must be live or test.", {
@@ -145,21 +157,6 @@ function missingRights({ access }: Route, actor: Actor): readonly Scope[] | null
   const needed = typeof access.scope === "string" ? [access.scope] : access.scope;
   const has = needed.some((scope) => actor.rights.has(scope));
   return has && (!access.host || actor.host) ? null : needed;
-}
-
-function mustPass(limit: LimitState, app: App): void {
-  if (limit.admitted) return;
-  const retry_after = Math.max(1, Math.ceil((limit.resetMs - app.ports.clock.now()) / 1000));
-  throw new Fault(
-    "RATE_LIMIT_EXCEEDED",
-    `The limit of ${limit.limit} requests per minute is reached. Try again in ${retry_after} s.`,
-    {
-      limit: limit.limit,
-      scope: limit.scope,
-      reset: Math.ceil(limit.resetMs / 1000),
-      retry_after,
-    },
-  );
 }
 
 function infoOf(app: App, c: Context<Env>): RequestInfo {
@@ -187,6 +184,7 @@ async function guarded(
   id: string,
   handle: (info: RequestInfo) => Promise<Response>,
 ): Promise<Response> {
+  const startedMs = performance.now();
   const request = infoOf(app, c);
   const limit = app.limiter.unlimited();
   let response: Response;
@@ -195,7 +193,7 @@ async function guarded(
   } catch (error) {
     response = fail(app, error, { requestId: request.id, limit }, id);
   }
-  app.metrics.request(id, response.status, 0);
+  app.metrics.request(id, response.status, performance.now() - startedMs);
   return response;
 }
 

@@ -116,7 +116,7 @@ function operation(
     parameters: [
       ...parameters(route.params, "path", schemas),
       ...parameters(route.query, "query", schemas),
-      ...("public" in access ? [] : [{ $ref: "#/components/parameters/Space" }]),
+      ...(security(access).length > 0 ? [{ $ref: "#/components/parameters/Space" }] : []),
       ...(route.idempotencyKey ? [{ $ref: "#/components/parameters/IdempotencyKey" }] : []),
     ],
     ...(route.body && bodyOf(route.body, schemas)),
@@ -179,9 +179,10 @@ const textSchema = (type: string): JsonSchema =>
 const scopesOf = (access: Access): readonly string[] =>
   "scope" in access ? [access.scope].flat() : [];
 
-/** Alternatives: any scheme, with any one of the scopes. */
+/** Alternatives: any scheme, with any one of the scopes; `{}` is none at all. */
 function security(access: Access): Operation["security"] {
-  if ("public" in access) return [];
+  if ("public" in access && access.credential === undefined) return [];
+  if ("public" in access) return [{}, ...security({ signedIn: true })];
   const needs = "scope" in access ? scopesOf(access).map((scope) => [scope]) : [[]];
   return needs.flatMap((scopes) =>
     Object.keys(SECURITY_SCHEMES).map((scheme) => ({ [scheme]: scopes }))

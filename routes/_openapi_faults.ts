@@ -68,14 +68,16 @@ export const ERROR_SCHEMA: JsonSchema = {
 
 /** Every fault that a route may answer with: its own and those that its declaration implies. */
 export function faultsOf(route: Route): readonly FaultCode[] {
-  const named = !("public" in route.access);
-  const input = named || route.params || route.query || route.body;
+  const { access } = route;
+  const named = !("public" in access);
+  const identified = named || access.credential === "optional";
   const implied: readonly (FaultCode | false)[] = [
-    ...(input ? ["VALIDATION_FAILED"] as const : []),
-    ...(named ? ["MISSING_CREDENTIALS", "INVALID_TOKEN", "INVALID_API_KEY"] as const : []),
+    "VALIDATION_FAILED",
+    named && "MISSING_CREDENTIALS",
+    ...(identified ? ["INVALID_TOKEN", "INVALID_API_KEY"] as const : []),
     "scope" in route.access && "INSUFFICIENT_SCOPES",
     ...(route.body ? ["PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"] as const : []),
-    !route.unlimited && "RATE_LIMIT_EXCEEDED",
+    (identified || !route.unlimited) && "RATE_LIMIT_EXCEEDED",
     "INTERNAL_ERROR",
     "UNAVAILABLE",
   ];

@@ -10,8 +10,8 @@ type Out<S> = S extends z.ZodType ? z.output<S> : undefined;
 
 /** Who may call. There is no default: a route without `access` does not compile. */
 export type Access =
-  /** Nobody needs to say who they are; the text says why. */
-  | { readonly public: string }
+  /** Nobody needs to say who they are; the text says why. Whoever does, may be told more. */
+  | { readonly public: string; readonly credential?: "optional" }
   /** Any live credential; the rule decides the rest. */
   | { readonly signedIn: true }
   /** One of these rights. */
@@ -61,8 +61,6 @@ interface Input<P, Q, B> {
   readonly body: Out<B>;
   /** The Accept header, for routes that can answer in several media types. */
   readonly accept: string;
-  /** The credential of a public route that tells more to those who may know it. */
-  readonly credential: string | null;
 }
 
 export interface RouteSpec<E extends Effect, P, Q, B, R extends z.ZodType> {
@@ -75,7 +73,7 @@ export interface RouteSpec<E extends Effect, P, Q, B, R extends z.ZodType> {
   readonly description?: string;
   readonly access: Access;
   readonly effect: E;
-  /** A public route that probes call is not limited. */
+  /** A public route that probes call: without a credential it is not limited. */
   readonly unlimited?: true;
   /** The answer must not be kept by any cache. */
   readonly noStore?: true;

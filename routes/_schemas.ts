@@ -3,7 +3,11 @@ import { canonicalJson } from "../core/canonical.ts";
 import { SCOPE_LIST } from "../core/scopes.ts";
 
 /** An opaque id in a path or a body. */
-export const Id = z.string().min(1).max(128).meta({ description: "An opaque id." });
+export const Id = z.string().regex(
+  /^[\x21-\x7e]{1,128}$/,
+  "1 to 128 visible ASCII characters",
+)
+  .meta({ description: "An opaque id." });
 
 /** A path that names one resource. */
 export const IdParams = z.strictObject({ id: Id });
@@ -41,16 +45,16 @@ export const Name = z.string().min(1).max(100).regex(/^[^\p{Cc}\p{Cs}]*$/u, "no 
 /** Any JSON object. */
 export const JsonObject = z.record(z.string(), z.unknown());
 
-/** A JSON object of at most `bytes` as text, and of what canonical JSON can say. */
+/** A JSON object of at most `bytes` as text, and of what canonical JSON can say of it within a row. */
 export const boundedObject = (bytes: number) =>
   JsonObject.refine(
     (value) => canonicalBytes(value) <= bytes,
-    `at most ${bytes} bytes as JSON, at most 64 deep, whole characters and finite numbers`,
+    `at most ${bytes} bytes as JSON, at most 63 deep, whole characters and finite numbers`,
   );
 
 function canonicalBytes(value: unknown): number {
   try {
-    return new TextEncoder().encode(canonicalJson(value)).length;
+    return new TextEncoder().encode(canonicalJson([value])).length - "[]".length;
   } catch {
     return Infinity;
   }

@@ -112,9 +112,10 @@ export const agentRoutes = [
     path: "/api/v1/heartbeat",
     summary: "Report an agent's health without its link",
     description: "Kept as `reported_status`. Anybody may claim this, so it changes no status, is " +
-      "no sign of life and emits no event; agents tell their health through their link.",
+      "no sign of life and emits no event; agents tell their health through their link. At most " +
+      "60 a minute for one agent.",
     access: { public: "the interface asks no credential here" },
-    effect: "write",
+    effect: "steps",
     audit: { none: "an unproved claim, kept apart from what is known" },
     body: z.strictObject({ agent_id: Id, status: ReportedStatus }),
     success: {

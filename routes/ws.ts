@@ -33,9 +33,21 @@ async function openAgentSocket(
   }
   // `info` looks things up in the request, which the upgrade takes away: copy before.
   const kept = { ...info };
-  const { socket, response } = Deno.upgradeWebSocket(request, { protocol: AGENT_PROTOCOL });
+  const { socket, response } = upgrade(request);
   attach(socket, (wire) => new Link(app, actor, kept, wire));
   return response;
+}
+
+/** @throws {Fault} VALIDATION_FAILED for a handshake that lacks something */
+function upgrade(request: Request): Deno.WebSocketUpgrade {
+  try {
+    return Deno.upgradeWebSocket(request, { protocol: AGENT_PROTOCOL });
+  } catch (cause) {
+    const { message } = cause as Error;
+    throw new Fault("VALIDATION_FAILED", `This is no WebSocket handshake: ${message}`, {
+      issues: [{ path: "headers", message }],
+    }, { cause });
+  }
 }
 
 function attach(socket: WebSocket, open: (wire: Wire) => Link): void {

@@ -1,6 +1,7 @@
 import { type AgentRecord, agents } from "../../kv/records/agent.ts";
-import type { Work, Writing } from "../app.ts";
+import type { Stepping, Work, Writing } from "../app.ts";
 import { Fault } from "../fault.ts";
+import { mustPass } from "../limiter.ts";
 import { iso, isoOrNull, type Paging, showPage } from "../lists.ts";
 
 /** An agent as every answer shows it. */
@@ -61,21 +62,28 @@ export async function restartAgent(work: Writing, id: string) {
   return showAgent(agent);
 }
 
-/** Stores what anybody may claim about an agent; it changes no status and is no sign of life. */
+/**
+ * Stores what anybody may claim about an agent; it changes no status and is no sign of life.
+ * @throws {Fault} AGENT_NOT_FOUND, RATE_LIMIT_EXCEEDED
+ */
 export async function reportHeartbeat(
-  { app, tx }: Writing,
-  input: { agent_id: string; status: NonNullable<AgentRecord["reported_status"]> },
+  { app, db }: Stepping,
+  { agent_id, status }: {
+    agent_id: string;
+    status: NonNullable<AgentRecord["reported_status"]>;
+  },
 ) {
-  const found = await tx.lookup(agents, "id", [input.agent_id]);
+  const found = await db.lookup(agents, "id", [agent_id]);
   if (found === null) throw new Fault("AGENT_NOT_FOUND");
-  if (found.record.reported_status !== input.status) {
-    tx.put(agents, found.tenant, { ...found.record, reported_status: input.status });
-  }
-  return {
-    agent_id: input.agent_id,
-    status: input.status,
-    received_at: iso(app.ports.clock.now()),
-  };
+  const now = app.ports.clock.now();
+  mustPass(await app.limiter.takeForAgent(agent_id), now);
+  await app.store.transact(async (tx) => {
+    const agent = await tx.get(agents, found.tenant, agent_id);
+    if (agent === null) throw new Fault("AGENT_NOT_FOUND");
+    if (agent.reported_status === status) return;
+    tx.put(agents, found.tenant, { ...agent, reported_status: status });
+  });
+  return { agent_id, status, received_at: iso(now) };
 }
 
 /** The fault of a command for an agent that has no link. */

@@ -50,6 +50,7 @@ export class Link {
     this.#nonce = Buffer.from(entropy.bytes(24)).toString("base64url");
     this.#lastFrameMs = clock.now();
     this.#cancelHello = clock.after(HELLO_TIMEOUT_MS, () => this.close("hello_timeout"));
+    app.links.join(this);
     this.send({ type: "challenge", nonce: this.#nonce });
   }
 
@@ -86,10 +87,12 @@ export class Link {
       return this.close("unexpected_frame");
     }
     this.#phase = "registering";
-    this.#register(frame).catch((error) => {
-      this.app.ports.log.error("an agent could not be registered", { error: String(error) });
-      this.close("unavailable");
-    });
+    this.app.links.recording(
+      this.#register(frame).catch((error) => {
+        this.app.ports.log.error("an agent could not be registered", { error: String(error) });
+        this.close("unavailable");
+      }),
+    );
   }
 
   /** Closes the link from this side; `reason` goes into the event. */
@@ -109,13 +112,14 @@ export class Link {
     const agent = this.#agent;
     this.#phase = "closed";
     this.#cancelHello();
+    this.app.links.leave(this, agent?.id ?? null);
     if (agent === null) return;
-    const { tenant } = this.actor;
-    this.app.links.remove(tenant, agent.id, this);
     this.app.commands.linkLost(this);
-    disconnectAgent(this.app, tenant, agent, reason).catch((error) => {
-      this.app.ports.log.error("an agent's end could not be recorded", { error: String(error) });
-    });
+    this.app.links.recording(
+      disconnectAgent(this.app, this.actor.tenant, agent, reason).catch((error) => {
+        this.app.ports.log.error("an agent's end could not be recorded", { error: String(error) });
+      }),
+    );
   }
 
   /** Closes a link that has been silent for two heartbeats. */
@@ -140,7 +144,7 @@ export class Link {
       return;
     }
     this.#phase = "open";
-    this.app.links.add(this.actor.tenant, agent.id, this);
+    this.app.links.add(this, agent.id);
     this.send({
       type: "welcome",
       agent_id: agent.id,
@@ -168,7 +172,7 @@ export class Link {
         return commands.refused(agent.id, frame);
       case "heartbeat":
         this.send({ type: "heartbeat_ack" });
-        noteHeartbeat(this.app, tenant, agent.id, frame.status).then(
+        noteHeartbeat(this.app, tenant, agent, frame.status).then(
           (end) => end === null || this.close(end),
           (error) => ports.log.warn("a heartbeat could not be recorded", { error: String(error) }),
         );

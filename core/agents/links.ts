@@ -11,7 +11,11 @@ const SWEEP_MS = 1_000;
 
 /** The agents' links that this process holds. */
 export class Links {
+  /** Every link from its first moment to its last, also before it is known whose it is. */
+  readonly #open = new Set<Link>();
+  /** Those that serve an agent. */
   readonly #links = new Map<string, Link>();
+  readonly #recordings = new Set<Promise<void>>();
   #timer: (() => void) | null = null;
   #checking: Promise<void> | null = null;
 
@@ -25,23 +29,37 @@ export class Links {
     return this.#links.get(keyOf(tenant, agentId));
   }
 
+  /** A link has opened; whose it is will show. */
+  join(link: Link): void {
+    this.#open.add(link);
+  }
+
   /** Takes the place of an earlier link of the same agent, which is closed. */
-  add(tenant: Tenant, agentId: string, link: Link): void {
-    const key = keyOf(tenant, agentId);
+  add(link: Link, agentId: string): void {
+    const key = keyOf(link.tenant, agentId);
     const earlier = this.#links.get(key);
     this.#links.set(key, link);
     earlier?.close("replaced");
     this.#timer ??= this.#sweepLater();
   }
 
-  remove(tenant: Tenant, agentId: string, link: Link): void {
-    const key = keyOf(tenant, agentId);
+  /** A link has ended; one that took its place stays. */
+  leave(link: Link, agentId: string | null): void {
+    this.#open.delete(link);
+    if (agentId === null) return;
+    const key = keyOf(link.tenant, agentId);
     if (this.#links.get(key) === link) this.#links.delete(key);
+  }
+
+  /** A change of an agent's record is under way: it never fails, and the relay's end waits for it. */
+  recording(change: Promise<void>): void {
+    this.#recordings.add(change);
+    change.then(() => this.#recordings.delete(change));
   }
 
   /** Closes every link that a credential opened: it has lost its rights. */
   closeCredential(credentialId: string): void {
-    for (const link of this.#links.values()) {
+    for (const link of this.#open) {
       if (link.credentialId === credentialId) link.close("credential_refused");
     }
   }
@@ -49,12 +67,13 @@ export class Links {
   /** Closes every link, so that the agents look for another instance. */
   closeAll(name: CloseName): void {
     this.#timer?.();
-    for (const link of this.#links.values()) link.close(name);
+    for (const link of this.#open) link.close(name);
   }
 
-  /** Resolves when no look at the credentials is under way. */
+  /** Resolves when no look at the credentials and no change of a record is under way. */
   async idle(): Promise<void> {
     await this.#checking;
+    while (this.#recordings.size > 0) await Promise.all(this.#recordings);
   }
 
   #sweepLater(): () => void {

@@ -121,19 +121,20 @@ function emitDisconnected(
 
 /**
  * A sign of life, with what the agent says of its health. Answers why the link should end, if it should:
- * another instance may have taken the agent over, or deleted it.
+ * the agent was deleted, has a newer link, or was taken for lost and must register again.
  */
 export async function noteHeartbeat(
   app: App,
   tenant: Tenant,
-  id: string,
+  { id, link }: Pick<AgentRecord, "id" | "link">,
   reported: "ok" | "degraded" | "error",
-): Promise<"deleted" | "replaced" | null> {
+): Promise<"deleted" | "replaced" | "unavailable" | null> {
   const status = reported === "ok" ? "online" : "degraded";
   return await app.store.transact(async (tx) => {
     const agent = await tx.get(agents, tenant, id);
     if (agent === null) return "deleted";
-    if (agent.instance !== app.instance) return "replaced";
+    if (agent.link !== link) return "replaced";
+    if (agent.instance === null) return "unavailable";
     tx.put(agents, tenant, { ...agent, status, last_seen_ms: app.ports.clock.now() });
     if (agent.status === status) return null;
     emit({ app, actor: RELAY_ACTOR }, tx, tenant, {
@@ -146,10 +147,11 @@ export async function noteHeartbeat(
   });
 }
 
-const STALE_MS = 60_000;
+/** Three heartbeats: one that could not be recorded ends no link that works. */
+const STALE_MS = 90_000;
 const SWEEP_LIMIT = 200;
 
-/** Agents whose instance died with its links: offline once they have missed two heartbeats. */
+/** Agents that are on record as linked and are not: their instance died, or could not record the end. */
 export async function sweepStaleAgents(app: App): Promise<void> {
   let cursor: string | null = null;
   do {
@@ -158,9 +160,10 @@ export async function sweepStaleAgents(app: App): Promise<void> {
       cursor,
     });
     for (const { tenant, record } of page.items) {
-      const mine = record.instance === app.instance;
+      const linkedHere = record.instance === app.instance &&
+        app.links.of(tenant, record.id) !== undefined;
       const seenMs = record.last_seen_ms ?? 0;
-      if (mine || app.ports.clock.now() - seenMs < STALE_MS) continue;
+      if (linkedHere || app.ports.clock.now() - seenMs < STALE_MS) continue;
       await disconnectAgent(app, tenant, record, "relay_lost");
     }
     cursor = page.cursor;

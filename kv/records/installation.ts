@@ -6,8 +6,6 @@ export const InstallationRecord = z.strictObject({
   id: z.literal("installation"),
   /** Fingerprint of RELAY_SECRET: another secret refuses to start. */
   secret_fingerprint: z.string(),
-  /** SHA-256 of the claim code that was printed last; null once the first organization is there. */
-  claim_hash: z.string().nullable(),
   created_at_ms: z.number(),
 });
 export type InstallationRecord = z.infer<typeof InstallationRecord>;

@@ -1,7 +1,9 @@
-import { deepStrictEqual as deq, notStrictEqual, ok, strictEqual as eq } from "node:assert/strict";
+import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { SYSTEM } from "../../kv/collection.ts";
 import { organizations } from "../../kv/records/organization.ts";
 import { users } from "../../kv/records/user.ts";
+import { deriveHash, formatHash, type Recipe } from "../../core/password_hash.ts";
+import { needsRehash } from "../../core/passwords.ts";
 import { shared } from "../support/kv.ts";
 import { World } from "../support/world.ts";
 
@@ -42,15 +44,17 @@ Deno.test("signup: a server that others reach asks the first one for the claim c
   eq((await signUp(world, 2)).status, 201);
 });
 
-Deno.test("signup: the claim code of one start is worthless after the next", async () => {
+Deno.test("signup: the claim code is the same at every start and on every instance until it is used", async () => {
   const kv = await Deno.openKv(":memory:");
   const first = await World.open({ settings: PUBLIC, kv: shared(kv) });
-  const old = first.running.claimCode!;
-  await first[Symbol.asyncDispose]();
+  const code = first.running.claimCode!;
+  ok(/^claim_[0-9A-Za-z]{21}$/.test(code));
   await using world = await World.open({ settings: PUBLIC, kv, seed: 2 });
-  notStrictEqual(world.running.claimCode, old);
-  eq((await signUp(world, 1, { claim_code: old })).status, 403);
-  eq((await signUp(world, 1, { claim_code: world.running.claimCode })).status, 201);
+  eq(world.running.claimCode, code);
+  eq((await signUp(first, 1, { claim_code: code })).status, 201);
+  await first[Symbol.asyncDispose]();
+  await using after = await World.open({ settings: PUBLIC, kv: shared(kv), seed: 3 });
+  eq(after.running.claimCode, null);
 });
 
 Deno.test("signup: a server that only this machine reaches needs no claim code", async () => {
@@ -59,17 +63,17 @@ Deno.test("signup: a server that only this machine reaches needs no claim code",
   eq((await signUp(world, 1)).status, 201);
 });
 
-Deno.test("signup: of two first ones at once exactly one becomes the host", async () => {
-  for (const settings of [PUBLIC, {}]) {
+Deno.test("signup: of two first ones at once exactly one becomes the host, and the other what the mode says", async () => {
+  const closed = { signup: "closed" } as const;
+  for (const settings of [{}, PUBLIC, closed, { ...PUBLIC, ...closed }]) {
     await using world = await World.open({ settings });
     const claim_code = world.running.claimCode ?? undefined;
     const answers = await Promise.all([1, 2].map((n) => signUp(world, n, { claim_code })));
     const hosts = (await rowsOf(world, "organizations") as { host: boolean }[])
       .filter(({ host }) => host);
     eq(hosts.length, 1);
-    // With a claim code the loser has lost what let it in.
     const statuses = answers.map(({ status }) => status).sort();
-    deq(statuses, claim_code === undefined ? [201, 201] : [201, 403]);
+    deq(statuses, "signup" in settings && settings.signup === "closed" ? [201, 403] : [201, 201]);
   }
 });
 
@@ -174,6 +178,42 @@ Deno.test("login: ten failures from an address lock it out, until the clock or a
   eq((await logIn(world, email, "password 1")).status, 429);
   await world.advance(1);
   eq((await logIn(world, email, "password 1")).status, 200);
+});
+
+Deno.test("login: all addresses of an IPv6 client's /64 share their failures", async () => {
+  await using world = await World.open();
+  const { email } = await world.signUp();
+  for (let n = 0; n < 10; n++) {
+    eq((await logIn(world, email, "wrong password", `2001:db8::${n}`)).status, 401);
+  }
+  eq((await logIn(world, email, "password 1", "2001:db8::ffff:1")).status, 429);
+  eq((await logIn(world, email, "password 1", "2001:db8:0:1::1")).status, 200);
+});
+
+Deno.test("login: a hash of another cost is made anew, once, and the password stays", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const { store } = world.app;
+  const tenant = { org: owner.org, space: "live" } as const;
+  const hashed = async () => (await store.get(users, tenant, owner.userId))!.password;
+  const cheap: Recipe = {
+    algorithm: "argon2id",
+    memoryKib: 1024,
+    passes: 1,
+    lanes: 1,
+    salt: new Uint8Array(16),
+  };
+  const old = formatHash({ recipe: cheap, hash: await deriveHash("password 1", cheap) });
+  await store.transact(async (tx) => {
+    tx.put(users, tenant, { ...(await tx.get(users, tenant, owner.userId))!, password: old });
+  });
+  eq((await logIn(world, owner.email, "wrong password")).status, 401);
+  eq(await hashed(), old);
+  eq((await logIn(world, owner.email, "password 1")).status, 200);
+  const fresh = await hashed();
+  deq([fresh === old, needsRehash(fresh)], [false, false]);
+  eq((await logIn(world, owner.email, "password 1")).status, 200);
+  eq(await hashed(), fresh);
 });
 
 Deno.test("login: eleven guesses at once are no more than ten", async () => {

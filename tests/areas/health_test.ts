@@ -10,14 +10,17 @@ Deno.test("healthz: says ok to anybody", async () => {
   deq([status, body], [200, { status: "ok" }]);
 });
 
-Deno.test("health: statuses for everybody, figures only for a credential with system:read", async () => {
+Deno.test("health: statuses for everybody, figures only for the host's credential with system:read", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
+  const stranger = await world.signUp();
   const reader = await world.key(here.owner, ["system:read"]);
   const health = async (as?: string) => (await world.call("GET", "/health", { as })).body;
   const bare = { status: "ok", components: { store: "ok" } };
   deq(await health(), bare);
   deq(await health(here.key.value), bare);
+  deq(await health(stranger.token), bare);
+  deq(await health((await world.key(stranger, ["system:read"])).value), bare);
   await world.advance(61_500);
   const told = await health(reader.value);
   deq(told, {
@@ -34,6 +37,35 @@ Deno.test("health: statuses for everybody, figures only for a credential with sy
   for (const as of ["svc_live_junk", "a.b.c"]) {
     eq((await world.call("GET", "/health", { as })).status, 401);
   }
+});
+
+Deno.test("health: a key's use is on record, and a credential that fails counts against its address", async () => {
+  await using world = await World.open({
+    config: {
+      limits: { public_per_minute: 3 },
+      plans: { starter: { requests_per_minute: 4 } },
+    },
+  });
+  const owner = await world.signUp();
+  const reader = await world.key(owner, ["system:read"]);
+  const status = async (as?: string) => (await world.call("GET", "/health", { as })).status;
+  deq([await status(reader.value), await status(reader.value)], [200, 200]);
+  // Signing up took one of three for this address, making the key one of four for the plan.
+  deq([await status("svc_live_junk"), await status("a.b.c")], [401, 401]);
+  deq([await status("svc_live_junk"), await status("a.b.c")], [429, 429]);
+  deq([await status(reader.value), await status(reader.value)], [200, 429]);
+  for (let n = 0; n < 9; n++) eq(await status(), 200);
+  await world.advance(60_000);
+  const { body } = await world.call("GET", `/api/audit?resource_id=${reader.id}`, {
+    as: owner.token,
+  });
+  const used = body.events.filter(({ event_type }: { event_type: string }) =>
+    event_type === "api_key_used"
+  );
+  deq(
+    used.map(({ details }: { details: unknown }) => details),
+    Array(3).fill({ endpoint: "GET /health", status: 200 }),
+  );
 });
 
 Deno.test("health: counts what is linked, running and due now", async () => {

@@ -40,7 +40,15 @@ Deno.test("bodies: text and values that no row of the log can hold are refused, 
     deq([path, answer.status], [path, 400]);
     deq(answer.body.error.details.issues.map((issue: { path: string }) => issue.path), [fault]);
   }
+  // A row holds the details one level down.
+  const nested = (deep: number) => `${'{"a":'.repeat(deep)}1${"}".repeat(deep)}`;
+  const note = async (details: string) => {
+    const body = `{"event_type":"note","details":${details}}`;
+    return (await world.call("POST", "/api/audit/event", { as, body, headers: json })).status;
+  };
+  eq(await note(nested(64)), 400);
   eq((await world.trail(here.owner)).length, before);
+  eq(await note(nested(63)), 201);
   deq(runsOf(here.agent), []);
   eq(world.logged.filter(({ level }) => level === "error").length, 0);
 });

@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import assert from "node:assert/strict";
 
 import { makeSealer, SealError, type SealErrorReason } from "../../core/seal.ts";
@@ -85,6 +86,17 @@ Deno.test("fingerprint: is the same for the same secret and another for another"
   assert.equal(makeSealer(SECRET, seededBytes(99)).fingerprint(), sealer.fingerprint());
   assert.notEqual(makeSealer(`${SECRET}.`, entropy).fingerprint(), sealer.fingerprint());
   assert.equal(sealer.fingerprint().length, 43);
+});
+
+Deno.test("mac: is the same for the same secret and text, another for another, and no stored value", () => {
+  const entropy = { bytes: (n: number) => new Uint8Array(n) };
+  const hex = (secret: string, text: string) =>
+    Buffer.from(makeSealer(secret, entropy).mac(text)).toString("hex");
+  const [one, two] = ["a secret of many characters", "another secret of many"];
+  assert.equal(hex(one, "a"), hex(one, "a"));
+  assert.equal(new Set([hex(one, "a"), hex(one, "b"), hex(two, "a")]).size, 3);
+  const fingerprint = makeSealer(one, entropy).fingerprint();
+  assert.notEqual(Buffer.from(hex(one, "fingerprint"), "hex").toString("base64url"), fingerprint);
 });
 
 Deno.test("recognizes: knows the newest and the older secrets, and no other", () => {

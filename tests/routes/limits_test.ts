@@ -58,3 +58,12 @@ Deno.test("limits: public endpoints are limited by address, liveness is not", as
   deq(statuses, [401, 401, 429, 429]);
   for (let n = 0; n < 5; n++) eq((await world.call("GET", "/healthz")).status, 200);
 });
+
+Deno.test("limits: all addresses of an IPv6 client's /64 share the public limit", async () => {
+  await using world = await World.open({ config: { limits: { public_per_minute: 2 } } });
+  const statuses = [];
+  for (const from of ["2001:db8::1", "2001:db8::2", "2001:db8::ffff:3", "2001:db8:0:1::1"]) {
+    statuses.push((await world.call("GET", "/.well-known/jwks.json", { from })).status);
+  }
+  deq(statuses, [200, 200, 429, 200]);
+});

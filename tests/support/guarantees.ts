@@ -11,7 +11,7 @@ import type { Route } from "../../routes/_route.ts";
 import { routes } from "../../routes/index.ts";
 import type { Answer } from "./world.ts";
 
-const ORDERED = [...routes].sort((a, b) => rank(a.path).localeCompare(rank(b.path)));
+const ORDERED = [...routes].sort((a, b) => rank(a.path) < rank(b.path) ? -1 : 1);
 const PATTERNS = new Map(ORDERED.map(({ path }) => [path, patternOf(path)]));
 
 function rank(path: string): string {

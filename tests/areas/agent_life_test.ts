@@ -1,0 +1,123 @@
+import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
+import { setImmediate } from "node:timers";
+import type { Tenant } from "../../kv/collection.ts";
+import { type AgentRecord, agents } from "../../kv/records/agent.ts";
+import { closeByCode } from "../../core/protocol.ts";
+import { ScriptedAgent } from "../support/agent.ts";
+import { overKv, shared } from "../support/kv.ts";
+import { type Account, World } from "../support/world.ts";
+import { AGENT_RIGHTS, eventsOf, linkAgent } from "./fixtures.ts";
+
+/** Changes an agent's record as another instance would. */
+async function change(world: World, { org }: Account, id: string, to: Partial<AgentRecord>) {
+  const tenant: Tenant = { org, space: "live" };
+  await world.app.store.transact(async (tx) => {
+    tx.put(agents, tenant, { ...(await tx.get(agents, tenant, id))!, ...to });
+  });
+}
+
+const show = async (world: World, { token }: Account, id: string) =>
+  (await world.call("GET", `/api/v1/agents/${id}`, { as: token })).body;
+
+const endsOf = async (world: World, owner: Account, id: string) =>
+  (await eventsOf(world, owner, id)).filter(({ event_type }) => event_type === "agent_disconnected")
+    .map(({ details }) => details.reason);
+
+Deno.test("link: an agent that was taken for lost comes back, one with a newer link does not", async () => {
+  const cases: [Partial<AgentRecord>, string][] = [
+    [{ instance: null, status: "offline" }, "unavailable"],
+    [{ instance: "ins_other", link: 2 }, "replaced"],
+    [{ instance: null, status: "offline", link: 2 }, "replaced"],
+  ];
+  for (const [to, name] of cases) {
+    await using world = await World.open();
+    const { owner, agent } = await linkAgent(world);
+    await change(world, owner, agent.id, to);
+    agent.send({ type: "heartbeat", status: "ok" });
+    await world.settle();
+    eq(closeByCode(agent.closed!.code)?.name, name);
+    eq(closeByCode(agent.closed!.code)?.after, name === "replaced" ? "stop" : "retry");
+    deq(await endsOf(world, owner, agent.id), []);
+  }
+});
+
+Deno.test("agents: an end that could not be recorded is recorded by the same relay later", async () => {
+  await using world = await World.open();
+  const { owner, agent } = await linkAgent(world);
+  agent.drop();
+  await world.settle();
+  await change(world, owner, agent.id, { instance: world.app.instance, status: "online" });
+  await world.advance(90_000);
+  eq((await show(world, owner, agent.id)).status, "offline");
+  deq(await endsOf(world, owner, agent.id), ["connection_lost", "relay_lost"]);
+});
+
+Deno.test("agents: one that is linked is never stale to its own relay", async () => {
+  await using world = await World.open();
+  const { owner, agent } = await linkAgent(world);
+  await change(world, owner, agent.id, { last_seen_ms: world.clock.nowMs - 120_000 });
+  await world.advance(30_000);
+  eq((await show(world, owner, agent.id)).status, "online");
+});
+
+Deno.test("stop: every link is told, and its end on record, before the store is let go of", async () => {
+  const kv = await Deno.openKv(":memory:");
+  let turns = 0;
+  // Where reads take their time, an end that nobody waits for comes too late.
+  const slow = overKv(shared(kv), {
+    get: async (...args: Parameters<Deno.Kv["get"]>) => {
+      for (let n = 0; n < turns; n++) await new Promise<void>((resolve) => setImmediate(resolve));
+      return await kv.get(...args) as never;
+    },
+  });
+  const first = await World.open({ kv: slow, sole: false });
+  const { owner, key, agent } = await linkAgent(first);
+  const said = Promise.withResolvers<void>();
+  const late = await ScriptedAgent.open(first, key.value, {
+    name: "late",
+    hello: (hello) => {
+      said.resolve();
+      return hello;
+    },
+  });
+  await said.promise;
+  turns = 50;
+  await first.running.stop();
+  deq([agent.closed?.code, late.closed?.code], [1001, 1001]);
+  deq(first.logged.filter(({ level }) => level === "error"), []);
+  await using world = await World.open({ kv, seed: 2 });
+  const { body } = await world.call("GET", "/api/agents", { as: owner.token });
+  deq(
+    body.agents.map(({ name, status }: { name: string; status: string }) => [name, status]),
+    [["web-1", "offline"], ["late", "offline"]],
+  );
+  deq(await endsOf(world, owner, agent.id), ["going_away"]);
+});
+
+Deno.test("link: one that is still registering is closed with its key", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const key = await world.key(owner, AGENT_RIGHTS);
+  const agent = await ScriptedAgent.open(world, key.value, { hello: () => null });
+  await world.call("POST", `/api/v1/api-keys/${key.id}/revoke`, { as: owner.token });
+  eq(agent.closed?.code, 4401);
+});
+
+Deno.test("heartbeat: an agent can be reported on 60 times a minute, from wherever", async () => {
+  await using world = await World.open();
+  const { agent, key } = await linkAgent(world);
+  const other = await ScriptedAgent.connect(world, key.value, { name: "web-2" });
+  const report = (agent_id: string, n: number) =>
+    world.call("POST", "/api/v1/heartbeat", {
+      body: { agent_id, status: "ok" },
+      from: `192.0.2.${n}`,
+    });
+  for (let n = 0; n < 60; n++) eq((await report(agent.id, n)).status, 202);
+  const { status, body, headers } = await report(agent.id, 60);
+  deq([status, body.error.details.scope, body.error.details.limit], [429, "agent", 60]);
+  eq(headers.get("retry-after"), "60");
+  eq((await report(other.id, 60)).status, 202);
+  eq((await report("agt_missing", 60)).status, 404);
+  await world.advance(60_000);
+  eq((await report(agent.id, 60)).status, 202);
+});

@@ -1,0 +1,141 @@
+import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { z } from "zod";
+import { mount } from "../../routes/_mount.ts";
+import { type Route, route } from "../../routes/_route.ts";
+import { IdParams } from "../../routes/_schemas.ts";
+import { routes, upgrades } from "../../routes/index.ts";
+import { AGENT_RIGHTS, linkAgent } from "../areas/fixtures.ts";
+import { World } from "../support/world.ts";
+
+Deno.test("mount: a name comes before a parameter, in whichever order they are declared", async () => {
+  await using world = await World.open();
+  const said = (id: `x.${string}`, path: `/${string}`): Route =>
+    route({
+      id,
+      method: "GET",
+      path,
+      summary: id,
+      access: { public: "a sample" },
+      effect: "read",
+      ...(path.includes("{") && { params: IdParams }),
+      success: { status: 200, body: z.object({ id: z.string() }) },
+      faults: [],
+      handle: () => ({ id }),
+    });
+  const declared = [
+    said("x.one", "/x/{id}"),
+    said("x.parts", "/x/{id}/parts"),
+    said("x.kinds", "/x/kinds"),
+    said("x.kind_parts", "/x/kinds/parts"),
+    said("x.upper", "/x/Zones"),
+  ];
+  for (const table of [declared, declared.toReversed()]) {
+    const serve = mount(world.app, table, []);
+    const answers = await Promise.all(
+      ["/x/1", "/x/1/parts", "/x/kinds", "/x/kinds/parts", "/x/Zones"].map(async (path) =>
+        (await (await serve(new Request(`http://relay.test${path}`))).json()).id
+      ),
+    );
+    deq(answers, ["x.one", "x.parts", "x.kinds", "x.kind_parts", "x.upper"]);
+  }
+});
+
+Deno.test("mount: a query parameter that a route does not take is refused, on every route", async () => {
+  await using world = await World.open();
+  const { token } = await world.signUp();
+  for (const { id, method, path, params, query, body } of routes) {
+    if (query !== undefined) continue;
+    const at = params === undefined ? path : path.replaceAll(/\{\w+\}/g, "x_1");
+    const answer = await world.call(method, `${at}?surprise=1`, {
+      as: token,
+      ...(body && { body: {} }),
+    });
+    eq(answer.status, 400, `${id} answered ${answer.text}`);
+    deq(answer.body.error.details.issues[0].path, "query", id);
+  }
+  eq((await world.call("GET", "/ws?surprise=1", { as: token })).status, 400);
+});
+
+Deno.test("mount: over the plan's limit it is 429, also for who may not, and nothing is on record", async () => {
+  await using world = await World.open({
+    config: { plans: { starter: { requests_per_minute: 3 } } },
+  });
+  const owner = await world.signUp();
+  const { value: as } = await world.key(owner, ["agents:read"]);
+  const statuses = [];
+  for (let n = 0; n < 5; n++) {
+    statuses.push((await world.call("GET", "/api/v1/webhooks", { as })).status);
+  }
+  deq(statuses, [403, 403, 429, 429, 429]);
+  const refused = await world.call("GET", "/api/v1/webhooks", { as });
+  eq(refused.body.error.code, "RATE_LIMIT_EXCEEDED");
+  await world.advance(60_000);
+  const trail = await world.trail(owner);
+  eq(trail.filter((type) => type === "access_denied").length, 2);
+});
+
+Deno.test("mount: a client that goes away in the middle of its body is no bug", async () => {
+  await using world = await World.open();
+  const { token } = await world.signUp();
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode('{"name":'));
+    },
+    pull(controller) {
+      controller.error(new TypeError("request body receiver not connected"));
+    },
+  });
+  const response = await mount(world.app, routes, upgrades)(
+    new Request("http://relay.test/api/v1/api-keys", {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      body,
+    }),
+  );
+  eq(response.status, 400);
+  eq((await response.json()).error.code, "VALIDATION_FAILED");
+  deq(world.logged, []);
+});
+
+Deno.test("mount: a WebSocket handshake that lacks a header is 400, and no bug", async () => {
+  await using world = await World.open();
+  const { value } = await world.key(await world.signUp(), AGENT_RIGHTS);
+  const serve = mount(world.app, routes, upgrades);
+  await using server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, serve);
+  for (const more of ["", "Connection: upgrade\r\n"]) {
+    const socket = await Deno.connect({ port: server.addr.port });
+    const head = `GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n${more}` +
+      `Sec-WebSocket-Protocol: relay.agent.v1\r\nAuthorization: Bearer ${value}\r\n\r\n`;
+    await socket.write(new TextEncoder().encode(head));
+    const answer = new Uint8Array(4096);
+    const read = await socket.read(answer);
+    const text = new TextDecoder().decode(answer.subarray(0, read ?? 0));
+    ok(text.startsWith("HTTP/1.1 400 "), text);
+    socket.close();
+  }
+  deq(world.logged, []);
+});
+
+Deno.test("mount: an id is visible ASCII of at most 128 characters", async () => {
+  await using world = await World.open();
+  const { owner } = await linkAgent(world);
+  const status = async (id: string) =>
+    (await world.call("GET", `/api/v1/agents/${encodeURIComponent(id)}`, { as: owner.token }))
+      .status;
+  for (const id of ["a b", "é", "\u0000", "a\n", "x".repeat(129)]) eq(await status(id), 400, id);
+  for (const id of ["agt_x", "x".repeat(128), "a~!"]) eq(await status(id), 404, id);
+});
+
+Deno.test("mount: a refusal's time is measured, like any answer's", async () => {
+  await using world = await World.open();
+  const { token } = await world.signUp();
+  await world.call("GET", "/nowhere");
+  await world.call("GET", "/ws");
+  const { text } = await world.call("GET", "/metrics", { as: token });
+  for (const name of ["unknown", "/ws"]) {
+    const sum = text.split("\n").find((line) =>
+      line.startsWith(`relay_http_request_duration_seconds_sum{route="${name}"}`)
+    );
+    ok(Number(sum?.split(" ")[1]) > 0, sum);
+  }
+});
