@@ -94,7 +94,7 @@ export async function settleCommand(
 }
 
 /**
- * Records the end of a command that was given up as lost while it still ran: what had arrived before
+ * Records the end of a command that nobody waits for any more, such as one given up as lost: what had arrived before
  * the link broke stays, and what the agent sends now follows it.
  */
 export async function settleLate(
@@ -104,7 +104,9 @@ export async function settleLate(
   frame: ResultFrame,
 ): Promise<void> {
   const record = await findCommand(app.store, app.store, tenant, id);
-  if (record === null || record.agent_id !== agentId || record.status !== "lost") return;
+  // One that still runs on record was begun by an instance that is gone.
+  const open = record?.status === "lost" || record?.status === "running";
+  if (record === null || record.agent_id !== agentId || !open) return;
   const { stdout, stderr } = await outputOf(app, tenant, record);
   await settleCommand(app, tenant, { id, agentId, record, fresh: false }, {
     ...outcomeOf(frame),

@@ -24,7 +24,7 @@ export async function start<T>(
       "run",
       "-A",
       "--no-check",
-      ...(Deno.env.get("BV8") ? [`--v8-flags=${Deno.env.get("BV8")}`] : []),
+      V8_FLAGS,
       "--config",
       `${ROOT}deno.json`,
       `${HERE}${script}`,
