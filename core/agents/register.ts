@@ -147,8 +147,8 @@ export async function noteHeartbeat(
   });
 }
 
-/** Three heartbeats: one that could not be recorded ends no link that works. */
-const STALE_MS = 90_000;
+/** Two heartbeats. A link that works and is given up by mistake is dialled again, and nothing is lost. */
+const STALE_MS = 60_000;
 const SWEEP_LIMIT = 200;
 
 /** Agents that are on record as linked and are not: their instance died, or could not record the end. */

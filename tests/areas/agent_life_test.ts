@@ -47,7 +47,7 @@ Deno.test("agents: an end that could not be recorded is recorded by the same rel
   agent.drop();
   await world.settle();
   await change(world, owner, agent.id, { instance: world.app.instance, status: "online" });
-  await world.advance(90_000);
+  await world.advance(60_000);
   eq((await show(world, owner, agent.id)).status, "offline");
   deq(await endsOf(world, owner, agent.id), ["connection_lost", "relay_lost"]);
 });
