@@ -1,0 +1,109 @@
+import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
+import { Lane, readLanes } from "../../kv/lane.ts";
+import { RecentMap } from "../../kv/recent.ts";
+import { findOnShelf, putOnShelf } from "../../kv/shelf.ts";
+import { addToTally, dropTally, readTally } from "../../kv/tally.ts";
+import { Store } from "../../kv/store.ts";
+import { ManualClock } from "../support/clock.ts";
+import { random } from "../support/random.ts";
+
+const HERE = { org: "o1", space: "live" } as const;
+const THERE = { org: "o2", space: "live" } as const;
+
+async function openStore(kv?: Deno.Kv) {
+  const clock = new ManualClock();
+  const engine = kv ?? await Deno.openKv(":memory:");
+  const store = new Store(engine, { clock, sole: true, hasQueue: false });
+  return { clock, store, engine };
+}
+
+async function texts(store: Store): Promise<string[]> {
+  const found = [];
+  for await (const value of readLanes(store, "work/")) found.push(...value.texts);
+  return found;
+}
+
+const refuse = (error: unknown) => {
+  throw error;
+};
+
+Deno.test("Lane: what has begun and not ended is there, through any order of ends and a crash", async () => {
+  const seed = crypto.getRandomValues(new Uint16Array(1))[0]!;
+  console.log(`lane seed ${seed}`);
+  const dice = random(seed);
+  const { store, engine } = await openStore();
+  const lane = new Lane(store, "work/a", refuse);
+  const open = new Map<string, string>();
+  for (let round = 0; round < 40; round++) {
+    const names = Array.from({ length: 1 + dice.below(6) }, (_, n) => `"${round}.${n}"`);
+    const places = await Promise.all(names.map((name) => lane.begin(name)));
+    names.forEach((name, n) => open.set(name, places[n]!));
+    for (const [name, place] of dice.shuffle([...open])) {
+      if (dice.chance(0.5)) continue;
+      lane.end(place);
+      open.delete(name);
+    }
+    await lane.sweep();
+    const left = await texts(store);
+    eq([...open.keys()].every((name) => left.includes(name)), true);
+  }
+  // A new process reads what the dead one left: all that was open, and at most its commit's companions.
+  const { store: next } = await openStore(engine);
+  const left = await texts(next);
+  const companions = new Set(open.values());
+  eq([...open.keys()].every((name) => left.includes(name)), true);
+  const values = [];
+  for await (const { place } of readLanes(next, "work/")) values.push(place);
+  deq(new Set(values), companions);
+  for (const place of open.values()) lane.end(place);
+  await lane.sweep();
+  deq(await texts(next), []);
+  await store.close();
+});
+
+Deno.test("shelf: a record is found within its time, by its tenant, and nowhere else", async () => {
+  const { clock, store } = await openStore();
+  const put = (text: string, tenant: typeof HERE | typeof THERE) =>
+    store.transact((tx) => putOnShelf(tx, tenant, "things", { json: text, expireIn: 60_000 }));
+  await Promise.all([put('["a",1]', HERE), put('["b",2]', HERE), put('["a",3]', THERE)]);
+  clock.nowMs += 1_000;
+  await put('["c",4]', HERE);
+  const find = (start: string, tenant: typeof HERE | typeof THERE, from: number, to: number) =>
+    findOnShelf(store, tenant, "things", start, [clock.nowMs + from, clock.nowMs + to]);
+  eq(await find('["a",', HERE, -1_000, 0), '["a",1]');
+  eq(await find('["b",', HERE, -1_000, 0), '["b",2]');
+  eq(await find('["a",', THERE, -5_000, 5_000), '["a",3]');
+  eq(await find('["c",', HERE, 0, 1), '["c",4]');
+  eq(await find('["c",', HERE, -1_000, 0), null);
+  eq(await find('["b",', THERE, -5_000, 5_000), null);
+  await store.close();
+});
+
+Deno.test("tally: adds of any order sum up, and a dropped one begins again", async () => {
+  const { store } = await openStore();
+  await Promise.all(
+    Array.from(
+      { length: 50 },
+      (_, n) => store.transact((tx) => addToTally(tx, HERE, "seen", "x", n)),
+    ),
+  );
+  eq(await readTally(store, HERE, "seen", "x"), 1225);
+  eq(await readTally(store, THERE, "seen", "x"), 0);
+  await store.transact((tx) => dropTally(tx, HERE, "seen", "x"));
+  eq(await readTally(store, HERE, "seen", "x"), 0);
+  await store.close();
+});
+
+Deno.test("RecentMap: holds at most its limit, and keeps what is asked for", () => {
+  const map = new RecentMap<number>(10);
+  for (let n = 0; n < 1_000; n++) {
+    map.set(`${n}`, n);
+    eq(map.get("0"), 0);
+  }
+  const held = Array.from({ length: 1_000 }, (_, n) => map.get(`${n}`)).filter((n) =>
+    n !== undefined
+  );
+  eq(held.length <= 10, true);
+  map.delete("0");
+  eq(map.get("0"), undefined);
+});
