@@ -23,8 +23,7 @@ export const AUDIT_EVENTS = {
   webhook_created: "a webhook was made",
   webhook_deleted: "a webhook was deleted",
   webhook_tested: "a ping was sent to a webhook",
-  webhook_disabled:
-    "a webhook was disabled, after a delivery's last failed attempt or because it was gone",
+  webhook_disabled: "a webhook was disabled: a delivery failed for good, or it was gone",
 } as const;
 
 export type EventType = WebhookEventType | keyof typeof AUDIT_EVENTS;

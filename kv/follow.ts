@@ -4,7 +4,7 @@ import { type EventLog, markPrefix, type Sequenced } from "./log.ts";
 import type { Store } from "./store.ts";
 import type { Tx } from "./tx.ts";
 
-const Cursor = z.strictObject({ id: z.string(), seq: z.int().min(0), part: z.int().min(0) });
+const Cursor = z.strictObject({ id: z.string(), seq: z.int().min(0), part: z.string() });
 
 /** How far each follower has come in a tenant's log. */
 const cursors = collection({ name: "log_cursors", schema: Cursor, cached: 10_000 });
@@ -13,8 +13,11 @@ const cursors = collection({ name: "log_cursors", schema: Cursor, cached: 10_000
 export interface Step {
   /** How many of the events are done. */
   readonly done: number;
-  /** How many parts of the event after those are done already, when one event needs several commits. */
-  readonly part: number;
+  /**
+   * The last part of the event after those that is done already, when one event needs several commits;
+   * empty for none. Parts are done in the order of their names.
+   */
+  readonly part: string;
 }
 
 export interface FollowerRules {
@@ -26,7 +29,7 @@ export interface FollowerRules {
     tx: Tx,
     tenant: Tenant,
     events: readonly Sequenced[],
-    part: number,
+    part: string,
   ) => Promise<Step>;
 }
 
@@ -68,7 +71,7 @@ export class LogFollower {
     const id = this.rules.name;
     const head = await this.log.head(tenant);
     const at = await tx.get(cursors, tenant, id);
-    if ((at?.seq ?? 0) < head) tx.put(cursors, tenant, { id, seq: head, part: 0 });
+    if ((at?.seq ?? 0) < head) tx.put(cursors, tenant, { id, seq: head, part: "" });
   }
 
   /** Resolves when nothing is marked. */
@@ -122,10 +125,10 @@ export class LogFollower {
     const cares = await this.rules.cares(tenant);
     return await this.store.transact(async (tx) => {
       const id = this.rules.name;
-      const at = await tx.get(cursors, tenant, id) ?? { id, seq: 0, part: 0 };
+      const at = await tx.get(cursors, tenant, id) ?? { id, seq: 0, part: "" };
       const events = cares ? await this.log.read(tenant, at.seq, EVENTS_PER_STEP) : [];
       if (events.length === 0) {
-        if (at.seq < head) tx.put(cursors, tenant, { id, seq: head, part: 0 });
+        if (at.seq < head) tx.put(cursors, tenant, { id, seq: head, part: "" });
         await this.#unmark(tx, mark, versionstamp);
         return false;
       }

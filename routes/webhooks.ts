@@ -35,6 +35,7 @@ const Delivery = z.object({
   event_id: z.string(),
   event_type: z.string(),
   status: z.enum(DELIVERY_STATUSES),
+  held: z.boolean().meta({ description: "True while it waits for its webhook to be enabled." }),
   final: z.boolean().meta({ description: "True when it failed and no attempt follows." }),
   http_status: z.int().nullable(),
   response_time_ms: z.number().nullable(),
@@ -70,7 +71,7 @@ export const webhookRoutes = [
       active: z.boolean().default(true),
     }),
     success: { status: 201, body: Webhook },
-    faults: [],
+    faults: ["CONFLICT"],
     handle: (work, { body }) => createWebhook(work, body),
   }),
   route({

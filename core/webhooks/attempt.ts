@@ -9,10 +9,10 @@ import { addToTally } from "../../kv/tally.ts";
 import type { Tx } from "../../kv/tx.ts";
 import type { App } from "../app.ts";
 import { emit, RELAY_ACTOR } from "../events.ts";
-import { OutboundError } from "../ports.ts";
+import { OutboundError, type OutboundRequest } from "../ports.ts";
 import { mergeCustomHeaders } from "./custom_headers.ts";
 import { isWebhookEvent } from "./event_types.ts";
-import { nextDelayMs, RetryPolicy } from "./retry_policy.ts";
+import { afterFailure, retryAfterMs, RetryPolicy } from "./retry_policy.ts";
 import { signDelivery } from "./signing.ts";
 import { mayReceive } from "./webhooks.ts";
 
@@ -20,118 +20,141 @@ import { mayReceive } from "./webhooks.ts";
 export const LEASE_MS = 30_000;
 const RESPONSE_BYTES_KEPT = 4 * 1024;
 
+/** A delivery that was taken to be sent. */
+export interface Claim {
+  readonly tenant: Tenant;
+  /** The record before, for an attempt that is not made after all. */
+  readonly before: DeliveryRecord;
+  /** The record now: leased, the attempt counted. */
+  readonly delivery: DeliveryRecord;
+}
+
 /** How one attempt ended. */
 interface Attempt {
   readonly status: "succeeded" | "failed" | "timed_out";
   readonly httpStatus: number | null;
+  readonly retryAfterMs: number;
   readonly responseBody: string;
   readonly error: string | null;
   readonly tookMs: number;
 }
 
 /** Sends a claimed delivery and records how it went. */
-export async function attemptDelivery(
-  app: App,
-  tenant: Tenant,
-  delivery: DeliveryRecord,
-): Promise<void> {
-  const webhook = await app.store.get(webhooks, tenant, delivery.webhook_id);
-  if (webhook === null) {
-    await app.store.transact((tx) => tx.delete(deliveries, tenant, delivery.id));
-    return;
-  }
-  if (!await maySend(app, tenant, webhook, delivery)) {
-    await app.store.transact((tx) => hold(tx, tenant, delivery));
-    return;
-  }
-  const attempt = await send(app, webhook, delivery);
+export async function attemptDelivery(app: App, claim: Claim): Promise<void> {
+  const webhook = await app.store.transact((tx) => admit(app, tx, claim));
+  if (webhook === null) return;
+  const attempt = await send(app, webhook, claim.delivery);
   app.metrics.delivery(attempt.status);
-  await app.store.transact((tx) => settle(app, tx, tenant, delivery, attempt));
+  await app.store.transact((tx) => settle(app, tx, claim, attempt));
 }
 
-/** A disabled webhook receives nothing but pings, and no webhook what its creator may not read now. */
-async function maySend(
+/** The webhook to send to, or null when no attempt is made: the delivery then waits or is over. */
+async function admit(app: App, tx: Tx, claim: Claim): Promise<WebhookRecord | null> {
+  const { tenant, before } = claim;
+  const webhook = await tx.get(webhooks, tenant, before.webhook_id);
+  if (webhook === null) {
+    tx.delete(deliveries, tenant, before.id);
+    return null;
+  }
+  const obstacle = await findObstacle(app, tenant, webhook, before);
+  if (obstacle === null) return webhook;
+  if (await leased(tx, claim) !== null) {
+    tx.put(deliveries, tenant, { ...before, due_at_ms: null, ...obstacle });
+  }
+  return null;
+}
+
+/** Why a delivery is not sent, as what its record then says. */
+async function findObstacle(
   app: App,
   tenant: Tenant,
   webhook: WebhookRecord,
-  { event_type }: DeliveryRecord,
-): Promise<boolean> {
-  if (!isWebhookEvent(event_type)) return true;
-  return webhook.active && await mayReceive(app, tenant, webhook, event_type);
+  { status, attempt, event_type }: DeliveryRecord,
+): Promise<Partial<DeliveryRecord> | null> {
+  // Its process died in the last attempt: whether that one arrived, nobody knows.
+  const spent = status === "sending" && attempt >= policyOf(webhook).max_retries;
+  if (spent) return { status: "failed", error: "lost" };
+  if (!isWebhookEvent(event_type)) return null;
+  const allowed = await mayReceive(app, tenant, webhook, event_type);
+  if (!allowed) return { status: "failed", error: "not_allowed" };
+  return webhook.active ? null : { status: "pending", held: true };
 }
 
-/** The claimed attempt is not made, and none follows by itself. */
-async function hold(tx: Tx, tenant: Tenant, { id, attempt }: DeliveryRecord): Promise<void> {
-  const delivery = await tx.get(deliveries, tenant, id);
-  if (delivery === null || delivery.attempt !== attempt || delivery.status !== "sending") return;
-  tx.put(deliveries, tenant, {
-    ...delivery,
-    status: "pending",
-    attempt: attempt - 1,
-    sent_at_ms: attempt === 1 ? null : delivery.sent_at_ms,
-    due_at_ms: null,
-  });
+/** The record, unless the lease ran out and somebody else has it: then their outcome counts. */
+async function leased(tx: Tx, { tenant, delivery }: Claim): Promise<DeliveryRecord | null> {
+  const record = await tx.get(deliveries, tenant, delivery.id);
+  return record?.status === "sending" && record.attempt === delivery.attempt ? record : null;
+}
+
+/** What cannot be read must not keep a delivery from its end, so it takes the defaults. */
+function policyOf({ retry_policy }: WebhookRecord): RetryPolicy {
+  return RetryPolicy.safeParse(retry_policy).data ?? RetryPolicy.parse({});
 }
 
 async function send(app: App, webhook: WebhookRecord, delivery: DeliveryRecord): Promise<Attempt> {
-  const { clock, outbound } = app.ports;
+  const { clock, outbound, log } = app.ports;
   const startedMs = clock.now();
-  const policy = RetryPolicy.parse(webhook.retry_policy);
-  const signed = signDelivery({
-    body: delivery.body,
-    secret: app.sealer.open(webhook.sealed_secret, webhook.id),
-    deliveryId: delivery.id,
-    timestampMs: startedMs,
-    eventType: delivery.event_type,
-    eventTimestamp: delivery.event_at,
-  });
-  const custom = JSON.parse(app.sealer.open(webhook.sealed_headers, webhook.id));
   try {
-    const response = await outbound.request({
-      method: "POST",
-      url: webhook.url,
-      headers: mergeCustomHeaders(custom, signed),
-      body: delivery.body,
-      deadlineMs: policy.timeout_seconds * 1000,
-      keepBytes: RESPONSE_BYTES_KEPT,
-    });
+    const response = await outbound.request(requestOf(app, webhook, delivery));
     const good = response.status >= 200 && response.status < 300;
     return {
       status: good ? "succeeded" : "failed",
       httpStatus: response.status,
+      retryAfterMs: retryAfterMs(response.status, response.headers["retry-after"], clock.now()),
       responseBody: response.body,
       error: good ? null : "http",
       tookMs: clock.now() - startedMs,
     };
   } catch (error) {
-    if (!(error instanceof OutboundError)) throw error;
+    const kind = error instanceof OutboundError ? error.kind : "internal";
+    if (kind === "internal") {
+      log.error("a delivery could not be sent", { delivery: delivery.id, error: String(error) });
+    }
     return {
-      status: error.kind === "timeout" ? "timed_out" : "failed",
+      status: kind === "timeout" ? "timed_out" : "failed",
       httpStatus: null,
+      retryAfterMs: 0,
       responseBody: "",
-      error: error.kind,
+      error: kind,
       tookMs: clock.now() - startedMs,
     };
   }
 }
 
-async function settle(
-  app: App,
-  tx: Tx,
-  tenant: Tenant,
-  { id, attempt }: DeliveryRecord,
-  outcome: Attempt,
-): Promise<void> {
-  const delivery = await tx.get(deliveries, tenant, id);
-  // The lease ran out and somebody else has it: their outcome counts.
-  if (delivery === null || delivery.attempt !== attempt || delivery.status !== "sending") return;
+/** @throws {SealError} when the webhook's secrets do not open */
+function requestOf(app: App, webhook: WebhookRecord, delivery: DeliveryRecord): OutboundRequest {
+  const signed = signDelivery({
+    body: delivery.body,
+    secret: app.sealer.open(webhook.sealed_secret, webhook.id),
+    deliveryId: delivery.id,
+    timestampMs: app.ports.clock.now(),
+    eventType: delivery.event_type,
+    eventTimestamp: delivery.event_at,
+  });
+  const custom = JSON.parse(app.sealer.open(webhook.sealed_headers, webhook.id));
+  return {
+    method: "POST",
+    url: webhook.url,
+    headers: mergeCustomHeaders(custom, signed),
+    body: delivery.body,
+    deadlineMs: policyOf(webhook).timeout_seconds * 1000,
+    keepBytes: RESPONSE_BYTES_KEPT,
+  };
+}
+
+async function settle(app: App, tx: Tx, claim: Claim, outcome: Attempt): Promise<void> {
+  const { tenant } = claim;
+  const delivery = await leased(tx, claim);
+  if (delivery === null) return;
   const webhook = await tx.get(webhooks, tenant, delivery.webhook_id);
-  const policy = RetryPolicy.parse(webhook?.retry_policy ?? {});
-  const ladder = app.config().webhooks.retry_delays_seconds;
-  const delayMs = outcome.status === "succeeded" || webhook === null
-    ? null
-    : nextDelayMs(policy, attempt, ladder);
-  const now = app.ports.clock.now();
+  const { delayMs, disable } = outcome.status === "succeeded" || webhook === null
+    ? { delayMs: null, disable: false }
+    : afterFailure(
+      policyOf(webhook),
+      delivery.attempt,
+      outcome,
+      app.config().webhooks.retry_delays_seconds,
+    );
   tx.put(deliveries, tenant, {
     ...delivery,
     status: outcome.status,
@@ -139,17 +162,21 @@ async function settle(
     response_time_ms: outcome.tookMs,
     response_body: outcome.responseBody,
     error: outcome.error,
-    due_at_ms: delayMs === null ? null : now + delayMs,
+    due_at_ms: delayMs === null ? null : app.ports.clock.now() + delayMs,
   });
   if (delayMs !== null) tx.alarm(delayMs);
   if (webhook === null) return;
   addToTally(tx, tenant, "deliveries", webhook.id);
-  const spent = outcome.status !== "succeeded" && delayMs === null;
-  if (!spent || !policy.auto_disable || !webhook.active) return;
+  if (!disable || !webhook.active) return;
   tx.put(webhooks, tenant, { ...webhook, active: false });
   emit({ app, actor: RELAY_ACTOR }, tx, tenant, {
     type: "webhook_disabled",
     resource: { type: "webhook", id: webhook.id },
-    details: { name: webhook.name, url: webhook.url, attempts: attempt, error: outcome.error },
+    details: {
+      name: webhook.name,
+      url: webhook.url,
+      attempts: delivery.attempt,
+      error: outcome.error,
+    },
   });
 }

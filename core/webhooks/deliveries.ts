@@ -12,9 +12,9 @@ import type { Tx } from "../../kv/tx.ts";
 import type { App } from "../app.ts";
 import type { EventRow } from "../events.ts";
 import type { Cancel } from "../ports.ts";
-import { attemptDelivery, LEASE_MS } from "./attempt.ts";
+import { attemptDelivery, type Claim, LEASE_MS } from "./attempt.ts";
 import { isWebhookEvent } from "./event_types.ts";
-import { mayReceive } from "./webhooks.ts";
+import { mayReceive, WEBHOOKS_MAX } from "./webhooks.ts";
 
 /** Attempts under way at once, over all webhooks. */
 const CONCURRENCY = 256;
@@ -23,6 +23,10 @@ const BATCH_MAX = 32;
 const BATCH_MAX_SHARED = 8; // a self-hosted denokv takes 10 checks
 /** A job that nobody woke is found this soon all the same. */
 const SWEEP_MS = 15_000;
+/** How soon to look again after trouble, or when there was no room. */
+const RETRY_MS = 1_000;
+/** Webhooks are counted before they are made, so those of one instant may pass their limit together. */
+const WEBHOOKS_READ_MAX = 2 * WEBHOOKS_MAX;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
@@ -52,7 +56,7 @@ export class Deliveries {
     await this.#follower?.skip(tx, tenant);
   }
 
-  /** A webhook has been made: the log has something for it from now on. */
+  /** There is a webhook, or will be: the log may have something for it. Only a hint. */
   subscribe(tenant: Tenant): void {
     this.#subscribed.add(tenantKey(tenant));
   }
@@ -70,8 +74,7 @@ export class Deliveries {
       cares: async (tenant) => await store.count(webhooks, tenant) > 0,
       step: (tx, tenant, events, part) => this.#fanOut(tx, tenant, events, part),
     }, complain);
-    this.#follower.wake();
-    this.wake();
+    this.sweep();
   }
 
   /** Runs whatever is due. Called after commits, by the engine's alarm, and by the sweep. */
@@ -79,6 +82,13 @@ export class Deliveries {
     if (this.#stopped) return;
     this.#again = true;
     this.#pumping ??= this.#pump();
+  }
+
+  /** Looks for whatever an instance that is gone has left, in the log or due. */
+  sweep(): void {
+    if (this.#stopped) return;
+    this.#follower?.wake();
+    this.wake();
   }
 
   /** Deliveries that are under way now. */
@@ -129,6 +139,7 @@ export class Deliveries {
       body,
       event_at: event.at,
       status: "pending",
+      held: false,
       attempt: 0,
       http_status: null,
       response_time_ms: null,
@@ -158,19 +169,19 @@ export class Deliveries {
     tx: Tx,
     tenant: Tenant,
     events: readonly Sequenced[],
-    part: number,
+    part: string,
   ): Promise<Step> {
-    const { items } = await tx.list(webhooks, tenant, { limit: 1000 });
-    let made = 0, done = 0, from = part;
+    const { items } = await tx.list(webhooks, tenant, { limit: WEBHOOKS_READ_MAX });
+    let made = 0, done = 0, lastId = part;
     for (const { type, json } of events) {
       if (isWebhookEvent(type)) {
-        const wanting = items.filter((webhook) => webhook.active && webhook.events.includes(type));
-        for (; from < wanting.length; from++) {
-          if (made === BATCH_MAX) return { done, part: from };
-          const webhook = wanting[from]!;
-          const row = JSON.parse(json) as EventRow;
-          if (Date.parse(row.timestamp) < webhook.created_at_ms) continue;
+        const row = JSON.parse(json) as EventRow;
+        const atMs = Date.parse(row.timestamp);
+        for (const webhook of items.filter(({ id }) => id > lastId)) {
+          if (!webhook.active || !webhook.events.includes(type)) continue;
+          if (atMs < webhook.created_at_ms) continue;
           if (!await mayReceive(this.app, tenant, webhook, type)) continue;
+          if (made === BATCH_MAX) return { done, part: lastId };
           this.create(tx, tenant, webhook.id, {
             id: row.event_id,
             type,
@@ -179,12 +190,13 @@ export class Deliveries {
             payload: row.details,
           });
           made++;
+          lastId = webhook.id;
         }
       }
-      from = 0;
+      lastId = "";
       done++;
     }
-    return { done, part: 0 };
+    return { done, part: "" };
   }
 
   get #batch(): number {
@@ -192,50 +204,65 @@ export class Deliveries {
   }
 
   async #pump(): Promise<void> {
-    try {
-      while (this.#again && !this.#stopped) {
-        this.#again = false;
-        while (this.#running < CONCURRENCY && !this.#stopped) {
-          const claimed = await this.#claim(Math.min(this.#batch, CONCURRENCY - this.#running));
-          if (claimed.length === 0) break;
-          for (const found of claimed) this.#run(found);
-        }
-      }
-    } catch (error) {
-      this.app.ports.log.error("due deliveries could not be claimed", { error: String(error) });
-    } finally {
-      this.#pumping = null;
-      if (!this.#stopped) await this.#sleepUntilDue();
+    // It must not end before its promise is kept, or nobody could start the next one.
+    await Promise.resolve();
+    while (this.#again && !this.#stopped) {
+      this.#again = false;
+      const waitMs = await this.#startDue().catch((error) => {
+        this.app.ports.log.error("due deliveries could not be claimed", { error: String(error) });
+        return RETRY_MS;
+      });
+      this.#timer?.();
+      if (!this.#stopped) this.#timer = this.app.ports.clock.after(waitMs, () => this.wake());
     }
+    this.#pumping = null;
+  }
+
+  /** Begins what is due, as far as there is room; answers in how many ms to look again at the latest. */
+  async #startDue(): Promise<number> {
+    while (this.#running < CONCURRENCY && !this.#stopped) {
+      const claims = await this.#claim(Math.min(this.#batch, CONCURRENCY - this.#running));
+      if (claims.length === 0) return await this.#untilDue();
+      for (const claim of claims) this.#run(claim);
+    }
+    // What is due waits for room, and the end of an attempt tells of it.
+    return RETRY_MS;
+  }
+
+  async #untilDue(): Promise<number> {
+    const { store, ports } = this.app;
+    const { items: [next] } = await store.queued(deliveries, "due", { limit: 1 });
+    const dueMs = next?.record.due_at_ms ?? Infinity;
+    return Math.min(SWEEP_MS, Math.max(1, dueMs - ports.clock.now()));
   }
 
   /** Takes due deliveries: the lease and the counted attempt are durable before anything is sent. */
-  async #claim(limit: number): Promise<Found<DeliveryRecord>[]> {
+  async #claim(limit: number): Promise<Claim[]> {
     const { store, ports } = this.app;
     const now = ports.clock.now();
     const due = await store.queued(deliveries, "due", { limit, before: [now + 1] });
     if (due.items.length === 0) return [];
     return await store.transact(async (tx) => {
-      const claimed: Found<DeliveryRecord>[] = [];
+      const claims: Claim[] = [];
       for (const { tenant, record: { id } } of due.items) {
-        const record = await tx.get(deliveries, tenant, id);
-        if (record === null || record.due_at_ms === null || record.due_at_ms > now) continue;
-        const sending = tx.put(deliveries, tenant, {
-          ...record,
+        const before = await tx.get(deliveries, tenant, id);
+        if (before === null || before.due_at_ms === null || before.due_at_ms > now) continue;
+        const delivery = tx.put(deliveries, tenant, {
+          ...before,
           status: "sending",
-          attempt: record.attempt + 1,
+          attempt: before.attempt + 1,
           sent_at_ms: now,
           due_at_ms: now + LEASE_MS,
         });
-        claimed.push({ tenant, record: sending });
+        claims.push({ tenant, before, delivery });
       }
-      return claimed;
+      return claims;
     });
   }
 
-  #run({ tenant, record }: Found<DeliveryRecord>): void {
+  #run(claim: Claim): void {
     this.#running++;
-    attemptDelivery(this.app, tenant, record)
+    attemptDelivery(this.app, claim)
       .catch((error) => {
         // The lease runs out and another attempt follows.
         this.app.ports.log.error("a delivery attempt failed", { error: String(error) });
@@ -246,15 +273,5 @@ export class Deliveries {
         if (this.#running > 0) return;
         for (const resolve of this.#idle.splice(0)) resolve();
       });
-  }
-
-  async #sleepUntilDue(): Promise<void> {
-    const { store, ports } = this.app;
-    this.#timer?.();
-    const next = await store.queued(deliveries, "due", { limit: 1 }).catch(() => null);
-    const dueMs = next?.items[0]?.record.due_at_ms ?? Infinity;
-    const waitMs = Math.min(SWEEP_MS, Math.max(1, dueMs - ports.clock.now()));
-    this.#timer?.();
-    if (!this.#stopped) this.#timer = ports.clock.after(waitMs, () => this.wake());
   }
 }

@@ -49,6 +49,48 @@ export function nextDelayMs(
   return 1000 * (step ?? backoffSeconds(policy, failedAttempt));
 }
 
+/** What follows a failed attempt: the next one, or the end of the delivery and perhaps of its webhook. */
+export interface Consequence {
+  /** Milliseconds until the next attempt; null when this was the last. */
+  readonly delayMs: number | null;
+  readonly disable: boolean;
+}
+
+const GONE = 410;
+
+/** Statuses whose `Retry-After` says when to come again (RFC 9110, section 10.2.3; RFC 6585). */
+const BUSY = [429, 503];
+
+/** The form that RFC 9110, section 5.6.7, has senders write. */
+const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+
+/** What a policy makes of attempt `failedAttempt` (1-based), given what the receiver answered to it. */
+export function afterFailure(
+  policy: RetryPolicy,
+  failedAttempt: number,
+  answer: { readonly httpStatus: number | null; readonly retryAfterMs: number },
+  ladderSeconds: readonly number[],
+): Consequence {
+  if (policy.disable_on_gone && answer.httpStatus === GONE) return { delayMs: null, disable: true };
+  const delayMs = nextDelayMs(policy, failedAttempt, ladderSeconds);
+  if (delayMs === null) return { delayMs, disable: policy.auto_disable };
+  const askedMs = policy.respect_retry_after
+    ? Math.min(answer.retryAfterMs, policy.max_delay_seconds * 1000)
+    : 0;
+  return { delayMs: Math.max(delayMs, askedMs), disable: false };
+}
+
+/**
+ * Milliseconds that a receiver asks to be left alone: its `Retry-After`, in seconds or as an HTTP date,
+ * when the status is 429 or 503. Zero when it asks for nothing that can be read.
+ */
+export function retryAfterMs(status: number, header: string | undefined, nowMs: number): number {
+  if (header === undefined || !BUSY.includes(status)) return 0;
+  if (/^\d+$/.test(header)) return Number(header) * 1000;
+  const untilMs = HTTP_DATE.test(header) ? Date.parse(header) : NaN;
+  return Number.isNaN(untilMs) ? 0 : Math.max(0, untilMs - nowMs);
+}
+
 function followsLadder(policy: RetryPolicy): boolean {
   return policy.backoff_multiplier === DEFAULT_DELAYS.backoff_multiplier &&
     policy.initial_delay_seconds === DEFAULT_DELAYS.initial_delay_seconds &&

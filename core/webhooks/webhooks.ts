@@ -28,7 +28,10 @@ export interface NewWebhook {
   readonly active: boolean;
 }
 
-/** Makes a webhook. @throws {Fault} VALIDATION_FAILED, INSUFFICIENT_SCOPES */
+/** Webhooks of one organization and space, so that fan-out can read all of them at once. */
+export const WEBHOOKS_MAX = 1000;
+
+/** Makes a webhook. @throws {Fault} VALIDATION_FAILED, INSUFFICIENT_SCOPES, CONFLICT */
 export async function createWebhook(work: Writing, input: NewWebhook) {
   const { app, actor, tx } = work;
   mustBeDialable(app, input.url);
@@ -44,10 +47,15 @@ export async function createWebhook(work: Writing, input: NewWebhook) {
       granted: [...actor.rights],
     });
   }
+  const existing = await tx.count(webhooks, actor.tenant);
+  if (existing >= WEBHOOKS_MAX) {
+    throw new Fault("CONFLICT", `There are ${WEBHOOKS_MAX} webhooks already. Delete one first.`);
+  }
   const id = app.ports.entropy.id("whk");
+  // Before the commit, because its outcome may stay unknown: a webhook that exists must be heard of.
+  app.deliveries.subscribe(actor.tenant);
   // What lies before the first webhook of all is nobody's to receive, and is not read again.
-  if (await tx.count(webhooks, actor.tenant) === 0) await app.deliveries.skip(tx, actor.tenant);
-  tx.afterCommit(() => app.deliveries.subscribe(actor.tenant));
+  if (existing === 0) await app.deliveries.skip(tx, actor.tenant);
   const webhook = tx.insert(webhooks, actor.tenant, {
     id,
     name: input.name,
@@ -171,6 +179,7 @@ function showDelivery(delivery: DeliveryRecord) {
     event_id: delivery.event_id,
     event_type: delivery.event_type,
     status: delivery.status,
+    held: delivery.held,
     final: done && (delivery.status === "failed" || delivery.status === "timed_out"),
     http_status: delivery.http_status,
     response_time_ms: delivery.response_time_ms,

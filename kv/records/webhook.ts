@@ -43,7 +43,9 @@ export const DeliveryRecord = z.strictObject({
   body: z.string(),
   event_at: z.string(),
   status: z.enum(DELIVERY_STATUSES),
-  /** Attempts begun; counted at the claim, so that a crash cannot make more of them. */
+  /** True while it waits for its webhook to be enabled. */
+  held: z.boolean(),
+  /** Attempts begun; counted at the claim, so that a crash cannot make more of them than the policy says. */
   attempt: z.int(),
   http_status: z.int().nullable(),
   response_time_ms: z.number().nullable(),
@@ -51,7 +53,7 @@ export const DeliveryRecord = z.strictObject({
   error: z.string().nullable(),
   sent_at_ms: z.number().nullable(),
   created_at_ms: z.number(),
-  /** When it is due, or when its lease ends; null when nothing more will happen. */
+  /** When it is due, or when its lease ends; null when nothing more happens by itself. */
   due_at_ms: z.number().nullable(),
   expires_at_ms: z.number(),
 });

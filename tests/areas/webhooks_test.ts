@@ -244,7 +244,8 @@ Deno.test("delivery: a webhook gets nothing that its creator may not read now, w
   eq(world.network.sent.length, 1);
   await setRoles(["owner"]);
   const { deliveries } = await deliveriesOf(world, here.owner, hook.id);
-  deq([deliveries[0].status, deliveries[0].attempt, deliveries[0].final], ["pending", 1, false]);
+  const [{ status, attempt, final, error }] = deliveries;
+  deq([status, attempt, final, error], ["failed", 1, true, "not_allowed"]);
   await ScriptedAgent.connect(world, here.key.value);
   await world.settle();
   deq(typesOf(world), ["command_executed", "agent_connected"]);

@@ -38,7 +38,7 @@ export class Life {
           const before = await tx.get(seen, tenant, `${seq}`);
           tx.put(seen, tenant, item(`${seq}`, { n: (before?.n ?? 0) + 1 }));
         }
-        return { done: some.length, part: 0 };
+        return { done: some.length, part: "" };
       },
     }, (error) => this.bench.errors.push(error));
     this.bench.log.onSequenced((tenant, events) => {

@@ -127,7 +127,6 @@ Deno.test("docs/webhooks.md: shows every header of a delivery", () => {
   const headers = signDelivery({
     body: "{}",
     secret: "new",
-    previousSecret: "old",
     deliveryId: "dlv_1",
     timestampMs: 0,
     eventType: "ping",

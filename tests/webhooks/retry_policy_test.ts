@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 
 import { Config } from "../../core/config.ts";
-import { nextDelayMs, RetryPolicy } from "../../core/webhooks/retry_policy.ts";
+import {
+  afterFailure,
+  nextDelayMs,
+  retryAfterMs,
+  RetryPolicy,
+} from "../../core/webhooks/retry_policy.ts";
 
 const LADDER = Config.parse({}).webhooks.retry_delays_seconds;
 const SECOND = 1000;
@@ -100,4 +105,66 @@ Deno.test("nextDelayMs: another value in any delay field means exponential backo
 Deno.test("nextDelayMs: a configured ladder replaces the built-in one, its last step repeating", () => {
   assert.deepEqual(delays({}, [1, 2]), [SECOND, 2 * SECOND, 2 * SECOND, 2 * SECOND]);
   assert.deepEqual(delays({}, []), [30, 180, 1080, 3600].map((seconds) => seconds * SECOND));
+});
+
+/** What follows the failure of an attempt. */
+function consequence(
+  policy: Partial<RetryPolicy>,
+  attempt: number,
+  httpStatus: number | null,
+  askedMs = 0,
+) {
+  const answer = { httpStatus, retryAfterMs: askedMs };
+  return afterFailure(RetryPolicy.parse(policy), attempt, answer, LADDER);
+}
+
+Deno.test("afterFailure: the last attempt disables the webhook, unless auto_disable is false", () => {
+  assert.deepEqual(consequence({}, 4, 500), { delayMs: 30 * MINUTE, disable: false });
+  assert.deepEqual(consequence({}, 5, 500), { delayMs: null, disable: true });
+  assert.deepEqual(consequence({ auto_disable: false }, 5, null), {
+    delayMs: null,
+    disable: false,
+  });
+});
+
+Deno.test("afterFailure: 410 is the end with disable_on_gone, and a failure like others without", () => {
+  const policy = { disable_on_gone: true, auto_disable: false };
+  assert.deepEqual(consequence(policy, 1, 410), { delayMs: null, disable: true });
+  assert.deepEqual(consequence(policy, 1, 404), { delayMs: 30 * SECOND, disable: false });
+  assert.deepEqual(consequence({}, 1, 410), { delayMs: 30 * SECOND, disable: false });
+});
+
+Deno.test("afterFailure: what a receiver asks for lengthens a wait up to the cap, if the policy says so", () => {
+  const wait = (policy: Partial<RetryPolicy>, askedMs: number) =>
+    consequence(policy, 1, 503, askedMs).delayMs;
+  const policy = { respect_retry_after: true };
+  assert.equal(wait(policy, 0), 30 * SECOND);
+  assert.equal(wait(policy, 29 * SECOND), 30 * SECOND);
+  assert.equal(wait(policy, 31 * SECOND), 31 * SECOND);
+  assert.equal(wait(policy, 2 * HOUR), HOUR);
+  assert.equal(wait({ ...policy, max_delay_seconds: 100 }, HOUR), 100 * SECOND);
+  assert.equal(wait({}, HOUR), 30 * SECOND);
+  assert.deepEqual(consequence(policy, 5, 503, HOUR), { delayMs: null, disable: true });
+});
+
+Deno.test("retryAfterMs: reads seconds and HTTP dates of 429 and 503, and nothing else", () => {
+  const nowMs = Date.UTC(2030, 0, 1);
+  const cases: [number, string | undefined, number][] = [
+    [503, "120", 2 * MINUTE],
+    [429, "0", 0],
+    [429, "Tue, 01 Jan 2030 00:01:00 GMT", MINUTE],
+    [503, "Mon, 31 Dec 2029 23:59:00 GMT", 0],
+    [503, "Tue, 99 Jan 2030 00:01:00 GMT", 0],
+    [503, undefined, 0],
+    [503, "", 0],
+    [503, "-5", 0],
+    [503, "1.5", 0],
+    [503, "soon", 0],
+    [503, "2031", 2031 * SECOND],
+    [500, "120", 0],
+    [301, "120", 0],
+  ];
+  for (const [status, header, expected] of cases) {
+    assert.equal(retryAfterMs(status, header, nowMs), expected, `${status} ${header}`);
+  }
 });
