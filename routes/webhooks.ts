@@ -63,7 +63,7 @@ export const webhookRoutes = [
     body: z.strictObject({
       name: Name,
       url: z.string().min(1).max(2048),
-      secret: z.string().min(16).max(256).meta({ description: "Shared secret for signing." }),
+      secret: z.string().min(8).max(256).meta({ description: "Shared secret for signing." }),
       events: z.array(EventType).min(1).max(EVENT_TYPES.length)
         .refine((events) => new Set(events).size === events.length, "each type once"),
       headers: z.record(z.string(), z.string()).default({}),

@@ -64,7 +64,7 @@ Deno.test("webhooks.create: tells the path of each fault, and makes nothing", as
   const good = { name: "h", url: "https://x.example", secret: SECRET, events: ["agent_created"] };
   const cases: [Record<string, unknown>, string][] = [
     [{ name: "" }, "body.name"],
-    [{ secret: "too short" }, "body.secret"],
+    [{ secret: "short" }, "body.secret"],
     [{ events: [] }, "body.events"],
     [{ events: ["agent_created", "agent_created"] }, "body.events"],
     [{ events: ["ping"] }, "body.events.0"],
