@@ -18,8 +18,8 @@ import { mayReceive, WEBHOOKS_MAX } from "./webhooks.ts";
 
 /** Attempts under way at once, over all webhooks. */
 const CONCURRENCY = 256;
-/** Deliveries that one commit claims or creates: several mutations and a check each. */
-const BATCH_MAX = 32;
+/** Deliveries that one commit claims or creates: at most 40 KB each, and an atomic takes 819 KB. */
+const BATCH_MAX = 16;
 const BATCH_MAX_SHARED = 8; // a self-hosted denokv takes 10 checks
 /** A job that nobody woke is found this soon all the same. */
 const SWEEP_MS = 15_000;

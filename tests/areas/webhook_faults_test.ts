@@ -20,15 +20,15 @@ const liveOf = ({ org }: Account): Tenant => ({ org, space: "live" });
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /** The event that all webhooks here ask for, as JSON of the log. */
-const eventOf = (world: World, owner: Account) =>
+const eventOf = (world: World, owner: Account, name = "one") =>
   eventJson({ app: world.app, actor: RELAY_ACTOR }, liveOf(owner), {
     resource: { type: "agent", id: "agt_1" },
-    details: { name: "one", reason: "link_closed" },
+    details: { name, reason: "link_closed" },
     type: "agent_disconnected",
   });
 
-async function happen(world: World, owner: Account): Promise<void> {
-  await world.app.store.append(liveOf(owner), "agent_disconnected", eventOf(world, owner));
+async function happen(world: World, owner: Account, name?: string): Promise<void> {
+  await world.app.store.append(liveOf(owner), "agent_disconnected", eventOf(world, owner, name));
 }
 
 /** Makes a webhook that hears of it. */
@@ -211,6 +211,17 @@ Deno.test("fan-out: 70 webhooks each get their delivery, whatever is disabled on
   const got: number[] = [];
   for (const id of ids) got.push((await deliveriesOf(world, owner, id)).pagination.total);
   deq(got, Array(70).fill(1));
+});
+
+Deno.test("fan-out: the largest events fit into its commits, and into those of the attempts", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  for (let n = 0; n < 40; n++) await hear(world, owner);
+  // One character beyond Latin-1 makes the engine store two bytes for each.
+  await happen(world, owner, "x".repeat(14_500) + "🚀");
+  await world.settle();
+  deq(world.logged, []);
+  eq(world.network.sent.length, 40);
 });
 
 async function count(kv: Deno.Kv, name: string): Promise<number> {
