@@ -76,7 +76,7 @@ export const OUTBOX: Deno.KvKey = ["~", "outbox"];
 /** More callers than this in one commit gain nothing and make each wait longer. */
 const CALLERS_MAX = 128;
 /** How many turns of the event loop a commit may wait for its callers. */
-const TURNS_MAX = 2;
+const TURNS_MAX = 4;
 const QUEUE_MAX = 20_000;
 /** What may wait in memory for its commit; a caller beyond that is told to come again. */
 const QUEUE_BYTES_MAX = 128 * 1024 * 1024;

@@ -21,12 +21,12 @@ export interface Follower {
 }
 
 /** How long plain audit lines may wait, so that many of them share one fold. */
-const FOLD_LAZY_MS = 500;
+const FOLD_LAZY_MS = 250;
 /** How long an event that somebody follows may wait. */
 const FOLD_SOON_MS = 2;
 /** One fold stays short, because the engine does nothing else meanwhile. */
 const FOLD_MUTATIONS_MAX = 400;
-const FOLD_BYTES_MAX = 600 * 1024;
+const FOLD_BYTES_MAX = 400 * 1024;
 const HEADS_MAX = 20_000;
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
