@@ -73,8 +73,8 @@ interface Pending {
 }
 
 export const OUTBOX: Deno.KvKey = ["~", "outbox"];
-/** More callers than this in one commit gain nothing and make each wait longer. */
-const CALLERS_MAX = 128;
+/** More callers than this wait for the next commit, so that requests are served while this one is written. */
+const CALLERS_MAX = 64;
 /** How many turns of the event loop a commit may wait for its callers. */
 const TURNS_MAX = 4;
 const QUEUE_MAX = 20_000;

@@ -2,6 +2,7 @@ import { slotOf, type Tenant, tenantKey } from "./collection.ts";
 import { type Mutation, OUTBOX } from "./commit.ts";
 import { decodeLine, type Line } from "./line.ts";
 import { FOLLOWERS_MAX, LOG_VALUE_BYTES_MAX } from "./limits.ts";
+import { RecentMap } from "./recent.ts";
 import type { Store } from "./store.ts";
 import type { Tx } from "./tx.ts";
 
@@ -21,19 +22,18 @@ export interface Follower {
 }
 
 /** How long plain audit lines may wait, so that many of them share one fold. */
-const FOLD_LAZY_MS = 250;
+export const FOLD_LAZY_MS = 500;
 /** How long an event that somebody follows may wait. */
 const FOLD_SOON_MS = 2;
 /** One fold stays short, because the engine does nothing else meanwhile. */
 const FOLD_MUTATIONS_MAX = 400;
-const FOLD_BYTES_MAX = 400 * 1024;
+const FOLD_BYTES_MAX = 600 * 1024;
 const HEADS_MAX = 20_000;
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
-const HEAD_CACHE = { group: "log.head", limit: HEADS_MAX };
 
-const headKey = (t: Tenant) => [t.org, t.space, "log.head"];
-const segmentKey = (t: Tenant, first: number) => [t.org, t.space, "log", first];
+const segmentsOf = (t: Tenant) => [t.org, t.space, "log"];
+const segmentKey = (t: Tenant, first: number) => [...segmentsOf(t), first];
 /** Set by the fold when a tenant's log holds something for a follower. */
 export const markPrefix = (name: string) => ["~", "mark", name];
 const markKey = (name: string, t: Tenant) => [...markPrefix(name), t.org, t.space];
@@ -63,6 +63,8 @@ export class EventLog {
   #cancel: (() => void) | null = null;
   #dueMs = Infinity;
   #stopped = false;
+  /** Where tenants' logs end. Only a sole sequencer may remember, and only its folds write it down. */
+  #heads = new RecentMap<number>(HEADS_MAX);
   /** Events of a fold whose outcome is unknown; the head tells the next one whether it was made. */
   #doubtful: Announcement[] = [];
   readonly #followers: Follower[] = [];
@@ -99,10 +101,14 @@ export class EventLog {
 
   /** The number of the newest event, 0 when there is none. */
   async head(tenant: Tenant): Promise<number> {
-    const key = headKey(tenant);
-    const cached = this.store.cachedValue(HEAD_CACHE.group, slotOf(key));
-    if (cached !== undefined) return cached as number;
-    return (await this.store.kv.get<number>(key)).value ?? 0;
+    const known = this.#heads.get(tenantKey(tenant));
+    if (known !== undefined) return known;
+    const last = this.store.kv.list<Uint8Array>({ prefix: segmentsOf(tenant) }, {
+      reverse: true,
+      limit: 1,
+    });
+    for await (const segment of last) return decodeSegment(segment).at(-1)!.seq;
+    return 0;
   }
 
   /** Events with numbers above `after`, in order, at most `limit`. */
@@ -118,7 +124,7 @@ export class EventLog {
   /** Events with numbers below `before`, newest first, at most `limit`. */
   async readBack(tenant: Tenant, before: number, limit: number): Promise<Sequenced[]> {
     const out: Sequenced[] = [];
-    const prefix = segmentKey(tenant, 0).slice(0, -1);
+    const prefix = segmentsOf(tenant);
     const selector = { prefix, end: segmentKey(tenant, before) };
     const options = { reverse: true, batchSize: 16 };
     for await (const entry of this.store.kv.list<Uint8Array>(selector, options)) {
@@ -138,7 +144,7 @@ export class EventLog {
   }
 
   async *#segments(tenant: Tenant, from: number): AsyncGenerator<Sequenced[]> {
-    const prefix = segmentKey(tenant, 0).slice(0, -1);
+    const prefix = segmentsOf(tenant);
     const { kv } = this.store;
     // The segment that holds `from` is the last one that begins at or below it.
     const holder = kv.list<Uint8Array>({ prefix, end: segmentKey(tenant, from + 1) }, {
@@ -207,6 +213,7 @@ export class EventLog {
       this.#announce(sequenced);
       return more;
     } catch (error) {
+      this.#heads = new RecentMap(HEADS_MAX);
       this.#doubtful = sequenced;
       throw error;
     }
@@ -223,6 +230,7 @@ export class EventLog {
 
   #announce(announcements: readonly Announcement[]): void {
     for (const { tenant, events } of announcements) {
+      if (this.store.sole) this.#heads.set(tenantKey(tenant), events.at(-1)!.seq);
       for (const listener of this.#listeners) {
         try {
           listener(tenant, events);
@@ -242,7 +250,7 @@ export class EventLog {
       const lines = decoder.decode(value).split("\n").map(decodeLine);
       const fresh = lines.map(({ tenant }) => tenantKey(tenant)).filter((id) => !tenants.has(id));
       const touched = tenants.size + new Set(fresh).size;
-      const mutations = rows.length + 1 + touched * (2 + this.#followers.length);
+      const mutations = rows.length + 1 + touched * (1 + this.#followers.length);
       bytes += value.length;
       const fits = bytes <= FOLD_BYTES_MAX && mutations <= FOLD_MUTATIONS_MAX;
       if (!fits && first !== null) {
@@ -261,7 +269,7 @@ export class EventLog {
     return first && { first, rows, tenants, more };
   }
 
-  /** Stages the next segments of one tenant and its new head. */
+  /** Stages the next segments of one tenant. */
   async #extend(tx: Tx, lines: readonly Line[]): Promise<Sequenced[]> {
     const { tenant } = lines[0]!;
     let seq = await this.head(tenant);
@@ -269,7 +277,6 @@ export class EventLog {
     for (const { first, bytes } of pack(events)) {
       tx.stage(set(segmentKey(tenant, first), bytes, bytes.length));
     }
-    tx.stage({ ...set(headKey(tenant), seq, 16), cache: HEAD_CACHE });
     for (const { name, wants } of this.#followers) {
       if (lines.some(({ type }) => wants(type, tenant))) {
         tx.stage(set(markKey(name, tenant), true, 16));

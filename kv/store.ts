@@ -233,11 +233,6 @@ export class Store implements Reader {
     return this.#cache?.get(of.name, slot)?.value as T | undefined;
   }
 
-  /** A value of the store's own that its last commit left in memory, or undefined. */
-  cachedValue(group: string, slot: string): unknown {
-    return this.#cache?.get(group, slot)?.value;
-  }
-
   /** One row as stored, with its versionstamp; from memory where that is allowed. */
   entry<T extends Row>(of: Collection<T>, key: KeyParts): Promise<Entry> {
     return this.#load(of.name, of.cached, key, (value) => {

@@ -86,7 +86,7 @@ const committed = (outcome: PromiseSettledResult<string | null>) =>
 
 Deno.test("Committer.submit: callers that wait together share one commit and one journal value", async () => {
   await using bench = await Bench.open();
-  const lines = Array.from({ length: 100 }, (_, n) => `line ${n}`);
+  const lines = Array.from({ length: 64 }, (_, n) => `line ${n}`);
   const outcomes = await bench.submit(...lines.map((line) => event(line)));
   strictEqual(new Set(outcomes.map((o) => o.status === "fulfilled" && o.value)).size, 1);
   strictEqual(bench.commits, 1);
@@ -207,7 +207,7 @@ Deno.test("Committer.submit: whatever one change holds, the engine's limits are 
     change({
       lines: [`${n}`],
       lineBytes: 9,
-      tenants: [`o${n}/live`, `o${n}/test`],
+      tenants: [`o${n}/live`, `o${n}/test`, `p${n}/live`],
     }));
   const lines = Array.from({ length: 40 }, () => event("y".repeat(14_000)));
   const many = wide.map(({ mutations }) => change({ mutations }));
@@ -218,9 +218,9 @@ Deno.test("Committer.submit: whatever one change holds, the engine's limits are 
     [many, 6],
     [heavy, 4],
     [keys, 3],
-    [tenants, 2],
+    [tenants, 3],
     [lines, 10],
-    [callers, 3],
+    [callers, 5],
   ] as const;
   for (const [changes, commits] of expected) {
     bench.commits = 0;

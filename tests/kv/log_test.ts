@@ -1,5 +1,6 @@
 import { deepStrictEqual, rejects, strictEqual, throws } from "node:assert/strict";
 import { FOLLOWERS_MAX, LINE_BYTES_MAX, TENANTS_MAX } from "../../kv/limits.ts";
+import { FOLD_LAZY_MS } from "../../kv/log.ts";
 import { Bench, committing, overKv } from "../support/kv.ts";
 
 const follower = (name: string, wants: (type: string) => boolean = () => true) => ({ name, wants });
@@ -14,7 +15,7 @@ Deno.test("EventLog: an event gets its number by itself, a followed one sooner",
       const off = log.onSequenced((_, events) => (off(), resolve(events.at(-1)!.seq)));
     });
   await store.append(tenant, "plain", "{}");
-  strictEqual(clock.nextDueMs, clock.now() + 250);
+  strictEqual(clock.nextDueMs, clock.now() + FOLD_LAZY_MS);
   await store.append(tenant, "followed", "{}");
   strictEqual(clock.nextDueMs, clock.now() + 2, "the earlier wish wins");
   await store.append(tenant, "plain", "{}");
@@ -46,10 +47,10 @@ Deno.test("EventLog: an event that comes after a fold has looked is not left beh
     })
   );
   await store.append(tenant, "first", "{}");
-  clock.advance(250);
+  clock.advance(FOLD_LAZY_MS);
   await looked.promise;
   await store.append(tenant, "second", "{}");
-  clock.advance(250);
+  clock.advance(FOLD_LAZY_MS);
   strictEqual(clock.pending, 0);
   held.resolve();
   await second;
@@ -91,7 +92,7 @@ for (const waiting of [true, false]) {
     await using bench = await Bench.memory();
     const { store, log, tenant, clock } = bench;
     await store.append(tenant, "a", "{}");
-    if (!waiting) clock.advance(250);
+    if (!waiting) clock.advance(FOLD_LAZY_MS);
     await log.stop();
     strictEqual(await log.head(tenant), 1);
     await store.append(tenant, "b", "{}");
@@ -206,18 +207,20 @@ Deno.test("EventLog: trouble in a fold is reported, and the fold is tried again"
   let failing = true;
   const engine = await Deno.openKv(":memory:");
   const kv = overKv(engine, {
-    get: ((...args: Parameters<Deno.Kv["get"]>) =>
-      failing ? Promise.reject(new Error("no reads")) : engine.get(...args)) as Deno.Kv["get"],
+    list: ((...args: Parameters<Deno.Kv["list"]>) => {
+      if (failing) throw new Error("no reads");
+      return engine.list(...args);
+    }) as Deno.Kv["list"],
   });
   await using bench = new Bench(kv);
   const { store, log, tenant, clock, errors } = bench;
   await store.append(tenant, "a", "{}");
-  clock.advance(250);
+  clock.advance(FOLD_LAZY_MS);
   while (errors.length === 0) await engine.get(["~"]);
   strictEqual(clock.pending, 1);
   failing = false;
   const told = new Promise((resolve) => log.onSequenced((_, events) => resolve(events.length)));
-  clock.advance(250);
+  clock.advance(FOLD_LAZY_MS);
   strictEqual(await told, 1);
 });
 

@@ -4,7 +4,7 @@ import type { App } from "../../core/app.ts";
 import { type EventRow, isOwnEvent } from "../../core/events.ts";
 import { FAULTS } from "../../core/fault.ts";
 import { WEBHOOK_EVENTS, type WebhookEventType } from "../../core/webhooks/event_types.ts";
-import type { Tenant } from "../../kv/collection.ts";
+import { type Tenant, tenantKey } from "../../kv/collection.ts";
 import type { Sequenced } from "../../kv/log.ts";
 import { faultsOf } from "../../routes/_openapi_faults.ts";
 import type { Route } from "../../routes/_route.ts";
@@ -62,12 +62,12 @@ function assertFault(route: Route | undefined, { status, body, headers }: Answer
 
 /** Every tenant that has a log. */
 async function tenantsOf(kv: Deno.Kv): Promise<Tenant[]> {
-  const tenants: Tenant[] = [];
+  const tenants = new Map<string, Tenant>();
   for await (const { key } of kv.list({ prefix: [] })) {
     const [org, space, name] = key as [string, Tenant["space"], string];
-    if (name === "log.head") tenants.push({ org, space });
+    if (name === "log") tenants.set(tenantKey({ org, space }), { org, space });
   }
-  return tenants;
+  return [...tenants.values()];
 }
 
 /** Fails unless every log is dense and canonical, and every event of a known type has that type's shape. */
