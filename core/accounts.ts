@@ -52,6 +52,7 @@ export async function signUp(work: Stepping, input: NewAccount) {
       active: true,
       host,
       created_at_ms: now,
+      limits: null,
     });
     const tenant: Tenant = { org: organization.id, space: "live" };
     const user = tx.insert(users, tenant, {

@@ -50,6 +50,9 @@ export async function createApiKey(work: Writing, input: NewApiKey) {
     created_at_ms: now,
     expires_at_ms: now + input.expires_days * DAY_MS,
     revoked_at_ms: null,
+    rotated_at_ms: null,
+    old: null,
+    limits: null,
   });
   return { ...showApiKey(app, key, null), key: value };
 }

@@ -1,6 +1,8 @@
 import program from "../deno.json" with { type: "json" };
 import type { Tenant } from "../kv/collection.ts";
 import type { EventLog } from "../kv/log.ts";
+import type { LimitOverrides } from "../kv/records/limits.ts";
+import type { OrganizationRecord } from "../kv/records/organization.ts";
 import type { Store } from "../kv/store.ts";
 import type { Reader } from "../kv/store.ts";
 import type { Tx } from "../kv/tx.ts";
@@ -57,6 +59,15 @@ export interface Actor {
   readonly host: boolean;
   /** The session of a JWT. */
   readonly sessionId: string | null;
+  /** What the host set for the organization instead of its plan's limit. */
+  readonly planLimits: OrganizationRecord["limits"];
+  /** Of an API key: what its limits depend on, and until when an old value works. */
+  readonly key: {
+    readonly type: "live" | "test";
+    readonly limits: LimitOverrides | null;
+    /** When the value in hand stops working, because the key was rotated; null for the newest one. */
+    readonly oldUntilMs: number | null;
+  } | null;
 }
 
 /** What is known of a request besides its input. */

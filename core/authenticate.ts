@@ -19,6 +19,8 @@ export const ANONYMOUS: Actor = {
   plan: "",
   host: false,
   sessionId: null,
+  planLimits: null,
+  key: null,
 };
 
 /** What a key's actor was made of. */
@@ -128,6 +130,8 @@ function keyActor(
     plan: organization.plan,
     host: organization.host,
     sessionId: null,
+    planLimits: organization.limits,
+    key: { type: key.type, limits: key.limits, oldUntilMs: null },
   };
 }
 
@@ -156,6 +160,8 @@ async function authenticateToken(
     plan: organization.plan,
     host: organization.host,
     sessionId: sid,
+    planLimits: organization.limits,
+    key: null,
   };
 }
 

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { collection } from "../collection.ts";
+import { LimitOverrides } from "./limits.ts";
 
 /** An API key. Lives in the space of its type: live or test. */
 export const ApiKeyRecord = z.strictObject({
@@ -19,13 +20,23 @@ export const ApiKeyRecord = z.strictObject({
   created_at_ms: z.number(),
   expires_at_ms: z.number(),
   revoked_at_ms: z.number().nullable(),
+  /** When its value was last changed. */
+  rotated_at_ms: z.number().nullable(),
+  /** The value before the last rotation, good until that instant. */
+  old: z.strictObject({ hash: z.string(), ends_at_ms: z.number() }).nullable(),
+  /** What the host set for this key instead of the limits of its type. */
+  limits: LimitOverrides.nullable(),
 });
 export type ApiKeyRecord = z.infer<typeof ApiKeyRecord>;
 
 export const apiKeys = collection({
   name: "api_keys",
   schema: ApiKeyRecord,
-  lookup: { hash: (key) => [key.hash] },
+  lookup: {
+    hash: (key) => [key.hash],
+    old_hash: (key) => key.old && [key.old.hash],
+    id: (key) => [key.id],
+  },
   index: { creator: (key) => [key.created_by] },
   counted: true,
   cached: 20_000,

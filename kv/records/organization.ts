@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { collection } from "../collection.ts";
+import { LimitOverrides } from "./limits.ts";
 
 /** An account of the service. Lives in the system tenant. */
 export const OrganizationRecord = z.strictObject({
@@ -10,6 +11,8 @@ export const OrganizationRecord = z.strictObject({
   /** The first organization runs the installation. */
   host: z.boolean(),
   created_at_ms: z.number(),
+  /** What the host set for this organization instead of its plan's limit; `null` in it is unlimited. */
+  limits: LimitOverrides.pick({ requests_per_minute: true }).nullable(),
 });
 export type OrganizationRecord = z.infer<typeof OrganizationRecord>;
 
