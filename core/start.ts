@@ -8,6 +8,8 @@ import { organizations } from "../kv/records/organization.ts";
 import { Links } from "./agents/links.ts";
 import { sweepStaleAgents } from "./agents/register.ts";
 import type { App } from "./app.ts";
+import { lapseOverdue } from "./approvals/lapse.ts";
+import { sweepQueued } from "./commands/queued.ts";
 import { KeyUses } from "./api_key_uses.ts";
 import { Commands, recoverCommands } from "./commands/registry.ts";
 import { jobsDue } from "./health.ts";
@@ -147,6 +149,8 @@ function keepHouse(app: App, onError: (error: unknown) => void): () => void {
 export async function housekeep(app: App): Promise<void> {
   await app.log.flush();
   app.deliveries.sweep();
+  await lapseOverdue(app);
+  await sweepQueued(app);
   await sweepStaleAgents(app);
   await sweepBlobs(app.store);
 }

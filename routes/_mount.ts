@@ -1,4 +1,5 @@
 import { type Context, Hono } from "@hono/hono";
+import { Accepted } from "../core/accepted.ts";
 import type { Actor, App, RequestInfo } from "../core/app.ts";
 import { ANONYMOUS, authenticate } from "../core/authenticate.ts";
 import { Fault } from "../core/fault.ts";
@@ -98,6 +99,7 @@ async function serve(app: App, route: Route, c: Context<Env>): Promise<Response>
 }
 
 function success(route: Route, envelope: Envelope, result: unknown): Response {
+  if (result instanceof Accepted) return json(envelope, 202, result.value);
   const { success } = route;
   if ("content" in success) return content(envelope, result as Content);
   if ("body" in success) return json(envelope, success.status, result);

@@ -122,6 +122,7 @@ function operation(
     ...(route.body && bodyOf(route.body, schemas)),
     responses: {
       [route.success.status]: success(route, schemas),
+      ...route.accepted && { 202: { ...success(route, schemas), description: route.accepted } },
       ...faultResponses(faultsOf(route), responses),
     },
     "x-effect": route.effect,

@@ -28,6 +28,9 @@ const Command = z.object({
   agent_id: z.string(),
   command: z.string(),
   status: z.enum(COMMAND_STATUSES),
+  approval_id: z.string().nullable().meta({
+    description: "The blocked process that people decide.",
+  }),
   exit_code: z.int().nullable(),
   signal: z.string().nullable(),
   stdout: z.string(),
@@ -65,6 +68,7 @@ export const commandRoutes = [
       timeout: z.coerce.number().int().min(1).max(TIMEOUT_SECONDS_MAX).default(60),
     }),
     success: { status: 200, body: Command },
+    accepted: "The shield wants an approval first: look again, or wait for `approval_resolved`.",
     faults: [
       "AGENT_NOT_FOUND",
       "COMMAND_BLOCKED",

@@ -1,6 +1,7 @@
 import { accountRoutes } from "./account.ts";
 import { agentRoutes } from "./agents.ts";
 import { apiKeyRoutes } from "./api_keys.ts";
+import { approvalRoutes } from "./approvals.ts";
 import { auditRoutes } from "./audit.ts";
 import { commandRoutes } from "./commands.ts";
 import { docsRoutes } from "./docs.ts";
@@ -14,6 +15,7 @@ export const routes = [
   ...accountRoutes,
   ...agentRoutes,
   ...commandRoutes,
+  ...approvalRoutes,
   ...apiKeyRoutes,
   ...webhookRoutes,
   ...auditRoutes,

@@ -16,6 +16,7 @@ import {
   parseAgentFrame,
   type RelayFrame,
 } from "../protocol.ts";
+import { startQueued } from "../commands/queued.ts";
 import { disconnectAgent, noteHeartbeat, RefusedIdentity, registerAgent } from "./register.ts";
 
 /** How often an agent says that it lives. */
@@ -152,6 +153,7 @@ export class Link {
       heartbeat_seconds: HEARTBEAT_SECONDS,
       relay_version: VERSION,
     });
+    startQueued(this.app, this.actor.tenant, agent.id);
   }
 
   #isClosed(): boolean {

@@ -4,6 +4,7 @@ import { defaultConfig, parseConfig } from "../../core/config.ts";
 import type { Log, Ports } from "../../core/ports.ts";
 import type { Settings } from "../../core/settings.ts";
 import { type Running, startRelay } from "../../core/start.ts";
+import { users } from "../../kv/records/user.ts";
 import { migrate } from "../../kv/migrations.ts";
 import { Store } from "../../kv/store.ts";
 import { mount } from "../../routes/_mount.ts";
@@ -62,6 +63,8 @@ export class World implements AsyncDisposable {
   readonly logged: { level: string; message: string; fields: unknown }[] = [];
   #serve: ReturnType<typeof mount>;
   #people = 0;
+  /** The number in each founder's password. */
+  readonly #passwords = new Map<string, number>();
 
   private constructor(
     readonly kv: Deno.Kv,
@@ -135,7 +138,24 @@ export class World implements AsyncDisposable {
     const answer = await this.call("POST", "/api/v1/signup", { body });
     if (answer.status !== 201) throw new Error(`signup answered ${answer.text}`);
     const { token, user, organization } = answer.body;
+    this.#passwords.set(user.id, n);
     return { token, userId: user.id, org: organization.id, email };
+  }
+
+  /** Puts another person into an organization, with these roles. */
+  async join({ org, userId }: Account, roles: readonly string[]): Promise<Account> {
+    const tenant = { org, space: "live" } as const;
+    const owner = await this.app.store.get(users, tenant, userId);
+    const email = `person${++this.#people}@example.com`;
+    const id = this.app.ports.entropy.id("usr");
+    await this.app.store.transact((tx) => {
+      tx.insert(users, tenant, { ...owner!, id, email, roles: [...roles] });
+    });
+    // The password is the first person's, whose hash the record was copied with.
+    const password = `password ${this.#passwords.get(userId)}`;
+    const answer = await this.call("POST", "/api/v1/login", { body: { email, password } });
+    if (answer.status !== 200) throw new Error(`login answered ${answer.text}`);
+    return { token: answer.body.token, userId: id, org, email };
   }
 
   /** Makes an API key with these rights. */
