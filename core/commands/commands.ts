@@ -83,7 +83,7 @@ export async function startCommand(
   }
   const settings = await shieldSettingsOf(work.db, actor.tenant);
   const shield = judgeForAgent(request.command, agent, settings);
-  const fresh = newCommand(work, request, shield, idempotency);
+  const fresh = newCommand(work, request, shield, settings.version, idempotency);
   try {
     if (shield.verdict === "deny") return await block(work, agent, fresh, shield);
     if (shield.verdict === "approve") {
@@ -193,6 +193,7 @@ function newCommand(
   { app, actor, request: { id: requestId } }: Stepping,
   request: CommandRequest,
   shield: ShieldResult,
+  policyVersion: string,
   idempotency: CommandRecord["idempotency"],
 ): CommandRecord {
   return beginRecord(app, {
@@ -200,6 +201,7 @@ function newCommand(
     id: app.ports.entropy.id("cmd"),
     actor: actor.id,
     requestId,
+    policyVersion,
     createdAtMs: app.ports.clock.now(),
     shield,
     idempotency,
