@@ -30,9 +30,11 @@ export function openRefusals(
       log.error(`refused ${orders.map(({ command_id }) => command_id).join(", ")}: ${reason}`);
       const at = new Date(clock.now()).toISOString();
       try {
-        append(orders.map(({ command_id, command }) =>
-          JSON.stringify({ at, command_id, command_sha256: sha256Hex(command), reason })
-        ));
+        append(
+          orders.map(({ command_id, command }) =>
+            JSON.stringify({ at, command_id, command_sha256: sha256Hex(command), reason })
+          ),
+        );
       } catch (error) {
         log.error(`cannot write ${path}: ${error}`);
       }

@@ -25,7 +25,7 @@ Deno.test("relay agent: runs commands without the token around, restarts, and st
   const died = output.then(({ stderr }) => assert.fail(new TextDecoder().decode(stderr)));
   try {
     const link = await Promise.race([relay.nextLink(), died]);
-    link.send(runOf("cmd_1", 'echo "[$RELAY_TOKEN]"'));
+    link.run(runOf("cmd_1", 'echo "[$RELAY_TOKEN]"'));
     assert.equal(resultOf(await link.untilResult("cmd_1")).stdout, "[]\n");
     link.send({ type: "restart" });
     const second = await Promise.race([relay.nextLink(), died]);
