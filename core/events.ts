@@ -2,6 +2,7 @@ import type { Tenant } from "../kv/collection.ts";
 import type { Tx } from "../kv/tx.ts";
 import type { Actor, App, RequestInfo } from "./app.ts";
 import { canonicalJson } from "./canonical.ts";
+import { iso } from "./lists.ts";
 import { WEBHOOK_EVENTS, type WebhookEventType } from "./webhooks/event_types.ts";
 
 /** Audit events that no webhook carries. */
@@ -88,7 +89,7 @@ export function eventJson(
     ...(request && { request_id: request.id }),
     resource_id: resource.id,
     resource_type: resource.type,
-    timestamp: new Date(app.ports.clock.now()).toISOString(),
+    timestamp: iso(app.ports.clock.now()),
   };
   return canonicalJson(row);
 }
@@ -103,7 +104,7 @@ export function useJson(
   endpoint: string,
   status: number,
 ): string {
-  const at = new Date(app.ports.clock.now()).toISOString();
+  const at = iso(app.ports.clock.now());
   return `{"actor":"${actor.id}","details":{"endpoint":"${endpoint}","status":${status}},` +
     `"event_id":"${app.ports.entropy.uuid()}","event_type":"api_key_used",` +
     `"organization_id":"${tenant.org}","request_id":"${request.id}",` +

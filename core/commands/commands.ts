@@ -6,7 +6,7 @@ import type { App, Stepping, Work } from "../app.ts";
 import { offline, ownedAgent } from "../agents/agents.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
-import { isoOrNull } from "../lists.ts";
+import { iso, isoOrNull } from "../lists.ts";
 import { Accepted } from "../accepted.ts";
 import { requestApproval } from "../approvals/request.ts";
 import { withdrawCommand } from "../approvals/withdraw.ts";
@@ -174,7 +174,7 @@ export async function showCommand(app: App, tenant: Tenant, record: CommandRecor
     reason: record.reason,
     duration_ms: record.duration_ms,
     shield_result: record.shield_result as ShieldResult,
-    created_at: new Date(record.created_at_ms).toISOString(),
+    created_at: iso(record.created_at_ms),
     started_at: isoOrNull(record.started_at_ms),
     finished_at: isoOrNull(record.finished_at_ms),
   };

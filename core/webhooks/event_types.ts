@@ -49,7 +49,7 @@ const receipt = z.strictObject({
   stdout_sha256: sha256("stdout"),
   stderr_sha256: sha256("stderr"),
   verdict: z.string().describe("The nonce of the signed verdict that it ran under."),
-}).describe("What the agent signed; not there when the relay ended the command.");
+}).describe("What the agent signed.");
 
 const ranCommand = {
   command_id: id("command"),
@@ -61,7 +61,6 @@ const ranCommand = {
   truncated,
   output_bytes: z.int().min(0).describe("How much output was kept; it is not sent."),
   policy_version: z.string().describe("The version of the policy that let it pass."),
-  receipt: receipt.optional(),
   user: actor("asked for the command"),
 };
 
@@ -103,6 +102,12 @@ const approval = {
 };
 
 const riskyShield = { risk_score: 55, threats: ["service_restart"], layer: "patterns" };
+const exampleReceipt = {
+  signature:
+    "5f0sH3xGm7s4n2Ykq1vZ0w8c6b9dJtLrUoPiAaSeDfQgWhXjCkVlBzNmEyRtTuIoPaSdFgHjKlZxCvBnMqWeAg",
+  stdout_sha256: "3f79bb7b435b05321651daefd374cdc681dc06faa65e374e38337b88ca046dea",
+  verdict: "q8Zk0c1m4yH2vN6r.1",
+};
 const exampleRun = {
   command_id: "cmd_0m3x7",
   command: "uptime",
@@ -113,12 +118,6 @@ const exampleRun = {
   truncated: false,
   output_bytes: 61,
   policy_version: "9f86d081884c7d65",
-  receipt: {
-    signature:
-      "5f0sH3xGm7s4n2Ykq1vZ0w8c6b9dJtLrUoPiAaSeDfQgWhXjCkVlBzNmEyRtTuIoPaSdFgHjKlZxCvBnMqWeAg",
-    stdout_sha256: "3f79bb7b435b05321651daefd374cdc681dc06faa65e374e38337b88ca046dea",
-    verdict: "q8Zk0c1m4yH2vN6r.1",
-  },
   user: "usr_0m3x1",
 };
 const exampleAgent = {
@@ -161,9 +160,10 @@ export const WEBHOOK_EVENTS = {
     meaning: "command executed successfully",
     payload: z.strictObject({
       ...ranCommand,
+      receipt,
       status: z.enum(["succeeded", "failed"]).describe("By the exit code."),
     }),
-    example: { ...exampleRun, status: "succeeded" },
+    example: { ...exampleRun, receipt: exampleReceipt, status: "succeeded" },
   }),
   command_denied: event({
     ...commands,
@@ -190,6 +190,7 @@ export const WEBHOOK_EVENTS = {
     meaning: "command exceeded its time",
     payload: z.strictObject({
       ...ranCommand,
+      receipt: receipt.optional(),
       status: z.literal("timed_out"),
       reason: z.string().optional().describe("Why the relay ended it in the agent's place."),
     }),

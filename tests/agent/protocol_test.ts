@@ -18,6 +18,14 @@ import {
   type RelayFrame,
   resultsFrame,
 } from "../../core/protocol.ts";
+import {
+  challengeText,
+  privateKeyOf,
+  receiptText,
+  signText,
+  verdictText,
+  welcomeText,
+} from "../../core/statements.ts";
 
 const RESULT: CommandResult = {
   command_id: "cmd_1",
@@ -279,6 +287,33 @@ Deno.test("docs/agent-protocol.md: names every frame and every close code", asyn
   for (const [name, { code, after }] of Object.entries(CLOSE_CODES)) {
     assert.match(page, RegExp(`\\| ${code} +\\| \`${name}\` +\\| ${after} `));
   }
+});
+
+Deno.test("docs/agent-protocol.md: every frame and signature of its example is right", async () => {
+  const page = await Deno.readTextFile(new URL("../../docs/agent-protocol.md", import.meta.url));
+  const agentKey = privateKeyOf(new Uint8Array(32).fill(2));
+  const verdictKey = privateKeyOf(new Uint8Array(32).fill(1));
+  let challenge = "", nonce = "", agentId = "", signatures = 0;
+  for (const [, from, json] of page.matchAll(/^([<>]) (\{.*\})$/gm)) {
+    const frame = from === ">" ? parseAgentFrame(json!) : parseRelayFrame(json!);
+    assert.deepEqual(frame, JSON.parse(json!));
+    if (frame === null || frame === "unknown" || !("signature" in frame)) {
+      if (frame !== "unknown" && frame?.type === "challenge") challenge = frame.nonce;
+      continue;
+    }
+    signatures++;
+    if (frame.type === "hello") nonce = frame.nonce;
+    if (frame.type === "welcome") agentId = frame.agent_id;
+    const [key, text] = frame.type === "hello"
+      ? [agentKey, challengeText(challenge)]
+      : frame.type === "welcome"
+      ? [verdictKey, welcomeText(frame, nonce)]
+      : frame.type === "run"
+      ? [verdictKey, verdictText({ agentId, nonce }, frame)]
+      : [agentKey, receiptText(agentId, frame.results)];
+    assert.equal(frame.signature, signText(key, text));
+  }
+  assert.equal(signatures, 5);
 });
 
 Deno.test("parseAgentFrame: a result that is checked by hand is one that the schema takes, unchanged", () => {

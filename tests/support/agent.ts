@@ -4,13 +4,14 @@ import { openVerdicts, type Verdicts } from "../../core/agent/verdicts.ts";
 import type { Actor } from "../../core/app.ts";
 import { authenticate } from "../../core/authenticate.ts";
 import { Link } from "../../core/agents/link.ts";
-import type {
-  AgentFrame,
-  CommandOrder,
-  CommandResult,
-  HelloFrame,
-  RelayFrame,
-  RunFrame,
+import {
+  type AgentFrame,
+  type CommandOrder,
+  type CommandResult,
+  type HelloFrame,
+  parseRelayFrame,
+  type RelayFrame,
+  type RunFrame,
 } from "../../core/protocol.ts";
 import {
   challengeText,
@@ -88,7 +89,7 @@ export class ScriptedAgent {
     const actor: Actor = await authenticate(world.app, credential, "live");
     const info = { id: "req", address: "127.0.0.1", idempotencyKey: null, prefetch: false };
     agent.#link = new Link(world.app, actor, info, {
-      send: (text) => agent.#take(JSON.parse(options.wire?.(text) ?? text)),
+      send: (text) => agent.#take(options.wire?.(text) ?? text),
       close: (code, reason) => {
         agent.closed ??= { code, reason };
         agent.#welcome.resolve();
@@ -142,7 +143,10 @@ export class ScriptedAgent {
     this.#link.closed("connection_lost");
   }
 
-  #take(frame: RelayFrame): void {
+  #take(text: string): void {
+    const frame = parseRelayFrame(text);
+    if (frame === null) return this.#link.closed("malformed_frame");
+    if (frame === "unknown") return;
     this.received.push(frame);
     if (frame.type === "challenge") this.#hello(frame.nonce);
     if (frame.type === "welcome") {
