@@ -17,7 +17,8 @@ export const AUDIT_EVENTS = {
   agent_restart_requested: "an agent was told to start again",
   agent_credential_refused: "an agent tried to connect as one that another credential owns",
   command_cancelled: "a command was cancelled",
-  approval_mismatch: "an approved command was not sent: its bytes are not those that were approved",
+  approval_mismatch:
+    "an approved command was not sent: its bytes, agent or policy are not those that were approved",
   verdict_refused: "an agent did not run a command, because its verdict did not verify",
   receipt_refused: "an agent's results were not taken, because their receipt did not verify",
   command_failed:

@@ -168,7 +168,7 @@ export class Commands {
     const sha256 = sha256Hex(record.command);
     const { approvedSha256 = sha256 } = begun;
     if (sha256 !== approvedSha256) {
-      const why = "its bytes are not those that were approved, so it was not sent";
+      const why = "it is not what was approved, so it was not sent";
       this.#settle(flight, { status: "failed", why, alarm: "approval_mismatch" });
       return promise;
     }

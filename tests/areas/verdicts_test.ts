@@ -296,27 +296,54 @@ Deno.test("receipt: a late result without one is not taken either", async () => 
   deq([again.closed?.code, (await command(world, here, command_id)).status], [4425, "lost"]);
 });
 
-Deno.test("approved command: one byte changed before it is sent, and it is not sent", async () => {
+Deno.test("run: what still waits for the end of its turn when the link ends was never sent", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
-  const approver = await world.join(here.owner, ["operator"]);
-  const { status, body } = await exec(world, here, "systemctl stop nginx");
-  eq(status, 202);
-  here.agent.drop();
-  const path = `/api/shield/approve/${body.approval_id}`;
-  eq((await world.call("POST", path, { as: approver.token, body: {} })).status, 200);
-  const tenant = { org: here.owner.org, space: "live" } as const;
-  await world.app.store.transact(async (tx) => {
-    const row = (await tx.get(commands, tenant, body.command_id))!;
-    eq(row.status, "queued");
-    tx.put(commands, tenant, { ...row, command: "systemctl stop nginX" });
-  });
-  const again = await ScriptedAgent.connect(world, here.key.value, {
-    identity: here.agent.identity,
-  });
-  const ended = await command(world, { ...here, agent: again }, body.command_id);
-  deq([ended.status, runsOf(again)], ["failed", []]);
-  const events = await eventsOf(world, here.owner, body.command_id);
-  deq(events.map(({ event_type }) => event_type), ["command_failed", "approval_mismatch"]);
-  ok(String(events[1]!.details.reason).includes("not those that were approved"));
+  const link = world.app.links.of({ org: here.owner.org, space: "live" }, here.agent.id)!;
+  const run = link.run.bind(link);
+  link.run = (digested) => {
+    const taken = run(digested);
+    here.agent.drop();
+    return taken;
+  };
+  const { status, body } = await exec(world, here, "uptime");
+  deq([status, runsOf(here.agent)], [503, []]);
+  const { command_id } = body.error.details;
+  const { status: ended, reason } = await command(world, here, command_id);
+  deq([ended, reason], ["failed", "the link closed before it was sent"]);
+});
+
+Deno.test("approved command: one byte, its agent or its policy changed before it is sent, and it is not sent", async () => {
+  for (const what of ["command", "agent", "policy"] as const) {
+    await using world = await World.open();
+    const here = await linkAgent(world);
+    const other = await ScriptedAgent.connect(world, here.key.value, { name: "web-2" });
+    const approver = await world.join(here.owner, ["operator"]);
+    const { status, body } = await exec(world, here, "systemctl stop nginx");
+    eq(status, 202);
+    here.agent.drop();
+    const path = `/api/shield/approve/${body.approval_id}`;
+    eq((await world.call("POST", path, { as: approver.token, body: {} })).status, 200);
+    const changes = {
+      command: { command: "systemctl stop nginX" },
+      agent: { agent_id: other.id },
+      policy: { policy_version: "0" },
+    };
+    const tenant = { org: here.owner.org, space: "live" } as const;
+    await world.app.store.transact(async (tx) => {
+      const row = (await tx.get(commands, tenant, body.command_id))!;
+      eq(row.status, "queued");
+      tx.put(commands, tenant, { ...row, ...changes[what] });
+    });
+    const again = await ScriptedAgent.connect(world, here.key.value, {
+      identity: here.agent.identity,
+    });
+    await world.advance(30_000);
+    const holder = what === "agent" ? other : again;
+    const ended = await command(world, { ...here, agent: holder }, body.command_id);
+    deq([what, ended.status, runsOf(again), runsOf(other)], [what, "failed", [], []]);
+    const events = await eventsOf(world, here.owner, body.command_id);
+    deq(events.map(({ event_type }) => event_type), ["command_failed", "approval_mismatch"]);
+    ok(String(events[1]!.details.reason).includes("not what was approved"));
+  }
 });
