@@ -117,6 +117,7 @@ async function listen({ app, claimCode, stop }: Running, settings: Settings): Pr
   onStopSignal(end);
   await ended;
   systemLog.info("stopping");
+  app.streams.stop();
   app.links.closeAll("going_away");
   await Promise.race([server.shutdown(), systemClock.sleep(DRAIN_MS)]);
   await stop();

@@ -16,6 +16,7 @@ import type { Ports } from "./ports.ts";
 import type { Scope } from "./scopes.ts";
 import type { Sealer } from "./seal.ts";
 import type { Settings } from "./settings.ts";
+import type { Streams } from "./streams/streams.ts";
 import type { SigningKeys } from "./signing_keys.ts";
 import type { FailureThrottle } from "./throttle.ts";
 import type { Deliveries } from "./webhooks/deliveries.ts";
@@ -40,6 +41,9 @@ export interface App {
   readonly commands: Commands;
   readonly deliveries: Deliveries;
   readonly metrics: Metrics;
+  readonly streams: Streams;
+  /** Names this history of the logs, in the ids of streamed events. */
+  readonly epoch: string;
   /** This process, among all that share the store. */
   readonly instance: string;
   readonly startedAtMs: number;
@@ -59,6 +63,8 @@ export interface Actor {
   readonly host: boolean;
   /** The session of a JWT. */
   readonly sessionId: string | null;
+  /** When the credential ends by itself, in ms. */
+  readonly expiresAtMs: number;
   /** What the host set for the organization instead of its plan's limit. */
   readonly planLimits: OrganizationRecord["limits"];
   /** Of an API key: what its limits depend on, and until when an old value works. */
@@ -76,6 +82,8 @@ export interface RequestInfo {
   /** The client's address, as far as the trusted proxies tell. */
   readonly address: string;
   readonly idempotencyKey: string | null;
+  /** Where a stream of events left off, as its client says. */
+  readonly lastEventId: string | null;
   /** True when a browser fetches ahead of a click, which must never run anything. */
   readonly prefetch: boolean;
 }

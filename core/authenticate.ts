@@ -19,6 +19,7 @@ export const ANONYMOUS: Actor = {
   plan: "",
   host: false,
   sessionId: null,
+  expiresAtMs: Infinity,
   planLimits: null,
   key: null,
 };
@@ -130,6 +131,7 @@ function keyActor(
     plan: organization.plan,
     host: organization.host,
     sessionId: null,
+    expiresAtMs: key.expires_at_ms,
     planLimits: organization.limits,
     key: { type: key.type, limits: key.limits, oldUntilMs: null },
   };
@@ -140,17 +142,29 @@ async function authenticateToken(
   token: string,
   space: Tenant["space"],
 ): Promise<Actor> {
-  const { sub, org, sid } = await verify(app, token);
+  const { sub, org, sid, exp } = await verify(app, token);
+  const actor = await userActor(app, { org, space }, { userId: sub, sessionId: sid });
+  if (typeof actor === "string") throw tokenFault(actor, ENDS[actor]);
+  return { ...actor, expiresAtMs: exp * 1000 };
+}
+
+const ENDS = {
+  ended: "Its session has ended.",
+  inactive: "The user or the organization is not active.",
+} as const;
+
+/** The holder of a session with the rights of now, or why there is none. */
+async function userActor(
+  app: App,
+  { org, space }: Tenant,
+  { userId, sessionId }: { readonly userId: string; readonly sessionId: string },
+): Promise<Actor | keyof typeof ENDS> {
   const tenant: Tenant = { org, space: "live" };
-  const session = await app.store.get(sessions, tenant, sid);
-  if (session === null || session.user_id !== sub) {
-    throw tokenFault("ended", "Its session has ended.");
-  }
-  const user = await app.store.get(users, tenant, sub);
+  const session = await app.store.get(sessions, tenant, sessionId);
+  if (session === null || session.user_id !== userId) return "ended";
+  const user = await app.store.get(users, tenant, userId);
   const organization = await app.store.get(organizations, SYSTEM, org);
-  if (!user?.active || !organization?.active) {
-    throw tokenFault("inactive", "The user or the organization is not active.");
-  }
+  if (!user?.active || !organization?.active) return "inactive";
   return {
     kind: "user",
     id: user.id,
@@ -159,10 +173,21 @@ async function authenticateToken(
     userId: user.id,
     plan: organization.plan,
     host: organization.host,
-    sessionId: sid,
+    sessionId,
+    expiresAtMs: session.expires_at_ms,
     planLimits: organization.limits,
     key: null,
   };
+}
+
+/** An actor with the rights of now; null when its credential is not accepted any more. */
+export async function currentActor(app: App, actor: Actor): Promise<Actor | null> {
+  if (app.ports.clock.now() >= actor.expiresAtMs) return null;
+  if (actor.kind === "api_key") return await keyHolder(app, actor.tenant, actor.id);
+  if (actor.sessionId === null) return null;
+  const { tenant, userId, sessionId, expiresAtMs } = actor;
+  const current = await userActor(app, tenant, { userId, sessionId });
+  return typeof current === "string" ? null : { ...current, expiresAtMs };
 }
 
 /** Tokens that were verified lately: a signature is checked once, what may change each time. */

@@ -2,8 +2,9 @@ import { SYSTEM } from "../kv/collection.ts";
 import { LeasedCounters } from "../kv/counters.ts";
 import { EventLog } from "../kv/log.ts";
 import { sweepBlobs } from "../kv/blob.ts";
-import { installations } from "../kv/records/installation.ts";
+import { type InstallationRecord, installations } from "../kv/records/installation.ts";
 import type { OpenStore } from "../kv/open.ts";
+import type { Store } from "../kv/store.ts";
 import { organizations } from "../kv/records/organization.ts";
 import { Links } from "./agents/links.ts";
 import { sweepStaleAgents } from "./agents/register.ts";
@@ -18,8 +19,9 @@ import { FailureThrottle } from "./throttle.ts";
 import { Limiter } from "./limiter.ts";
 import { Metrics } from "./metrics.ts";
 import type { Ports } from "./ports.ts";
-import { makeSealer } from "./seal.ts";
+import { makeSealer, type Sealer } from "./seal.ts";
 import type { Settings } from "./settings.ts";
+import { Streams } from "./streams/streams.ts";
 import { SigningKeys } from "./signing_keys.ts";
 import { Deliveries } from "./webhooks/deliveries.ts";
 
@@ -74,9 +76,12 @@ export async function startRelay(
     instance,
     startedAtMs: clock.now(),
   };
-  const app: App = { ...parts, deliveries: new Deliveries(() => app) };
+  const streams: Streams = new Streams(() => app);
+  const { epoch } = await openInstallation(store, sealer, ports);
+  const app: App = { ...parts, streams, epoch, deliveries: new Deliveries(() => app) };
   const sender = app.deliveries;
-  const claimCode = await prepare(app);
+  const claimCode = await claimCodeNow(app);
+  streams.start();
   metrics.watch({
     agentsLinked: () => links.size,
     commandsUnderWay: () => commands.size,
@@ -92,6 +97,7 @@ export async function startRelay(
     claimCode,
     async stop() {
       stopHousekeeping();
+      streams.stop();
       links.closeAll("going_away");
       await links.idle();
       await commands.stop();
@@ -105,26 +111,33 @@ export async function startRelay(
   };
 }
 
-/** Checks the secret; answers the claim code as long as the first signup needs it. */
-async function prepare(app: App): Promise<string | null> {
-  const { sealer, ports, settings, store } = app;
+/** Checks the secret against what the store was made with, and answers the store's own record. */
+async function openInstallation(
+  store: Store,
+  sealer: Sealer,
+  { clock, entropy }: Ports,
+): Promise<InstallationRecord> {
   return await store.transact(async (tx) => {
     const known = await tx.get(installations, SYSTEM, "installation");
-    if (known !== null && !sealer.recognizes(known.secret_fingerprint)) {
-      throw new Error(
-        "RELAY_SECRET is not the one that this store was made with: start with that one",
-      );
-    }
     if (known === null) {
-      tx.put(installations, SYSTEM, {
+      return tx.put(installations, SYSTEM, {
         id: "installation",
         secret_fingerprint: sealer.fingerprint(),
-        created_at_ms: ports.clock.now(),
+        epoch: entropy.id("e"),
+        created_at_ms: clock.now(),
       });
     }
-    const claimed = await tx.find(organizations, SYSTEM, "host", ["host"]) !== null;
-    return claimed || settings.local ? null : claimCodeOf(app);
+    if (sealer.recognizes(known.secret_fingerprint)) return known;
+    throw new Error(
+      "RELAY_SECRET is not the one that this store was made with: start with that one",
+    );
   });
+}
+
+/** The claim code, as long as the first signup needs it. */
+async function claimCodeNow(app: App): Promise<string | null> {
+  const claimed = await app.store.find(organizations, SYSTEM, "host", ["host"]) !== null;
+  return claimed || app.settings.local ? null : claimCodeOf(app);
 }
 
 /** The engine's queue is only an alarm clock: its message says nothing but that something may be due. */

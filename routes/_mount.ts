@@ -8,7 +8,8 @@ import type { Scope } from "../core/scopes.ts";
 import { clientAddress } from "./_address.ts";
 import { content, type Envelope, failure, faultOf, headersOf, json } from "./_answer.ts";
 import { call, deny } from "./_call.ts";
-import { NO_QUERY, parse, readJson } from "./_input.ts";
+import { bearerOffered } from "./_protocols.ts";
+import { readJson } from "./_input.ts";
 import type { Content, Route } from "./_route.ts";
 
 type Env = { Bindings: { remoteAddr?: Deno.Addr } };
@@ -33,8 +34,8 @@ export function mount(app: App, routes: readonly Route[], upgrades: readonly Upg
     hono.get(path, (c) =>
       guarded(app, c, path, async (info) => {
         const { headers } = c.req.raw;
-        const actor = await identify(app, headers, info, () => {});
-        parse(NO_QUERY, c.req.query(), "query");
+        const find = (headers: Headers) => credentialOf(headers) ?? bearerOffered(headers);
+        const actor = await identify(app, headers, info, () => {}, find);
         return await handle(app, actor, c.req.raw, info);
       }));
   }
@@ -118,9 +119,10 @@ async function identify(
   headers: Headers,
   request: RequestInfo,
   limited: (state: LimitState) => void,
+  find: (headers: Headers) => string | null = credentialOf,
 ): Promise<Actor> {
   try {
-    return await authenticate(app, credentialOf(headers), spaceOf(headers));
+    return await authenticate(app, find(headers), spaceOf(headers));
   } catch (error) {
     const limit = await app.limiter.takeForAddress(request.address);
     limited(limit);
@@ -172,6 +174,9 @@ function infoOf(app: App, c: Context<Env>): RequestInfo {
     },
     get idempotencyKey() {
       return headers.get("idempotency-key");
+    },
+    get lastEventId() {
+      return headers.get("last-event-id");
     },
     get prefetch() {
       return headers.get("sec-purpose")?.includes("prefetch") ?? false;

@@ -5,9 +5,10 @@ import { approvalRoutes } from "./approvals.ts";
 import { auditRoutes } from "./audit.ts";
 import { commandRoutes } from "./commands.ts";
 import { docsRoutes } from "./docs.ts";
+import { eventRoutes } from "./events.ts";
 import { healthRoutes } from "./health.ts";
 import { webhookRoutes } from "./webhooks.ts";
-import { agentSocket } from "./ws.ts";
+import { socket } from "./ws.ts";
 
 /** Every endpoint: the table of contents of the interface. */
 export const routes = [
@@ -19,8 +20,9 @@ export const routes = [
   ...apiKeyRoutes,
   ...webhookRoutes,
   ...auditRoutes,
+  ...eventRoutes,
   ...docsRoutes,
 ];
 
 /** Paths that leave HTTP. */
-export const upgrades = [agentSocket];
+export const upgrades = [socket];

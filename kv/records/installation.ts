@@ -6,6 +6,8 @@ export const InstallationRecord = z.strictObject({
   id: z.literal("installation"),
   /** Fingerprint of RELAY_SECRET: another secret refuses to start. */
   secret_fingerprint: z.string(),
+  /** Names this history of the logs: a restored backup begins another one. */
+  epoch: z.string(),
   created_at_ms: z.number(),
 });
 export type InstallationRecord = z.infer<typeof InstallationRecord>;
