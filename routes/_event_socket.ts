@@ -1,13 +1,12 @@
 import { z } from "zod";
-import type { Actor, App, RequestInfo } from "../core/app.ts";
+import type { Actor, App } from "../core/app.ts";
 import { Fault } from "../core/fault.ts";
 import { STREAM_ENDS, type StreamEnd } from "../core/streams/ends.ts";
 import type { Message } from "../core/streams/message.ts";
 import { retryAfterMs } from "../core/streams/streams.ts";
 import type { Sink, Stream } from "../core/streams/stream.ts";
-import { parse } from "./_input.ts";
 import { EVENTS_PROTOCOL, offeredProtocols } from "./_protocols.ts";
-import { filterOf, StreamQuery } from "./events.ts";
+import { filterOf, type StreamChoice, StreamQuery } from "./events.ts";
 import { upgrade } from "./_upgrade.ts";
 
 const FRAME_BYTES_MAX = 4 * 1024;
@@ -23,31 +22,27 @@ export function openEventSocket(
   app: App,
   actor: Actor,
   request: Request,
-  info: RequestInfo,
+  asked: StreamChoice,
 ): Response {
   const { headers } = request;
-  const query = Object.fromEntries(new URL(request.url).searchParams);
-  const asked = parse(StreamQuery, query, "query") as z.output<typeof StreamQuery>;
-  const lastEventId = info.lastEventId;
   const protocol = offeredProtocols(headers).includes(EVENTS_PROTOCOL) ? EVENTS_PROTOCOL : null;
   app.streams.mustHaveRoom();
   const { socket, response } = upgrade(request, protocol);
   const sink = new SocketSink(app, socket);
   let stream: Stream | null = null;
-  const open = async ({ last_event_id, ...filter }: z.output<typeof StreamQuery>) => {
+  const open = async ({ last_event_id, ...filter }: StreamChoice) => {
     const before = stream;
     stream = null;
     if (before !== null) app.streams.leave(before);
     stream = await app.streams.open(actor, filterOf(filter), last_event_id ?? null, sink);
   };
   let turn: Promise<void> = Promise.resolve();
-  const reopen = (what: z.output<typeof StreamQuery>) => {
+  const reopen = (what: StreamChoice) => {
     turn = turn.then(() => open(what)).catch((error) =>
       sink.end(error instanceof Fault && error.status === 400 ? "malformed_frame" : "interrupted")
     );
   };
-  socket.onopen = () =>
-    reopen({ ...asked, last_event_id: asked.last_event_id ?? lastEventId ?? undefined });
+  socket.onopen = () => reopen(asked);
   socket.onmessage = ({ data }) => {
     if (typeof data !== "string") return sink.end("malformed_frame");
     if (data.length > FRAME_BYTES_MAX) return sink.end("frame_too_large");

@@ -20,8 +20,10 @@ export const StreamQuery = z.strictObject({
   last_event_id: z.string().max(128).optional(),
 });
 
+export type StreamChoice = z.output<typeof StreamQuery>;
+
 export const filterOf = (
-  { types, agent_id, severity }: Omit<z.output<typeof StreamQuery>, "last_event_id">,
+  { types, agent_id, severity }: Omit<StreamChoice, "last_event_id">,
 ): StreamFilter => ({ types: types && new Set(types), agentId: agent_id, severity });
 
 export const eventRoutes = [

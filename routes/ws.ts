@@ -8,6 +8,7 @@ import { deny } from "./_call.ts";
 import { NO_QUERY, parse } from "./_input.ts";
 import { openEventSocket } from "./_event_socket.ts";
 import { BEARER, EVENTS_PROTOCOL, offeredProtocols } from "./_protocols.ts";
+import { type StreamChoice, StreamQuery } from "./events.ts";
 import { upgrade } from "./_upgrade.ts";
 import type { Upgrade } from "./_mount.ts";
 
@@ -21,6 +22,8 @@ async function openSocket(
   info: RequestInfo,
 ): Promise<Response> {
   const { headers } = request;
+  const query = Object.fromEntries(new URL(request.url).searchParams);
+  const asked = parse(StreamQuery, query, "query") as StreamChoice;
   if (headers.get("upgrade")?.toLowerCase() !== "websocket") {
     throw new Fault("UPGRADE_REQUIRED", "Connect here by WebSocket.");
   }
@@ -30,7 +33,10 @@ async function openSocket(
   const other = offered.filter((name) => name !== EVENTS_PROTOCOL && !name.startsWith(BEARER));
   if (other.length === 0) {
     if (EVENT_RIGHTS.some((right) => actor.rights.has(right))) {
-      return openEventSocket(app, actor, request, info);
+      return openEventSocket(app, actor, request, {
+        ...asked,
+        last_event_id: info.lastEventId ?? asked.last_event_id,
+      });
     }
     throw await deny(app, { method: "GET", path: "/ws" }, actor, info, EVENT_RIGHTS);
   }
