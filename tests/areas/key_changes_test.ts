@@ -124,7 +124,7 @@ Deno.test("api_keys.update: an agent's link ends with the right to it, at once, 
   ];
   const as = owner.token;
   await patch(world, key.id, as, { scopes: ["agents:admin"], metadata: { a: 1 } });
-  eq(agent.closed, null);
+  eq(agent.closed?.code, undefined);
   await patch(world, key.id, as, { scopes: ["agents:read"] });
   deq([agent.closed?.code, bystander.closed], [4401, null]);
 });
