@@ -57,14 +57,10 @@ export class Links {
     change.then(() => this.#recordings.delete(change));
   }
 
-  /**
-   * Closes every link that a credential opened: it has lost its rights. Those that were opened with the
-   * value of the hash `kept` stay.
-   */
-  closeCredential(credentialId: string, kept: string | null = null): void {
+  /** Closes every link that a credential opened: it has lost its rights. */
+  closeCredential(credentialId: string): void {
     for (const link of this.#open) {
-      if (link.credentialId !== credentialId || link.valueHash === kept) continue;
-      link.close("credential_refused");
+      if (link.credentialId === credentialId) link.close("credential_refused");
     }
   }
 

@@ -38,9 +38,8 @@ export async function rotateApiKey(work: Stepping, id: string, grace_period_hour
       details: { name: key.name, grace_period_hours },
     });
     work.recordUse(tx, 200);
-    if (grace_period_hours === 0) {
-      tx.afterCommit(() => app.links.closeCredential(id, rotated.hash));
-    }
+    // Nobody has the new value yet, so every link is one of an older value.
+    if (grace_period_hours === 0) tx.afterCommit(() => app.links.closeCredential(id));
     return showRotation(rotated, app.sealer.open(key.sealed, id), newValue);
   });
 }
