@@ -67,10 +67,14 @@ export interface Actor {
   readonly expiresAtMs: number;
   /** What the host set for the organization instead of its plan's limit. */
   readonly planLimits: OrganizationRecord["limits"];
-  /** Of an API key: what its limits depend on, and until when an old value works. */
+  /** Of an API key: what its limits depend on, and which of its values is in hand. */
   readonly key: {
     readonly type: "live" | "test";
     readonly limits: LimitOverrides | null;
+    /** SHA-256 of the value in hand, hex. */
+    readonly valueHash: string;
+    /** When the value in hand was replaced by a newer one; null for the newest one. */
+    readonly oldSinceMs: number | null;
     /** When the value in hand stops working, because the key was rotated; null for the newest one. */
     readonly oldUntilMs: number | null;
   } | null;

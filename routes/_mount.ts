@@ -32,10 +32,11 @@ export function mount(app: App, routes: readonly Route[], upgrades: readonly Upg
   const ordered = [...routes].sort(byRank);
   for (const { path, handle } of upgrades) {
     hono.get(path, (c) =>
-      guarded(app, c, path, async (info) => {
+      guarded(app, c, path, async (info, known) => {
         const { headers } = c.req.raw;
         const find = (headers: Headers) => credentialOf(headers) ?? bearerOffered(headers);
         const actor = await identify(app, headers, info, () => {}, find);
+        known(actor);
         return await handle(app, actor, c.req.raw, info);
       }));
   }
@@ -90,14 +91,20 @@ async function serve(app: App, route: Route, c: Context<Env>): Promise<Response>
       body: () => readJson(c.req.raw, route.bodyBytesMax),
       accept: c.req.header("accept") ?? "*/*",
     });
-    response = success(route, { requestId: request.id, limit, noStore: route.noStore }, result);
+    response = success(route, envelopeOf(route, request, limit, actor), result);
   } catch (error) {
-    const envelope = { requestId: request.id, limit, noStore: route.noStore };
-    response = fail(app, error, envelope, route.id);
+    response = fail(app, error, envelopeOf(route, request, limit, actor), route.id);
   }
   app.metrics.request(route.id, response.status, performance.now() - startedMs);
   return response;
 }
+
+const envelopeOf = (
+  { noStore }: Route,
+  { id: requestId }: RequestInfo,
+  limit: LimitState,
+  { key }: Actor,
+): Envelope => ({ requestId, limit, noStore, key });
 
 function success(route: Route, envelope: Envelope, result: unknown): Response {
   if (result instanceof Accepted) return json(envelope, 202, result.value);
@@ -184,21 +191,22 @@ function infoOf(app: App, c: Context<Env>): RequestInfo {
   };
 }
 
-/** Runs a handler outside the route table under the same limits and error shape. */
+/** Runs a handler outside the route table under the same limits and error shape; it tells who asks. */
 async function guarded(
   app: App,
   c: Context<Env>,
   id: string,
-  handle: (info: RequestInfo) => Promise<Response>,
+  handle: (info: RequestInfo, known: (actor: Actor) => void) => Promise<Response>,
 ): Promise<Response> {
   const startedMs = performance.now();
   const request = infoOf(app, c);
   const limit = app.limiter.unlimited();
+  let actor: Actor = ANONYMOUS;
   let response: Response;
   try {
-    response = await handle(request);
+    response = await handle(request, (known) => actor = known);
   } catch (error) {
-    response = fail(app, error, { requestId: request.id, limit }, id);
+    response = fail(app, error, { requestId: request.id, limit, key: actor.key }, id);
   }
   app.metrics.request(id, response.status, performance.now() - startedMs);
   return response;

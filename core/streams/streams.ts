@@ -174,7 +174,10 @@ export class Streams {
 
   /** Gives streams the rights of now, and ends those whose credential is gone. */
   async #checkCredentials(): Promise<void> {
-    const byActor = Map.groupBy(this.#all(), ({ actor }) => `${actor.sessionId ?? actor.id}`);
+    const byActor = Map.groupBy(
+      this.#all(),
+      ({ actor }) => actor.sessionId ?? actor.key?.valueHash ?? actor.id,
+    );
     for (const streams of byActor.values()) {
       const now = await currentActor(this.app(), streams[0]!.actor);
       for (const stream of streams) {

@@ -53,10 +53,17 @@ const MISSING: Ids = {
 };
 
 /** A query that a route with a required one takes. */
-const queryOf = (route: Route) => route.id === "commands.exec" ? "?command=uptime" : "";
+const QUERIES: Readonly<Record<string, string>> = {
+  "api_keys.explain": "?scope=agents:read",
+  "commands.exec": "?command=uptime",
+};
+const queryOf = (route: Route) => QUERIES[route.id] ?? "";
 /** A body that passes the schema, for routes whose refusal must come from elsewhere. */
-const bodyOf = (route: Route) =>
-  route.body === undefined ? undefined : route.id === "commands.start" ? { command: "id" } : {};
+const BODIES: Readonly<Record<string, unknown>> = {
+  "api_keys.update": { metadata: {} },
+  "commands.start": { command: "id" },
+};
+const bodyOf = (route: Route) => route.body === undefined ? undefined : BODIES[route.id] ?? {};
 
 /** Everything stored but what a refusal may leave: log rows, counters and the use of keys. */
 async function stored(world: World): Promise<Map<string, string>> {
