@@ -1,4 +1,5 @@
 import { logLength, signUp, type Tenant } from "./client.ts";
+import { fanOut, idleSubscribers } from "./streams.ts";
 import { endAll, get, measure, type Measured, median, residentKiB, start } from "./parts.ts";
 
 /**
@@ -92,6 +93,12 @@ try {
   }
   if (only === undefined || only === "exec") await exec(first);
   if (only === undefined || only === "memory") await memory();
+  if (only === undefined || only === "streams") {
+    const { port } = relay.ready;
+    const target = { base, port, pid: relay.child.pid, ...first };
+    await idleSubscribers(target);
+    await fanOut(target);
+  }
 } finally {
   endAll();
 }
