@@ -6,6 +6,7 @@
 const [port, token, reading, standing] = Deno.args as [string, string, string, string];
 const readers = Number(reading);
 const decoder = new TextDecoder();
+const still: Deno.TcpConn[] = [];
 const heard = new Map<string, number>();
 const now = () => performance.timeOrigin + performance.now();
 
@@ -22,6 +23,7 @@ async function connect(reads: boolean): Promise<void> {
     text += decoder.decode(buffer.subarray(0, n));
   }
   if (reads) void follow(socket, buffer);
+  else still.push(socket);
 }
 
 async function follow(socket: Deno.TcpConn, buffer: Uint8Array<ArrayBuffer>): Promise<void> {
@@ -37,3 +39,5 @@ async function follow(socket: Deno.TcpConn, buffer: Uint8Array<ArrayBuffer>): Pr
 const all = [...Array(readers).fill(true), ...Array(Number(standing)).fill(false)];
 for (let at = 0; at < all.length; at += 50) await Promise.all(all.slice(at, at + 50).map(connect));
 console.log("{}");
+// Nothing is awaited for those that stand still: this keeps them and the process.
+setInterval(() => still.length, 60_000);
