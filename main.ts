@@ -30,6 +30,8 @@ const SETTINGS = `Settings of \`relay serve\`, from the environment:
   RELAY_SIGNUP      open, invite or closed
   RELAY_CONFIG      a JSON file, or JSON: limits, plans, webhooks, outbound, trusted_proxies`;
 
+/** The server's own end of a WebSocket says nothing to its client: what we said goes out first. */
+const FAREWELL_MS = 50;
 /** How long requests under way may take when the server ends. */
 const DRAIN_MS = 4_000;
 const hosted = Deno.env.get("DENO_DEPLOYMENT_ID") !== undefined ||
@@ -119,6 +121,7 @@ async function listen({ app, claimCode, stop }: Running, settings: Settings): Pr
   systemLog.info("stopping");
   app.streams.stop();
   app.links.closeAll("going_away");
+  await systemClock.sleep(FAREWELL_MS);
   await Promise.race([server.shutdown(), systemClock.sleep(DRAIN_MS)]);
   await stop();
   return 0;
