@@ -1,5 +1,5 @@
 import type { Tenant } from "../kv/collection.ts";
-import { type ApiKeyRecord, apiKeys, apiKeyUses } from "../kv/records/api_key.ts";
+import { type ApiKeyRecord, apiKeys } from "../kv/records/api_key.ts";
 import type { Actor, App, Work, Writing } from "./app.ts";
 import { Fault } from "./fault.ts";
 import { hashKeyValue, makeKeyValue, maskKeyValue } from "./key_value.ts";
@@ -98,16 +98,13 @@ export async function deleteApiKey(work: Writing, id: string) {
   const key = await ownedKey(work, id, "system:write");
   const home = homeOf(work, key);
   tx.delete(apiKeys, home, key.id);
-  tx.delete(apiKeyUses, home, key.id);
-  tx.afterCommit(() => {
-    app.keyUses.forget(home, key.id);
-    app.links.closeCredential(key.id);
-  });
+  app.usage.forget(tx, home, key.id);
+  tx.afterCommit(() => app.links.closeCredential(key.id));
   return { id: key.id, name: key.name };
 }
 
 /** Another organization's key and one that never was give the same answer. */
-async function ownedKey(work: Work, id: string, right: Scope): Promise<ApiKeyRecord> {
+export async function ownedKey(work: Work, id: string, right: Scope): Promise<ApiKeyRecord> {
   const { db, actor } = work;
   // The live space looks after test keys too; the test space sees nothing of the live one.
   const key = await db.get(apiKeys, actor.tenant, id) ??
@@ -124,13 +121,13 @@ function mayManage(actor: Actor, key: ApiKeyRecord, right: Scope): boolean {
 }
 
 /** Where a key of the caller's organization lives. */
-const homeOf = ({ actor }: Work, { type }: Pick<ApiKeyRecord, "type">): Tenant => ({
+export const homeOf = ({ actor }: Work, { type }: Pick<ApiKeyRecord, "type">): Tenant => ({
   org: actor.tenant.org,
   space: type,
 });
 
 async function showKeyWithUse(app: App, key: ApiKeyRecord, work: Work) {
-  return await showApiKey(app, key, await app.keyUses.lastUsed(homeOf(work, key), key.id));
+  return await showApiKey(app, key, await app.usage.lastUsed(homeOf(work, key), key.id));
 }
 
 function showApiKey(app: App, key: ApiKeyRecord, lastUsedMs: number | null) {

@@ -8,7 +8,6 @@ import { organizations } from "../kv/records/organization.ts";
 import { Links } from "./agents/links.ts";
 import { sweepStaleAgents } from "./agents/register.ts";
 import type { App } from "./app.ts";
-import { KeyUses } from "./api_key_uses.ts";
 import { Commands, recoverCommands } from "./commands/registry.ts";
 import { jobsDue } from "./health.ts";
 import { claimCodeOf, LOGIN_TRIES, LOGIN_WINDOW_MS } from "./accounts.ts";
@@ -19,6 +18,7 @@ import type { Ports } from "./ports.ts";
 import { makeSealer } from "./seal.ts";
 import type { Settings } from "./settings.ts";
 import { SigningKeys } from "./signing_keys.ts";
+import { Usage } from "./usage/usage.ts";
 import { Deliveries } from "./webhooks/deliveries.ts";
 
 /** A running Relay and how to end it. */
@@ -65,7 +65,7 @@ export async function startRelay(
     signingKeys: new SigningKeys(store, sealer, clock),
     limiter: new Limiter(counters, config, clock.now),
     logins: new FailureThrottle(clock, { tries: LOGIN_TRIES, windowMs: LOGIN_WINDOW_MS }),
-    keyUses: new KeyUses(store, complain("the use of keys could not be recorded")),
+    usage: new Usage(store, instance, complain("the use of keys could not be recorded")),
     links,
     commands,
     metrics,
@@ -80,6 +80,7 @@ export async function startRelay(
     commandsUnderWay: () => commands.size,
     deliveriesUnderWay: () => sender.underWay,
     deliveriesDue: () => jobsDue(app),
+    keysUnwritten: () => parts.usage.unwritten,
   });
   if (store.sole) await recoverCommands(app);
   await sender.start();
@@ -94,8 +95,8 @@ export async function startRelay(
       await links.idle();
       await commands.stop();
       await sender.stop();
-      await parts.keyUses.stop();
       await store.idle();
+      await parts.usage.stop();
       await log.stop();
       ports.outbound.close();
       await opened.close();

@@ -29,10 +29,12 @@ export function mount(app: App, routes: readonly Route[], upgrades: readonly Upg
   const hono = new Hono<Env>();
   const ordered = [...routes].sort(byRank);
   for (const { path, handle } of upgrades) {
+    const endpoint = { method: "GET", path };
     hono.get(path, (c) =>
-      guarded(app, c, path, async (info) => {
+      guarded(app, c, path, async (info, count) => {
         const { headers } = c.req.raw;
         const actor = await identify(app, headers, info, () => {});
+        count((status) => app.usage.request(actor, endpoint, null, status));
         parse(NO_QUERY, c.req.query(), "query");
         return await handle(app, actor, c.req.raw, info);
       }));
@@ -68,6 +70,7 @@ async function serve(app: App, route: Route, c: Context<Env>): Promise<Response>
   const request = infoOf(app, c);
   let limit = app.limiter.unlimited();
   let actor: Actor = ANONYMOUS;
+  let agent: string | null = null;
   let response: Response;
   try {
     if (c.req.method === "HEAD" && route.effect !== "read") throw notAllowed([route.method]);
@@ -82,8 +85,10 @@ async function serve(app: App, route: Route, c: Context<Env>): Promise<Response>
       limit = await app.limiter.takeForAddress(request.address);
       mustPass(limit, app.ports.clock.now());
     }
+    const params = c.req.param();
+    agent = route.agent === undefined ? null : params[route.agent]!;
     const result = await call(app, route, actor, request, {
-      params: c.req.param(),
+      params,
       query: c.req.query(),
       body: () => readJson(c.req.raw, route.bodyBytesMax),
       accept: c.req.header("accept") ?? "*/*",
@@ -94,6 +99,7 @@ async function serve(app: App, route: Route, c: Context<Env>): Promise<Response>
     response = fail(app, error, envelope, route.id);
   }
   app.metrics.request(route.id, response.status, performance.now() - startedMs);
+  app.usage.request(actor, route, agent, response.status);
   return response;
 }
 
@@ -182,18 +188,23 @@ async function guarded(
   app: App,
   c: Context<Env>,
   id: string,
-  handle: (info: RequestInfo) => Promise<Response>,
+  handle: (
+    info: RequestInfo,
+    count: (as: (status: number) => void) => void,
+  ) => Promise<Response>,
 ): Promise<Response> {
   const startedMs = performance.now();
   const request = infoOf(app, c);
   const limit = app.limiter.unlimited();
+  let count = (_status: number) => {};
   let response: Response;
   try {
-    response = await handle(request);
+    response = await handle(request, (as) => count = as);
   } catch (error) {
     response = fail(app, error, { requestId: request.id, limit }, id);
   }
   app.metrics.request(id, response.status, performance.now() - startedMs);
+  count(response.status);
   return response;
 }
 

@@ -41,8 +41,3 @@ export const apiKeys = collection({
   counted: true,
   cached: 20_000,
 });
-
-/** When a key was last used; written at most once a second, apart from the key itself. */
-export const ApiKeyUseRecord = z.strictObject({ id: z.string(), last_used_ms: z.number() });
-
-export const apiKeyUses = collection({ name: "api_key_uses", schema: ApiKeyUseRecord });
