@@ -56,6 +56,8 @@ export class Usage {
   #dirty: Counting[] = [];
   /** Days that are over and may not be written yet. */
   readonly #ended = new Set<Counting>();
+  /** Of how many keys a flush is under way. */
+  #writing = 0;
   #names = 0;
   #writers = 0;
   #timer: Cancel | null = null;
@@ -134,7 +136,7 @@ export class Usage {
 
   /** How many keys have counts that a crash would lose. */
   get unwritten(): number {
-    return this.#dirty.length;
+    return this.#dirty.length + this.#writing;
   }
 
   /** Resolves when all that was counted before it is in the store. */
@@ -188,6 +190,7 @@ export class Usage {
   async #write(): Promise<void> {
     const due = this.#dirty;
     this.#dirty = [];
+    this.#writing = due.length;
     for (const counting of due) counting.dirty = false;
     let at = 0;
     try {
@@ -199,6 +202,7 @@ export class Usage {
       for (const counting of due.slice(at)) if (!counting.dirty) this.#mark(counting);
       throw error;
     } finally {
+      this.#writing = 0;
       this.#letGo();
     }
   }
