@@ -2,7 +2,6 @@ import { SYSTEM } from "../kv/collection.ts";
 import { LeasedCounters } from "../kv/counters.ts";
 import { EventLog } from "../kv/log.ts";
 import { sweepBlobs } from "../kv/blob.ts";
-import { installations } from "../kv/records/installation.ts";
 import type { OpenStore } from "../kv/open.ts";
 import { organizations } from "../kv/records/organization.ts";
 import { Links } from "./agents/links.ts";
@@ -16,6 +15,7 @@ import { Limiter } from "./limiter.ts";
 import { Metrics } from "./metrics.ts";
 import type { Ports } from "./ports.ts";
 import { makeSealer } from "./seal.ts";
+import { admitSecrets } from "./secrets/installation.ts";
 import type { Settings } from "./settings.ts";
 import { SigningKeys } from "./signing_keys.ts";
 import { Usage } from "./usage/usage.ts";
@@ -36,7 +36,7 @@ const SHARING_INSTANCES = 4;
 
 /**
  * Puts the parts together over an open store.
- * @throws {Error} when RELAY_SECRET is not the one that the store was made with
+ * @throws {Error} when a secret is missing that something in the store was sealed with
  */
 export async function startRelay(
   opened: OpenStore,
@@ -47,7 +47,7 @@ export async function startRelay(
   const { clock, entropy } = ports;
   const complain = (what: string) => (error: unknown) =>
     ports.log.error(what, { error: error instanceof Error ? error.stack : String(error) });
-  const sealer = makeSealer(settings.secret, entropy);
+  const sealer = makeSealer(settings.secret, entropy, settings.olderSecrets);
   const log = new EventLog(store, complain("events could not be sequenced"));
   const config = () => settings.config;
   const counters = new LeasedCounters(store, store.sole ? 1 : SHARING_INSTANCES);
@@ -104,22 +104,12 @@ export async function startRelay(
   };
 }
 
-/** Checks the secret; answers the claim code as long as the first signup needs it. */
+/** Checks the secrets; answers the claim code as long as the first signup needs it. */
 async function prepare(app: App): Promise<string | null> {
   const { sealer, ports, settings, store } = app;
   return await store.transact(async (tx) => {
-    const known = await tx.get(installations, SYSTEM, "installation");
-    if (known !== null && !sealer.recognizes(known.secret_fingerprint)) {
-      throw new Error(
-        "RELAY_SECRET is not the one that this store was made with: start with that one",
-      );
-    }
-    if (known === null) {
-      tx.put(installations, SYSTEM, {
-        id: "installation",
-        secret_fingerprint: sealer.fingerprint(),
-        created_at_ms: ports.clock.now(),
-      });
+    if (await admitSecrets(tx, sealer, ports.clock.now())) {
+      tx.afterCommit(() => ports.log.warn("older secrets are in use: run `relay secret rotate`"));
     }
     const claimed = await tx.find(organizations, SYSTEM, "host", ["host"]) !== null;
     return claimed || settings.local ? null : claimCodeOf(app);

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { collection } from "../collection.ts";
 import { LimitOverrides } from "./limits.ts";
+import { Sealed } from "./sealed.ts";
 
 /** An API key. Lives in the space of its type: live or test. */
 export const ApiKeyRecord = z.strictObject({
@@ -10,7 +11,7 @@ export const ApiKeyRecord = z.strictObject({
   /** SHA-256 of the value, hex: what a request is looked up by. */
   hash: z.string(),
   /** The value, sealed, because rotation must show it again. */
-  sealed: z.string(),
+  sealed: Sealed,
   /** The first characters of the value, for people. */
   masked: z.string(),
   type: z.enum(["live", "test"]),
