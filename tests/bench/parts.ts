@@ -7,17 +7,19 @@ export interface Measured {
   readonly statuses: Readonly<Record<string, number>>;
 }
 
-const HERE = new URL(".", import.meta.url).pathname;
+/** This folder. */
+export const HERE = new URL(".", import.meta.url).pathname;
 const ROOT = new URL("../../", import.meta.url).pathname;
 /** As the task `start` runs the relay: young garbage gets room, so that less of it is copied. */
 const V8_FLAGS = "--v8-flags=--max-semi-space-size=64";
 const children: Deno.ChildProcess[] = [];
 
-/** A child process and the JSON line that it prints when it is ready. */
+/** A child process, with the packages of `config`, and the JSON line that it prints when it is ready. */
 export async function start<T>(
   script: string,
   args: readonly string[] = [],
   env: Record<string, string> = {},
+  config = `${ROOT}deno.json`,
 ): Promise<{ ready: T; child: Deno.ChildProcess }> {
   const child = new Deno.Command(Deno.execPath(), {
     args: [
@@ -26,7 +28,7 @@ export async function start<T>(
       "--no-check",
       V8_FLAGS,
       "--config",
-      `${ROOT}deno.json`,
+      config,
       `${HERE}${script}`,
       ...args,
     ],
