@@ -90,9 +90,9 @@ try {
     await reads("audited read, 1 organization", [first]);
     await reads("audited read, 100 organizations", [first, ...await tenants(1, 100)]);
   }
-  if (only === undefined || only === "better-auth") await betterAuth(first);
   if (only === undefined || only === "exec") await exec(first);
   if (only === undefined || only === "memory") await memory();
+  if (only === undefined || only === "better-auth") await betterAuth(first);
 } finally {
   endAll();
 }
