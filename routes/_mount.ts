@@ -4,6 +4,7 @@ import { ANONYMOUS, authenticate } from "../core/authenticate.ts";
 import { Fault } from "../core/fault.ts";
 import { type LimitState, mustPass } from "../core/limiter.ts";
 import type { Scope } from "../core/scopes.ts";
+import type { Endpoint } from "../core/usage/day.ts";
 import { clientAddress } from "./_address.ts";
 import { content, type Envelope, failure, faultOf, headersOf, json } from "./_answer.ts";
 import { call, deny } from "./_call.ts";
@@ -31,13 +32,13 @@ export function mount(app: App, routes: readonly Route[], upgrades: readonly Upg
   for (const { path, handle } of upgrades) {
     const endpoint = { method: "GET", path };
     hono.get(path, (c) =>
-      guarded(app, c, path, async (info, count) => {
+      guarded(app, c, path, async (info, known) => {
         const { headers } = c.req.raw;
         const actor = await identify(app, headers, info, () => {});
-        count((status) => app.usage.request(actor, endpoint, null, status));
+        known(actor);
         parse(NO_QUERY, c.req.query(), "query");
         return await handle(app, actor, c.req.raw, info);
-      }));
+      }, endpoint));
   }
   for (const route of ordered) {
     hono.on(route.method, pattern(route.path), (c) => serve(app, route, c));
@@ -183,28 +184,26 @@ function infoOf(app: App, c: Context<Env>): RequestInfo {
   };
 }
 
-/** Runs a handler outside the route table under the same limits and error shape. */
+/** Runs a handler outside the route table under the same limits and error shape; it tells who asks. */
 async function guarded(
   app: App,
   c: Context<Env>,
   id: string,
-  handle: (
-    info: RequestInfo,
-    count: (as: (status: number) => void) => void,
-  ) => Promise<Response>,
+  handle: (info: RequestInfo, known: (actor: Actor) => void) => Promise<Response>,
+  endpoint: Endpoint = { method: c.req.method, path: id },
 ): Promise<Response> {
   const startedMs = performance.now();
   const request = infoOf(app, c);
   const limit = app.limiter.unlimited();
-  let count = (_status: number) => {};
+  let actor: Actor = ANONYMOUS;
   let response: Response;
   try {
-    response = await handle(request, (as) => count = as);
+    response = await handle(request, (known) => actor = known);
   } catch (error) {
     response = fail(app, error, { requestId: request.id, limit }, id);
   }
   app.metrics.request(id, response.status, performance.now() - startedMs);
-  count(response.status);
+  app.usage.request(actor, endpoint, null, response.status);
   return response;
 }
 
