@@ -5,6 +5,7 @@ import { auditRoutes } from "./audit.ts";
 import { commandRoutes } from "./commands.ts";
 import { docsRoutes } from "./docs.ts";
 import { healthRoutes } from "./health.ts";
+import { usageRoutes } from "./usage.ts";
 import { webhookRoutes } from "./webhooks.ts";
 import { agentSocket } from "./ws.ts";
 
@@ -15,6 +16,7 @@ export const routes = [
   ...agentRoutes,
   ...commandRoutes,
   ...apiKeyRoutes,
+  ...usageRoutes,
   ...webhookRoutes,
   ...auditRoutes,
   ...docsRoutes,
