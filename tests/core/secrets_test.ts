@@ -235,3 +235,17 @@ Deno.test("rotateSecret: it says so when somebody goes on sealing with an older 
   );
   await Promise.all(waiting);
 });
+
+Deno.test("relay: a store takes eight secrets, then a rotation is asked for", async () => {
+  const kv = await Deno.openKv(":memory:");
+  const secrets = Array.from({ length: 9 }, (_, n) => `secret number ${n}, long enough`);
+  const start = (n: number) =>
+    World.open({
+      kv: shared(kv),
+      seed: n + 1,
+      settings: { secret: secrets[n]!, olderSecrets: secrets.slice(0, n) },
+    });
+  for (let n = 0; n < 8; n++) await (await start(n))[Symbol.asyncDispose]();
+  await rejects(start(8), /sealed with 8 secrets: run `relay secret rotate` first/);
+  kv.close();
+});
