@@ -7,7 +7,6 @@ import type { Store } from "../kv/store.ts";
 import type { Reader } from "../kv/store.ts";
 import type { Tx } from "../kv/tx.ts";
 import type { Commands } from "./commands/registry.ts";
-import type { KeyUses } from "./api_key_uses.ts";
 import type { Config } from "./config.ts";
 import type { Limiter } from "./limiter.ts";
 import type { Links } from "./agents/links.ts";
@@ -19,6 +18,7 @@ import type { Settings } from "./settings.ts";
 import type { Streams } from "./streams/streams.ts";
 import type { SigningKeys } from "./signing_keys.ts";
 import type { FailureThrottle } from "./throttle.ts";
+import type { Usage } from "./usage/usage.ts";
 import type { Deliveries } from "./webhooks/deliveries.ts";
 
 /** This program's version, as deno.json says. */
@@ -36,7 +36,7 @@ export interface App {
   readonly signingKeys: SigningKeys;
   readonly limiter: Limiter;
   readonly logins: FailureThrottle;
-  readonly keyUses: KeyUses;
+  readonly usage: Usage;
   readonly links: Links;
   readonly commands: Commands;
   readonly deliveries: Deliveries;

@@ -2,7 +2,6 @@ import { SYSTEM } from "../kv/collection.ts";
 import { LeasedCounters } from "../kv/counters.ts";
 import { EventLog } from "../kv/log.ts";
 import { sweepBlobs } from "../kv/blob.ts";
-import { type InstallationRecord, installations } from "../kv/records/installation.ts";
 import type { OpenStore } from "../kv/open.ts";
 import type { Store } from "../kv/store.ts";
 import { organizations } from "../kv/records/organization.ts";
@@ -11,7 +10,6 @@ import { sweepStaleAgents } from "./agents/register.ts";
 import type { App } from "./app.ts";
 import { lapseOverdue } from "./approvals/lapse.ts";
 import { sweepQueued } from "./commands/queued.ts";
-import { KeyUses } from "./api_key_uses.ts";
 import { Commands, recoverCommands } from "./commands/registry.ts";
 import { jobsDue } from "./health.ts";
 import { claimCodeOf, LOGIN_TRIES, LOGIN_WINDOW_MS } from "./accounts.ts";
@@ -20,9 +18,11 @@ import { Limiter } from "./limiter.ts";
 import { Metrics } from "./metrics.ts";
 import type { Ports } from "./ports.ts";
 import { makeSealer, type Sealer } from "./seal.ts";
+import { admitSecrets } from "./secrets/installation.ts";
 import type { Settings } from "./settings.ts";
 import { Streams } from "./streams/streams.ts";
 import { SigningKeys } from "./signing_keys.ts";
+import { Usage } from "./usage/usage.ts";
 import { Deliveries } from "./webhooks/deliveries.ts";
 
 /** A running Relay and how to end it. */
@@ -40,7 +40,7 @@ const SHARING_INSTANCES = 4;
 
 /**
  * Puts the parts together over an open store.
- * @throws {Error} when RELAY_SECRET is not the one that the store was made with
+ * @throws {Error} when a secret is missing that something in the store was sealed with
  */
 export async function startRelay(
   opened: OpenStore,
@@ -51,7 +51,7 @@ export async function startRelay(
   const { clock, entropy } = ports;
   const complain = (what: string) => (error: unknown) =>
     ports.log.error(what, { error: error instanceof Error ? error.stack : String(error) });
-  const sealer = makeSealer(settings.secret, entropy);
+  const sealer = makeSealer(settings.secret, entropy, settings.olderSecrets);
   const log = new EventLog(store, complain("events could not be sequenced"));
   const config = () => settings.config;
   const counters = new LeasedCounters(store, store.sole ? 1 : SHARING_INSTANCES);
@@ -69,7 +69,7 @@ export async function startRelay(
     signingKeys: new SigningKeys(store, sealer, clock),
     limiter: new Limiter(counters, config, clock.now),
     logins: new FailureThrottle(clock, { tries: LOGIN_TRIES, windowMs: LOGIN_WINDOW_MS }),
-    keyUses: new KeyUses(store, complain("the use of keys could not be recorded")),
+    usage: new Usage(store, instance, complain("the use of keys could not be recorded")),
     links,
     commands,
     metrics,
@@ -77,7 +77,7 @@ export async function startRelay(
     startedAtMs: clock.now(),
   };
   const streams: Streams = new Streams(() => app);
-  const { epoch } = await openInstallation(store, sealer, ports);
+  const epoch = await openInstallation(store, sealer, ports);
   const app: App = { ...parts, streams, epoch, deliveries: new Deliveries(() => app) };
   const sender = app.deliveries;
   const claimCode = await claimCodeNow(app);
@@ -87,6 +87,7 @@ export async function startRelay(
     commandsUnderWay: () => commands.size,
     deliveriesUnderWay: () => sender.underWay,
     deliveriesDue: () => jobsDue(app),
+    keysUnwritten: () => parts.usage.unwritten,
   });
   if (store.sole) await recoverCommands(app);
   await sender.start();
@@ -102,8 +103,8 @@ export async function startRelay(
       await links.idle();
       await commands.stop();
       await sender.stop();
-      await parts.keyUses.stop();
       await store.idle();
+      await parts.usage.stop();
       await log.stop();
       ports.outbound.close();
       await opened.close();
@@ -111,27 +112,13 @@ export async function startRelay(
   };
 }
 
-/** Checks the secret against what the store was made with, and answers the store's own record. */
-async function openInstallation(
-  store: Store,
-  sealer: Sealer,
-  { clock, entropy }: Ports,
-): Promise<InstallationRecord> {
-  return await store.transact(async (tx) => {
-    const known = await tx.get(installations, SYSTEM, "installation");
-    if (known === null) {
-      return tx.put(installations, SYSTEM, {
-        id: "installation",
-        secret_fingerprint: sealer.fingerprint(),
-        epoch: entropy.id("e"),
-        created_at_ms: clock.now(),
-      });
-    }
-    if (sealer.recognizes(known.secret_fingerprint)) return known;
-    throw new Error(
-      "RELAY_SECRET is not the one that this store was made with: start with that one",
-    );
-  });
+/** Checks the secrets against what the store was made with; answers the name of the logs' history. */
+async function openInstallation(store: Store, sealer: Sealer, ports: Ports): Promise<string> {
+  const { clock, entropy } = ports;
+  const fresh = { epoch: entropy.id("e"), created_at_ms: clock.now() };
+  const { epoch, older } = await store.transact((tx) => admitSecrets(tx, sealer, fresh));
+  if (older) ports.log.warn("older secrets are in use: run `relay secret rotate`");
+  return epoch;
 }
 
 /** The claim code, as long as the first signup needs it. */

@@ -5,6 +5,7 @@ import { ANONYMOUS, authenticate } from "../core/authenticate.ts";
 import { Fault } from "../core/fault.ts";
 import { type LimitState, mustPass } from "../core/limiter.ts";
 import type { Scope } from "../core/scopes.ts";
+import type { Endpoint } from "../core/usage/day.ts";
 import { clientAddress } from "./_address.ts";
 import { content, type Envelope, failure, faultOf, headersOf, json } from "./_answer.ts";
 import { call, deny } from "./_call.ts";
@@ -31,6 +32,7 @@ export function mount(app: App, routes: readonly Route[], upgrades: readonly Upg
   const hono = new Hono<Env>();
   const ordered = [...routes].sort(byRank);
   for (const { path, handle } of upgrades) {
+    const endpoint = { method: "GET", path };
     hono.get(path, (c) =>
       guarded(app, c, path, async (info, known) => {
         const { headers } = c.req.raw;
@@ -38,7 +40,7 @@ export function mount(app: App, routes: readonly Route[], upgrades: readonly Upg
         const actor = await identify(app, headers, info, () => {}, find);
         known(actor);
         return await handle(app, actor, c.req.raw, info);
-      }));
+      }, endpoint));
   }
   for (const route of ordered) {
     hono.on(route.method, pattern(route.path), (c) => serve(app, route, c));
@@ -71,6 +73,7 @@ async function serve(app: App, route: Route, c: Context<Env>): Promise<Response>
   const request = infoOf(app, c);
   let limit = app.limiter.unlimited();
   let actor: Actor = ANONYMOUS;
+  let agent: string | null = null;
   let response: Response;
   try {
     if (c.req.method === "HEAD" && route.effect !== "read") throw notAllowed([route.method]);
@@ -85,8 +88,10 @@ async function serve(app: App, route: Route, c: Context<Env>): Promise<Response>
       limit = await app.limiter.takeForAddress(request.address);
       mustPass(limit, app.ports.clock.now());
     }
+    const params = c.req.param();
+    agent = route.agent === undefined ? null : params[route.agent]!;
     const result = await call(app, route, actor, request, {
-      params: c.req.param(),
+      params,
       query: c.req.query(),
       body: () => readJson(c.req.raw, route.bodyBytesMax),
       accept: c.req.header("accept") ?? "*/*",
@@ -96,6 +101,7 @@ async function serve(app: App, route: Route, c: Context<Env>): Promise<Response>
     response = fail(app, error, envelopeOf(route, request, limit, actor), route.id);
   }
   app.metrics.request(route.id, response.status, performance.now() - startedMs);
+  app.usage.request(actor, route, agent, response.status);
   return response;
 }
 
@@ -197,6 +203,7 @@ async function guarded(
   c: Context<Env>,
   id: string,
   handle: (info: RequestInfo, known: (actor: Actor) => void) => Promise<Response>,
+  endpoint: Endpoint = { method: c.req.method, path: id },
 ): Promise<Response> {
   const startedMs = performance.now();
   const request = infoOf(app, c);
@@ -209,6 +216,7 @@ async function guarded(
     response = fail(app, error, { requestId: request.id, limit, key: actor.key }, id);
   }
   app.metrics.request(id, response.status, performance.now() - startedMs);
+  app.usage.request(actor, endpoint, null, response.status);
   return response;
 }
 

@@ -7,6 +7,7 @@ import { commandRoutes } from "./commands.ts";
 import { docsRoutes } from "./docs.ts";
 import { eventRoutes } from "./events.ts";
 import { healthRoutes } from "./health.ts";
+import { usageRoutes } from "./usage.ts";
 import { webhookRoutes } from "./webhooks.ts";
 import { socket } from "./ws.ts";
 
@@ -18,6 +19,7 @@ export const routes = [
   ...commandRoutes,
   ...approvalRoutes,
   ...apiKeyRoutes,
+  ...usageRoutes,
   ...webhookRoutes,
   ...auditRoutes,
   ...eventRoutes,

@@ -1,4 +1,4 @@
-import { apiKeys, apiKeyUses } from "../../kv/records/api_key.ts";
+import { apiKeys } from "../../kv/records/api_key.ts";
 import type { Writing } from "../app.ts";
 import { Fault } from "../fault.ts";
 import { homeOf, mustHoldNewValue, ownedKey } from "./owned.ts";
@@ -28,9 +28,8 @@ export async function deleteApiKey(work: Writing, id: string) {
   const key = await ownedKey(work, id, "system:write");
   const home = homeOf(work, key);
   tx.delete(apiKeys, home, key.id);
-  tx.delete(apiKeyUses, home, key.id);
+  app.usage.forget(tx, home, key.id);
   tx.afterCommit(() => {
-    app.keyUses.forget(home, key.id);
     app.links.closeCredential(key.id);
   });
   return { id: key.id, name: key.name };

@@ -36,7 +36,6 @@ export async function authenticateKey(app: App, value: string): Promise<Actor> {
   const fresh = current(app, known.get(value));
   const found = fresh ?? await lookUp(app, value);
   if (fresh === null) known.set(value, found);
-  app.keyUses.note(found.tenant, found.key.id);
   return found.actor;
 }
 

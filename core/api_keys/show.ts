@@ -23,7 +23,7 @@ export function statusOf(key: ApiKeyRecord, nowMs: number): KeyStatus {
 
 /** A key as every answer shows it, with its last use. */
 export async function showKeyWithUse(work: Pick<Work, "app" | "actor">, key: ApiKeyRecord) {
-  const lastUsedMs = await work.app.keyUses.lastUsed(homeOf(work, key), key.id);
+  const lastUsedMs = await work.app.usage.lastUsed(homeOf(work, key), key.id);
   return showApiKey(work.app, key, lastUsedMs);
 }
 

@@ -7,7 +7,8 @@ export interface Measured {
   readonly statuses: Readonly<Record<string, number>>;
 }
 
-const HERE = new URL(".", import.meta.url).pathname;
+/** This folder. */
+export const HERE = new URL(".", import.meta.url).pathname;
 const ROOT = new URL("../../", import.meta.url).pathname;
 /** As the task `start` runs the relay: young garbage gets room, so that less of it is copied. */
 const V8_FLAGS = "--v8-flags=--max-semi-space-size=64";
@@ -22,11 +23,12 @@ export interface Started<T> {
   readonly rest: ReadableStreamDefaultReader<string>;
 }
 
-/** A child process and the JSON line that it prints when it is ready; the rest is for `lines`, or lost. */
+/** A child process, with the packages of `config`, and the JSON line that it prints when it is ready. */
 export async function start<T>(
   script: string,
   args: readonly string[] = [],
   env: Record<string, string> = {},
+  config = `${ROOT}deno.json`,
 ): Promise<Started<T>> {
   const child = new Deno.Command(Deno.execPath(), {
     args: [
@@ -35,7 +37,7 @@ export async function start<T>(
       "--no-check",
       V8_FLAGS,
       "--config",
-      `${ROOT}deno.json`,
+      config,
       `${HERE}${script}`,
       ...args,
     ],

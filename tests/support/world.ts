@@ -92,7 +92,8 @@ export class World implements AsyncDisposable {
     const config = options.config === undefined
       ? { ...defaultConfig(), ...parseConfig(JSON.stringify(UNLIMITED)) }
       : parseConfig(JSON.stringify(options.config));
-    const settings = { ...SETTINGS, ...options.settings, config, secret: SETTINGS.secret };
+    const secret = options.settings?.secret ?? SETTINGS.secret;
+    const settings = { ...SETTINGS, ...options.settings, config, secret };
     const close = () => store.close();
     const running = await startRelay({ store, close }, settings, ports);
     const world = new World(kv, clock, running, watched.quiet);
@@ -223,6 +224,7 @@ const SETTINGS: Omit<Settings, "config"> & { secret: string } = {
   tls: null,
   kv: ":memory:",
   secret: "a secret for tests, long enough",
+  olderSecrets: [],
   publicUrl: null,
   signup: "open",
   local: true,
