@@ -5,10 +5,12 @@ import { ANONYMOUS, authenticate } from "../core/authenticate.ts";
 import { Fault } from "../core/fault.ts";
 import { type LimitState, mustPass } from "../core/limiter.ts";
 import type { Scope } from "../core/scopes.ts";
+import type { Endpoint } from "../core/usage/day.ts";
 import { clientAddress } from "./_address.ts";
 import { content, type Envelope, failure, faultOf, headersOf, json } from "./_answer.ts";
 import { call, deny } from "./_call.ts";
-import { NO_QUERY, parse, readJson } from "./_input.ts";
+import { bearerOffered } from "./_protocols.ts";
+import { readJson } from "./_input.ts";
 import type { Content, Route } from "./_route.ts";
 
 type Env = { Bindings: { remoteAddr?: Deno.Addr } };
@@ -30,13 +32,15 @@ export function mount(app: App, routes: readonly Route[], upgrades: readonly Upg
   const hono = new Hono<Env>();
   const ordered = [...routes].sort(byRank);
   for (const { path, handle } of upgrades) {
+    const endpoint = { method: "GET", path };
     hono.get(path, (c) =>
-      guarded(app, c, path, async (info) => {
+      guarded(app, c, path, async (info, known) => {
         const { headers } = c.req.raw;
-        const actor = await identify(app, headers, info, () => {});
-        parse(NO_QUERY, c.req.query(), "query");
+        const find = (headers: Headers) => credentialOf(headers) ?? bearerOffered(headers);
+        const actor = await identify(app, headers, info, () => {}, find);
+        known(actor);
         return await handle(app, actor, c.req.raw, info);
-      }));
+      }, endpoint));
   }
   for (const route of ordered) {
     hono.on(route.method, pattern(route.path), (c) => serve(app, route, c));
@@ -69,6 +73,7 @@ async function serve(app: App, route: Route, c: Context<Env>): Promise<Response>
   const request = infoOf(app, c);
   let limit = app.limiter.unlimited();
   let actor: Actor = ANONYMOUS;
+  let agent: string | null = null;
   let response: Response;
   try {
     if (c.req.method === "HEAD" && route.effect !== "read") throw notAllowed([route.method]);
@@ -83,20 +88,29 @@ async function serve(app: App, route: Route, c: Context<Env>): Promise<Response>
       limit = await app.limiter.takeForAddress(request.address);
       mustPass(limit, app.ports.clock.now());
     }
+    const params = c.req.param();
+    agent = route.agent === undefined ? null : params[route.agent]!;
     const result = await call(app, route, actor, request, {
-      params: c.req.param(),
+      params,
       query: c.req.query(),
       body: () => readJson(c.req.raw, route.bodyBytesMax),
       accept: c.req.header("accept") ?? "*/*",
     });
-    response = success(route, { requestId: request.id, limit, noStore: route.noStore }, result);
+    response = success(route, envelopeOf(route, request, limit, actor), result);
   } catch (error) {
-    const envelope = { requestId: request.id, limit, noStore: route.noStore };
-    response = fail(app, error, envelope, route.id);
+    response = fail(app, error, envelopeOf(route, request, limit, actor), route.id);
   }
   app.metrics.request(route.id, response.status, performance.now() - startedMs);
+  app.usage.request(actor, route, agent, response.status);
   return response;
 }
+
+const envelopeOf = (
+  { noStore }: Route,
+  { id: requestId }: RequestInfo,
+  limit: LimitState,
+  { key }: Actor,
+): Envelope => ({ requestId, limit, noStore, key });
 
 function success(route: Route, envelope: Envelope, result: unknown): Response {
   if (result instanceof Accepted) return json(envelope, 202, result.value);
@@ -118,9 +132,10 @@ async function identify(
   headers: Headers,
   request: RequestInfo,
   limited: (state: LimitState) => void,
+  find: (headers: Headers) => string | null = credentialOf,
 ): Promise<Actor> {
   try {
-    return await authenticate(app, credentialOf(headers), spaceOf(headers));
+    return await authenticate(app, find(headers), spaceOf(headers));
   } catch (error) {
     const limit = await app.limiter.takeForAddress(request.address);
     limited(limit);
@@ -173,29 +188,35 @@ function infoOf(app: App, c: Context<Env>): RequestInfo {
     get idempotencyKey() {
       return headers.get("idempotency-key");
     },
+    get lastEventId() {
+      return headers.get("last-event-id");
+    },
     get prefetch() {
       return headers.get("sec-purpose")?.includes("prefetch") ?? false;
     },
   };
 }
 
-/** Runs a handler outside the route table under the same limits and error shape. */
+/** Runs a handler outside the route table under the same limits and error shape; it tells who asks. */
 async function guarded(
   app: App,
   c: Context<Env>,
   id: string,
-  handle: (info: RequestInfo) => Promise<Response>,
+  handle: (info: RequestInfo, known: (actor: Actor) => void) => Promise<Response>,
+  endpoint: Endpoint = { method: c.req.method, path: id },
 ): Promise<Response> {
   const startedMs = performance.now();
   const request = infoOf(app, c);
   const limit = app.limiter.unlimited();
+  let actor: Actor = ANONYMOUS;
   let response: Response;
   try {
-    response = await handle(request);
+    response = await handle(request, (known) => actor = known);
   } catch (error) {
-    response = fail(app, error, { requestId: request.id, limit }, id);
+    response = fail(app, error, { requestId: request.id, limit, key: actor.key }, id);
   }
   app.metrics.request(id, response.status, performance.now() - startedMs);
+  app.usage.request(actor, endpoint, null, response.status);
   return response;
 }
 

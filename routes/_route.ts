@@ -81,6 +81,8 @@ export interface RouteSpec<E extends Effect, P, Q, B, R extends z.ZodType> {
   /** The rule obeys the Idempotency-Key header. */
   readonly idempotencyKey?: true;
   readonly params?: P;
+  /** The path parameter that names an agent: usage is counted for it. */
+  readonly agent?: P extends Shape ? keyof z.output<P> & string : never;
   readonly query?: Q;
   readonly body?: B;
   /** Largest body in bytes; 1 MiB unless said. */
@@ -114,6 +116,7 @@ export interface Route {
   readonly idempotencyKey?: true;
   readonly audit?: Audit<unknown, unknown>;
   readonly params?: Shape;
+  readonly agent?: string;
   readonly query?: Shape;
   readonly body?: Shape;
   readonly bodyBytesMax?: number;

@@ -141,7 +141,7 @@ export const approvalRoutes = [
         "at most 1,000 agents",
       ).optional(),
       approvals: z.strictObject({
-        required: z.int().min(1).max(10).optional(),
+        required: z.int().min(1).max(5).optional(),
         roles: z.array(z.string().min(1).max(64)).max(16).optional(),
         self_approval: z.boolean().optional(),
         expires_seconds: z.int().min(60).max(7 * 24 * 3600).optional(),

@@ -63,6 +63,7 @@ export const commandRoutes = [
       byRule: "command_executed, command_denied, command_timeout or command_failed, at its end",
     },
     params: z.strictObject({ agent_id: Id }),
+    agent: "agent_id",
     query: z.strictObject({
       command: CommandText,
       timeout: z.coerce.number().int().min(1).max(TIMEOUT_SECONDS_MAX).default(60),
@@ -99,6 +100,7 @@ export const commandRoutes = [
       byRule: "command_executed, command_denied, command_timeout or command_failed, at its end",
     },
     params: IdParams,
+    agent: "id",
     body: z.strictObject({
       command: CommandText,
       timeout: z.int().min(1).max(TIMEOUT_SECONDS_MAX).default(60),
@@ -128,6 +130,7 @@ export const commandRoutes = [
     access: { scope: "agents:read" },
     effect: "read",
     params: CommandParams,
+    agent: "id",
     success: { status: 200, body: Command },
     faults: ["AGENT_NOT_FOUND", "NOT_FOUND"],
     tool: { destructive: false },
@@ -142,6 +145,7 @@ export const commandRoutes = [
     effect: "steps",
     audit: { byRule: "command_cancelled" },
     params: CommandParams,
+    agent: "id",
     body: z.strictObject({}),
     success: { status: 200, body: Command },
     faults: ["AGENT_NOT_FOUND", "NOT_FOUND", "CONFLICT"],

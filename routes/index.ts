@@ -5,9 +5,11 @@ import { approvalRoutes } from "./approvals.ts";
 import { auditRoutes } from "./audit.ts";
 import { commandRoutes } from "./commands.ts";
 import { docsRoutes } from "./docs.ts";
+import { eventRoutes } from "./events.ts";
 import { healthRoutes } from "./health.ts";
+import { usageRoutes } from "./usage.ts";
 import { webhookRoutes } from "./webhooks.ts";
-import { agentSocket } from "./ws.ts";
+import { socket } from "./ws.ts";
 
 /** Every endpoint: the table of contents of the interface. */
 export const routes = [
@@ -17,10 +19,12 @@ export const routes = [
   ...commandRoutes,
   ...approvalRoutes,
   ...apiKeyRoutes,
+  ...usageRoutes,
   ...webhookRoutes,
   ...auditRoutes,
+  ...eventRoutes,
   ...docsRoutes,
 ];
 
 /** Paths that leave HTTP. */
-export const upgrades = [agentSocket];
+export const upgrades = [socket];

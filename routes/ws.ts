@@ -1,13 +1,65 @@
 import type { Actor, App, RequestInfo } from "../core/app.ts";
 import { Link, type Wire } from "../core/agents/link.ts";
 import { AGENT_RIGHT } from "../core/agents/links.ts";
+import { EVENT_RIGHTS } from "../core/streams/streams.ts";
 import { Fault } from "../core/fault.ts";
 import { AGENT_PROTOCOL, CLOSE_CODES } from "../core/protocol.ts";
 import { deny } from "./_call.ts";
+import { NO_QUERY, parse } from "./_input.ts";
+import { openEventSocket } from "./_event_socket.ts";
+import { BEARER, EVENTS_PROTOCOL, offeredProtocols } from "./_protocols.ts";
+import { type StreamChoice, StreamQuery } from "./events.ts";
+import { upgrade } from "./_upgrade.ts";
 import type { Upgrade } from "./_mount.ts";
 
-/** `/ws`: an agent's link, by the subprotocol `relay.agent.v1`. */
-export const agentSocket: Upgrade = { path: "/ws", handle: openAgentSocket };
+/** `/ws`: an agent's link, by the subprotocol `relay.agent.v1`; without one, a stream of events. */
+export const socket: Upgrade = { path: "/ws", handle: openSocket };
+
+async function openSocket(
+  app: App,
+  actor: Actor,
+  request: Request,
+  info: RequestInfo,
+): Promise<Response> {
+  const { headers } = request;
+  const query = Object.fromEntries(new URL(request.url).searchParams);
+  const asked = parse(StreamQuery, query, "query") as StreamChoice;
+  if (headers.get("upgrade")?.toLowerCase() !== "websocket") {
+    throw new Fault("UPGRADE_REQUIRED", "Connect here by WebSocket.");
+  }
+  mustBeHome(app, request);
+  const offered = offeredProtocols(headers);
+  if (offered.includes(AGENT_PROTOCOL)) return await openAgentSocket(app, actor, request, info);
+  const other = offered.filter((name) => name !== EVENTS_PROTOCOL && !name.startsWith(BEARER));
+  if (other.length === 0) {
+    if (EVENT_RIGHTS.some((right) => actor.rights.has(right))) {
+      return openEventSocket(app, actor, request, {
+        ...asked,
+        last_event_id: info.lastEventId ?? asked.last_event_id,
+      });
+    }
+    throw await deny(app, { method: "GET", path: "/ws" }, actor, info, EVENT_RIGHTS);
+  }
+  throw new Fault(
+    "VALIDATION_FAILED",
+    `Offer the subprotocol ${AGENT_PROTOCOL}, ${EVENTS_PROTOCOL} or none.`,
+    { issues: [{ path: "headers.sec-websocket-protocol", message: `unknown: ${other[0]}` }] },
+  );
+}
+
+/** A page of another site must not use what its visitor may do. @throws {Fault} FORBIDDEN */
+function mustBeHome(app: App, request: Request): void {
+  const origin = request.headers.get("origin");
+  if (origin === null) return;
+  const { publicUrl } = app.settings;
+  const own = [request.url, ...publicUrl === null ? [] : [publicUrl]].map((url) =>
+    new URL(url).host
+  );
+  const host = URL.parse(origin)?.host;
+  if (host !== undefined && own.includes(host)) return;
+  if (app.config().allowed_origins.includes(origin)) return;
+  throw new Fault("FORBIDDEN", "This origin may not connect: name it in `allowed_origins`.");
+}
 
 async function openAgentSocket(
   app: App,
@@ -15,16 +67,7 @@ async function openAgentSocket(
   request: Request,
   info: RequestInfo,
 ): Promise<Response> {
-  const { headers } = request;
-  if (headers.get("upgrade")?.toLowerCase() !== "websocket") {
-    throw new Fault("UPGRADE_REQUIRED", "Connect here by WebSocket.");
-  }
-  const offered = (headers.get("sec-websocket-protocol") ?? "").split(",").map((p) => p.trim());
-  if (!offered.includes(AGENT_PROTOCOL)) {
-    throw new Fault("VALIDATION_FAILED", `Offer the subprotocol ${AGENT_PROTOCOL}.`, {
-      issues: [{ path: "headers.sec-websocket-protocol", message: `must hold ${AGENT_PROTOCOL}` }],
-    });
-  }
+  parse(NO_QUERY, Object.fromEntries(new URL(request.url).searchParams), "query");
   if (!actor.rights.has(AGENT_RIGHT)) {
     throw await deny(app, { method: "GET", path: "/ws" }, actor, info, [AGENT_RIGHT]);
   }
@@ -33,21 +76,9 @@ async function openAgentSocket(
   }
   // `info` looks things up in the request, which the upgrade takes away: copy before.
   const kept = { ...info };
-  const { socket, response } = upgrade(request);
+  const { socket, response } = upgrade(request, AGENT_PROTOCOL);
   attach(socket, (wire) => new Link(app, actor, kept, wire));
   return response;
-}
-
-/** @throws {Fault} VALIDATION_FAILED for a handshake that lacks something */
-function upgrade(request: Request): Deno.WebSocketUpgrade {
-  try {
-    return Deno.upgradeWebSocket(request, { protocol: AGENT_PROTOCOL });
-  } catch (cause) {
-    const { message } = cause as Error;
-    throw new Fault("VALIDATION_FAILED", `This is no WebSocket handshake: ${message}`, {
-      issues: [{ path: "headers", message }],
-    }, { cause });
-  }
 }
 
 function attach(socket: WebSocket, open: (wire: Wire) => Link): void {

@@ -78,6 +78,11 @@ export class Link {
     return this.actor.id;
   }
 
+  /** SHA-256 of the value that opened it, hex: a key that is rotated has two. */
+  get valueHash(): string {
+    return this.actor.key?.valueHash ?? "";
+  }
+
   get tenant(): Tenant {
     return this.actor.tenant;
   }

@@ -28,18 +28,17 @@ export interface DigestedOrder {
 export function insertVerdictKeys(app: App, tx: Tx, org: string): void {
   for (const space of ["live", "test"] as const) {
     const tenant: Tenant = { org, space };
+    const id = tenantKey(tenant);
     const raw = app.ports.entropy.bytes(KEY_BYTES);
-    const sealed = app.sealer.seal(Buffer.from(raw).toString("base64url"), contextOf(tenant));
+    const sealed = app.sealer.seal(Buffer.from(raw).toString("base64url"), id);
     tx.insert(verdictKeys, tenant, {
-      id: "verdict",
+      id,
       public_key: rawPublicKey(privateKeyOf(raw)),
       sealed_private_key: sealed,
       created_at_ms: app.ports.clock.now(),
     });
   }
 }
-
-const contextOf = (tenant: Tenant) => `verdict key of ${tenantKey(tenant)}`;
 
 /** A tenant's verdict key, ready to sign. */
 export interface VerdictKey {
@@ -50,9 +49,9 @@ export interface VerdictKey {
 
 /** @throws {Error} for a tenant that has none, or whose key was sealed with another secret */
 export async function verdictKeyOf({ store, sealer }: App, tenant: Tenant): Promise<VerdictKey> {
-  const record = await store.get(verdictKeys, tenant, "verdict");
+  const record = await store.get(verdictKeys, tenant, tenantKey(tenant));
   if (record === null) throw new Error(`${tenantKey(tenant)} has no verdict key`);
-  const raw = sealer.open(record.sealed_private_key, contextOf(tenant));
+  const raw = sealer.open(record.sealed_private_key, record.id);
   const privateKey = privateKeyOf(Buffer.from(raw, "base64url"));
   return { publicKey: record.public_key, privateKey };
 }

@@ -3,6 +3,7 @@ import { SealError } from "../../core/seal.ts";
 import { publicKeyOf, rawPublicKey, signText, verifiesText } from "../../core/statements.ts";
 import { verdictKeyOf } from "../../core/agents/verdicts.ts";
 import { commands } from "../../kv/records/command.ts";
+import { tenantKey } from "../../kv/collection.ts";
 import { verdictKeys } from "../../kv/records/verdict_key.ts";
 import type { RelayFrame, RunFrame } from "../../core/protocol.ts";
 import { newIdentity, ScriptedAgent } from "../support/agent.ts";
@@ -58,8 +59,9 @@ Deno.test("verdict key: one for each organization and space, proven at each welc
   eq(rawPublicKey(privateKey), keys[0]);
   // A key that was copied to another tenant opens there no more.
   await world.app.store.transact(async (tx) => {
-    const record = await tx.get(verdictKeys, { ...tenant, org: there.owner.org }, "verdict");
-    tx.put(verdictKeys, tenant, record!);
+    const other = { ...tenant, org: there.owner.org };
+    const record = await tx.get(verdictKeys, other, tenantKey(other));
+    tx.put(verdictKeys, tenant, { ...record!, id: tenantKey(tenant) });
   });
   await verdictKeyOf(world.app, tenant).then(
     () => ok(false),

@@ -1,5 +1,6 @@
 import { logLength, signUp, type Tenant } from "./client.ts";
-import { endAll, get, measure, type Measured, median, residentKiB, start } from "./parts.ts";
+import { fanOut, idleSubscribers } from "./streams.ts";
+import { endAll, get, HERE, measure, type Measured, median, residentKiB, start } from "./parts.ts";
 
 /**
  * Side by side, in one run: what a request costs against a bare route that does nothing else. Machines are
@@ -32,14 +33,14 @@ async function rounds(
   return pair;
 }
 
-function report(name: string, { bare, ours }: Pair): void {
+function report(name: string, { bare, ours }: Pair, other = "bare"): void {
   const per = (runs: Measured[]) => median(runs.map((run) => run.perSecond));
   const p50 = (runs: Measured[]) => median(runs.map((run) => run.p50Ms)).toFixed(2);
   const p99 = (runs: Measured[]) => median(runs.map((run) => run.p99Ms)).toFixed(2);
   const ratio = median(ours.map((run, n) => run.perSecond / bare[n]!.perSecond));
   const bad = ours.flatMap((run) => Object.keys(run.statuses)).filter((status) => status !== "200");
   console.log(
-    `${name.padEnd(44)} bare ${per(bare).toFixed(0).padStart(7)}/s  ours ${
+    `${name.padEnd(44)} ${other} ${per(bare).toFixed(0).padStart(7)}/s  ours ${
       per(ours).toFixed(0).padStart(6)
     }/s  ratio ${ratio.toFixed(3)}  p50 ${p50(bare)} → ${p50(ours)} ms  p99 ${p99(bare)} → ${
       p99(ours)
@@ -92,8 +93,33 @@ try {
   }
   if (only === undefined || only === "exec") await exec(first);
   if (only === undefined || only === "memory") await memory();
+  if (only === undefined || only === "streams") {
+    const { port } = relay.ready;
+    const target = { base, port, pid: relay.child.pid, ...first };
+    await idleSubscribers(target);
+    await fanOut(target);
+  }
+  if (only === undefined || only === "better-auth") await betterAuth(first);
 } finally {
   endAll();
+}
+
+/** The same read, its key verified by better-auth, which is downloaded at the first run. */
+async function betterAuth(first: Tenant): Promise<void> {
+  const [script, config] = ["better_auth/server.ts", `${HERE}better_auth/deno.json`];
+  const theirs = await start<{ port: number; key: string }>(script, [], {}, config);
+  const { port, key } = theirs.ready;
+  const request = get("/api/v1/agents/agt_1", { "x-api-key": key });
+  for (const connections of [32, 128]) {
+    const ours: [number, string[]] = [relay.ready.port, [readOf(first)]];
+    const pair = await rounds(connections, [port, [request]], ours);
+    const statuses = pair.bare.flatMap(({ statuses }) => Object.keys(statuses));
+    if (statuses.some((status) => status !== "200")) {
+      throw new Error(`better-auth answered ${statuses}`);
+    }
+    report(`audited read beside better-auth, ${connections} connections`, pair, "better-auth");
+  }
+  theirs.child.kill("SIGTERM");
 }
 
 async function exec(first: Tenant): Promise<void> {

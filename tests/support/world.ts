@@ -92,7 +92,8 @@ export class World implements AsyncDisposable {
     const config = options.config === undefined
       ? { ...defaultConfig(), ...parseConfig(JSON.stringify(UNLIMITED)) }
       : parseConfig(JSON.stringify(options.config));
-    const settings = { ...SETTINGS, ...options.settings, config, secret: SETTINGS.secret };
+    const secret = options.settings?.secret ?? SETTINGS.secret;
+    const settings = { ...SETTINGS, ...options.settings, config, secret };
     const close = () => store.close();
     const running = await startRelay({ store, close }, settings, ports);
     const world = new World(kv, clock, running, watched.quiet);
@@ -103,17 +104,17 @@ export class World implements AsyncDisposable {
     return this.running.app;
   }
 
-  /** Sends a request through the whole server. */
-  async call(
+  /** Sends a request through the whole server and leaves the answer's body unread. */
+  async raw(
     method: string,
     path: string,
     { as, body, headers, from = "192.0.2.1" }: Call = {},
-  ): Promise<Answer> {
+  ): Promise<Response> {
     const init = new Headers(headers);
     if (as !== undefined) init.set("authorization", `Bearer ${as}`);
     const raw = typeof body === "string" || body instanceof Uint8Array;
     if (body !== undefined && !raw) init.set("content-type", "application/json");
-    const response = await this.#serve(
+    return await this.#serve(
       new Request(`http://relay.test${path}`, {
         method,
         headers: init,
@@ -121,6 +122,11 @@ export class World implements AsyncDisposable {
       }),
       { remoteAddr: { transport: "tcp", hostname: from, port: 1 } },
     );
+  }
+
+  /** Sends a request and reads the answer whole. */
+  async call(method: string, path: string, call: Call = {}): Promise<Answer> {
+    const response = await this.raw(method, path, call);
     const text = await response.text();
     const json = response.headers.get("content-type")?.startsWith("application/json") ?? false;
     const { status, headers: answered } = response;
@@ -218,6 +224,7 @@ const SETTINGS: Omit<Settings, "config"> & { secret: string } = {
   tls: null,
   kv: ":memory:",
   secret: "a secret for tests, long enough",
+  olderSecrets: [],
   publicUrl: null,
   signup: "open",
   local: true,
