@@ -1,5 +1,6 @@
 import { SYSTEM } from "../kv/collection.ts";
 import { LeasedCounters } from "../kv/counters.ts";
+import { LeasedSlots } from "../kv/slots.ts";
 import { EventLog } from "../kv/log.ts";
 import { sweepBlobs } from "../kv/blob.ts";
 import { installations } from "../kv/records/installation.ts";
@@ -50,8 +51,9 @@ export async function startRelay(
   const sealer = makeSealer(settings.secret, entropy);
   const log = new EventLog(store, complain("events could not be sequenced"));
   const config = () => settings.config;
-  const counters = new LeasedCounters(store, store.sole ? 1 : SHARING_INSTANCES);
   const instance = entropy.id("ins");
+  const sharing = store.sole ? 1 : SHARING_INSTANCES;
+  const connections = new LeasedSlots(store, instance, sharing);
   const commands: Commands = new Commands(() => app, store, instance);
   const links: Links = new Links(() => app);
   const metrics = new Metrics();
@@ -63,7 +65,13 @@ export async function startRelay(
     config,
     sealer,
     signingKeys: new SigningKeys(store, sealer, clock),
-    limiter: new Limiter(counters, config, clock.now),
+    limiter: new Limiter({
+      counters: new LeasedCounters(store, sharing),
+      addresses: new LeasedCounters(store, sharing),
+      connections,
+      config,
+      now: () => clock.now(),
+    }),
     logins: new FailureThrottle(clock, { tries: LOGIN_TRIES, windowMs: LOGIN_WINDOW_MS }),
     keyUses: new KeyUses(store, complain("the use of keys could not be recorded")),
     links,
@@ -95,6 +103,7 @@ export async function startRelay(
       await commands.stop();
       await sender.stop();
       await parts.keyUses.stop();
+      await connections.close();
       await store.idle();
       await log.stop();
       ports.outbound.close();

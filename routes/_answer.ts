@@ -14,7 +14,7 @@ export interface Envelope {
 export function headersOf({ requestId, limit, noStore }: Envelope): Record<string, string> {
   const headers: Record<string, string> = {
     "x-request-id": requestId,
-    "x-ratelimit-limit": `${limit.limit}`,
+    "x-ratelimit-limit": `${limit.claim.limit}`,
     "x-ratelimit-remaining": `${limit.remaining}`,
     "x-ratelimit-reset": `${Math.ceil(limit.resetMs / 1000)}`,
   };
@@ -29,17 +29,24 @@ export function json(envelope: Envelope, status: number, value: unknown): Respon
   return new Response(JSON.stringify(value), { status, headers });
 }
 
-/** An answer that is not JSON; a stream is pulled only as fast as the client reads. */
-export function content(envelope: Envelope, answer: Content): Response {
+/**
+ * An answer that is not JSON; a stream is pulled only as fast as the client reads. `ended` is called once,
+ * when a stream has ended or the client has gone away; never for a text.
+ */
+export function content(envelope: Envelope, answer: Content, ended = () => {}): Response {
   const { type, body, filename } = answer;
   const headers = { ...answer.headers, ...headersOf(envelope) };
   headers["content-type"] = type;
   if (filename) headers["content-disposition"] = `attachment; filename="${filename}"`;
-  return new Response(typeof body === "string" ? body : streamOf(body), { status: 200, headers });
+  const said = typeof body === "string" ? body : streamOf(body, ended);
+  return new Response(said, { status: 200, headers });
 }
 
-/** The error object of the interface. */
-export function failure(envelope: Envelope, fault: Fault): Response {
+/** The error object of the interface; a refusal that is met often need not be thrown to get here. */
+export function failure(
+  envelope: Envelope,
+  fault: Pick<Fault, "code" | "status" | "message" | "details">,
+): Response {
   const headers = headersOf(envelope);
   headers["content-type"] = "application/json";
   if (fault.code === "RATE_LIMIT_EXCEEDED" && typeof fault.details.retry_after === "number") {
@@ -64,16 +71,28 @@ export function faultOf(error: unknown): Fault | null {
   return null;
 }
 
-function streamOf(parts: AsyncIterable<string>): ReadableStream<Uint8Array> {
+function streamOf(parts: AsyncIterable<string>, ended: () => void): ReadableStream<Uint8Array> {
   const iterator = parts[Symbol.asyncIterator]();
   const encoder = new TextEncoder();
+  let over = false;
+  const end = () => {
+    if (!over) ended();
+    over = true;
+  };
   return new ReadableStream({
     async pull(controller) {
-      const { done, value } = await iterator.next();
-      if (done) controller.close();
-      else controller.enqueue(encoder.encode(value));
+      try {
+        const { done, value } = await iterator.next();
+        if (!done) return controller.enqueue(encoder.encode(value));
+        controller.close();
+        end();
+      } catch (error) {
+        end();
+        throw error;
+      }
     },
     async cancel() {
+      end();
       await iterator.return?.();
     },
   }, { highWaterMark: 0 });

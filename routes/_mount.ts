@@ -2,11 +2,11 @@ import { type Context, Hono } from "@hono/hono";
 import type { Actor, App, RequestInfo } from "../core/app.ts";
 import { ANONYMOUS, authenticate } from "../core/authenticate.ts";
 import { Fault } from "../core/fault.ts";
-import { type LimitState, mustPass } from "../core/limiter.ts";
+import { type LimitState, mustPass, tooMany } from "../core/limiter.ts";
 import type { Scope } from "../core/scopes.ts";
 import { clientAddress } from "./_address.ts";
 import { content, type Envelope, failure, faultOf, headersOf, json } from "./_answer.ts";
-import { call, deny } from "./_call.ts";
+import { call, deny, denyTestSpace } from "./_call.ts";
 import { NO_QUERY, parse, readJson } from "./_input.ts";
 import type { Content, Route } from "./_route.ts";
 
@@ -66,43 +66,60 @@ const notAllowed = (allow: readonly string[]) =>
 async function serve(app: App, route: Route, c: Context<Env>): Promise<Response> {
   const startedMs = performance.now();
   const request = infoOf(app, c);
-  let limit = app.limiter.unlimited();
+  let limit: LimitState | null = null;
   let actor: Actor = ANONYMOUS;
+  let holds = false; // a connection, which is given back however this ends
   let response: Response;
   try {
     if (c.req.method === "HEAD" && route.effect !== "read") throw notAllowed([route.method]);
     const { headers } = c.req.raw;
     if (asksWho(route, headers)) {
       actor = await identify(app, headers, request, (state) => limit = state);
-      limit = await app.limiter.takeForPlan(actor.tenant.org, actor.plan);
-      mustPass(limit, app.ports.clock.now());
+      const admission = app.limiter.admit(actor, "rest");
+      limit = admission instanceof Promise ? await admission : admission;
+      holds = limit.admitted;
+    } else if (!route.unlimited) limit = await app.limiter.takeForAddress(request.address);
+    limit ??= app.limiter.unlimited();
+    const envelope = { requestId: request.id, limit, noStore: route.noStore };
+    if (!limit.admitted) response = failure(envelope, tooMany(limit, app.ports.clock.now()));
+    else {
+      if (route.liveOnly && actor.tenant.space === "test") {
+        throw await denyTestSpace(app, route, actor, request);
+      }
       const missing = missingRights(route, actor);
       if (missing !== null) throw await deny(app, route, actor, request, missing);
-    } else if (!route.unlimited) {
-      limit = await app.limiter.takeForAddress(request.address);
-      mustPass(limit, app.ports.clock.now());
+      const result = await call(app, route, actor, request, {
+        params: c.req.param(),
+        query: c.req.query(),
+        body: () => readJson(c.req.raw, route.bodyBytesMax),
+        accept: c.req.header("accept") ?? "*/*",
+      });
+      response = success(route, envelope, result, () => app.limiter.leave(actor));
+      if (isStream(route, result)) {
+        holds = false; // the stream holds it now, and gives it back when it ends
+        if (c.req.method === "HEAD") await response.body?.cancel();
+      }
     }
-    const result = await call(app, route, actor, request, {
-      params: c.req.param(),
-      query: c.req.query(),
-      body: () => readJson(c.req.raw, route.bodyBytesMax),
-      accept: c.req.header("accept") ?? "*/*",
-    });
-    response = success(route, { requestId: request.id, limit, noStore: route.noStore }, result);
   } catch (error) {
+    limit ??= app.limiter.unlimited();
     const envelope = { requestId: request.id, limit, noStore: route.noStore };
     response = fail(app, error, envelope, route.id);
+  } finally {
+    if (holds) app.limiter.leave(actor);
   }
   app.metrics.request(route.id, response.status, performance.now() - startedMs);
   return response;
 }
 
-function success(route: Route, envelope: Envelope, result: unknown): Response {
+function success(route: Route, envelope: Envelope, result: unknown, ended: () => void): Response {
   const { success } = route;
-  if ("content" in success) return content(envelope, result as Content);
+  if ("content" in success) return content(envelope, result as Content, ended);
   if ("body" in success) return json(envelope, success.status, result);
   return new Response(null, { status: success.status, headers: headersOf(envelope) });
 }
+
+const isStream = ({ success }: Route, result: unknown): boolean =>
+  "content" in success && typeof (result as Content).body !== "string";
 
 function asksWho({ access }: Route, headers: Headers): boolean {
   if (!("public" in access)) return true;

@@ -6,12 +6,21 @@ import { mount } from "../../routes/_mount.ts";
 import { routes, upgrades } from "../../routes/index.ts";
 
 /** A relay as `relay serve` runs it, on a new store, with limits so high that only their cost shows. */
+const HIGH = 2_000_000_000;
 const folder = await Deno.makeTempDir({ prefix: "relay-bench-" });
 const env = {
   RELAY_KV: `${folder}/relay.kv`,
   RELAY_CONFIG: JSON.stringify({
-    plans: { starter: { requests_per_minute: 2_000_000_000 } },
-    limits: { public_per_minute: null },
+    plans: { starter: { requests_per_minute: HIGH } },
+    limits: {
+      live: {
+        requests_per_minute: HIGH,
+        mcp_calls_per_minute: HIGH,
+        max_concurrent: HIGH,
+        burst_per_10_seconds: HIGH,
+      },
+      public_per_minute: null,
+    },
     outbound: { allow_private_targets: true },
   }),
 };
