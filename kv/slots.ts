@@ -28,6 +28,8 @@ const LEASE_MS = 30_000;
 const RENEW_MS = 10_000;
 /** Slots that were not needed for this long go back. */
 const IDLE_MS = 20;
+/** A key that comes and goes is kept, up to so many keys: counting it anew costs more than memory. */
+const IDLE_KEYS_MAX = 10_000;
 /** How often, and after which pause, a taker asks again for what another instance may give back. */
 const TRIES_MAX = 12;
 const RETRY_MS = 5;
@@ -85,7 +87,7 @@ export class LeasedSlots {
     if (held === undefined) return; // this instance ends, and has given everything back
     held.used--;
     if (held.leased > 0) this.#tidySoon(key, held);
-    else this.#forget(key, held);
+    else if (this.#held.size > IDLE_KEYS_MAX) this.#forget(key, held);
   }
 
   /** How many are open or reserved, over all instances. */

@@ -1,6 +1,6 @@
 import { Fault } from "../core/fault.ts";
 import { ContentionError, DuplicateError, StoreUnavailableError } from "../kv/errors.ts";
-import type { LimitState } from "../core/limiter.ts";
+import { type LimitState, tooMany } from "../core/limiter.ts";
 import type { Content } from "./_route.ts";
 
 /** What every response carries, whatever it says. */
@@ -42,11 +42,24 @@ export function content(envelope: Envelope, answer: Content, ended = () => {}): 
   return new Response(said, { status: 200, headers });
 }
 
-/** The error object of the interface; a refusal that is met often need not be thrown to get here. */
-export function failure(
-  envelope: Envelope,
-  fault: Pick<Fault, "code" | "status" | "message" | "details">,
-): Response {
+/**
+ * What `failure` would answer to a request over its limit, neither thrown nor serialized: a flood of
+ * these must cost little. Nothing in it needs an escape: numbers, names and sentences of ours.
+ */
+export function overLimit(envelope: Envelope, nowMs: number): Response {
+  const { code, message, status, details } = tooMany(envelope.limit, nowMs);
+  const { limit, scope, reset, retry_after } = details;
+  const headers = headersOf(envelope);
+  headers["content-type"] = "application/json";
+  headers["retry-after"] = `${retry_after}`;
+  const body = `{"error":{"code":"${code}","message":"${message}","details":{"limit":${limit},` +
+    `"scope":"${scope}","reset":${reset},"retry_after":${retry_after},` +
+    `"request_id":"${envelope.requestId}"}}}`;
+  return new Response(body, { status, headers });
+}
+
+/** The error object of the interface. */
+export function failure(envelope: Envelope, fault: Fault): Response {
   const headers = headersOf(envelope);
   headers["content-type"] = "application/json";
   if (fault.code === "RATE_LIMIT_EXCEEDED" && typeof fault.details.retry_after === "number") {

@@ -1,11 +1,11 @@
 import { type Context, Hono } from "@hono/hono";
 import type { Actor, App, RequestInfo } from "../core/app.ts";
-import { ANONYMOUS, authenticate } from "../core/authenticate.ts";
+import { ANONYMOUS, authenticate, knownHolder } from "../core/authenticate.ts";
 import { Fault } from "../core/fault.ts";
-import { type LimitState, mustPass, tooMany } from "../core/limiter.ts";
+import { type LimitState, mustPass } from "../core/limiter.ts";
 import type { Scope } from "../core/scopes.ts";
 import { clientAddress } from "./_address.ts";
-import { content, type Envelope, failure, faultOf, headersOf, json } from "./_answer.ts";
+import { content, type Envelope, failure, faultOf, headersOf, json, overLimit } from "./_answer.ts";
 import { call, deny, denyTestSpace } from "./_call.ts";
 import { NO_QUERY, parse, readJson } from "./_input.ts";
 import type { Content, Route } from "./_route.ts";
@@ -33,6 +33,7 @@ export function mount(app: App, routes: readonly Route[], upgrades: readonly Upg
       guarded(app, c, path, async (info) => {
         const { headers } = c.req.raw;
         const actor = await identify(app, headers, info, () => {});
+        if (actor.kind === "api_key") app.keyUses.note(actor.tenant, actor.id);
         parse(NO_QUERY, c.req.query(), "query");
         return await handle(app, actor, c.req.raw, info);
       }));
@@ -40,11 +41,14 @@ export function mount(app: App, routes: readonly Route[], upgrades: readonly Upg
   for (const route of ordered) {
     hono.on(route.method, pattern(route.path), (c) => serve(app, route, c));
   }
+  const strays = new Hono<Env>();
   for (const path of new Set(ordered.map((route) => route.path))) {
     const allow = routes.filter((route) => route.path === path).map((route) => route.method);
-    hono.all(pattern(path), (c) => refuse(app, c, path, notAllowed(allow)));
+    strays.all(pattern(path), (c) => refuse(app, c, path, notAllowed(allow)));
   }
-  hono.notFound((c) => refuse(app, c, "unknown", new Fault("NOT_FOUND")));
+  strays.notFound((c) => refuse(app, c, "unknown", new Fault("NOT_FOUND")));
+  // Apart, because a path with a single handler is served without composing any.
+  hono.notFound((c) => strays.fetch(c.req.raw, c.env));
   return (request, info) => hono.fetch(request, info ?? {});
 }
 
@@ -65,7 +69,7 @@ const notAllowed = (allow: readonly string[]) =>
 /** Admits, limits, calls and answers. */
 async function serve(app: App, route: Route, c: Context<Env>): Promise<Response> {
   const startedMs = performance.now();
-  const request = infoOf(app, c);
+  const request = new HttpRequestInfo(app, c);
   let limit: LimitState | null = null;
   let actor: Actor = ANONYMOUS;
   let holds = false; // a connection, which is given back however this ends
@@ -74,14 +78,16 @@ async function serve(app: App, route: Route, c: Context<Env>): Promise<Response>
     if (c.req.method === "HEAD" && route.effect !== "read") throw notAllowed([route.method]);
     const { headers } = c.req.raw;
     if (asksWho(route, headers)) {
-      actor = await identify(app, headers, request, (state) => limit = state);
+      const identified = identify(app, headers, request, (state) => limit = state);
+      actor = identified instanceof Promise ? await identified : identified;
       const admission = app.limiter.admit(actor, "rest");
       limit = admission instanceof Promise ? await admission : admission;
       holds = limit.admitted;
     } else if (!route.unlimited) limit = await app.limiter.takeForAddress(request.address);
     limit ??= app.limiter.unlimited();
     const envelope = { requestId: request.id, limit, noStore: route.noStore };
-    if (!limit.admitted) response = failure(envelope, tooMany(limit, app.ports.clock.now()));
+    if (holds && actor.kind === "api_key") app.keyUses.note(actor.tenant, actor.id);
+    if (!limit.admitted) response = overLimit(envelope, app.ports.clock.now());
     else {
       if (route.liveOnly && actor.tenant.space === "test") {
         throw await denyTestSpace(app, route, actor, request);
@@ -127,15 +133,35 @@ function asksWho({ access }: Route, headers: Headers): boolean {
     (headers.has("authorization") || headers.has("x-api-key"));
 }
 
-/** Who is asking; a failure to say so counts against the address. */
-async function identify(
+/** Who is asking: at once for a key that was used lately, which most callers are. */
+function identify(
   app: App,
+  headers: Headers,
+  request: RequestInfo,
+  limited: (state: LimitState) => void,
+): Actor | Promise<Actor> {
+  const credential = credentialOf(headers);
+  const known = credential === null ? null : knownHolder(app, credential);
+  return known ?? lookUp(app, credential, headers, request, limited);
+}
+
+/** A failure to say who is asking counts against the address. */
+async function lookUp(
+  app: App,
+  credential: string | null,
   headers: Headers,
   request: RequestInfo,
   limited: (state: LimitState) => void,
 ): Promise<Actor> {
   try {
-    return await authenticate(app, credentialOf(headers), spaceOf(headers));
+    if (credential === "") {
+      throw new Fault(
+        "INVALID_TOKEN",
+        "The Authorization header must be `Bearer <JWT or API key>`.",
+        { reason: "malformed" },
+      );
+    }
+    return await authenticate(app, credential, spaceOf(headers));
   } catch (error) {
     const limit = await app.limiter.takeForAddress(request.address);
     limited(limit);
@@ -144,19 +170,12 @@ async function identify(
   }
 }
 
-/** A Bearer token or key, or an API key in `x-api-key`. */
+/** A Bearer token or key, or an API key in `x-api-key`; empty for a header that is neither. */
 function credentialOf(headers: Headers): string | null {
   const authorization = headers.get("authorization");
   if (authorization === null) return headers.get("x-api-key");
   const [scheme, value] = authorization.split(" ", 2);
-  if (scheme?.toLowerCase() !== "bearer" || !value) {
-    throw new Fault(
-      "INVALID_TOKEN",
-      "The Authorization header must be `Bearer <JWT or API key>`.",
-      { reason: "malformed" },
-    );
-  }
-  return value;
+  return scheme?.toLowerCase() === "bearer" && value ? value : "";
 }
 
 /** The space that a signed-in user chose. */
@@ -176,22 +195,32 @@ function missingRights({ access }: Route, actor: Actor): readonly Scope[] | null
   return has && (!access.host || actor.host) ? null : needed;
 }
 
-function infoOf(app: App, c: Context<Env>): RequestInfo {
-  const headers = c.req.raw.headers;
-  return {
-    id: app.ports.entropy.uuid(),
-    get address() {
-      const peer = c.env.remoteAddr;
-      const host = peer !== undefined && "hostname" in peer ? peer.hostname : "local";
-      return clientAddress(host, headers.get("x-forwarded-for"), app.config().trusted_proxies);
-    },
-    get idempotencyKey() {
-      return headers.get("idempotency-key");
-    },
-    get prefetch() {
-      return headers.get("sec-purpose")?.includes("prefetch") ?? false;
-    },
-  };
+/** Looks up what is asked for only: most requests are answered without it. */
+class HttpRequestInfo implements RequestInfo {
+  readonly id: string;
+
+  constructor(private readonly app: App, private readonly c: Context<Env>) {
+    this.id = app.ports.entropy.uuid();
+  }
+
+  get address(): string {
+    const peer = this.c.env.remoteAddr;
+    const host = peer !== undefined && "hostname" in peer ? peer.hostname : "local";
+    const { trusted_proxies } = this.app.config();
+    return clientAddress(host, this.#header("x-forwarded-for"), trusted_proxies);
+  }
+
+  get idempotencyKey(): string | null {
+    return this.#header("idempotency-key");
+  }
+
+  get prefetch(): boolean {
+    return this.#header("sec-purpose")?.includes("prefetch") ?? false;
+  }
+
+  #header(name: string): string | null {
+    return this.c.req.raw.headers.get(name);
+  }
 }
 
 /** Runs a handler outside the route table under the same limits and error shape. */
@@ -202,7 +231,7 @@ async function guarded(
   handle: (info: RequestInfo) => Promise<Response>,
 ): Promise<Response> {
   const startedMs = performance.now();
-  const request = infoOf(app, c);
+  const request = new HttpRequestInfo(app, c);
   const limit = app.limiter.unlimited();
   let response: Response;
   try {

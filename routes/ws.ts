@@ -32,7 +32,8 @@ async function openAgentSocket(
     throw new Fault("FORBIDDEN", "An agent connects with an API key, which outlives a JWT.");
   }
   // `info` looks things up in the request, which the upgrade takes away: copy before.
-  const kept = { ...info };
+  const { id, address, idempotencyKey, prefetch } = info;
+  const kept = { id, address, idempotencyKey, prefetch };
   const { socket, response } = upgrade(request);
   attach(socket, (wire) => new Link(app, actor, kept, wire));
   return response;
