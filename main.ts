@@ -2,9 +2,11 @@ import { agentCommand } from "./core/agent/cli.ts";
 import { onStopSignal } from "./core/agent/host.ts";
 import { VERSION } from "./core/app.ts";
 import { demoCommand } from "./core/cli/demo.ts";
+import { secretCommand } from "./core/cli/secret.ts";
 import { housekeep, type Running, startRelay } from "./core/start.ts";
 import { readSettings, type Settings } from "./core/settings.ts";
-import { secretOf, systemClock, systemLog, systemPorts } from "./core/system.ts";
+import { secretsOf } from "./core/secrets/file.ts";
+import { systemClock, systemLog, systemPorts } from "./core/system.ts";
 import { openStore } from "./kv/open.ts";
 import { mount } from "./routes/_mount.ts";
 import { routes, upgrades } from "./routes/index.ts";
@@ -16,6 +18,7 @@ const COMMANDS: Readonly<
   serve: { about: "start the relay (what happens without a command)", run: serveCommand },
   agent: { about: "run commands of a relay on this machine: --url, --token", run: agentCommand },
   demo: { about: "show a relay, an agent and a webhook at work, in a minute", run: demoCommand },
+  secret: { about: "seal everything with a new secret: rotate", run: secretCommand },
   version: { about: "print the version", run: () => say(`relay ${VERSION}`) },
   help: { about: "print this text", run: () => say(help()) },
 };
@@ -26,10 +29,13 @@ const SETTINGS = `Settings of \`relay serve\`, from the environment:
   RELAY_TLS_CERT    certificate file, with RELAY_TLS_KEY: serves HTTPS
   RELAY_KV          store: a path, :memory:, or a KV Connect URL (.relay/relay.kv)
   RELAY_SECRET      seals secrets in the store; made beside an embedded store when it is not set
+  RELAY_SECRET_OLD  the one before it (more: RELAY_SECRET_OLD_2): see \`relay secret rotate --help\`
   RELAY_PUBLIC_URL  the address that others use
   RELAY_SIGNUP      open, invite or closed
   RELAY_CONFIG      a JSON file, or JSON: limits, plans, webhooks, outbound, trusted_proxies`;
 
+/** The server's own end of a WebSocket says nothing to its client: what we said goes out first. */
+const FAREWELL_MS = 50;
 /** How long requests under way may take when the server ends. */
 const DRAIN_MS = 4_000;
 const hosted = Deno.env.get("DENO_DEPLOYMENT_ID") !== undefined ||
@@ -87,9 +93,12 @@ async function serveCommand(args: string[]): Promise<number> {
   try {
     settings = readSettings(Deno.env.toObject(), (path) => Deno.readTextFileSync(path), hosted);
     const opened = await openStore(settings.kv, systemClock);
-    const secret = secretOf(settings);
     const ports = systemPorts(() => settings.config.outbound.allow_private_targets);
-    running = await startRelay(opened, { ...settings, secret }, ports);
+    running = await startRelay(
+      opened,
+      { ...settings, ...secretsOf(settings, ports.entropy) },
+      ports,
+    );
   } catch (error) {
     console.error(`relay: ${error instanceof Error ? error.message : String(error)}`);
     return 1;
@@ -117,7 +126,9 @@ async function listen({ app, claimCode, stop }: Running, settings: Settings): Pr
   onStopSignal(end);
   await ended;
   systemLog.info("stopping");
+  app.streams.stop();
   app.links.closeAll("going_away");
+  await systemClock.sleep(FAREWELL_MS);
   await Promise.race([server.shutdown(), systemClock.sleep(DRAIN_MS)]);
   await stop();
   return 0;

@@ -5,6 +5,7 @@ import type { Actor, App, Stepping, Work } from "./app.ts";
 import { issuerOf } from "./authenticate.ts";
 import { emit } from "./events.ts";
 import { Fault } from "./fault.ts";
+import { insertShieldSettings } from "./shield/settings.ts";
 import { iso } from "./lists.ts";
 import { networkOf } from "./network.ts";
 import { hashPassword, needsRehash, verifyPassword } from "./passwords.ts";
@@ -54,6 +55,7 @@ export async function signUp(work: Stepping, input: NewAccount) {
       created_at_ms: now,
       limits: null,
     });
+    insertShieldSettings(tx, organization.id);
     const tenant: Tenant = { org: organization.id, space: "live" };
     const user = tx.insert(users, tenant, {
       id: app.ports.entropy.id("usr"),

@@ -7,7 +7,6 @@ import type { Store } from "../kv/store.ts";
 import type { Reader } from "../kv/store.ts";
 import type { Tx } from "../kv/tx.ts";
 import type { Commands } from "./commands/registry.ts";
-import type { KeyUses } from "./api_key_uses.ts";
 import type { Config } from "./config.ts";
 import type { Limiter } from "./limiter.ts";
 import type { Links } from "./agents/links.ts";
@@ -16,8 +15,10 @@ import type { Ports } from "./ports.ts";
 import type { Scope } from "./scopes.ts";
 import type { Sealer } from "./seal.ts";
 import type { Settings } from "./settings.ts";
+import type { Streams } from "./streams/streams.ts";
 import type { SigningKeys } from "./signing_keys.ts";
 import type { FailureThrottle } from "./throttle.ts";
+import type { Usage } from "./usage/usage.ts";
 import type { Deliveries } from "./webhooks/deliveries.ts";
 
 /** This program's version, as deno.json says. */
@@ -35,11 +36,14 @@ export interface App {
   readonly signingKeys: SigningKeys;
   readonly limiter: Limiter;
   readonly logins: FailureThrottle;
-  readonly keyUses: KeyUses;
+  readonly usage: Usage;
   readonly links: Links;
   readonly commands: Commands;
   readonly deliveries: Deliveries;
   readonly metrics: Metrics;
+  readonly streams: Streams;
+  /** Names this history of the logs, in the ids of streamed events. */
+  readonly epoch: string;
   /** This process, among all that share the store. */
   readonly instance: string;
   readonly startedAtMs: number;
@@ -59,12 +63,18 @@ export interface Actor {
   readonly host: boolean;
   /** The session of a JWT. */
   readonly sessionId: string | null;
+  /** When the credential ends by itself, in ms. */
+  readonly expiresAtMs: number;
   /** What the host set for the organization instead of its plan's limit. */
   readonly planLimits: OrganizationRecord["limits"];
-  /** Of an API key: what its limits depend on, and until when an old value works. */
+  /** Of an API key: what its limits depend on, and which of its values is in hand. */
   readonly key: {
     readonly type: "live" | "test";
     readonly limits: LimitOverrides | null;
+    /** SHA-256 of the value in hand, hex. */
+    readonly valueHash: string;
+    /** When the value in hand was replaced by a newer one; null for the newest one. */
+    readonly oldSinceMs: number | null;
     /** When the value in hand stops working, because the key was rotated; null for the newest one. */
     readonly oldUntilMs: number | null;
   } | null;
@@ -76,6 +86,8 @@ export interface RequestInfo {
   /** The client's address, as far as the trusted proxies tell. */
   readonly address: string;
   readonly idempotencyKey: string | null;
+  /** Where a stream of events left off, as its client says. */
+  readonly lastEventId: string | null;
   /** True when a browser fetches ahead of a click, which must never run anything. */
   readonly prefetch: boolean;
 }

@@ -1,12 +1,11 @@
 import { SYSTEM, type Tenant } from "../kv/collection.ts";
 import { RecentMap } from "../kv/recent.ts";
-import { type ApiKeyRecord, apiKeys } from "../kv/records/api_key.ts";
-import { type OrganizationRecord, organizations } from "../kv/records/organization.ts";
-import { sessions, type UserRecord, users } from "../kv/records/user.ts";
+import { organizations } from "../kv/records/organization.ts";
+import { sessions, users } from "../kv/records/user.ts";
+import { authenticateKey, keyHolder } from "./api_keys/holder.ts";
 import type { Actor, App } from "./app.ts";
 import { Fault } from "./fault.ts";
-import { hashKeyValue, parseKeyValue } from "./key_value.ts";
-import { rightsOf, type Scope } from "./scopes.ts";
+import { rightsOf } from "./scopes.ts";
 import { type Claims, verifyToken } from "./tokens.ts";
 
 /** Who asks when nobody says who. */
@@ -19,25 +18,10 @@ export const ANONYMOUS: Actor = {
   plan: "",
   host: false,
   sessionId: null,
+  expiresAtMs: Infinity,
   planLimits: null,
   key: null,
 };
-
-/** What a key's actor was made of. */
-interface Known {
-  readonly tenant: Tenant;
-  readonly key: ApiKeyRecord;
-  readonly user: UserRecord;
-  readonly organization: OrganizationRecord;
-  readonly actor: Actor;
-}
-
-/**
- * The actors of key values that were used lately, by app. One is good while the very records that it was
- * made of are the ones in the store's memory: any change of one replaces it there.
- */
-const knownKeys = new WeakMap<App, RecentMap<Known>>();
-const KNOWN_MAX = 20_000;
 
 /**
  * Finds out who holds a credential, with the rights they have now.
@@ -58,103 +42,34 @@ export async function authenticate(
   return await authenticateToken(app, credential, space);
 }
 
-async function authenticateKey(app: App, value: string): Promise<Actor> {
-  let known = knownKeys.get(app);
-  if (known === undefined) knownKeys.set(app, known = new RecentMap(KNOWN_MAX));
-  const fresh = current(app, known.get(value));
-  const found = fresh ?? await lookUpKey(app, value);
-  if (fresh === null) known.set(value, found);
-  return found.actor;
-}
-
-/** The holder of an API key that was used lately, at once; null when it must be looked up. */
-export function knownHolder(app: App, credential: string): Actor | null {
-  return current(app, knownKeys.get(app)?.get(credential))?.actor ?? null;
-}
-
-/** What is known of a value, if nothing of it has changed. */
-function current(app: App, known: Known | undefined): Known | null {
-  if (known === undefined) return null;
-  const { tenant, key, user, organization } = known;
-  const good = app.store.peek(apiKeys, tenant, key.id) === key &&
-    app.store.peek(users, { org: tenant.org, space: "live" }, user.id) === user &&
-    app.store.peek(organizations, SYSTEM, tenant.org) === organization &&
-    app.ports.clock.now() < key.expires_at_ms;
-  return good ? known : null;
-}
-
-/** The order of the interface: format, status, expiry; scopes are the route's to check. */
-async function lookUpKey(app: App, value: string): Promise<Known> {
-  if (parseKeyValue(value) === null) throw keyFault("malformed", "It has a typo or was cut.");
-  const found = await app.store.lookup(apiKeys, "hash", [hashKeyValue(value)]);
-  if (found === null) throw keyFault("unknown", "It does not exist, or was deleted.");
-  return await know(app, found.tenant, found.record);
-}
-
-/** Who holds the key of this id, with the rights of now; null when it is not accepted any more. */
-export async function keyHolder(app: App, tenant: Tenant, id: string): Promise<Actor | null> {
-  const key = await app.store.get(apiKeys, tenant, id);
-  if (key === null) return null;
-  try {
-    return (await know(app, tenant, key)).actor;
-  } catch (error) {
-    if (error instanceof Fault) return null;
-    throw error;
-  }
-}
-
-/** @throws {Fault} INVALID_API_KEY */
-async function know(app: App, tenant: Tenant, key: ApiKeyRecord): Promise<Known> {
-  if (key.revoked_at_ms !== null) throw keyFault("revoked", "It was revoked. Create another.");
-  if (app.ports.clock.now() >= key.expires_at_ms) {
-    throw keyFault("expired", "It has expired. Create another.");
-  }
-  const user = await app.store.get(users, { org: tenant.org, space: "live" }, key.created_by);
-  const organization = await app.store.get(organizations, SYSTEM, tenant.org);
-  if (!user?.active || !organization?.active) {
-    throw keyFault("inactive", "Its creator or its organization is not active.");
-  }
-  const actor = keyActor(key, tenant, user, organization);
-  return { tenant, key, user, organization, actor };
-}
-
-function keyActor(
-  key: ApiKeyRecord,
-  tenant: Tenant,
-  user: UserRecord,
-  organization: OrganizationRecord,
-): Actor {
-  const creator = rightsOf(user.roles, organization.host);
-  return {
-    kind: "api_key",
-    id: key.id,
-    tenant,
-    rights: new Set((key.scopes as Scope[]).filter((scope) => creator.has(scope))),
-    userId: user.id,
-    plan: organization.plan,
-    host: organization.host,
-    sessionId: null,
-    planLimits: organization.limits,
-    key: { type: key.type, limits: key.limits, oldUntilMs: null },
-  };
-}
-
 async function authenticateToken(
   app: App,
   token: string,
   space: Tenant["space"],
 ): Promise<Actor> {
-  const { sub, org, sid } = await verify(app, token);
+  const { sub, org, sid, exp } = await verify(app, token);
+  const actor = await userActor(app, { org, space }, { userId: sub, sessionId: sid });
+  if (typeof actor === "string") throw tokenFault(actor, ENDS[actor]);
+  return { ...actor, expiresAtMs: exp * 1000 };
+}
+
+const ENDS = {
+  ended: "Its session has ended.",
+  inactive: "The user or the organization is not active.",
+} as const;
+
+/** The holder of a session with the rights of now, or why there is none. */
+async function userActor(
+  app: App,
+  { org, space }: Tenant,
+  { userId, sessionId }: { readonly userId: string; readonly sessionId: string },
+): Promise<Actor | keyof typeof ENDS> {
   const tenant: Tenant = { org, space: "live" };
-  const session = await app.store.get(sessions, tenant, sid);
-  if (session === null || session.user_id !== sub) {
-    throw tokenFault("ended", "Its session has ended.");
-  }
-  const user = await app.store.get(users, tenant, sub);
+  const session = await app.store.get(sessions, tenant, sessionId);
+  if (session === null || session.user_id !== userId) return "ended";
+  const user = await app.store.get(users, tenant, userId);
   const organization = await app.store.get(organizations, SYSTEM, org);
-  if (!user?.active || !organization?.active) {
-    throw tokenFault("inactive", "The user or the organization is not active.");
-  }
+  if (!user?.active || !organization?.active) return "inactive";
   return {
     kind: "user",
     id: user.id,
@@ -163,10 +78,23 @@ async function authenticateToken(
     userId: user.id,
     plan: organization.plan,
     host: organization.host,
-    sessionId: sid,
+    sessionId,
+    expiresAtMs: session.expires_at_ms,
     planLimits: organization.limits,
     key: null,
   };
+}
+
+/** An actor with the rights of now; null when its credential is not accepted any more. */
+export async function currentActor(app: App, actor: Actor): Promise<Actor | null> {
+  if (app.ports.clock.now() >= actor.expiresAtMs) return null;
+  if (actor.kind === "api_key") {
+    return await keyHolder(app, actor.tenant, actor.id, actor.key?.valueHash ?? "");
+  }
+  if (actor.sessionId === null) return null;
+  const { tenant, userId, sessionId, expiresAtMs } = actor;
+  const current = await userActor(app, tenant, { userId, sessionId });
+  return typeof current === "string" ? null : { ...current, expiresAtMs };
 }
 
 /** Tokens that were verified lately: a signature is checked once, what may change each time. */
@@ -193,7 +121,5 @@ async function verify(app: App, token: string): Promise<Claims> {
 /** Who Relay's JWTs say they are from. */
 export const issuerOf = (app: App): string => app.settings.publicUrl ?? "relay";
 
-const keyFault = (reason: string, why: string) =>
-  new Fault("INVALID_API_KEY", `The API key is not accepted. ${why}`, { reason });
 const tokenFault = (reason: string, why: string) =>
   new Fault("INVALID_TOKEN", `The JWT is not accepted. ${why}`, { reason });

@@ -47,6 +47,8 @@ export const Config = z.strictObject({
     deliveries: z.int().min(1).max(365).default(30),
     commands: z.int().min(1).max(3650).default(90),
   }).prefault({}),
+  /** Sites whose pages may open a WebSocket here, such as `https://console.example.com`. */
+  allowed_origins: z.array(z.url()).max(64).default([]),
   trusted_proxies: z.array(Proxy).max(64).default([]),
 }).refine((config) => planNamed(config, config.default_plan) !== undefined, {
   path: ["default_plan"],

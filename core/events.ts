@@ -8,9 +8,13 @@ import { WEBHOOK_EVENTS, type WebhookEventType } from "./webhooks/event_types.ts
 export const AUDIT_EVENTS = {
   api_key_created: "an API key was made",
   api_key_used: "a request was made with an API key",
+  api_key_updated: "the metadata or the scopes of an API key were changed",
+  api_key_rotated: "an API key got a new value",
   api_key_revoked: "an API key was revoked",
   api_key_deleted: "an API key was deleted",
   access_denied: "a request was refused for lack of a right",
+  approval_given: "one of several people whose approval is needed has given it",
+  shield_changed: "the settings of the shield were changed",
   agent_restart_requested: "an agent was told to start again",
   agent_credential_refused: "an agent tried to connect as one that another credential owns",
   command_cancelled: "a command was cancelled",

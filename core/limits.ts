@@ -106,7 +106,13 @@ export interface Figure {
   readonly source: "override" | "configuration" | "plan";
 }
 
-/** What one of a key's own limits is. */
+/** What limits a key: what the host set for it, else what is configured for its type; null is none. */
+export const limitsOf = (
+  config: Config,
+  { type, limits }: Pick<ApiKeyRecord, "type" | "limits">,
+) => ({ ...config.limits[type], ...limits });
+
+/** One of them, and where it comes from. */
 export function keyLimit(
   config: Config,
   name: KeyLimit,

@@ -8,6 +8,7 @@ export interface Gauges {
   readonly commandsUnderWay: () => number;
   readonly deliveriesUnderWay: () => number;
   readonly deliveriesDue: () => Promise<number>;
+  readonly keysUnwritten: () => number;
 }
 
 /** Counts what happens, for Prometheus. */
@@ -90,6 +91,11 @@ export class Metrics {
       gauges.commandsUnderWay,
     );
     gauge("relay_deliveries_under_way", "Webhook attempts under way.", gauges.deliveriesUnderWay);
+    gauge(
+      "relay_usage_unwritten_keys",
+      "API keys with usage counts that are in memory only.",
+      gauges.keysUnwritten,
+    );
     gauge("relay_jobs_due", "Webhook deliveries that are due, up to 1000.", gauges.deliveriesDue);
   }
 

@@ -9,6 +9,10 @@ export interface Sealer {
   seal(plaintext: string, context: string): string;
   /** @throws {SealError} */
   open(sealed: string, context: string): string;
+  /** The same text sealed with the newest secret. @throws {SealError} */
+  reseal(sealed: string, context: string): string;
+  /** Whether a sealed text needs no other secret than the newest one. */
+  isNewest(sealed: string): boolean;
   /** A check value of the newest secret to keep in the store: it reveals nothing of the secret. */
   fingerprint(): string;
   /** 32 bytes that nobody makes of a text without the newest secret: always the same ones. */
@@ -58,16 +62,21 @@ export function makeSealer(
   const newest = deriveKey(secret);
   const keys = [newest, ...olderSecrets.map(deriveKey)];
   const keyOf = new Map(keys.map((key) => [key.id, key]));
+  const sealText = (plaintext: string, context: string) =>
+    seal(newest, entropy.bytes(IV_BYTES), plaintext, context);
+  const openText = (sealed: string, context: string) => {
+    const { id, body } = parseSealed(sealed);
+    const key = keyOf.get(id);
+    if (key === undefined) {
+      throw new SealError("unknown_key", "this was sealed with another RELAY_SECRET");
+    }
+    return open(key, body, context);
+  };
   return {
-    seal: (plaintext, context) => seal(newest, entropy.bytes(IV_BYTES), plaintext, context),
-    open(sealed, context) {
-      const { id, body } = parseSealed(sealed);
-      const key = keyOf.get(id);
-      if (key === undefined) {
-        throw new SealError("unknown_key", "this was sealed with another RELAY_SECRET");
-      }
-      return open(key, body, context);
-    },
+    seal: sealText,
+    open: openText,
+    reseal: (sealed, context) => sealText(openText(sealed, context), context),
+    isNewest: (sealed) => sealed.startsWith(`v1.${newest.id}.`),
     mac: (text) => createHmac("sha256", newest.macKey).update(text).digest(),
     fingerprint: () => newest.fingerprint,
     recognizes: (fingerprint) =>

@@ -8,12 +8,17 @@ export interface Settings {
   /** A path, `:memory:` or a KV Connect URL; null is the database that the platform attached. */
   readonly kv: string | null;
   readonly secret: string | null;
+  /** Secrets that still open what they sealed. */
+  readonly olderSecrets: readonly string[];
   readonly publicUrl: string | null;
   readonly signup: "open" | "invite" | "closed";
   /** True when nobody but this machine reaches the server, so that a first signup needs no code. */
   readonly local: boolean;
   readonly config: Config;
 }
+
+/** Where the store is, and what opens its secrets. */
+export type StoreSettings = Pick<Settings, "kv" | "secret" | "olderSecrets">;
 
 const LOOPBACK = new Set(["127.0.0.1", "::1", "localhost"]);
 
@@ -31,25 +36,41 @@ export function readSettings(
   const config = configOf(env.RELAY_CONFIG, readText);
   const local = !hosted && LOOPBACK.has(host) && publicUrl === null &&
     config.trusted_proxies.length === 0;
-  const kv = env.RELAY_KV ?? (hosted ? null : ".relay/relay.kv");
-  const remote = kv === null || /^https?:\/\//.test(kv);
-  if (remote && !env.RELAY_SECRET) {
-    throw new Error(
-      "RELAY_SECRET is not set: a shared or hosted store needs one, such as `openssl rand -base64 32`",
-    );
-  }
   return {
+    ...readStoreSettings(env, hosted),
     host,
     port: portOf(env.RELAY_PORT ?? "9081"),
     tls: tlsOf(env, readText),
-    kv,
-    secret: env.RELAY_SECRET ?? null,
     publicUrl,
     signup: signupOf(env.RELAY_SIGNUP, local),
     local,
     config,
   };
 }
+
+/**
+ * Reads those settings that say where the store is and what opens its secrets.
+ * @throws {Error} with the name of the variable and what it may be
+ */
+export function readStoreSettings(
+  env: Readonly<Record<string, string | undefined>>,
+  hosted: boolean,
+): StoreSettings {
+  const kv = env.RELAY_KV ?? (hosted ? null : ".relay/relay.kv");
+  const remote = kv === null || isRemote(kv);
+  if (remote && !env.RELAY_SECRET) {
+    throw new Error(
+      "RELAY_SECRET is not set: a shared or hosted store needs one, such as `openssl rand -base64 32`",
+    );
+  }
+  // A variable each, because a secret may hold any character.
+  const olderSecrets = Object.keys(env).filter((name) => /^RELAY_SECRET_OLD(_\w+)?$/.test(name))
+    .sort().map((name) => env[name]!).filter((text) => text !== "");
+  return { kv, secret: env.RELAY_SECRET ?? null, olderSecrets };
+}
+
+/** True for a store that several processes may share. */
+export const isRemote = (kv: string): boolean => /^https?:\/\//.test(kv);
 
 function portOf(text: string): number {
   const port = Number(text);

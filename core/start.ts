@@ -3,13 +3,14 @@ import { LeasedCounters } from "../kv/counters.ts";
 import { LeasedSlots } from "../kv/slots.ts";
 import { EventLog } from "../kv/log.ts";
 import { sweepBlobs } from "../kv/blob.ts";
-import { installations } from "../kv/records/installation.ts";
 import type { OpenStore } from "../kv/open.ts";
+import type { Store } from "../kv/store.ts";
 import { organizations } from "../kv/records/organization.ts";
 import { Links } from "./agents/links.ts";
 import { sweepStaleAgents } from "./agents/register.ts";
 import type { App } from "./app.ts";
-import { KeyUses } from "./api_key_uses.ts";
+import { lapseOverdue } from "./approvals/lapse.ts";
+import { sweepQueued } from "./commands/queued.ts";
 import { Commands, recoverCommands } from "./commands/registry.ts";
 import { jobsDue } from "./health.ts";
 import { claimCodeOf, LOGIN_TRIES, LOGIN_WINDOW_MS } from "./accounts.ts";
@@ -17,9 +18,12 @@ import { FailureThrottle } from "./throttle.ts";
 import { Limiter } from "./limiter.ts";
 import { Metrics } from "./metrics.ts";
 import type { Ports } from "./ports.ts";
-import { makeSealer } from "./seal.ts";
+import { makeSealer, type Sealer } from "./seal.ts";
+import { admitSecrets } from "./secrets/installation.ts";
 import type { Settings } from "./settings.ts";
+import { Streams } from "./streams/streams.ts";
 import { SigningKeys } from "./signing_keys.ts";
+import { Usage } from "./usage/usage.ts";
 import { Deliveries } from "./webhooks/deliveries.ts";
 
 /** A running Relay and how to end it. */
@@ -37,7 +41,7 @@ const SHARING_INSTANCES = 4;
 
 /**
  * Puts the parts together over an open store.
- * @throws {Error} when RELAY_SECRET is not the one that the store was made with
+ * @throws {Error} when a secret is missing that something in the store was sealed with
  */
 export async function startRelay(
   opened: OpenStore,
@@ -48,7 +52,7 @@ export async function startRelay(
   const { clock, entropy } = ports;
   const complain = (what: string) => (error: unknown) =>
     ports.log.error(what, { error: error instanceof Error ? error.stack : String(error) });
-  const sealer = makeSealer(settings.secret, entropy);
+  const sealer = makeSealer(settings.secret, entropy, settings.olderSecrets);
   const log = new EventLog(store, complain("events could not be sequenced"));
   const config = () => settings.config;
   const instance = entropy.id("ins");
@@ -73,21 +77,25 @@ export async function startRelay(
       now: () => clock.now(),
     }),
     logins: new FailureThrottle(clock, { tries: LOGIN_TRIES, windowMs: LOGIN_WINDOW_MS }),
-    keyUses: new KeyUses(store, complain("the use of keys could not be recorded")),
+    usage: new Usage(store, instance, complain("the use of keys could not be recorded")),
     links,
     commands,
     metrics,
     instance,
     startedAtMs: clock.now(),
   };
-  const app: App = { ...parts, deliveries: new Deliveries(() => app) };
+  const streams: Streams = new Streams(() => app);
+  const epoch = await openInstallation(store, sealer, ports);
+  const app: App = { ...parts, streams, epoch, deliveries: new Deliveries(() => app) };
   const sender = app.deliveries;
-  const claimCode = await prepare(app);
+  const claimCode = await claimCodeNow(app);
+  streams.start();
   metrics.watch({
     agentsLinked: () => links.size,
     commandsUnderWay: () => commands.size,
     deliveriesUnderWay: () => sender.underWay,
     deliveriesDue: () => jobsDue(app),
+    keysUnwritten: () => parts.usage.unwritten,
   });
   if (store.sole) await recoverCommands(app);
   await sender.start();
@@ -98,13 +106,14 @@ export async function startRelay(
     claimCode,
     async stop() {
       stopHousekeeping();
+      streams.stop();
       links.closeAll("going_away");
       await links.idle();
       await commands.stop();
       await sender.stop();
-      await parts.keyUses.stop();
       await connections.close();
       await store.idle();
+      await parts.usage.stop();
       await log.stop();
       ports.outbound.close();
       await opened.close();
@@ -112,26 +121,19 @@ export async function startRelay(
   };
 }
 
-/** Checks the secret; answers the claim code as long as the first signup needs it. */
-async function prepare(app: App): Promise<string | null> {
-  const { sealer, ports, settings, store } = app;
-  return await store.transact(async (tx) => {
-    const known = await tx.get(installations, SYSTEM, "installation");
-    if (known !== null && !sealer.recognizes(known.secret_fingerprint)) {
-      throw new Error(
-        "RELAY_SECRET is not the one that this store was made with: start with that one",
-      );
-    }
-    if (known === null) {
-      tx.put(installations, SYSTEM, {
-        id: "installation",
-        secret_fingerprint: sealer.fingerprint(),
-        created_at_ms: ports.clock.now(),
-      });
-    }
-    const claimed = await tx.find(organizations, SYSTEM, "host", ["host"]) !== null;
-    return claimed || settings.local ? null : claimCodeOf(app);
-  });
+/** Checks the secrets against what the store was made with; answers the name of the logs' history. */
+async function openInstallation(store: Store, sealer: Sealer, ports: Ports): Promise<string> {
+  const { clock, entropy } = ports;
+  const fresh = { epoch: entropy.id("e"), created_at_ms: clock.now() };
+  const { epoch, older } = await store.transact((tx) => admitSecrets(tx, sealer, fresh));
+  if (older) ports.log.warn("older secrets are in use: run `relay secret rotate`");
+  return epoch;
+}
+
+/** The claim code, as long as the first signup needs it. */
+async function claimCodeNow(app: App): Promise<string | null> {
+  const claimed = await app.store.find(organizations, SYSTEM, "host", ["host"]) !== null;
+  return claimed || app.settings.local ? null : claimCodeOf(app);
 }
 
 /** The engine's queue is only an alarm clock: its message says nothing but that something may be due. */
@@ -156,6 +158,8 @@ function keepHouse(app: App, onError: (error: unknown) => void): () => void {
 export async function housekeep(app: App): Promise<void> {
   await app.log.flush();
   app.deliveries.sweep();
+  await lapseOverdue(app);
+  await sweepQueued(app);
   await sweepStaleAgents(app);
   await sweepBlobs(app.store);
 }

@@ -1,7 +1,5 @@
 import type { Clock, Entropy, Log, Ports } from "./ports.ts";
-import { Buffer } from "node:buffer";
 import { safeOutbound } from "./outbound/safe_outbound.ts";
-import type { Settings } from "./settings.ts";
 
 /** The longest that a timer of the runtime can wait. */
 const TIMER_MS_MAX = 2_147_483_647;
@@ -50,23 +48,4 @@ export function systemPorts(allowPrivateTargets: () => boolean): Ports {
     outbound: safeOutbound({ allowPrivateTargets, clock }),
     log: systemLog,
   };
-}
-
-const SECRET_BYTES = 32;
-
-/** RELAY_SECRET, or, for an embedded store, the one in the file beside it, made at the first start. */
-export function secretOf({ secret, kv }: Settings): string {
-  if (secret !== null) return secret;
-  const fresh = Buffer.from(systemEntropy.bytes(SECRET_BYTES)).toString("base64");
-  if (kv === null || kv === ":memory:") return fresh;
-  const path = `${kv}.secret`;
-  try {
-    return Deno.readTextFileSync(path).trim();
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  }
-  // A file that is there whole or not at all: a crash in between must not leave half a secret.
-  Deno.writeTextFileSync(`${path}.new`, `${fresh}\n`, { mode: 0o600 });
-  Deno.renameSync(`${path}.new`, path);
-  return fresh;
 }

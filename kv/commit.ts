@@ -35,7 +35,8 @@ export type Mutation =
     readonly bytes: number;
   }
   | At & { readonly kind: "delete" }
-  | At & { readonly kind: "sum"; readonly n: bigint };
+  | At & { readonly kind: "sum"; readonly n: bigint }
+  | At & { readonly kind: "max"; readonly n: bigint };
 
 /** A line for a value that all callers of one commit share; its key ends with their versionstamp. */
 export interface Note {
@@ -291,6 +292,7 @@ export class Committer {
       for (const mutation of mutations) {
         if (mutation.kind === "delete") op.delete(mutation.key);
         else if (mutation.kind === "sum") op.sum(mutation.key, mutation.n);
+        else if (mutation.kind === "max") op.max(mutation.key, mutation.n);
         else if (mutation.expireIn === undefined) op.set(mutation.key, mutation.value);
         else op.set(mutation.key, mutation.value, { expireIn: mutation.expireIn });
       }

@@ -68,12 +68,14 @@ export class EventLog {
   /** Events of a fold whose outcome is unknown; the head tells the next one whether it was made. */
   #doubtful: Announcement[] = [];
   readonly #followers: Follower[] = [];
+  readonly #watchers: Follower["wants"][] = [];
   readonly #listeners = new Set<(tenant: Tenant, events: readonly Sequenced[]) => void>();
 
   constructor(private readonly store: Store, private readonly onError: (error: unknown) => void) {
     store.onEvents((lines) => {
       const soon = lines.some(({ type, tenant }) =>
-        this.#followers.some((f) => f.wants(type, tenant))
+        this.#followers.some((f) => f.wants(type, tenant)) ||
+        this.#watchers.some((wants) => wants(type, tenant))
       );
       this.#foldWithin(soon ? FOLD_SOON_MS : FOLD_LAZY_MS);
     });
@@ -86,6 +88,11 @@ export class EventLog {
   follow(follower: Follower): void {
     if (this.#followers.length === FOLLOWERS_MAX) throw new RangeError("too many followers");
     this.#followers.push(follower);
+  }
+
+  /** Somebody looks on as events come: those that they want get their numbers soon. */
+  watch(wants: Follower["wants"]): void {
+    this.#watchers.push(wants);
   }
 
   /** Calls `listener` with each tenant's new events, in order, once they have their numbers. */

@@ -1,5 +1,6 @@
 import { Fault } from "../core/fault.ts";
 import { ContentionError, DuplicateError, StoreUnavailableError } from "../kv/errors.ts";
+import type { Actor } from "../core/app.ts";
 import { type LimitState, tooMany } from "../core/limiter.ts";
 import type { Content } from "./_route.ts";
 
@@ -8,10 +9,12 @@ export interface Envelope {
   readonly requestId: string;
   readonly limit: LimitState;
   readonly noStore?: boolean | undefined;
+  /** The API key that asked, if one did: an old value of it is told to be one. */
+  readonly key?: Actor["key"];
 }
 
 /** The headers of every response. */
-export function headersOf({ requestId, limit, noStore }: Envelope): Record<string, string> {
+export function headersOf({ requestId, limit, noStore, key }: Envelope): Record<string, string> {
   const headers: Record<string, string> = {
     "x-request-id": requestId,
     "x-ratelimit-limit": `${limit.claim.limit}`,
@@ -19,6 +22,10 @@ export function headersOf({ requestId, limit, noStore }: Envelope): Record<strin
     "x-ratelimit-reset": `${Math.ceil(limit.resetMs / 1000)}`,
   };
   if (noStore) headers["cache-control"] = "no-store";
+  if (key?.oldSinceMs && key.oldUntilMs) {
+    headers["deprecation"] = `@${Math.floor(key.oldSinceMs / 1000)}`; // RFC 9745
+    headers["sunset"] = new Date(key.oldUntilMs).toUTCString(); // RFC 8594
+  }
   return headers;
 }
 

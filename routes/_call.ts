@@ -1,3 +1,4 @@
+import { Accepted } from "../core/accepted.ts";
 import type { Actor, App, RequestInfo } from "../core/app.ts";
 import { emit, useJson } from "../core/events.ts";
 import { Fault } from "../core/fault.ts";
@@ -133,7 +134,8 @@ const EFFECTS: Readonly<Record<Route["effect"], Run>> = {
     const work = { app, actor, request, db: app.store, recordUse: use };
     try {
       const result = await route.handle(work as never, input);
-      if (!recorded) await recordUse(app, route, actor, request, route.success.status);
+      const status = result instanceof Accepted ? 202 : route.success.status;
+      if (!recorded) await recordUse(app, route, actor, request, status);
       return result;
     } catch (error) {
       throw recorded ? new Recorded("", { cause: error }) : error;

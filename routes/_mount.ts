@@ -1,13 +1,17 @@
 import { type Context, Hono } from "@hono/hono";
+import { Accepted } from "../core/accepted.ts";
 import type { Actor, App, RequestInfo } from "../core/app.ts";
-import { ANONYMOUS, authenticate, knownHolder } from "../core/authenticate.ts";
+import { knownHolder } from "../core/api_keys/holder.ts";
+import { ANONYMOUS, authenticate } from "../core/authenticate.ts";
 import { Fault } from "../core/fault.ts";
 import { type LimitState, mustPass } from "../core/limiter.ts";
 import type { Scope } from "../core/scopes.ts";
+import type { Endpoint } from "../core/usage/day.ts";
 import { clientAddress } from "./_address.ts";
 import { content, type Envelope, failure, faultOf, headersOf, json, overLimit } from "./_answer.ts";
 import { call, deny, denyTestSpace } from "./_call.ts";
-import { NO_QUERY, parse, readJson } from "./_input.ts";
+import { bearerOffered } from "./_protocols.ts";
+import { readJson } from "./_input.ts";
 import type { Content, Route } from "./_route.ts";
 
 type Env = { Bindings: { remoteAddr?: Deno.Addr } };
@@ -21,6 +25,8 @@ export interface Upgrade {
     actor: Actor,
     request: Request,
     info: RequestInfo,
+    /** What the headers of a refusal show. */
+    limited: (state: LimitState) => void,
   ) => Response | Promise<Response>;
 }
 
@@ -29,14 +35,15 @@ export function mount(app: App, routes: readonly Route[], upgrades: readonly Upg
   const hono = new Hono<Env>();
   const ordered = [...routes].sort(byRank);
   for (const { path, handle } of upgrades) {
+    const endpoint = { method: "GET", path };
     hono.get(path, (c) =>
-      guarded(app, c, path, async (info) => {
+      guarded(app, c, path, async (info, known, limited) => {
         const { headers } = c.req.raw;
-        const actor = await identify(app, headers, info, () => {});
-        if (actor.kind === "api_key") app.keyUses.note(actor.tenant, actor.id);
-        parse(NO_QUERY, c.req.query(), "query");
-        return await handle(app, actor, c.req.raw, info);
-      }));
+        const find = (headers: Headers) => credentialOf(headers) ?? bearerOffered(headers);
+        const actor = await identify(app, headers, info, limited, find);
+        known(actor);
+        return await handle(app, actor, c.req.raw, info, limited);
+      }, endpoint));
   }
   for (const route of ordered) {
     hono.on(route.method, pattern(route.path), (c) => serve(app, route, c));
@@ -73,6 +80,7 @@ async function serve(app: App, route: Route, c: Context<Env>): Promise<Response>
   let limit: LimitState | null = null;
   let actor: Actor = ANONYMOUS;
   let holds = false; // a connection, which is given back however this ends
+  let agent: string | null = null;
   let response: Response;
   try {
     if (c.req.method === "HEAD" && route.effect !== "read") throw notAllowed([route.method]);
@@ -85,8 +93,7 @@ async function serve(app: App, route: Route, c: Context<Env>): Promise<Response>
       holds = limit.admitted;
     } else if (!route.unlimited) limit = await app.limiter.takeForAddress(request.address);
     limit ??= app.limiter.unlimited();
-    const envelope = { requestId: request.id, limit, noStore: route.noStore };
-    if (holds && actor.kind === "api_key") app.keyUses.note(actor.tenant, actor.id);
+    const envelope = envelopeOf(route, request, limit, actor);
     if (!limit.admitted) response = overLimit(envelope, app.ports.clock.now());
     else {
       if (route.liveOnly && actor.tenant.space === "test") {
@@ -94,8 +101,10 @@ async function serve(app: App, route: Route, c: Context<Env>): Promise<Response>
       }
       const missing = missingRights(route, actor);
       if (missing !== null) throw await deny(app, route, actor, request, missing);
+      const params = c.req.param();
+      agent = route.agent === undefined ? null : params[route.agent]!;
       const result = await call(app, route, actor, request, {
-        params: c.req.param(),
+        params,
         query: c.req.query(),
         body: () => readJson(c.req.raw, route.bodyBytesMax),
         accept: c.req.header("accept") ?? "*/*",
@@ -108,16 +117,24 @@ async function serve(app: App, route: Route, c: Context<Env>): Promise<Response>
     }
   } catch (error) {
     limit ??= app.limiter.unlimited();
-    const envelope = { requestId: request.id, limit, noStore: route.noStore };
-    response = fail(app, error, envelope, route.id);
+    response = fail(app, error, envelopeOf(route, request, limit, actor), route.id);
   } finally {
     if (holds) app.limiter.leave(actor);
   }
   app.metrics.request(route.id, response.status, performance.now() - startedMs);
+  app.usage.request(actor, route, agent, response.status);
   return response;
 }
 
+const envelopeOf = (
+  { noStore }: Route,
+  { id: requestId }: RequestInfo,
+  limit: LimitState,
+  { key }: Actor,
+): Envelope => ({ requestId, limit, noStore, key });
+
 function success(route: Route, envelope: Envelope, result: unknown, ended: () => void): Response {
+  if (result instanceof Accepted) return json(envelope, 202, result.value);
   const { success } = route;
   if ("content" in success) return content(envelope, result as Content, ended);
   if ("body" in success) return json(envelope, success.status, result);
@@ -139,8 +156,9 @@ function identify(
   headers: Headers,
   request: RequestInfo,
   limited: (state: LimitState) => void,
+  find: (headers: Headers) => string | null = credentialOf,
 ): Actor | Promise<Actor> {
-  const credential = credentialOf(headers);
+  const credential = find(headers);
   const known = credential === null ? null : knownHolder(app, credential);
   return known ?? lookUp(app, credential, headers, request, limited);
 }
@@ -161,7 +179,8 @@ async function lookUp(
         { reason: "malformed" },
       );
     }
-    return await authenticate(app, credential, spaceOf(headers));
+    const isKey = credential?.startsWith("svc_") ?? false;
+    return await authenticate(app, credential, isKey ? "live" : spaceOf(headers));
   } catch (error) {
     const limit = await app.limiter.takeForAddress(request.address);
     limited(limit);
@@ -214,6 +233,10 @@ class HttpRequestInfo implements RequestInfo {
     return this.#header("idempotency-key");
   }
 
+  get lastEventId(): string | null {
+    return this.#header("last-event-id");
+  }
+
   get prefetch(): boolean {
     return this.#header("sec-purpose")?.includes("prefetch") ?? false;
   }
@@ -223,23 +246,30 @@ class HttpRequestInfo implements RequestInfo {
   }
 }
 
-/** Runs a handler outside the route table under the same limits and error shape. */
+/** Runs a handler outside the route table under the same limits and error shape; it tells who asks. */
 async function guarded(
   app: App,
   c: Context<Env>,
   id: string,
-  handle: (info: RequestInfo) => Promise<Response>,
+  handle: (
+    info: RequestInfo,
+    known: (actor: Actor) => void,
+    limited: (state: LimitState) => void,
+  ) => Promise<Response>,
+  endpoint: Endpoint = { method: c.req.method, path: id },
 ): Promise<Response> {
   const startedMs = performance.now();
   const request = new HttpRequestInfo(app, c);
-  const limit = app.limiter.unlimited();
+  let limit = app.limiter.unlimited();
+  let actor: Actor = ANONYMOUS;
   let response: Response;
   try {
-    response = await handle(request);
+    response = await handle(request, (known) => actor = known, (state) => limit = state);
   } catch (error) {
-    response = fail(app, error, { requestId: request.id, limit }, id);
+    response = fail(app, error, { requestId: request.id, limit, key: actor.key }, id);
   }
   app.metrics.request(id, response.status, performance.now() - startedMs);
+  app.usage.request(actor, endpoint, null, response.status);
   return response;
 }
 

@@ -25,7 +25,9 @@ const SECURITY_SCHEMES = {
     type: "http",
     scheme: "bearer",
     bearerFormat: "API key",
-    description: "An API key, `svc_live_…` or `svc_test_…`.",
+    description:
+      "An API key, `svc_live_…` or `svc_test_…`. Answers to the old value of a key that " +
+      "was rotated carry `Deprecation` (RFC 9745, since when) and `Sunset` (RFC 8594, until when).",
   },
   api_key_header: {
     type: "apiKey",
@@ -122,6 +124,7 @@ function operation(
     ...(route.body && bodyOf(route.body, schemas)),
     responses: {
       [route.success.status]: success(route, schemas),
+      ...route.accepted && { 202: { ...success(route, schemas), description: route.accepted } },
       ...faultResponses(faultsOf(route), responses),
     },
     "x-effect": route.effect,

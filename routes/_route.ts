@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import type { Accepted } from "../core/accepted.ts";
 import type { Actor, Reading, Stepping, Writing } from "../core/app.ts";
 import type { EventType } from "../core/events.ts";
 import type { FaultCode } from "../core/fault.ts";
@@ -82,11 +83,15 @@ export interface RouteSpec<E extends Effect, P, Q, B, R extends z.ZodType> {
   /** The rule obeys the Idempotency-Key header. */
   readonly idempotencyKey?: true;
   readonly params?: P;
+  /** The path parameter that names an agent: usage is counted for it. */
+  readonly agent?: P extends Shape ? keyof z.output<P> & string : never;
   readonly query?: Q;
   readonly body?: B;
   /** Largest body in bytes; 1 MiB unless said. */
   readonly bodyBytesMax?: number;
   readonly success: Success<R>;
+  /** When the rule may answer 202 with the same body, by `Accepted`; the text says when. */
+  readonly accepted?: string;
   /** Faults beyond those that every route may give. */
   readonly faults: readonly FaultCode[];
   /** Present when it is also an MCP tool. */
@@ -94,7 +99,7 @@ export interface RouteSpec<E extends Effect, P, Q, B, R extends z.ZodType> {
   readonly handle: (work: WorkOf<E>, input: Input<P, Q, B>) => Answer<R> | Promise<Answer<R>>;
 }
 
-type Answer<R extends z.ZodType> = z.input<R> | Content;
+type Answer<R extends z.ZodType> = z.input<R> | Accepted<z.input<R>> | Content;
 
 type AuditOf<E extends Effect, P, Q, B, R> = E extends "read" ? { readonly audit?: never }
   : { readonly audit: Audit<z.input<R>, Input<P, Q, B>> };
@@ -114,10 +119,12 @@ export interface Route {
   readonly idempotencyKey?: true;
   readonly audit?: Audit<unknown, unknown>;
   readonly params?: Shape;
+  readonly agent?: string;
   readonly query?: Shape;
   readonly body?: Shape;
   readonly bodyBytesMax?: number;
   readonly success: Success<z.ZodType>;
+  readonly accepted?: string;
   readonly faults: readonly FaultCode[];
   readonly tool?: { readonly destructive: boolean };
   readonly handle: (work: never, input: never) => unknown;

@@ -1,48 +1,13 @@
 import { z } from "zod";
-import {
-  createApiKey,
-  deleteApiKey,
-  getApiKey,
-  listApiKeys,
-  revokeApiKey,
-} from "../core/api_keys.ts";
+import { updateApiKey } from "../core/api_keys/change.ts";
+import { createApiKey } from "../core/api_keys/create.ts";
+import { deleteApiKey, revokeApiKey } from "../core/api_keys/end.ts";
+import { explainApiKey } from "../core/api_keys/explain.ts";
+import { getApiKey, listApiKeys } from "../core/api_keys/read.ts";
+import { rotateApiKey } from "../core/api_keys/rotate.ts";
+import { ApiKey, Explanation, GraceHours, Metadata, Rotation, Scopes } from "./_api_key_schemas.ts";
 import { route } from "./_route.ts";
-import {
-  boundedObject,
-  IdParams,
-  JsonObject,
-  Name,
-  Named,
-  PageQuery,
-  Pagination,
-  ScopeName,
-  Timestamp,
-} from "./_schemas.ts";
-
-const METADATA_BYTES_MAX = 16 * 1024;
-
-const ApiKey = z.object({
-  id: z.string(),
-  name: z.string(),
-  description: z.string(),
-  key: z.string().meta({ description: "The first characters; the whole value only once." }),
-  type: z.enum(["live", "test"]),
-  scopes: z.array(ScopeName),
-  metadata: JsonObject,
-  created_by: z.string(),
-  created_at: Timestamp,
-  expires_at: Timestamp,
-  last_used: Timestamp.nullable(),
-  status: z.enum(["active", "rotating", "expired", "revoked"]),
-  rate_limits: z.object({
-    requests_per_minute: z.int(),
-    mcp_calls_per_minute: z.int(),
-    max_concurrent: z.int(),
-  }),
-}).meta({ id: "ApiKey" });
-
-const Scopes = z.array(ScopeName).min(1).max(16)
-  .refine((scopes) => new Set(scopes).size === scopes.length, "each scope once");
+import { IdParams, Name, Named, PageQuery, Pagination, ScopeName } from "./_schemas.ts";
 
 export const apiKeyRoutes = [
   route({
@@ -65,7 +30,7 @@ export const apiKeyRoutes = [
       scopes: Scopes,
       type: z.enum(["live", "test"]).default("live"),
       expires_days: z.int().min(1).max(3650).default(90),
-      metadata: boundedObject(METADATA_BYTES_MAX).default({}),
+      metadata: Metadata.default({}),
     }),
     success: { status: 201, body: ApiKey },
     faults: ["FORBIDDEN"],
@@ -103,6 +68,65 @@ export const apiKeyRoutes = [
     handle: (work, { params }) => getApiKey(work, params.id),
   }),
   route({
+    id: "api_keys.explain",
+    method: "GET",
+    path: "/api/v1/api-keys/{id}/explain",
+    summary: "Explain why a key may or may not use a scope now",
+    description: "For whoever may read the key. It looks at the key, at its creator's present " +
+      "rights and at the organization, and shows the limits that hold.",
+    access: { signedIn: true },
+    effect: "read",
+    params: IdParams,
+    query: z.strictObject({ scope: ScopeName }),
+    success: { status: 200, body: Explanation },
+    faults: ["NOT_FOUND"],
+    tool: { destructive: false },
+    handle: (work, { params, query }) => explainApiKey(work, params.id, query.scope),
+  }),
+  route({
+    id: "api_keys.update",
+    method: "PATCH",
+    path: "/api/v1/api-keys/{id}",
+    summary: "Change a key's metadata or scopes, for every request from now on",
+    description:
+      "What is given replaces what was there. Scopes must be among the caller's rights " +
+      "and among those that the key's creator has now.",
+    access: { scope: "system:write" },
+    effect: "write",
+    audit: { byRule: "api_key_updated, when something changes" },
+    params: IdParams,
+    body: z.strictObject({ metadata: Metadata.optional(), scopes: Scopes.optional() })
+      .refine(
+        ({ metadata, scopes }) => metadata !== undefined || scopes !== undefined,
+        "give metadata, scopes or both",
+      ),
+    success: { status: 200, body: ApiKey },
+    faults: ["NOT_FOUND", "FORBIDDEN", "CONFLICT"],
+    handle: (work, { params, body }) => updateApiKey(work, params.id, body),
+  }),
+  route({
+    id: "api_keys.rotate",
+    method: "POST",
+    path: "/api/v1/api-keys/{id}/rotate",
+    summary: "Give a key a new value; the old one works until the grace period ends",
+    description:
+      "Id, name, scopes and expiry stay. The caller needs all rights that the key has. " +
+      "The grace period ends at the latest when the key expires; until then the old value cannot " +
+      "manage keys, and answers to it carry `Deprecation` and `Sunset`. With `grace_period_hours` " +
+      "0 the old value is dead before the answer, the status is `active` and `grace_period_ends` " +
+      "is the instant of the rotation. A rotation during the grace period is a CONFLICT, and of " +
+      "several at once one succeeds.",
+    access: { scope: "system:write" },
+    noStore: true,
+    effect: "steps",
+    audit: { byRule: "api_key_rotated" },
+    params: IdParams,
+    body: z.strictObject({ grace_period_hours: GraceHours }),
+    success: { status: 200, body: Rotation },
+    faults: ["NOT_FOUND", "FORBIDDEN", "CONFLICT"],
+    handle: (work, { params, body }) => rotateApiKey(work, params.id, body.grace_period_hours),
+  }),
+  route({
     id: "api_keys.revoke",
     method: "POST",
     path: "/api/v1/api-keys/{id}/revoke",
@@ -118,7 +142,7 @@ export const apiKeyRoutes = [
     params: IdParams,
     body: z.strictObject({}),
     success: { status: 200, body: ApiKey },
-    faults: ["NOT_FOUND", "CONFLICT"],
+    faults: ["NOT_FOUND", "FORBIDDEN", "CONFLICT"],
     handle: (work, { params }) => revokeApiKey(work, params.id),
   }),
   route({
@@ -136,7 +160,7 @@ export const apiKeyRoutes = [
     },
     params: IdParams,
     success: { status: 204, about: Named },
-    faults: ["NOT_FOUND"],
+    faults: ["NOT_FOUND", "FORBIDDEN"],
     handle: (work, { params }) => deleteApiKey(work, params.id),
   }),
 ];

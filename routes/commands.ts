@@ -28,6 +28,9 @@ const Command = z.object({
   agent_id: z.string(),
   command: z.string(),
   status: z.enum(COMMAND_STATUSES),
+  approval_id: z.string().nullable().meta({
+    description: "The blocked process that people decide.",
+  }),
   exit_code: z.int().nullable(),
   signal: z.string().nullable(),
   stdout: z.string(),
@@ -60,11 +63,13 @@ export const commandRoutes = [
       byRule: "command_executed, command_denied, command_timeout or command_failed, at its end",
     },
     params: z.strictObject({ agent_id: Id }),
+    agent: "agent_id",
     query: z.strictObject({
       command: CommandText,
       timeout: z.coerce.number().int().min(1).max(TIMEOUT_SECONDS_MAX).default(60),
     }),
     success: { status: 200, body: Command },
+    accepted: "The shield wants an approval first: look again, or wait for `approval_resolved`.",
     faults: [
       "AGENT_NOT_FOUND",
       "COMMAND_BLOCKED",
@@ -95,6 +100,7 @@ export const commandRoutes = [
       byRule: "command_executed, command_denied, command_timeout or command_failed, at its end",
     },
     params: IdParams,
+    agent: "id",
     body: z.strictObject({
       command: CommandText,
       timeout: z.int().min(1).max(TIMEOUT_SECONDS_MAX).default(60),
@@ -124,6 +130,7 @@ export const commandRoutes = [
     access: { scope: "agents:read" },
     effect: "read",
     params: CommandParams,
+    agent: "id",
     success: { status: 200, body: Command },
     faults: ["AGENT_NOT_FOUND", "NOT_FOUND"],
     tool: { destructive: false },
@@ -138,6 +145,7 @@ export const commandRoutes = [
     effect: "steps",
     audit: { byRule: "command_cancelled" },
     params: CommandParams,
+    agent: "id",
     body: z.strictObject({}),
     success: { status: 200, body: Command },
     faults: ["AGENT_NOT_FOUND", "NOT_FOUND", "CONFLICT"],

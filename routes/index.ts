@@ -1,12 +1,15 @@
 import { accountRoutes } from "./account.ts";
 import { agentRoutes } from "./agents.ts";
 import { apiKeyRoutes } from "./api_keys.ts";
+import { approvalRoutes } from "./approvals.ts";
 import { auditRoutes } from "./audit.ts";
 import { commandRoutes } from "./commands.ts";
 import { docsRoutes } from "./docs.ts";
+import { eventRoutes } from "./events.ts";
 import { healthRoutes } from "./health.ts";
+import { usageRoutes } from "./usage.ts";
 import { webhookRoutes } from "./webhooks.ts";
-import { agentSocket } from "./ws.ts";
+import { socket } from "./ws.ts";
 
 /** Every endpoint: the table of contents of the interface. */
 export const routes = [
@@ -14,11 +17,14 @@ export const routes = [
   ...accountRoutes,
   ...agentRoutes,
   ...commandRoutes,
+  ...approvalRoutes,
   ...apiKeyRoutes,
+  ...usageRoutes,
   ...webhookRoutes,
   ...auditRoutes,
+  ...eventRoutes,
   ...docsRoutes,
 ];
 
 /** Paths that leave HTTP. */
-export const upgrades = [agentSocket];
+export const upgrades = [socket];

@@ -1,13 +1,68 @@
 import type { Actor, App, RequestInfo } from "../core/app.ts";
 import { Link, type Wire } from "../core/agents/link.ts";
 import { AGENT_RIGHT } from "../core/agents/links.ts";
+import { EVENT_RIGHTS } from "../core/streams/streams.ts";
 import { Fault } from "../core/fault.ts";
+import { type LimitState, mustPass } from "../core/limiter.ts";
 import { AGENT_PROTOCOL, CLOSE_CODES } from "../core/protocol.ts";
 import { deny } from "./_call.ts";
+import { NO_QUERY, parse } from "./_input.ts";
+import { openEventSocket } from "./_event_socket.ts";
+import { BEARER, EVENTS_PROTOCOL, offeredProtocols } from "./_protocols.ts";
+import { type StreamChoice, StreamQuery } from "./events.ts";
+import { upgrade } from "./_upgrade.ts";
 import type { Upgrade } from "./_mount.ts";
 
-/** `/ws`: an agent's link, by the subprotocol `relay.agent.v1`. */
-export const agentSocket: Upgrade = { path: "/ws", handle: openAgentSocket };
+/** `/ws`: an agent's link, by the subprotocol `relay.agent.v1`; without one, a stream of events. */
+export const socket: Upgrade = { path: "/ws", handle: openSocket };
+
+async function openSocket(
+  app: App,
+  actor: Actor,
+  request: Request,
+  info: RequestInfo,
+  limited: (state: LimitState) => void,
+): Promise<Response> {
+  const { headers } = request;
+  const query = Object.fromEntries(new URL(request.url).searchParams);
+  const asked = parse(StreamQuery, query, "query") as StreamChoice;
+  if (headers.get("upgrade")?.toLowerCase() !== "websocket") {
+    throw new Fault("UPGRADE_REQUIRED", "Connect here by WebSocket.");
+  }
+  mustBeHome(app, request);
+  const offered = offeredProtocols(headers);
+  if (offered.includes(AGENT_PROTOCOL)) return await openAgentSocket(app, actor, request, info);
+  const other = offered.filter((name) => name !== EVENTS_PROTOCOL && !name.startsWith(BEARER));
+  if (other.length === 0) {
+    if (EVENT_RIGHTS.some((right) => actor.rights.has(right))) {
+      const last_event_id = info.lastEventId ?? asked.last_event_id;
+      const limit = await app.limiter.admit(actor, "rest");
+      limited(limit);
+      mustPass(limit, app.ports.clock.now());
+      return openEventSocket(app, actor, request, { ...asked, last_event_id });
+    }
+    throw await deny(app, { method: "GET", path: "/ws" }, actor, info, EVENT_RIGHTS);
+  }
+  throw new Fault(
+    "VALIDATION_FAILED",
+    `Offer the subprotocol ${AGENT_PROTOCOL}, ${EVENTS_PROTOCOL} or none.`,
+    { issues: [{ path: "headers.sec-websocket-protocol", message: `unknown: ${other[0]}` }] },
+  );
+}
+
+/** A page of another site must not use what its visitor may do. @throws {Fault} FORBIDDEN */
+function mustBeHome(app: App, request: Request): void {
+  const origin = request.headers.get("origin");
+  if (origin === null) return;
+  const { publicUrl } = app.settings;
+  const own = [request.url, ...publicUrl === null ? [] : [publicUrl]].map((url) =>
+    new URL(url).host
+  );
+  const host = URL.parse(origin)?.host;
+  if (host !== undefined && own.includes(host)) return;
+  if (app.config().allowed_origins.includes(origin)) return;
+  throw new Fault("FORBIDDEN", "This origin may not connect: name it in `allowed_origins`.");
+}
 
 async function openAgentSocket(
   app: App,
@@ -15,16 +70,7 @@ async function openAgentSocket(
   request: Request,
   info: RequestInfo,
 ): Promise<Response> {
-  const { headers } = request;
-  if (headers.get("upgrade")?.toLowerCase() !== "websocket") {
-    throw new Fault("UPGRADE_REQUIRED", "Connect here by WebSocket.");
-  }
-  const offered = (headers.get("sec-websocket-protocol") ?? "").split(",").map((p) => p.trim());
-  if (!offered.includes(AGENT_PROTOCOL)) {
-    throw new Fault("VALIDATION_FAILED", `Offer the subprotocol ${AGENT_PROTOCOL}.`, {
-      issues: [{ path: "headers.sec-websocket-protocol", message: `must hold ${AGENT_PROTOCOL}` }],
-    });
-  }
+  parse(NO_QUERY, Object.fromEntries(new URL(request.url).searchParams), "query");
   if (!actor.rights.has(AGENT_RIGHT)) {
     throw await deny(app, { method: "GET", path: "/ws" }, actor, info, [AGENT_RIGHT]);
   }
@@ -32,23 +78,11 @@ async function openAgentSocket(
     throw new Fault("FORBIDDEN", "An agent connects with an API key, which outlives a JWT.");
   }
   // `info` looks things up in the request, which the upgrade takes away: copy before.
-  const { id, address, idempotencyKey, prefetch } = info;
-  const kept = { id, address, idempotencyKey, prefetch };
-  const { socket, response } = upgrade(request);
+  const { id, address, idempotencyKey, lastEventId, prefetch } = info;
+  const kept = { id, address, idempotencyKey, lastEventId, prefetch };
+  const { socket, response } = upgrade(request, AGENT_PROTOCOL);
   attach(socket, (wire) => new Link(app, actor, kept, wire));
   return response;
-}
-
-/** @throws {Fault} VALIDATION_FAILED for a handshake that lacks something */
-function upgrade(request: Request): Deno.WebSocketUpgrade {
-  try {
-    return Deno.upgradeWebSocket(request, { protocol: AGENT_PROTOCOL });
-  } catch (cause) {
-    const { message } = cause as Error;
-    throw new Fault("VALIDATION_FAILED", `This is no WebSocket handshake: ${message}`, {
-      issues: [{ path: "headers", message }],
-    }, { cause });
-  }
 }
 
 function attach(socket: WebSocket, open: (wire: Wire) => Link): void {

@@ -1,5 +1,6 @@
 import { type AgentRecord, agents } from "../../kv/records/agent.ts";
 import type { Stepping, Work, Writing } from "../app.ts";
+import { lapseForAgent } from "../approvals/lapse.ts";
 import { Fault } from "../fault.ts";
 import { mustPass } from "../limiter.ts";
 import { iso, isoOrNull, type Paging, showPage } from "../lists.ts";
@@ -48,7 +49,10 @@ export async function deleteAgent(work: Writing, id: string): Promise<AgentRecor
   const { app, actor, tx } = work;
   const agent = await ownedAgent(work, id);
   tx.delete(agents, actor.tenant, id);
-  tx.afterCommit(() => app.links.of(actor.tenant, id)?.close("deleted"));
+  tx.afterCommit(() => {
+    app.links.of(actor.tenant, id)?.close("deleted");
+    lapseForAgent(app, actor.tenant, id);
+  });
   return agent;
 }
 

@@ -16,6 +16,7 @@ import {
   parseAgentFrame,
   type RelayFrame,
 } from "../protocol.ts";
+import { startQueued } from "../commands/queued.ts";
 import { disconnectAgent, noteHeartbeat, RefusedIdentity, registerAgent } from "./register.ts";
 
 /** How often an agent says that it lives. */
@@ -56,6 +57,11 @@ export class Link {
 
   get credentialId(): string {
     return this.actor.id;
+  }
+
+  /** SHA-256 of the value that opened it, hex: a key that is rotated has two. */
+  get valueHash(): string {
+    return this.actor.key?.valueHash ?? "";
   }
 
   get tenant(): Tenant {
@@ -152,6 +158,7 @@ export class Link {
       heartbeat_seconds: HEARTBEAT_SECONDS,
       relay_version: VERSION,
     });
+    startQueued(this.app, this.actor.tenant, agent.id);
   }
 
   #isClosed(): boolean {

@@ -1,6 +1,6 @@
 import { type Tenant, tenantKey } from "../../kv/collection.ts";
 import type { App } from "../app.ts";
-import { keyHolder } from "../authenticate.ts";
+import { keyHolder } from "../api_keys/holder.ts";
 import type { Scope } from "../scopes.ts";
 import type { Link } from "./link.ts";
 import type { CloseName } from "../protocol.ts";
@@ -91,12 +91,13 @@ export class Links {
     this.#timer = this.#links.size === 0 ? null : this.#sweepLater();
   }
 
-  /** A key that has expired, was revoked elsewhere, or whose creator lost the right, loses its links. */
+  /** A value that has ended, was revoked elsewhere, or whose creator lost the right, loses its links. */
   async #checkCredentials(): Promise<void> {
-    const byCredential = Map.groupBy(this.#links.values(), (link) => link.credentialId);
-    for (const [id, links] of byCredential) {
-      const holder = await keyHolder(this.app(), links[0]!.tenant, id);
-      if (!holder?.rights.has(AGENT_RIGHT)) this.closeCredential(id);
+    for (const links of Map.groupBy(this.#links.values(), (link) => link.valueHash).values()) {
+      const { tenant, credentialId, valueHash } = links[0]!;
+      const holder = await keyHolder(this.app(), tenant, credentialId, valueHash);
+      if (holder?.rights.has(AGENT_RIGHT)) continue;
+      for (const link of links) link.close("credential_refused");
     }
   }
 }

@@ -30,6 +30,8 @@ export function beginRecord(app: App, beginning: Beginning): CommandRecord {
     request_id: beginning.requestId,
     idempotency: beginning.idempotency,
     shield_result: beginning.shield,
+    approval_id: null,
+    start_before_ms: null,
     exit_code: null,
     signal: null,
     stdout: "",

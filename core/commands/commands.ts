@@ -7,7 +7,11 @@ import { offline, ownedAgent } from "../agents/agents.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
 import { isoOrNull } from "../lists.ts";
-import { inspectForAgent } from "../shield/remember.ts";
+import { Accepted } from "../accepted.ts";
+import { requestApproval } from "../approvals/request.ts";
+import { withdrawCommand } from "../approvals/withdraw.ts";
+import { judgeForAgent } from "../shield/judge.ts";
+import { shieldSettingsOf } from "../shield/settings.ts";
 import type { ShieldResult } from "../shield/result.ts";
 import { sha256Hex } from "../text.ts";
 import { beginRecord } from "./begin.ts";
@@ -32,12 +36,17 @@ export async function runCommand(work: Stepping, request: CommandRequest) {
     work.recordUse(tx, faultOfEnd(ended)?.status ?? 200);
   });
   const ended = done === null ? record : await done;
+  if (isOpen(ended)) return new Accepted(await showCommand(work.app, work.actor.tenant, ended));
   const fault = faultOfEnd(ended);
   const view = await showCommand(work.app, work.actor.tenant, ended);
   if (fault === null) return view;
   const { stdout, stderr, truncated } = view;
   throw new Fault(fault.code, fault.message, { ...fault.details, stdout, stderr, truncated });
 }
+
+/** True for a command that may still run: its caller gets 202 and looks again. */
+const isOpen = ({ status }: CommandRecord) =>
+  status === "pending_approval" || status === "queued" || status === "running";
 
 /** Why a command that has ended has no result, or null when it has one, whatever its exit code. */
 function faultOfEnd({ id, status, exit_code, signal, reason, timeout_ms }: CommandRecord) {
@@ -46,6 +55,9 @@ function faultOfEnd({ id, status, exit_code, signal, reason, timeout_ms }: Comma
   if (status === "timed_out") {
     const message = `The command did not finish within ${timeout_ms / 1000} s and was ended.`;
     return new Fault("COMMAND_TIMEOUT", message, details);
+  }
+  if (status === "rejected" || status === "expired") {
+    return new Fault("COMMAND_BLOCKED", `The command did not run: ${reason}.`, details);
   }
   if (status !== "failed" || exit_code !== null || signal !== null) return null;
   return new Fault("UNAVAILABLE", `The command did not run: ${reason}.`, details);
@@ -69,10 +81,15 @@ export async function startCommand(
     if (earlier.status === "denied") throw blocked(earlier);
     return { record: earlier, done: app.commands.waitFor(earlier.id) ?? null };
   }
-  const shield = inspectForAgent(request.command, agent.labels);
+  const settings = await shieldSettingsOf(work.db, actor.tenant);
+  const shield = judgeForAgent(request.command, agent, settings);
   const fresh = newCommand(work, request, shield, idempotency);
   try {
-    if (shield.verdict !== "allow") return await block(work, agent, fresh, shield);
+    if (shield.verdict === "deny") return await block(work, agent, fresh, shield);
+    if (shield.verdict === "approve") {
+      const { command } = await requestApproval(work, fresh, settings);
+      return { record: command, done: null };
+    }
     const link = app.links.of(actor.tenant, agent.id);
     if (link === undefined) throw offline(agent);
     const begun = await app.commands.begin(actor.tenant, fresh);
@@ -98,6 +115,10 @@ export async function getCommand(work: Work, agentId: string, id: string) {
 export async function cancelCommand(work: Stepping, agentId: string, id: string) {
   const { app, actor } = work;
   const record = await ownedCommand(work, agentId, id);
+  if (record.status === "pending_approval" || record.status === "queued") {
+    const withdrawn = await withdrawCommand(work, record);
+    if (withdrawn !== null) return await showCommand(app, actor.tenant, withdrawn);
+  }
   if (record.status !== "running") {
     throw new Fault("CONFLICT", `The command is over: it is ${record.status}.`, {
       command_id: id,
@@ -144,6 +165,7 @@ export async function showCommand(app: App, tenant: Tenant, record: CommandRecor
     agent_id: record.agent_id,
     command: record.command,
     status: record.status,
+    approval_id: record.approval_id,
     exit_code: record.exit_code,
     signal: record.signal,
     stdout,
@@ -221,10 +243,7 @@ async function block(
 /** The fault of a command that the shield does not let pass. */
 function blocked({ id, shield_result }: CommandRecord): Fault {
   const shield = shield_result as ShieldResult;
-  const why = shield.verdict === "approve"
-    ? "it would need an approval, and no approver is set up"
-    : "it is denied";
-  const message = `The shield blocked the command: ${why}. ${shield.explanation}`;
+  const message = `The shield blocked the command. ${shield.explanation}`;
   return new Fault("COMMAND_BLOCKED", message, { command_id: id, shield_result: shield });
 }
 

@@ -64,6 +64,8 @@ export async function findCommand(
   const record = CommandRecord.parse({
     ...Object.fromEntries(FIELDS.map((field, at) => [field, values[at]])),
     idempotency: null,
+    approval_id: null,
+    start_before_ms: null,
     output: null,
     started_at_ms: values[FIELDS.indexOf("created_at_ms")],
   });

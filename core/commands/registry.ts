@@ -86,6 +86,25 @@ export class Commands {
     return { place, stored: true };
   }
 
+  /** Takes a command that waits to be sent, so that nobody else sends it; null when it waits no more. */
+  async take(tenant: Tenant, id: string): Promise<{ record: CommandRecord; begun: Begun } | null> {
+    let place = "";
+    const record = await this.app().store.transact(async (tx) => {
+      const queued = await tx.get(commands, tenant, id);
+      const now = this.app().ports.clock.now();
+      if (queued?.status !== "queued" || now >= (queued.start_before_ms ?? 0)) return null;
+      const taken = {
+        ...queued,
+        status: "running",
+        start_before_ms: null,
+        started_at_ms: now,
+      } as const;
+      this.#lane.beginIn(tx, writeNote(tenant, { ...taken, command: "" }), (at) => place = at);
+      return tx.put(commands, tenant, taken);
+    });
+    return record && { record, begun: { place, stored: true } };
+  }
+
   /** A command that runs here, as it was begun. */
   running(tenant: Tenant, id: string): CommandRecord | null {
     const flight = this.#flights.get(id);

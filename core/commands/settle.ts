@@ -50,6 +50,8 @@ export interface Open {
   readonly record: CommandRecord | null;
   /** True when no row of it can exist yet, so that none is read. */
   readonly fresh: boolean;
+  /** True for one that has not been sent: it may be settled only as long as that is so. */
+  readonly queued?: true;
   /** Who asked for its end. */
   readonly cancelledBy?: string | null;
 }
@@ -70,7 +72,7 @@ export async function settleCommand(
     const row = open.fresh ? null : await findCommand(tx, app.store, tenant, open.id);
     const record = row ?? open.record;
     if (record === null || record.agent_id !== open.agentId) return null;
-    if (!maySettle(record, ending)) return record;
+    if (open.queued ? record.status !== "queued" : !maySettle(record, ending)) return record;
     if (output.output !== null) adoptBlob(tx, tenant, output.output);
     if (record.output !== null) dropBlob(tx, tenant, record.output);
     const settled: CommandRecord = {

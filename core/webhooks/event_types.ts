@@ -86,7 +86,7 @@ const policy = {
 const approval = {
   pid: id("blocked process"),
   command_id: id("command"),
-  command,
+  ...cutCommand,
   requested_by: actor("asked for the command"),
 };
 

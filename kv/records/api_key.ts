@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { collection } from "../collection.ts";
 import { LimitOverrides } from "./limits.ts";
+import { Sealed } from "./sealed.ts";
 
 /** An API key. Lives in the space of its type: live or test. */
 export const ApiKeyRecord = z.strictObject({
@@ -10,7 +11,7 @@ export const ApiKeyRecord = z.strictObject({
   /** SHA-256 of the value, hex: what a request is looked up by. */
   hash: z.string(),
   /** The value, sealed, because rotation must show it again. */
-  sealed: z.string(),
+  sealed: Sealed,
   /** The first characters of the value, for people. */
   masked: z.string(),
   type: z.enum(["live", "test"]),
@@ -41,8 +42,3 @@ export const apiKeys = collection({
   counted: true,
   cached: 20_000,
 });
-
-/** When a key was last used; written at most once a second, apart from the key itself. */
-export const ApiKeyUseRecord = z.strictObject({ id: z.string(), last_used_ms: z.number() });
-
-export const apiKeyUses = collection({ name: "api_key_uses", schema: ApiKeyUseRecord });

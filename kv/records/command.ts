@@ -31,6 +31,10 @@ export const CommandRecord = z.strictObject({
   /** The caller's Idempotency-Key with its digest of agent, command and timeout. */
   idempotency: z.strictObject({ key: z.string(), digest: z.string() }).nullable(),
   shield_result: z.unknown(),
+  /** The request for approval that it waits for, or waited for. */
+  approval_id: z.string().nullable(),
+  /** While it is queued: when it is given up. */
+  start_before_ms: z.number().nullable(),
   exit_code: z.int().nullable(),
   signal: z.string().nullable(),
   stdout: z.string(),
@@ -52,5 +56,6 @@ export const commands = collection({
   name: "commands",
   schema: CommandRecord,
   expiresAt: (c) => c.expires_at_ms,
+  queue: { queued: (c) => c.status === "queued" ? [c.agent_id] : null },
   unique: { idempotency: (c) => c.idempotency && [c.actor, c.idempotency.key] },
 });

@@ -1,11 +1,14 @@
 import { z } from "zod";
 import { collection } from "../collection.ts";
+import { Sealed } from "./sealed.ts";
 
 /** What the installation as a whole must remember; one record, in the system tenant. */
 export const InstallationRecord = z.strictObject({
   id: z.literal("installation"),
-  /** Fingerprint of RELAY_SECRET: another secret refuses to start. */
-  secret_fingerprint: z.string(),
+  /** Of every secret that something may be sealed with, newest first: who lacks one does not start. */
+  secret_fingerprints: z.array(z.string()).min(1),
+  /** Names this history of the logs: a restored backup begins another one. */
+  epoch: z.string(),
   created_at_ms: z.number(),
 });
 export type InstallationRecord = z.infer<typeof InstallationRecord>;
@@ -20,7 +23,7 @@ export const installations = collection({
 export const SigningKeyRecord = z.strictObject({
   id: z.string(),
   public_jwk: z.record(z.string(), z.unknown()),
-  sealed_private_jwk: z.string(),
+  sealed_private_jwk: Sealed,
   created_at_ms: z.number(),
   /** Signs until here; verifies for one token lifetime longer. */
   signs_until_ms: z.number(),

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { collection } from "../collection.ts";
+import { Sealed } from "./sealed.ts";
 
 /** A subscription of an outside address to events. */
 export const WebhookRecord = z.strictObject({
@@ -8,8 +9,8 @@ export const WebhookRecord = z.strictObject({
   url: z.string(),
   active: z.boolean(),
   events: z.array(z.string()),
-  sealed_secret: z.string(),
-  sealed_headers: z.string(),
+  sealed_secret: Sealed,
+  sealed_headers: Sealed,
   retry_policy: z.record(z.string(), z.union([z.number(), z.boolean()])),
   /** The user whose present rights bound what it receives. */
   created_by: z.string(),

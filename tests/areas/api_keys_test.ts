@@ -59,8 +59,11 @@ Deno.test("api_keys.create: answers the record with the value, which no later an
     created_by: userId,
     created_at: "2030-01-01T00:00:00.000Z",
     expires_at: "2030-01-31T00:00:00.000Z",
+    rotated_at: null,
+    grace_period_ends: null,
     last_used: null,
     status: "active",
+    notice: null,
     rate_limits: { requests_per_minute: 100, mcp_calls_per_minute: 60, max_concurrent: 10 },
   });
   const masked = `${key.slice(0, 13)}…`;
@@ -174,7 +177,7 @@ Deno.test("api_keys: both header forms are the same key, and Authorization count
   }
 });
 
-Deno.test("api_keys: a typo is refused without a read of the store, an unknown key with one", async () => {
+Deno.test("api_keys: a typo is refused without a read of the store, an unknown key with two", async () => {
   const engine = await Deno.openKv(":memory:");
   let reads = 0;
   const kv = overKv(engine, {
@@ -197,7 +200,8 @@ Deno.test("api_keys: a typo is refused without a read of the store, an unknown k
   const stranger = await World.open({ seed: 9 });
   const other = await stranger.key(await stranger.signUp(), ["agents:read"]);
   eq(await reasonOf(world, other.value), "unknown");
-  eq(reads, 1);
+  // It might be a value of now, or one from before a rotation.
+  eq(reads, 2);
   await stranger[Symbol.asyncDispose]();
 });
 

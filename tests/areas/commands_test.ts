@@ -36,6 +36,7 @@ Deno.test("exec: answers 200 with what the command wrote, whatever its exit code
       agent_id: here.agent.id,
       command: "uptime",
       status,
+      approval_id: null,
       exit_code: end.exit_code,
       signal: "signal" in end ? end.signal : null,
       stdout,

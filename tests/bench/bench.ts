@@ -1,6 +1,7 @@
 import { logLength, signUp, type Tenant } from "./client.ts";
+import { fanOut, idleSubscribers } from "./streams.ts";
 import { refusals, unknownKeys } from "./limits.ts";
-import { endAll, get, residentKiB, start } from "./parts.ts";
+import { endAll, get, HERE, residentKiB, start } from "./parts.ts";
 import { report, rounds } from "./rounds.ts";
 
 /**
@@ -55,9 +56,36 @@ try {
   if (only === undefined || only === "exec") await exec(first);
   if (only === undefined || only === "refuse") await refusals(http.ready.port, barePath);
   if (only === undefined || only === "memory") await memory();
+  if (only === undefined || only === "streams") {
+    const { port } = relay.ready;
+    const target = { base, port, pid: relay.child.pid, ...first };
+    await idleSubscribers(target);
+    await fanOut(target);
+  }
+  if (only === undefined || only === "better-auth") await betterAuth(first);
   if (only === "unknown") await unknownKeys();
 } finally {
   endAll();
+}
+
+/** The same read, its key verified by better-auth, which is downloaded at the first run. */
+async function betterAuth(first: Tenant): Promise<void> {
+  const [script, config] = ["better_auth/server.ts", `${HERE}better_auth/deno.json`];
+  const theirs = await start<{ port: number; key: string }>(script, [], {}, config);
+  const { port, key } = theirs.ready;
+  const request = get("/api/v1/agents/agt_1", { "x-api-key": key });
+  for (const connections of [32, 128]) {
+    const ours: [number, string[]] = [relay.ready.port, [readOf(first)]];
+    const pair = await rounds(connections, [port, [request]], ours);
+    const statuses = pair.bare.flatMap(({ statuses }) => Object.keys(statuses));
+    if (statuses.some((status) => status !== "200")) {
+      throw new Error(`better-auth answered ${statuses}`);
+    }
+    report(`audited read beside better-auth, ${connections} connections`, pair, {
+      other: "better-auth",
+    });
+  }
+  theirs.child.kill("SIGTERM");
 }
 
 async function exec(first: Tenant): Promise<void> {

@@ -23,7 +23,7 @@ export async function refusals(barePort: number, barePath: string): Promise<void
     await measure(relay.port, 1, 1, [request]);
     const before = await versionstamps(kv);
     const pair = await rounds(connections, [barePort, [barePath]], [relay.port, [request]]);
-    report(`refused (429), ${connections} connections`, pair, "429");
+    report(`refused (429), ${connections} connections`, pair, { expected: "429" });
     const commits = (await versionstamps(kv)).filter((stamp) => !before.includes(stamp)).length;
     console.log(`  ${pair.answered} requests refused, ${commits} rows of the store were written`);
     if (commits > 0) throw new Error("a refusal wrote to the store");

@@ -7,18 +7,29 @@ export interface Measured {
   readonly statuses: Readonly<Record<string, number>>;
 }
 
-const HERE = new URL(".", import.meta.url).pathname;
+/** This folder. */
+export const HERE = new URL(".", import.meta.url).pathname;
 const ROOT = new URL("../../", import.meta.url).pathname;
 /** As the task `start` runs the relay: young garbage gets room, so that less of it is copied. */
 const V8_FLAGS = "--v8-flags=--max-semi-space-size=64";
 const children: Deno.ChildProcess[] = [];
 
-/** A child process and the JSON line that it prints when it is ready. */
+/** A child process that is ready. */
+export interface Started<T> {
+  /** The JSON line that it printed then. */
+  readonly ready: T;
+  readonly child: Deno.ChildProcess;
+  /** What it prints afterwards. */
+  readonly rest: ReadableStreamDefaultReader<string>;
+}
+
+/** A child process, with the packages of `config`, and the JSON line that it prints when it is ready. */
 export async function start<T>(
   script: string,
   args: readonly string[] = [],
   env: Record<string, string> = {},
-): Promise<{ ready: T; child: Deno.ChildProcess }> {
+  config = `${ROOT}deno.json`,
+): Promise<Started<T>> {
   const child = new Deno.Command(Deno.execPath(), {
     args: [
       "run",
@@ -26,7 +37,7 @@ export async function start<T>(
       "--no-check",
       V8_FLAGS,
       "--config",
-      `${ROOT}deno.json`,
+      config,
       `${HERE}${script}`,
       ...args,
     ],
@@ -42,10 +53,19 @@ export async function start<T>(
     if (done) throw new Error(`${script} ended before it was ready`);
     text += value;
   }
-  (async () => {
-    while (!(await reader.read()).done);
-  })();
-  return { ready: JSON.parse(text.slice(0, text.indexOf("\n"))), child };
+  return { ready: JSON.parse(text.slice(0, text.indexOf("\n"))), child, rest: reader };
+}
+
+/** The JSON lines that a child prints once it is ready. */
+export async function* lines<T>({ rest }: Started<unknown>): AsyncGenerator<T> {
+  let text = "";
+  for (;;) {
+    const { done, value } = await rest.read();
+    if (done) return;
+    const parts = (text + value).split("\n");
+    text = parts.pop()!;
+    for (const part of parts) yield JSON.parse(part);
+  }
 }
 
 /** Ends every child. */

@@ -1,6 +1,7 @@
 import { startRelay } from "../../core/start.ts";
 import { readSettings } from "../../core/settings.ts";
-import { secretOf, systemClock, systemPorts } from "../../core/system.ts";
+import { secretsOf } from "../../core/secrets/file.ts";
+import { systemClock, systemPorts } from "../../core/system.ts";
 import { openStore } from "../../kv/open.ts";
 import { mount } from "../../routes/_mount.ts";
 import { routes, upgrades } from "../../routes/index.ts";
@@ -31,7 +32,11 @@ const env = {
 const settings = readSettings(env, (path) => Deno.readTextFileSync(path), false);
 const opened = await openStore(settings.kv, systemClock);
 const ports = systemPorts(() => settings.config.outbound.allow_private_targets);
-const running = await startRelay(opened, { ...settings, secret: secretOf(settings) }, ports);
+const running = await startRelay(
+  opened,
+  { ...settings, ...secretsOf(settings, ports.entropy) },
+  ports,
+);
 const onListen = ({ port }: { port: number }) =>
   console.log(JSON.stringify({ port, kv: env.RELAY_KV }));
 const handler = mount(running.app, routes, upgrades);

@@ -28,8 +28,12 @@ export async function rounds(
   return pair;
 }
 
-/** Prints the medians; a status other than the `expected` one stands out. */
-export function report(name: string, { bare, ours }: Pair, expected = "200"): void {
+/** Prints the medians; a status other than `expected` stands out, `other` is what `bare` is. */
+export function report(
+  name: string,
+  { bare, ours }: Pair,
+  { other = "bare", expected = "200" } = {},
+): void {
   const per = (runs: Measured[]) => median(runs.map((run) => run.perSecond));
   const p50 = (runs: Measured[]) => median(runs.map((run) => run.p50Ms)).toFixed(2);
   const p99 = (runs: Measured[]) => median(runs.map((run) => run.p99Ms)).toFixed(2);
@@ -38,7 +42,7 @@ export function report(name: string, { bare, ours }: Pair, expected = "200"): vo
     status !== expected
   );
   console.log(
-    `${name.padEnd(44)} bare ${per(bare).toFixed(0).padStart(7)}/s  ours ${
+    `${name.padEnd(44)} ${other} ${per(bare).toFixed(0).padStart(7)}/s  ours ${
       per(ours).toFixed(0).padStart(6)
     }/s  ratio ${ratio.toFixed(3)}  p50 ${p50(bare)} → ${p50(ours)} ms  p99 ${p99(bare)} → ${
       p99(ours)

@@ -53,17 +53,24 @@ const MISSING: Ids = {
 };
 
 /** A query that a route with a required one takes. */
-const queryOf = (route: Route) => route.id === "commands.exec" ? "?command=uptime" : "";
+const QUERIES: Readonly<Record<string, string>> = {
+  "api_keys.explain": "?scope=agents:read",
+  "commands.exec": "?command=uptime",
+};
+const queryOf = (route: Route) => QUERIES[route.id] ?? "";
 /** A body that passes the schema, for routes whose refusal must come from elsewhere. */
-const bodyOf = (route: Route) =>
-  route.body === undefined ? undefined : route.id === "commands.start" ? { command: "id" } : {};
+const BODIES: Readonly<Record<string, unknown>> = {
+  "api_keys.update": { metadata: {} },
+  "commands.start": { command: "id" },
+};
+const bodyOf = (route: Route) => route.body === undefined ? undefined : BODIES[route.id] ?? {};
 
 /** Everything stored but what a refusal may leave: log rows, counters and the use of keys. */
 async function stored(world: World): Promise<Map<string, string>> {
   await world.settle();
   const rows = new Map<string, string>();
   for await (const { key, versionstamp } of world.kv.list({ prefix: [] })) {
-    const left = key[0] === "~" || ["log", "api_key_uses"].includes(String(key[2]));
+    const left = key[0] === "~" || ["log", "api_key_usage@"].includes(String(key[2]));
     if (!left) rows.set(key.join("/"), versionstamp);
   }
   return rows;

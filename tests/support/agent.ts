@@ -62,7 +62,13 @@ export class ScriptedAgent {
   ): Promise<ScriptedAgent> {
     const agent = new ScriptedAgent(options.identity ?? await newIdentity(), options);
     const actor: Actor = await authenticate(world.app, credential, "live");
-    const info = { id: "req", address: "127.0.0.1", idempotencyKey: null, prefetch: false };
+    const info = {
+      id: "req",
+      address: "127.0.0.1",
+      idempotencyKey: null,
+      lastEventId: null,
+      prefetch: false,
+    };
     agent.#link = new Link(world.app, actor, info, {
       send: (text) => agent.#take(JSON.parse(text)),
       close: (code, reason) => {

@@ -4,6 +4,7 @@ import { defaultConfig, parseConfig } from "../../core/config.ts";
 import type { Log, Ports } from "../../core/ports.ts";
 import type { Settings } from "../../core/settings.ts";
 import { type Running, startRelay } from "../../core/start.ts";
+import { users } from "../../kv/records/user.ts";
 import { migrate } from "../../kv/migrations.ts";
 import { Store } from "../../kv/store.ts";
 import { mount } from "../../routes/_mount.ts";
@@ -58,6 +59,8 @@ export class World implements AsyncDisposable {
   readonly logged: { level: string; message: string; fields: unknown }[] = [];
   #serve: ReturnType<typeof mount>;
   #people = 0;
+  /** The number in each founder's password. */
+  readonly #passwords = new Map<string, number>();
 
   private constructor(
     readonly kv: Deno.Kv,
@@ -85,7 +88,8 @@ export class World implements AsyncDisposable {
     const config = options.config === undefined
       ? { ...defaultConfig(), ...parseConfig(JSON.stringify(NO_LIMITS)) }
       : parseConfig(JSON.stringify(options.config));
-    const settings = { ...SETTINGS, ...options.settings, config, secret: SETTINGS.secret };
+    const secret = options.settings?.secret ?? SETTINGS.secret;
+    const settings = { ...SETTINGS, ...options.settings, config, secret };
     const close = () => store.close();
     const running = await startRelay({ store, close }, settings, ports);
     const world = new World(kv, clock, running, watched.quiet);
@@ -96,17 +100,17 @@ export class World implements AsyncDisposable {
     return this.running.app;
   }
 
-  /** Sends a request through the whole server. */
-  async call(
+  /** Sends a request through the whole server and leaves the answer's body unread. */
+  async raw(
     method: string,
     path: string,
     { as, body, headers, from = "192.0.2.1" }: Call = {},
-  ): Promise<Answer> {
+  ): Promise<Response> {
     const init = new Headers(headers);
     if (as !== undefined) init.set("authorization", `Bearer ${as}`);
     const raw = typeof body === "string" || body instanceof Uint8Array;
     if (body !== undefined && !raw) init.set("content-type", "application/json");
-    const response = await this.#serve(
+    return await this.#serve(
       new Request(`http://relay.test${path}`, {
         method,
         headers: init,
@@ -114,6 +118,11 @@ export class World implements AsyncDisposable {
       }),
       { remoteAddr: { transport: "tcp", hostname: from, port: 1 } },
     );
+  }
+
+  /** Sends a request and reads the answer whole. */
+  async call(method: string, path: string, call: Call = {}): Promise<Answer> {
+    const response = await this.raw(method, path, call);
     const text = await response.text();
     const json = response.headers.get("content-type")?.startsWith("application/json") ?? false;
     const { status, headers: answered } = response;
@@ -131,7 +140,24 @@ export class World implements AsyncDisposable {
     const answer = await this.call("POST", "/api/v1/signup", { body });
     if (answer.status !== 201) throw new Error(`signup answered ${answer.text}`);
     const { token, user, organization } = answer.body;
+    this.#passwords.set(user.id, n);
     return { token, userId: user.id, org: organization.id, email };
+  }
+
+  /** Puts another person into an organization, with these roles. */
+  async join({ org, userId }: Account, roles: readonly string[]): Promise<Account> {
+    const tenant = { org, space: "live" } as const;
+    const owner = await this.app.store.get(users, tenant, userId);
+    const email = `person${++this.#people}@example.com`;
+    const id = this.app.ports.entropy.id("usr");
+    await this.app.store.transact((tx) => {
+      tx.insert(users, tenant, { ...owner!, id, email, roles: [...roles] });
+    });
+    // The password is the first person's, whose hash the record was copied with.
+    const password = `password ${this.#passwords.get(userId)}`;
+    const answer = await this.call("POST", "/api/v1/login", { body: { email, password } });
+    if (answer.status !== 200) throw new Error(`login answered ${answer.text}`);
+    return { token: answer.body.token, userId: id, org, email };
   }
 
   /** Makes an API key with these rights. */
@@ -194,6 +220,7 @@ const SETTINGS: Omit<Settings, "config"> & { secret: string } = {
   tls: null,
   kv: ":memory:",
   secret: "a secret for tests, long enough",
+  olderSecrets: [],
   publicUrl: null,
   signup: "open",
   local: true,

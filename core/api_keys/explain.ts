@@ -1,0 +1,132 @@
+import { SYSTEM } from "../../kv/collection.ts";
+import type { ApiKeyRecord } from "../../kv/records/api_key.ts";
+import { type OrganizationRecord, organizations } from "../../kv/records/organization.ts";
+import { type UserRecord, users } from "../../kv/records/user.ts";
+import type { Work } from "../app.ts";
+import { type Config, planOf } from "../config.ts";
+import { UNLIMITED } from "../limiter.ts";
+import { limitsOf } from "../limits.ts";
+import { iso } from "../lists.ts";
+import { rightsOf, type Scope } from "../scopes.ts";
+import { ownedKey } from "./owned.ts";
+import { statusOf } from "./show.ts";
+
+/** What is looked at, in this order; a key may use a scope when all of them are fine. */
+export const KEY_CHECKS = [
+  "key_status",
+  "key_scope",
+  "creator_active",
+  "creator_scope",
+  "organization_active",
+] as const;
+
+interface Reason {
+  readonly check: typeof KEY_CHECKS[number];
+  readonly ok: boolean;
+  readonly message: string;
+}
+
+/**
+ * Why a key may or may not do now what a scope opens.
+ * @throws {Fault} NOT_FOUND
+ */
+export async function explainApiKey(work: Work, id: string, scope: Scope) {
+  const { app, actor, db } = work;
+  const key = await ownedKey(work, id, "system:read");
+  const user = await db.get(users, { org: actor.tenant.org, space: "live" }, key.created_by);
+  const organization = await db.get(organizations, SYSTEM, actor.tenant.org);
+  const roles = user?.roles ?? [];
+  const has_scope = rightsOf(roles, actor.host).has(scope);
+  const nowMs = app.ports.clock.now();
+  const reasons = [
+    statusReason(key, nowMs),
+    scopeReason(key, scope),
+    ...creatorReasons(user, scope, has_scope),
+    organizationReason(organization),
+  ];
+  return {
+    key_id: key.id,
+    scope,
+    allowed: reasons.every(({ ok }) => ok),
+    reasons,
+    key: {
+      status: statusOf(key, nowMs),
+      scopes: key.scopes as Scope[],
+      type: key.type,
+      space: key.type,
+      expires_at: iso(key.expires_at_ms),
+    },
+    creator: { id: key.created_by, active: user?.active ?? false, roles, has_scope },
+    organization: {
+      id: actor.tenant.org,
+      active: organization?.active ?? false,
+      plan: actor.plan,
+    },
+    limits: {
+      key: keyLimits(app.config(), key),
+      organization: planLimits(app.config(), organization, actor.plan),
+    },
+  };
+}
+
+function statusReason(key: ApiKeyRecord, nowMs: number): Reason {
+  const status = statusOf(key, nowMs);
+  const messages = {
+    active: `The key is active until ${iso(key.expires_at_ms)}.`,
+    rotating: "The key is being rotated: it works with both values, and manages keys only with " +
+      "the new one.",
+    expired: `The key expired at ${iso(key.expires_at_ms)}. Create another.`,
+    revoked: "The key was revoked. Create another.",
+  };
+  const ok = status === "active" || status === "rotating";
+  return { check: "key_status", ok, message: messages[status] };
+}
+
+function scopeReason({ scopes }: ApiKeyRecord, scope: Scope): Reason {
+  const ok = scopes.includes(scope);
+  const message = ok
+    ? `${scope} is one of the key's scopes.`
+    : `${scope} is none of the key's scopes. Change them, within its creator's rights.`;
+  return { check: "key_scope", ok, message };
+}
+
+function creatorReasons(user: UserRecord | null, scope: Scope, has: boolean): Reason[] {
+  const active = user?.active ?? false;
+  const roles = user === null || user.roles.length === 0 ? "no role" : user.roles.join(", ");
+  return [{
+    check: "creator_active",
+    ok: active,
+    message: active
+      ? "The key's creator is active."
+      : "The key's creator is not active, so no key of theirs works.",
+  }, {
+    check: "creator_scope",
+    ok: has,
+    message: has
+      ? `The creator has ${scope} now, by ${roles}.`
+      : `The creator does not have ${scope} now, with ${roles}: a key never has more rights than ` +
+        "its creator.",
+  }];
+}
+
+function organizationReason(organization: OrganizationRecord | null): Reason {
+  const ok = organization?.active ?? false;
+  const message = ok ? "The organization is active." : "The organization is not active.";
+  return { check: "organization_active", ok, message };
+}
+
+function keyLimits(config: Config, key: ApiKeyRecord) {
+  const limits = limitsOf(config, key);
+  return {
+    requests_per_minute: limits.requests_per_minute ?? UNLIMITED,
+    mcp_calls_per_minute: limits.mcp_calls_per_minute ?? UNLIMITED,
+    max_concurrent: limits.max_concurrent ?? UNLIMITED,
+    burst_per_10_seconds: limits.burst_per_10_seconds ?? UNLIMITED,
+    webhook_deliveries_per_minute: limits.webhook_deliveries_per_minute ?? UNLIMITED,
+  };
+}
+
+function planLimits(config: Config, organization: OrganizationRecord | null, plan: string) {
+  const { requests_per_minute } = { ...planOf(config, plan), ...organization?.limits };
+  return { requests_per_minute: requests_per_minute ?? UNLIMITED };
+}

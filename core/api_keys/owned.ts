@@ -1,0 +1,61 @@
+import type { Tenant } from "../../kv/collection.ts";
+import { type ApiKeyRecord, apiKeys } from "../../kv/records/api_key.ts";
+import type { Actor, Work } from "../app.ts";
+import { Fault } from "../fault.ts";
+import type { Scope } from "../scopes.ts";
+
+/**
+ * A key that the caller may look after by this right. Another organization's key and one that never was
+ * give the same answer.
+ * @throws {Fault} NOT_FOUND
+ */
+export async function ownedKey(
+  { db, actor }: Pick<Work, "db" | "actor">,
+  id: string,
+  right: Scope,
+): Promise<ApiKeyRecord> {
+  // The live space looks after test keys too; the test space sees nothing of the live one.
+  const key = await db.get(apiKeys, actor.tenant, id) ??
+    await db.get(apiKeys, { ...actor.tenant, space: "test" }, id);
+  if (key !== null && mayManage(actor, key, right)) return key;
+  throw new Fault("NOT_FOUND", "There is no such API key.");
+}
+
+/** Everybody may look after the keys that they made; a key, only see itself. */
+function mayManage(actor: Actor, key: ApiKeyRecord, right: Scope): boolean {
+  if (actor.rights.has(right)) return true;
+  if (actor.kind === "user") return key.created_by === actor.userId;
+  return key.id === actor.id && right === "system:read";
+}
+
+/** Where a key of the caller's organization lives. */
+export const homeOf = (
+  { actor }: Pick<Work, "actor">,
+  { type }: Pick<ApiKeyRecord, "type">,
+): Tenant => ({ org: actor.tenant.org, space: type });
+
+/**
+ * Whoever still has the old value of a rotated key may be who it was rotated against.
+ * @throws {Fault} FORBIDDEN
+ */
+export function mustHoldNewValue({ key }: Actor): void {
+  if (key === null || key.oldUntilMs === null) return;
+  throw new Fault(
+    "FORBIDDEN",
+    "The old value of a rotated key cannot manage keys. Use the new value.",
+  );
+}
+
+/**
+ * Nobody hands out more than they have.
+ * @throws {Fault} INSUFFICIENT_SCOPES
+ */
+export function mustCover(
+  rights: ReadonlySet<Scope>,
+  scopes: readonly Scope[],
+  message: string,
+): void {
+  const required = scopes.filter((scope) => !rights.has(scope));
+  if (required.length === 0) return;
+  throw new Fault("INSUFFICIENT_SCOPES", message, { required, granted: [...rights] });
+}

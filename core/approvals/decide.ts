@@ -1,0 +1,111 @@
+import { agents } from "../../kv/records/agent.ts";
+import { type ApprovalRecord, approvals, type Decision } from "../../kv/records/approval.ts";
+import { SYSTEM } from "../../kv/collection.ts";
+import { organizations } from "../../kv/records/organization.ts";
+import { type UserRecord, users } from "../../kv/records/user.ts";
+import type { Writing } from "../app.ts";
+import { emit } from "../events.ts";
+import { Fault } from "../fault.ts";
+import { rightsOf } from "../scopes.ts";
+import { shieldSettingsOf } from "../shield/settings.ts";
+import { ownedApproval, showApproval, statusNow } from "./show.ts";
+import { resolveApproval } from "./resolve.ts";
+
+/** What a person says of a blocked process. */
+export interface Answer {
+  readonly approve: boolean;
+  readonly reason: string | null;
+}
+
+/**
+ * Takes a person's answer. One rejection ends the request; as many approvals as it needs send the command.
+ * @throws {Fault} NOT_FOUND, CONFLICT when it is decided, lapsed or outdated, FORBIDDEN for who may not decide it
+ */
+export async function decideApproval(work: Writing, id: string, { approve, reason }: Answer) {
+  const { app, actor, tx } = work;
+  const { tenant } = actor;
+  const approval = await ownedApproval(work, id);
+  mustBeOpen(approval, app.ports.clock.now());
+  const decider = await userOf(work, actor.userId);
+  mustBeEntitled(work, approval, decider, approve);
+  if (approve) await mustStillHold(work, approval);
+  const decision: Decision = {
+    user_id: actor.userId,
+    actor: actor.id,
+    approve,
+    reason,
+    at_ms: app.ports.clock.now(),
+  };
+  const decided = { ...approval, decisions: [...approval.decisions, decision] };
+  if (!approve) {
+    const how = { status: "rejected", reason, by: actor } as const;
+    return await showApproval(work, await resolveApproval(work, tx, tenant, decided, how));
+  }
+  if (await countValid(work, decided) >= approval.required) {
+    const how = { status: "approved", reason, by: actor } as const;
+    return await showApproval(work, await resolveApproval(work, tx, tenant, decided, how));
+  }
+  emit(work, tx, tenant, {
+    type: "approval_given",
+    resource: { type: "approval", id },
+    agentId: approval.agent_id,
+    details: { pid: id, reason, required: approval.required },
+  });
+  return await showApproval(work, tx.put(approvals, tenant, decided));
+}
+
+function mustBeOpen(approval: ApprovalRecord, nowMs: number): void {
+  const status = statusNow(approval, nowMs);
+  if (status === "pending") return;
+  throw new Fault("CONFLICT", `This request is over: it is ${status}.`, { status });
+}
+
+function mustBeEntitled(
+  { actor }: Writing,
+  approval: ApprovalRecord,
+  decider: UserRecord | null,
+  approve: boolean,
+): void {
+  const { requested_user, self_approval, roles, decisions } = approval;
+  if (approve && !self_approval && requested_user === actor.userId) {
+    throw new Fault("FORBIDDEN", "Nobody approves their own request here. Ask somebody else.");
+  }
+  if (roles.length > 0 && !roles.some((role) => decider?.roles.includes(role))) {
+    throw new Fault("FORBIDDEN", `Only ${roles.join(" or ")} may decide this.`, { roles });
+  }
+  if (decisions.some(({ user_id }) => user_id === actor.userId) && approve) {
+    throw new Fault("CONFLICT", "You have approved this already. It waits for somebody else.");
+  }
+}
+
+/** An approval is of these bytes, for this agent, under these settings. */
+async function mustStillHold({ tx, actor }: Writing, approval: ApprovalRecord): Promise<void> {
+  const { version } = await shieldSettingsOf(tx, actor.tenant);
+  const agent = await tx.get(agents, actor.tenant, approval.agent_id);
+  const change = agent === null
+    ? "the agent is gone"
+    : version !== approval.policy_version
+    ? "the shield's settings have changed"
+    : null;
+  if (change === null) return;
+  throw new Fault("CONFLICT", `This request does not hold any more: ${change}. Ask again.`, {
+    status: "expired",
+  });
+}
+
+/** Approvals whose givers may still give them. */
+async function countValid(work: Writing, { decisions, roles }: ApprovalRecord): Promise<number> {
+  const organization = await work.tx.get(organizations, SYSTEM, work.actor.tenant.org);
+  let valid = 0;
+  for (const { user_id, approve } of decisions) {
+    const user = await userOf(work, user_id);
+    const has = user?.active && organization?.active &&
+      rightsOf(user.roles, organization.host).has("approvals:write");
+    const fits = roles.length === 0 || roles.some((role) => user?.roles.includes(role));
+    if (approve && has && fits) valid++;
+  }
+  return valid;
+}
+
+const userOf = ({ tx, actor }: Writing, id: string) =>
+  tx.get(users, { org: actor.tenant.org, space: "live" }, id);

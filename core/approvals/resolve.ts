@@ -1,0 +1,68 @@
+import type { Tenant } from "../../kv/collection.ts";
+import { type ApprovalRecord, approvals } from "../../kv/records/approval.ts";
+import { commands } from "../../kv/records/command.ts";
+import type { Tx } from "../../kv/tx.ts";
+import type { Actor, App, RequestInfo } from "../app.ts";
+import { emit } from "../events.ts";
+import { iso } from "../lists.ts";
+import { textForEvent } from "../commands/text.ts";
+import { startQueued } from "../commands/queued.ts";
+
+/** An approved command that could not be sent for this long is not sent any more. */
+const START_WITHIN_MS = 10 * 60 * 1000;
+
+/** How a request ends. */
+export interface Resolution {
+  readonly status: "approved" | "rejected" | "expired";
+  /** What people read in the record and in the event. */
+  readonly reason: string | null;
+  /** Who decided, null when it lapsed. */
+  readonly by: Pick<Actor, "id"> | null;
+  /** True when the caller took the command back. */
+  readonly withdrawn?: true;
+}
+
+type Context = {
+  readonly app: App;
+  readonly actor: Pick<Actor, "id">;
+  readonly request?: RequestInfo;
+};
+
+/** Ends a request together with its command: an approved one is sent as soon as that is durable. */
+export async function resolveApproval(
+  work: Context,
+  tx: Tx,
+  tenant: Tenant,
+  approval: ApprovalRecord,
+  { status, reason, by, withdrawn }: Resolution,
+): Promise<ApprovalRecord> {
+  const { app } = work;
+  const now = app.ports.clock.now();
+  const resolved = tx.put(approvals, tenant, { ...approval, status, reason, resolved_at_ms: now });
+  const command = await tx.get(commands, tenant, approval.command_id);
+  if (command?.status === "pending_approval") {
+    tx.put(commands, tenant, {
+      ...command,
+      ...(status === "approved"
+        ? { status: "queued", start_before_ms: now + START_WITHIN_MS }
+        : { status: withdrawn ? "cancelled" : status, reason, finished_at_ms: now }),
+    });
+    if (status === "approved") tx.afterCommit(() => startQueued(app, tenant, approval.agent_id));
+  }
+  emit(work, tx, tenant, {
+    type: "approval_resolved",
+    resource: { type: "approval", id: approval.id },
+    agentId: approval.agent_id,
+    details: {
+      ...textForEvent(approval.command),
+      command_id: approval.command_id,
+      decided_at: iso(now),
+      decided_by: by?.id ?? null,
+      decision: status,
+      pid: approval.id,
+      reason,
+      requested_by: approval.requested_by,
+    },
+  });
+  return resolved;
+}

@@ -1,0 +1,150 @@
+import { openStore } from "../../kv/open.ts";
+import { vacuum } from "../../kv/vacuum.ts";
+import { makeSealer } from "../seal.ts";
+import {
+  nextSecret,
+  promoteSecret,
+  readSecret,
+  secretPath,
+  type Secrets,
+} from "../secrets/file.ts";
+import { rotateSecret, type RotationProgress } from "../secrets/rotate.ts";
+import { isRemote, readStoreSettings, type StoreSettings } from "../settings.ts";
+import { systemClock, systemEntropy } from "../system.ts";
+
+const HELP = `relay secret rotate: seal everything in the store with a new secret
+
+Usage:
+  relay secret rotate
+
+Of an embedded store (RELAY_KV is a path) whose secret is in the file beside it: stop the relay
+first. This makes a new secret, seals everything with it, and puts it in the place of the old one.
+
+Where RELAY_SECRET holds the secret: set RELAY_SECRET to the new one and RELAY_SECRET_OLD to the
+one before (more of them in RELAY_SECRET_OLD_2 and so on), and start every instance with both. Then run
+this with the same two and RELAY_KV. Afterwards RELAY_SECRET_OLD is not needed any more.
+
+It may be interrupted at any point: the relay starts with both secrets, and running this again goes
+on. Afterwards the old secret opens nothing in the store, and a relay that has only that one does
+not start.
+
+Options:
+  --help   Show this text.
+
+Exit codes:
+  0  everything is sealed with the new secret
+  1  something is not: it says what, and both secrets are still needed
+  2  wrong arguments
+`;
+
+/** How often a long rotation says where it stands. */
+const REPORT_MS = 1_000;
+
+/** Runs `relay secret`; resolves to the exit code. */
+export async function secretCommand(args: string[]): Promise<number> {
+  if (args.includes("--help") || args.includes("-h")) {
+    console.log(HELP);
+    return 0;
+  }
+  const [action, wrong] = args;
+  if (action !== "rotate" || wrong !== undefined) {
+    const what = action === undefined
+      ? "Say what to do: relay secret rotate."
+      : `There is no option ${JSON.stringify(action === "rotate" ? wrong : action)}.`;
+    console.error(`${what} See: relay secret --help`);
+    return 2;
+  }
+  try {
+    const settings = readStoreSettings(Deno.env.toObject(), false);
+    await (settings.secret === null ? rotateFile(settings) : rotateSettings(settings));
+    return 0;
+  } catch (error) {
+    console.error(`relay: ${error instanceof Error ? error.message : String(error)}`);
+    return 1;
+  }
+}
+
+/** The secret is in a file beside the store. */
+async function rotateFile({ kv, olderSecrets }: StoreSettings): Promise<void> {
+  const path = pathOf(kv);
+  const current = readSecret(secretPath(path));
+  if (current === null) {
+    throw new Error(
+      `there is no secret at ${
+        secretPath(path)
+      }: where it is a setting, give the new one in RELAY_SECRET`,
+    );
+  }
+  await rotate(path, () => {
+    const secret = nextSecret(path, systemEntropy);
+    console.log("The next secret is made; until the end both are needed.");
+    return { secret, olderSecrets: [current, ...olderSecrets] };
+  }, () => promoteSecret(path));
+  console.log(`Done: the new secret is in ${secretPath(path)}, the old one opens nothing.`);
+}
+
+/** The secrets are settings. */
+async function rotateSettings({ kv, secret, olderSecrets }: StoreSettings): Promise<void> {
+  if (olderSecrets.length === 0) {
+    throw new Error(
+      "RELAY_SECRET_OLD is not set: give the secret in use so far there, and the new one in " +
+        "RELAY_SECRET",
+    );
+  }
+  const path = kv !== null && isRemote(kv) ? kv : pathOf(kv);
+  await rotate(path, () => ({ secret: secret!, olderSecrets }), () => {});
+  console.log("Done: RELAY_SECRET_OLD is not needed any more, what it names opens nothing.");
+}
+
+/** The path of a store that is there. */
+function pathOf(kv: string | null): string {
+  if (kv === null || kv === ":memory:") {
+    throw new Error("a store in memory has no secret to rotate");
+  }
+  try {
+    Deno.statSync(kv);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    throw new Error(`there is no store at ${kv}: RELAY_KV says where it is`);
+  }
+  return kv;
+}
+
+async function rotate(kv: string, secrets: () => Secrets, settle: () => void): Promise<void> {
+  const opened = await openStore(kv, systemClock);
+  try {
+    const { secret, olderSecrets } = secrets();
+    const sealer = makeSealer(secret, systemEntropy, olderSecrets);
+    const lines = progressLines();
+    await rotateSecret(opened.store, sealer, lines.report);
+    lines.end();
+    if (!isRemote(kv)) {
+      // The engine leaves old values in the file, and the old secret would open those.
+      console.log("Everything is sealed with the new secret; writing the file anew.");
+      vacuum(kv);
+    }
+    settle();
+  } finally {
+    await opened.close();
+  }
+}
+
+/** Says where a long rotation stands, and where it came to with each kind of record. */
+function progressLines(): { report(progress: RotationProgress): void; end(): void } {
+  let saidMs = 0, last = "", unsaid = "";
+  const say = () => {
+    if (unsaid !== "") console.log(unsaid);
+    unsaid = "";
+    saidMs = performance.now();
+  };
+  return {
+    report({ pass, name, records, resealed }) {
+      if (pass > 1) return;
+      const begins = name !== last;
+      if (begins) say();
+      [last, unsaid] = [name, `${name}: ${records} looked at, ${resealed} sealed anew`];
+      if (begins || performance.now() - saidMs >= REPORT_MS) say();
+    },
+    end: say,
+  };
+}

@@ -1,0 +1,52 @@
+import { type Tenant, tenantKey } from "../../kv/collection.ts";
+import { type CommandRecord, commands } from "../../kv/records/command.ts";
+import type { Found, Page } from "../../kv/store.ts";
+import type { App } from "../app.ts";
+import { settleCommand } from "./settle.ts";
+
+const BATCH_MAX = 100;
+
+/** Sends what waits for an agent, if this process holds its link. */
+export function startQueued(app: App, tenant: Tenant, agentId: string): void {
+  if (app.links.of(tenant, agentId) === undefined) return;
+  sendWaiting(app, [agentId], (at) => tenantKey(at) === tenantKey(tenant)).catch((error) =>
+    app.ports.log.error("approved commands could not be sent", { error: String(error) })
+  );
+}
+
+/** Sends what waits for any agent that is linked here, and gives up what has waited too long. */
+export async function sweepQueued(app: App): Promise<void> {
+  await sendWaiting(app, [], () => true);
+}
+
+async function sendWaiting(
+  app: App,
+  prefix: readonly string[],
+  wanted: (tenant: Tenant) => boolean,
+): Promise<void> {
+  let cursor: string | null = null;
+  do {
+    const page: Page<Found<CommandRecord>> = await app.store.queued(commands, "queued", {
+      prefix,
+      limit: BATCH_MAX,
+      cursor,
+    });
+    for (const { tenant, record } of page.items) {
+      if (wanted(tenant)) await send(app, tenant, record);
+    }
+    cursor = page.cursor;
+  } while (cursor !== null);
+}
+
+async function send(app: App, tenant: Tenant, record: CommandRecord): Promise<void> {
+  const { id, agent_id: agentId, start_before_ms } = record;
+  if (app.ports.clock.now() >= (start_before_ms ?? 0)) {
+    const open = { id, agentId, record, fresh: false, queued: true } as const;
+    const why = "it was approved, and its agent was not connected in time";
+    await settleCommand(app, tenant, open, { status: "failed", why });
+    return;
+  }
+  const link = app.links.of(tenant, agentId);
+  const taken = link && await app.commands.take(tenant, id);
+  if (taken) app.commands.start(tenant, taken.record, taken.begun, link).catch(() => {});
+}

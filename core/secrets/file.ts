@@ -1,0 +1,78 @@
+import { Buffer } from "node:buffer";
+import { dirname } from "node:path";
+import type { Entropy } from "../ports.ts";
+import type { StoreSettings } from "../settings.ts";
+
+/** What a sealer is made of. */
+export interface Secrets {
+  readonly secret: string;
+  readonly olderSecrets: readonly string[];
+}
+
+const SECRET_BYTES = 32;
+
+/** Where the secret of an embedded store lies when the settings have none. */
+export const secretPath = (kv: string): string => `${kv}.secret`;
+
+/** Where the next secret waits until everything is sealed with it. */
+export const nextSecretPath = (kv: string): string => `${kv}.secret.next`;
+
+/**
+ * The secrets of the settings, or, for an embedded store, those in the file beside it, made at the first
+ * start. While a rotation is under way there is a next one too.
+ */
+export function secretsOf(
+  { secret, olderSecrets, kv }: StoreSettings,
+  entropy: Pick<Entropy, "bytes">,
+): Secrets {
+  if (secret !== null) return { secret, olderSecrets };
+  if (kv === null || kv === ":memory:") return { secret: freshSecret(entropy), olderSecrets };
+  const current = readSecret(secretPath(kv)) ?? makeSecret(secretPath(kv), entropy);
+  const next = readSecret(nextSecretPath(kv));
+  if (next === null) return { secret: current, olderSecrets };
+  return { secret: next, olderSecrets: [current, ...olderSecrets] };
+}
+
+/** The next secret of an embedded store: the one that a rotation began with, or a new one. */
+export function nextSecret(kv: string, entropy: Pick<Entropy, "bytes">): string {
+  return readSecret(nextSecretPath(kv)) ?? makeSecret(nextSecretPath(kv), entropy);
+}
+
+/** The next secret takes the place of the one before, which is gone with it. */
+export function promoteSecret(kv: string): void {
+  Deno.renameSync(nextSecretPath(kv), secretPath(kv));
+  syncFolder(kv);
+}
+
+/** The secret in a file, or null when there is none. */
+export function readSecret(path: string): string | null {
+  try {
+    return Deno.readTextFileSync(path).trim();
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return null;
+    throw error;
+  }
+}
+
+/** A file that is there whole or not at all, on disk before anything is sealed with what it holds. */
+function makeSecret(path: string, entropy: Pick<Entropy, "bytes">): string {
+  const secret = freshSecret(entropy);
+  const part = `${path}.new`;
+  const options = { write: true, create: true, truncate: true, mode: 0o600 };
+  using file = Deno.openSync(part, options);
+  file.writeSync(new TextEncoder().encode(`${secret}\n`));
+  file.syncSync();
+  Deno.renameSync(part, path);
+  syncFolder(path);
+  return secret;
+}
+
+const freshSecret = (entropy: Pick<Entropy, "bytes">): string =>
+  Buffer.from(entropy.bytes(SECRET_BYTES)).toString("base64");
+
+/** Puts a rename on disk; Windows does so by itself and opens no folders. */
+function syncFolder(path: string): void {
+  if (Deno.build.os === "windows") return;
+  using folder = Deno.openSync(dirname(path));
+  folder.syncSync();
+}

@@ -1,0 +1,26 @@
+import type { Collection } from "../../kv/collection.ts";
+import { apiKeys } from "../../kv/records/api_key.ts";
+import { signingKeys } from "../../kv/records/installation.ts";
+import { webhooks } from "../../kv/records/webhook.ts";
+
+type Row = { id: string };
+
+/** Fields of one kind of record that hold sealed texts, each bound to its record's id. */
+export interface SealedFields {
+  readonly of: Collection<Row>;
+  readonly fields: readonly string[];
+}
+
+/** Every sealed text that a store may hold: what a new secret must seal anew. */
+export const SEALED: readonly SealedFields[] = [
+  sealedIn(apiKeys, ["sealed"]),
+  sealedIn(webhooks, ["sealed_secret", "sealed_headers"]),
+  sealedIn(signingKeys, ["sealed_private_jwk"]),
+];
+
+function sealedIn<T extends Row>(
+  of: Collection<T>,
+  fields: readonly (keyof T & string)[],
+): SealedFields {
+  return { of: of as unknown as Collection<Row>, fields };
+}

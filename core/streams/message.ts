@@ -1,0 +1,63 @@
+import type { Tenant } from "../../kv/collection.ts";
+import type { Sequenced } from "../../kv/log.ts";
+import type { EventRow } from "../events.ts";
+import type { Scope } from "../scopes.ts";
+import { isWebhookEvent, WEBHOOK_EVENTS } from "../webhooks/event_types.ts";
+import { type Severity, severityOf } from "./severity.ts";
+
+/** What a client is sent, whatever carries it. */
+export interface Message {
+  readonly kind: "hello" | "event" | "heartbeat" | "end";
+  /** `<epoch>:<seq>`, where a client goes on; null where that does not change. */
+  readonly id: string | null;
+  readonly json: string;
+}
+
+/** One event of the log, made ready once for all who read it. */
+export interface Prepared extends Message {
+  readonly seq: number;
+  readonly type: string;
+  readonly agentId: string | undefined;
+  readonly severity: Severity;
+  /** The right that reading it takes. */
+  readonly scope: Scope;
+}
+
+/** The id of a place in a log: the epoch changes when the log becomes another one, by a restored backup. */
+export const idOf = (epoch: string, seq: number): string => `${epoch}:${seq}`;
+
+const ID = /^([A-Za-z0-9_]{1,64}):(\d{1,15})$/;
+
+/** The place that an id names, or null for one that is none. */
+export function placeOf(id: string): { epoch: string; seq: number } | null {
+  const [, epoch, seq] = ID.exec(id) ?? [];
+  return epoch === undefined ? null : { epoch, seq: Number(seq) };
+}
+
+/** An event as streams carry it: a webhook's envelope without its delivery. Null for what only auditors read. */
+export function prepare(
+  tenant: Tenant,
+  epoch: string,
+  { seq, type, json }: Sequenced,
+): Prepared | null {
+  if (!isWebhookEvent(type)) return null;
+  const row = JSON.parse(json) as EventRow;
+  const envelope = {
+    event_id: row.event_id,
+    event_type: type,
+    timestamp: row.timestamp,
+    organization_id: tenant.org,
+    ...(row.agent_id !== undefined && { agent_id: row.agent_id }),
+    payload: row.details,
+  };
+  return {
+    kind: "event",
+    id: idOf(epoch, seq),
+    json: JSON.stringify(envelope),
+    seq,
+    type,
+    agentId: row.agent_id,
+    severity: severityOf(type),
+    scope: WEBHOOK_EVENTS[type].scope,
+  };
+}

@@ -1,0 +1,221 @@
+import { type Tenant, tenantKey, tenantOf } from "../../kv/collection.ts";
+import type { Sequenced } from "../../kv/log.ts";
+import type { Actor, App } from "../app.ts";
+import { currentActor } from "../authenticate.ts";
+import { Fault } from "../fault.ts";
+import type { Scope } from "../scopes.ts";
+import type { Cancel } from "../ports.ts";
+import { isWebhookEvent, WEBHOOK_EVENTS } from "../webhooks/event_types.ts";
+import type { StreamEnd } from "./ends.ts";
+import { idOf, type Message, placeOf, prepare } from "./message.ts";
+import { type Sink, Stream, type StreamFilter } from "./stream.ts";
+
+/** How often a client hears of the relay, and of its position in a log that is quiet for it. */
+export const HEARTBEAT_SECONDS = 15;
+/** Credentials are looked at this often: a lost right is gone from open streams within a second. */
+const SWEEP_MS = 500;
+/** On a store that others write to, their events are looked for this often. */
+const POLL_MS = 250;
+const STREAMS_MAX = 20_000;
+
+/** The open event streams of this process. */
+export class Streams {
+  readonly #byTenant = new Map<string, Set<Stream>>();
+  #open = 0;
+  #timer: Cancel | null = null;
+  #pollTimer: Cancel | null = null;
+  #sinceHeartbeatMs = 0;
+  #checking: Promise<void> | null = null;
+  #stopped = false;
+
+  constructor(private readonly app: () => App) {}
+
+  /** Listens to the log. */
+  start(): void {
+    const { log } = this.app();
+    log.watch((type, tenant) => isWebhookEvent(type) && this.#byTenant.has(tenantKey(tenant)));
+    log.onSequenced((tenant, events) => this.#sequenced(tenant, events));
+  }
+
+  get size(): number {
+    return this.#open;
+  }
+
+  /**
+   * Opens a stream from a place in the log, or from its end. Its first message says whether everything
+   * since that place will come.
+   * @throws {Fault} UNAVAILABLE when too many are open, VALIDATION_FAILED for an id that is none
+   */
+  async open(
+    actor: Actor,
+    filter: StreamFilter,
+    lastEventId: string | null,
+    sink: Sink,
+  ): Promise<Stream> {
+    const app = this.app();
+    this.mustHaveRoom();
+    const { from, recovered } = await this.#startOf(actor.tenant, lastEventId);
+    const stream: Stream = new Stream(actor, filter, sink, from, {
+      log: app.log,
+      prepare: (events) => this.#prepare(actor.tenant, events),
+      failed: (error) =>
+        app.ports.log.error("a stream could not read the log", { error: String(error) }),
+    });
+    this.#add(stream);
+    sink.send(this.#hello(from, recovered));
+    stream.catchUp();
+    return stream;
+  }
+
+  /** @throws {Fault} UNAVAILABLE when too many are open */
+  mustHaveRoom(): void {
+    if (!this.#stopped && this.#open < STREAMS_MAX) return;
+    throw new Fault("UNAVAILABLE", "Too many streams are open here. Try again in a moment.");
+  }
+
+  /** A client has gone, or its stream has ended. */
+  leave(stream: Stream): void {
+    stream.left();
+    const key = tenantKey(stream.actor.tenant);
+    const streams = this.#byTenant.get(key);
+    if (!streams?.delete(stream)) return;
+    this.#open--;
+    if (streams.size === 0) this.#byTenant.delete(key);
+  }
+
+  /** Ends every stream, so that clients go on elsewhere. */
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.();
+    this.#pollTimer?.();
+    for (const stream of this.#all()) this.#end(stream, "going_away");
+  }
+
+  async #startOf(tenant: Tenant, lastEventId: string | null) {
+    const { log } = this.app();
+    await log.flush();
+    const head = await log.head(tenant);
+    if (lastEventId === null) return { from: head, recovered: false };
+    const place = placeOf(lastEventId);
+    if (place === null) {
+      throw new Fault("VALIDATION_FAILED", "The last event id is none of this relay's.", {
+        issues: [{ path: "last_event_id", message: "must be <epoch>:<number>" }],
+      });
+    }
+    const kept = place.epoch === this.app().epoch && place.seq <= head;
+    const [next] = kept && place.seq < head ? await log.read(tenant, place.seq, 1) : [];
+    const recovered = kept && (place.seq === head || next?.seq === place.seq + 1);
+    return { from: recovered ? place.seq : head, recovered };
+  }
+
+  #hello(from: number, recovered: boolean): Message {
+    const { epoch } = this.app();
+    const id = idOf(epoch, from);
+    const json = JSON.stringify({ recovered, from: id, heartbeat_seconds: HEARTBEAT_SECONDS });
+    return { kind: "hello", id, json };
+  }
+
+  #add(stream: Stream): void {
+    const key = tenantKey(stream.actor.tenant);
+    const streams = this.#byTenant.get(key) ?? new Set();
+    this.#byTenant.set(key, streams.add(stream));
+    this.#open++;
+    this.#timer ??= this.#sweepLater();
+    if (!this.app().store.sole) this.#pollTimer ??= this.#pollLater();
+  }
+
+  #end(stream: Stream, name: StreamEnd): void {
+    stream.end(name);
+    this.leave(stream);
+  }
+
+  *#all(): Generator<Stream> {
+    for (const streams of [...this.#byTenant.values()]) yield* [...streams];
+  }
+
+  #prepare(tenant: Tenant, events: readonly Sequenced[]) {
+    const { epoch } = this.app();
+    return events.map((event) => prepare(tenant, epoch, event));
+  }
+
+  #sequenced(tenant: Tenant, events: readonly Sequenced[]): void {
+    const streams = this.#byTenant.get(tenantKey(tenant));
+    if (streams === undefined || events.length === 0) return;
+    const prepared = this.#prepare(tenant, events);
+    for (const stream of streams) {
+      stream.take(events[0]!.seq, prepared);
+      if (stream.ended) this.leave(stream);
+    }
+  }
+
+  #sweepLater(): Cancel {
+    return this.app().ports.clock.after(SWEEP_MS, () => {
+      this.#timer = null;
+      this.#sinceHeartbeatMs += SWEEP_MS;
+      if (this.#sinceHeartbeatMs >= HEARTBEAT_SECONDS * 1000) this.#heartbeat();
+      this.#checking ??= this.#checkCredentials()
+        .catch((error) => {
+          const fields = { error: String(error) };
+          this.app().ports.log.warn("the credentials of streams could not be checked", fields);
+        })
+        .finally(() => this.#checking = null);
+      if (this.#open > 0 && !this.#stopped) this.#timer = this.#sweepLater();
+    });
+  }
+
+  #heartbeat(): void {
+    this.#sinceHeartbeatMs = 0;
+    const { epoch } = this.app();
+    for (const stream of this.#all()) {
+      if (stream.ended) this.leave(stream);
+      else stream.sink.send({ kind: "heartbeat", id: idOf(epoch, stream.position), json: "{}" });
+    }
+  }
+
+  /** Gives streams the rights of now, and ends those whose credential is gone. */
+  async #checkCredentials(): Promise<void> {
+    const byActor = Map.groupBy(
+      this.#all(),
+      ({ actor }) => actor.sessionId ?? actor.key?.valueHash ?? actor.id,
+    );
+    for (const streams of byActor.values()) {
+      const now = await currentActor(this.app(), streams[0]!.actor);
+      for (const stream of streams) {
+        if (now === null) this.#end(stream, "credential_ended");
+        else if (!mayRead(now)) this.#end(stream, "rights_lost");
+        else stream.actor = { ...now, tenant: stream.actor.tenant };
+      }
+    }
+  }
+
+  #pollLater(): Cancel {
+    return this.app().ports.clock.after(POLL_MS, () => {
+      this.#pollTimer = null;
+      this.#poll().catch((error) => {
+        this.app().ports.log.warn("others' events could not be read", { error: String(error) });
+      }).finally(() => {
+        if (this.#open > 0 && !this.#stopped) this.#pollTimer = this.#pollLater();
+      });
+    });
+  }
+
+  /** Events that another instance numbered. */
+  async #poll(): Promise<void> {
+    const { log } = this.app();
+    for (const [key, streams] of [...this.#byTenant]) {
+      const head = await log.head(tenantOf(key));
+      for (const stream of streams) if (stream.position < head) stream.catchUp();
+    }
+  }
+}
+
+/** When clients should come again after the relay has stopped: not all at once. */
+export const retryAfterMs = (app: App): number =>
+  Math.round(1_000 + app.ports.entropy.unit() * 4_000);
+
+/** The rights of which each opens some events. */
+export const EVENT_RIGHTS: readonly Scope[] = [
+  ...new Set(Object.values(WEBHOOK_EVENTS).map(({ scope }) => scope)),
+];
+
+const mayRead = ({ rights }: Actor): boolean => EVENT_RIGHTS.some((scope) => rights.has(scope));

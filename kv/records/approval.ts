@@ -1,0 +1,55 @@
+import { z } from "zod";
+import { collection } from "../collection.ts";
+
+export const APPROVAL_STATUSES = ["pending", "approved", "rejected", "expired"] as const;
+
+/** What one person said of a request. */
+export const Decision = z.strictObject({
+  /** The person, by whatever credential. */
+  user_id: z.string(),
+  /** The user, key or chat that they used. */
+  actor: z.string(),
+  approve: z.boolean(),
+  reason: z.string().nullable(),
+  at_ms: z.number(),
+});
+export type Decision = z.infer<typeof Decision>;
+
+/** A command that the shield holds back until people decide: bound to its bytes, agent and policy version. */
+export const ApprovalRecord = z.strictObject({
+  id: z.string(),
+  command_id: z.string(),
+  agent_id: z.string(),
+  command: z.string(),
+  /** SHA-256 of the command's UTF-8 bytes, hex. */
+  command_sha256: z.string(),
+  policy_version: z.string(),
+  shield_result: z.unknown(),
+  /** The user or key that asked, and the person behind it. */
+  requested_by: z.string(),
+  requested_user: z.string(),
+  status: z.enum(APPROVAL_STATUSES),
+  /** How many people must approve. */
+  required: z.int(),
+  /** One of these roles is needed to decide; empty for whoever has the right. */
+  roles: z.array(z.string()),
+  self_approval: z.boolean(),
+  decisions: z.array(Decision),
+  /** Why it ended, as far as no person said so. */
+  reason: z.string().nullable(),
+  created_at_ms: z.number(),
+  expires_at_ms: z.number(),
+  resolved_at_ms: z.number().nullable(),
+  /** When the record itself goes. */
+  purge_at_ms: z.number(),
+});
+export type ApprovalRecord = z.infer<typeof ApprovalRecord>;
+
+export const approvals = collection({
+  name: "approvals",
+  schema: ApprovalRecord,
+  unique: { command: (a) => [a.command_id] },
+  index: { status: (a) => [a.status], agent: (a) => a.status === "pending" ? [a.agent_id] : null },
+  queue: { pending: (a) => a.status === "pending" ? [a.expires_at_ms] : null },
+  expiresAt: (a) => a.purge_at_ms,
+});

@@ -1,0 +1,30 @@
+import { z } from "zod";
+import { collection } from "../collection.ts";
+
+export const SHIELD_MODES = ["enforce", "observe", "off"] as const;
+export type ShieldMode = (typeof SHIELD_MODES)[number];
+
+/** How an organization's shield decides. Every tenant has exactly one, from its first moment. */
+export const ShieldSettingsRecord = z.strictObject({
+  id: z.literal("shield"),
+  mode: z.enum(SHIELD_MODES),
+  /** Modes of single agents, by their id. */
+  agent_modes: z.record(z.string(), z.enum(SHIELD_MODES)),
+  approvals: z.strictObject({
+    /** How many people must approve. */
+    required: z.int(),
+    /** One of these roles is needed to decide; empty for whoever has the right. */
+    roles: z.array(z.string()),
+    self_approval: z.boolean(),
+    expires_seconds: z.int(),
+  }),
+  /** Digest of all of the above: what a verdict and an approval are bound to. */
+  version: z.string(),
+});
+export type ShieldSettingsRecord = z.infer<typeof ShieldSettingsRecord>;
+
+export const shieldSettings = collection({
+  name: "shield_settings",
+  schema: ShieldSettingsRecord,
+  cached: 20_000,
+});

@@ -1,0 +1,120 @@
+import { z } from "zod";
+import type { Actor, App } from "../core/app.ts";
+import { Fault } from "../core/fault.ts";
+import { STREAM_ENDS, type StreamEnd } from "../core/streams/ends.ts";
+import type { Message } from "../core/streams/message.ts";
+import { retryAfterMs } from "../core/streams/streams.ts";
+import type { Sink, Stream } from "../core/streams/stream.ts";
+import { EVENTS_PROTOCOL, offeredProtocols } from "./_protocols.ts";
+import { filterOf, type StreamChoice, StreamQuery } from "./events.ts";
+import { upgrade } from "./_upgrade.ts";
+
+const FRAME_BYTES_MAX = 4 * 1024;
+const DRAIN_POLL_MS = 20;
+/** Below this a client counts as having taken all. */
+const DRAINED_BYTES = 16 * 1024;
+
+/** The one frame that a client may send: go on from another place, or with another filter. */
+const Resume = z.strictObject({ type: z.literal("resume"), ...StreamQuery.shape });
+
+/** `/ws` as a stream of events, for an actor who was admitted; gives the connection back at its end. */
+export function openEventSocket(
+  app: App,
+  actor: Actor,
+  request: Request,
+  asked: StreamChoice,
+): Response {
+  const { headers } = request;
+  const protocol = offeredProtocols(headers).includes(EVENTS_PROTOCOL) ? EVENTS_PROTOCOL : null;
+  const { socket, response } = connect(app, actor, request, protocol);
+  const sink = new SocketSink(app, socket);
+  let stream: Stream | null = null;
+  const open = async ({ last_event_id, ...filter }: StreamChoice) => {
+    const before = stream;
+    stream = null;
+    if (before !== null) app.streams.leave(before);
+    stream = await app.streams.open(actor, filterOf(filter), last_event_id ?? null, sink);
+  };
+  let turn: Promise<void> = Promise.resolve();
+  const reopen = (what: StreamChoice) => {
+    turn = turn.then(() => open(what)).catch((error) =>
+      sink.end(error instanceof Fault && error.status === 400 ? "malformed_frame" : "interrupted")
+    );
+  };
+  socket.onopen = () => reopen(asked);
+  socket.onmessage = ({ data }) => {
+    if (typeof data !== "string") return sink.end("malformed_frame");
+    if (data.length > FRAME_BYTES_MAX) return sink.end("frame_too_large");
+    const frame = readFrame(data);
+    if (frame === null) return sink.end("malformed_frame");
+    const { type: _type, ...what } = frame;
+    reopen(what);
+  };
+  socket.onerror = () => {};
+  socket.onclose = () => {
+    turn = turn.finally(() => stream && app.streams.leave(stream));
+  };
+  return response;
+}
+
+/** The connection is given back when the socket closes, or when there will be none. */
+function connect(
+  app: App,
+  actor: Actor,
+  request: Request,
+  protocol: string | null,
+): Deno.WebSocketUpgrade {
+  try {
+    app.streams.mustHaveRoom();
+    const upgraded = upgrade(request, protocol);
+    upgraded.socket.addEventListener("close", () => app.limiter.leave(actor), { once: true });
+    return upgraded;
+  } catch (error) {
+    app.limiter.leave(actor);
+    throw error;
+  }
+}
+
+function readFrame(text: string): z.output<typeof Resume> | null {
+  try {
+    return Resume.safeParse(JSON.parse(text)).data ?? null;
+  } catch {
+    return null;
+  }
+}
+
+class SocketSink implements Sink {
+  constructor(private readonly app: App, private readonly socket: WebSocket) {}
+
+  get bufferedBytes(): number {
+    return this.socket.bufferedAmount;
+  }
+
+  send(message: Message): void {
+    if (this.socket.readyState === WebSocket.OPEN) this.socket.send(textOf(message));
+  }
+
+  async drained(): Promise<void> {
+    const { clock } = this.app.ports;
+    while (this.socket.readyState === WebSocket.OPEN && this.bufferedBytes > DRAINED_BYTES) {
+      await clock.sleep(DRAIN_POLL_MS);
+    }
+  }
+
+  end(name: StreamEnd): void {
+    const { code, then, meaning } = STREAM_ENDS[name];
+    const retry = then === "resume" ? ` Retry after ${retryAfterMs(this.app)} ms.` : "";
+    if (this.socket.readyState <= WebSocket.OPEN) this.socket.close(code, `${meaning}${retry}`);
+  }
+}
+
+let last: Message | null = null;
+let lastText = "";
+
+/** One event goes to many clients, one after the other: its text is made once. */
+function textOf(message: Message): string {
+  if (message === last) return lastText;
+  const { kind, id, json } = message;
+  last = message;
+  return lastText = `{"type":"${kind}","id":${JSON.stringify(id)},"data":${json}}`;
+}

@@ -1,0 +1,154 @@
+import { z } from "zod";
+import { decideApproval } from "../core/approvals/decide.ts";
+import { getApproval, listApprovals } from "../core/approvals/show.ts";
+import { changeShieldSettings, getShieldSettings } from "../core/shield/settings.ts";
+import { ShieldResult } from "../core/shield/result.ts";
+import { APPROVAL_STATUSES } from "../kv/records/approval.ts";
+import { COMMAND_STATUSES } from "../kv/records/command.ts";
+import { SHIELD_MODES } from "../kv/records/shield.ts";
+import { route } from "./_route.ts";
+import { Id, PageQuery, Pagination, Timestamp } from "./_schemas.ts";
+
+const Approval = z.object({
+  pid: z.string().meta({ description: "The id of the blocked process." }),
+  status: z.enum(APPROVAL_STATUSES),
+  command_id: z.string(),
+  command_status: z.enum(COMMAND_STATUSES).nullable(),
+  agent_id: z.string(),
+  command: z.string(),
+  command_sha256: z.string(),
+  policy_version: z.string(),
+  shield_result: ShieldResult,
+  requested_by: z.string(),
+  required: z.int().meta({ description: "How many people must approve." }),
+  roles: z.array(z.string()).meta({ description: "One of these roles decides; empty for any." }),
+  decisions: z.array(z.object({
+    user_id: z.string(),
+    actor: z.string(),
+    decision: z.enum(["approved", "rejected"]),
+    reason: z.string().nullable(),
+    at: Timestamp,
+  })),
+  reason: z.string().nullable(),
+  created_at: Timestamp,
+  expires_at: Timestamp,
+  resolved_at: Timestamp.nullable(),
+}).meta({ id: "Approval" });
+
+const Mode = z.enum(SHIELD_MODES);
+const Settings = z.object({
+  mode: Mode,
+  agent_modes: z.record(z.string(), Mode),
+  approvals: z.object({
+    required: z.int(),
+    roles: z.array(z.string()),
+    self_approval: z.boolean(),
+    expires_seconds: z.int(),
+  }),
+  policy_version: z.string(),
+}).meta({ id: "ShieldSettings" });
+
+const ProcessParams = z.strictObject({ pid: Id });
+const Reason = z.string().max(1000).refine((text) => text.isWellFormed(), "no half characters");
+const DecisionBody = z.strictObject({ reason: Reason.optional() });
+
+const decide = {
+  method: "POST",
+  access: { scope: "approvals:write" },
+  effect: "write",
+  audit: { byRule: "approval_resolved, or approval_given while more people are needed" },
+  params: ProcessParams,
+  body: DecisionBody,
+  success: { status: 200, body: Approval },
+  faults: ["NOT_FOUND", "CONFLICT", "FORBIDDEN"],
+  tool: { destructive: true },
+} as const;
+
+export const approvalRoutes = [
+  route({
+    ...decide,
+    id: "approvals.approve",
+    path: "/api/shield/approve/{pid}",
+    summary: "Approve a blocked process: its command is sent when enough people have",
+    handle: (work, { params, body }) =>
+      decideApproval(work, params.pid, { approve: true, reason: body.reason ?? null }),
+  }),
+  route({
+    ...decide,
+    id: "approvals.reject",
+    path: "/api/shield/reject/{pid}",
+    summary: "Reject a blocked process: its command never runs",
+    handle: (work, { params, body }) =>
+      decideApproval(work, params.pid, { approve: false, reason: body.reason ?? null }),
+  }),
+  route({
+    id: "approvals.list",
+    method: "GET",
+    path: "/api/shield/approvals",
+    summary: "The approval queue, newest first",
+    access: { scope: "approvals:read" },
+    effect: "read",
+    query: PageQuery.extend({ status: z.enum(APPROVAL_STATUSES).optional() }),
+    success: {
+      status: 200,
+      body: z.object({ approvals: z.array(Approval), pagination: Pagination }),
+    },
+    faults: [],
+    tool: { destructive: false },
+    handle: (work, { query }) => listApprovals(work, query),
+  }),
+  route({
+    id: "approvals.get",
+    method: "GET",
+    path: "/api/shield/approvals/{pid}",
+    summary: "One request for approval",
+    access: { scope: "approvals:read" },
+    effect: "read",
+    params: ProcessParams,
+    success: { status: 200, body: Approval },
+    faults: ["NOT_FOUND"],
+    tool: { destructive: false },
+    handle: (work, { params }) => getApproval(work, params.pid),
+  }),
+  route({
+    id: "shield.settings",
+    method: "GET",
+    path: "/api/shield/settings",
+    summary: "How the shield decides",
+    access: { scope: "system:read" },
+    effect: "read",
+    success: { status: 200, body: Settings },
+    faults: [],
+    handle: (work) => getShieldSettings(work),
+  }),
+  route({
+    id: "shield.change",
+    method: "PATCH",
+    path: "/api/shield/settings",
+    summary: "Change how the shield decides; waiting requests for approval lapse",
+    access: { scope: "system:write" },
+    effect: "write",
+    audit: {
+      event: "shield_changed",
+      resource: "shield",
+      id: () => "shield",
+      details: (settings) => settings,
+    },
+    body: z.strictObject({
+      mode: Mode.optional(),
+      agent_modes: z.record(Id, Mode).refine(
+        (modes) => Object.keys(modes).length <= 1000,
+        "at most 1,000 agents",
+      ).optional(),
+      approvals: z.strictObject({
+        required: z.int().min(1).max(5).optional(),
+        roles: z.array(z.string().min(1).max(64)).max(16).optional(),
+        self_approval: z.boolean().optional(),
+        expires_seconds: z.int().min(60).max(7 * 24 * 3600).optional(),
+      }).optional(),
+    }),
+    success: { status: 200, body: Settings },
+    faults: [],
+    handle: (work, { body }) => changeShieldSettings(work, body),
+  }),
+];

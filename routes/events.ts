@@ -1,0 +1,59 @@
+import { z } from "zod";
+import { Fault } from "../core/fault.ts";
+import { SEVERITIES } from "../core/streams/severity.ts";
+import { EVENT_RIGHTS, retryAfterMs } from "../core/streams/streams.ts";
+import type { Stream, StreamFilter } from "../core/streams/stream.ts";
+import { EVENT_TYPES } from "../core/webhooks/event_types.ts";
+import { route } from "./_route.ts";
+import { Id } from "./_schemas.ts";
+import { SseSink } from "./_sse.ts";
+
+const Types = z.string().max(2000).transform((text) => text.split(",")).pipe(
+  z.array(z.enum(EVENT_TYPES)).min(1),
+).meta({ description: "Event types, separated by commas.", examples: ["command_executed"] });
+
+/** What a subscriber may ask for. */
+export const StreamQuery = z.strictObject({
+  types: Types.optional(),
+  agent_id: Id.optional(),
+  severity: z.enum(SEVERITIES).optional().meta({ description: "At least this one." }),
+  last_event_id: z.string().max(128).optional(),
+});
+
+export type StreamChoice = z.output<typeof StreamQuery>;
+
+export const filterOf = (
+  { types, agent_id, severity }: Omit<StreamChoice, "last_event_id">,
+): StreamFilter => ({ types: types && new Set(types), agentId: agent_id, severity });
+
+export const eventRoutes = [
+  route({
+    id: "events.stream",
+    method: "GET",
+    path: "/api/events",
+    summary: "Events as they happen (server-sent events)",
+    description: "The first event, `hello`, says whether everything since the last id will come " +
+      "(`recovered`). Resume with `Last-Event-ID` or `last_event_id`. Which events come depends on " +
+      "the rights of now. See docs/streams.md.",
+    access: { scope: EVENT_RIGHTS },
+    noStore: true,
+    effect: "read",
+    query: StreamQuery,
+    success: { status: 200, content: ["text/event-stream"] },
+    faults: ["NOT_ACCEPTABLE", "UNAVAILABLE"],
+    handle: async ({ app, actor, request }, { query, accept }) => {
+      if (!/text\/event-stream|text\/\*|\*\/\*/.test(accept)) {
+        throw new Fault("NOT_ACCEPTABLE", "Ask with `Accept: text/event-stream`.");
+      }
+      const { last_event_id, ...filter } = query;
+      const opened: { stream?: Stream } = {};
+      const sink = new SseSink(
+        () => retryAfterMs(app),
+        () => opened.stream && app.streams.leave(opened.stream),
+      );
+      const from = request.lastEventId ?? last_event_id ?? null;
+      opened.stream = await app.streams.open(actor, filterOf(filter), from, sink);
+      return { type: "text/event-stream", body: sink, headers: { "x-accel-buffering": "no" } };
+    },
+  }),
+];

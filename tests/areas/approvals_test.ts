@@ -1,0 +1,249 @@
+import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { users } from "../../kv/records/user.ts";
+import { ManualClock } from "../support/clock.ts";
+import { ScriptedAgent } from "../support/agent.ts";
+import { shared } from "../support/kv.ts";
+import { type Account, World } from "../support/world.ts";
+import { eventsOf, exec, linkAgent, type Linked, runsOf } from "./fixtures.ts";
+
+const RISKY = "systemctl stop nginx";
+const HOUR_MS = 60 * 60 * 1000;
+
+interface Waiting extends Linked {
+  readonly approver: Account;
+  readonly pid: string;
+  readonly commandId: string;
+  /** A key, which outlives a JWT. */
+  readonly reader: Account;
+}
+
+/** A command of the owner's that waits for somebody's approval. */
+async function blocked(world: World, settings: Record<string, unknown> = {}): Promise<Waiting> {
+  const here = await linkAgent(world);
+  const approver = await world.join(here.owner, ["operator"]);
+  if (Object.keys(settings).length > 0) await change(world, here.owner, { approvals: settings });
+  const { status, body } = await exec(world, here, RISKY);
+  eq(status, 202);
+  eq(body.status, "pending_approval");
+  const key = await world.key(here.owner, ["agents:read", "approvals:read", "audit:read"]);
+  const reader = { ...here.owner, token: key.value };
+  return { ...here, reader, approver, pid: body.approval_id, commandId: body.command_id };
+}
+
+const change = (world: World, { token }: Account, body: unknown) =>
+  world.call("PATCH", "/api/shield/settings", { as: token, body });
+
+const decide = (world: World, how: "approve" | "reject", pid: string, who: Account, body = {}) =>
+  world.call("POST", `/api/shield/${how}/${pid}`, { as: who.token, body });
+
+async function command(world: World, { reader, agent, commandId }: Waiting) {
+  await world.settle();
+  const path = `/api/v1/agents/${agent.id}/commands/${commandId}`;
+  return (await world.call("GET", path, { as: reader.token })).body;
+}
+
+/** Takes the rights from a person. */
+async function demote(world: World, { org, userId }: Account): Promise<void> {
+  const tenant = { org, space: "live" } as const;
+  await world.app.store.transact(async (tx) => {
+    const user = await tx.get(users, tenant, userId);
+    tx.put(users, tenant, { ...user!, roles: ["viewer"] });
+  });
+}
+
+const approval = async (world: World, { reader, pid }: Waiting) =>
+  (await world.call("GET", `/api/shield/approvals/${pid}`, { as: reader.token })).body;
+
+Deno.test("approvals: an approved command runs once, and everybody can read why", async () => {
+  await using world = await World.open();
+  const here = await blocked(world);
+  deq(runsOf(here.agent), []);
+  const reason = { reason: "planned maintenance" };
+  const { status, body } = await decide(world, "approve", here.pid, here.approver, reason);
+  deq([status, body.status, body.decisions[0].user_id], [200, "approved", here.approver.userId]);
+  deq((await command(world, here)).status, "succeeded");
+  deq(runsOf(here.agent).map((run) => run.command), [RISKY]);
+  const again = await decide(world, "approve", here.pid, here.approver);
+  deq([again.status, again.body.error.details.status], [409, "approved"]);
+  const [asked, resolved] = await eventsOf(world, here.reader, here.pid);
+  deq([asked!.event_type, asked!.details.command_id], ["approval_requested", here.commandId]);
+  deq(resolved!.details, {
+    pid: here.pid,
+    command_id: here.commandId,
+    command: RISKY,
+    requested_by: here.owner.userId,
+    decision: "approved",
+    decided_by: here.approver.userId,
+    decided_at: "2030-01-01T00:00:00.000Z",
+    reason: "planned maintenance",
+  });
+});
+
+Deno.test("approvals: what is rejected never runs", async () => {
+  await using world = await World.open();
+  const here = await blocked(world);
+  eq((await decide(world, "reject", here.pid, here.approver)).body.status, "rejected");
+  eq((await decide(world, "approve", here.pid, here.approver)).status, 409);
+  deq([(await command(world, here)).status, runsOf(here.agent)], ["rejected", []]);
+});
+
+Deno.test("approvals: nobody approves their own request, by no credential, unless the organization says so", async () => {
+  await using world = await World.open();
+  const here = await blocked(world);
+  const key = await world.key(here.owner, ["approvals:write"]);
+  for (const as of [here.owner.token, key.value]) {
+    const { status, body } = await world.call("POST", `/api/shield/approve/${here.pid}`, { as });
+    deq([status, body.error.code], [403, "FORBIDDEN"]);
+  }
+  const other = await blocked(world, { self_approval: true });
+  eq((await decide(world, "approve", other.pid, other.owner)).status, 200);
+  eq((await command(world, other)).status, "succeeded");
+});
+
+Deno.test("approvals: a denied command cannot be approved: there is nothing to approve", async () => {
+  await using world = await World.open();
+  const here = await linkAgent(world);
+  eq((await exec(world, here, "rm -rf /")).status, 403);
+  const { body } = await world.call("GET", "/api/shield/approvals", { as: here.owner.token });
+  deq(body.approvals, []);
+});
+
+Deno.test("approvals: a threshold counts people, and only those who may still give theirs", async () => {
+  await using world = await World.open();
+  const here = await blocked(world, { required: 2 });
+  const first = await decide(world, "approve", here.pid, here.approver);
+  eq(first.body.status, "pending");
+  const twice = await decide(world, "approve", here.pid, here.approver);
+  deq([twice.status, twice.body.error.code], [409, "CONFLICT"]);
+  const key = await world.key(here.approver, ["approvals:write"]).catch(() => null);
+  eq(key, null, "an operator makes no keys");
+  const second = await world.join(here.owner, ["operator"]);
+  await demote(world, here.approver);
+  eq((await decide(world, "approve", here.pid, second)).body.status, "pending");
+  const third = await world.join(here.owner, ["admin"]);
+  eq((await decide(world, "approve", here.pid, third)).body.status, "approved");
+  eq((await command(world, here)).status, "succeeded");
+});
+
+Deno.test("approvals: where roles are named, only they decide", async () => {
+  await using world = await World.open();
+  const here = await blocked(world, { roles: ["admin"] });
+  eq((await decide(world, "approve", here.pid, here.approver)).status, 403);
+  eq((await decide(world, "reject", here.pid, here.approver)).status, 403);
+  const admin = await world.join(here.owner, ["admin"]);
+  eq((await decide(world, "approve", here.pid, admin)).status, 200);
+});
+
+Deno.test("approvals: a request expires as an outcome of its own", async () => {
+  await using world = await World.open();
+  const here = await blocked(world);
+  await world.advance(HOUR_MS - 1);
+  eq((await approval(world, here)).status, "pending");
+  world.clock.advance(1);
+  eq((await approval(world, here)).status, "expired");
+  await world.advance(60_000);
+  deq([(await command(world, here)).status, runsOf(here.agent)], ["expired", []]);
+  const [, resolved, ...more] = await eventsOf(world, here.reader, here.pid);
+  deq([resolved!.details.decision, resolved!.details.decided_by, more], ["expired", null, []]);
+});
+
+Deno.test("approvals: changed settings and an agent that is gone end what waits", async () => {
+  await using world = await World.open();
+  const here = await blocked(world);
+  await change(world, here.owner, { approvals: { required: 3 } });
+  eq((await decide(world, "approve", here.pid, here.approver)).status, 409);
+  await world.settle();
+  eq((await approval(world, here)).status, "expired");
+  const other = await blocked(world);
+  await world.call("DELETE", `/api/v1/agents/${other.agent.id}`, { as: other.owner.token });
+  await world.settle();
+  deq([(await approval(world, other)).status, (await approval(world, other)).reason], [
+    "expired",
+    "the agent is gone",
+  ]);
+});
+
+Deno.test("approvals: what was approved while its agent was away is sent when it comes, or given up", async () => {
+  await using world = await World.open();
+  const here = await blocked(world);
+  here.agent.drop();
+  eq((await decide(world, "approve", here.pid, here.approver)).body.command_status, "queued");
+  const again = await ScriptedAgent.connect(world, here.key.value, {
+    identity: here.agent.identity,
+  });
+  eq((await command(world, here)).status, "succeeded");
+  eq(runsOf(again).length, 1);
+  const late = await blocked(world);
+  late.agent.drop();
+  await decide(world, "approve", late.pid, late.approver);
+  await world.advance(HOUR_MS);
+  const ended = await command(world, late);
+  deq([ended.status, ended.started_at], ["failed", null]);
+  ok(ended.reason.includes("not connected in time"));
+});
+
+Deno.test("approvals: a request outlives the relay that took it", async () => {
+  const kv = await Deno.openKv(":memory:");
+  const clock = new ManualClock();
+  const first = await World.open({ kv: shared(kv), clock });
+  const here = await blocked(first);
+  await first[Symbol.asyncDispose]();
+  await using world = await World.open({ kv, clock, seed: 2 });
+  eq((await decide(world, "approve", here.pid, here.approver)).status, 200);
+  const agent = await ScriptedAgent.connect(world, here.key.value, {
+    identity: here.agent.identity,
+  });
+  eq((await command(world, here)).status, "succeeded");
+  eq(runsOf(agent).length, 1);
+});
+
+Deno.test("approvals: the caller takes a waiting command back", async () => {
+  await using world = await World.open();
+  const here = await blocked(world);
+  const path = `/api/v1/agents/${here.agent.id}/commands/${here.commandId}/cancel`;
+  const { status, body } = await world.call("POST", path, { as: here.owner.token });
+  deq([status, body.status], [200, "cancelled"]);
+  eq((await decide(world, "approve", here.pid, here.approver)).status, 409);
+  deq(runsOf(here.agent), []);
+});
+
+Deno.test("approvals: two approvers at once send the command once", async () => {
+  await using world = await World.open();
+  const here = await blocked(world);
+  const other = await world.join(here.owner, ["operator"]);
+  const answers = await Promise.all(
+    [here.approver, other].map((who) => decide(world, "approve", here.pid, who)),
+  );
+  deq(answers.map(({ status }) => status).sort(), [200, 409]);
+  eq((await command(world, here)).status, "succeeded");
+  eq(runsOf(here.agent).length, 1);
+});
+
+Deno.test("approvals: another organization's are not there", async () => {
+  await using world = await World.open();
+  const here = await blocked(world);
+  const stranger = await world.signUp();
+  for (const how of ["approve", "reject"] as const) {
+    const theirs = await decide(world, how, here.pid, stranger);
+    const none = await decide(world, how, "prc_none", stranger);
+    deq([theirs.status, none.status], [404, 404]);
+    eq(theirs.body.error.message, none.body.error.message);
+  }
+  eq((await approval(world, here)).status, "pending");
+});
+
+Deno.test("shield modes: observe and off let a command pass, for all agents or one", async () => {
+  await using world = await World.open();
+  const here = await linkAgent(world);
+  const modes: [unknown, number][] = [
+    [{ mode: "observe" }, 200],
+    [{ mode: "enforce", agent_modes: { [here.agent.id]: "off" } }, 200],
+    [{ agent_modes: {} }, 202],
+  ];
+  for (const [body, status] of modes) {
+    eq((await change(world, here.owner, body)).status, 200);
+    const answer = await exec(world, here, RISKY);
+    eq(answer.status, status);
+    if (status === 200) ok(answer.body.shield_result.explanation.startsWith("Not enforced"));
+  }
+});

@@ -1,0 +1,135 @@
+import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { SYSTEM } from "../../kv/collection.ts";
+import { apiKeys } from "../../kv/records/api_key.ts";
+import { organizations } from "../../kv/records/organization.ts";
+import { World } from "../support/world.ts";
+import { colleague, HOUR_MS, KEYS, managerKey, rotate, setUser } from "./key_fixtures.ts";
+
+const explain = async (world: World, id: string, as: string, scope: string) =>
+  await world.call("GET", `${KEYS}/${id}/explain?scope=${scope}`, { as });
+
+/** The checks that an explanation says have failed. */
+async function failures(world: World, id: string, as: string, scope: string): Promise<string[]> {
+  const { status, body } = await explain(world, id, as, scope);
+  eq(status, 200);
+  const failed = body.reasons.filter((reason: { ok: boolean }) => !reason.ok);
+  eq(body.allowed, failed.length === 0);
+  return failed.map((reason: { check: string }) => reason.check);
+}
+
+Deno.test("api_keys.explain: shows the key, its creator, its organization and the limits that hold", async () => {
+  await using world = await World.open({ config: {} });
+  const owner = await world.signUp();
+  const key = await world.key(owner, ["agents:read", "agents:write"]);
+  const { status, body } = await explain(world, key.id, owner.token, "agents:write");
+  eq(status, 200);
+  const { reasons, ...rest } = body;
+  deq(rest, {
+    key_id: key.id,
+    scope: "agents:write",
+    allowed: true,
+    key: {
+      status: "active",
+      scopes: ["agents:read", "agents:write"],
+      type: "live",
+      space: "live",
+      expires_at: "2030-04-01T00:00:00.000Z",
+    },
+    creator: { id: owner.userId, active: true, roles: ["owner"], has_scope: true },
+    organization: { id: owner.org, active: true, plan: "starter" },
+    limits: {
+      key: {
+        requests_per_minute: 100,
+        mcp_calls_per_minute: 60,
+        max_concurrent: 10,
+        burst_per_10_seconds: 120,
+        webhook_deliveries_per_minute: 50,
+      },
+      organization: { requests_per_minute: 100 },
+    },
+  });
+  deq(reasons.map(({ check, ok }: { check: string; ok: boolean }) => [check, ok]), [
+    ["key_status", true],
+    ["key_scope", true],
+    ["creator_active", true],
+    ["creator_scope", true],
+    ["organization_active", true],
+  ]);
+});
+
+Deno.test("api_keys.explain: names each check that fails, and only those", async () => {
+  await using world = await World.open();
+  await world.signUp();
+  const owner = await world.signUp();
+  const admin = await colleague(world, owner, ["admin"]);
+  const key = await world.key(owner, ["agents:read", "policy:write"], { expires_days: 1 });
+  const failed = (scope: string) => failures(world, key.id, admin, scope);
+  deq([await failed("agents:read"), await failed("policy:write")], [[], []]);
+  deq(await failed("agents:write"), ["key_scope"]);
+  await setUser(world, owner, { roles: ["viewer"] });
+  deq([await failed("agents:read"), await failed("policy:write")], [[], ["creator_scope"]]);
+  deq(await failed("agents:write"), ["key_scope", "creator_scope"]);
+  await setUser(world, owner, { roles: ["owner"], active: false });
+  deq(await failed("agents:read"), ["creator_active"]);
+  await setUser(world, owner, { active: true });
+  await rotate(world, key.id, admin, 1);
+  deq(await failed("agents:read"), []);
+  eq((await explain(world, key.id, admin, "agents:read")).body.key.status, "rotating");
+  const as = await managerKey(world, owner);
+  world.clock.nowMs += 24 * HOUR_MS;
+  deq(await failures(world, key.id, as, "agents:read"), ["key_status"]);
+  await world.call("POST", `${KEYS}/${key.id}/revoke`, { as });
+  const { body } = await explain(world, key.id, as, "agents:read");
+  eq(body.key.status, "revoked");
+  ok(body.reasons[0].message.includes("revoked"));
+});
+
+Deno.test("api_keys.explain: is for whoever may read the key, itself included", async () => {
+  await using world = await World.open({ config: {} });
+  const owner = await world.signUp();
+  const [key, other] = [
+    await world.key(owner, ["agents:read"]),
+    await world.key(owner, ["agents:read"]),
+  ];
+  eq((await explain(world, key.id, key.value, "agents:read")).body.allowed, true);
+  eq((await explain(world, key.id, other.value, "agents:read")).status, 404);
+  const test = await world.key(owner, ["system:read"], { type: "test" });
+  eq((await explain(world, key.id, test.value, "agents:read")).status, 404);
+  const seen = await explain(world, test.id, owner.token, "system:read");
+  deq([seen.body.key.space, seen.body.limits.key.requests_per_minute], ["test", 30]);
+  const stranger = await world.signUp();
+  eq((await explain(world, key.id, stranger.token, "agents:read")).status, 404);
+});
+
+Deno.test("api_keys: limits that the host set for a key or its organization are those that are shown", async () => {
+  await using world = await World.open({ config: {} });
+  const owner = await world.signUp();
+  const key = await world.key(owner, ["agents:read"]);
+  await world.app.store.transact(async (tx) => {
+    const home = { org: owner.org, space: "live" } as const;
+    const record = (await tx.get(apiKeys, home, key.id))!;
+    tx.put(apiKeys, home, {
+      ...record,
+      limits: { requests_per_minute: 7, mcp_calls_per_minute: null },
+    });
+    const organization = (await tx.get(organizations, SYSTEM, owner.org))!;
+    tx.put(organizations, SYSTEM, { ...organization, limits: { requests_per_minute: null } });
+  });
+  const { body } = await explain(world, key.id, owner.token, "agents:read");
+  deq(body.limits, {
+    key: {
+      requests_per_minute: 7,
+      mcp_calls_per_minute: 2_147_483_647,
+      max_concurrent: 10,
+      burst_per_10_seconds: 120,
+      webhook_deliveries_per_minute: 50,
+    },
+    organization: { requests_per_minute: 2_147_483_647 },
+  });
+  const shown = (await world.call("GET", `${KEYS}/${key.id}`, { as: owner.token })).body;
+  deq(shown.rate_limits, {
+    requests_per_minute: 7,
+    mcp_calls_per_minute: 2_147_483_647,
+    max_concurrent: 10,
+  });
+});

@@ -1,0 +1,265 @@
+import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { eventJson } from "../../core/events.ts";
+import { EVENT_RIGHTS } from "../../core/streams/streams.ts";
+import { WEBHOOK_EVENTS, type WebhookEventType } from "../../core/webhooks/event_types.ts";
+import { users } from "../../kv/records/user.ts";
+import { random } from "../support/random.ts";
+import { type Received, StreamClient } from "../support/stream.ts";
+import { type Account, World } from "../support/world.ts";
+
+const READ = [...EVENT_RIGHTS];
+const HOUR_MS = 60 * 60 * 1000;
+
+/** Puts an event into an organization's log. */
+async function happen(
+  world: World,
+  { org, userId }: Account,
+  type: WebhookEventType | "api_key_used",
+  agentId?: string,
+  details: Record<string, unknown> = type === "api_key_used" ? {} : WEBHOOK_EVENTS[type].example,
+): Promise<void> {
+  const tenant = { org, space: "live" } as const;
+  const work = { app: world.app, actor: { id: userId } };
+  const resource = { type: "test", id: "t_1" };
+  const json = eventJson(work, tenant, { type, resource, ...(agentId && { agentId }), details });
+  await world.app.store.append(tenant, type, json);
+}
+
+const typesOf = (events: readonly (Received | null)[]) =>
+  events.map((event) => event?.data.event_type);
+
+/** The next `n` events of a stream, once the log has numbered them. */
+async function take(world: World, client: StreamClient, n: number): Promise<Received[]> {
+  await world.app.log.flush();
+  const events: Received[] = [];
+  while (events.length < n) {
+    const event = await client.next();
+    if (event === null) break;
+    events.push(event);
+  }
+  return events;
+}
+
+Deno.test("streams: a stream begins with hello and carries the envelope of webhooks", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const client = await StreamClient.open(world, owner.token);
+  const hello = await client.next();
+  deq([hello!.event, hello!.data.recovered, hello!.data.from], ["hello", false, hello!.id]);
+  await happen(world, owner, "api_key_used");
+  await happen(world, owner, "agent_created", "agt_1");
+  const [event] = await take(world, client, 1);
+  const { epoch } = world.app;
+  const head = await world.app.log.head({ org: owner.org, space: "live" });
+  deq([event!.event, event!.id], ["event", `${epoch}:${head}`]);
+  const { event_id, ...rest } = event!.data;
+  ok(/^[0-9a-f-]{36}$/.test(event_id));
+  deq(rest, {
+    event_type: "agent_created",
+    timestamp: "2030-01-01T00:00:00.000Z",
+    organization_id: owner.org,
+    agent_id: "agt_1",
+    payload: WEBHOOK_EVENTS.agent_created.example,
+  });
+  await client.cut();
+  eq(world.app.streams.size, 0);
+});
+
+Deno.test("streams: filters by type, agent and severity", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const open = (query: string) => StreamClient.open(world, owner.token, { query });
+  const byType = await open("?types=agent_deleted,agent_created");
+  const byAgent = await open("?agent_id=agt_2");
+  const bySeverity = await open("?severity=warning");
+  for (const client of [byType, byAgent, bySeverity]) await client.next();
+  await happen(world, owner, "agent_created", "agt_1");
+  await happen(world, owner, "command_executed", "agt_2");
+  await happen(world, owner, "agent_deleted", "agt_2");
+  deq(typesOf(await take(world, byType, 2)), ["agent_created", "agent_deleted"]);
+  deq(typesOf(await take(world, byAgent, 2)), ["command_executed", "agent_deleted"]);
+  deq(typesOf(await take(world, bySeverity, 1)), ["agent_deleted"]);
+  for (const query of ["?types=nothing", "?severity=loud", "?last_event_id=x", "?surprise=1"]) {
+    eq((await world.call("GET", `/api/events${query}`, { as: owner.token })).status, 400, query);
+  }
+  const accept = { accept: "application/json" };
+  const refused = await world.call("GET", "/api/events", { as: owner.token, headers: accept });
+  eq(refused.status, 406);
+  for (const client of [byType, byAgent, bySeverity]) await client.cut();
+});
+
+Deno.test("streams: readers that are cut again and again miss nothing and see nothing twice", async () => {
+  const seed = crypto.getRandomValues(new Uint16Array(1))[0]!;
+  console.log(`streams seed ${seed}`);
+  const dice = random(seed);
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const tenant = { org: owner.org, space: "live" } as const;
+  await world.app.log.flush();
+  const before = await world.app.log.head(tenant);
+  const total = 2_000;
+  let cuts = 0;
+  const write = async () => {
+    for (let made = 0; made < total;) {
+      const batch = Math.min(total - made, 1 + dice.below(40));
+      await Promise.all(
+        Array.from(
+          { length: batch },
+          (_, n) => happen(world, owner, "agent_created", `agt_${made + n}`),
+        ),
+      );
+      made += batch;
+      await world.app.log.flush();
+    }
+  };
+  const read = async () => {
+    const seen: string[] = [];
+    let last = `${world.app.epoch}:${before}`;
+    while (seen.length < total) {
+      const client = await StreamClient.open(world, owner.token, {
+        headers: { "last-event-id": last },
+      });
+      eq((await client.next())!.data.recovered, true);
+      for (let left = dice.below(150); left > 0 && seen.length < total; left--) {
+        const { data, id } = (await client.next())!;
+        seen.push(data.agent_id);
+        last = id!;
+      }
+      await client.cut();
+      cuts++;
+    }
+    return seen;
+  };
+  const [, ...readers] = await Promise.all([write(), ...Array.from({ length: 8 }, read)]);
+  const log = await world.app.log.read(tenant, before, 1_000_000);
+  const expected = log.filter(({ type }) => type === "agent_created")
+    .map(({ json }) => JSON.parse(json).agent_id);
+  eq(expected.length, total);
+  for (const seen of readers) deq(seen, expected);
+  ok(cuts >= 100);
+});
+
+Deno.test("streams: a place of another history, or one that was never reached, is told", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const head = await world.app.log.head({ org: owner.org, space: "live" });
+  for (const id of [`e_other:${head}`, `${world.app.epoch}:999999`]) {
+    const client = await StreamClient.open(world, owner.token, { query: `?last_event_id=${id}` });
+    const hello = (await client.next())!;
+    eq(hello.data.recovered, false);
+    ok(hello.id!.startsWith(`${world.app.epoch}:`));
+    await client.cut();
+  }
+});
+
+Deno.test("streams: a quiet stream hears where the log is, and goes on from there", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const client = await StreamClient.open(world, owner.token, { query: "?types=agent_deleted" });
+  await client.next();
+  for (let n = 0; n < 5; n++) await happen(world, owner, "agent_created", "agt_1");
+  await world.advance(15_000);
+  const heartbeat = (await client.next())!;
+  const head = await world.app.log.head({ org: owner.org, space: "live" });
+  deq([heartbeat.event, heartbeat.id], ["heartbeat", `${world.app.epoch}:${head}`]);
+  await client.cut();
+});
+
+Deno.test("streams: scopes decide what is seen, also in what is caught up on, and narrow at once", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const key = await world.key(owner, ["approvals:read", "audit:read"]);
+  const start = `${world.app.epoch}:0`;
+  await happen(world, owner, "agent_created", "agt_1");
+  await happen(world, owner, "approval_requested", "agt_1");
+  const client = await StreamClient.open(world, key.value, { query: `?last_event_id=${start}` });
+  const all: (Received | null)[] = [await client.next(), ...await take(world, client, 1)];
+  deq(typesOf(all.slice(1)), ["approval_requested"]);
+  const none = await world.key(owner, ["catalog:read"]);
+  eq((await world.call("GET", "/api/events", { as: none.value })).status, 403);
+  await client.cut();
+});
+
+Deno.test("streams: nobody hears of another organization", async () => {
+  await using world = await World.open();
+  const [one, other] = [await world.signUp(), await world.signUp()];
+  const client = await StreamClient.open(world, one.token);
+  await client.next();
+  await happen(world, other, "agent_created", "agt_other");
+  await happen(world, one, "agent_created", "agt_own");
+  const [event] = await take(world, client, 1);
+  eq(event!.data.agent_id, "agt_own");
+  await client.cut();
+});
+
+Deno.test("streams: a revoked or expired credential and a demoted creator end it within a second", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const second = await world.join(owner, ["owner"]);
+  const opened = async (as: string) => {
+    const client = await StreamClient.open(world, as);
+    await client.next();
+    return client;
+  };
+  const ends = async (client: StreamClient) => {
+    const { event, data } = (await client.next())!;
+    eq(await client.next(), null);
+    return [event, data.name, data.code];
+  };
+  const key = await world.key(owner, READ);
+  const revoked = await opened(key.value);
+  await world.call("POST", `/api/v1/api-keys/${key.id}/revoke`, { as: owner.token });
+  await world.advance(1_000);
+  deq(await ends(revoked), ["end", "credential_ended", 4401]);
+  const demoted = await opened((await world.key(second, READ)).value);
+  const tenant = { org: owner.org, space: "live" } as const;
+  await world.app.store.transact(async (tx) => {
+    const user = await tx.get(users, tenant, second.userId);
+    tx.put(users, tenant, { ...user!, roles: [] });
+  });
+  await world.advance(1_000);
+  deq(await ends(demoted), ["end", "rights_lost", 4403]);
+  const aged = await opened(owner.token);
+  await world.advance(HOUR_MS + 1_000);
+  let last: Received | null = null;
+  for (let event = await aged.next(); event !== null; event = await aged.next()) last = event;
+  deq([last!.event, last!.data.name], ["end", "credential_ended"]);
+  eq(world.app.streams.size, 0);
+});
+
+Deno.test("streams: a reader that stands still is ended at 1 MiB, and nobody else notices", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const stalled = await StreamClient.open(world, owner.token);
+  const reading = await StreamClient.open(world, owner.token);
+  await Promise.all([stalled.next(), reading.next()]);
+  const seen: Received[] = [];
+  const total = 200;
+  for (let n = 0; n < total; n++) {
+    const details = { ...WEBHOOK_EVENTS.agent_created.example, hostname: "x".repeat(10_000) };
+    await happen(world, owner, "agent_created", `agt_${n}`, details);
+    seen.push(...await take(world, reading, 1));
+  }
+  deq(seen.map(({ data }) => data.agent_id), Array.from({ length: total }, (_, n) => `agt_${n}`));
+  const rest: Received[] = [];
+  for (let event = await stalled.next(); event; event = await stalled.next()) rest.push(event);
+  deq([rest.at(-1)!.event, rest.at(-1)!.data.name], ["end", "too_slow"]);
+  ok(rest.length < 30, "what waited was given up");
+  await reading.cut();
+});
+
+Deno.test("streams: a relay that stops sends its clients on, not all at the same moment", async () => {
+  const world = await World.open();
+  const owner = await world.signUp();
+  const clients = await Promise.all([1, 2, 3, 4].map(() => StreamClient.open(world, owner.token)));
+  for (const client of clients) await client.next();
+  await world[Symbol.asyncDispose]();
+  const waits = new Set<number | null>();
+  for (const client of clients) {
+    const { event, data } = (await client.next())!;
+    deq([event, data.name], ["end", "going_away"]);
+    eq(await client.next(), null);
+    waits.add(client.retryMs);
+  }
+  ok(waits.size > 1 && [...waits].every((ms) => ms !== null && ms >= 1_000 && ms <= 5_000));
+});

@@ -1,0 +1,43 @@
+/**
+ * Clients of `/api/events` over raw TCP. Arguments: port, token, how many read, how many stand still.
+ * Prints `{}` once all have had their hello, then, for each command that every reader heard of, its id
+ * and the instant at which the last one did, in ms since the epoch.
+ */
+const [port, token, reading, standing] = Deno.args as [string, string, string, string];
+const readers = Number(reading);
+const decoder = new TextDecoder();
+const still: Deno.TcpConn[] = [];
+const heard = new Map<string, number>();
+const now = () => performance.timeOrigin + performance.now();
+
+async function connect(reads: boolean): Promise<void> {
+  const socket = await Deno.connect({ hostname: "127.0.0.1", port: Number(port) });
+  const head =
+    `GET /api/events HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\n\r\n`;
+  await socket.write(new TextEncoder().encode(head));
+  const buffer = new Uint8Array(16 * 1024);
+  let text = "";
+  while (!text.includes("event: hello")) {
+    const n = await socket.read(buffer);
+    if (n === null) throw new Error(`a stream ended before its hello: ${text}`);
+    text += decoder.decode(buffer.subarray(0, n));
+  }
+  if (reads) void follow(socket, buffer);
+  else still.push(socket);
+}
+
+async function follow(socket: Deno.TcpConn, buffer: Uint8Array<ArrayBuffer>): Promise<void> {
+  for (let n = await socket.read(buffer); n !== null; n = await socket.read(buffer)) {
+    for (const [, id] of decoder.decode(buffer.subarray(0, n)).matchAll(/"command_id":"(\w+)"/g)) {
+      const times = (heard.get(id!) ?? 0) + 1;
+      heard.set(id!, times);
+      if (times === readers) console.log(JSON.stringify({ id, atMs: now() }));
+    }
+  }
+}
+
+const all = [...Array(readers).fill(true), ...Array(Number(standing)).fill(false)];
+for (let at = 0; at < all.length; at += 50) await Promise.all(all.slice(at, at + 50).map(connect));
+console.log("{}");
+// Nothing is awaited for those that stand still: this keeps them and the process.
+setInterval(() => still.length, 60_000);

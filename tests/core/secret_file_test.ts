@@ -1,0 +1,55 @@
+import { deepStrictEqual as deq, notStrictEqual, ok, strictEqual as eq } from "node:assert/strict";
+import {
+  nextSecret,
+  nextSecretPath,
+  promoteSecret,
+  secretPath,
+  secretsOf,
+} from "../../core/secrets/file.ts";
+import { readStoreSettings } from "../../core/settings.ts";
+import { withFolder } from "../support/processes.ts";
+
+const entropy = { bytes: (n: number) => crypto.getRandomValues(new Uint8Array(n)) };
+
+Deno.test("secretsOf: makes a file that only its owner reads, once, and gives what it holds", async () => {
+  await withFolder(async (folder) => {
+    const settings = { kv: `${folder}/relay.kv`, secret: null, olderSecrets: [] };
+    const made = secretsOf(settings, entropy);
+    ok(made.secret.length >= 43);
+    deq(secretsOf(settings, entropy), made);
+    eq(Deno.statSync(secretPath(settings.kv)).mode! & 0o777, 0o600);
+    deq([...Deno.readDirSync(folder)].map(({ name }) => name), ["relay.kv.secret"]);
+    const set = { ...settings, secret: "a setting of enough characters", olderSecrets: ["older"] };
+    deq(secretsOf(set, entropy), { secret: set.secret, olderSecrets: ["older"] });
+  });
+});
+
+Deno.test("nextSecret: is the same until it takes its place, and both are in force meanwhile", async () => {
+  await withFolder(async (folder) => {
+    const settings = { kv: `${folder}/relay.kv`, secret: null, olderSecrets: ["older"] };
+    const { secret: current } = secretsOf(settings, entropy);
+    const next = nextSecret(settings.kv, entropy);
+    notStrictEqual(next, current);
+    eq(nextSecret(settings.kv, entropy), next);
+    eq(Deno.statSync(nextSecretPath(settings.kv)).mode! & 0o777, 0o600);
+    deq(secretsOf(settings, entropy), { secret: next, olderSecrets: [current, "older"] });
+    promoteSecret(settings.kv);
+    deq(secretsOf(settings, entropy), { secret: next, olderSecrets: ["older"] });
+    deq([...Deno.readDirSync(folder)].map(({ name }) => name), ["relay.kv.secret"]);
+  });
+});
+
+Deno.test("readStoreSettings: each older secret is a variable of its own, whatever it holds", () => {
+  const env = {
+    RELAY_SECRET: "the newest",
+    RELAY_SECRET_OLD: "one, with a comma",
+    RELAY_SECRET_OLD_2: " two ",
+    RELAY_SECRET_OLD_3: "",
+    RELAY_SECRET_OLDER: "not this",
+  };
+  deq(readStoreSettings(env, false), {
+    kv: ".relay/relay.kv",
+    secret: "the newest",
+    olderSecrets: ["one, with a comma", " two "],
+  });
+});

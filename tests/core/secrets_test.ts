@@ -1,0 +1,251 @@
+import { deepStrictEqual as deq, ok, rejects, strictEqual as eq } from "node:assert/strict";
+import type { z } from "zod";
+import { makeSealer } from "../../core/seal.ts";
+import { rotateSecret } from "../../core/secrets/rotate.ts";
+import { SEALED } from "../../core/secrets/sealed.ts";
+import type { Collection } from "../../kv/collection.ts";
+import { apiKeys } from "../../kv/records/api_key.ts";
+import { Sealed } from "../../kv/records/sealed.ts";
+import { webhooks } from "../../kv/records/webhook.ts";
+import { Store } from "../../kv/store.ts";
+import { ManualClock } from "../support/clock.ts";
+import { committing, shared, strictKv } from "../support/kv.ts";
+import { type Account, World } from "../support/world.ts";
+
+const OLD = "a secret for tests, long enough";
+const NEW = "another secret for tests, as long";
+const entropy = { bytes: (n: number) => crypto.getRandomValues(new Uint8Array(n)) };
+const SEALED_TEXT = /^v1\.[A-Za-z0-9_-]{8}\.[A-Za-z0-9_-]{38,}$/;
+
+/** The paths of a schema's sealed fields. */
+function sealedPaths(schema: z.ZodType, path = ""): string[] {
+  if (schema === Sealed) return [path];
+  const def = schema._zod.def as unknown as Record<string, unknown> & { type: string };
+  const under = (inner: unknown, name: string) =>
+    sealedPaths(inner as z.ZodType, path === "" ? name : `${path}.${name}`);
+  switch (def.type) {
+    case "object":
+      return Object.entries(def["shape"] as object).flatMap(([name, inner]) => under(inner, name));
+    case "array":
+      return under(def["element"], "[]");
+    case "record":
+      return under(def["valueType"], "*");
+    case "union":
+      return (def["options"] as z.ZodType[]).flatMap((inner) => sealedPaths(inner, path));
+    default:
+      return def["innerType"] === undefined ? [] : sealedPaths(def["innerType"] as z.ZodType, path);
+  }
+}
+
+async function collections(): Promise<Collection<{ id: string }>[]> {
+  const found: Collection<{ id: string }>[] = [];
+  const folder = new URL("../../kv/records/", import.meta.url);
+  for await (const { name } of Deno.readDir(folder)) {
+    const exported = Object.values(await import(new URL(name, folder).href));
+    for (const each of exported as Partial<Collection<{ id: string }>>[]) {
+      if (each.queue !== undefined) found.push(each as Collection<{ id: string }>);
+    }
+  }
+  return found;
+}
+
+Deno.test("sealed: every sealed field of every collection is in the table that a rotation goes through", async () => {
+  const all = await collections();
+  ok(all.length >= 10, "the collections were not found");
+  const declared = all.flatMap(({ name, schema }) =>
+    sealedPaths(schema).map((path) => `${name}.${path}`)
+  );
+  const known = SEALED.flatMap(({ of, fields }) => fields.map((field) => `${of.name}.${field}`));
+  deq(known.sort(), declared.sort());
+});
+
+/** Everything in a store that looks sealed, with where it is: `collection.field`. */
+async function sealedTexts(kv: Deno.Kv): Promise<{ where: string; id: string; text: string }[]> {
+  const found: { where: string; id: string; text: string }[] = [];
+  const look = (value: unknown, where: string, id: string) => {
+    if (typeof value === "string") {
+      if (SEALED_TEXT.test(value)) found.push({ where, id, text: value });
+    } else if (typeof value === "object" && value !== null && !ArrayBuffer.isView(value)) {
+      for (const [name, inner] of Object.entries(value)) look(inner, `${where}.${name}`, id);
+    }
+  };
+  for await (const { key, value } of kv.list({ prefix: [] })) {
+    look(value, String(key[2]), String(key[3]));
+  }
+  return found;
+}
+
+/** Something sealed of every kind, in both spaces of two organizations. */
+async function furnish(world: World): Promise<Account> {
+  const owner = await world.signUp();
+  const hook = {
+    name: "hook",
+    url: "https://hooks.example.com/x",
+    secret: "a webhook's secret",
+    events: ["command_executed"],
+    headers: { "x-token": "a header's secret" },
+  };
+  for (const account of [owner, await world.signUp()]) {
+    for (const space of ["live", "test"]) {
+      for (let n = 0; n < 6; n++) await world.key(account, ["agents:read"], { type: space });
+      const headers = { "x-relay-space": space };
+      const body = { as: account.token, headers, body: hook };
+      eq((await world.call("POST", "/api/v1/webhooks", body)).status, 201);
+    }
+  }
+  return owner;
+}
+
+const storeOf = (kv: Deno.Kv, sole = true) =>
+  new Store(kv, { clock: new ManualClock(), sole, hasQueue: false });
+const both = () => makeSealer(NEW, entropy, [OLD]);
+const rotate = (kv: Deno.Kv, sole = true) => rotateSecret(storeOf(kv, sole), both(), () => {});
+const only = (secret: string) => ({ settings: { secret, olderSecrets: [] } });
+
+/** What each sealed text of a store says, and whether a secret alone opens all of them. */
+async function contents(kv: Deno.Kv, secret: string, ...older: string[]) {
+  const sealer = makeSealer(secret, entropy, older);
+  return (await sealedTexts(kv)).map(({ where, id, text }) =>
+    `${where} ${id} ${sealer.open(text, id)}`
+  ).sort();
+}
+
+Deno.test("sealed: whatever a relay seals lies in a field of the table", async () => {
+  const kv = await Deno.openKv(":memory:");
+  await using world = await World.open({ kv });
+  await furnish(world);
+  const known = SEALED.flatMap(({ of, fields }) => fields.map((field) => `${of.name}.${field}`));
+  const seen = (await sealedTexts(kv)).map(({ where }) => where);
+  deq([...new Set(seen)].sort(), known.sort());
+  eq(seen.length, 24 + 2 * 4 + 1);
+});
+
+Deno.test("rotateSecret: cut off at any commit, both secrets open everything, and running it again ends it", async () => {
+  const kv = await Deno.openKv(":memory:");
+  const before = await (async () => {
+    await using world = await World.open({ kv: shared(kv) });
+    await furnish(world);
+    return await contents(kv, OLD);
+  })();
+  let cuts = 0;
+  for (let done = false; !done;) {
+    let left = cuts === 0 ? 0 : 1;
+    const mortal = committing(shared(kv), (commit) => {
+      if (left-- === 0) throw new Error("killed");
+      return commit();
+    });
+    done = await rotate(mortal).then(() => true, () => false);
+    cuts += done ? 0 : 1;
+    deq(await contents(kv, NEW, OLD), before);
+    const running = { kv: shared(kv), seed: 100 + cuts };
+    // Who has both starts and works; who has one of them only does not, as long as it is not done.
+    await using _ = await World.open({
+      ...running,
+      settings: { secret: NEW, olderSecrets: [OLD], signup: "closed" },
+    });
+    await rejects(World.open({ ...running, ...only(OLD) }), /RELAY_SECRET/);
+    if (!done) await rejects(World.open({ ...running, ...only(NEW) }), /RELAY_SECRET_OLD/);
+  }
+  ok(cuts >= 3, `${cuts} cuts`);
+  deq(await contents(kv, NEW), before);
+  const old = makeSealer(OLD, entropy);
+  for (const { text, id } of await sealedTexts(kv)) {
+    await rejects(async () => old.open(text, id), { reason: "unknown_key" });
+  }
+  await using world = await World.open({ kv, seed: 99, ...only(NEW) });
+  eq(world.logged.length, 0);
+});
+
+Deno.test("rotateSecret: fits a shared server, and relays at work meanwhile lose nothing", async () => {
+  const kv = await Deno.openKv(":memory:");
+  const server = strictKv(shared(kv));
+  const world = await World.open({
+    kv: server,
+    sole: false,
+    settings: { secret: NEW, olderSecrets: [OLD] },
+  });
+  const owner = await furnish(world);
+  const old = await World.open({
+    kv: server,
+    sole: false,
+    seed: 2,
+    clock: world.clock,
+    settings: {
+      secret: OLD,
+      olderSecrets: [NEW],
+    },
+  });
+  const revoke = world.key(owner, ["agents:read"]).then(({ id }) =>
+    world.call("POST", `/api/v1/api-keys/${id}/revoke`, { as: owner.token })
+  );
+  const [, made] = await Promise.all([
+    rotate(server, false),
+    old.key(owner, ["agents:read"]),
+    revoke,
+  ]);
+  await rotate(server, false);
+  const key = await world.app.store.get(apiKeys, { org: owner.org, space: "live" }, made.id);
+  eq(makeSealer(NEW, entropy).open(key!.sealed, made.id), made.value);
+  eq((await contents(kv, NEW)).length, 24 + 2 * 4 + 1 + 2);
+  for (const each of [old, world]) await each[Symbol.asyncDispose]();
+  kv.close();
+});
+
+Deno.test("rotateSecret: a text that no secret opens is named, and the older secret stays needed", async () => {
+  const kv = await Deno.openKv(":memory:");
+  await (async () => {
+    await using world = await World.open({ kv: shared(kv) });
+    await furnish(world);
+  })();
+  const store = storeOf(shared(kv));
+  const lost = makeSealer("a third secret, of which nobody knows", entropy);
+  const [entry] = (await sealedTexts(kv)).filter(({ where }) => where === "webhooks.sealed_secret");
+  const tenants = kv.list<Record<string, unknown>>({ prefix: [] });
+  for await (const { key, value } of tenants) {
+    if (key[2] !== "webhooks" || key[3] !== entry!.id) continue;
+    await kv.set(key, { ...value, sealed_secret: lost.seal("x", entry!.id) });
+  }
+  await rejects(
+    rotateSecret(store, both(), () => {}),
+    new RegExp(`1 records do not open: webhooks ${entry!.id}: .*RELAY_SECRET_OLD`),
+  );
+  await rejects(World.open({ kv: shared(kv), seed: 3, ...only(NEW) }), /RELAY_SECRET_OLD/);
+  const all = makeSealer(NEW, entropy, [OLD, "a third secret, of which nobody knows"]);
+  await rotateSecret(storeOf(shared(kv)), all, () => {});
+  await using _ = await World.open({ kv, seed: 4, ...only(NEW) });
+});
+
+Deno.test("rotateSecret: it says so when somebody goes on sealing with an older secret", async () => {
+  const kv = await Deno.openKv(":memory:");
+  await using world = await World.open({ kv });
+  const owner = await furnish(world);
+  const tenant = { org: owner.org, space: "live" } as const;
+  const hook = (await world.app.store.list(webhooks, tenant, { limit: 1 })).items[0]!;
+  let made = 0;
+  const report = async () => {
+    const id = `whk_${++made}`;
+    const late = makeSealer(OLD, entropy).seal("late", id);
+    const record = { ...hook, id, sealed_secret: late, sealed_headers: late };
+    await kv.set([tenant.org, "live", "webhooks", id], record);
+  };
+  const waiting: Promise<void>[] = [];
+  await rejects(
+    rotateSecret(storeOf(shared(kv)), both(), () => waiting.push(report())),
+    /a relay still seals with an older secret/,
+  );
+  await Promise.all(waiting);
+});
+
+Deno.test("relay: a store takes eight secrets, then a rotation is asked for", async () => {
+  const kv = await Deno.openKv(":memory:");
+  const secrets = Array.from({ length: 9 }, (_, n) => `secret number ${n}, long enough`);
+  const start = (n: number) =>
+    World.open({
+      kv: shared(kv),
+      seed: n + 1,
+      settings: { secret: secrets[n]!, olderSecrets: secrets.slice(0, n) },
+    });
+  for (let n = 0; n < 8; n++) await (await start(n))[Symbol.asyncDispose]();
+  await rejects(start(8), /sealed with 8 secrets: run `relay secret rotate` first/);
+  kv.close();
+});

@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { clientOf } from "../../core/cli/client.ts";
+import { makeKey, signUpOwner, startRelayProcess, withFolder } from "../support/processes.ts";
+
+interface Message {
+  readonly type: string;
+  readonly id: string;
+  readonly data: Record<string, unknown>;
+}
+
+/** A WebSocket that is open, and its messages one by one. */
+function openSocket(url: string, protocols: string[], headers: Record<string, string> = {}) {
+  const socket = new WebSocket(url, { protocols, headers });
+  const waiting: Message[] = [];
+  let arrived = Promise.withResolvers<void>();
+  const closed = Promise.withResolvers<{ code: number; reason: string; opened: boolean }>();
+  let opened = false;
+  socket.onopen = () => opened = true;
+  socket.onmessage = ({ data }) => {
+    waiting.push(JSON.parse(data));
+    arrived.resolve();
+  };
+  socket.onclose = ({ code, reason }) => closed.resolve({ code, reason, opened });
+  const next = async (): Promise<Message> => {
+    while (waiting.length === 0) {
+      arrived = Promise.withResolvers();
+      await arrived.promise;
+    }
+    return waiting.shift()!;
+  };
+  return { socket, next, closed: closed.promise };
+}
+
+const HOOK = {
+  name: "hook",
+  url: "https://hooks.example.com/",
+  secret: "sixteen characters",
+  events: ["agent_created"],
+};
+
+Deno.test("streams of a real relay: a browser's WebSocket resumes, strangers are refused, and SIGTERM sends all on", async () => {
+  await withFolder(async (folder) => {
+    const { relay, url } = await startRelayProcess({ RELAY_KV: `${folder}/relay.kv` });
+    try {
+      const token = await signUpOwner(clientOf(url));
+      const owner = clientOf(url, token);
+      const ws = `${url.replace("http", "ws")}/ws`;
+      const protocols = ["relay.events.v1", `relay.bearer.${token}`];
+      const first = openSocket(ws, protocols, { origin: url });
+      const hello = await first.next();
+      assert.deepEqual([hello.type, hello.data.recovered], ["hello", false]);
+      assert.equal(first.socket.protocol, "relay.events.v1");
+
+      const key = await makeKey(owner, ["agents:read"]);
+      const plain = openSocket(ws, [], { authorization: `Bearer ${key}` });
+      assert.equal((await plain.next()).type, "hello");
+      first.socket.send(JSON.stringify({ type: "resume", last_event_id: hello.id }));
+      const again = await first.next();
+      assert.deepEqual([again.type, again.data.recovered, again.id], ["hello", true, hello.id]);
+
+      const elsewhere = openSocket(ws, protocols, { origin: "https://evil.example.com" });
+      assert.equal((await elsewhere.closed).opened, false);
+      const nobody = openSocket(ws, ["relay.events.v1", "relay.bearer.wrong"]);
+      assert.equal((await nobody.closed).opened, false);
+      const nonsense = openSocket(ws, protocols);
+      await nonsense.next();
+      nonsense.socket.send("nonsense");
+      assert.equal((await nonsense.closed).code, 4400);
+      assert.equal((await owner("POST", "/api/v1/webhooks", HOOK)).status, 201);
+
+      const headers = { authorization: `Bearer ${token}` };
+      const stream = await fetch(`${url}/api/events`, { headers });
+      const text = stream.text();
+      const startedMs = performance.now();
+      const { code } = await relay.stop();
+      assert.equal(code, 0);
+      assert.ok(performance.now() - startedMs < 5_000);
+      assert.match(
+        await text,
+        /^event: hello[\s\S]*\nretry: \d+\nevent: end\ndata: .*"going_away"/,
+      );
+      for (const { closed } of [first, plain]) {
+        const { code, reason } = await closed;
+        assert.equal(code, 1012);
+        assert.match(reason, /^The relay is stopping. Retry after \d+ ms.$/);
+      }
+    } finally {
+      await relay.kill();
+    }
+  });
+});
