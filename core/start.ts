@@ -1,5 +1,6 @@
 import { SYSTEM } from "../kv/collection.ts";
 import { LeasedCounters } from "../kv/counters.ts";
+import { LeasedSlots } from "../kv/slots.ts";
 import { EventLog } from "../kv/log.ts";
 import { sweepBlobs } from "../kv/blob.ts";
 import type { OpenStore } from "../kv/open.ts";
@@ -55,8 +56,9 @@ export async function startRelay(
   const sealer = makeSealer(settings.secret, entropy, settings.olderSecrets);
   const log = new EventLog(store, complain("events could not be sequenced"));
   const config = () => settings.config;
-  const counters = new LeasedCounters(store, store.sole ? 1 : SHARING_INSTANCES);
   const instance = entropy.id("ins");
+  const sharing = store.sole ? 1 : SHARING_INSTANCES;
+  const connections = new LeasedSlots(store, instance, sharing);
   const commands: Commands = new Commands(() => app, store, instance);
   const links: Links = new Links(() => app);
   const metrics = new Metrics();
@@ -68,7 +70,13 @@ export async function startRelay(
     config,
     sealer,
     signingKeys: new SigningKeys(store, sealer, clock),
-    limiter: new Limiter(counters, config, clock.now),
+    limiter: new Limiter({
+      counters: new LeasedCounters(store, sharing),
+      addresses: new LeasedCounters(store, sharing),
+      connections,
+      config,
+      now: () => clock.now(),
+    }),
     logins: new FailureThrottle(clock, { tries: LOGIN_TRIES, windowMs: LOGIN_WINDOW_MS }),
     usage: new Usage(store, instance, complain("the use of keys could not be recorded")),
     links,
@@ -104,6 +112,7 @@ export async function startRelay(
       await links.idle();
       await commands.stop();
       await sender.stop();
+      await connections.close();
       await store.idle();
       await parts.usage.stop();
       await log.stop();

@@ -1,7 +1,7 @@
 import { Fault } from "../core/fault.ts";
 import { ContentionError, DuplicateError, StoreUnavailableError } from "../kv/errors.ts";
 import type { Actor } from "../core/app.ts";
-import type { LimitState } from "../core/limiter.ts";
+import { type LimitState, tooMany } from "../core/limiter.ts";
 import type { Content } from "./_route.ts";
 
 /** What every response carries, whatever it says. */
@@ -17,7 +17,7 @@ export interface Envelope {
 export function headersOf({ requestId, limit, noStore, key }: Envelope): Record<string, string> {
   const headers: Record<string, string> = {
     "x-request-id": requestId,
-    "x-ratelimit-limit": `${limit.limit}`,
+    "x-ratelimit-limit": `${limit.claim.limit}`,
     "x-ratelimit-remaining": `${limit.remaining}`,
     "x-ratelimit-reset": `${Math.ceil(limit.resetMs / 1000)}`,
   };
@@ -36,13 +36,33 @@ export function json(envelope: Envelope, status: number, value: unknown): Respon
   return new Response(JSON.stringify(value), { status, headers });
 }
 
-/** An answer that is not JSON; a stream is pulled only as fast as the client reads. */
-export function content(envelope: Envelope, answer: Content): Response {
+/**
+ * An answer that is not JSON; a stream is pulled only as fast as the client reads. `ended` is called once,
+ * when a stream has ended or the client has gone away; never for a text.
+ */
+export function content(envelope: Envelope, answer: Content, ended = () => {}): Response {
   const { type, body, filename } = answer;
   const headers = { ...answer.headers, ...headersOf(envelope) };
   headers["content-type"] = type;
   if (filename) headers["content-disposition"] = `attachment; filename="${filename}"`;
-  return new Response(typeof body === "string" ? body : streamOf(body), { status: 200, headers });
+  const said = typeof body === "string" ? body : streamOf(body, ended);
+  return new Response(said, { status: 200, headers });
+}
+
+/**
+ * What `failure` would answer to a request over its limit, neither thrown nor serialized: a flood of
+ * these must cost little. Nothing in it needs an escape: numbers, names and sentences of ours.
+ */
+export function overLimit(envelope: Envelope, nowMs: number): Response {
+  const { code, message, status, details } = tooMany(envelope.limit, nowMs);
+  const { limit, scope, reset, retry_after } = details;
+  const headers = headersOf(envelope);
+  headers["content-type"] = "application/json";
+  headers["retry-after"] = `${retry_after}`;
+  const body = `{"error":{"code":"${code}","message":"${message}","details":{"limit":${limit},` +
+    `"scope":"${scope}","reset":${reset},"retry_after":${retry_after},` +
+    `"request_id":"${envelope.requestId}"}}}`;
+  return new Response(body, { status, headers });
 }
 
 /** The error object of the interface. */
@@ -71,16 +91,28 @@ export function faultOf(error: unknown): Fault | null {
   return null;
 }
 
-function streamOf(parts: AsyncIterable<string>): ReadableStream<Uint8Array> {
+function streamOf(parts: AsyncIterable<string>, ended: () => void): ReadableStream<Uint8Array> {
   const iterator = parts[Symbol.asyncIterator]();
   const encoder = new TextEncoder();
+  let over = false;
+  const end = () => {
+    if (!over) ended();
+    over = true;
+  };
   return new ReadableStream({
     async pull(controller) {
-      const { done, value } = await iterator.next();
-      if (done) controller.close();
-      else controller.enqueue(encoder.encode(value));
+      try {
+        const { done, value } = await iterator.next();
+        if (!done) return controller.enqueue(encoder.encode(value));
+        controller.close();
+        end();
+      } catch (error) {
+        end();
+        throw error;
+      }
     },
     async cancel() {
+      end();
       await iterator.return?.();
     },
   }, { highWaterMark: 0 });

@@ -55,16 +55,40 @@ export async function deny(
   required: readonly Scope[],
 ): Promise<Fault> {
   const granted = [...actor.rights];
+  await recordDenial(app, route, actor, request, { required: [...required] });
+  const message = `This needs ${required.join(" or ")}.`;
+  return new Fault("INSUFFICIENT_SCOPES", message, { required, granted });
+}
+
+/** Refuses what the test space may not do, and puts the refusal on record. */
+export async function denyTestSpace(
+  app: App,
+  route: Endpoint,
+  actor: Actor,
+  request: RequestInfo,
+): Promise<Fault> {
+  await recordDenial(app, route, actor, request, { space: "test" });
+  return new Fault(
+    "FORBIDDEN",
+    "The test space may not do this. Use a live key, or sign in without X-Relay-Space: test.",
+  );
+}
+
+async function recordDenial(
+  app: App,
+  route: Endpoint,
+  actor: Actor,
+  request: RequestInfo,
+  why: Readonly<Record<string, unknown>>,
+): Promise<void> {
   await app.store.transact((tx) => {
     emit({ app, actor, request }, tx, actor.tenant, {
       type: "access_denied",
       resource: { type: "endpoint", id: endpointOf(route) },
-      details: { required: [...required], endpoint: endpointOf(route) },
+      details: { ...why, endpoint: endpointOf(route) },
     });
     if (actor.kind === "api_key") appendUse(app, route, actor, request, tx, 403);
   });
-  const message = `This needs ${required.join(" or ")}.`;
-  return new Fault("INSUFFICIENT_SCOPES", message, { required, granted });
 }
 
 /** Method and pattern, never the query: what logs and audit rows say. */

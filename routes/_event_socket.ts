@@ -17,7 +17,7 @@ const DRAINED_BYTES = 16 * 1024;
 /** The one frame that a client may send: go on from another place, or with another filter. */
 const Resume = z.strictObject({ type: z.literal("resume"), ...StreamQuery.shape });
 
-/** `/ws` as a stream of events. */
+/** `/ws` as a stream of events, for an actor who was admitted; gives the connection back at its end. */
 export function openEventSocket(
   app: App,
   actor: Actor,
@@ -26,8 +26,7 @@ export function openEventSocket(
 ): Response {
   const { headers } = request;
   const protocol = offeredProtocols(headers).includes(EVENTS_PROTOCOL) ? EVENTS_PROTOCOL : null;
-  app.streams.mustHaveRoom();
-  const { socket, response } = upgrade(request, protocol);
+  const { socket, response } = connect(app, actor, request, protocol);
   const sink = new SocketSink(app, socket);
   let stream: Stream | null = null;
   const open = async ({ last_event_id, ...filter }: StreamChoice) => {
@@ -56,6 +55,24 @@ export function openEventSocket(
     turn = turn.finally(() => stream && app.streams.leave(stream));
   };
   return response;
+}
+
+/** The connection is given back when the socket closes, or when there will be none. */
+function connect(
+  app: App,
+  actor: Actor,
+  request: Request,
+  protocol: string | null,
+): Deno.WebSocketUpgrade {
+  try {
+    app.streams.mustHaveRoom();
+    const upgraded = upgrade(request, protocol);
+    upgraded.socket.addEventListener("close", () => app.limiter.leave(actor), { once: true });
+    return upgraded;
+  } catch (error) {
+    app.limiter.leave(actor);
+    throw error;
+  }
 }
 
 function readFrame(text: string): z.output<typeof Resume> | null {

@@ -1,14 +1,15 @@
 import { type Context, Hono } from "@hono/hono";
 import { Accepted } from "../core/accepted.ts";
 import type { Actor, App, RequestInfo } from "../core/app.ts";
+import { knownHolder } from "../core/api_keys/holder.ts";
 import { ANONYMOUS, authenticate } from "../core/authenticate.ts";
 import { Fault } from "../core/fault.ts";
 import { type LimitState, mustPass } from "../core/limiter.ts";
 import type { Scope } from "../core/scopes.ts";
 import type { Endpoint } from "../core/usage/day.ts";
 import { clientAddress } from "./_address.ts";
-import { content, type Envelope, failure, faultOf, headersOf, json } from "./_answer.ts";
-import { call, deny } from "./_call.ts";
+import { content, type Envelope, failure, faultOf, headersOf, json, overLimit } from "./_answer.ts";
+import { call, deny, denyTestSpace } from "./_call.ts";
 import { bearerOffered } from "./_protocols.ts";
 import { readJson } from "./_input.ts";
 import type { Content, Route } from "./_route.ts";
@@ -24,6 +25,8 @@ export interface Upgrade {
     actor: Actor,
     request: Request,
     info: RequestInfo,
+    /** What the headers of a refusal show. */
+    limited: (state: LimitState) => void,
   ) => Response | Promise<Response>;
 }
 
@@ -34,22 +37,25 @@ export function mount(app: App, routes: readonly Route[], upgrades: readonly Upg
   for (const { path, handle } of upgrades) {
     const endpoint = { method: "GET", path };
     hono.get(path, (c) =>
-      guarded(app, c, path, async (info, known) => {
+      guarded(app, c, path, async (info, known, limited) => {
         const { headers } = c.req.raw;
         const find = (headers: Headers) => credentialOf(headers) ?? bearerOffered(headers);
-        const actor = await identify(app, headers, info, () => {}, find);
+        const actor = await identify(app, headers, info, limited, find);
         known(actor);
-        return await handle(app, actor, c.req.raw, info);
+        return await handle(app, actor, c.req.raw, info, limited);
       }, endpoint));
   }
   for (const route of ordered) {
     hono.on(route.method, pattern(route.path), (c) => serve(app, route, c));
   }
+  const strays = new Hono<Env>();
   for (const path of new Set(ordered.map((route) => route.path))) {
     const allow = routes.filter((route) => route.path === path).map((route) => route.method);
-    hono.all(pattern(path), (c) => refuse(app, c, path, notAllowed(allow)));
+    strays.all(pattern(path), (c) => refuse(app, c, path, notAllowed(allow)));
   }
-  hono.notFound((c) => refuse(app, c, "unknown", new Fault("NOT_FOUND")));
+  strays.notFound((c) => refuse(app, c, "unknown", new Fault("NOT_FOUND")));
+  // Apart, because a path with a single handler is served without composing any.
+  hono.notFound((c) => strays.fetch(c.req.raw, c.env));
   return (request, info) => hono.fetch(request, info ?? {});
 }
 
@@ -70,35 +76,50 @@ const notAllowed = (allow: readonly string[]) =>
 /** Admits, limits, calls and answers. */
 async function serve(app: App, route: Route, c: Context<Env>): Promise<Response> {
   const startedMs = performance.now();
-  const request = infoOf(app, c);
-  let limit = app.limiter.unlimited();
+  const request = new HttpRequestInfo(app, c);
+  let limit: LimitState | null = null;
   let actor: Actor = ANONYMOUS;
+  let holds = false; // a connection, which is given back however this ends
   let agent: string | null = null;
   let response: Response;
   try {
     if (c.req.method === "HEAD" && route.effect !== "read") throw notAllowed([route.method]);
     const { headers } = c.req.raw;
     if (asksWho(route, headers)) {
-      actor = await identify(app, headers, request, (state) => limit = state);
-      limit = await app.limiter.takeForPlan(actor.tenant.org, actor.plan);
-      mustPass(limit, app.ports.clock.now());
+      const identified = identify(app, headers, request, (state) => limit = state);
+      actor = identified instanceof Promise ? await identified : identified;
+      const admission = app.limiter.admit(actor, "rest");
+      limit = admission instanceof Promise ? await admission : admission;
+      holds = limit.admitted;
+    } else if (!route.unlimited) limit = await app.limiter.takeForAddress(request.address);
+    limit ??= app.limiter.unlimited();
+    const envelope = envelopeOf(route, request, limit, actor);
+    if (!limit.admitted) response = overLimit(envelope, app.ports.clock.now());
+    else {
+      if (route.liveOnly && actor.tenant.space === "test") {
+        throw await denyTestSpace(app, route, actor, request);
+      }
       const missing = missingRights(route, actor);
       if (missing !== null) throw await deny(app, route, actor, request, missing);
-    } else if (!route.unlimited) {
-      limit = await app.limiter.takeForAddress(request.address);
-      mustPass(limit, app.ports.clock.now());
+      const params = c.req.param();
+      agent = route.agent === undefined ? null : params[route.agent]!;
+      const result = await call(app, route, actor, request, {
+        params,
+        query: c.req.query(),
+        body: () => readJson(c.req.raw, route.bodyBytesMax),
+        accept: c.req.header("accept") ?? "*/*",
+      });
+      response = success(route, envelope, result, () => app.limiter.leave(actor));
+      if (isStream(route, result)) {
+        holds = false; // the stream holds it now, and gives it back when it ends
+        if (c.req.method === "HEAD") await response.body?.cancel();
+      }
     }
-    const params = c.req.param();
-    agent = route.agent === undefined ? null : params[route.agent]!;
-    const result = await call(app, route, actor, request, {
-      params,
-      query: c.req.query(),
-      body: () => readJson(c.req.raw, route.bodyBytesMax),
-      accept: c.req.header("accept") ?? "*/*",
-    });
-    response = success(route, envelopeOf(route, request, limit, actor), result);
   } catch (error) {
+    limit ??= app.limiter.unlimited();
     response = fail(app, error, envelopeOf(route, request, limit, actor), route.id);
+  } finally {
+    if (holds) app.limiter.leave(actor);
   }
   app.metrics.request(route.id, response.status, performance.now() - startedMs);
   app.usage.request(actor, route, agent, response.status);
@@ -112,13 +133,16 @@ const envelopeOf = (
   { key }: Actor,
 ): Envelope => ({ requestId, limit, noStore, key });
 
-function success(route: Route, envelope: Envelope, result: unknown): Response {
+function success(route: Route, envelope: Envelope, result: unknown, ended: () => void): Response {
   if (result instanceof Accepted) return json(envelope, 202, result.value);
   const { success } = route;
-  if ("content" in success) return content(envelope, result as Content);
+  if ("content" in success) return content(envelope, result as Content, ended);
   if ("body" in success) return json(envelope, success.status, result);
   return new Response(null, { status: success.status, headers: headersOf(envelope) });
 }
+
+const isStream = ({ success }: Route, result: unknown): boolean =>
+  "content" in success && typeof (result as Content).body !== "string";
 
 function asksWho({ access }: Route, headers: Headers): boolean {
   if (!("public" in access)) return true;
@@ -126,16 +150,37 @@ function asksWho({ access }: Route, headers: Headers): boolean {
     (headers.has("authorization") || headers.has("x-api-key"));
 }
 
-/** Who is asking; a failure to say so counts against the address. */
-async function identify(
+/** Who is asking: at once for a key that was used lately, which most callers are. */
+function identify(
   app: App,
   headers: Headers,
   request: RequestInfo,
   limited: (state: LimitState) => void,
   find: (headers: Headers) => string | null = credentialOf,
+): Actor | Promise<Actor> {
+  const credential = find(headers);
+  const known = credential === null ? null : knownHolder(app, credential);
+  return known ?? lookUp(app, credential, headers, request, limited);
+}
+
+/** A failure to say who is asking counts against the address. */
+async function lookUp(
+  app: App,
+  credential: string | null,
+  headers: Headers,
+  request: RequestInfo,
+  limited: (state: LimitState) => void,
 ): Promise<Actor> {
   try {
-    return await authenticate(app, find(headers), spaceOf(headers));
+    if (credential === "") {
+      throw new Fault(
+        "INVALID_TOKEN",
+        "The Authorization header must be `Bearer <JWT or API key>`.",
+        { reason: "malformed" },
+      );
+    }
+    const isKey = credential?.startsWith("svc_") ?? false;
+    return await authenticate(app, credential, isKey ? "live" : spaceOf(headers));
   } catch (error) {
     const limit = await app.limiter.takeForAddress(request.address);
     limited(limit);
@@ -144,19 +189,12 @@ async function identify(
   }
 }
 
-/** A Bearer token or key, or an API key in `x-api-key`. */
+/** A Bearer token or key, or an API key in `x-api-key`; empty for a header that is neither. */
 function credentialOf(headers: Headers): string | null {
   const authorization = headers.get("authorization");
   if (authorization === null) return headers.get("x-api-key");
   const [scheme, value] = authorization.split(" ", 2);
-  if (scheme?.toLowerCase() !== "bearer" || !value) {
-    throw new Fault(
-      "INVALID_TOKEN",
-      "The Authorization header must be `Bearer <JWT or API key>`.",
-      { reason: "malformed" },
-    );
-  }
-  return value;
+  return scheme?.toLowerCase() === "bearer" && value ? value : "";
 }
 
 /** The space that a signed-in user chose. */
@@ -176,25 +214,36 @@ function missingRights({ access }: Route, actor: Actor): readonly Scope[] | null
   return has && (!access.host || actor.host) ? null : needed;
 }
 
-function infoOf(app: App, c: Context<Env>): RequestInfo {
-  const headers = c.req.raw.headers;
-  return {
-    id: app.ports.entropy.uuid(),
-    get address() {
-      const peer = c.env.remoteAddr;
-      const host = peer !== undefined && "hostname" in peer ? peer.hostname : "local";
-      return clientAddress(host, headers.get("x-forwarded-for"), app.config().trusted_proxies);
-    },
-    get idempotencyKey() {
-      return headers.get("idempotency-key");
-    },
-    get lastEventId() {
-      return headers.get("last-event-id");
-    },
-    get prefetch() {
-      return headers.get("sec-purpose")?.includes("prefetch") ?? false;
-    },
-  };
+/** Looks up what is asked for only: most requests are answered without it. */
+class HttpRequestInfo implements RequestInfo {
+  readonly id: string;
+
+  constructor(private readonly app: App, private readonly c: Context<Env>) {
+    this.id = app.ports.entropy.uuid();
+  }
+
+  get address(): string {
+    const peer = this.c.env.remoteAddr;
+    const host = peer !== undefined && "hostname" in peer ? peer.hostname : "local";
+    const { trusted_proxies } = this.app.config();
+    return clientAddress(host, this.#header("x-forwarded-for"), trusted_proxies);
+  }
+
+  get idempotencyKey(): string | null {
+    return this.#header("idempotency-key");
+  }
+
+  get lastEventId(): string | null {
+    return this.#header("last-event-id");
+  }
+
+  get prefetch(): boolean {
+    return this.#header("sec-purpose")?.includes("prefetch") ?? false;
+  }
+
+  #header(name: string): string | null {
+    return this.c.req.raw.headers.get(name);
+  }
 }
 
 /** Runs a handler outside the route table under the same limits and error shape; it tells who asks. */
@@ -202,16 +251,20 @@ async function guarded(
   app: App,
   c: Context<Env>,
   id: string,
-  handle: (info: RequestInfo, known: (actor: Actor) => void) => Promise<Response>,
+  handle: (
+    info: RequestInfo,
+    known: (actor: Actor) => void,
+    limited: (state: LimitState) => void,
+  ) => Promise<Response>,
   endpoint: Endpoint = { method: c.req.method, path: id },
 ): Promise<Response> {
   const startedMs = performance.now();
-  const request = infoOf(app, c);
-  const limit = app.limiter.unlimited();
+  const request = new HttpRequestInfo(app, c);
+  let limit = app.limiter.unlimited();
   let actor: Actor = ANONYMOUS;
   let response: Response;
   try {
-    response = await handle(request, (known) => actor = known);
+    response = await handle(request, (known) => actor = known, (state) => limit = state);
   } catch (error) {
     response = fail(app, error, { requestId: request.id, limit, key: actor.key }, id);
   }

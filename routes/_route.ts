@@ -78,6 +78,8 @@ export interface RouteSpec<E extends Effect, P, Q, B, R extends z.ZodType> {
   readonly unlimited?: true;
   /** The answer must not be kept by any cache. */
   readonly noStore?: true;
+  /** Closed to the test space: 403 for test keys and for users who chose it, before the rule runs. */
+  readonly liveOnly?: true;
   /** The rule obeys the Idempotency-Key header. */
   readonly idempotencyKey?: true;
   readonly params?: P;
@@ -113,6 +115,7 @@ export interface Route {
   readonly effect: Effect;
   readonly unlimited?: true;
   readonly noStore?: true;
+  readonly liveOnly?: true;
   readonly idempotencyKey?: true;
   readonly audit?: Audit<unknown, unknown>;
   readonly params?: Shape;

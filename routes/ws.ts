@@ -3,6 +3,7 @@ import { Link, type Wire } from "../core/agents/link.ts";
 import { AGENT_RIGHT } from "../core/agents/links.ts";
 import { EVENT_RIGHTS } from "../core/streams/streams.ts";
 import { Fault } from "../core/fault.ts";
+import { type LimitState, mustPass } from "../core/limiter.ts";
 import { AGENT_PROTOCOL, CLOSE_CODES } from "../core/protocol.ts";
 import { deny } from "./_call.ts";
 import { NO_QUERY, parse } from "./_input.ts";
@@ -20,6 +21,7 @@ async function openSocket(
   actor: Actor,
   request: Request,
   info: RequestInfo,
+  limited: (state: LimitState) => void,
 ): Promise<Response> {
   const { headers } = request;
   const query = Object.fromEntries(new URL(request.url).searchParams);
@@ -33,10 +35,11 @@ async function openSocket(
   const other = offered.filter((name) => name !== EVENTS_PROTOCOL && !name.startsWith(BEARER));
   if (other.length === 0) {
     if (EVENT_RIGHTS.some((right) => actor.rights.has(right))) {
-      return openEventSocket(app, actor, request, {
-        ...asked,
-        last_event_id: info.lastEventId ?? asked.last_event_id,
-      });
+      const last_event_id = info.lastEventId ?? asked.last_event_id;
+      const limit = await app.limiter.admit(actor, "rest");
+      limited(limit);
+      mustPass(limit, app.ports.clock.now());
+      return openEventSocket(app, actor, request, { ...asked, last_event_id });
     }
     throw await deny(app, { method: "GET", path: "/ws" }, actor, info, EVENT_RIGHTS);
   }
@@ -75,7 +78,8 @@ async function openAgentSocket(
     throw new Fault("FORBIDDEN", "An agent connects with an API key, which outlives a JWT.");
   }
   // `info` looks things up in the request, which the upgrade takes away: copy before.
-  const kept = { ...info };
+  const { id, address, idempotencyKey, lastEventId, prefetch } = info;
+  const kept = { id, address, idempotencyKey, lastEventId, prefetch };
   const { socket, response } = upgrade(request, AGENT_PROTOCOL);
   attach(socket, (wire) => new Link(app, actor, kept, wire));
   return response;

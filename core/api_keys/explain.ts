@@ -5,10 +5,11 @@ import { type UserRecord, users } from "../../kv/records/user.ts";
 import type { Work } from "../app.ts";
 import { type Config, planOf } from "../config.ts";
 import { UNLIMITED } from "../limiter.ts";
+import { limitsOf } from "../limits.ts";
 import { iso } from "../lists.ts";
 import { rightsOf, type Scope } from "../scopes.ts";
 import { ownedKey } from "./owned.ts";
-import { limitsOf, statusOf } from "./show.ts";
+import { statusOf } from "./show.ts";
 
 /** What is looked at, in this order; a key may use a scope when all of them are fine. */
 export const KEY_CHECKS = [

@@ -39,6 +39,11 @@ export async function authenticateKey(app: App, value: string): Promise<Actor> {
   return found.actor;
 }
 
+/** The holder of a value that was used lately, at once; null when it must be looked up. */
+export function knownHolder(app: App, value: string): Actor | null {
+  return current(app, knownKeys.get(app)?.get(value))?.actor ?? null;
+}
+
 /** What is known of a value, if nothing of it has changed. */
 function current(app: App, known: Known | undefined): Known | null {
   if (known === undefined) return null;

@@ -1,8 +1,8 @@
 import type { ApiKeyRecord } from "../../kv/records/api_key.ts";
 import type { App, Work } from "../app.ts";
-import type { Config } from "../config.ts";
 import { iso, isoOrNull } from "../lists.ts";
 import { UNLIMITED } from "../limiter.ts";
+import { limitsOf } from "../limits.ts";
 import type { Scope } from "../scopes.ts";
 import { homeOf } from "./owned.ts";
 
@@ -55,12 +55,6 @@ export function showApiKey(app: App, key: ApiKeyRecord, lastUsedMs: number | nul
     },
   };
 }
-
-/** What limits a key: what the host set for it, else what is configured for its type; null is none. */
-export const limitsOf = (config: Config, { type, limits }: ApiKeyRecord) => ({
-  ...config.limits[type],
-  ...limits,
-});
 
 function noticeOf(key: ApiKeyRecord, status: KeyStatus, nowMs: number): string | null {
   if (status === "expired" || status === "revoked") return null;

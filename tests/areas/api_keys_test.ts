@@ -39,7 +39,7 @@ async function setRoles(world: World, { org, userId }: Account, roles: string[])
 }
 
 Deno.test("api_keys.create: answers the record with the value, which no later answer and no stored row shows", async () => {
-  await using world = await World.open();
+  await using world = await World.open({ config: {} });
   const { token, userId } = await world.signUp();
   const body = {
     name: "ci",

@@ -85,7 +85,7 @@ Deno.test("api_keys.explain: names each check that fails, and only those", async
 });
 
 Deno.test("api_keys.explain: is for whoever may read the key, itself included", async () => {
-  await using world = await World.open();
+  await using world = await World.open({ config: {} });
   const owner = await world.signUp();
   const [key, other] = [
     await world.key(owner, ["agents:read"]),

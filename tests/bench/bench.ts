@@ -1,52 +1,14 @@
 import { logLength, signUp, type Tenant } from "./client.ts";
 import { fanOut, idleSubscribers } from "./streams.ts";
-import { endAll, get, HERE, measure, type Measured, median, residentKiB, start } from "./parts.ts";
+import { refusals, unknownKeys } from "./limits.ts";
+import { endAll, get, HERE, residentKiB, start } from "./parts.ts";
+import { report, rounds } from "./rounds.ts";
 
 /**
  * Side by side, in one run: what a request costs against a bare route that does nothing else. Machines are
  * shared and noisy, so ratios of medians over interleaved rounds are what counts.
  */
-const ROUNDS = Number(Deno.env.get("BENCH_ROUNDS") ?? 5);
-const SECONDS = Number(Deno.env.get("BENCH_SECONDS") ?? 2);
 const only = Deno.args[0];
-
-interface Pair {
-  readonly bare: Measured[];
-  readonly ours: Measured[];
-  /** Every request that was answered here, the warming ones too. */
-  answered: number;
-}
-
-async function rounds(
-  connections: number,
-  bare: [port: number, requests: string[]],
-  ours: [port: number, requests: string[]],
-): Promise<Pair> {
-  const warm = await measure(ours[0], connections, 2, ours[1]);
-  const pair: Pair = { bare: [], ours: [], answered: warm.answered };
-  for (let round = 0; round < ROUNDS; round++) {
-    pair.bare.push(await measure(bare[0], connections, SECONDS, bare[1]));
-    const run = await measure(ours[0], connections, SECONDS, ours[1]);
-    pair.ours.push(run);
-    pair.answered += run.answered;
-  }
-  return pair;
-}
-
-function report(name: string, { bare, ours }: Pair, other = "bare"): void {
-  const per = (runs: Measured[]) => median(runs.map((run) => run.perSecond));
-  const p50 = (runs: Measured[]) => median(runs.map((run) => run.p50Ms)).toFixed(2);
-  const p99 = (runs: Measured[]) => median(runs.map((run) => run.p99Ms)).toFixed(2);
-  const ratio = median(ours.map((run, n) => run.perSecond / bare[n]!.perSecond));
-  const bad = ours.flatMap((run) => Object.keys(run.statuses)).filter((status) => status !== "200");
-  console.log(
-    `${name.padEnd(44)} ${other} ${per(bare).toFixed(0).padStart(7)}/s  ours ${
-      per(ours).toFixed(0).padStart(6)
-    }/s  ratio ${ratio.toFixed(3)}  p50 ${p50(bare)} → ${p50(ours)} ms  p99 ${p99(bare)} → ${
-      p99(ours)
-    } ms${bad.length > 0 ? `  STATUSES ${JSON.stringify(ours.at(-1)!.statuses)}` : ""}`,
-  );
-}
 
 const http = await start<{ port: number }>("bare_http.ts");
 const barePath = get("/api/v1/agents/agt_1");
@@ -92,6 +54,7 @@ try {
     await reads("audited read, 100 organizations", [first, ...await tenants(1, 100)]);
   }
   if (only === undefined || only === "exec") await exec(first);
+  if (only === undefined || only === "refuse") await refusals(http.ready.port, barePath);
   if (only === undefined || only === "memory") await memory();
   if (only === undefined || only === "streams") {
     const { port } = relay.ready;
@@ -100,6 +63,7 @@ try {
     await fanOut(target);
   }
   if (only === undefined || only === "better-auth") await betterAuth(first);
+  if (only === "unknown") await unknownKeys();
 } finally {
   endAll();
 }
@@ -117,7 +81,9 @@ async function betterAuth(first: Tenant): Promise<void> {
     if (statuses.some((status) => status !== "200")) {
       throw new Error(`better-auth answered ${statuses}`);
     }
-    report(`audited read beside better-auth, ${connections} connections`, pair, "better-auth");
+    report(`audited read beside better-auth, ${connections} connections`, pair, {
+      other: "better-auth",
+    });
   }
   theirs.child.kill("SIGTERM");
 }

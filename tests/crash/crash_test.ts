@@ -9,6 +9,7 @@ import {
   startRelayProcess,
   withFolder,
 } from "../support/processes.ts";
+import { NO_LIMITS } from "../support/no_limits.ts";
 import { random } from "../support/random.ts";
 import { faultsOfTrail, Ledger } from "./ledger.ts";
 import { loadUntilKilled } from "./load.ts";
@@ -22,10 +23,6 @@ const [ACKNOWLEDGED_MIN, ACKNOWLEDGED_MAX] = [10, 200];
 /** An agent is back this soon after its relay is. */
 const AGENT_BACK_MS = 5_000;
 const SCOPES = ["agents:read", "agents:write", "audit:read", "audit:write", "system:read"];
-const CONFIG = {
-  plans: { starter: { requests_per_minute: null } },
-  limits: { public_per_minute: null },
-};
 
 Deno.test(`relay: ${KILLS} times kill -9 at work lose nothing acknowledged and repeat no command`, async () => {
   console.log(`crash test: RELAY_CRASH_SEED=${SEED}`);
@@ -33,7 +30,7 @@ Deno.test(`relay: ${KILLS} times kill -9 at work lose nothing acknowledged and r
   await withFolder(async (folder) => {
     const env: Record<string, string> = {
       RELAY_KV: `${folder}/relay.kv`,
-      RELAY_CONFIG: JSON.stringify(CONFIG),
+      RELAY_CONFIG: JSON.stringify(NO_LIMITS),
     };
     let { relay, url, readyMs } = await startRelayProcess(env);
     env.RELAY_PORT = new URL(url).port;

@@ -1,69 +1,188 @@
-import { setImmediate } from "node:timers";
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { LeasedCounters } from "../../kv/counters.ts";
-import { Store } from "../../kv/store.ts";
-import { ManualClock } from "../support/clock.ts";
+import type { Claim, Claims, Grant } from "../../kv/counters.ts";
 import { random } from "../support/random.ts";
+import {
+  CountersWorld,
+  MINUTE_MS,
+  someClaims,
+  subset,
+  TEN_SECONDS_MS,
+  turn,
+} from "./counters_world.ts";
 
-const MINUTE_MS = 60_000;
+const seed = Number(
+  Deno.env.get("RELAY_COUNTERS_SEED") ?? crypto.getRandomValues(new Uint16Array(1))[0],
+);
+console.log(`counters: RELAY_COUNTERS_SEED=${seed}`);
 
-Deno.test("LeasedCounters: one instance admits exactly the limit in each window, asked at once or in turn", async () => {
-  const clock = new ManualClock();
-  const kv = await Deno.openKv(":memory:");
-  const store = new Store(kv, { clock, sole: true, hasQueue: false });
-  const counters = new LeasedCounters(store, 1);
-  for (const limit of [1, 2, 7, 100]) {
-    for (let window = 0; window < 3; window++) {
-      const asked = Array.from(
-        { length: limit + 5 },
-        () => counters.take(`k${limit}`, limit, MINUTE_MS),
-      );
-      const grants = await Promise.all(asked);
-      eq(grants.filter(({ admitted }) => admitted).length, limit);
-      ok(grants.every(({ remaining }) => remaining >= 0 && remaining < limit));
-      eq((await counters.take(`k${limit}`, limit, MINUTE_MS)).admitted, false);
-      clock.advance(MINUTE_MS);
-    }
+const ROUNDS = 12;
+const minute = (key: string, limit: number): Claim => ({ key, limit, windowMs: MINUTE_MS });
+
+/** Demand of one shape: how much, how dense, over which instances, for which of the limits. */
+async function demand(world: CountersWorld, claims: Claims, takers: number): Promise<void> {
+  const { dice, clock, all } = world;
+  const together = dice.pick([1, 3, 20, takers]), pauseMs = dice.pick([0, 1, 30, 700]);
+  const favourite = dice.below(all.length), skew = dice.pick([0, 0.5, 1]);
+  for (let n = 0; n < takers; n++) {
+    world.take(dice.chance(skew) ? favourite : dice.below(all.length), subset(dice, claims));
+    if (n % together !== 0) continue;
+    for (let turns = dice.below(3); turns > 0; turns--) await turn();
+    clock.advance(dice.below(pauseMs + 1));
   }
-  await store.close();
+  await world.settle();
+}
+
+for (const instances of [1, 2, 3, 4]) {
+  Deno.test(`LeasedCounters: ${instances} instances, several limits together: no window admits more, none half`, async () => {
+    for (let round = 0; round < ROUNDS; round++) {
+      const dice = random(seed + 1000 * instances + round);
+      await using world = await CountersWorld.open(dice, { instances });
+      const claims = someClaims(dice, dice.pick([3, 30, 120]));
+      for (let wave = 0; wave < 3; wave++) {
+        await demand(world, claims, 20 + dice.below(150));
+        // When all that was not spent has gone back, the store holds exactly what was admitted.
+        if (instances > 1) await world.giveBack();
+        for (const claim of claims) {
+          const { remaining } = await world.all[dice.below(instances)]!.left(claim);
+          eq(remaining, claim.limit - world.admitted(claim), `seed ${dice.seed} ${claim.key}`);
+        }
+        world.clock.advance(dice.below(15_000));
+      }
+      eq(world.failed, 0);
+    }
+  });
+}
+
+Deno.test("LeasedCounters: commits that fail, or whose outcome nobody learns, admit none too many", async () => {
+  let failed = 0;
+  for (let round = 0; round < ROUNDS; round++) {
+    const dice = random(seed + 10_000 + round);
+    const options = { instances: 1 + dice.below(4), faulty: true };
+    await using world = await CountersWorld.open(dice, options);
+    const claims = someClaims(dice, 40);
+    for (let wave = 0; wave < 3; wave++) await demand(world, claims, 100);
+    failed += world.failed;
+  }
+  ok(failed > 0, "no commit was in doubt");
 });
 
-Deno.test("LeasedCounters: several instances never admit more than the limit, in any interleaving", async () => {
-  const seed = crypto.getRandomValues(new Uint16Array(1))[0]!;
-  console.log(`counters seed ${seed}`);
-  const dice = random(seed);
-  for (let round = 0; round < 12; round++) {
-    const clock = new ManualClock();
-    const kv = await Deno.openKv(":memory:");
-    const instances = 2 + dice.below(3);
-    const limit = 1 + dice.below(120);
-    const all = Array.from({ length: instances }, () => {
-      const store = new Store(kv, { clock, sole: false, hasQueue: false });
-      return new LeasedCounters(store, instances);
+Deno.test("LeasedCounters: a window that memory had no room for is not given out again", async () => {
+  for (let round = 0; round < ROUNDS; round++) {
+    const dice = random(seed + 20_000 + round);
+    await using world = await CountersWorld.open(dice, {
+      instances: 1 + dice.below(3),
+      windowsMax: 2,
     });
+    await demand(world, someClaims(dice, 30), 150);
+  }
+});
+
+Deno.test("LeasedCounters: one instance admits exactly the limit in each window, asked at once or in turn", async () => {
+  await using world = await CountersWorld.open(random(seed), { instances: 1 });
+  const [counters] = world.all;
+  for (const limit of [1, 2, 7, 100, 5000]) {
+    for (let window = 0; window < 3; window++) {
+      const claim = minute(`k${limit}`, limit);
+      const asked = Array.from({ length: limit + 5 }, () => counters!.takeAll([claim]));
+      const grants = await Promise.all(asked);
+      eq(grants.filter(({ admitted }) => admitted).length, limit);
+      eq((await counters!.takeAll([claim])).admitted, false);
+      world.clock.advance(MINUTE_MS);
+    }
+  }
+});
+
+Deno.test("LeasedCounters: what several instances have between them is admitted to the last, whoever asks", async () => {
+  for (const [at, limit] of [[0, 1], [1, 7], [2, 100], [3, 1000]] as const) {
+    await using world = await CountersWorld.open(random(seed), { instances: 4 });
+    const claim = minute("k", limit);
+    for (const other of [0, 1, 2, 3]) if (other !== at) world.take(other, [claim]);
+    await world.settle();
+    await world.giveBack();
+    for (let n = 0; n < limit + 5; n++) world.take(at, [claim]);
+    await world.settle();
+    eq(world.admitted(claim), limit);
+  }
+});
+
+Deno.test("LeasedCounters: a refusal writes nothing, whichever of its limits it knew before", async () => {
+  for (const instances of [1, 2]) {
+    await using world = await CountersWorld.open(random(seed), { instances });
+    const dry = minute("dry", 3), full = { ...minute("full", 9), windowMs: TEN_SECONDS_MS };
+    for (let n = 0; n < 4; n++) world.take(0, [dry]);
+    await world.settle();
+    eq(world.admitted(dry), 3);
+    await world.giveBack();
+    const before = await world.rows();
+    // The last instance has read neither of them.
+    const last = world.all.at(-1)!;
+    for (const claims of [[full, dry], [dry, full], [dry]] as [Claim, ...Claim[]][]) {
+      for (let n = 0; n < 20; n++) world.take(instances - 1, claims);
+      await world.settle();
+    }
+    world.clock.advance(100);
+    const refused = last.takeAll([full, dry]);
+    ok(!(refused instanceof Promise), "a known refusal is answered at once");
+    deq([refused.admitted, refused.claim, refused.remaining], [false, dry, 0]);
+    deq(last.refusal([full, dry]), refused);
+    await turn();
+    deq(await world.rows(), before);
+    eq((await last.left(full)).remaining, 9);
+  }
+});
+
+Deno.test("LeasedCounters: of several limits the one with least left is shown, of several dry ones the last to end", async () => {
+  await using world = await CountersWorld.open(random(seed), { instances: 1 });
+  const [counters] = world.all;
+  const burst = { key: "b", limit: 3, windowMs: TEN_SECONDS_MS }, key = minute("k", 5);
+  const take = async (...claims: [Claim, ...Claim[]]) => {
+    const { claim, remaining, admitted, resetMs }: Grant = await counters!.takeAll(claims);
+    return [claim.key, remaining, admitted, resetMs - world.clock.nowMs];
+  };
+  deq(await take(burst, key), ["b", 2, true, 10_000]);
+  deq(await take(burst, key), ["b", 1, true, 10_000]);
+  deq(await take(key), ["k", 2, true, 60_000]);
+  deq(await take(key), ["k", 1, true, 60_000]);
+  deq(await take(burst, key), ["k", 0, true, 60_000]);
+  deq(await take(burst, key), ["k", 0, false, 60_000]);
+  deq(await take(burst), ["b", 0, false, 10_000]);
+  world.clock.advance(TEN_SECONDS_MS);
+  deq(await take(burst), ["b", 2, true, 10_000]);
+  deq(await take(burst, key), ["k", 0, false, 50_000]);
+  deq(await take(burst), ["b", 1, true, 10_000]);
+});
+
+Deno.test("LeasedCounters: a limit that is changed within its window holds at once, for all instances", async () => {
+  for (let round = 0; round < ROUNDS; round++) {
+    const dice = random(seed + 30_000 + round);
+    const instances = 1 + dice.below(4);
+    await using world = await CountersWorld.open(dice, { instances });
+    for (let change = 0; change < 8; change++) {
+      const claim = minute("k", 1 + dice.below(120));
+      const before = world.admitted(claim), takers = dice.below(60);
+      for (let n = 0; n < takers; n++) world.take(dice.below(instances), [claim]);
+      await world.settle();
+      const most = Math.max(before, Math.min(claim.limit, before + takers));
+      ok(world.admitted(claim) <= most, `seed ${dice.seed}`);
+      if (instances === 1) eq(world.admitted(claim), most, `seed ${dice.seed}`);
+    }
+  }
+});
+
+Deno.test("LeasedCounters: a clock that steps back, a little or far, opens no window twice", async () => {
+  for (let round = 0; round < ROUNDS; round++) {
+    const dice = random(seed + 40_000 + round);
+    await using world = await CountersWorld.open(dice, { instances: 1 + dice.below(3) });
+    const claim = { key: "k", limit: 1 + dice.below(20), windowMs: TEN_SECONDS_MS };
     const admitted = new Map<number, number>();
-    const asked: Promise<void>[] = [];
-    for (let n = 0; n < 3 * limit; n++) {
-      const taken = dice.pick(all).take("key", limit, MINUTE_MS);
-      asked.push(
-        Promise.resolve(taken).then((grant) => {
-          if (!grant.admitted) return;
-          admitted.set(grant.resetMs, (admitted.get(grant.resetMs) ?? 0) + 1);
-        }),
-      );
-      if (dice.chance(0.2)) {
-        await new Promise((resolve) => setImmediate(resolve));
-        clock.advance(dice.below(50));
+    for (let n = 0; n < 120; n++) {
+      const asked = Promise.all([1, 2, 3].map(() => dice.pick(world.all).takeAll([claim])));
+      for (const grant of await world.moving(asked)) {
+        if (!grant.admitted) continue;
+        admitted.set(grant.resetMs, (admitted.get(grant.resetMs) ?? 0) + 1);
       }
+      world.clock.nowMs += dice.pick([0, 900, 4_000, -500, -3_000, -25_000, 30_000]);
     }
-    let waiting = true;
-    const done = Promise.all(asked).then(() => waiting = false);
-    while (waiting) {
-      clock.advance(5);
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    await done;
-    deq([...admitted.values()].filter((count) => count > limit), []);
-    kv.close();
+    deq([...admitted.values()].filter((count) => count > claim.limit), [], `seed ${dice.seed}`);
   }
 });

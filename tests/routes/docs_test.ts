@@ -1,5 +1,6 @@
 import { deepStrictEqual as deq, match, ok } from "node:assert/strict";
 import { createHash } from "node:crypto";
+import { OTHER_LIMITS } from "../../core/limits.ts";
 import { content } from "../../routes/_answer.ts";
 import { docsPage } from "../../routes/_docs_page.ts";
 import { exampleOf } from "../../routes/_docs_schema.ts";
@@ -126,10 +127,9 @@ Deno.test("docsRoutes: both answers are made once and describe each other", asyn
 Deno.test("content: carries headers of its own beside those of every response, which win", () => {
   const limit = {
     admitted: true,
-    limit: 60,
+    claim: { key: "a", limit: 60, windowMs: 60_000, kind: OTHER_LIMITS.address },
     remaining: 59,
     resetMs: 1000,
-    scope: "address" as const,
   };
   const own = { "content-security-policy": "default-src 'none'", "x-request-id": "mine" };
   const { headers } = content({ requestId: "r1", limit }, { type: "a/b", body: "", headers: own });

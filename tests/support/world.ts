@@ -11,6 +11,7 @@ import { mount } from "../../routes/_mount.ts";
 import { routes, upgrades } from "../../routes/index.ts";
 import { ManualClock } from "./clock.ts";
 import { assertDeclared, assertLogs } from "./guarantees.ts";
+import { NO_LIMITS } from "./no_limits.ts";
 import { RecordedNetwork } from "./network.ts";
 import { quietKv } from "./quiet_kv.ts";
 import { mulberry32 } from "./random.ts";
@@ -52,11 +53,6 @@ interface Options {
   readonly clock?: ManualClock;
 }
 
-const UNLIMITED = {
-  plans: { starter: { requests_per_minute: null } },
-  limits: { public_per_minute: null },
-};
-
 /** A whole relay in memory: seeded randomness, a clock that is moved by hand, a recorded network. */
 export class World implements AsyncDisposable {
   readonly network = new RecordedNetwork();
@@ -90,7 +86,7 @@ export class World implements AsyncDisposable {
       log: recordingLog(logged),
     };
     const config = options.config === undefined
-      ? { ...defaultConfig(), ...parseConfig(JSON.stringify(UNLIMITED)) }
+      ? { ...defaultConfig(), ...parseConfig(JSON.stringify(NO_LIMITS)) }
       : parseConfig(JSON.stringify(options.config));
     const secret = options.settings?.secret ?? SETTINGS.secret;
     const settings = { ...SETTINGS, ...options.settings, config, secret };

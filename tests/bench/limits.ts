@@ -1,0 +1,74 @@
+import { signUp } from "./client.ts";
+import { get, measure, start } from "./parts.ts";
+import { report, rounds } from "./rounds.ts";
+
+/** A whole set of rounds must fit into one window: the next one would admit a request. */
+const WINDOW_MS = 60_000;
+const NEEDS_MS = 40_000;
+
+interface Relay {
+  readonly port: number;
+  readonly kv: string;
+}
+
+/** What it costs to be refused: as much as a bare route or a little more, and no commit. */
+export async function refusals(barePort: number, barePath: string): Promise<void> {
+  const { ready: relay } = await start<Relay>("relay.ts", ["1"]);
+  const base = `http://127.0.0.1:${relay.port}`;
+  const { key } = await signUp(base, 0);
+  const request = get("/api/v1/agents", { "x-api-key": key });
+  const kv = await Deno.openKv(relay.kv);
+  for (const connections of [32, 128]) {
+    await untilRoom();
+    await measure(relay.port, 1, 1, [request]);
+    const before = await versionstamps(kv);
+    const pair = await rounds(connections, [barePort, [barePath]], [relay.port, [request]]);
+    report(`refused (429), ${connections} connections`, pair, { expected: "429" });
+    const commits = (await versionstamps(kv)).filter((stamp) => !before.includes(stamp)).length;
+    console.log(`  ${pair.answered} requests refused, ${commits} rows of the store were written`);
+    if (commits > 0) throw new Error("a refusal wrote to the store");
+  }
+  kv.close();
+}
+
+/** Waits for a window that has room for all rounds. */
+async function untilRoom(): Promise<void> {
+  const leftMs = WINDOW_MS - Date.now() % WINDOW_MS;
+  if (leftMs < NEEDS_MS) await new Promise((resolve) => setTimeout(resolve, leftMs));
+}
+
+async function versionstamps(kv: Deno.Kv): Promise<string[]> {
+  const stamps: string[] = [];
+  for await (const { versionstamp } of kv.list({ prefix: [] })) stamps.push(versionstamp);
+  return stamps;
+}
+
+/** What a relay remembers of a million keys that never were: nothing. */
+export async function unknownKeys(): Promise<void> {
+  for (const [name, perMinute, addresses] of VARIANTS) {
+    const { ready } = await start<Memory>("unknown_keys.ts", [perMinute, addresses]);
+    const mib = (bytes: number) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+    const statuses = JSON.stringify(ready.statuses);
+    console.log(
+      `${ready.tries} unknown keys, ${name}: heap ${ready.heap.map(mib).join(", ")}; ` +
+        `resident ${ready.resident.map(mib).join(", ")}; ${statuses}`,
+    );
+    const grown = ready.heap.at(-1)! - ready.heap[1]!;
+    if (grown > GROWTH_BYTES_MAX) throw new Error(`the heap grew by ${mib(grown)}`);
+  }
+}
+
+interface Memory {
+  readonly tries: number;
+  /** Bytes before the first, and after each quarter of the tries. */
+  readonly heap: readonly number[];
+  readonly resident: readonly number[];
+  readonly statuses: Readonly<Record<string, number>>;
+}
+
+const GROWTH_BYTES_MAX = 8 * 2 ** 20;
+const VARIANTS: readonly (readonly [name: string, perMinute: string, addresses: string])[] = [
+  ["no limit by address", "null", "1"],
+  ["600 a minute from one address", "600", "1"],
+  ["600 a minute from each of 100,000 addresses", "600", "100000"],
+];
