@@ -25,6 +25,7 @@ export const AUDIT_EVENTS = {
   receipt_refused: "an agent's results were not taken, because their receipt did not verify",
   command_failed:
     "a command ended without a result: it failed to start, was refused or its link broke",
+  limits_changed: "the host changed the limits of an API key or an organization",
   organization_created: "an organization signed up",
   user_created: "a user was made",
   user_login: "a user signed in",

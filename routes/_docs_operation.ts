@@ -62,6 +62,7 @@ function badges({ operationId, security, ...operation }: Operation): Part {
     !open && !scopes && markup`<span class="badge">signed in</span>`,
     scopes?.map((scope) => markup`<span class="badge scope">${scope}</span>`),
     operation["x-host-only"] && markup`<span class="badge">host organization</span>`,
+    operation["x-live-only"] && markup`<span class="badge">live space</span>`,
     markup`<span class="badge">${EFFECTS[effect] ?? effect}</span>`,
     operation["x-mcp-tool"] && markup`<span class="badge">MCP tool</span>`,
   ];

@@ -113,7 +113,7 @@ function operation(
     operationId: route.id,
     tags: [areaOf(route)],
     summary: route.summary,
-    description: [route.description, admission(access)].filter(Boolean).join("\n\n"),
+    description: [route.description, admission(route)].filter(Boolean).join("\n\n"),
     security: security(access),
     parameters: [
       ...parameters(route.params, "path", schemas),
@@ -130,6 +130,7 @@ function operation(
     "x-effect": route.effect,
     ...("scope" in access && { "x-required-scopes": scopesOf(access) }),
     ...("host" in access && { "x-host-only": true }),
+    ...(route.liveOnly && { "x-live-only": true }),
     ...(route.body && { "x-body-bytes-max": route.bodyBytesMax ?? BODY_BYTES_MAX }),
     ...(route.tool && { "x-mcp-tool": route.tool }),
   };
@@ -192,12 +193,15 @@ function security(access: Access): Operation["security"] {
   );
 }
 
-function admission(access: Access): string {
-  if ("public" in access) return `Public: ${access.public}.`;
-  if ("signedIn" in access) return "Needs a credential; any live one will do.";
+function admission({ access, liveOnly }: Route): string {
+  const closed = liveOnly
+    ? " Closed to the test space: test keys, and users with `X-Relay-Space: test`, get 403."
+    : "";
+  if ("public" in access) return `Public: ${access.public}.${closed}`;
+  if ("signedIn" in access) return `Needs a credential; any active one will do.${closed}`;
   const scopes = scopesOf(access).map((scope) => `\`${scope}\``).join(" or ");
   const whose = access.host ? " in the organization that runs the installation" : "";
-  return `Needs ${scopes}${whose}.`;
+  return `Needs ${scopes}${whose}.${closed}`;
 }
 
 const areaOf = (route: Route) => route.id.split(".")[0]!;

@@ -19,7 +19,7 @@ export const HEADERS: Readonly<Record<string, Header>> = {
     schema: { type: "string", format: "uuid" },
   },
   RateLimitLimit: {
-    description: "Requests a minute of the tightest limit; 2147483647 means no limit.",
+    description: "The limit of which least is left, in its window; 2147483647 means no limit.",
     schema: { type: "integer", minimum: 0 },
   },
   RateLimitRemaining: {
@@ -76,12 +76,13 @@ export function faultsOf(route: Route): readonly FaultCode[] {
     named && "MISSING_CREDENTIALS",
     ...(identified ? ["INVALID_TOKEN", "INVALID_API_KEY"] as const : []),
     "scope" in route.access && "INSUFFICIENT_SCOPES",
+    route.liveOnly === true && "FORBIDDEN",
     ...(route.body ? ["PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"] as const : []),
     (identified || !route.unlimited) && "RATE_LIMIT_EXCEEDED",
     "INTERNAL_ERROR",
     "UNAVAILABLE",
   ];
-  return [...implied.filter((code) => code !== false), ...route.faults];
+  return [...new Set([...implied.filter((code) => code !== false), ...route.faults])];
 }
 
 /**

@@ -77,6 +77,8 @@ export interface Operation {
   readonly "x-required-scopes"?: readonly string[];
   /** Only for the organization that runs the installation. */
   readonly "x-host-only"?: true;
+  /** Closed to the test space. */
+  readonly "x-live-only"?: true;
   /** Largest body in bytes. */
   readonly "x-body-bytes-max"?: number;
   /** Present when it is also an MCP tool. */

@@ -7,6 +7,7 @@ import { commandRoutes } from "./commands.ts";
 import { docsRoutes } from "./docs.ts";
 import { eventRoutes } from "./events.ts";
 import { healthRoutes } from "./health.ts";
+import { limitRoutes } from "./limits.ts";
 import { usageRoutes } from "./usage.ts";
 import { webhookRoutes } from "./webhooks.ts";
 import { socket } from "./ws.ts";
@@ -23,6 +24,7 @@ export const routes = [
   ...webhookRoutes,
   ...auditRoutes,
   ...eventRoutes,
+  ...limitRoutes,
   ...docsRoutes,
 ];
 

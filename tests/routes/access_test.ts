@@ -1,5 +1,6 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { routes } from "../../routes/index.ts";
+import { openapi } from "../../routes/_openapi.ts";
 import type { Route } from "../../routes/_route.ts";
 import { SCOPE_LIST } from "../../core/scopes.ts";
 import { ScriptedAgent } from "../support/agent.ts";
@@ -29,6 +30,7 @@ async function furnish(world: World, account: Account): Promise<Ids> {
     "/api/exec/{agent_id}": agent.id,
     "/commands/{command_id}": run.body.command_id,
     "/api/v1/api-keys/{id}": key.id,
+    "/api/admin/limits/{id}": key.id,
     "/api/v1/webhooks/{id}": hook.body.id,
     "/deliveries/{del_id}": ping.body.id,
   };
@@ -48,6 +50,7 @@ const MISSING: Ids = {
   "/api/exec/{agent_id}": "agt_missing",
   "/commands/{command_id}": "cmd_missing",
   "/api/v1/api-keys/{id}": "key_missing",
+  "/api/admin/limits/{id}": "key_missing",
   "/api/v1/webhooks/{id}": "whk_missing",
   "/deliveries/{del_id}": "dlv_missing",
 };
@@ -114,6 +117,37 @@ Deno.test("access: a key without the right is 403 with what is missing, on recor
   }
 });
 
+Deno.test("access: what is closed to the test space is 403 there, on record, and changes nothing", async () => {
+  await using world = await World.open();
+  const account = await world.signUp();
+  const ids = await furnish(world, account);
+  const key = await world.key(account, SCOPE_LIST, { type: "test" });
+  const closed = routes.filter((route) => route.liveOnly);
+  ok(closed.length > 0);
+  const before = await stored(world);
+  for (const route of closed) {
+    const path = (pathWith(route, ids) ?? route.path) + queryOf(route);
+    const inTest = { as: account.token, headers: { "x-relay-space": "test" } };
+    for (const caller of [{ as: key.value }, inTest]) {
+      const answer = await world.call(route.method, path, { ...caller, body: bodyOf(route) });
+      deq([route.id, answer.status, answer.body.error.code], [route.id, 403, "FORBIDDEN"]);
+    }
+    const unchecked = `${path}${path.includes("?") ? "&" : "?"}surprise=1`;
+    const live = await world.call(route.method, unchecked, { as: account.token });
+    eq(live.status, 400, `${route.id} answered ${live.text}`);
+  }
+  deq(await stored(world), before);
+  const trail = await world.call("GET", "/api/audit?event_type=access_denied", {
+    as: account.token,
+    headers: { "x-relay-space": "test" },
+  });
+  eq(trail.body.events.length, 2 * closed.length);
+  const { paths } = openapi(routes, "1.0.0");
+  for (const { path, method } of closed) {
+    ok(paths[path]![method.toLowerCase()]!.description.includes("Closed to the test space"));
+  }
+});
+
 Deno.test("access: another organization's resource is byte for byte a missing one", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
@@ -132,7 +166,8 @@ Deno.test("access: another organization's resource is byte for byte a missing on
       as,
       body: bodyOf(route),
     });
-    eq(seen.status, 404, `${route.id} answered ${seen.text}`);
+    // Who is not of the host learns nothing from its routes.
+    eq(seen.status, "host" in route.access ? 403 : 404, `${route.id} answered ${seen.text}`);
     for (const answer of [seen, gone]) delete answer.body.error.details.request_id;
     deq([route.id, seen.body], [route.id, gone.body]);
   }
