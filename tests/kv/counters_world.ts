@@ -93,12 +93,12 @@ export class CountersWorld implements AsyncDisposable {
     ok(remaining >= 0 && remaining <= left, `${where} promises more than is left`);
   }
 
-  /** Moves time until every taker has its answer. */
+  /** Moves time until every taker has its answer; never while the engine is at work, however long that takes. */
   async settle(stepMs = 5): Promise<void> {
-    await turn();
+    await this.#engine.quiet();
     while (this.#underWay > 0) {
       this.clock.advance(stepMs);
-      await turn();
+      await this.#engine.quiet();
     }
     for (const fault of this.#faults) throw fault;
   }
@@ -107,9 +107,10 @@ export class CountersWorld implements AsyncDisposable {
   async moving<T>(answer: Promise<T>): Promise<T> {
     let waiting = true;
     answer.finally(() => waiting = false);
+    await this.#engine.quiet();
     while (waiting) {
       this.clock.advance(5);
-      await turn();
+      await this.#engine.quiet();
     }
     return await answer;
   }
