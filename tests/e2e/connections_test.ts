@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers";
 import { strictEqual as eq } from "node:assert/strict";
 import { mount } from "../../routes/_mount.ts";
 import { route } from "../../routes/_route.ts";
@@ -51,7 +52,7 @@ Deno.test("connections over real sockets: whoever goes away, at any moment, give
     return LIMIT - (await world.app.limiter.leftOfKey("max_concurrent", of)).remaining!;
   };
   const untilOpen = async (n: number) => {
-    while (await open() !== n) await new Promise((resolve) => setTimeout(resolve, 1));
+    while (await open() !== n) await new Promise((resolve) => setImmediate(resolve));
   };
   const gone = await dial("/x/late");
   await reached.promise;

@@ -1,7 +1,17 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
-import { World } from "../support/world.ts";
+import { makeKeyValue } from "../../core/key_value.ts";
+import { overKv } from "../support/kv.ts";
+import { NO_LIMITS } from "../support/no_limits.ts";
+import { seededEntropy, World } from "../support/world.ts";
 
 const MINUTE_MS = 60_000;
+
+/** The versionstamp of everything that is stored. */
+async function rows({ kv }: World): Promise<string[]> {
+  const all: string[] = [];
+  for await (const { versionstamp } of kv.list({ prefix: [] })) all.push(versionstamp);
+  return all;
+}
 
 Deno.test("limits: an organization's plan admits exactly its limit a minute, over all its credentials", async () => {
   await using world = await World.open({ config: {} });
@@ -36,16 +46,11 @@ Deno.test("limits: a refused request writes nothing", async () => {
   const account = await world.signUp();
   for (let n = 0; n < 4; n++) await world.call("GET", "/api/v1/agents", { as: account.token });
   await world.settle();
-  const rows = async () => {
-    const all: string[] = [];
-    for await (const entry of world.kv.list({ prefix: [] })) all.push(entry.versionstamp);
-    return all;
-  };
-  const before = await rows();
+  const before = await rows(world);
   for (let n = 0; n < 20; n++) {
     eq((await world.call("GET", "/api/v1/agents", { as: account.token })).status, 429);
   }
-  deq(await rows(), before);
+  deq(await rows(world), before);
 });
 
 Deno.test("limits: public endpoints are limited by address, liveness is not", async () => {
@@ -66,4 +71,143 @@ Deno.test("limits: all addresses of an IPv6 client's /64 share the public limit"
     statuses.push((await world.call("GET", "/.well-known/jwks.json", { from })).status);
   }
   deq(statuses, [200, 200, 429, 200]);
+});
+
+/** A world whose live keys have these limits and no others, at the beginning of a minute. */
+async function limited(live: Record<string, number>) {
+  const limits = { ...NO_LIMITS.limits, live: { ...NO_LIMITS.limits.live, ...live } };
+  const world = await World.open({ config: { ...NO_LIMITS, limits } });
+  const owner = await world.signUp();
+  const key = await world.key(owner, ["agents:read"]);
+  await world.advance(MINUTE_MS - world.clock.nowMs % MINUTE_MS);
+  return { world, owner, key };
+}
+
+Deno.test("limits: a key's burst and minute bind it together, and the one with least left is shown", async () => {
+  const { world, key } = await limited({ burst_per_10_seconds: 3, requests_per_minute: 5 });
+  await using _ = world;
+  const startSeconds = world.clock.nowMs / 1000;
+  const ask = async () => {
+    const { status, headers, body } = await world.call("GET", "/api/v1/agents", { as: key.value });
+    const shown = ["limit", "remaining", "reset"].map((name) =>
+      Number(headers.get(`x-ratelimit-${name}`))
+    );
+    const [limit, remaining, reset] = shown as [number, number, number];
+    return [status, limit, remaining, reset - startSeconds, body.error?.details.scope ?? null];
+  };
+  deq(await ask(), [200, 3, 2, 10, null]);
+  deq(await ask(), [200, 3, 1, 10, null]);
+  deq(await ask(), [200, 3, 0, 10, null]);
+  deq(await ask(), [429, 3, 0, 10, "burst"]);
+  await world.advance(10_000);
+  deq(await ask(), [200, 5, 1, 60, null]);
+  deq(await ask(), [200, 5, 0, 60, null]);
+  deq(await ask(), [429, 5, 0, 60, "key"]);
+  await world.advance(50_000);
+  deq(await ask(), [200, 3, 2, 70, null]);
+});
+
+Deno.test("limits: a 429 says which limit it was, when it starts anew, and what to do", async () => {
+  const { world, key } = await limited({ requests_per_minute: 1 });
+  await using _ = world;
+  await world.call("GET", "/api/v1/agents", { as: key.value });
+  await world.advance(17_500);
+  const { headers, body } = await world.call("GET", "/api/v1/agents", { as: key.value });
+  const { request_id, ...details } = body.error.details;
+  eq(request_id, headers.get("x-request-id"));
+  const reset = Math.ceil(world.clock.nowMs / MINUTE_MS) * 60;
+  deq(details, { limit: 1, scope: "key", reset, retry_after: 43 });
+  eq(
+    body.error.message,
+    "The limit of 1 requests per minute for this API key is reached. Try again in 43 s.",
+  );
+  deq([headers.get("retry-after"), headers.get("content-type")], ["43", "application/json"]);
+});
+
+Deno.test("limits: keys multiply nothing: the plan binds all keys and users of an organization, and only them", async () => {
+  await using world = await World.open({
+    config: { ...NO_LIMITS, plans: { starter: { requests_per_minute: 10 } } },
+  });
+  const [one, other] = [await world.signUp(), await world.signUp()];
+  const keys = [];
+  for (let n = 0; n < 4; n++) {
+    keys.push(await world.key(one, ["agents:read"], { type: n % 2 === 0 ? "live" : "test" }));
+  }
+  const statuses = [];
+  for (let n = 0; n < 12; n++) {
+    const { status, body } = await world.call("GET", "/api/v1/agents", { as: keys[n % 4]!.value });
+    statuses.push(status);
+    if (status === 429) eq(body.error.details.scope, "organization");
+  }
+  deq(statuses, [...Array(6).fill(200), ...Array(6).fill(429)]);
+  eq((await world.call("GET", "/api/v1/agents", { as: one.token })).status, 429);
+  eq((await world.call("GET", "/api/v1/agents", { as: other.token })).status, 200);
+});
+
+Deno.test("limits: a request over one limit takes nothing of the others", async () => {
+  const { world, owner, key } = await limited({ burst_per_10_seconds: 2, requests_per_minute: 50 });
+  await using _ = world;
+  for (let n = 0; n < 30; n++) await world.call("GET", "/api/v1/agents", { as: key.value });
+  const { body } = await world.call("GET", `/api/admin/limits/${key.id}`, { as: owner.token });
+  const left = (name: string) =>
+    body.limits.find((limit: { scope: string }) => limit.scope === name).remaining;
+  deq([left("burst"), left("key")], [0, 48]);
+});
+
+/** A world whose reads of the engine are counted. */
+async function counting(config: Record<string, unknown>) {
+  const engine = await Deno.openKv(":memory:");
+  let reads = 0;
+  const counted = <T>(answer: T): T => {
+    reads++;
+    return answer;
+  };
+  const kv = overKv(engine, {
+    get: (...args) => counted(engine.get(...args)) as never,
+    getMany: (...args) => counted(engine.getMany(...args)) as never,
+    list: (...args) => counted(engine.list(...args)) as never,
+  });
+  const world = await World.open({ kv, config });
+  return { world, reads: () => reads };
+}
+
+Deno.test("limits: a key with a typo is refused without a read of the store, one that never was with one", async () => {
+  const { world, reads } = await counting(NO_LIMITS);
+  await using _ = world;
+  const { value } = await world.key(await world.signUp(), ["agents:read"]);
+  await world.settle();
+  const before = reads();
+  for (const at of [9, 30, value.length - 1]) {
+    const other = value[at] === "0" ? "1" : "0";
+    const as = value.slice(0, at) + other + value.slice(at + 1);
+    const answer = await world.call("GET", "/api/v1/agents", { as });
+    deq([answer.status, answer.body.error.details.reason], [401, "malformed"]);
+  }
+  eq(reads(), before);
+  const as = makeKeyValue("live", seededEntropy(99, world.clock));
+  const answer = await world.call("GET", "/api/v1/agents", { as });
+  deq([answer.status, answer.body.error.details.reason], [401, "unknown"]);
+  // The newest values and the rotated ones.
+  eq(reads(), before + 2);
+});
+
+Deno.test("limits: guesses at keys count against the address, and beyond its limit write nothing", async () => {
+  const config = { ...NO_LIMITS, limits: { ...NO_LIMITS.limits, public_per_minute: 4 } };
+  await using world = await World.open({ config });
+  const entropy = seededEntropy(98, world.clock);
+  const guess = () =>
+    world.call("GET", "/api/v1/agents", { as: makeKeyValue("live", entropy), from: "192.0.2.7" });
+  for (let n = 0; n < 4; n++) eq((await guess()).status, 401);
+  const refused = await guess();
+  deq([refused.status, refused.body.error.details.scope], [429, "address"]);
+  const owner = await world.signUp();
+  const key = await world.key(owner, ["agents:read"]);
+  // Who has a valid key is not held to what others at the same address guessed.
+  const own = await world.call("GET", "/api/v1/agents", { as: key.value, from: "192.0.2.7" });
+  eq(own.status, 200);
+  await world.advance(1_000);
+  const before = await rows(world);
+  for (let n = 0; n < 50; n++) eq((await guess()).status, 429);
+  await world.settle();
+  deq(await rows(world), before);
 });
