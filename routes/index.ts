@@ -1,5 +1,6 @@
 import { accountRoutes } from "./account.ts";
 import { agentRoutes } from "./agents.ts";
+import { alertRoutes } from "./alerts.ts";
 import { apiKeyRoutes } from "./api_keys.ts";
 import { approvalRoutes } from "./approvals.ts";
 import { auditRoutes } from "./audit.ts";
@@ -18,6 +19,7 @@ export const routes = [
   ...agentRoutes,
   ...commandRoutes,
   ...approvalRoutes,
+  ...alertRoutes,
   ...apiKeyRoutes,
   ...usageRoutes,
   ...webhookRoutes,
