@@ -159,6 +159,10 @@ function credentialOf(headers: Headers): string | null {
   return value;
 }
 
+/** What stands behind `Bearer`, whatever it is. */
+const bearerOf = (headers: Headers): string | null =>
+  /^bearer +(\S+)$/i.exec(headers.get("authorization") ?? "")?.[1] ?? null;
+
 /** The space that a signed-in user chose. */
 function spaceOf(headers: Headers): "live" | "test" {
   const space = headers.get("x-relay-space") ?? "live";
@@ -190,6 +194,12 @@ function infoOf(app: App, c: Context<Env>): RequestInfo {
     },
     get lastEventId() {
       return headers.get("last-event-id");
+    },
+    get ingestToken() {
+      return headers.get("x-ingest-token") ?? bearerOf(headers);
+    },
+    get telegramSecret() {
+      return headers.get("x-telegram-bot-api-secret-token");
     },
     get prefetch() {
       return headers.get("sec-purpose")?.includes("prefetch") ?? false;

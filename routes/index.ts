@@ -8,6 +8,9 @@ import { commandRoutes } from "./commands.ts";
 import { docsRoutes } from "./docs.ts";
 import { eventRoutes } from "./events.ts";
 import { healthRoutes } from "./health.ts";
+import { ingestTokenRoutes } from "./ingest_tokens.ts";
+import { receiverRoutes } from "./receivers.ts";
+import { telegramRoutes } from "./telegram.ts";
 import { usageRoutes } from "./usage.ts";
 import { webhookRoutes } from "./webhooks.ts";
 import { socket } from "./ws.ts";
@@ -20,6 +23,9 @@ export const routes = [
   ...commandRoutes,
   ...approvalRoutes,
   ...alertRoutes,
+  ...ingestTokenRoutes,
+  ...receiverRoutes,
+  ...telegramRoutes,
   ...apiKeyRoutes,
   ...usageRoutes,
   ...webhookRoutes,

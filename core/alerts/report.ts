@@ -6,8 +6,8 @@ import { sha256Hex } from "../text.ts";
 
 /** Reports that one request may bring. */
 export const REPORTS_MAX = 10_000;
-/** Labels and annotations of one alert, together, as JSON. */
-const TEXT_BYTES_MAX = 12 * 1024;
+/** Labels and annotations of one alert, together: a batch of them fits into one commit. */
+const TEXT_CHARS_MAX = 16_000;
 const ENTRIES_MAX = 64;
 
 const text = (charsMax: number) =>
@@ -31,12 +31,12 @@ export const AlertReport = z.strictObject({
   starts_at: instant.optional(),
   ends_at: instant.optional(),
 }).refine(
-  ({ labels, annotations }) => textBytes(labels) + textBytes(annotations) <= TEXT_BYTES_MAX,
-  `labels and annotations have at most ${TEXT_BYTES_MAX} bytes`,
+  ({ labels, annotations }) => charsOf(labels) + charsOf(annotations) <= TEXT_CHARS_MAX,
+  `labels and annotations have at most ${TEXT_CHARS_MAX} characters`,
 );
 
-const textBytes = (entries: Readonly<Record<string, string>>) =>
-  new TextEncoder().encode(JSON.stringify(entries)).length;
+const charsOf = (entries: Readonly<Record<string, string>>) =>
+  Object.entries(entries).reduce((sum, [name, value]) => sum + name.length + value.length, 0);
 
 /** What a source says of one alert; times in ms. */
 export interface Report {

@@ -67,6 +67,8 @@ export class ScriptedAgent {
       address: "127.0.0.1",
       idempotencyKey: null,
       lastEventId: null,
+      ingestToken: null,
+      telegramSecret: null,
       prefetch: false,
     };
     agent.#link = new Link(world.app, actor, info, {
