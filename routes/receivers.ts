@@ -23,7 +23,7 @@ const TOKEN =
   "The token goes into `Authorization: Bearer`, `X-Ingest-Token` or `token`. The answer " +
   "is the same with a right token, a wrong one and none.";
 
-const anything = (description: string) => z.unknown().meta({ description });
+const anything = (description: string) => z.unknown().optional().meta({ description });
 
 export const receiverRoutes = [
   route({

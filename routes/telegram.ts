@@ -4,7 +4,7 @@ import { receiveTelegram } from "../core/telegram/receive.ts";
 import { route } from "./_route.ts";
 import { IdParams, PageQuery, Pagination, Timestamp } from "./_schemas.ts";
 
-const anything = (description: string) => z.unknown().meta({ description });
+const anything = (description: string) => z.unknown().optional().meta({ description });
 
 export const telegramRoutes = [
   route({

@@ -35,10 +35,10 @@ const Update = z.looseObject({
     chat: z.looseObject({ id: Int }),
     text: z.string().max(4096).optional(),
     /** There when a group or a channel speaks, or when the words are somebody else's. */
-    sender_chat: z.unknown(),
-    forward_origin: z.unknown(),
-    forward_date: z.unknown(),
-    via_bot: z.unknown(),
+    sender_chat: z.unknown().optional(),
+    forward_origin: z.unknown().optional(),
+    forward_date: z.unknown().optional(),
+    via_bot: z.unknown().optional(),
   }).optional(),
 });
 
