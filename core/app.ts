@@ -88,6 +88,10 @@ export interface RequestInfo {
   readonly idempotencyKey: string | null;
   /** Where a stream of events left off, as its client says. */
   readonly lastEventId: string | null;
+  /** What a sender from outside shows instead of a credential: an ingest token, in a header. */
+  readonly ingestToken: string | null;
+  /** What Telegram shows. */
+  readonly telegramSecret: string | null;
   /** True when a browser fetches ahead of a click, which must never run anything. */
   readonly prefetch: boolean;
 }

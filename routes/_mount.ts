@@ -197,6 +197,10 @@ function credentialOf(headers: Headers): string | null {
   return scheme?.toLowerCase() === "bearer" && value ? value : "";
 }
 
+/** What stands behind `Bearer`, whatever it is. */
+const bearerOf = (headers: Headers): string | null =>
+  /^bearer +(\S+)$/i.exec(headers.get("authorization") ?? "")?.[1] ?? null;
+
 /** The space that a signed-in user chose. */
 function spaceOf(headers: Headers): "live" | "test" {
   const space = headers.get("x-relay-space") ?? "live";
@@ -235,6 +239,14 @@ class HttpRequestInfo implements RequestInfo {
 
   get lastEventId(): string | null {
     return this.#header("last-event-id");
+  }
+
+  get ingestToken(): string | null {
+    return this.#header("x-ingest-token") ?? bearerOf(this.c.req.raw.headers);
+  }
+
+  get telegramSecret(): string | null {
+    return this.#header("x-telegram-bot-api-secret-token");
   }
 
   get prefetch(): boolean {

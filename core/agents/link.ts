@@ -63,7 +63,7 @@ export class Link {
   constructor(
     private readonly app: App,
     private readonly actor: Actor,
-    private readonly request: RequestInfo,
+    private readonly request: Pick<RequestInfo, "id">,
     private readonly wire: Wire,
   ) {
     const { clock, entropy } = app.ports;

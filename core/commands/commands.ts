@@ -8,6 +8,7 @@ import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
 import { iso, isoOrNull } from "../lists.ts";
 import { Accepted } from "../accepted.ts";
+import { alertOfDenial } from "../alerts/denied.ts";
 import { requestApproval } from "../approvals/request.ts";
 import { withdrawCommand } from "../approvals/withdraw.ts";
 import { judgeForAgent } from "../shield/judge.ts";
@@ -216,7 +217,8 @@ async function block(
   shield: ShieldResult,
 ): Promise<never> {
   const { app, actor } = work;
-  await app.store.transact((tx) => {
+  await app.store.transact(async (tx) => {
+    await alertOfDenial(app, tx, actor.tenant, fresh, shield);
     tx.insert(commands, actor.tenant, {
       ...fresh,
       status: "denied",

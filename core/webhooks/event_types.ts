@@ -299,7 +299,9 @@ export const WEBHOOK_EVENTS = {
     payload: z.strictObject({
       ...approval,
       decision: z.enum(["approved", "rejected", "expired"]),
-      decided_by: actor("decided"),
+      decided_by: z.string().nullable().describe(
+        "Who decided: a user, an API key or a linked Telegram account; null when it lapsed.",
+      ),
       decided_at: instant("it was decided or lapsed"),
       reason: z.string().nullable().describe("What the decider wrote."),
     }),

@@ -87,13 +87,7 @@ export class ScriptedAgent {
   ): Promise<ScriptedAgent> {
     const agent = new ScriptedAgent(options.identity ?? newIdentity(), options, world.clock);
     const actor: Actor = await authenticate(world.app, credential, "live");
-    const info = {
-      id: "req",
-      address: "127.0.0.1",
-      idempotencyKey: null,
-      lastEventId: null,
-      prefetch: false,
-    };
+    const info = { id: "req" };
     agent.#link = new Link(world.app, actor, info, {
       send: (text) => agent.#take(options.wire?.(text) ?? text),
       close: (code, reason) => {
