@@ -43,7 +43,11 @@ export async function readJson(request: Request, bytesMax = BODY_BYTES_MAX): Pro
   }
 }
 
-async function readText(request: Request, bytesMax: number): Promise<string> {
+/**
+ * Reads a body as text, and no more of it than allowed.
+ * @throws {Fault} PAYLOAD_TOO_LARGE, VALIDATION_FAILED when it is not UTF-8 or breaks off
+ */
+export async function readText(request: Request, bytesMax = BODY_BYTES_MAX): Promise<string> {
   const tooLarge = () =>
     new Fault("PAYLOAD_TOO_LARGE", `The body may have at most ${bytesMax} bytes.`, {
       limit_bytes: bytesMax,

@@ -4,12 +4,11 @@ import type { Actor, App, RequestInfo } from "../core/app.ts";
 import { ANONYMOUS, authenticate } from "../core/authenticate.ts";
 import { Fault } from "../core/fault.ts";
 import { type LimitState, mustPass } from "../core/limiter.ts";
-import type { Scope } from "../core/scopes.ts";
 import { clientAddress } from "./_address.ts";
 import { content, type Envelope, failure, faultOf, headersOf, json } from "./_answer.ts";
-import { call, deny } from "./_call.ts";
+import { call, deny, missingRights } from "./_call.ts";
 import { NO_QUERY, parse, readJson } from "./_input.ts";
-import type { Content, Route } from "./_route.ts";
+import type { Content, Method, Route } from "./_route.ts";
 
 type Env = { Bindings: { remoteAddr?: Deno.Addr } };
 type Serve = (request: Request, info?: { remoteAddr: Deno.Addr }) => Response | Promise<Response>;
@@ -25,8 +24,36 @@ export interface Upgrade {
   ) => Response | Promise<Response>;
 }
 
+/** A request to a protocol that is spoken beside the route table. */
+export interface Visit {
+  readonly app: App;
+  readonly actor: Actor;
+  readonly request: Request;
+  readonly info: RequestInfo;
+  /** What every response carries. */
+  readonly envelope: Envelope;
+  /** Who asks, found out again: for answers that stay open. @throws {Fault} */
+  readonly identifyAgain: () => Promise<Actor>;
+}
+
+/** A protocol of its own over HTTP: it knows its callers or does not, and throws faults. */
+export interface Service {
+  readonly path: `/${string}`;
+  readonly methods: readonly Method[];
+  /** What a call by a known caller counts against; others count against their address. */
+  readonly take: (app: App, actor: Actor) => LimitState | Promise<LimitState>;
+  /** The `WWW-Authenticate` of a 401. */
+  readonly challenge: (app: App, request: Request) => string;
+  readonly handle: (visit: Visit) => Response | Promise<Response>;
+}
+
 /** Turns declarations into a server. */
-export function mount(app: App, routes: readonly Route[], upgrades: readonly Upgrade[]): Serve {
+export function mount(
+  app: App,
+  routes: readonly Route[],
+  upgrades: readonly Upgrade[],
+  services: readonly Service[] = [],
+): Serve {
   const hono = new Hono<Env>();
   const ordered = [...routes].sort(byRank);
   for (const { path, handle } of upgrades) {
@@ -37,6 +64,11 @@ export function mount(app: App, routes: readonly Route[], upgrades: readonly Upg
         parse(NO_QUERY, c.req.query(), "query");
         return await handle(app, actor, c.req.raw, info);
       }));
+  }
+  for (const service of services) {
+    const { path, methods } = service;
+    for (const method of methods) hono.on(method, path, (c) => visit(app, service, c));
+    hono.all(path, (c) => refuse(app, c, path, notAllowed(methods)));
   }
   for (const route of ordered) {
     hono.on(route.method, pattern(route.path), (c) => serve(app, route, c));
@@ -108,9 +140,11 @@ function success(route: Route, envelope: Envelope, result: unknown): Response {
 
 function asksWho({ access }: Route, headers: Headers): boolean {
   if (!("public" in access)) return true;
-  return access.credential === "optional" &&
-    (headers.has("authorization") || headers.has("x-api-key"));
+  return access.credential === "optional" && hasCredential(headers);
 }
+
+const hasCredential = (headers: Headers) =>
+  headers.has("authorization") || headers.has("x-api-key");
 
 /** Who is asking; a failure to say so counts against the address. */
 async function identify(
@@ -153,14 +187,6 @@ function spaceOf(headers: Headers): "live" | "test" {
   });
 }
 
-/** The rights of which one would do and none is there, or null. */
-function missingRights({ access }: Route, actor: Actor): readonly Scope[] | null {
-  if (!("scope" in access)) return null;
-  const needed = typeof access.scope === "string" ? [access.scope] : access.scope;
-  const has = needed.some((scope) => actor.rights.has(scope));
-  return has && (!access.host || actor.host) ? null : needed;
-}
-
 function infoOf(app: App, c: Context<Env>): RequestInfo {
   const headers = c.req.raw.headers;
   return {
@@ -177,6 +203,38 @@ function infoOf(app: App, c: Context<Env>): RequestInfo {
       return headers.get("sec-purpose")?.includes("prefetch") ?? false;
     },
   };
+}
+
+/** Admits and limits a request to a service, which answers it. */
+async function visit(app: App, service: Service, c: Context<Env>): Promise<Response> {
+  const startedMs = performance.now();
+  const info = infoOf(app, c);
+  const { raw } = c.req;
+  let limit = app.limiter.unlimited();
+  let response: Response;
+  try {
+    if (c.req.method === "HEAD") throw notAllowed(service.methods);
+    const known = hasCredential(raw.headers);
+    const identifyAgain = () =>
+      known
+        ? authenticate(app, credentialOf(raw.headers), spaceOf(raw.headers))
+        : Promise.resolve(ANONYMOUS);
+    const actor = known
+      ? await identify(app, raw.headers, info, (state) => limit = state)
+      : ANONYMOUS;
+    limit = await (known ? service.take(app, actor) : app.limiter.takeForAddress(info.address));
+    mustPass(limit, app.ports.clock.now());
+    parse(NO_QUERY, c.req.query(), "query");
+    const envelope = { requestId: info.id, limit };
+    response = await service.handle({ app, actor, request: raw, info, envelope, identifyAgain });
+  } catch (error) {
+    response = fail(app, error, { requestId: info.id, limit }, service.path);
+    if (response.status === 401) {
+      response.headers.set("www-authenticate", service.challenge(app, raw));
+    }
+  }
+  app.metrics.request(service.path, response.status, performance.now() - startedMs);
+  return response;
 }
 
 /** Runs a handler outside the route table under the same limits and error shape. */
