@@ -115,6 +115,14 @@ export async function getCommand(work: Work, agentId: string, id: string) {
   return await showCommand(work.app, work.actor.tenant, record);
 }
 
+/** A command that the caller asked for, by its id alone. @throws {Fault} NOT_FOUND */
+export async function getOwnCommand({ app, actor, db }: Work, id: string) {
+  const { tenant } = actor;
+  const record = app.commands.running(tenant, id) ?? await findCommand(db, app.store, tenant, id);
+  if (record?.actor === actor.id) return await showCommand(app, tenant, record);
+  throw new Fault("NOT_FOUND", "There is no such command of yours.");
+}
+
 /**
  * Asks the agent to end a command and waits a moment for that.
  * @throws {Fault} CONFLICT when it has ended already

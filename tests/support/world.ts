@@ -7,6 +7,7 @@ import { type Running, startRelay } from "../../core/start.ts";
 import { users } from "../../kv/records/user.ts";
 import { migrate } from "../../kv/migrations.ts";
 import { Store } from "../../kv/store.ts";
+import { type Mcp, serveMcp } from "../../mcp/endpoint.ts";
 import { mount } from "../../routes/_mount.ts";
 import { routes, upgrades } from "../../routes/index.ts";
 import { ManualClock } from "./clock.ts";
@@ -50,6 +51,8 @@ interface Options {
   readonly sole?: boolean;
   readonly seed?: number;
   readonly clock?: ManualClock;
+  /** Adds what the MCP conformance suite looks for. */
+  readonly mcpFixtures?: boolean;
 }
 
 const UNLIMITED = {
@@ -71,8 +74,9 @@ export class World implements AsyncDisposable {
     readonly clock: ManualClock,
     readonly running: Running,
     private readonly quiet: () => Promise<void>,
+    readonly mcp: Mcp,
   ) {
-    this.#serve = mount(running.app, routes, upgrades);
+    this.#serve = mount(running.app, routes, upgrades, mcp.services);
   }
 
   static async open(options: Options = {}): Promise<World> {
@@ -95,7 +99,8 @@ export class World implements AsyncDisposable {
     const settings = { ...SETTINGS, ...options.settings, config, secret: SETTINGS.secret };
     const close = () => store.close();
     const running = await startRelay({ store, close }, settings, ports);
-    const world = new World(kv, clock, running, watched.quiet);
+    const mcp = serveMcp(running.app, routes, { fixtures: options.mcpFixtures ?? false });
+    const world = new World(kv, clock, running, watched.quiet, mcp);
     return Object.assign(world, { network, logged });
   }
 
@@ -103,7 +108,14 @@ export class World implements AsyncDisposable {
     return this.running.app;
   }
 
-  /** Sends a request through the whole server. */
+  /** Sends a request through the whole server; the answer is read by whoever asks. */
+  async send(request: Request, from = "192.0.2.1"): Promise<Response> {
+    return await this.#serve(request, {
+      remoteAddr: { transport: "tcp", hostname: from, port: 1 },
+    });
+  }
+
+  /** Sends a request through the whole server and holds the answer to its declaration. */
   async call(
     method: string,
     path: string,
@@ -113,14 +125,12 @@ export class World implements AsyncDisposable {
     if (as !== undefined) init.set("authorization", `Bearer ${as}`);
     const raw = typeof body === "string" || body instanceof Uint8Array;
     if (body !== undefined && !raw) init.set("content-type", "application/json");
-    const response = await this.#serve(
-      new Request(`http://relay.test${path}`, {
-        method,
-        headers: init,
-        ...(body !== undefined && { body: raw ? body as BodyInit : JSON.stringify(body) }),
-      }),
-      { remoteAddr: { transport: "tcp", hostname: from, port: 1 } },
-    );
+    const request = new Request(`http://relay.test${path}`, {
+      method,
+      headers: init,
+      ...(body !== undefined && { body: raw ? body as BodyInit : JSON.stringify(body) }),
+    });
+    const response = await this.send(request, from);
     const text = await response.text();
     const json = response.headers.get("content-type")?.startsWith("application/json") ?? false;
     const { status, headers: answered } = response;
@@ -206,6 +216,7 @@ export class World implements AsyncDisposable {
 
   /** Ends the relay, after what it wrote has been held to what every relay promises. */
   async [Symbol.asyncDispose](): Promise<void> {
+    this.mcp.close();
     await this.settle();
     await assertLogs(this.app);
     await this.running.stop();
