@@ -205,7 +205,8 @@ function refuse(visit: Visit, error: unknown, id: Message["id"]): Response {
   const challenged = status === 401 || scopes !== undefined
     ? { "www-authenticate": challenge(visit.app, visit.request, more) }
     : {};
-  return new Response(text, { status, headers: { ...headers, ...challenged } });
+  const retry = status === 429 && fault !== null ? { "retry-after": "60" } : {};
+  return new Response(text, { status, headers: { ...headers, ...challenged, ...retry } });
 }
 
 /** What a caller is told of an error; a bug is logged. */
@@ -214,11 +215,11 @@ function tell(
   error: unknown,
   id: Message["id"],
 ): { text: string; status: number } {
-  const refusal = refusalOf(faultOf(error) ?? error, id);
+  const refusal = refusalOf(faultOf(error) ?? error, id, info.id);
   if (refusal !== null) return refusal;
   app.ports.log.error("an MCP request failed by a bug", {
     request_id: info.id,
     error: error instanceof Error ? error.stack : String(error),
   });
-  return { text: bugText(id), status: 500 };
+  return { text: bugText(id, info.id), status: 500 };
 }

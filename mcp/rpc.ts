@@ -104,14 +104,19 @@ export const response = (id: Id, result: string): string =>
   `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`;
 
 /** How a refusal is told; null for what is no refusal but a bug. */
-export function refusalOf(error: unknown, id: Id | null): { text: string; status: number } | null {
+export function refusalOf(
+  error: unknown,
+  id: Id | null,
+  requestId: string,
+): { text: string; status: number } | null {
   if (error instanceof RpcError) {
     const { data, status = 200 } = error.options;
     const body = { code: error.code, message: error.message, ...(data && { data }) };
     return { text: errorText(id ?? error.options.id ?? null, body), status };
   }
   if (error instanceof Fault) {
-    const data = { code: error.code, details: error.details };
+    const details = { ...error.details, request_id: requestId };
+    const data = { code: error.code, details };
     const body = { code: error.status, message: error.message, data };
     return { text: errorText(id, body), status: error.status };
   }
@@ -119,10 +124,11 @@ export function refusalOf(error: unknown, id: Id | null): { text: string; status
 }
 
 /** What a caller sees of a bug. */
-export const bugText = (id: Id | null): string =>
+export const bugText = (id: Id | null, requestId: string): string =>
   errorText(id, {
     code: CODES.internalError,
     message: "Something went wrong in Relay; it has been logged.",
+    data: { code: "INTERNAL_ERROR", details: { request_id: requestId } },
   });
 
 const errorText = (id: Id | null, error: unknown) => JSON.stringify({ jsonrpc: "2.0", id, error });
