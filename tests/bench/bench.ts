@@ -1,5 +1,5 @@
 import { logLength, signUp, type Tenant } from "./client.ts";
-import { endAll, get, measure, type Measured, median, residentKiB, start } from "./parts.ts";
+import { endAll, get, measure, type Measured, median, post, residentKiB, start } from "./parts.ts";
 
 /**
  * Side by side, in one run: what a request costs against a bare route that does nothing else. Machines are
@@ -68,14 +68,38 @@ async function tenants(from: number, to: number): Promise<Tenant[]> {
   return made;
 }
 
-async function reads(name: string, tenants: readonly Tenant[]): Promise<void> {
+/** A tool call as a client of the current revision sends it. */
+function callOf({ key, agentId }: Tenant): string {
+  const _meta = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": { name: "bench", version: "1" },
+    "io.modelcontextprotocol/clientCapabilities": {},
+  };
+  const params = { name: "agents_get", arguments: { id: agentId }, _meta };
+  return post("/mcp", { jsonrpc: "2.0", id: 1, method: "tools/call", params }, {
+    "x-api-key": key,
+    "Accept": "application/json, text/event-stream",
+    "MCP-Protocol-Version": "2026-07-28",
+    "Mcp-Method": "tools/call",
+    "Mcp-Name": "agents_get",
+  });
+}
+
+const bareCall = post("/mcp", { jsonrpc: "2.0", id: 1, method: "tools/call", params: {} });
+
+async function reads(
+  name: string,
+  tenants: readonly Tenant[],
+  bare = barePath,
+  requestOf = readOf,
+): Promise<void> {
   for (const connections of [32, 128]) {
     const lengths = () => Promise.all(tenants.map(({ token }) => logLength(base, token)));
     const total = (all: number[]) => all.reduce((sum, n) => sum + n, 0);
     const before = total(await lengths());
-    const pair = await rounds(connections, [http.ready.port, [barePath]], [
+    const pair = await rounds(connections, [http.ready.port, [bare]], [
       relay.ready.port,
-      tenants.map(readOf),
+      tenants.map(requestOf),
     ]);
     report(`${name}, ${connections} connections`, pair);
     const rows = total(await lengths()) - before;
@@ -89,6 +113,9 @@ try {
   if (only === undefined || only === "read") {
     await reads("audited read, 1 organization", [first]);
     await reads("audited read, 100 organizations", [first, ...await tenants(1, 100)]);
+  }
+  if (only === undefined || only === "mcp") {
+    await reads("MCP tools/call of a read tool", [first], bareCall, callOf);
   }
   if (only === undefined || only === "exec") await exec(first);
   if (only === undefined || only === "memory") await memory();

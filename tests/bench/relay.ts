@@ -2,6 +2,7 @@ import { startRelay } from "../../core/start.ts";
 import { readSettings } from "../../core/settings.ts";
 import { secretOf, systemClock, systemPorts } from "../../core/system.ts";
 import { openStore } from "../../kv/open.ts";
+import { serveMcp } from "../../mcp/endpoint.ts";
 import { mount } from "../../routes/_mount.ts";
 import { routes, upgrades } from "../../routes/index.ts";
 
@@ -20,7 +21,8 @@ const opened = await openStore(settings.kv, systemClock);
 const ports = systemPorts(() => settings.config.outbound.allow_private_targets);
 const running = await startRelay(opened, { ...settings, secret: secretOf(settings) }, ports);
 const onListen = ({ port }: { port: number }) => console.log(JSON.stringify({ port }));
-const handler = mount(running.app, routes, upgrades);
+const { services } = serveMcp(running.app, routes);
+const handler = mount(running.app, routes, upgrades, services);
 Deno.serve({ hostname: "127.0.0.1", port: 0, onListen }, handler);
 Deno.addSignalListener("SIGTERM", () => {
   Deno.removeSync(folder, { recursive: true });
