@@ -27,7 +27,8 @@ import { askedKey, makeServer, type Server } from "./server.ts";
 import { endSession, openedBy, sessionOf } from "./sessions.ts";
 import { EVENT_STREAM, eventOf } from "./stream.ts";
 
-const PATHS = ["/mcp", "/mcp/stream"] as const;
+/** Where the protocol is spoken. */
+export const MCP_PATHS = ["/mcp", "/mcp/stream"] as const;
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
 
 /** The protocol's endpoints, and how they end their open streams. */
@@ -43,7 +44,7 @@ export function serveMcp(
   { fixtures = false }: { readonly fixtures?: boolean } = {},
 ): Mcp {
   const server = makeServer(app, routes, fixtures);
-  const at = (path: typeof PATHS[number], alwaysStreams: boolean): Service => ({
+  const at = (path: typeof MCP_PATHS[number], alwaysStreams: boolean): Service => ({
     path,
     methods: ["POST", "GET", "DELETE"],
     take: takeForMcp,
@@ -51,7 +52,7 @@ export function serveMcp(
     handle: (visit) => handle(server, visit, alwaysStreams),
   });
   return {
-    services: [at("/mcp", false), at("/mcp/stream", true), ...metadataServices(PATHS)],
+    services: [at("/mcp", false), at("/mcp/stream", true), ...metadataServices(MCP_PATHS)],
     close: () => server.listeners.close(),
   };
 }
