@@ -1,9 +1,8 @@
 import { headersOf } from "../routes/_answer.ts";
 import type { Visit } from "../routes/_mount.ts";
 import type { Exchange, Sink } from "./exchange.ts";
-import { type Params, type Reply, RpcError } from "./rpc.ts";
-import { CODES } from "./rpc.ts";
-import { askedKey, type Server } from "./server.ts";
+import { CODES, inSession, type Params, type Reply, RpcError } from "./rpc.ts";
+import type { Server } from "./server.ts";
 import { EVENT_STREAM, openStream, type Stream } from "./stream.ts";
 
 /** How long a client's user may take for an answer. */
@@ -45,7 +44,7 @@ function ask(
 ): Promise<unknown> {
   const { entropy, clock } = server.app.ports;
   const id = entropy.uuid();
-  const key = askedKey(session, id);
+  const key = inSession(session, id);
   const { promise, resolve, reject } = Promise.withResolvers<unknown>();
   const fail = (why: string) => reject(new RpcError(CODES.internalError, why));
   const cancel = clock.after(ASK_MS, () => fail("The client did not answer in time."));

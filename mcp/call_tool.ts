@@ -47,16 +47,19 @@ export async function callTool(exchange: Exchange): Promise<Result> {
   try {
     if (params.requestState !== undefined) return await resumePending(exchange, tool, args);
     const result = await runRoute(exchange, tool, args);
-    if (result instanceof Accepted) {
-      return answerPending(exchange, tool, args, result.value as CommandView);
-    }
-    return contentOf(tool, result);
+    if (!(result instanceof Accepted)) return contentOf(tool, result);
+    return isCommandView(result.value)
+      ? answerPending(exchange, tool, args, result.value)
+      : contentOf(tool, result.value);
   } catch (error) {
     const fault = faultOf(error);
     if (fault === null || fault.code === "INSUFFICIENT_SCOPES") throw error;
     return failedCall(fault, exchange.info.id);
   }
 }
+
+const isCommandView = (value: unknown): value is CommandView =>
+  isObject(value) && typeof value.command_id === "string";
 
 /** Runs a tool's route: the same checks, limits and records as over HTTP. */
 async function runRoute(exchange: Exchange, tool: Tool, args: Params): Promise<unknown> {

@@ -16,6 +16,7 @@ import { checkOrigin } from "./origin.ts";
 import {
   bugText,
   CODES,
+  inSession,
   type Message,
   parseMessage,
   refusalOf,
@@ -23,7 +24,7 @@ import {
   response,
   RpcError,
 } from "./rpc.ts";
-import { askedKey, makeServer, type Server } from "./server.ts";
+import { makeServer, type Server } from "./server.ts";
 import { endSession, openedBy, sessionOf } from "./sessions.ts";
 import { EVENT_STREAM, eventOf } from "./stream.ts";
 
@@ -113,7 +114,10 @@ async function answer(
   const capabilities = era === "modern"
     ? checkModern(headers, message)
     : session?.capabilities ?? {};
-  if (message.id === null) return new Response(null, { status: 202, headers: headersOf(envelope) });
+  if (message.id === null) {
+    if (session !== null) hearCancellation(server, session.id, message);
+    return new Response(null, { status: 202, headers: headersOf(envelope) });
+  }
   const listens = era === "modern" && message.method === "subscriptions/listen";
   const method = listens ? null : methodOf(message, era);
   if (!method?.anonymous && actor.kind === "anonymous" && server.fixtures === null) {
@@ -145,6 +149,12 @@ async function answer(
   const type = streams ? EVENT_STREAM : "application/json";
   const answered = answerHeaders(base, visit, type);
   return new Response(streams ? eventOf(text) : text, { headers: answered });
+}
+
+/** Ends what a client with a session wants no more. */
+function hearCancellation(server: Server, session: string, { method, params }: Message): void {
+  if (method !== "notifications/cancelled") return;
+  server.cancellations.get(inSession(session, params.requestId))?.();
 }
 
 /** Answers, and puts the use of a key on record. */
@@ -191,7 +201,7 @@ async function takeReply(
   reply: Reply,
 ): Promise<Response> {
   const session = await sessionOf(visit);
-  const taker = session && server.asked.get(askedKey(session.id, reply.id));
+  const taker = session && server.asked.get(inSession(session.id, reply.id));
   if (!taker) throw new RpcError(CODES.invalidRequest, "Nothing was asked.", { status: 400 });
   taker(reply);
   return new Response(null, { status: 202, headers: headersOf(visit.envelope) });
@@ -206,7 +216,8 @@ function refuse(visit: Visit, error: unknown, id: Message["id"]): Response {
   const challenged = status === 401 || scopes !== undefined
     ? { "www-authenticate": challenge(visit.app, visit.request, more) }
     : {};
-  const retry = status === 429 && fault !== null ? { "retry-after": "60" } : {};
+  const after = fault?.details.retry_after;
+  const retry = typeof after === "number" ? { "retry-after": `${after}` } : {};
   return new Response(text, { status, headers: { ...headers, ...challenged, ...retry } });
 }
 

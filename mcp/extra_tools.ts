@@ -7,7 +7,9 @@ import { Command, CommandText, TIMEOUT_SECONDS_MAX } from "../routes/commands.ts
 import { type Route, route } from "../routes/_route.ts";
 import { Id } from "../routes/_schemas.ts";
 import { type Exchange, metaOf } from "./exchange.ts";
+import { META_IDEMPOTENCY } from "./call_tool.ts";
 import { reportProgress } from "./progress.ts";
+import { inSession } from "./rpc.ts";
 import type { Bind } from "./tools.ts";
 
 /** Tools that are no endpoints. */
@@ -70,42 +72,47 @@ interface ExecInput {
   readonly query: { readonly command: string; readonly timeout: number };
 }
 
-/** `run_command` tells what the command writes while it runs, and ends it when its client goes away. */
+/** `run_command` tells what the command writes while it runs, and ends it when its client wants it no more. */
 const bindRunCommand: Bind = (exchange: Exchange, declared: Route): Route => {
-  const { app, actor, sink, info } = exchange;
-  if (sink === null) return declared;
-  const keyed = info.idempotencyKey !== null || "relay/idempotencyKey" in metaOf(exchange);
-  let gone = false;
+  const { app, actor, sink, session, id: requestId, server } = exchange;
+  let unwanted = false;
   let id: string | null = null;
   const abandon = () => {
-    gone = true;
+    unwanted = true;
     if (id !== null) app.commands.cancel(id, actor.id);
   };
-  // Who sends a key means to come back; anybody else's going is a cancellation.
-  if (exchange.era === "modern" && !keyed) sink.onGone(abandon);
-  return {
-    ...declared,
-    handle: (async (work: Stepping, { params, query }: ExecInput) => {
-      const progress = reportProgress(exchange);
-      let unfollow = () => {};
-      try {
-        return await runCommand(work, {
-          agentId: params.agent_id,
-          command: query.command,
-          timeoutMs: query.timeout * 1000,
-        }, (record) => {
-          id = record.id;
-          if (gone) abandon();
-          progress.log({ command_id: record.id, status: record.status });
-          unfollow = app.commands.follow(record.id, (_, data) => progress.write(data));
-        });
-      } finally {
-        unfollow();
-        progress.end();
-      }
-    }) as Route["handle"],
+  if (goingEnds(exchange)) sink?.onGone(abandon);
+  const called = session && inSession(session.id, requestId);
+  const handle = async (work: Stepping, { params, query }: ExecInput) => {
+    const progress = reportProgress(exchange);
+    let unfollow = () => {};
+    if (called !== null) server.cancellations.set(called, abandon);
+    try {
+      return await runCommand(work, {
+        agentId: params.agent_id,
+        command: query.command,
+        timeoutMs: query.timeout * 1000,
+      }, (record) => {
+        id = record.id;
+        if (unwanted) abandon();
+        progress.log({ command_id: record.id, status: record.status });
+        unfollow = app.commands.follow(record.id, (_, data) => progress.write(data));
+      });
+    } finally {
+      if (called !== null) server.cancellations.delete(called);
+      unfollow();
+      progress.end();
+    }
   };
+  return { ...declared, handle: handle as Route["handle"] };
 };
+
+/** Who sends a key means to come back, and older revisions say that going means nothing. */
+function goingEnds(exchange: Exchange): boolean {
+  const { era, info } = exchange;
+  return era === "modern" && info.idempotencyKey === null &&
+    metaOf(exchange)[META_IDEMPOTENCY] === undefined;
+}
 
 /** What is rebound at each call, by route. */
 export const binds: Readonly<Record<string, Bind>> = { "commands.exec": bindRunCommand };

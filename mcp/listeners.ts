@@ -121,6 +121,8 @@ const sameRights = (a: Actor, b: Actor) =>
 
 /** The resources that show an event, or what it changed. */
 function resourcesOf({ type, json }: Sequenced): string[] {
+  // A reader who is told to read again by its own reading would never stop.
+  if (type === "api_key_used") return [];
   const always = ["relay://events", "relay://audit"];
   const kind = type.startsWith("agent_")
     ? "agents"

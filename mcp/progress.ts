@@ -38,6 +38,7 @@ export function reportProgress(exchange: Exchange): Progress {
   let waiting = "";
   let cancel: (() => void) | null = null;
   const tell = () => {
+    cancel?.();
     cancel = null;
     if (waiting === "") return;
     const message = waiting.slice(0, CHARS_MAX);
@@ -56,11 +57,8 @@ export function reportProgress(exchange: Exchange): Progress {
       sink.notify("notifications/message", { level: "info", logger: "relay", data });
     },
     end() {
+      while (waiting !== "") tell();
       cancel?.();
-      while (wanted && waiting !== "") {
-        tell();
-        (cancel as (() => void) | null)?.();
-      }
     },
   };
 }

@@ -132,3 +132,6 @@ export const bugText = (id: Id | null, requestId: string): string =>
   });
 
 const errorText = (id: Id | null, error: unknown) => JSON.stringify({ jsonrpc: "2.0", id, error });
+
+/** What a request of a session, or to its client, is found by. */
+export const inSession = (session: string, id: unknown): string => `${session} ${String(id)}`;

@@ -4,7 +4,7 @@ import type { Route } from "../routes/_route.ts";
 import { binds, extraTools } from "./extra_tools.ts";
 import { Fixtures } from "./fixtures/fixtures.ts";
 import { Listeners } from "./listeners.ts";
-import type { Id, Reply } from "./rpc.ts";
+import type { Reply } from "./rpc.ts";
 import { Tools } from "./tools.ts";
 
 /** What the server calls itself. */
@@ -39,6 +39,8 @@ export interface Server {
   readonly subscriptions: RecentMap<Set<string>>;
   /** Requests to clients that wait for their reply, by session and id. */
   readonly asked: Map<string, (reply: Reply) => void>;
+  /** How the calls under way in sessions are ended, by session and id. */
+  readonly cancellations: Map<string, () => void>;
   /** Only on a target of the conformance suite. */
   readonly fixtures: Fixtures | null;
 }
@@ -54,9 +56,7 @@ export function makeServer(app: App, routes: readonly Route[], withFixtures: boo
     logLevels: new RecentMap(SESSIONS_MAX),
     subscriptions: new RecentMap(SESSIONS_MAX),
     asked: new Map(),
+    cancellations: new Map(),
     fixtures: withFixtures ? new Fixtures(app, listeners) : null,
   };
 }
-
-/** Where the reply to a request of the server's is waited for. */
-export const askedKey = (session: string, id: Id): string => `${session} ${id}`;

@@ -170,3 +170,41 @@ Deno.test("mcp streams: a quiet one shows every 15 s that it lives", async () =>
   finish(here.agent, runsOf(here.agent)[0]!.command_id);
   eq((await response.text()).split(": still here\n\n").length - 1, 2);
 });
+
+Deno.test("mcp streams: a client of sessions ends a command by saying so, and nobody else's", async () => {
+  await using world = await World.open();
+  const here = await linkAgent(world);
+  const as = here.key.value;
+  const version = { "mcp-protocol-version": "2025-11-25" };
+  const open = async (as: string) => {
+    const params = { protocolVersion: "2025-11-25", capabilities: {} };
+    const opened = await world.send(requestOf("initialize", params, { as }));
+    await opened.body?.cancel();
+    return { ...version, "mcp-session-id": opened.headers.get("mcp-session-id")! };
+  };
+  const headers = await open(as);
+  const reader = await start(world, here, {
+    style: "plain",
+    accept: "text/event-stream",
+    headers,
+    id: 7,
+  });
+  const cancel = async (as: string, headers: Record<string, string>, requestId: unknown) => {
+    const body = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId } };
+    const all = { ...headers, "content-type": "application/json", authorization: `Bearer ${as}` };
+    const request = new Request("http://localhost/mcp", {
+      method: "POST",
+      headers: all,
+      body: JSON.stringify(body),
+    });
+    eq((await world.send(request)).status, 202);
+    await world.settle();
+    return here.agent.received.filter(({ type }) => type === "cancel").length;
+  };
+  eq(await cancel(here.owner.token, await open(here.owner.token), 7), 0);
+  eq(await cancel(as, headers, 8), 0);
+  eq(await cancel(as, headers, 7), 1);
+  finish(here.agent, runsOf(here.agent)[0]!.command_id, { reason: "cancelled" });
+  await reader.until(Infinity);
+  eq(await cancel(as, headers, 7), 1, "what is over is not ended again");
+});
