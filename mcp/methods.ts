@@ -12,7 +12,7 @@ import { getPrompt, listPrompts } from "./prompts.ts";
 import { LEVELS } from "./progress.ts";
 import { listResources, listTemplates, readResource } from "./resources.ts";
 import { CODES, CURRENT, type Message, RpcError } from "./rpc.ts";
-import { CAPABILITIES, INSTRUCTIONS } from "./server.ts";
+import { capabilitiesOf, INSTRUCTIONS } from "./server.ts";
 import { initialize, subscribe, unsubscribe } from "./sessions.ts";
 import { cancelTaskResult, getTaskResult, TASKS, updateTask } from "./tasks.ts";
 
@@ -82,7 +82,7 @@ export function methodOf({ method, id }: Message, era: Era): Method {
 }
 
 function discover(exchange: Exchange): Result {
-  const capabilities = { ...CAPABILITIES, extensions: { [TASKS]: {} } };
+  const capabilities = { ...capabilitiesOf(exchange.server), extensions: { [TASKS]: {} } };
   const found = { supportedVersions: [CURRENT], capabilities, instructions: INSTRUCTIONS };
   const { members } = resultOf(found);
   return withCacheHints(exchange, members, { ttlMs: 3_600_000, scope: "public" });

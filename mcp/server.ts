@@ -11,12 +11,13 @@ import { Tools } from "./tools.ts";
 export const IDENTITY = { name: "relay", title: "Relay", version: VERSION } as const;
 
 /** What the server can do, the same in all revisions. */
-export const CAPABILITIES = {
+export const capabilitiesOf = ({ fixtures }: Pick<Server, "fixtures">) => ({
   tools: { listChanged: true },
   resources: { subscribe: true, listChanged: true },
-  prompts: { listChanged: true },
+  // Prompts are part of the program and never change, except for the suite.
+  prompts: fixtures === null ? {} : { listChanged: true },
   completions: {},
-} as const;
+});
 
 /** What a client may tell its model about the server. */
 export const INSTRUCTIONS =

@@ -5,7 +5,7 @@ import type { Visit } from "../routes/_mount.ts";
 import { type Exchange, type Result, resultOf, textOf } from "./exchange.ts";
 import { mayRead } from "./listen.ts";
 import { CODES, isObject, OLDER, RpcError } from "./rpc.ts";
-import { CAPABILITIES, IDENTITY, INSTRUCTIONS, type Server } from "./server.ts";
+import { capabilitiesOf, IDENTITY, INSTRUCTIONS, type Server } from "./server.ts";
 
 const SUBSCRIPTIONS_MAX = 100;
 const TEXT_CHARS_MAX = 200;
@@ -38,7 +38,7 @@ export async function initialize(exchange: Exchange): Promise<Result> {
   }
   return resultOf({
     protocolVersion,
-    capabilities: { ...CAPABILITIES, logging: {} },
+    capabilities: { ...capabilitiesOf(server), logging: {} },
     serverInfo: IDENTITY,
     instructions: INSTRUCTIONS,
   });

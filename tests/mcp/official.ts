@@ -50,6 +50,38 @@ Deno.test("official: the conformance suite passes whole, in both of its revision
   });
 });
 
+/** Stands between the suite, which knows no credentials, and a relay. */
+function withKey(url: string, key: string): Deno.HttpServer<Deno.NetAddr> {
+  return Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
+    const headers = new Headers(request.headers);
+    headers.set("authorization", `Bearer ${key}`);
+    const { method } = request;
+    const body = method === "POST" ? { body: await request.text() } : {};
+    return await fetch(`${url}${new URL(request.url).pathname}`, { method, headers, ...body });
+  });
+}
+
+Deno.test("official: without fixtures the suite misses its fixtures, and nothing else", async () => {
+  await withFolder(async (folder) => {
+    const env = { RELAY_KV: ":memory:", RELAY_CONFIG: UNLIMITED };
+    const { relay, url } = await startRelayProcess(env);
+    const owner = clientOf(url, await signUpOwner(clientOf(url)));
+    const key = await makeKey(owner, ["agents:read", "agents:write", "system:read"]);
+    const proxy = withKey(url, key);
+    try {
+      for (const revision of ["2026-07-28", "2025-11-25"]) {
+        const target = `http://127.0.0.1:${proxy.addr.port}/mcp`;
+        const known = `without-fixtures-${revision}.yml`;
+        const args = ["--requirements", revision, "--expected-failures", known, "-o", folder];
+        await runPackage(SUITE, ["server", "--url", target, ...args]);
+      }
+    } finally {
+      await proxy.shutdown();
+      await relay.stop();
+    }
+  });
+});
+
 Deno.test("official: both clients list, run a command on a real agent and hear its output come", async () => {
   await withFolder(async (folder) => {
     const env = { RELAY_KV: ":memory:", RELAY_CONFIG: UNLIMITED };
