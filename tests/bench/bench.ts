@@ -117,10 +117,37 @@ try {
   if (only === undefined || only === "mcp") {
     await reads("MCP tools/call of a read tool", [first], bareCall, callOf);
   }
+  if (only === "mcp-others") await mcpBesideOthers(first);
   if (only === undefined || only === "exec") await exec(first);
   if (only === undefined || only === "memory") await memory();
 } finally {
   endAll();
+}
+
+/** MCP with everything on, beside the official server with nothing on, and with 1,000 tools more. */
+async function mcpBesideOthers(first: Tenant): Promise<void> {
+  const packages = new URL("../mcp/packages/", import.meta.url).pathname;
+  const sdk = await start<{ port: number }>(
+    "../mcp/packages/sdk_server.ts",
+    [],
+    {},
+    `${packages}deno.json`,
+  );
+  const call = post("/mcp", {
+    jsonrpc: "2.0",
+    id: 1,
+    method: "tools/call",
+    params: { name: "agents_get", arguments: { id: "x" } },
+  }, { "Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25" });
+  const ours: [number, string[]] = [relay.ready.port, [callOf(first)]];
+  report("MCP beside the official server", await rounds(32, [sdk.ready.port, [call]], ours));
+  const many = await start<{ port: number }>("relay.ts", ["1000"]);
+  const there = `http://127.0.0.1:${many.ready.port}`;
+  const account = await signUp(there, 0);
+  const agent = await start<{ ids: string[] }>("echo_agent.ts", [there, account.key]);
+  const same = callOf({ ...account, agentId: agent.ready.ids[0]! });
+  const pair = await rounds(32, ours, [many.ready.port, [same]]);
+  report("MCP with 1,000 tools more, beside without", pair);
 }
 
 async function exec(first: Tenant): Promise<void> {

@@ -18,6 +18,7 @@ export async function start<T>(
   script: string,
   args: readonly string[] = [],
   env: Record<string, string> = {},
+  config = `${ROOT}deno.json`,
 ): Promise<{ ready: T; child: Deno.ChildProcess }> {
   const child = new Deno.Command(Deno.execPath(), {
     args: [
@@ -26,7 +27,7 @@ export async function start<T>(
       "--no-check",
       V8_FLAGS,
       "--config",
-      `${ROOT}deno.json`,
+      config,
       `${HERE}${script}`,
       ...args,
     ],
