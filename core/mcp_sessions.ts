@@ -6,7 +6,7 @@ import type { Actor, App, RequestInfo } from "./app.ts";
 import { emit, RELAY_ACTOR } from "./events.ts";
 
 /** A session in which nothing happens for this long ends. */
-export const SESSION_IDLE_MS = 30 * 60 * 1000;
+const SESSION_IDLE_MS = 30 * 60 * 1000;
 /** A call moves the end of its session on only when it is nearer by this much: not each call is a write. */
 const TOUCH_MS = 60 * 1000;
 /** Clients that are killed leave sessions behind: beyond these the oldest one ends. */

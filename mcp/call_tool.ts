@@ -6,7 +6,7 @@ import { call, deny, missingRights } from "../routes/_call.ts";
 import { faultOf } from "../routes/_answer.ts";
 import type { Route } from "../routes/_route.ts";
 import { answerPending, resumePending } from "./approvals.ts";
-import { type Exchange, metaOf, type Result, textOf } from "./exchange.ts";
+import { type Exchange, metaOf, type Result, structured, textOf } from "./exchange.ts";
 import { once } from "./idempotency.ts";
 import { CODES, isObject, type Params, RpcError } from "./rpc.ts";
 import type { CommandView } from "./tasks.ts";
@@ -15,7 +15,7 @@ import { mayCall, placeArguments, type Tool } from "./tools.ts";
 /** The member of `_meta` that makes a call happen once, like the header of that purpose. */
 export const META_IDEMPOTENCY = "relay/idempotencyKey";
 /** The member of a result's `_meta` that tells a refusal to programs. */
-export const META_ERROR = "relay/error";
+const META_ERROR = "relay/error";
 
 /** The tool that a request names. @throws {RpcError} invalidParams */
 export function toolNamed(exchange: Exchange): Tool {
@@ -98,13 +98,10 @@ function infoOf(exchange: Exchange): RequestInfo {
   return { ...exchange.info, idempotencyKey: key };
 }
 
-/** A tool's answer, as structure and as the same in text. */
-export function contentOf({ route }: Pick<Tool, "route">, value: unknown): Result {
-  if (!("body" in route.success)) return { members: '"content":[{"type":"text","text":"Done."}]' };
-  const text = JSON.stringify(value);
-  const quoted = JSON.stringify(text);
-  return { members: `"content":[{"type":"text","text":${quoted}}],"structuredContent":${text}` };
-}
+const contentOf = ({ route }: Tool, value: unknown): Result =>
+  "body" in route.success
+    ? structured(value)
+    : { members: '"content":[{"type":"text","text":"Done."}]' };
 
 /** A refusal as a tool tells it, so that the model can read it and do better. */
 export function failedCall(

@@ -50,6 +50,13 @@ export function resultOf(value: Params, type?: Result["type"]): Result {
   return type === undefined ? { members } : { members, type };
 }
 
+/** What a tool answers, as structure and as the same in text. */
+export function structured(value: unknown): Result {
+  const text = JSON.stringify(value);
+  const quoted = JSON.stringify(text);
+  return { members: `"content":[{"type":"text","text":${quoted}}],"structuredContent":${text}` };
+}
+
 /** The whole result as its era has it. */
 export function writeResult({ era, server }: Exchange, { members, type, meta }: Result): string {
   const separator = members === "" ? "" : ",";

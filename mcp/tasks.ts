@@ -7,7 +7,15 @@ import { route } from "../routes/_route.ts";
 import { Id } from "../routes/_schemas.ts";
 import { saysWithdraw, waitRequest } from "./approvals.ts";
 import { admit, failedCall } from "./call_tool.ts";
-import { can, type Exchange, mustExtend, type Result, resultOf, textOf } from "./exchange.ts";
+import {
+  can,
+  type Exchange,
+  mustExtend,
+  type Result,
+  resultOf,
+  structured,
+  textOf,
+} from "./exchange.ts";
 import { CODES, RpcError } from "./rpc.ts";
 
 /** The extension's name. */
@@ -144,11 +152,8 @@ const endOf = ({ status }: CommandView) => status === "cancelled" ? "cancelled" 
 
 /** What the call would have answered had it waited for this end. */
 export function endedResult(view: CommandView, { info }: Pick<Exchange, "info">): Result {
-  if (view.status === "succeeded" || (view.status === "failed" && view.reason === null)) {
-    const text = JSON.stringify(view);
-    const content = `"content":[{"type":"text","text":${JSON.stringify(text)}}]`;
-    return { members: `${content},"structuredContent":${text}` };
-  }
+  const ran = view.status === "succeeded" || (view.status === "failed" && view.reason === null);
+  if (ran) return structured(view);
   const { command_id, status, reason, stdout, stderr, truncated } = view;
   const message = `The command is ${status}${reason === null ? "" : `: ${reason}`}.`;
   const details = { command_id, status, stdout, stderr, truncated };
