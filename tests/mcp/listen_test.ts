@@ -65,6 +65,19 @@ Deno.test("listen: nobody hears of what they may not read, nor of others' data",
   }
 });
 
+Deno.test("listen: who reads what it listens to is not told to read again", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const { value: as } = await world.key(owner, ["audit:read"]);
+  await world.settle();
+  const uri = "relay://audit";
+  const reader = await listen(world, as, { resourceSubscriptions: [uri] });
+  await rpc(world, "resources/read", { uri }, { as, style: "modern" });
+  await world.advance(5_000);
+  world.mcp.close();
+  eq((await reader.until(Infinity)).length, 2, "its beginning and its end");
+});
+
 Deno.test("listen: a revoked key's stream ends within a second; a changed role is told, and narrows it", async () => {
   await using world = await World.open();
   const owner = await world.signUp();

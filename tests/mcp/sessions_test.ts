@@ -147,6 +147,7 @@ Deno.test("sessions: the stream tells what a client subscribed to, and ends with
   const owner = await world.signUp();
   const as = await keyOf(world, owner);
   const id = await sessionOf(world, as);
+  await world.settle();
   const headers = within(id);
   const subscribed = await rpc(world, "resources/subscribe", { uri: "relay://audit" }, {
     as,
@@ -154,7 +155,8 @@ Deno.test("sessions: the stream tells what a client subscribed to, and ends with
   });
   deq(subscribed.body.result, {});
   const stream = new Reader(await get(world, as, id));
-  await rpc(world, "ping", {}, { as, headers });
+  const body = { event_type: "custom.event" };
+  await world.call("POST", "/api/audit/event", { as: owner.token, body });
   await world.settle();
   const [told] = await stream.until(1);
   deq([told.method, told.params.uri], ["notifications/resources/updated", "relay://audit"]);
