@@ -18,6 +18,7 @@ import { claimCodeOf, LOGIN_TRIES, LOGIN_WINDOW_MS } from "./accounts.ts";
 import { FailureThrottle } from "./throttle.ts";
 import { Limiter } from "./limiter.ts";
 import { Metrics } from "./metrics.ts";
+import { sweepSessions } from "./mcp_sessions.ts";
 import type { Ports } from "./ports.ts";
 import { makeSealer, type Sealer } from "./seal.ts";
 import { admitSecrets } from "./secrets/installation.ts";
@@ -161,6 +162,7 @@ export async function housekeep(app: App): Promise<void> {
   app.deliveries.sweep();
   await lapseOverdue(app);
   await sweepQueued(app);
+  await sweepSessions(app);
   await sweepStaleAgents(app);
   await sweepBlobs(app.store);
 }

@@ -26,16 +26,23 @@ export interface CommandRequest {
   readonly agentId: string;
   readonly command: string;
   readonly timeoutMs: number;
+  /** People must approve it, whatever the shield says of it. */
+  readonly hold?: true;
 }
 
 /**
- * Runs a command the whole way and waits for its end.
+ * Runs a command the whole way and waits for its end; `begun` learns of it at its beginning.
  * @throws {Fault} AGENT_NOT_FOUND, COMMAND_BLOCKED, AGENT_OFFLINE, COMMAND_LOST, COMMAND_TIMEOUT, CONFLICT
  */
-export async function runCommand(work: Stepping, request: CommandRequest) {
+export async function runCommand(
+  work: Stepping,
+  request: CommandRequest,
+  begun: (record: CommandRecord) => void = () => {},
+) {
   const { record, done } = await startCommand(work, request, (tx, ended) => {
     work.recordUse(tx, faultOfEnd(ended)?.status ?? 200);
   });
+  begun(record);
   const ended = done === null ? record : await done;
   if (isOpen(ended)) return new Accepted(await showCommand(work.app, work.actor.tenant, ended));
   const fault = faultOfEnd(ended);
@@ -87,7 +94,7 @@ export async function startCommand(
   const fresh = newCommand(work, request, shield, settings.version, idempotency);
   try {
     if (shield.verdict === "deny") return await block(work, agent, fresh, shield);
-    if (shield.verdict === "approve") {
+    if (shield.verdict === "approve" || request.hold) {
       const { command } = await requestApproval(work, fresh, settings);
       return { record: command, done: null };
     }
@@ -107,6 +114,14 @@ export async function startCommand(
 export async function getCommand(work: Work, agentId: string, id: string) {
   const record = await ownedCommand(work, agentId, id);
   return await showCommand(work.app, work.actor.tenant, record);
+}
+
+/** A command that the caller asked for, by its id alone. @throws {Fault} NOT_FOUND */
+export async function getOwnCommand({ app, actor, db }: Work, id: string) {
+  const { tenant } = actor;
+  const record = app.commands.running(tenant, id) ?? await findCommand(db, app.store, tenant, id);
+  if (record?.actor === actor.id) return await showCommand(app, tenant, record);
+  throw new Fault("NOT_FOUND", "There is no such command of yours.");
 }
 
 /**
@@ -255,7 +270,7 @@ const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
 
 function idempotencyOf(
   { request }: Stepping,
-  { agentId, command, timeoutMs }: CommandRequest,
+  { agentId, command, timeoutMs, hold }: CommandRequest,
 ): CommandRecord["idempotency"] {
   const key = request.idempotencyKey;
   if (key === null) return null;
@@ -264,7 +279,7 @@ function idempotencyOf(
       issues: [{ path: "headers.idempotency-key", message: "1 to 255 visible ASCII characters" }],
     });
   }
-  return { key, digest: sha256Hex(`${agentId}\n${timeoutMs}\n${command}`) };
+  return { key, digest: sha256Hex(`${agentId}\n${timeoutMs}\n${hold ?? false}\n${command}`) };
 }
 
 /** The command that the same caller asked for under the same key. @throws {Fault} CONFLICT */

@@ -45,6 +45,9 @@ export interface Begun {
   readonly approvedSha256?: string;
 }
 
+/** Gets what a command writes, as it comes. */
+export type OutputListener = (stream: "stdout" | "stderr", data: string) => void;
+
 /** Adds to the commit that records a command's end. */
 export type InSettlement = (tx: Tx, ended: CommandRecord) => void;
 
@@ -66,6 +69,7 @@ interface Flight {
   readonly digests: { stdout?: Hash; stderr?: Hash };
   bytes: number;
   truncated: boolean;
+  readonly listeners: Set<OutputListener>;
   cancelledBy: string | null;
   settling: boolean;
 }
@@ -161,6 +165,7 @@ export class Commands {
       digests: {},
       bytes: 0,
       truncated: false,
+      listeners: new Set(),
       cancelledBy: null,
       settling: false,
     };
@@ -208,6 +213,17 @@ export class Commands {
   /** The end of a command that is under way here, or undefined. */
   waitFor(id: string): Promise<CommandRecord> | undefined {
     return this.#flights.get(id)?.done;
+  }
+
+  /** Tells what a command under way here has written and writes; answers how to stop that. */
+  follow(id: string, listener: OutputListener): () => void {
+    const flight = this.#flights.get(id);
+    if (flight === undefined) return () => {};
+    for (const stream of ["stdout", "stderr"] as const) {
+      if (flight.output[stream] !== "") listener(stream, flight.output[stream]);
+    }
+    flight.listeners.add(listener);
+    return () => flight.listeners.delete(listener);
   }
 
   /** Asks the agent to end a command; false when it is not under way here. */
@@ -295,6 +311,7 @@ export class Commands {
     flight.bytes += bytes;
     this.#bytesInAll += bytes;
     flight.output[stream] += data;
+    for (const listener of flight.listeners) listener(stream, data);
   }
 
   #settle(flight: Flight, outcome: Outcome & Pick<Ending, "receipt" | "alarm">): void {
