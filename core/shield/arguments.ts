@@ -74,10 +74,13 @@ export function subcommand(
   return operands(command, valued).map((word) => word.toLowerCase());
 }
 
-/** Asking for help, a version or a rehearsal harms nothing. */
+/** Asking for help, a version or a rehearsal harms nothing; after `--` such a word is a file's name. */
 export function isRehearsal(command: SimpleCommand): boolean {
-  return command.args.some((arg) => REHEARSALS.has(arg) || isRehearsalValue(arg)) ||
-    command.args[0] === "help";
+  for (const arg of command.args) {
+    if (arg === "--") return false;
+    if (REHEARSALS.has(arg) || isRehearsalValue(arg)) return true;
+  }
+  return false;
 }
 
 const REHEARSALS = new Set([

@@ -1,4 +1,4 @@
-import { hasFlag, operands, optionValues } from "./arguments.ts";
+import { operands, optionValues } from "./arguments.ts";
 import { BudgetSpent, spend } from "./budget.ts";
 import { scanCode } from "./code.ts";
 import {
@@ -10,7 +10,6 @@ import {
   type Redirection,
   type SimpleCommand,
   type Span,
-  textFlow,
   UNKNOWN,
 } from "./command.ts";
 import { computeOutput } from "./output.ts";
@@ -25,9 +24,11 @@ import {
 import { MAX_DEPTH } from "./limits.ts";
 import { hasGlob, locate } from "./paths.ts";
 import { matchesGlob } from "./glob.ts";
-import { assign, fork, readFile, report, type Scope, writeFile } from "./scope.ts";
+import { noteFiles, quietOutput } from "./effects.ts";
+import { assign, folderOf, fork, readFile, readInputs, report, type Scope } from "./scope.ts";
 import { type Inner, isDownloaded } from "./inner.ts";
 import { unwrap } from "./unwrap.ts";
+import { runText } from "./variables.ts";
 import { callFunction, walkText } from "./walk.ts";
 
 /** What stands around a command's words. */
@@ -57,10 +58,12 @@ export function execute(argv: readonly string[], call: Call, scope: Scope): Flow
     program,
     args,
     cwd: folderOf(scope),
+    inputs: readInputs(scope, args),
     wrappers: scope.wrappers,
   };
   judgeProgram(command, scope);
   judge(command, scope);
+  runVariables(assignmentsOf(command), call.span, scope);
   updateScope(command, scope);
   const outputs = innersOf(command, scope).map((inner) => runInner(inner, command, scope));
   const output = outputs.at(-1) ?? quietOutput(command) ??
@@ -68,6 +71,30 @@ export function execute(argv: readonly string[], call: Call, scope: Scope): Flow
   noteFiles(command, output, scope);
   return output;
 }
+
+/** Walks the values that other programs take as command lines: `GIT_PAGER="…" git log`. */
+export function runVariables(
+  assignments: Iterable<readonly [string, string]>,
+  span: Span,
+  scope: Scope,
+): void {
+  for (const [name, value] of assignments) {
+    const text = runText(name, value);
+    if (text === null) continue;
+    walkText(text, fork(scope, { wrappers: [...scope.wrappers, name], span }), null);
+  }
+}
+
+/** The variables that a command sets for itself, or for the commands after it. */
+function assignmentsOf(command: SimpleCommand): Iterable<readonly [string, string]> {
+  if (!EXPORTERS.has(command.name)) return command.assignments;
+  return command.args.filter((arg) => arg.includes("=")).map((arg) => {
+    const at = arg.indexOf("=");
+    return [arg.slice(0, at), arg.slice(at + 1)] as const;
+  });
+}
+
+const EXPORTERS = new Set(["export", "declare", "typeset", "local", "readonly"]);
 
 /** Judges redirections that stand outside of a simple command. */
 export function judgeRedirections(
@@ -85,6 +112,7 @@ export function judgeRedirections(
     assignments,
     cwd: folderOf(scope),
     stdin: null,
+    inputs: null,
     wrappers: scope.wrappers,
     span,
   };
@@ -140,10 +168,11 @@ function runInner(inner: Inner, command: SimpleCommand, scope: Scope): Flow {
   });
   switch (inner.kind) {
     case "argv": {
-      for (const [name, value] of inner.assignments ?? []) wrapped.values.set(name, value);
+      const assignments = new Map(inner.assignments);
+      for (const [name, value] of assignments) wrapped.values.set(name, value);
       const stdin = command.name === "xargs" ? null : command.stdin;
       return execute(inner.argv, {
-        assignments: new Map(),
+        assignments,
         redirections: [],
         stdin,
         span: command.span,
@@ -156,6 +185,7 @@ function runInner(inner: Inner, command: SimpleCommand, scope: Scope): Flow {
         const place = here
           ? { ...wrapped, values: scope.values, functions: scope.functions }
           : wrapped;
+        if (inner.zero !== undefined) place.values.set("0", inner.zero);
         const positional = inner.positional ?? (here ? scope.positional : []);
         return walkText(
           inner.flow.text ?? "",
@@ -222,166 +252,4 @@ function updateScope(command: SimpleCommand, scope: Scope): void {
   }
 }
 
-function folderOf(scope: Scope): string {
-  return scope.values.get("PWD") ?? ".";
-}
-
 const READ_VALUED = new Set(["-p", "-d", "-n", "-N", "-t", "-u", "-i", "-a"]);
-
-const SILENT = new Set([
-  "cd",
-  "pushd",
-  "popd",
-  "true",
-  "false",
-  ":",
-  "set",
-  "export",
-  "unset",
-  "local",
-  "declare",
-  "readonly",
-  "typeset",
-  "test",
-  "[",
-  "mkdir",
-  "touch",
-  "chmod",
-  "chown",
-  "sleep",
-  "wait",
-  "shift",
-  "return",
-  "exit",
-  "trap",
-  "read",
-  "alias",
-  "umask",
-  "rm",
-  "cp",
-  "mv",
-]);
-
-/** Programs whose output is meant to be evaluated, such as `eval "$(ssh-agent -s)"`. */
-const ENVIRONMENT_PRINTERS = new Set([
-  "ssh-agent",
-  "brew",
-  "direnv",
-  "rbenv",
-  "pyenv",
-  "nodenv",
-  "goenv",
-  "starship",
-  "zoxide",
-  "dircolors",
-  "lesspipe",
-  "conda",
-  "mise",
-  "fnm",
-  "gpg-agent",
-  "minikube",
-  "opam",
-  "keychain",
-  "docker-machine",
-  "kubectl",
-  "helm",
-  "gh",
-  "rustup",
-  "pip",
-  "npm",
-  "register-python-argcomplete",
-  "thefuck",
-  "atuin",
-  "asdf",
-  "luarocks",
-  "perl",
-  "resize",
-  "tset",
-  "envsubst",
-]);
-
-function quietOutput(command: SimpleCommand): Flow | null {
-  if (
-    SILENT.has(command.name) &&
-    (command.args.length > 0 || !["set", "export", "declare"].includes(command.name))
-  ) return known("");
-  if (
-    !ENVIRONMENT_PRINTERS.has(command.name) ||
-    !command.args.some((arg) => ENVIRONMENT_WORDS.has(arg))
-  ) return null;
-  return known("");
-}
-
-const ENVIRONMENT_WORDS = new Set([
-  "-s",
-  "-c",
-  "-k",
-  "shellenv",
-  "hook",
-  "init",
-  "-",
-  "env",
-  "docker-env",
-  "completion",
-  "activate",
-  "--eval",
-  "completions",
-  "shell.bash",
-  "hook.bash",
-  "-b",
-]);
-
-/** Remembers what the line writes to files, so that running them later is seen through. */
-function noteFiles(command: SimpleCommand, output: Flow, scope: Scope): void {
-  for (const { operator, target, fd } of command.redirections) {
-    if (!operator.includes(">") || operator === ">&" || fd === 2) continue;
-    writeFile(scope, target, output, operator.includes(">>"));
-  }
-  const files = operands(command);
-  switch (command.name) {
-    case "tee":
-    case "sponge":
-      for (const path of files) {
-        writeFile(scope, path, command.stdin ?? NOTHING, hasFlag(command, "a", "append"));
-      }
-      return;
-    case "curl":
-      for (const path of optionValues(command, "-o", "--output")) {
-        writeFile(scope, path, { ...NOTHING, network: true }, false);
-      }
-      if (hasFlag(command, "OJ", "remote-name")) noteDownloads(files, scope);
-      return;
-    case "wget":
-    case "aria2c":
-    case "axel": {
-      const named = optionValues(command, "-O", "--output-document", "-o");
-      for (const path of named) writeFile(scope, path, { ...NOTHING, network: true }, false);
-      if (named.length === 0) noteDownloads(files, scope);
-      return;
-    }
-    case "scp":
-    case "sftp":
-      return;
-    case "dd":
-      for (const arg of command.args) {
-        if (arg.startsWith("of=")) writeFile(scope, arg.slice(3), output, false);
-      }
-      return;
-    case "cp":
-    case "mv":
-    case "ln":
-    case "install": {
-      const source = files.at(-2);
-      const target = files.at(-1);
-      const content = source === undefined ? null : readFile(scope, source);
-      if (content !== null && target !== undefined) writeFile(scope, target, content, false);
-    }
-  }
-}
-
-function noteDownloads(urls: readonly string[], scope: Scope): void {
-  for (const url of urls) {
-    const name = url.slice(url.lastIndexOf("/") + 1).split("?", 1)[0] ?? "";
-    if (name !== "") writeFile(scope, name, textFlow(FROM_NETWORK), false);
-  }
-}

@@ -88,6 +88,11 @@ function addPart(part: WordPart, quoted: boolean, fields: Fields, expansion: Exp
         addVariable(part.parameter, quoted, fields, expansion);
         return;
       }
+      const whole = part.index?.text === "@" || part.index?.text === "*";
+      if (whole && part.operation === undefined && part.prefix === undefined) {
+        addElements(part.parameter, fields, expansion);
+        return;
+      }
       const value = expandParameter(part, expansion, (word) => expandText(word, expansion));
       expansion.spend(value.length);
       fields.add(value, quoted);
@@ -122,6 +127,18 @@ function addVariable(name: string, quoted: boolean, fields: Fields, expansion: E
   const value = lookUp(name, expansion) ?? UNKNOWN;
   expansion.spend(value.length);
   fields.add(value, quoted);
+}
+
+/** `"${words[@]}"`: every element is a word of its own. */
+function addElements(name: string, fields: Fields, expansion: Expansion): void {
+  const count = Number(expansion.values.get(`${name}[#]`) ?? -1);
+  if (count < 0) return addVariable(name, false, fields, expansion);
+  for (let i = 0; i < count; i++) {
+    if (i > 0) fields.cut();
+    const value = expansion.values.get(`${name}[${i}]`) ?? UNKNOWN;
+    expansion.spend(value.length);
+    fields.add(value, true);
+  }
 }
 
 /** `$((1))` is a digit in disguise; a real sum is left unknown. */

@@ -10,6 +10,7 @@ import {
   UNKNOWN,
 } from "./command.ts";
 import { decodeBase32, decodeBase64, decodeEscapes, decodeHex, translate } from "./decode.ts";
+import { isAccounts, readsBulk } from "./bulk.ts";
 import { isSecret } from "./paths.ts";
 import type { ReadFile } from "./inner.ts";
 
@@ -165,14 +166,15 @@ export function computeOutput(command: SimpleCommand, readFile: ReadFile): Flow 
   if (name === "aws" && args.includes("s3") && args.includes("-")) {
     return { ...opaque(incoming), network: true };
   }
-  const read = readsSecret(command);
+  const read = readsSecret(command) || (command.inputs?.secret ?? false);
+  const bulk = incoming.bulk || readsBulk(command) || (command.inputs?.bulk ?? false);
   if (
     DECODERS.has(name) ||
     (COMPRESSORS.has(name) && hasFlag(command, "d", "decompress", "uncompress"))
   ) {
-    return { ...opaque(incoming), decoded: true, secret: incoming.secret || read };
+    return { ...opaque(incoming), decoded: true, secret: incoming.secret || read, bulk };
   }
-  return { ...opaque(incoming), secret: incoming.secret || read };
+  return { ...opaque(incoming), secret: incoming.secret || read, bulk };
 }
 
 function opaque(flow: Flow): Flow {
@@ -244,6 +246,7 @@ function readAll(command: SimpleCommand, incoming: Flow, readFile: ReadFile): Fl
       network: flow.network || content.network,
       decoded: flow.decoded || content.decoded,
       secret: flow.secret || content.secret,
+      bulk: flow.bulk || content.bulk || isAccounts(path),
     };
     text = text === null || content.text === null ? null : text + content.text;
   }

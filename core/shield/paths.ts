@@ -360,6 +360,12 @@ export function isSecret(raw: string): boolean {
     !last.endsWith(".d") && (parts.at(-2) !== ".aws" || last !== "config");
 }
 
+/** A secret file that is read every day, such as a project's `.env`; a private key is not. */
+export function isEveryday(path: string): boolean {
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  return name.startsWith(".env") || name === ".npmrc" || name.endsWith("_history");
+}
+
 function isExample(name: string): boolean {
   return name.endsWith(".example") || name.endsWith(".sample") || name.endsWith(".template") ||
     name.endsWith(".dist");

@@ -6,7 +6,9 @@ import { CREDENTIAL_RULES } from "./rules/credentials.ts";
 import { DATABASE_RULES } from "./rules/databases.ts";
 import { DEFENSE_RULES } from "./rules/defenses.ts";
 import { DISK_RULES } from "./rules/disks.ts";
+import { EXFILTRATION_RULES } from "./rules/exfiltration.ts";
 import { FILESYSTEM_RULES } from "./rules/filesystem.ts";
+import { FRAMEWORK_RULES } from "./rules/frameworks.ts";
 import { GIT_RULES } from "./rules/git.ts";
 import { NETWORK_RULES } from "./rules/network.ts";
 import { ORCHESTRATION_RULES } from "./rules/orchestration.ts";
@@ -14,6 +16,7 @@ import { PACKAGE_RULES } from "./rules/packages.ts";
 import { PERSISTENCE_RULES } from "./rules/persistence.ts";
 import { SERVICE_RULES } from "./rules/services.ts";
 import { STRUCTURE_RULES } from "./rules/structure.ts";
+import { SYSTEM_RULES } from "./rules/system.ts";
 
 /** The one table of rules; ids are unique and stable. */
 export const RULES: readonly Rule[] = [
@@ -30,6 +33,9 @@ export const RULES: readonly Rule[] = [
   ...DEFENSE_RULES,
   ...PERSISTENCE_RULES,
   ...PACKAGE_RULES,
+  ...EXFILTRATION_RULES,
+  ...FRAMEWORK_RULES,
+  ...SYSTEM_RULES,
   ...CODE_RULES,
   ...STRUCTURE_RULES,
 ];

@@ -1,7 +1,7 @@
 import type { Function as FunctionNode } from "unbash";
 import type { Budget } from "./budget.ts";
 import type { Finding, Flow, Span } from "./command.ts";
-import { normalizePath } from "./paths.ts";
+import { locate, normalizePath } from "./paths.ts";
 import type { Rule } from "./rule.ts";
 
 /** What is shared by the whole inspection of one command. */
@@ -75,15 +75,38 @@ export function assign(scope: Scope, name: string, value: string): void {
 
 const AMBIENT = new Set(["HOME", "TMPDIR", "PWD", "TMP", "TEMP", "IFS"]);
 
+/** The folder that the line has changed to; `.` where it has not. */
+export function folderOf(scope: Scope): string {
+  return scope.values.get("PWD") ?? ".";
+}
+
 /** What the line wrote to a path; null for a file that it did not write. */
 export function readFile(scope: Scope, path: string): Flow | null {
-  return scope.inspection.files.get(normalizePath(path)) ?? null;
+  const { files } = scope.inspection;
+  return files.size === 0 ? null : files.get(fileKey(scope, path)) ?? null;
+}
+
+/** One name for one file, whatever folder the line is in. */
+function fileKey(scope: Scope, path: string): string {
+  return normalizePath(locate(folderOf(scope), path));
+}
+
+/** What the files hold that these words name, also as `@file`, `x=@file` and `of=file`. */
+export function readInputs(scope: Scope, words: readonly string[]): Flow | null {
+  if (scope.inspection.files.size === 0) return null;
+  const flows: Flow[] = [];
+  for (const word of words) {
+    const at = Math.max(word.lastIndexOf("@"), word.lastIndexOf("="));
+    const flow = readFile(scope, word) ?? (at < 0 ? null : readFile(scope, word.slice(at + 1)));
+    if (flow !== null) flows.push(flow);
+  }
+  return flows.length === 0 ? null : { ...mergeFlows(flows), text: null };
 }
 
 /** Notes what the line writes to a path. */
 export function writeFile(scope: Scope, path: string, flow: Flow, append: boolean): void {
   const { files } = scope.inspection;
-  const key = normalizePath(path);
+  const key = fileKey(scope, path);
   const before = append || scope.conditional ? files.get(key) : undefined;
   files.set(key, before === undefined ? flow : mergeFlows([before, flow]));
 }
@@ -94,13 +117,15 @@ export function mergeFlows(flows: readonly Flow[]): Flow {
   let network = false;
   let decoded = false;
   let secret = false;
+  let bulk = false;
   for (const flow of flows) {
     text = text === null || flow.text === null ? null : text + joinLines(text, flow.text);
     network ||= flow.network;
     decoded ||= flow.decoded;
     secret ||= flow.secret;
+    bulk ||= flow.bulk;
   }
-  return { text, network, decoded, secret };
+  return { text, network, decoded, secret, bulk };
 }
 
 function joinLines(before: string, next: string): string {

@@ -15,7 +15,6 @@ import {
   type Statement,
   type SyntaxNode,
   type TestExpression,
-  type Word,
 } from "unbash";
 import { BudgetSpent, spend, spendParse } from "./budget.ts";
 import {
@@ -27,7 +26,8 @@ import {
   type Span,
   UNKNOWN,
 } from "./command.ts";
-import { execute, judgeRedirections } from "./execute.ts";
+import { execute, judgeRedirections, runVariables } from "./execute.ts";
+import { assignElements, expandValue } from "./assignments.ts";
 import { expandParts, expandText, expandWord, type Expansion } from "./expand.ts";
 import { MAX_DEPTH } from "./limits.ts";
 import { assign, fork, mergeFlows, readFile, report, type Scope } from "./scope.ts";
@@ -214,6 +214,9 @@ function walkCommand(node: Command, scope: Scope, stdin: Flow | null): Flow {
   for (const part of node.prefix) {
     if (part.type !== "Assignment") continue;
     const value = expandValue(part.value, expansion);
+    if (part.value.type === "ArrayValue") {
+      assignElements(part.name, part.value.elements, scope, expansion);
+    }
     const before = part.append ? scope.values.get(part.name) ?? "" : "";
     assignments.set(
       part.index === undefined ? part.name : `${part.name}[${expandText(part.index, expansion)}]`,
@@ -223,6 +226,7 @@ function walkCommand(node: Command, scope: Scope, stdin: Flow | null): Flow {
   const { redirections, input } = expandRedirections(node.redirects, expansion, scope);
   if (node.name === undefined) {
     for (const [name, value] of assignments) assign(scope, name, value);
+    runVariables(assignments, span, scope);
     judgeRedirections(redirections, span, scope, assignments);
     return known("");
   }
@@ -240,14 +244,6 @@ function walkCommand(node: Command, scope: Scope, stdin: Flow | null): Flow {
     ? scope
     : { ...scope, values: new Map([...scope.values, ...assignments]) };
   return execute(argv, { assignments, redirections, stdin: input ?? stdin, span }, inner);
-}
-
-function expandValue(
-  value: Word | { readonly type: "ArrayValue"; readonly elements: readonly Word[] },
-  expansion: Expansion,
-): string {
-  if (value.type === "Word") return expandText(value, expansion);
-  return value.elements.map((element) => expandText(element, expansion)).join(" ");
 }
 
 /** Redirections with their targets filled in, and what they make the command read. */
@@ -275,7 +271,9 @@ function expandRedirections(
     }
     const fd = node.descriptor?.type === "FileDescriptor" ? node.descriptor.value : null;
     redirections.push({ operator: node.operator, fd, target });
-    if (node.operator === "<" || node.operator === "<>") input = readFile(scope, target) ?? NOTHING;
+    if (node.operator === "<" || node.operator === "<>") {
+      input = target === "/dev/null" ? known("") : readFile(scope, target) ?? NOTHING;
+    }
   }
   return { redirections, input };
 }

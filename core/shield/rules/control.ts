@@ -39,6 +39,7 @@ const HARMS: ReadonlyMap<string, Harm> = new Map([
     "expunge",
     "compact",
     "undeploy",
+    "undefine",
     "uninstall",
   ].map((verb) => [verb, "delete"] as const),
   ...[
@@ -135,6 +136,7 @@ function harmOf(command: SimpleCommand, tool: Tool): Harm | null {
     tool.depth,
   ).map((word) => word.toLowerCase());
   for (const [i, word] of words.entries()) {
+    if (i < (tool.skip ?? 0)) continue;
     if (NEUTRAL.has(word.split("-", 1)[0] ?? "")) return null;
     const pair = `${words[i - 1] ?? ""} ${word}`.trim();
     if (tool.except?.some((one) => one === pair || one === word)) continue;
@@ -146,6 +148,7 @@ function harmOf(command: SimpleCommand, tool: Tool): Harm | null {
 
 /** A verb that harms nothing ends the search: what follows it is a name or a title. */
 const NEUTRAL = new Set([
+  "help",
   "create",
   "list",
   "ls",

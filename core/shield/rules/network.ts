@@ -17,7 +17,8 @@ const CONNECTORS = [
   "cryptcat",
   "pwncat",
 ];
-const SENDERS = [
+/** Programs that can send something to another machine. */
+export const SENDERS = [
   ...CONNECTORS,
   "curl",
   "wget",
@@ -71,7 +72,7 @@ function opensShell(command: SimpleCommand): boolean {
 }
 
 /** Uploads: options of curl and wget whose value, or the file that it names, leaves the machine. */
-function uploads(command: SimpleCommand): string[] {
+export function uploads(command: SimpleCommand): string[] {
   return optionValues(
     command,
     "-d",
@@ -95,7 +96,7 @@ function uploads(command: SimpleCommand): string[] {
 }
 
 function sendsSecret(command: SimpleCommand): boolean {
-  if (command.stdin?.secret) return true;
+  if (command.stdin?.secret || command.inputs?.secret) return true;
   if (carries(command.args, FROM_SECRET)) return true;
   if (command.redirections.some((one) => one.operator === "<" && isSecret(one.target))) return true;
   if (command.name === "curl" || command.name === "wget") {

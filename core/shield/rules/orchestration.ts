@@ -154,7 +154,12 @@ export const ORCHESTRATION_RULES: readonly Rule[] = [
     "kubernetes",
     "scale_to_zero",
     KUBECTL,
-    (command, words) => words[0] === "scale" && optionValues(command, "--replicas").includes("0"),
+    (command, words) =>
+      (words[0] === "scale" && optionValues(command, "--replicas").includes("0")) ||
+      (words[0] === "patch" &&
+        optionValues(command, "-p", "--patch").some((text) =>
+          text.replaceAll(" ", "").includes('"replicas":0')
+        )),
     [3, 3],
     "service_disruption",
     "It stops every copy of a workload.",
@@ -230,8 +235,9 @@ export const ORCHESTRATION_RULES: readonly Rule[] = [
     "remove_all",
     DOCKER,
     (command, words) =>
-      (words[0] === "rm" || words[0] === "stop" || words[0] === "kill" || words[0] === "rmi") &&
-      command.args.some((arg) => arg.includes("\0")),
+      ((words[0] === "rm" || words[0] === "stop" || words[0] === "kill" || words[0] === "rmi") &&
+        command.args.some((arg) => arg.includes("\0"))) ||
+      (["rm", "rmi", "stop", "kill"].includes(words[0] ?? "") && hasFlag(command, "a", "all")),
     [2, 4],
     "resource_deletion",
     "It stops or deletes containers that the line does not name.",
