@@ -20,6 +20,7 @@ import { Metrics } from "./metrics.ts";
 import type { Ports } from "./ports.ts";
 import { makeSealer } from "./seal.ts";
 import type { Settings } from "./settings.ts";
+import { Sessions } from "./shield/sessions.ts";
 import { SigningKeys } from "./signing_keys.ts";
 import { Deliveries } from "./webhooks/deliveries.ts";
 
@@ -70,6 +71,7 @@ export async function startRelay(
     keyUses: new KeyUses(store, complain("the use of keys could not be recorded")),
     links,
     commands,
+    sessions: new Sessions(clock.now),
     metrics,
     instance,
     startedAtMs: clock.now(),

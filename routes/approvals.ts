@@ -2,6 +2,7 @@ import { z } from "zod";
 import { decideApproval } from "../core/approvals/decide.ts";
 import { getApproval, listApprovals } from "../core/approvals/show.ts";
 import { changeShieldSettings, getShieldSettings } from "../core/shield/settings.ts";
+import { Policy } from "../core/shield/policy.ts";
 import { ShieldResult } from "../core/shield/result.ts";
 import { APPROVAL_STATUSES } from "../kv/records/approval.ts";
 import { COMMAND_STATUSES } from "../kv/records/command.ts";
@@ -45,6 +46,7 @@ const Settings = z.object({
     self_approval: z.boolean(),
     expires_seconds: z.int(),
   }),
+  policy: Policy.nullable(),
   policy_version: z.string(),
 }).meta({ id: "ShieldSettings" });
 
@@ -132,13 +134,17 @@ export const approvalRoutes = [
       event: "shield_changed",
       resource: "shield",
       id: () => "shield",
-      details: (settings) => settings,
+      // An event is bounded, and the policy's digest is in the version.
+      details: ({ policy, ...settings }) => ({
+        ...settings,
+        policy_rules: (policy?.rules ?? []).length,
+      }),
     },
     body: z.strictObject({
       mode: Mode.optional(),
       agent_modes: z.record(Id, Mode).refine(
-        (modes) => Object.keys(modes).length <= 1000,
-        "at most 1,000 agents",
+        (modes) => Object.keys(modes).length <= 500,
+        "at most 500 agents",
       ).optional(),
       approvals: z.strictObject({
         required: z.int().min(1).max(10).optional(),
@@ -146,6 +152,7 @@ export const approvalRoutes = [
         self_approval: z.boolean().optional(),
         expires_seconds: z.int().min(60).max(7 * 24 * 3600).optional(),
       }).optional(),
+      policy: Policy.nullable().optional(),
     }),
     success: { status: 200, body: Settings },
     faults: [],

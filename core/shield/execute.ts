@@ -13,6 +13,7 @@ import {
   UNKNOWN,
 } from "./command.ts";
 import { computeOutput } from "./output.ts";
+import type { Rule } from "./rule.ts";
 import { RULE_NAMES, RULES_FOR_ALL, RULES_FOR_CODE, rulesFor } from "./rules.ts";
 import {
   DECODED_CODE,
@@ -61,8 +62,7 @@ export function execute(argv: readonly string[], call: Call, scope: Scope): Flow
     inputs: readInputs(scope, args),
     wrappers: scope.wrappers,
   };
-  judgeProgram(command, scope);
-  judge(command, scope);
+  judge(command, scope, [command.name, ...hiddenNames(command, scope)]);
   runVariables(assignmentsOf(command), call.span, scope);
   updateScope(command, scope);
   const outputs = innersOf(command, scope).map((inner) => runInner(inner, command, scope));
@@ -116,7 +116,7 @@ export function judgeRedirections(
     wrappers: scope.wrappers,
     span,
   };
-  for (const rule of RULES_FOR_ALL) if (rule.match(command)) report(scope, rule, span);
+  judge(command, scope);
 }
 
 /** `/usr/bin/RM.exe` is `rm`: folders do not matter, and some disks ignore case. */
@@ -126,24 +126,34 @@ export function nameOf(program: string): string {
   return name.endsWith(".exe") ? name.slice(0, -4) : name;
 }
 
-function judge(command: SimpleCommand, scope: Scope): void {
-  for (const rule of rulesFor(command.name)) {
-    if (rule.match(command)) report(scope, rule, command.span);
+/** Holds a command against the rules of its name, or of other names that it may have, and those of all. */
+function judge(
+  command: SimpleCommand,
+  scope: Scope,
+  names: readonly string[] = [command.name],
+): void {
+  const matched: Rule[] = [];
+  for (const name of names) {
+    const named = name === command.name ? command : { ...command, name };
+    for (const rule of rulesFor(name)) if (rule.match(named)) matched.push(rule);
   }
-  for (const rule of RULES_FOR_ALL) if (rule.match(command)) report(scope, rule, command.span);
+  for (const rule of RULES_FOR_ALL) if (rule.match(command)) matched.push(rule);
+  for (const rule of matched) report(scope, rule, command.span);
+  // A variable that is set by itself runs nothing.
+  if (command.name !== "" || command.redirections.length > 0) {
+    scope.inspection.commands.push({ command, rules: matched });
+  }
 }
 
-/** A program whose name is computed: `$X -rf /`, `/bin/r? -rf /`. */
-function judgeProgram(command: SimpleCommand, scope: Scope): void {
+/** A program whose name is computed: `$X -rf /`, `/bin/r? -rf /`; answers the names that it may have. */
+function hiddenNames(command: SimpleCommand, scope: Scope): readonly string[] {
   const { name, program, span } = command;
   if (program.includes(FROM_NETWORK)) report(scope, DOWNLOADED_CODE, span);
   else if (program.includes(FROM_DECODER)) report(scope, DECODED_CODE, span);
   else if (name.includes(UNKNOWN) && !scope.defining) report(scope, HIDDEN_PROGRAM, span);
-  if (name.length < 2 || !hasGlob(name)) return;
+  if (name.length < 2 || !hasGlob(name)) return [];
   report(scope, HIDDEN_PROGRAM, span);
-  for (const candidate of RULE_NAMES) {
-    if (matchesGlob(name, candidate)) judge({ ...command, name: candidate }, scope);
-  }
+  return RULE_NAMES.filter((candidate) => matchesGlob(name, candidate));
 }
 
 function innersOf(command: SimpleCommand, scope: Scope): Inner[] {

@@ -27,6 +27,12 @@ export function shellOptions(command: SimpleCommand, readFile: ReadFile): string
     case "pnpm":
     case "yarn":
       return optionValues(command, "-c", "--call");
+    case "psql":
+    case "mysql":
+    case "mariadb":
+    case "sqlite3":
+    case "cqlsh":
+      return [...command.args, ...(command.stdin?.text ?? "").split("\n")].flatMap(sqlEscape);
     case "hyperfine":
       return [
         ...operands(command, HYPERFINE_VALUED),
@@ -108,6 +114,14 @@ export function shellOptions(command: SimpleCommand, readFile: ReadFile): string
   }
 }
 
+/** Database clients hand such lines to a shell: `\\! text`, `.shell text`. */
+function sqlEscape(line: string): string[] {
+  const text = line.trim();
+  const mark = SQL_ESCAPES.find((one) => text.startsWith(one));
+  return mark === undefined ? [] : [text.slice(mark.length)];
+}
+
+const SQL_ESCAPES = ["\\!", "system ", ".shell ", ".system "];
 const HYPERFINE_VALUED = new Set(["-w", "--warmup", "-r", "--runs", "-N", "-n", "-L", "-S"]);
 
 /** The value after a cluster that ends in this letter: `script -qefc text`. */

@@ -20,7 +20,8 @@ export type Pack =
   | "services"
   | "persistence"
   | "code"
-  | "structure";
+  | "structure"
+  | "behaviour";
 
 /** One line of the rule table. */
 export interface Rule {

@@ -1,4 +1,5 @@
 import type { Rule } from "./rule.ts";
+import { BEHAVIOUR_RULES } from "./rules/behaviour.ts";
 import { CLOUD_RULES } from "./rules/cloud.ts";
 import { CODE_RULES } from "./rules/code.ts";
 import { CONTROL_RULES } from "./rules/control.ts";
@@ -38,6 +39,7 @@ export const RULES: readonly Rule[] = [
   ...SYSTEM_RULES,
   ...CODE_RULES,
   ...STRUCTURE_RULES,
+  ...BEHAVIOUR_RULES,
 ];
 
 /** Rules that look at every command. */

@@ -1,6 +1,6 @@
 import type { Function as FunctionNode } from "unbash";
 import type { Budget } from "./budget.ts";
-import type { Finding, Flow, Span } from "./command.ts";
+import type { Finding, Flow, SimpleCommand, Span } from "./command.ts";
 import { locate, normalizePath } from "./paths.ts";
 import type { Rule } from "./rule.ts";
 
@@ -9,8 +9,14 @@ export interface Inspection {
   readonly budget: Budget;
   /** The first place of each rule that matched. */
   readonly findings: Map<Rule, Finding>;
+  /** Every command that was found, with the rules that matched it. */
+  readonly commands: { readonly command: SimpleCommand; readonly rules: Rule[] }[];
   /** What the line itself writes to files, by normalized path; `<(…)` has paths here too. */
   readonly files: Map<string, Flow>;
+  /** What commands before it wrote to files. */
+  readonly earlier: ReadonlyMap<string, Flow>;
+  /** The files of earlier commands that it reads. */
+  readonly recalled: Set<string>;
 }
 
 /** What holds at one place of the command. */
@@ -82,8 +88,15 @@ export function folderOf(scope: Scope): string {
 
 /** What the line wrote to a path; null for a file that it did not write. */
 export function readFile(scope: Scope, path: string): Flow | null {
-  const { files } = scope.inspection;
-  return files.size === 0 ? null : files.get(fileKey(scope, path)) ?? null;
+  const { files, earlier, recalled } = scope.inspection;
+  if (files.size === 0 && earlier.size === 0) return null;
+  const key = fileKey(scope, path);
+  const own = files.get(key);
+  if (own !== undefined) return own;
+  const before = earlier.get(key);
+  if (before === undefined) return null;
+  recalled.add(key);
+  return before;
 }
 
 /** One name for one file, whatever folder the line is in. */
@@ -93,7 +106,7 @@ function fileKey(scope: Scope, path: string): string {
 
 /** What the files hold that these words name, also as `@file`, `x=@file` and `of=file`. */
 export function readInputs(scope: Scope, words: readonly string[]): Flow | null {
-  if (scope.inspection.files.size === 0) return null;
+  if (scope.inspection.files.size === 0 && scope.inspection.earlier.size === 0) return null;
   const flows: Flow[] = [];
   for (const word of words) {
     const at = Math.max(word.lastIndexOf("@"), word.lastIndexOf("="));
@@ -107,7 +120,7 @@ export function readInputs(scope: Scope, words: readonly string[]): Flow | null 
 export function writeFile(scope: Scope, path: string, flow: Flow, append: boolean): void {
   const { files } = scope.inspection;
   const key = fileKey(scope, path);
-  const before = append || scope.conditional ? files.get(key) : undefined;
+  const before = append || scope.conditional ? readFile(scope, path) ?? undefined : undefined;
   files.set(key, before === undefined ? flow : mergeFlows([before, flow]));
 }
 

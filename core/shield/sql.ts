@@ -75,12 +75,6 @@ function judgeStatement(words: readonly string[]): SqlHarm {
       return words.includes("program") ? "destroys" : "none";
     case "xp_cmdshell":
       return "destroys";
-    case "system":
-      return at === 0 && second !== "" ? "destroys" : "none";
-    case "\\!":
-    case ".shell":
-    case ".system":
-      return "destroys";
     default:
       return "none";
   }
@@ -96,10 +90,6 @@ const VERBS = new Set([
   "revoke",
   "copy",
   "xp_cmdshell",
-  "\\!",
-  "system",
-  ".shell",
-  ".system",
 ]);
 const DROPPABLE = new Set([
   "index",
