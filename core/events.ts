@@ -12,6 +12,7 @@ export const AUDIT_EVENTS = {
   api_key_deleted: "an API key was deleted",
   access_denied: "a request was refused for lack of a right",
   approval_given: "one of several people whose approval is needed has given it",
+  canary_run: "the shield's canary was run",
   shield_changed: "the settings of the shield were changed",
   agent_restart_requested: "an agent was told to start again",
   agent_credential_refused: "an agent tried to connect as one that another credential owns",

@@ -6,6 +6,7 @@ import { auditRoutes } from "./audit.ts";
 import { commandRoutes } from "./commands.ts";
 import { docsRoutes } from "./docs.ts";
 import { healthRoutes } from "./health.ts";
+import { shieldRoutes } from "./shield.ts";
 import { webhookRoutes } from "./webhooks.ts";
 import { agentSocket } from "./ws.ts";
 
@@ -16,6 +17,7 @@ export const routes = [
   ...agentRoutes,
   ...commandRoutes,
   ...approvalRoutes,
+  ...shieldRoutes,
   ...apiKeyRoutes,
   ...webhookRoutes,
   ...auditRoutes,

@@ -7,6 +7,7 @@ import {
   type SimpleCommand,
   textFlow,
 } from "./command.ts";
+import { isSecret } from "./paths.ts";
 import { readFile, type Scope, writeFile } from "./scope.ts";
 
 const SILENT = new Set([
@@ -152,14 +153,65 @@ export function noteFiles(command: SimpleCommand, output: Flow, scope: Scope): v
     case "cp":
     case "mv":
     case "ln":
-    case "install": {
-      const source = files.at(-2);
-      const target = files.at(-1);
-      const content = source === undefined ? null : readFile(scope, source);
-      if (content !== null && target !== undefined) writeFile(scope, target, content, false);
+    case "install":
+      return noteCopies(files, scope);
+    default:
+      for (const path of packedPaths(command)) writeFile(scope, path, output, false);
+  }
+}
+
+/** `cp a b folder`: a copy holds what its source held, whether the last word is a file or a folder. */
+function noteCopies(files: readonly string[], scope: Scope): void {
+  const target = files.at(-1);
+  if (target === undefined || files.length < 2) return;
+  for (const source of files.slice(0, -1)) {
+    const content = readFile(scope, source) ??
+      (isSecret(source) ? { ...NOTHING, secret: true } : null);
+    if (content === null) continue;
+    const name = source.slice(source.lastIndexOf("/") + 1);
+    for (const path of [target, `${target}/${name}`]) writeFile(scope, path, content, false);
+  }
+}
+
+const SUFFIXES: ReadonlyMap<string, string> = new Map([
+  ["gzip", ".gz"],
+  ["pigz", ".gz"],
+  ["bzip2", ".bz2"],
+  ["xz", ".xz"],
+  ["zstd", ".zst"],
+  ["gpg", ".gpg"],
+  ["age", ".age"],
+]);
+
+/** The files that archivers and encoders make. */
+function packedPaths(command: SimpleCommand): string[] {
+  const { name, args } = command;
+  const first = args[0] ?? "";
+  switch (name) {
+    case "tar":
+    case "gtar":
+    case "bsdtar": {
+      const bundled = first.includes("f") && !first.startsWith("--") ? args.slice(1, 2) : [];
+      return [...bundled, ...optionValues(command, "-f", "--file")];
+    }
+    case "zip":
+      return operands(command).slice(0, 1);
+    case "7z":
+    case "rar":
+      return operands(command).slice(1, 2);
+    case "pg_dump":
+      return optionValues(command, "-f", "--file");
+    default: {
+      const named = optionValues(command, "-out", "-o", "--output", "--result-file", "--archive");
+      const suffix = SUFFIXES.get(name);
+      if (suffix === undefined) return PACKERS.has(name) ? named : [];
+      return [...named, ...operands(command).map((path) => path + suffix)];
     }
   }
 }
+
+/** Other programs that write to the file that an option names. */
+const PACKERS = new Set(["openssl", "base64", "pg_dumpall", "mysqldump", "mongodump"]);
 
 function noteDownloads(urls: readonly string[], scope: Scope): void {
   for (const url of urls) {

@@ -100,19 +100,19 @@ export function computeOutput(command: SimpleCommand, readFile: ReadFile): Flow 
     case "printf":
       return textFlow(writeFormat(args));
     case "yes":
-      return textFlow(args.length === 0 ? "y" : args.join(" "));
+      return textFlow(`${args.length === 0 ? "y" : args.join(" ")}\n`);
     case "which":
     case "command":
     case "type":
     case "whereis":
-      return textFlow(operands(command)[0] ?? "");
+      return textFlow(`${operands(command)[0] ?? ""}\n`);
     case "basename":
     case "dirname":
-      return textFlow(cutPath(name, operands(command)[0] ?? UNKNOWN));
+      return textFlow(`${cutPath(name, operands(command)[0] ?? UNKNOWN)}\n`);
     case "pwd":
-      return textFlow(".");
+      return textFlow(".\n");
     case "mktemp":
-      return textFlow(`/tmp/${UNKNOWN}`);
+      return textFlow(`/tmp/${UNKNOWN}\n`);
     case "cat":
     case "tee":
     case "head":
@@ -258,9 +258,10 @@ const COUNTS = new Set(["-n", "-c", "--lines", "--bytes", "-w", "--wrap", "-k", 
 function writeEcho(args: readonly string[]): string {
   let from = 0;
   while (from < args.length && ECHO_OPTIONS.has(args[from] ?? "")) from++;
-  const text = args.slice(from).join(" ");
+  const options = args.slice(0, from);
+  const text = args.slice(from).join(" ") + (options.some((arg) => arg.includes("n")) ? "" : "\n");
   // sh's echo resolves escapes without being asked to; bash's does so with -e.
-  return args.slice(0, from).some((arg) => arg.includes("E")) ? text : decodeEscapes(text);
+  return options.some((arg) => arg.includes("E")) ? text : decodeEscapes(text);
 }
 
 const ECHO_OPTIONS = new Set(["-n", "-e", "-E", "-ne", "-en", "-nE", "-En", "-neE"]);

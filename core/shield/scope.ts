@@ -132,15 +132,11 @@ export function mergeFlows(flows: readonly Flow[]): Flow {
   let secret = false;
   let bulk = false;
   for (const flow of flows) {
-    text = text === null || flow.text === null ? null : text + joinLines(text, flow.text);
+    text = text === null || flow.text === null ? null : text + flow.text;
     network ||= flow.network;
     decoded ||= flow.decoded;
     secret ||= flow.secret;
     bulk ||= flow.bulk;
   }
   return { text, network, decoded, secret, bulk };
-}
-
-function joinLines(before: string, next: string): string {
-  return before === "" || next === "" || before.endsWith("\n") ? next : `\n${next}`;
 }
