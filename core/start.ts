@@ -71,7 +71,7 @@ export async function startRelay(
     keyUses: new KeyUses(store, complain("the use of keys could not be recorded")),
     links,
     commands,
-    sessions: new Sessions(clock.now),
+    sessions: new Sessions(() => clock.now()),
     metrics,
     instance,
     startedAtMs: clock.now(),

@@ -50,6 +50,19 @@ const Settings = z.object({
   policy_version: z.string(),
 }).meta({ id: "ShieldSettings" });
 
+/** Modes of single agents that an event shows; it is bounded, and the version holds the rest. */
+const SHOWN_MODES_CHARS_MAX = 4 * 1024;
+
+function showChange({ policy, agent_modes, ...settings }: z.input<typeof Settings>) {
+  const shown = JSON.stringify(agent_modes).length <= SHOWN_MODES_CHARS_MAX;
+  return {
+    ...settings,
+    ...(shown && { agent_modes }),
+    agents_with_modes: Object.keys(agent_modes).length,
+    policy_rules: policy?.rules?.length ?? 0,
+  };
+}
+
 const ProcessParams = z.strictObject({ pid: Id });
 const Reason = z.string().max(1000).refine((text) => text.isWellFormed(), "no half characters");
 const DecisionBody = z.strictObject({ reason: Reason.optional() });
@@ -134,11 +147,7 @@ export const approvalRoutes = [
       event: "shield_changed",
       resource: "shield",
       id: () => "shield",
-      // An event is bounded, and the policy's digest is in the version.
-      details: ({ policy, ...settings }) => ({
-        ...settings,
-        policy_rules: (policy?.rules ?? []).length,
-      }),
+      details: showChange,
     },
     body: z.strictObject({
       mode: Mode.optional(),

@@ -148,7 +148,7 @@ Deno.test("access: malformed bodies are refused with the path of the fault, and 
       [400, "null"],
       [400, { surprise: true }],
       [400, new Uint8Array([0x22, 0xff, 0x22])],
-      [413, `"${"x".repeat(1024 * 1024)}"`],
+      [413, `"${"x".repeat(route.bodyBytesMax ?? 1024 * 1024)}"`],
       [415, "a=b", { "content-type": "application/x-www-form-urlencoded" }],
     ];
     for (const [status, body, headers] of broken) {
