@@ -27,25 +27,39 @@ export function hasFlag(
 /** Whether one of these stands among the arguments exactly, or followed by `=`. */
 export function hasOption(command: SimpleCommand, ...options: readonly string[]): boolean {
   return command.args.some((arg) =>
-    options.some((option) => arg === option || arg.startsWith(`${option}=`))
+    options.some((option) => arg === option || isAssigned(arg, option))
   );
+}
+
+const DASH = 0x2d;
+const EQUALS = 0x3d;
+
+/** Whether an argument is `option=value`. */
+function isAssigned(arg: string, option: string): boolean {
+  return arg.charCodeAt(option.length) === EQUALS && arg.startsWith(option);
 }
 
 /** The value after `-x value`, `-xvalue`, `--name value` or `--name=value`, of every occurrence. */
 export function optionValues(command: SimpleCommand, ...options: readonly string[]): string[] {
   const values: string[] = [];
   for (const [i, arg] of command.args.entries()) {
+    if (arg.charCodeAt(0) !== DASH) continue;
     for (const option of options) {
       if (arg === option) {
         const next = command.args[i + 1];
         if (next !== undefined) values.push(next);
-      } else if (arg.startsWith(`${option}=`)) values.push(arg.slice(option.length + 1));
+      } else if (isAssigned(arg, option)) values.push(arg.slice(option.length + 1));
       else if (option.length === 2 && option !== "--" && arg.startsWith(option)) {
         values.push(arg.slice(2));
       }
     }
   }
   return values;
+}
+
+/** The arguments that are no options, as most rules want them; computed once for each command. */
+export function wordsOf(command: SimpleCommand): readonly string[] {
+  return command.memo.words ??= operands(command);
 }
 
 /** The arguments that are no options; `valued` names options whose next argument is their value. */
@@ -76,6 +90,10 @@ export function subcommand(
 
 /** Asking for help, a version or a rehearsal harms nothing; after `--` such a word is a file's name. */
 export function isRehearsal(command: SimpleCommand): boolean {
+  return command.memo.rehearsal ??= rehearses(command);
+}
+
+function rehearses(command: SimpleCommand): boolean {
   for (const arg of command.args) {
     if (arg === "--") return false;
     if (REHEARSALS.has(arg) || isRehearsalValue(arg)) return true;

@@ -85,6 +85,8 @@ export interface SimpleCommand {
   /** The wrappers around it, the outermost first: `["sudo", "sh"]`. */
   readonly wrappers: readonly string[];
   readonly span: Span;
+  /** What rules have found out about these arguments. */
+  readonly memo: { words?: readonly string[]; rehearsal?: boolean };
 }
 
 /** A rule that matched, and where. */

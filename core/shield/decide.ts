@@ -111,7 +111,7 @@ function liftBy(
  */
 function covers({ match }: PolicyRule, rule: Rule, denies: number): boolean {
   if (match.rule_ids?.includes(rule.id) || match.packs?.includes(rule.pack)) return true;
-  return rule.commands !== null && rule.commands.length > 0 && scoreRule(rule) < denies;
+  return (rule.commands?.length ?? 0) > 0 && rule.also === undefined && scoreRule(rule) < denies;
 }
 
 function byPolicy(verdict: Verdict, { rule, span }: Said, found: ShieldResult): Decision {

@@ -1,4 +1,4 @@
-import { hasFlag, operands, optionValues } from "./arguments.ts";
+import { hasFlag, operands, optionValues, wordsOf } from "./arguments.ts";
 import {
   type Flow,
   FROM_NETWORK,
@@ -120,7 +120,7 @@ export function noteFiles(command: SimpleCommand, output: Flow, scope: Scope): v
     if (!operator.includes(">") || operator === ">&" || fd === 2) continue;
     writeFile(scope, target, output, operator.includes(">>"));
   }
-  const files = operands(command);
+  const files = wordsOf(command);
   switch (command.name) {
     case "tee":
     case "sponge":
@@ -202,9 +202,10 @@ function packedPaths(command: SimpleCommand): string[] {
     case "pg_dump":
       return optionValues(command, "-f", "--file");
     default: {
-      const named = optionValues(command, "-out", "-o", "--output", "--result-file", "--archive");
       const suffix = SUFFIXES.get(name);
-      if (suffix === undefined) return PACKERS.has(name) ? named : [];
+      if (suffix === undefined && !PACKERS.has(name)) return [];
+      const named = optionValues(command, "-out", "-o", "--output", "--result-file", "--archive");
+      if (suffix === undefined) return named;
       return [...named, ...operands(command).map((path) => path + suffix)];
     }
   }

@@ -14,7 +14,14 @@ import {
 } from "./command.ts";
 import { computeOutput } from "./output.ts";
 import type { Rule } from "./rule.ts";
-import { RULE_NAMES, RULES_FOR_ALL, RULES_FOR_CODE, rulesFor } from "./rules.ts";
+import {
+  RULE_NAMES,
+  RULES_FOR_ALL,
+  RULES_FOR_ASSIGNED,
+  RULES_FOR_CODE,
+  RULES_FOR_REDIRECTED,
+  rulesFor,
+} from "./rules.ts";
 import {
   DECODED_CODE,
   DOWNLOADED_CODE,
@@ -61,6 +68,7 @@ export function execute(argv: readonly string[], call: Call, scope: Scope): Flow
     cwd: folderOf(scope),
     inputs: readInputs(scope, args),
     wrappers: scope.wrappers,
+    memo: {},
   };
   judge(command, scope, [command.name, ...hiddenNames(command, scope)]);
   runVariables(assignmentsOf(command), call.span, scope);
@@ -70,6 +78,12 @@ export function execute(argv: readonly string[], call: Call, scope: Scope): Flow
     computeOutput(command, (path) => readFile(scope, path));
   noteFiles(command, output, scope);
   return output;
+}
+
+function matchMore(rules: readonly Rule[], command: SimpleCommand, matched: Rule[]): void {
+  for (const rule of rules) {
+    if (!matched.includes(rule) && rule.match(command)) matched.push(rule);
+  }
 }
 
 /** Walks the values that other programs take as command lines: `GIT_PAGER="…" git log`. */
@@ -115,6 +129,7 @@ export function judgeRedirections(
     inputs: null,
     wrappers: scope.wrappers,
     span,
+    memo: {},
   };
   judge(command, scope);
 }
@@ -138,6 +153,8 @@ function judge(
     for (const rule of rulesFor(name)) if (rule.match(named)) matched.push(rule);
   }
   for (const rule of RULES_FOR_ALL) if (rule.match(command)) matched.push(rule);
+  if (command.redirections.length > 0) matchMore(RULES_FOR_REDIRECTED, command, matched);
+  if (command.assignments.size > 0) matchMore(RULES_FOR_ASSIGNED, command, matched);
   for (const rule of matched) report(scope, rule, command.span);
   // A variable that is set by itself runs nothing.
   if (command.name !== "" || command.redirections.length > 0) {

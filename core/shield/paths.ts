@@ -138,8 +138,20 @@ const REGENERABLE = new Set([
   "caches",
 ]);
 
+/** Most paths are as they should be: nothing in them is empty, `.` or `..`. */
+function isNormal(path: string): boolean {
+  let slash = true;
+  for (let i = 0; i < path.length; i++) {
+    const c = path.charCodeAt(i);
+    if (c === 0x5c || (slash && i > 0 && c === 0x2f) || (slash && c === 0x2e)) return false;
+    slash = c === 0x2f;
+  }
+  return !slash || path === "/";
+}
+
 /** Resolves `//`, `.` and `..`; keeps a leading `/`, `~` or nothing. */
 export function normalizePath(path: string): string {
+  if (isNormal(path)) return path;
   const absolute = path.startsWith("/") || path.startsWith("\\");
   const parts: string[] = [];
   for (const part of path.replaceAll("\\", "/").split("/")) {

@@ -43,7 +43,19 @@ export const RULES: readonly Rule[] = [
 ];
 
 /** Rules that look at every command. */
-export const RULES_FOR_ALL: readonly Rule[] = RULES.filter((rule) => rule.commands === null);
+export const RULES_FOR_ALL: readonly Rule[] = RULES.filter((rule) =>
+  rule.commands === null && rule.also === undefined
+);
+
+/** Rules that look at every command with redirections. */
+export const RULES_FOR_REDIRECTED: readonly Rule[] = RULES.filter((rule) =>
+  rule.also?.includes("redirected")
+);
+
+/** Rules that look at every command with variables set before it. */
+export const RULES_FOR_ASSIGNED: readonly Rule[] = RULES.filter((rule) =>
+  rule.also?.includes("assigned")
+);
 
 /** Rules about code of another language. */
 export const RULES_FOR_CODE = CODE_RULES;

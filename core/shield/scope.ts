@@ -1,6 +1,7 @@
 import type { Function as FunctionNode } from "unbash";
 import type { Budget } from "./budget.ts";
 import type { Finding, Flow, SimpleCommand, Span } from "./command.ts";
+import { Names } from "./names.ts";
 import { locate, normalizePath } from "./paths.ts";
 import type { Rule } from "./rule.ts";
 
@@ -22,8 +23,8 @@ export interface Inspection {
 /** What holds at one place of the command. */
 export interface Scope {
   readonly inspection: Inspection;
-  readonly values: Map<string, string>;
-  readonly functions: Map<string, FunctionNode>;
+  readonly values: Names<string>;
+  readonly functions: Names<FunctionNode>;
   readonly positional: readonly string[] | null;
   /** The wrappers around this place, the outermost first. */
   readonly wrappers: readonly string[];
@@ -43,8 +44,8 @@ export interface Scope {
 export function outermost(inspection: Inspection): Scope {
   return {
     inspection,
-    values: new Map(),
-    functions: new Map(),
+    values: new Names(),
+    functions: new Names(),
     positional: null,
     wrappers: [],
     span: null,
@@ -59,8 +60,8 @@ export function outermost(inspection: Inspection): Scope {
 export function fork(scope: Scope, changes: Partial<Scope> = {}): Scope {
   return {
     ...scope,
-    values: new Map(scope.values),
-    functions: new Map(scope.functions),
+    values: scope.values.fork(),
+    functions: scope.functions.fork(),
     ...changes,
   };
 }

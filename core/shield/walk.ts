@@ -240,9 +240,8 @@ function walkCommand(node: Command, scope: Scope, stdin: Flow | null): Flow {
       assign(scope, arg.name, value);
     }
   }
-  const inner = assignments.size === 0
-    ? scope
-    : { ...scope, values: new Map([...scope.values, ...assignments]) };
+  const inner = assignments.size === 0 ? scope : { ...scope, values: scope.values.fork() };
+  for (const [name, value] of assignments) inner.values.set(name, value);
   return execute(argv, { assignments, redirections, stdin: input ?? stdin, span }, inner);
 }
 

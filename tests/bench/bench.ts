@@ -1,4 +1,5 @@
 import { logLength, signUp, type Tenant } from "./client.ts";
+import { benchShield } from "./shield.ts";
 import { endAll, get, measure, type Measured, median, residentKiB, start } from "./parts.ts";
 
 /**
@@ -7,7 +8,9 @@ import { endAll, get, measure, type Measured, median, residentKiB, start } from 
  */
 const ROUNDS = Number(Deno.env.get("BENCH_ROUNDS") ?? 5);
 const SECONDS = Number(Deno.env.get("BENCH_SECONDS") ?? 2);
-const only = Deno.args[0];
+const only = Deno.args.find((arg) => arg !== "--");
+if (only === undefined || only === "shield") benchShield();
+if (only === "shield") Deno.exit(0);
 
 interface Pair {
   readonly bare: Measured[];

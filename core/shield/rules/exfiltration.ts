@@ -214,6 +214,7 @@ export const EXFILTRATION_RULES: readonly Rule[] = [
     "obfuscation",
     "It hides a function in a variable, which old shells run when they start.",
     null,
+    ["assigned"],
   ),
 ];
 

@@ -212,6 +212,7 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     id: "filesystem.overwrite_system_file",
     pack: "filesystem",
     commands: null,
+    also: ["redirected"],
     match: overwrites,
     blast: 4,
     irreversibility: 4,

@@ -23,7 +23,7 @@ function gitCall(command: SimpleCommand): { verb: string; call: SimpleCommand; r
   const args = command.args.slice(i + 1);
   return {
     verb: (command.args[i] ?? "").toLowerCase(),
-    call: { ...command, args },
+    call: { ...command, args, memo: {} },
     rest: args.filter((arg) => !arg.startsWith("-")),
   };
 }

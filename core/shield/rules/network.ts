@@ -136,6 +136,7 @@ export const NETWORK_RULES: readonly Rule[] = [
     id: "network.shell_over_socket",
     pack: "network",
     commands: null,
+    also: ["redirected"],
     match: (command) =>
       command.redirections.some(({ target }) => isNetworkDevice(target)) &&
       (command.name === "" || command.name === "exec" || SHELLS.has(command.name)),
@@ -150,6 +151,7 @@ export const NETWORK_RULES: readonly Rule[] = [
     id: "network.raw_socket",
     pack: "network",
     commands: null,
+    also: ["redirected"],
     match: (command) =>
       command.redirections.some(({ target }) => isNetworkDevice(target)) && command.name !== "" &&
       command.name !== "exec" && !SHELLS.has(command.name),

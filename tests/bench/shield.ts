@@ -1,0 +1,107 @@
+import { decide } from "../../core/shield/decide.ts";
+import { examineCommand } from "../../core/shield/examine.ts";
+import { inspectCommand } from "../../core/shield/inspect.ts";
+import { Policy } from "../../core/shield/policy.ts";
+import { ADVERSARIES, fillUp } from "../shield/adversaries.ts";
+import { CORES, OBFUSCATIONS, WRAPPERS } from "../shield/cases.ts";
+
+const KIB = 1024;
+const ROUNDS = 21;
+
+function timeMs(work: () => void): number {
+  const before = performance.now();
+  work();
+  return performance.now() - before;
+}
+
+function quantile(sorted: readonly number[], share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+}
+
+/** Every core, obfuscation and wrapper once. */
+function forms(): string[] {
+  return CORES.flatMap(({ danger, twin }) =>
+    Object.values(OBFUSCATIONS).flatMap(({ hide, text }) =>
+      Object.values(WRAPPERS).flatMap((wrap) => [wrap(hide(danger), text), wrap(hide(twin), text)])
+    )
+  );
+}
+
+/** Lines of commands as people write them, `length` characters long. */
+function scripts(length: number): string[] {
+  const lines = forms().filter((_, i) => i % 97 === 0);
+  return lines.map((_, start) => {
+    let script = "";
+    for (let i = start; script.length < length - 200; i++) {
+      script += `${lines[i % lines.length]}\n`.slice(0, length - script.length);
+    }
+    return script;
+  });
+}
+
+function report(name: string, commands: readonly string[]): void {
+  for (const command of commands.slice(0, 2_000)) inspectCommand(command);
+  const times = commands.map((command) => timeMs(() => inspectCommand(command)))
+    .sort((a, b) => a - b);
+  const longest = Math.max(...commands.map((command) => command.length));
+  const show = (share: number) => quantile(times, share).toFixed(3).padStart(7);
+  console.log(
+    `${name.padEnd(34)} ${`${commands.length}`.padStart(6)} × ≤ ${
+      `${longest}`.padStart(5)
+    } B  p50 ${show(0.5)}  p99 ${show(0.99)}  max ${show(1)} ms`,
+  );
+}
+
+/** What one evaluation costs, by length, and on input that is made to cost much. */
+export function benchShield(): void {
+  console.log("one evaluation:");
+  report("every core, trick and wrapper", forms());
+  report("scripts of 1 KiB", scripts(KIB));
+  report("scripts of 4 KiB", scripts(4 * KIB));
+  const hostile = Object.values(ADVERSARIES).map((one) => fillUp(one, 4 * KIB));
+  report("adversarial input of 4 KiB", Array.from({ length: 20 }, () => hostile).flat());
+  scale();
+  replay();
+}
+
+function scale(): void {
+  const sizes = [8, 16, 32, 64].map((n) => n * KIB);
+  console.log(
+    `\nadversarial input, median ms of ${ROUNDS} at 8, 16, 32, 64 KiB, growth of the last step:`,
+  );
+  let worst = 0;
+  for (const [name, adversary] of Object.entries(ADVERSARIES)) {
+    const medians = sizes.map((size) => {
+      const command = fillUp(adversary, size);
+      const times = Array.from({ length: ROUNDS }, () => timeMs(() => inspectCommand(command)));
+      return quantile(times.sort((a, b) => a - b), 0.5);
+    });
+    worst = Math.max(worst, medians.at(-1) ?? 0);
+    const growth = (medians[3] ?? 0) / (medians[2] || 1);
+    const shown = medians.map((ms) => ms.toFixed(2).padStart(7)).join(" ");
+    console.log(`${name.padEnd(34)} ${shown}   × ${growth.toFixed(2)}`);
+  }
+  console.log(`the slowest at 64 KiB: ${worst.toFixed(2)} ms`);
+}
+
+/** Judging 10,000 different commands by two policies, as a replay does. */
+function replay(): void {
+  const commands = forms().slice(0, 10_000);
+  const rules = ["git", "rm", "curl", "kubectl"].map((name) => ({
+    id: name,
+    match: { commands: [name], paths: ["/srv/**"] },
+    verdict: "deny",
+  }));
+  const policy = Policy.parse({ rules });
+  const circumstances = { labels: { env: "prod" }, who: null, atMs: 0 };
+  const ms = timeMs(() => {
+    for (const command of commands) {
+      const examination = examineCommand(command);
+      decide(examination, null, circumstances);
+      decide(examination, policy, circumstances);
+    }
+  });
+  console.log(
+    `\n${commands.length} different commands judged by two policies: ${ms.toFixed(0)} ms`,
+  );
+}
