@@ -10,6 +10,9 @@ import {
 import { isSecret } from "./paths.ts";
 import { readFile, type Scope, writeFile } from "./scope.ts";
 
+/** Without arguments these list variables. */
+const LISTERS = new Set(["set", "export", "declare"]);
+
 const SILENT = new Set([
   "cd",
   "pushd",
@@ -86,7 +89,7 @@ const ENVIRONMENT_PRINTERS = new Set([
 export function quietOutput(command: SimpleCommand): Flow | null {
   if (
     SILENT.has(command.name) &&
-    (command.args.length > 0 || !["set", "export", "declare"].includes(command.name))
+    (command.args.length > 0 || !LISTERS.has(command.name))
   ) return known("");
   if (
     !ENVIRONMENT_PRINTERS.has(command.name) ||
@@ -117,7 +120,9 @@ const ENVIRONMENT_WORDS = new Set([
 /** Remembers what the line writes to files, so that running them later is seen through. */
 export function noteFiles(command: SimpleCommand, output: Flow, scope: Scope): void {
   for (const { operator, target, fd } of command.redirections) {
-    if (!operator.includes(">") || operator === ">&" || fd === 2) continue;
+    if (!operator.includes(">") || operator === ">&" || fd === 2 || target === "/dev/null") {
+      continue;
+    }
     writeFile(scope, target, output, operator.includes(">>"));
   }
   const files = wordsOf(command);

@@ -80,6 +80,11 @@ export function execute(argv: readonly string[], call: Call, scope: Scope): Flow
   return output;
 }
 
+/** `2>&1` and `> /dev/null` stand behind every second command and say nothing. */
+function isTelling({ target }: Redirection): boolean {
+  return target !== "/dev/null" && target !== "1" && target !== "2";
+}
+
 function matchMore(rules: readonly Rule[], command: SimpleCommand, matched: Rule[]): void {
   for (const rule of rules) {
     if (!matched.includes(rule) && rule.match(command)) matched.push(rule);
@@ -153,7 +158,7 @@ function judge(
     for (const rule of rulesFor(name)) if (rule.match(named)) matched.push(rule);
   }
   for (const rule of RULES_FOR_ALL) if (rule.match(command)) matched.push(rule);
-  if (command.redirections.length > 0) matchMore(RULES_FOR_REDIRECTED, command, matched);
+  if (command.redirections.some(isTelling)) matchMore(RULES_FOR_REDIRECTED, command, matched);
   if (command.assignments.size > 0) matchMore(RULES_FOR_ASSIGNED, command, matched);
   for (const rule of matched) report(scope, rule, command.span);
   // A variable that is set by itself runs nothing.

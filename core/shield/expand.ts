@@ -8,6 +8,7 @@ import {
 } from "unbash";
 import { expandBraces } from "./braces.ts";
 import { UNKNOWN } from "./command.ts";
+import { PARSE_FACTOR } from "./limits.ts";
 import { expandParameter, lookUp, type Variables } from "./parameter.ts";
 
 /** What expansion needs of the walk: its variables, and a way into the code that words carry. */
@@ -56,7 +57,7 @@ export function expandParts(parts: readonly WordPart[], expansion: Expansion): s
 }
 
 function expandRaw(raw: string, expansion: Expansion): string[] {
-  expansion.spend(raw.length + 8);
+  expansion.spend(PARSE_FACTOR * raw.length + 8);
   const node = parse(`: ${raw}`).commands[0]?.command;
   if (node === undefined || node.type !== "Command") return [raw];
   return node.args.flatMap((arg) => arg.type === "Word" ? expandWord(arg, expansion) : [arg.text]);

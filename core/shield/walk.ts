@@ -47,6 +47,9 @@ export function walkText(text: string, scope: Scope, stdin: Flow | null): Flow {
   return NOTHING;
 }
 
+/** To parse even the smallest piece takes as long as this many characters of one. */
+const PIECE_COST = 32;
+
 /**
  * Of a broken text a shell still runs the good lines before the broken one, and another shell may
  * read it otherwise: so its lines, and then its smallest pieces, are looked at on their own. What
@@ -57,7 +60,7 @@ function walkPieces(text: string, separators: string, scope: Scope, whole: boole
     if (i < text.length && !separators.includes(text[i] ?? "")) continue;
     const piece = text.slice(from, i);
     if (piece.trim() !== "") {
-      spendParse(scope.inspection.budget, piece.length);
+      spendParse(scope.inspection.budget, piece.length + PIECE_COST);
       const script = parse(piece);
       const span = scope.span ?? { start: from, end: i };
       if (!whole || script.errors === undefined) walkScript(script, { ...scope, span }, null);

@@ -3,6 +3,7 @@ import { examineCommand } from "../../core/shield/examine.ts";
 import { inspectCommand } from "../../core/shield/inspect.ts";
 import { Policy } from "../../core/shield/policy.ts";
 import { ADVERSARIES, fillUp } from "../shield/adversaries.ts";
+import { DANGEROUS, HARMLESS } from "../shield/field.ts";
 import { CORES, OBFUSCATIONS, WRAPPERS } from "../shield/cases.ts";
 
 const KIB = 1024;
@@ -27,16 +28,35 @@ function forms(): string[] {
   );
 }
 
-/** Lines of commands as people write them, `length` characters long. */
-function scripts(length: number): string[] {
-  const lines = forms().filter((_, i) => i % 97 === 0);
-  return lines.map((_, start) => {
-    let script = "";
-    for (let i = start; script.length < length - 200; i++) {
-      script += `${lines[i % lines.length]}\n`.slice(0, length - script.length);
-    }
-    return script;
-  });
+/** Lines of daily work, one of them in eight dangerous, up to `length` characters. */
+function script(length: number, start: number): string {
+  let text = "";
+  for (let i = start;; i++) {
+    const lines = i % 8 === 0 ? DANGEROUS : HARMLESS;
+    const line = `${lines[i % lines.length] ?? ""}\n`;
+    if (text.length + line.length > length) return text === "" ? line : text;
+    text += line;
+  }
+}
+
+/** Scripts of all lengths up to 4 KiB, each doubling as often as the next. */
+function scripts(): string[] {
+  return Array.from({ length: 8_000 }, (_, i) => script(2 ** (5 + 7 * (i % 1_000) / 1_000), i));
+}
+
+/** Commands of 4 KiB that are long and not many. */
+function bulky(): string[] {
+  const words = "word ".repeat(800);
+  const units = [
+    `echo '${words}'`,
+    `ls ${words}`,
+    `git commit -m "${words}"`,
+    `cat > notes.txt <<'EOF'\n${words.replaceAll("word ", "a line of text\n").slice(0, 3900)}\nEOF`,
+    `curl -d '{"text":"${words.slice(0, 3900)}"}' https://api.example.com/items`,
+    `python3 -c 'print("${words.slice(0, 3900)}")'`,
+    `psql -c "INSERT INTO t VALUES ('${words.slice(0, 3900)}')"`,
+  ];
+  return Array.from({ length: 200 }, () => units).flat();
 }
 
 function report(name: string, commands: readonly string[]): void {
@@ -56,8 +76,10 @@ function report(name: string, commands: readonly string[]): void {
 export function benchShield(): void {
   console.log("one evaluation:");
   report("every core, trick and wrapper", forms());
-  report("scripts of 1 KiB", scripts(KIB));
-  report("scripts of 4 KiB", scripts(4 * KIB));
+  report("daily work", [...DANGEROUS, ...HARMLESS]);
+  report("scripts of all lengths to 4 KiB", scripts());
+  report("scripts of 4 KiB", Array.from({ length: 800 }, (_, i) => script(4 * KIB, i)));
+  report("one word, text or argument list", bulky());
   const hostile = Object.values(ADVERSARIES).map((one) => fillUp(one, 4 * KIB));
   report("adversarial input of 4 KiB", Array.from({ length: 20 }, () => hostile).flat());
   scale();

@@ -344,8 +344,10 @@ function deletesRemotely(command: SimpleCommand): boolean {
   }
   const writes = methods.some((method) => method === "POST" || method === "PUT") ||
     (methods.length === 0 && hasOption(command, "-d", "--data", "--json"));
-  return writes &&
-    command.args.some((arg) => DESTRUCTIVE_PATHS.some((path) => endsPath(arg.toLowerCase(), path)));
+  return writes && command.args.some((arg) => {
+    const url = arg.toLowerCase();
+    return DESTRUCTIVE_PATHS.some((path) => endsPath(url, path));
+  });
 }
 
 function endsPath(url: string, path: string): boolean {
