@@ -95,6 +95,7 @@ export function isRehearsal(command: SimpleCommand): boolean {
 
 function rehearses(command: SimpleCommand): boolean {
   for (const arg of command.args) {
+    if (!arg.startsWith("--")) continue;
     if (arg === "--") return false;
     if (REHEARSALS.has(arg) || isRehearsalValue(arg)) return true;
   }

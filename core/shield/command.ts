@@ -86,7 +86,7 @@ export interface SimpleCommand {
   readonly wrappers: readonly string[];
   readonly span: Span;
   /** What rules have found out about these arguments. */
-  readonly memo: { words?: readonly string[]; rehearsal?: boolean };
+  readonly memo: { words?: readonly string[]; rehearsal?: boolean; harms?: Map<unknown, string> };
 }
 
 /** A rule that matched, and where. */

@@ -1,4 +1,5 @@
 import { operands, optionValues } from "./arguments.ts";
+import { RecentMap } from "../../kv/recent.ts";
 import { BudgetSpent, spend } from "./budget.ts";
 import { scanCode } from "./code.ts";
 import {
@@ -71,7 +72,9 @@ export function execute(argv: readonly string[], call: Call, scope: Scope): Flow
     memo: {},
   };
   judge(command, scope, [command.name, ...hiddenNames(command, scope)]);
-  runVariables(assignmentsOf(command), call.span, scope);
+  if (call.assignments.size > 0 || EXPORTERS.has(command.name)) {
+    runVariables(assignmentsOf(command), call.span, scope);
+  }
   updateScope(command, scope);
   const outputs = innersOf(command, scope).map((inner) => runInner(inner, command, scope));
   const output = outputs.at(-1) ?? quietOutput(command) ??
@@ -141,6 +144,18 @@ export function judgeRedirections(
 
 /** `/usr/bin/RM.exe` is `rm`: folders do not matter, and some disks ignore case. */
 export function nameOf(program: string): string {
+  const known = names.get(program);
+  if (known !== undefined) return known;
+  const name = readName(program);
+  if (program.length <= NAME_CHARS_MAX) names.set(program, name);
+  return name;
+}
+
+/** Programs are few, and named again and again. */
+const NAME_CHARS_MAX = 32;
+const names = new RecentMap<string>(2_048);
+
+function readName(program: string): string {
   const slash = Math.max(program.lastIndexOf("/"), program.lastIndexOf("\\"));
   const name = program.slice(slash + 1).toLowerCase();
   return name.endsWith(".exe") ? name.slice(0, -4) : name;

@@ -1,6 +1,6 @@
 import type { Function as FunctionNode } from "unbash";
 import type { Budget } from "./budget.ts";
-import type { Finding, Flow, SimpleCommand, Span } from "./command.ts";
+import { type Finding, type Flow, known, type SimpleCommand, type Span } from "./command.ts";
 import { Names } from "./names.ts";
 import { locate, normalizePath } from "./paths.ts";
 import type { Rule } from "./rule.ts";
@@ -120,9 +120,10 @@ export function readInputs(scope: Scope, words: readonly string[]): Flow | null 
 /** Notes what the line writes to a path. */
 export function writeFile(scope: Scope, path: string, flow: Flow, append: boolean): void {
   const { files } = scope.inspection;
-  const key = fileKey(scope, path);
-  const before = append || scope.conditional ? readFile(scope, path) ?? undefined : undefined;
-  files.set(key, before === undefined ? flow : mergeFlows([before, flow]));
+  const before = append || scope.conditional ? readFile(scope, path) : null;
+  // Where it may not have been written, both contents have to be judged, one after the other.
+  const parts = before === null ? [flow] : append ? [before, flow] : [before, known("\n"), flow];
+  files.set(fileKey(scope, path), parts.length === 1 ? flow : mergeFlows(parts));
 }
 
 /** One flow after the other. */

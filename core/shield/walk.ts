@@ -27,6 +27,7 @@ import {
   UNKNOWN,
 } from "./command.ts";
 import { execute, judgeRedirections, runVariables } from "./execute.ts";
+import { isNoArithmetic } from "./arithmetic.ts";
 import { assignElements, expandValue } from "./assignments.ts";
 import { expandParts, expandText, expandWord, type Expansion } from "./expand.ts";
 import { MAX_DEPTH } from "./limits.ts";
@@ -42,13 +43,13 @@ export function walkText(text: string, scope: Scope, stdin: Flow | null): Flow {
     return walkScript(script, scope, stdin);
   }
   report(scope, UNPARSEABLE, scope.span ?? { start: 0, end: text.length });
-  walkPieces(text, "\n", fork(scope), true);
+  if (text.includes("\n")) walkPieces(text, "\n", fork(scope), true);
   walkPieces(text, "\n;|&", fork(scope), false);
   return NOTHING;
 }
 
 /** To parse even the smallest piece takes as long as this many characters of one. */
-const PIECE_COST = 32;
+const PIECE_COST = 64;
 
 /**
  * Of a broken text a shell still runs the good lines before the broken one, and another shell may
@@ -153,7 +154,7 @@ function walkNode(node: PipelineNode | CompoundList, scope: Scope, stdin: Flow |
       walkTest(node.expression, scope);
       return known("");
     case "ArithmeticCommand":
-      walkArithmetic(node.expression, scope);
+      walkBrackets(node.expression, node.body, scope);
       return known("");
   }
 }
@@ -286,7 +287,7 @@ function expansionOf(scope: Scope, stdin: Flow | null): Expansion {
     positional: scope.positional,
     spend: (chars) => spend(scope.inspection.budget, chars),
     substitute: (part) => substitute(part, scope, stdin),
-    compute: (part) => walkArithmetic(part.expression, scope),
+    compute: (part) => walkBrackets(part.expression, part.text.slice(3, -2), scope),
     substituteProcess: (part) => substituteProcess(part, scope, stdin),
   };
 }
@@ -348,6 +349,18 @@ function walkTest(expression: TestExpression, scope: Scope): void {
     case "TestGroup":
       walkTest(expression.expression, scope);
   }
+}
+
+/** `((…))`: arithmetic, or, where it is none, a command in a subshell. */
+function walkBrackets(
+  expression: ArithmeticExpression | undefined,
+  text: string,
+  scope: Scope,
+): void {
+  walkArithmetic(expression, scope);
+  if (!isNoArithmetic(expression)) return;
+  const span = scope.span ?? { start: 0, end: 0 };
+  walkText(text, fork(scope, { wrappers: [...scope.wrappers, "(())"], span }), null);
 }
 
 /** Substitutions run inside arithmetic as well. */

@@ -1,5 +1,6 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { checkLayers } from "../../core/shield/canary.ts";
+import { emit } from "../../core/events.ts";
 import { inspectCommand } from "../../core/shield/inspect.ts";
 import { type Account, World } from "../support/world.ts";
 import { eventsOf, exec, linkAgent, type Linked, runsOf } from "./fixtures.ts";
@@ -205,6 +206,39 @@ Deno.test("shield.evaluate: a replay sees nothing of another organization, and j
   const rules = [{ id: "all", match: {}, verdict: "deny" }];
   const { body } = await evaluate(world, stranger, { replay: 100, policy: { rules } });
   deq([body.replayed, body.changed], [0, []]);
+});
+
+Deno.test("shield.evaluate: a replay of 10,000 commands, and others get their turn meanwhile", async () => {
+  await using world = await World.open();
+  const here = await linkAgent(world);
+  const { org } = here.owner;
+  const tenant = { org, space: "live" } as const;
+  const work = { app: world.app, actor: { id: here.owner.userId } };
+  for (let from = 0; from < 10_000; from += 200) {
+    await world.app.store.transact((tx) => {
+      for (let n = from; n < from + 200; n++) {
+        emit(work, tx, tenant, {
+          type: "command_executed",
+          resource: { type: "command", id: `cmd_${n}` },
+          agentId: here.agent.id,
+          details: {
+            command: `cd /srv/${n} && git log -${n} | grep -c x${n}`,
+            command_id: `cmd_${n}`,
+          },
+        });
+      }
+    });
+  }
+  const rules = [{ id: "few", match: { commands: ["git"], arguments: ["-*99"] }, verdict: "deny" }];
+  const before = performance.now();
+  const order: string[] = [];
+  const replayed = evaluate(world, here.owner, { replay: 10_000, policy: { rules } })
+    .finally(() => order.push("replay"));
+  await world.call("GET", "/health").finally(() => order.push("health"));
+  const { body } = await replayed;
+  console.log(`10,000 commands replayed in ${(performance.now() - before).toFixed(0)} ms`);
+  deq([body.replayed, body.changed.length, body.complete], [10_000, 100, true]);
+  deq(order, ["health", "replay"]);
 });
 
 Deno.test("shield.canary: every layer passes, the agent runs its no-op, and the trail says so", async () => {

@@ -129,9 +129,21 @@ const LEVELS: readonly { harm: Harm; irreversibility: Irreversibility; explanati
   },
 ];
 
-function harmOf(command: SimpleCommand, tool: Tool): Harm | null {
+/** Three rules ask for each tool, so the answer is kept. */
+function harmOf(command: SimpleCommand, tool: Tool): string {
+  const harms = command.memo.harms ??= new Map();
+  let harm = harms.get(tool);
+  if (harm === undefined) harms.set(tool, harm = findHarm(command, tool) ?? "");
+  return harm;
+}
+
+const valuedOf = new Map(
+  TOOLS.map((tool) => [tool, new Set([...tool.valued ?? [], ...TOOL_VALUED])]),
+);
+
+function findHarm(command: SimpleCommand, tool: Tool): Harm | null {
   if (isRehearsal(command)) return null;
-  const words = operands(command, new Set([...tool.valued ?? [], ...TOOL_VALUED])).slice(
+  const words = operands(command, valuedOf.get(tool)).slice(
     0,
     tool.depth,
   ).map((word) => word.toLowerCase());
