@@ -214,9 +214,9 @@ Deno.test("shield.evaluate: a replay of 10,000 commands, and others get their tu
   const { org } = here.owner;
   const tenant = { org, space: "live" } as const;
   const work = { app: world.app, actor: { id: here.owner.userId } };
-  for (let from = 0; from < 10_000; from += 200) {
+  for (let from = 0; from < 10_000; from += 50) {
     await world.app.store.transact((tx) => {
-      for (let n = from; n < from + 200; n++) {
+      for (let n = from; n < from + 50; n++) {
         emit(work, tx, tenant, {
           type: "command_executed",
           resource: { type: "command", id: `cmd_${n}` },
