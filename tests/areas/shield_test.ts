@@ -2,6 +2,7 @@ import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/stric
 import { checkLayers } from "../../core/shield/canary.ts";
 import { emit } from "../../core/events.ts";
 import { inspectCommand } from "../../core/shield/inspect.ts";
+import { WEBHOOK_EVENTS } from "../../core/webhooks/event_types.ts";
 import { type Account, World } from "../support/world.ts";
 import { eventsOf, exec, linkAgent, type Linked, runsOf } from "./fixtures.ts";
 
@@ -222,6 +223,7 @@ Deno.test("shield.evaluate: a replay of 10,000 commands, and others get their tu
           resource: { type: "command", id: `cmd_${n}` },
           agentId: here.agent.id,
           details: {
+            ...WEBHOOK_EVENTS.command_executed.example,
             command: `cd /srv/${n} && git log -${n} | grep -c x${n}`,
             command_id: `cmd_${n}`,
           },
