@@ -1,4 +1,4 @@
-import { type SimpleCommand, UNKNOWN } from "./command.ts";
+import { once, type SimpleCommand, UNKNOWN } from "./command.ts";
 
 /** Whether a short letter (also inside a cluster such as `-rf`) or a long name is among the options. */
 export function hasFlag(
@@ -59,7 +59,7 @@ export function optionValues(command: SimpleCommand, ...options: readonly string
 
 /** The arguments that are no options, as most rules want them; computed once for each command. */
 export function wordsOf(command: SimpleCommand): readonly string[] {
-  return command.memo.words ??= operands(command);
+  return once(command, operands);
 }
 
 /** The arguments that are no options; `valued` names options whose next argument is their value. */
@@ -90,7 +90,7 @@ export function subcommand(
 
 /** Asking for help, a version or a rehearsal harms nothing; after `--` such a word is a file's name. */
 export function isRehearsal(command: SimpleCommand): boolean {
-  return command.memo.rehearsal ??= rehearses(command);
+  return once(command, rehearses);
 }
 
 function rehearses(command: SimpleCommand): boolean {

@@ -85,8 +85,8 @@ export interface SimpleCommand {
   /** The wrappers around it, the outermost first: `["sudo", "sh"]`. */
   readonly wrappers: readonly string[];
   readonly span: Span;
-  /** What rules have found out about these arguments. */
-  readonly memo: { words?: readonly string[]; rehearsal?: boolean; harms?: Map<unknown, string> };
+  /** What has been found out about it; see `once`. */
+  readonly memo: { facts?: Map<unknown, unknown> };
 }
 
 /** A rule that matched, and where. */
@@ -94,4 +94,14 @@ export interface Finding {
   readonly rule: Rule;
   readonly span: Span;
   readonly wrapped: boolean;
+}
+
+/** What a function says of a command: many rules ask the same, so it is asked once. */
+export function once<T>(command: SimpleCommand, ask: (command: SimpleCommand) => T): T {
+  const facts = command.memo.facts ??= new Map();
+  const known = facts.get(ask);
+  if (known !== undefined) return known as T;
+  const fact = ask(command);
+  facts.set(ask, fact);
+  return fact;
 }

@@ -3,7 +3,7 @@ import type { Finding, Flow } from "./command.ts";
 import { MAX_COMMAND_BYTES, MAX_HEREDOCS, MAX_NESTING } from "./limits.ts";
 import type { Examined } from "./policy_match.ts";
 import { OVER_BUDGET, UNPARSEABLE } from "./rules/structure.ts";
-import { type Inspection, outermost, report } from "./scope.ts";
+import { type Inspection, lastPart, outermost, report } from "./scope.ts";
 import { walkText } from "./walk.ts";
 
 /** What a command says and does by itself; who asks, where and under which policy comes later. */
@@ -33,6 +33,7 @@ export function examineCommand(
     commands: [],
     files: new Map(),
     earlier,
+    fileNames: new Set([...earlier.keys()].map(lastPart)),
     recalled: new Set(),
   };
   const scope = outermost(inspection);

@@ -169,7 +169,7 @@ function judge(
 ): void {
   const matched: Rule[] = [];
   for (const name of names) {
-    const named = name === command.name ? command : { ...command, name };
+    const named = name === command.name ? command : { ...command, name, memo: {} };
     for (const rule of rulesFor(name)) if (rule.match(named)) matched.push(rule);
   }
   for (const rule of RULES_FOR_ALL) if (rule.match(command)) matched.push(rule);

@@ -5,6 +5,7 @@ import {
   FROM_SECRET,
   known,
   NOTHING,
+  once,
   type SimpleCommand,
   textFlow,
   UNKNOWN,
@@ -227,6 +228,10 @@ const READERS = new Set([
 
 /** Whether a command opens a file of credentials. */
 export function readsSecret(command: SimpleCommand): boolean {
+  return once(command, opensSecret);
+}
+
+function opensSecret(command: SimpleCommand): boolean {
   if (!READERS.has(command.name)) return false;
   return command.args.some((arg) => isSecret(arg.startsWith("if=") ? arg.slice(3) : arg)) ||
     command.redirections.some((one) => one.operator === "<" && isSecret(one.target));

@@ -16,6 +16,8 @@ export interface Inspection {
   readonly files: Map<string, Flow>;
   /** What commands before it wrote to files. */
   readonly earlier: ReadonlyMap<string, Flow>;
+  /** The last parts of all these paths: most words name none of them, and that is quickly seen. */
+  readonly fileNames: Set<string>;
   /** The files of earlier commands that it reads. */
   readonly recalled: Set<string>;
 }
@@ -91,6 +93,7 @@ export function folderOf(scope: Scope): string {
 export function readFile(scope: Scope, path: string): Flow | null {
   const { files, earlier, recalled } = scope.inspection;
   if (files.size === 0 && earlier.size === 0) return null;
+  if (!scope.inspection.fileNames.has(lastPart(path)) && !isTangled(path)) return null;
   const key = fileKey(scope, path);
   const own = files.get(key);
   if (own !== undefined) return own;
@@ -100,9 +103,17 @@ export function readFile(scope: Scope, path: string): Flow | null {
   return before;
 }
 
+/** What stands behind a path's last slash. */
+export const lastPart = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
+
 /** One name for one file, whatever folder the line is in. */
 function fileKey(scope: Scope, path: string): string {
   return normalizePath(locate(folderOf(scope), path));
+}
+
+/** `a/.`, `a/` and `a/x/..` end otherwise than their path does. */
+function isTangled(path: string): boolean {
+  return path.endsWith("/") || path.endsWith("/.") || path.endsWith("/..");
 }
 
 /** What the files hold that these words name, also as `@file`, `x=@file` and `of=file`. */
@@ -123,7 +134,9 @@ export function writeFile(scope: Scope, path: string, flow: Flow, append: boolea
   const before = append || scope.conditional ? readFile(scope, path) : null;
   // Where it may not have been written, both contents have to be judged, one after the other.
   const parts = before === null ? [flow] : append ? [before, flow] : [before, known("\n"), flow];
-  files.set(fileKey(scope, path), parts.length === 1 ? flow : mergeFlows(parts));
+  const key = fileKey(scope, path);
+  files.set(key, parts.length === 1 ? flow : mergeFlows(parts));
+  scope.inspection.fileNames.add(lastPart(key));
 }
 
 /** One flow after the other. */

@@ -31,7 +31,7 @@ import { isNoArithmetic } from "./arithmetic.ts";
 import { assignElements, expandValue } from "./assignments.ts";
 import { expandParts, expandText, expandWord, type Expansion } from "./expand.ts";
 import { MAX_DEPTH } from "./limits.ts";
-import { assign, fork, mergeFlows, readFile, report, type Scope } from "./scope.ts";
+import { assign, fork, lastPart, mergeFlows, readFile, report, type Scope } from "./scope.ts";
 import { UNPARSEABLE } from "./rules/structure.ts";
 
 /** Parses text and walks all that it runs. @throws {BudgetSpent} */
@@ -307,13 +307,14 @@ function substituteProcess(
   scope: Scope,
   stdin: Flow | null,
 ): string {
-  const { files } = scope.inspection;
+  const { files, fileNames } = scope.inspection;
   const path = `/dev/fd/${files.size + 63}`;
   const input = part.operator === ">" ? stdin ?? NOTHING : stdin;
   const flow = part.script === undefined
     ? NOTHING
     : walkScript(part.script, inside(`${part.operator}()`, part, scope), input);
   files.set(path, flow);
+  fileNames.add(lastPart(path));
   return path;
 }
 

@@ -1,5 +1,5 @@
 import { isRehearsal, operands } from "../arguments.ts";
-import type { SimpleCommand } from "../command.ts";
+import { once, type SimpleCommand } from "../command.ts";
 import type { Irreversibility, Rule } from "../rule.ts";
 import { type Tool, TOOL_VALUED, TOOLS } from "./tools.ts";
 
@@ -129,9 +129,11 @@ const LEVELS: readonly { harm: Harm; irreversibility: Irreversibility; explanati
   },
 ];
 
+const noHarms = () => new Map<Tool, string>();
+
 /** Three rules ask for each tool, so the answer is kept. */
 function harmOf(command: SimpleCommand, tool: Tool): string {
-  const harms = command.memo.harms ??= new Map();
+  const harms = once(command, noHarms);
   let harm = harms.get(tool);
   if (harm === undefined) harms.set(tool, harm = findHarm(command, tool) ?? "");
   return harm;

@@ -1,5 +1,5 @@
 import { hasFlag, hasOption, isRehearsal, operands, optionValues } from "../arguments.ts";
-import type { SimpleCommand } from "../command.ts";
+import { once, type SimpleCommand } from "../command.ts";
 import type { Blast, Irreversibility, Pack, Rule } from "../rule.ts";
 
 function rule(
@@ -18,7 +18,7 @@ function rule(
     commands,
     match: (command) =>
       !isRehearsal(command) &&
-      match(command, operands(command, VALUED).map((word) => word.toLowerCase())),
+      match(command, once(command, lowerWords)),
     blast: weight[0],
     irreversibility: weight[1],
     threat,
@@ -48,6 +48,9 @@ const VALUED = new Set([
   "--grace-period",
   "-o",
 ]);
+const lowerWords = (command: SimpleCommand) =>
+  operands(command, VALUED).map((word) => word.toLowerCase());
+
 const KUBECTL = ["kubectl", "oc", "k3s", "microk8s", "kubecolor", "k"];
 const DOCKER = ["docker", "podman", "nerdctl"];
 const COMPOSE = [...DOCKER, "docker-compose", "podman-compose"];
