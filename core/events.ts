@@ -22,6 +22,7 @@ export const AUDIT_EVENTS = {
   ingest_token_deleted: "an ingest token was deleted",
   telegram_linked: "a person linked their Telegram account",
   telegram_unlinked: "a link to a Telegram account was deleted",
+  canary_run: "the shield's canary was run",
   shield_changed: "the settings of the shield were changed",
   agent_restart_requested: "an agent was told to start again",
   agent_credential_refused: "an agent tried to connect as one that another credential owns",

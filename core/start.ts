@@ -23,6 +23,7 @@ import type { Ports } from "./ports.ts";
 import { makeSealer, type Sealer } from "./seal.ts";
 import { admitSecrets } from "./secrets/installation.ts";
 import type { Settings } from "./settings.ts";
+import { Sessions } from "./shield/sessions.ts";
 import { Streams } from "./streams/streams.ts";
 import { SigningKeys } from "./signing_keys.ts";
 import { Usage } from "./usage/usage.ts";
@@ -82,6 +83,7 @@ export async function startRelay(
     usage: new Usage(store, instance, complain("the use of keys could not be recorded")),
     links,
     commands,
+    sessions: new Sessions(() => clock.now()),
     metrics,
     instance,
     startedAtMs: clock.now(),

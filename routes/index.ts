@@ -11,6 +11,7 @@ import { healthRoutes } from "./health.ts";
 import { ingestTokenRoutes } from "./ingest_tokens.ts";
 import { limitRoutes } from "./limits.ts";
 import { receiverRoutes } from "./receivers.ts";
+import { shieldRoutes } from "./shield.ts";
 import { telegramRoutes } from "./telegram.ts";
 import { usageRoutes } from "./usage.ts";
 import { webhookRoutes } from "./webhooks.ts";
@@ -27,6 +28,7 @@ export const routes = [
   ...ingestTokenRoutes,
   ...receiverRoutes,
   ...telegramRoutes,
+  ...shieldRoutes,
   ...apiKeyRoutes,
   ...usageRoutes,
   ...webhookRoutes,

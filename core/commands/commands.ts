@@ -90,17 +90,24 @@ export async function startCommand(
     return { record: earlier, done: app.commands.waitFor(earlier.id) ?? null };
   }
   const settings = await shieldSettingsOf(work.db, actor.tenant);
-  const shield = judgeForAgent(request.command, agent, settings);
+  const { result: shield, approvals, note } = await judgeForAgent(
+    work,
+    request.command,
+    agent,
+    settings,
+  );
   const fresh = newCommand(work, request, shield, settings.version, idempotency);
   try {
     if (shield.verdict === "deny") return await block(work, agent, fresh, shield);
     if (shield.verdict === "approve" || request.hold) {
-      const { command } = await requestApproval(work, fresh, settings);
+      const { command } = await requestApproval(work, fresh, settings, approvals);
+      note(fresh.id);
       return { record: command, done: null };
     }
     const link = app.links.of(actor.tenant, agent.id);
     if (link === undefined) throw offline(agent);
     const begun = await app.commands.begin(actor.tenant, fresh);
+    note(fresh.id);
     const done = app.commands.start(actor.tenant, fresh, begun, link, inSettlement);
     return { record: fresh, done };
   } catch (error) {

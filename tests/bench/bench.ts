@@ -1,4 +1,5 @@
 import { logLength, signUp, type Tenant } from "./client.ts";
+import { benchShield } from "./shield.ts";
 import { fanOut, idleSubscribers } from "./streams.ts";
 import { refusals, unknownKeys } from "./limits.ts";
 import { endAll, get, HERE, post, residentKiB, start } from "./parts.ts";
@@ -8,7 +9,9 @@ import { report, rounds } from "./rounds.ts";
  * Side by side, in one run: what a request costs against a bare route that does nothing else. Machines are
  * shared and noisy, so ratios of medians over interleaved rounds are what counts.
  */
-const only = Deno.args[0];
+const only = Deno.args.find((arg) => arg !== "--");
+if (only === undefined || only === "shield") benchShield();
+if (only === "shield") Deno.exit(0);
 
 const http = await start<{ port: number }>("bare_http.ts");
 const barePath = get("/api/v1/agents/agt_1");
