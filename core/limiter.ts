@@ -225,14 +225,18 @@ const claimOf = (kind: LimitKind, id: string, limit: number): LimitClaim => ({
   kind,
 });
 
+/** After how many seconds a refused caller may come again. */
+export const retryAfterOf = ({ resetMs }: LimitState, nowMs: number): number =>
+  Math.max(1, Math.ceil((resetMs - nowMs) / 1000));
+
 /** What a refused caller is told: which limit it was, and when to try again. */
-export function tooMany({ claim, resetMs }: LimitState, nowMs: number) {
-  const { kind: { scope, whose, words, advice }, limit } = claim;
-  const retry_after = Math.max(1, Math.ceil((resetMs - nowMs) / 1000));
+export function tooMany(state: LimitState, nowMs: number) {
+  const { claim: { kind: { scope, whose, words, advice }, limit }, resetMs } = state;
+  const retry_after = retryAfterOf(state, nowMs);
   const message = `The limit of ${limit} ${words} for ${whose} is reached. ` +
     `Try again in ${retry_after} s.${advice === undefined ? "" : ` ${advice}`}`;
   const details = { limit, scope, reset: Math.ceil(resetMs / 1000), retry_after };
-  return { code: "RATE_LIMIT_EXCEEDED", status: 429, message, details } as const;
+  return { code: "RATE_LIMIT_EXCEEDED", message, details } as const;
 }
 
 /** @throws {Fault} RATE_LIMIT_EXCEEDED unless a limit admits the request */

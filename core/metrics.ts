@@ -1,6 +1,5 @@
-import { Counter, Gauge, Histogram, Registry } from "prom-client";
-
-const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60];
+import { Counter, Gauge, Registry } from "prom-client";
+import { RequestMetrics } from "./request_metrics.ts";
 
 /** Figures that are read when somebody asks. */
 export interface Gauges {
@@ -14,28 +13,12 @@ export interface Gauges {
 /** Counts what happens, for Prometheus. */
 export class Metrics {
   readonly #registry = new Registry();
-  readonly #requests: Counter<"route" | "status">;
-  readonly #latency: Histogram<"route">;
+  readonly #requests = new RequestMetrics();
   readonly #deliveries: Counter<"result">;
   readonly #lag: Gauge;
-  /** prom-client hashes labels at each call; what a request adds to is found here instead. */
-  readonly #children = new Map<string, { inc(): void; observe(seconds: number): void }>();
 
   constructor() {
     const registers = [this.#registry];
-    this.#requests = new Counter({
-      name: "relay_http_requests_total",
-      help: "Requests answered, by route and status.",
-      labelNames: ["route", "status"],
-      registers,
-    });
-    this.#latency = new Histogram({
-      name: "relay_http_request_duration_seconds",
-      help: "Time to answer a request, by route.",
-      labelNames: ["route"],
-      buckets: SECONDS,
-      registers,
-    });
     this.#deliveries = new Counter({
       name: "relay_webhook_attempts_total",
       help: "Webhook delivery attempts, by result.",
@@ -51,16 +34,7 @@ export class Metrics {
 
   /** A request was answered. */
   request(route: string, status: number, ms: number): void {
-    const key = `${route} ${status}`;
-    let child = this.#children.get(key);
-    if (child === undefined) {
-      const requests = this.#requests.labels(route, `${status}`);
-      const latency = this.#latency.labels(route);
-      child = { inc: () => requests.inc(), observe: (seconds) => latency.observe(seconds) };
-      this.#children.set(key, child);
-    }
-    child.inc();
-    child.observe(ms / 1000);
+    this.#requests.add(route, status, ms);
   }
 
   /** A webhook delivery attempt has ended. */
@@ -101,6 +75,9 @@ export class Metrics {
 
   /** Everything, in Prometheus' text format. */
   async text(): Promise<{ type: string; body: string }> {
-    return { type: this.#registry.contentType, body: await this.#registry.metrics() };
+    return {
+      type: this.#registry.contentType,
+      body: `${await this.#registry.metrics()}\n${this.#requests.text()}`,
+    };
   }
 }

@@ -97,6 +97,10 @@ export const rowKey = (c: { name: string }, t: Tenant, id: string): KeyParts => 
   id,
 ];
 
+/** The same as one text, for maps. */
+export const rowSlot = (c: { name: string }, t: Tenant, id: string): string =>
+  slotOf(rowKey(c, t, id));
+
 /** Where the entries of an index within a tenant begin. */
 export const indexKey = (
   c: { name: string },

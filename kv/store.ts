@@ -227,9 +227,8 @@ export class Store implements Reader {
     return expiresAt === null || this.clock.now() < expiresAt;
   }
 
-  /** The record as memory has it, at once, or undefined when it must be read. */
-  peek<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): T | undefined {
-    const slot = `${tenant.org}\0${tenant.space}\0${of.name}\0${id}`;
+  /** The record as memory has it, at once, or undefined when it must be read; `slot` is its row's. */
+  peek<T extends Row>(of: Collection<T>, slot: string): T | undefined {
     return this.#cache?.get(of.name, slot)?.value as T | undefined;
   }
 

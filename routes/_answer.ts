@@ -1,7 +1,7 @@
 import { Fault } from "../core/fault.ts";
 import { ContentionError, DuplicateError, StoreUnavailableError } from "../kv/errors.ts";
 import type { Actor } from "../core/app.ts";
-import { type LimitState, tooMany } from "../core/limiter.ts";
+import { type LimitState, retryAfterOf, tooMany } from "../core/limiter.ts";
 import type { Content } from "./_route.ts";
 
 /** What every response carries, whatever it says. */
@@ -54,15 +54,28 @@ export function content(envelope: Envelope, answer: Content, ended = () => {}): 
  * these must cost little. Nothing in it needs an escape: numbers, names and sentences of ours.
  */
 export function overLimit(envelope: Envelope, nowMs: number): Response {
-  const { code, message, status, details } = tooMany(envelope.limit, nowMs);
-  const { limit, scope, reset, retry_after } = details;
+  const { claim, resetMs } = envelope.limit;
+  const retryAfter = retryAfterOf(envelope.limit, nowMs);
+  const same = last.claim === claim && last.resetMs === resetMs && last.retryAfter === retryAfter;
+  if (!same) last = { claim, resetMs, retryAfter, text: beginningOf(envelope.limit, nowMs) };
   const headers = headersOf(envelope);
   headers["content-type"] = "application/json";
-  headers["retry-after"] = `${retry_after}`;
-  const body = `{"error":{"code":"${code}","message":"${message}","details":{"limit":${limit},` +
-    `"scope":"${scope}","reset":${reset},"retry_after":${retry_after},` +
-    `"request_id":"${envelope.requestId}"}}}`;
-  return new Response(body, { status, headers });
+  headers["retry-after"] = `${retryAfter}`;
+  return new Response(`${last.text}"${envelope.requestId}"}}}`, { status: 429, headers });
+}
+
+/** All but the request's id is the same for a second, for whoever does not stop asking. */
+let last: {
+  readonly claim: LimitState["claim"] | null;
+  readonly resetMs: number;
+  readonly retryAfter: number;
+  readonly text: string;
+} = { claim: null, resetMs: 0, retryAfter: 0, text: "" };
+
+function beginningOf(state: LimitState, nowMs: number): string {
+  const { code, message, details: { limit, scope, reset, retry_after } } = tooMany(state, nowMs);
+  return `{"error":{"code":"${code}","message":"${message}","details":{"limit":${limit},` +
+    `"scope":"${scope}","reset":${reset},"retry_after":${retry_after},"request_id":`;
 }
 
 /** The error object of the interface. */

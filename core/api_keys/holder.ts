@@ -1,4 +1,4 @@
-import { SYSTEM, type Tenant } from "../../kv/collection.ts";
+import { rowSlot, SYSTEM, type Tenant } from "../../kv/collection.ts";
 import { RecentMap } from "../../kv/recent.ts";
 import { type ApiKeyRecord, apiKeys } from "../../kv/records/api_key.ts";
 import { type OrganizationRecord, organizations } from "../../kv/records/organization.ts";
@@ -10,7 +10,8 @@ import { rightsOf, type Scope } from "../scopes.ts";
 
 /** What a key's actor was made of. */
 interface Known {
-  readonly tenant: Tenant;
+  /** Where the store's memory has the records. */
+  readonly slots: { readonly key: string; readonly user: string; readonly organization: string };
   readonly key: ApiKeyRecord;
   readonly user: UserRecord;
   readonly organization: OrganizationRecord;
@@ -47,10 +48,10 @@ export function knownHolder(app: App, value: string): Actor | null {
 /** What is known of a value, if nothing of it has changed. */
 function current(app: App, known: Known | undefined): Known | null {
   if (known === undefined) return null;
-  const { tenant, key, user, organization } = known;
-  const good = app.store.peek(apiKeys, tenant, key.id) === key &&
-    app.store.peek(users, { org: tenant.org, space: "live" }, user.id) === user &&
-    app.store.peek(organizations, SYSTEM, tenant.org) === organization &&
+  const { slots, key, user, organization } = known;
+  const good = app.store.peek(apiKeys, slots.key) === key &&
+    app.store.peek(users, slots.user) === user &&
+    app.store.peek(organizations, slots.organization) === organization &&
     app.ports.clock.now() < known.endsAtMs;
   return good ? known : null;
 }
@@ -98,13 +99,19 @@ async function know(
   if (key.revoked_at_ms !== null) throw keyFault("revoked", "It was revoked. Create another.");
   if (nowMs >= key.expires_at_ms) throw keyFault("expired", "It has expired. Create another.");
   if (nowMs >= endsAtMs) throw keyFault("expired", "It was rotated. Use the new value.");
-  const user = await app.store.get(users, { org: tenant.org, space: "live" }, key.created_by);
+  const home: Tenant = { org: tenant.org, space: "live" };
+  const user = await app.store.get(users, home, key.created_by);
   const organization = await app.store.get(organizations, SYSTEM, tenant.org);
   if (!user?.active || !organization?.active) {
     throw keyFault("inactive", "Its creator or its organization is not active.");
   }
   const actor = actorOf(key, valueHash, tenant, user, organization);
-  return { tenant, key, user, organization, actor, endsAtMs };
+  const slots = {
+    key: rowSlot(apiKeys, tenant, key.id),
+    user: rowSlot(users, home, user.id),
+    organization: rowSlot(organizations, SYSTEM, tenant.org),
+  };
+  return { slots, key, user, organization, actor, endsAtMs };
 }
 
 /** When a value of a key stops working, in ms; 0 for one that the record has forgotten. */
