@@ -35,6 +35,7 @@ const NAMES: Readonly<Record<string, string>> = {
   "approvals.reject": "reject",
   "approvals.list": "list_approvals",
   "approvals.get": "get_approval",
+  "shield.evaluate": "evaluate_command",
 };
 
 /** Every tool, by name: the routes that opted in. */
