@@ -25,6 +25,7 @@ export const AUDIT_EVENTS = {
   user_login: "a user signed in",
   user_login_failed: "a sign-in failed",
   webhook_created: "a webhook was made",
+  webhook_updated: "a webhook was changed",
   webhook_deleted: "a webhook was deleted",
   webhook_tested: "a ping was sent to a webhook",
   webhook_disabled: "a webhook was disabled: a delivery failed for good, or it was gone",

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { EVENT_TYPES } from "../core/webhooks/event_types.ts";
-import { RetryPolicy } from "../core/webhooks/retry_policy.ts";
+import { RetryPolicy, RetryPolicyChange } from "../core/webhooks/retry_policy.ts";
+import { updateWebhook } from "../core/webhooks/update.ts";
 import {
   createWebhook,
   deleteWebhook,
@@ -15,6 +16,11 @@ import { route } from "./_route.ts";
 import { Id, IdParams, Name, Named, PageQuery, Pagination, Timestamp } from "./_schemas.ts";
 
 const EventType = z.enum(EVENT_TYPES);
+const Url = z.string().min(1).max(2048);
+const Secret = z.string().min(8).max(256).meta({ description: "Shared secret for signing." });
+const Headers = z.record(z.string(), z.string());
+const Events = z.array(EventType).min(1).max(EVENT_TYPES.length)
+  .refine((events) => new Set(events).size === events.length, "each type once");
 
 const Webhook = z.object({
   id: z.string(),
@@ -24,6 +30,9 @@ const Webhook = z.object({
   events: z.array(z.string()),
   custom_headers: z.record(z.string(), z.string()),
   retry_policy: RetryPolicy,
+  previous_secret_ends_at: Timestamp.nullable().meta({
+    description: "Until then the secret before the last change signs too.",
+  }),
   created_at: Timestamp,
   delivery_count: z.int().meta({ description: "Attempts that have ended." }),
   last_delivery_at: Timestamp.nullable(),
@@ -62,11 +71,10 @@ export const webhookRoutes = [
     },
     body: z.strictObject({
       name: Name,
-      url: z.string().min(1).max(2048),
-      secret: z.string().min(8).max(256).meta({ description: "Shared secret for signing." }),
-      events: z.array(EventType).min(1).max(EVENT_TYPES.length)
-        .refine((events) => new Set(events).size === events.length, "each type once"),
-      headers: z.record(z.string(), z.string()).default({}),
+      url: Url,
+      secret: Secret,
+      events: Events,
+      headers: Headers.default({}),
       retry_policy: RetryPolicy.prefault({}),
       active: z.boolean().default(true),
     }),
@@ -101,6 +109,32 @@ export const webhookRoutes = [
     success: { status: 200, body: Webhook },
     faults: ["NOT_FOUND"],
     handle: (work, { params }) => getWebhook(work, params.id),
+  }),
+  route({
+    id: "webhooks.update",
+    method: "PATCH",
+    path: "/api/v1/webhooks/{id}",
+    summary: "Change a webhook, for every attempt from now on",
+    description:
+      "What is given replaces what was there; a retry policy is changed field by field. " +
+      "After a change of the secret the old one signs beside the new one for 24 hours. Whoever " +
+      "changes more than the name or the policy must be allowed to read the webhook's events; " +
+      "so must its creator, when they change.",
+    access: { scope: "system:write" },
+    effect: "write",
+    audit: { byRule: "webhook_updated, with the names of the changed fields" },
+    params: IdParams,
+    body: z.strictObject({
+      name: Name,
+      url: Url,
+      events: Events,
+      secret: Secret,
+      headers: Headers,
+      retry_policy: RetryPolicyChange,
+    }).partial().refine((change) => Object.keys(change).length > 0, "give at least one field"),
+    success: { status: 200, body: Webhook },
+    faults: ["NOT_FOUND"],
+    handle: (work, { params, body }) => updateWebhook(work, params.id, body),
   }),
   route({
     id: "webhooks.delete",

@@ -14,7 +14,7 @@ import { mergeCustomHeaders } from "./custom_headers.ts";
 import { isWebhookEvent } from "./event_types.ts";
 import { afterFailure, retryAfterMs, RetryPolicy } from "./retry_policy.ts";
 import { signDelivery } from "./signing.ts";
-import { mayReceive } from "./webhooks.ts";
+import { mayReceive } from "./rules.ts";
 
 /** Longer than one attempt's deadline of 10 s, so that a lease only ends when its process died. */
 export const LEASE_MS = 30_000;
@@ -123,15 +123,19 @@ async function send(app: App, webhook: WebhookRecord, delivery: DeliveryRecord):
 
 /** @throws {SealError} when the webhook's secrets do not open */
 function requestOf(app: App, webhook: WebhookRecord, delivery: DeliveryRecord): OutboundRequest {
+  const { sealer, ports: { clock } } = app;
+  const { sealed_previous_secret: previous, previous_ends_at_ms: endsAtMs } = webhook;
+  const inGrace = previous !== null && clock.now() < (endsAtMs ?? 0);
   const signed = signDelivery({
     body: delivery.body,
-    secret: app.sealer.open(webhook.sealed_secret, webhook.id),
+    secret: sealer.open(webhook.sealed_secret, webhook.id),
+    ...(inGrace && { previousSecret: sealer.open(previous, webhook.id) }),
     deliveryId: delivery.id,
-    timestampMs: app.ports.clock.now(),
+    timestampMs: clock.now(),
     eventType: delivery.event_type,
     eventTimestamp: delivery.event_at,
   });
-  const custom = JSON.parse(app.sealer.open(webhook.sealed_headers, webhook.id));
+  const custom = JSON.parse(sealer.open(webhook.sealed_headers, webhook.id));
   return {
     method: "POST",
     url: webhook.url,

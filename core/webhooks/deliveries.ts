@@ -14,7 +14,8 @@ import type { EventRow } from "../events.ts";
 import type { Cancel } from "../ports.ts";
 import { attemptDelivery, type Claim, LEASE_MS } from "./attempt.ts";
 import { isWebhookEvent } from "./event_types.ts";
-import { mayReceive, WEBHOOKS_MAX } from "./webhooks.ts";
+import { mayReceive } from "./rules.ts";
+import { WEBHOOKS_MAX } from "./webhooks.ts";
 
 /** Attempts under way at once, over all webhooks. */
 const CONCURRENCY = 256;

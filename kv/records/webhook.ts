@@ -11,9 +11,14 @@ export const WebhookRecord = z.strictObject({
   events: z.array(z.string()),
   sealed_secret: Sealed,
   sealed_headers: Sealed,
+  /** The secret before the last change; it signs beside the new one until that instant. */
+  sealed_previous_secret: Sealed.nullable(),
+  previous_ends_at_ms: z.number().nullable(),
   retry_policy: z.record(z.string(), z.union([z.number(), z.boolean()])),
   /** The user whose present rights bound what it receives. */
   created_by: z.string(),
+  /** The API key that made it, whose type bounds its rate; null when a user did. */
+  created_by_key: z.string().nullable(),
   created_at_ms: z.number(),
 });
 export type WebhookRecord = z.infer<typeof WebhookRecord>;

@@ -38,6 +38,7 @@ Deno.test("webhooks.create: answers the record with the policy filled in, and ne
       disable_on_gone: false,
       respect_retry_after: false,
     },
+    previous_secret_ends_at: null,
     created_at: "2030-01-01T00:00:00.000Z",
     delivery_count: 0,
     last_delivery_at: null,

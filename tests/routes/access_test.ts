@@ -62,6 +62,7 @@ const queryOf = (route: Route) => QUERIES[route.id] ?? "";
 const BODIES: Readonly<Record<string, unknown>> = {
   "api_keys.update": { metadata: {} },
   "commands.start": { command: "id" },
+  "webhooks.update": { name: "renamed" },
 };
 const bodyOf = (route: Route) => route.body === undefined ? undefined : BODIES[route.id] ?? {};
 
