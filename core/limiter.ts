@@ -1,3 +1,4 @@
+import type { ApiKeyRecord } from "../kv/records/api_key.ts";
 import type { Grant, LeasedCounters } from "../kv/counters.ts";
 import { type Config, planOf } from "./config.ts";
 import { Fault } from "./fault.ts";
@@ -44,6 +45,16 @@ export class Limiter {
   /** What comes in about one agent without its credential, whoever sends it. */
   takeForAgent(id: string): LimitState | Promise<LimitState> {
     return this.#take("agent", `agent:${id}`, AGENT_REPORTS_PER_MINUTE);
+  }
+
+  /** A delivery of a webhook that this key created; when it is not admitted, `resetMs` is when to try again. */
+  takeForDelivery(
+    { id, type, limits }: Pick<ApiKeyRecord, "id" | "type" | "limits">,
+  ): LimitState | Promise<LimitState> {
+    const own = limits?.webhook_deliveries_per_minute;
+    const { webhook_deliveries_per_minute } = this.config().limits[type];
+    const limit = own === undefined ? webhook_deliveries_per_minute : own;
+    return this.#take("organization", `dlv:${id}`, limit);
   }
 
   /** What an endpoint outside all limits shows. */

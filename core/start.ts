@@ -24,6 +24,8 @@ import { Streams } from "./streams/streams.ts";
 import { SigningKeys } from "./signing_keys.ts";
 import { Usage } from "./usage/usage.ts";
 import { Deliveries } from "./webhooks/deliveries.ts";
+import { readLedger } from "./webhooks/ledger.ts";
+import { dropExpired } from "./webhooks/retention.ts";
 
 /** A running Relay and how to end it. */
 export interface Running {
@@ -87,6 +89,7 @@ export async function startRelay(
     commandsUnderWay: () => commands.size,
     deliveriesUnderWay: () => sender.underWay,
     deliveriesDue: () => jobsDue(app),
+    deliveryStates: () => readLedger(store),
     keysUnwritten: () => parts.usage.unwritten,
   });
   if (store.sole) await recoverCommands(app);
@@ -153,4 +156,5 @@ export async function housekeep(app: App): Promise<void> {
   await sweepQueued(app);
   await sweepStaleAgents(app);
   await sweepBlobs(app.store);
+  await dropExpired(app);
 }

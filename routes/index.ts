@@ -8,6 +8,7 @@ import { docsRoutes } from "./docs.ts";
 import { eventRoutes } from "./events.ts";
 import { healthRoutes } from "./health.ts";
 import { usageRoutes } from "./usage.ts";
+import { webhookDeliveryRoutes } from "./webhook_deliveries.ts";
 import { webhookRoutes } from "./webhooks.ts";
 import { socket } from "./ws.ts";
 
@@ -21,6 +22,7 @@ export const routes = [
   ...apiKeyRoutes,
   ...usageRoutes,
   ...webhookRoutes,
+  ...webhookDeliveryRoutes,
   ...auditRoutes,
   ...eventRoutes,
   ...docsRoutes,

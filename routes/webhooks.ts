@@ -1,59 +1,28 @@
 import { z } from "zod";
-import { EVENT_TYPES } from "../core/webhooks/event_types.ts";
+import { listEventTypes } from "../core/webhooks/catalogue.ts";
 import { RetryPolicy, RetryPolicyChange } from "../core/webhooks/retry_policy.ts";
+import { disableWebhook, enableWebhook } from "../core/webhooks/switch.ts";
+import { testWebhook } from "../core/webhooks/test_event.ts";
 import { updateWebhook } from "../core/webhooks/update.ts";
 import {
   createWebhook,
   deleteWebhook,
-  getDelivery,
   getWebhook,
-  listDeliveries,
   listWebhooks,
-  pingWebhook,
 } from "../core/webhooks/webhooks.ts";
-import { DELIVERY_STATUSES } from "../kv/records/webhook.ts";
 import { route } from "./_route.ts";
-import { Id, IdParams, Name, Named, PageQuery, Pagination, Timestamp } from "./_schemas.ts";
-
-const EventType = z.enum(EVENT_TYPES);
-const Url = z.string().min(1).max(2048);
-const Secret = z.string().min(8).max(256).meta({ description: "Shared secret for signing." });
-const Headers = z.record(z.string(), z.string());
-const Events = z.array(EventType).min(1).max(EVENT_TYPES.length)
-  .refine((events) => new Set(events).size === events.length, "each type once");
-
-const Webhook = z.object({
-  id: z.string(),
-  name: z.string(),
-  url: z.string(),
-  active: z.boolean(),
-  events: z.array(z.string()),
-  custom_headers: z.record(z.string(), z.string()),
-  retry_policy: RetryPolicy,
-  previous_secret_ends_at: Timestamp.nullable().meta({
-    description: "Until then the secret before the last change signs too.",
-  }),
-  created_at: Timestamp,
-  delivery_count: z.int().meta({ description: "Attempts that have ended." }),
-  last_delivery_at: Timestamp.nullable(),
-}).meta({ id: "Webhook" });
-
-const Delivery = z.object({
-  id: z.string(),
-  webhook_id: z.string(),
-  event_id: z.string(),
-  event_type: z.string(),
-  status: z.enum(DELIVERY_STATUSES),
-  held: z.boolean().meta({ description: "True while it waits for its webhook to be enabled." }),
-  final: z.boolean().meta({ description: "True when it failed and no attempt follows." }),
-  http_status: z.int().nullable(),
-  response_time_ms: z.number().nullable(),
-  attempt: z.int(),
-  sent_at: Timestamp.nullable(),
-  response_body: z.string(),
-  error: z.string().nullable(),
-  next_attempt_at: Timestamp.nullable(),
-}).meta({ id: "Delivery" });
+import { IdParams, Name, Named, PageQuery, Pagination } from "./_schemas.ts";
+import {
+  Delivery,
+  Events,
+  EventTypes,
+  Headers,
+  HeldChoice,
+  Secret,
+  TestType,
+  Url,
+  Webhook,
+} from "./_webhook_schemas.ts";
 
 export const webhookRoutes = [
   route({
@@ -155,50 +124,67 @@ export const webhookRoutes = [
     handle: (work, { params }) => deleteWebhook(work, params.id),
   }),
   route({
+    id: "webhooks.enable",
+    method: "POST",
+    path: "/api/v1/webhooks/{id}/enable",
+    summary: "Enable a webhook, and say what becomes of the deliveries that were held for it",
+    description:
+      "They go out in the order of their events, unless `held` says to discard them, or " +
+      "those of events before an instant. `release_id` names the recovery that tells how far it is.",
+    access: { scope: "system:write" },
+    effect: "write",
+    audit: { byRule: "webhook_enabled, when it was disabled" },
+    params: IdParams,
+    body: z.strictObject({ held: HeldChoice.default("deliver") }),
+    success: { status: 200, body: Webhook },
+    faults: ["NOT_FOUND"],
+    handle: (work, { params, body }) => enableWebhook(work, params.id, body.held),
+  }),
+  route({
+    id: "webhooks.disable",
+    method: "POST",
+    path: "/api/v1/webhooks/{id}/disable",
+    summary: "Disable a webhook: what happens is held for it",
+    access: { scope: "system:write" },
+    effect: "write",
+    audit: { byRule: "webhook_disabled, when it was enabled" },
+    params: IdParams,
+    body: z.strictObject({}),
+    success: { status: 200, body: Webhook },
+    faults: ["NOT_FOUND"],
+    handle: (work, { params }) => disableWebhook(work, params.id),
+  }),
+  route({
     id: "webhooks.test",
     method: "POST",
     path: "/api/v1/webhooks/{id}/test",
-    summary: "Send a ping test event",
+    summary: "Send a ping test event, or the example of an event type",
+    description:
+      "The body of the delivery says `test`. It is sent whatever the webhook subscribes " +
+      "to, also when it is disabled.",
     access: { scope: "system:write" },
     effect: "write",
     audit: {
       event: "webhook_tested",
       resource: "webhook",
       id: (delivery) => delivery.webhook_id,
-      details: ({ id }) => ({ delivery_id: id }),
+      details: ({ id, event_type }) => ({ delivery_id: id, event_type }),
     },
     params: IdParams,
-    body: z.strictObject({}),
+    body: z.strictObject({ event_type: TestType.default("ping") }),
     success: { status: 202, body: Delivery },
     faults: ["NOT_FOUND"],
-    handle: (work, { params }) => pingWebhook(work, params.id),
+    handle: (work, { params, body }) => testWebhook(work, params.id, body.event_type),
   }),
   route({
-    id: "webhooks.deliveries",
+    id: "webhooks.event_types",
     method: "GET",
-    path: "/api/v1/webhooks/{id}/deliveries",
-    summary: "Delivery log, newest first",
+    path: "/api/v1/webhooks/event-types",
+    summary: "What a webhook may subscribe to, with schemas and examples",
     access: { scope: "system:read" },
     effect: "read",
-    params: IdParams,
-    query: PageQuery,
-    success: {
-      status: 200,
-      body: z.object({ deliveries: z.array(Delivery), pagination: Pagination }),
-    },
-    faults: ["NOT_FOUND"],
-    handle: (work, { params, query }) => listDeliveries(work, params.id, query),
-  }),
-  route({
-    id: "webhooks.delivery",
-    method: "GET",
-    path: "/api/v1/webhooks/{id}/deliveries/{del_id}",
-    summary: "One delivery",
-    access: { scope: "system:read" },
-    effect: "read",
-    params: z.strictObject({ id: Id, del_id: Id }),
-    success: { status: 200, body: Delivery },
-    faults: ["NOT_FOUND"],
-    handle: (work, { params }) => getDelivery(work, params.id, params.del_id),
+    success: { status: 200, body: EventTypes },
+    faults: [],
+    handle: () => listEventTypes(),
   }),
 ];

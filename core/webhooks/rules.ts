@@ -10,6 +10,9 @@ import { rightsOf, type Scope } from "../scopes.ts";
 import { checkCustomHeaders, type CustomHeaders } from "./custom_headers.ts";
 import { WEBHOOK_EVENTS, type WebhookEventType } from "./event_types.ts";
 
+/** Webhooks of one organization and space, so that fan-out can read all of them at once. */
+export const WEBHOOKS_MAX = 1000;
+
 /** A webhook of the caller's. @throws {Fault} NOT_FOUND */
 export async function ownedWebhook({ db, actor }: Work, id: string): Promise<WebhookRecord> {
   const webhook = await db.get(webhooks, actor.tenant, id);

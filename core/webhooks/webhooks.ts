@@ -1,12 +1,13 @@
-import { deliveries, webhooks } from "../../kv/records/webhook.ts";
+import { webhooks } from "../../kv/records/webhook.ts";
 import { dropTally } from "../../kv/tally.ts";
 import type { Work, Writing } from "../app.ts";
 import { Fault } from "../fault.ts";
-import { iso, type Paging, showPage } from "../lists.ts";
-import { PING, type WebhookEventType } from "./event_types.ts";
+import { type Paging, showPage } from "../lists.ts";
+import type { WebhookEventType } from "./event_types.ts";
 import type { RetryPolicy } from "./retry_policy.ts";
-import { mustBeDialable, mustBeSound, mustRead, ownedWebhook } from "./rules.ts";
-import { showDelivery, showWebhook } from "./show.ts";
+import { mustBeDialable, mustBeSound, mustRead, ownedWebhook, WEBHOOKS_MAX } from "./rules.ts";
+import { startRecovery } from "./recover.ts";
+import { showWebhook } from "./show.ts";
 
 export interface NewWebhook {
   readonly name: string;
@@ -17,9 +18,6 @@ export interface NewWebhook {
   readonly retry_policy: RetryPolicy;
   readonly active: boolean;
 }
-
-/** Webhooks of one organization and space, so that fan-out can read all of them at once. */
-export const WEBHOOKS_MAX = 1000;
 
 /** Makes a webhook. @throws {Fault} VALIDATION_FAILED, INSUFFICIENT_SCOPES, CONFLICT */
 export async function createWebhook(work: Writing, input: NewWebhook) {
@@ -49,6 +47,7 @@ export async function createWebhook(work: Writing, input: NewWebhook) {
     previous_ends_at_ms: null,
     created_by: actor.userId,
     created_by_key: actor.kind === "api_key" ? actor.id : null,
+    release_id: null,
     created_at_ms: app.ports.clock.now(),
   });
   return await showWebhook(app, actor.tenant, webhook);
@@ -66,40 +65,11 @@ export async function getWebhook(work: Work, id: string) {
   return await showWebhook(work.app, work.actor.tenant, await ownedWebhook(work, id));
 }
 
-/** Removes a webhook; deliveries that are waiting for it go nowhere any more. */
+/** Removes a webhook; what waits for it goes nowhere any more, and its log is removed soon after. */
 export async function deleteWebhook(work: Writing, id: string) {
   const webhook = await ownedWebhook(work, id);
   work.tx.delete(webhooks, work.actor.tenant, id);
   dropTally(work.tx, work.actor.tenant, "deliveries", id);
+  startRecovery(work, webhook, { kind: "purge" });
   return { id, name: webhook.name, url: webhook.url };
-}
-
-/** Sends a ping, whatever the webhook subscribes to. */
-export async function pingWebhook(work: Writing, id: string) {
-  const { app, actor, tx } = work;
-  const webhook = await ownedWebhook(work, id);
-  const delivery = app.deliveries.create(tx, actor.tenant, id, {
-    id: app.ports.entropy.uuid(),
-    type: PING.type,
-    at: iso(app.ports.clock.now()),
-    payload: { message: "The webhook works.", webhook_id: id, events: webhook.events },
-  });
-  return showDelivery(delivery);
-}
-
-/** Deliveries of a webhook, newest first. */
-export async function listDeliveries(work: Work, id: string, paging: Paging) {
-  const { actor, db } = work;
-  await ownedWebhook(work, id);
-  const by = { index: "webhook", prefix: [id] };
-  const page = await db.list(deliveries, actor.tenant, { ...paging, ...by, reverse: true });
-  const total = await db.countBy(deliveries, actor.tenant, "webhook", [id]);
-  return { deliveries: page.items.map(showDelivery), pagination: showPage(paging, page, total) };
-}
-
-export async function getDelivery(work: Work, id: string, deliveryId: string) {
-  await ownedWebhook(work, id);
-  const delivery = await work.db.get(deliveries, work.actor.tenant, deliveryId);
-  if (delivery !== null && delivery.webhook_id === id) return showDelivery(delivery);
-  throw new Fault("NOT_FOUND", "There is no such delivery.");
 }

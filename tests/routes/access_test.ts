@@ -24,6 +24,9 @@ async function furnish(world: World, account: Account): Promise<Ids> {
   });
   const ping = await world.call("POST", `/api/v1/webhooks/${hook.body.id}/test`, { as });
   eq(ping.status, 202);
+  const since = "2026-01-31T12:00:00.000Z";
+  const path = `/api/v1/webhooks/${hook.body.id}/recover`;
+  const { body: { recovery } } = await world.call("POST", path, { as, body: { since } });
   return {
     "/api/v1/agents/{id}": agent.id,
     "/api/exec/{agent_id}": agent.id,
@@ -31,6 +34,7 @@ async function furnish(world: World, account: Account): Promise<Ids> {
     "/api/v1/api-keys/{id}": key.id,
     "/api/v1/webhooks/{id}": hook.body.id,
     "/deliveries/{del_id}": ping.body.id,
+    "/recoveries/{recovery_id}": recovery.id,
   };
 }
 
@@ -50,6 +54,7 @@ const MISSING: Ids = {
   "/api/v1/api-keys/{id}": "key_missing",
   "/api/v1/webhooks/{id}": "whk_missing",
   "/deliveries/{del_id}": "dlv_missing",
+  "/recoveries/{recovery_id}": "rcv_missing",
 };
 
 /** A query that a route with a required one takes. */
@@ -62,6 +67,7 @@ const queryOf = (route: Route) => QUERIES[route.id] ?? "";
 const BODIES: Readonly<Record<string, unknown>> = {
   "api_keys.update": { metadata: {} },
   "commands.start": { command: "id" },
+  "webhooks.recover": { since: "2026-01-31T12:00:00.000Z" },
   "webhooks.update": { name: "renamed" },
 };
 const bodyOf = (route: Route) => route.body === undefined ? undefined : BODIES[route.id] ?? {};

@@ -10,7 +10,7 @@ import { Store } from "../../kv/store.ts";
 import { mount } from "../../routes/_mount.ts";
 import { routes, upgrades } from "../../routes/index.ts";
 import { ManualClock } from "./clock.ts";
-import { assertDeclared, assertLogs } from "./guarantees.ts";
+import { assertDeclared, assertLedger, assertLogs } from "./guarantees.ts";
 import { RecordedNetwork } from "./network.ts";
 import { quietKv } from "./quiet_kv.ts";
 import { mulberry32 } from "./random.ts";
@@ -214,6 +214,7 @@ export class World implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.settle();
     await assertLogs(this.app);
+    await assertLedger(this.app);
     await this.running.stop();
   }
 }
