@@ -1,7 +1,6 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { setImmediate } from "node:timers";
-import { eventJson, RELAY_ACTOR } from "../../core/events.ts";
-import type { OutboundRequest, OutboundResponse } from "../../core/ports.ts";
+import type { OutboundRequest } from "../../core/ports.ts";
 import { CONCURRENCY } from "../../core/webhooks/lanes.ts";
 import { WEBHOOKS_MAX } from "../../core/webhooks/rules.ts";
 import type { Tenant } from "../../kv/collection.ts";
@@ -10,58 +9,21 @@ import { users } from "../../kv/records/user.ts";
 import { type WebhookRecord, webhooks } from "../../kv/records/webhook.ts";
 import { Store } from "../../kv/store.ts";
 import { committing, overKv, shared } from "../support/kv.ts";
-import { type Account, World } from "../support/world.ts";
-import { deliveriesOf, eventsOf, makeHook } from "./fixtures.ts";
+import { World } from "../support/world.ts";
+import { deliveriesOf, eventsOf } from "./fixtures.ts";
+import {
+  alter,
+  answering,
+  eventOf,
+  happen,
+  hear,
+  liveOf,
+  newest,
+  responding,
+} from "./hook_fixtures.ts";
 
 const PATH = "/api/v1/webhooks";
-
-const liveOf = ({ org }: Account): Tenant => ({ org, space: "live" });
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
-
-/** The event that all webhooks here ask for, as JSON of the log. */
-const eventOf = (world: World, owner: Account, name = "one") =>
-  eventJson({ app: world.app, actor: RELAY_ACTOR }, liveOf(owner), {
-    resource: { type: "agent", id: "agt_1" },
-    details: { name, reason: "link_closed" },
-    type: "agent_disconnected",
-  });
-
-async function happen(world: World, owner: Account, name?: string): Promise<void> {
-  await world.app.store.append(liveOf(owner), "agent_disconnected", eventOf(world, owner, name));
-}
-
-/** Makes a webhook that hears of it. */
-const hear = (world: World, owner: Account, more: Record<string, unknown> = {}) =>
-  makeHook(world, owner, ["agent_disconnected"], more);
-
-/** Changes a record behind the relay's back. */
-async function alter(world: World, owner: Account, id: string, more: Partial<WebhookRecord>) {
-  await world.app.store.transact(async (tx) => {
-    const webhook = await tx.get(webhooks, liveOf(owner), id);
-    tx.put(webhooks, liveOf(owner), { ...webhook!, ...more });
-  });
-}
-
-/** The newest delivery of a webhook. */
-async function newest(world: World, owner: Account, id: string) {
-  return (await deliveriesOf(world, owner, id, "?limit=1")).deliveries[0];
-}
-
-/** Answers everything with this status and these headers. */
-function answering(world: World, status: number, headers: Record<string, string> = {}): void {
-  world.network.request = (request) => {
-    world.network.sent.push(request);
-    return Promise.resolve(responding(status, headers));
-  };
-}
-
-const responding = (status: number, headers: Record<string, string> = {}): OutboundResponse => ({
-  status,
-  headers,
-  bytes: new Uint8Array(),
-  body: "",
-  truncated: false,
-});
 
 Deno.test("Deliveries.wake: while nothing more may be begun it neither polls nor ends what comes later", async () => {
   await using world = await World.open();
