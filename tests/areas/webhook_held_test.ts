@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { readLedger } from "../../core/webhooks/ledger.ts";
-import { committing, shared } from "../support/kv.ts";
+import { committing, overKv, shared } from "../support/kv.ts";
 import { random } from "../support/random.ts";
 import { World } from "../support/world.ts";
 import { deliveriesOf, eventsOf } from "./fixtures.ts";
@@ -185,6 +185,73 @@ async function turmoil(seed: number): Promise<void> {
 
 Deno.test("held: whoever disables, enables and fails meanwhile, nothing is stranded and nothing is lost", async () => {
   for (let seed = 1; seed <= 25; seed++) await turmoil(seed);
+});
+
+/** A world whose engine lets `meanwhile` happen once, right after a webhook's row or the list of them was read. */
+async function raced(reading: "get" | "list") {
+  const engine = await Deno.openKv(":memory:");
+  const race: { meanwhile: (() => Promise<void>) | null } = { meanwhile: null };
+  const happens = async () => {
+    const { meanwhile } = race;
+    race.meanwhile = null;
+    await meanwhile?.();
+  };
+  const kv = overKv(engine, {
+    get: (async (key: Deno.KvKey, options?: { consistency?: Deno.KvConsistencyLevel }) => {
+      const entry = await engine.get(key, options);
+      if (reading === "get" && key[2] === "webhooks") await happens();
+      return entry;
+    }) as Deno.Kv["get"],
+    getMany: (async (keys: readonly Deno.KvKey[], options?: object) => {
+      const entries = await engine.getMany(keys, options);
+      if (reading === "list" && keys[0]![2] === "webhooks") await happens();
+      return entries;
+    }) as Deno.Kv["getMany"],
+  });
+  return { world: await World.open({ kv, sole: false }), race };
+}
+
+Deno.test("held: fan-out that saw a webhook disabled while somebody enables it strands nothing", async () => {
+  const { world: opened, race } = await raced("list");
+  await using world = opened;
+  const owner = await world.signUp();
+  const hook = await hear(world, owner, { active: false });
+  await world.settle();
+  race.meanwhile = async () => {
+    await act(world, owner, hook.id, "enable");
+    await world.app.deliveries.recoveries.idle();
+  };
+  await happen(world, owner);
+  await world.settle();
+  eq(race.meanwhile, null);
+  eq(world.network.sent.length, 1);
+});
+
+Deno.test("held: an attempt that saw its webhook disabled while somebody enables it strands nothing", async () => {
+  const { world: opened, race } = await raced("get");
+  await using world = opened;
+  const owner = await world.signUp();
+  const hook = await hear(world, owner);
+  answering(world, 500);
+  await happen(world, owner);
+  await world.settle();
+  await act(world, owner, hook.id, "disable");
+  await world.advance(29_999);
+  answering(world, 204);
+  let claims = 0;
+  const enable = async () => {
+    // The rate is asked for before the claim; the attempt itself reads the record once more.
+    if (++claims < 2) {
+      race.meanwhile = enable;
+      return;
+    }
+    await act(world, owner, hook.id, "enable");
+    await world.app.deliveries.recoveries.idle();
+  };
+  race.meanwhile = enable;
+  await world.advance(40_000);
+  deq([race.meanwhile, claims], [null, 2]);
+  eq((await newest(world, owner, hook.id)).status, "succeeded");
 });
 
 Deno.test("webhooks.test: a test of any type says that it is one, and reaches a disabled webhook", async () => {
