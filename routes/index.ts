@@ -7,6 +7,7 @@ import { commandRoutes } from "./commands.ts";
 import { docsRoutes } from "./docs.ts";
 import { eventRoutes } from "./events.ts";
 import { healthRoutes } from "./health.ts";
+import { pullRoutes } from "./pull.ts";
 import { usageRoutes } from "./usage.ts";
 import { webhookDeliveryRoutes } from "./webhook_deliveries.ts";
 import { webhookRoutes } from "./webhooks.ts";
@@ -23,6 +24,7 @@ export const routes = [
   ...usageRoutes,
   ...webhookRoutes,
   ...webhookDeliveryRoutes,
+  ...pullRoutes,
   ...auditRoutes,
   ...eventRoutes,
   ...docsRoutes,
