@@ -3,7 +3,6 @@ import { setImmediate } from "node:timers";
 import type { OutboundRequest } from "../../core/ports.ts";
 import { CONCURRENCY } from "../../core/webhooks/lanes.ts";
 import { WEBHOOKS_MAX } from "../../core/webhooks/rules.ts";
-import type { Tenant } from "../../kv/collection.ts";
 import { EventLog } from "../../kv/log.ts";
 import { users } from "../../kv/records/user.ts";
 import { type WebhookRecord, webhooks } from "../../kv/records/webhook.ts";
