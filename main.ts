@@ -2,6 +2,7 @@ import { agentCommand } from "./core/agent/cli.ts";
 import { onStopSignal } from "./core/agent/host.ts";
 import { VERSION } from "./core/app.ts";
 import { demoCommand } from "./core/cli/demo.ts";
+import { listenCommand } from "./core/cli/listen.ts";
 import { secretCommand } from "./core/cli/secret.ts";
 import { housekeep, type Running, startRelay } from "./core/start.ts";
 import { readSettings, type Settings } from "./core/settings.ts";
@@ -19,6 +20,7 @@ const COMMANDS: Readonly<
   serve: { about: "start the relay (what happens without a command)", run: serveCommand },
   agent: { about: "run commands of a relay on this machine: --url, --token", run: agentCommand },
   demo: { about: "show a relay, an agent and a webhook at work, in a minute", run: demoCommand },
+  listen: { about: "receive webhooks on this machine: --url, --forward", run: listenCommand },
   secret: { about: "seal everything with a new secret: rotate", run: secretCommand },
   version: { about: "print the version", run: () => say(`relay ${VERSION}`) },
   help: { about: "print this text", run: () => say(help()) },

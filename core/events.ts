@@ -39,9 +39,15 @@ export const AUDIT_EVENTS = {
   user_login: "a user signed in",
   user_login_failed: "a sign-in failed",
   webhook_created: "a webhook was made",
+  webhook_updated: "a webhook was changed",
   webhook_deleted: "a webhook was deleted",
   webhook_tested: "a ping was sent to a webhook",
-  webhook_disabled: "a webhook was disabled: a delivery failed for good, or it was gone",
+  webhook_enabled: "a webhook was enabled",
+  webhook_disabled:
+    "a webhook was disabled: by somebody, or because a delivery failed for good or it was gone",
+  webhook_delivery_resent: "a delivery was asked for once more",
+  webhook_recovery_started: "the deliveries of a time were asked for once more",
+  webhook_recovery_cancelled: "a recovery was stopped before its end",
 } as const;
 
 export type EventType = WebhookEventType | keyof typeof AUDIT_EVENTS;

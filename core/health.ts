@@ -1,6 +1,7 @@
 import { SYSTEM } from "../kv/collection.ts";
 import { installations } from "../kv/records/installation.ts";
 import { deliveries } from "../kv/records/webhook.ts";
+import { indexKeys, queueHeads } from "../kv/walk.ts";
 import type { App } from "./app.ts";
 import { VERSION } from "./app.ts";
 
@@ -8,9 +9,16 @@ const DUE_MAX = 1000;
 const STORE_DEADLINE_MS = 2_000;
 
 /** Jobs that are due now, up to DUE_MAX. */
-export async function jobsDue(app: App): Promise<number> {
-  const before = [app.ports.clock.now() + 1];
-  return (await app.store.queued(deliveries, "due", { limit: DUE_MAX, before })).items.length;
+export async function jobsDue({ store, ports }: App): Promise<number> {
+  const end = [ports.clock.now() + 1];
+  let due = 0;
+  for await (const { key: [webhookId, dueMs] } of queueHeads(store, deliveries, "due")) {
+    if ((dueMs as number) >= end[0]!) continue;
+    const range = { prefix: [webhookId!], end, limit: DUE_MAX - due };
+    for await (const _ of indexKeys(store, deliveries, SYSTEM, "due", range)) due++;
+    if (due === DUE_MAX) break;
+  }
+  return due;
 }
 
 /** How the parts are; `detailed` adds figures, for those who may see them. */

@@ -7,6 +7,7 @@ export interface Gauges {
   readonly commandsUnderWay: () => number;
   readonly deliveriesUnderWay: () => number;
   readonly deliveriesDue: () => Promise<number>;
+  readonly deliveryStates: () => Promise<Readonly<Record<string, number>>>;
   readonly keysUnwritten: () => number;
 }
 
@@ -70,6 +71,17 @@ export class Metrics {
       "API keys with usage counts that are in memory only.",
       gauges.keysUnwritten,
     );
+    new Gauge({
+      name: "relay_webhook_deliveries",
+      help: "Webhook deliveries by state: accepted is the sum of all others.",
+      labelNames: ["state"],
+      registers: [this.#registry],
+      async collect() {
+        for (const [state, n] of Object.entries(await gauges.deliveryStates())) {
+          this.set({ state }, n);
+        }
+      },
+    });
     gauge("relay_jobs_due", "Webhook deliveries that are due, up to 1000.", gauges.deliveriesDue);
   }
 

@@ -28,6 +28,8 @@ import { Streams } from "./streams/streams.ts";
 import { SigningKeys } from "./signing_keys.ts";
 import { Usage } from "./usage/usage.ts";
 import { Deliveries } from "./webhooks/deliveries.ts";
+import { readLedger } from "./webhooks/ledger.ts";
+import { dropExpired } from "./webhooks/retention.ts";
 
 /** A running Relay and how to end it. */
 export interface Running {
@@ -99,6 +101,7 @@ export async function startRelay(
     commandsUnderWay: () => commands.size,
     deliveriesUnderWay: () => sender.underWay,
     deliveriesDue: () => jobsDue(app),
+    deliveryStates: () => readLedger(store),
     keysUnwritten: () => parts.usage.unwritten,
   });
   if (store.sole) await recoverCommands(app);
@@ -167,4 +170,5 @@ export async function housekeep(app: App): Promise<void> {
   await sweepSessions(app);
   await sweepStaleAgents(app);
   await sweepBlobs(app.store);
+  await dropExpired(app);
 }

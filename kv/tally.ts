@@ -8,10 +8,10 @@ const key = (
   id: string,
 ) => [tenant.org, tenant.space, "tally", name, id];
 
-/** Adds to a counter. Sums never conflict, so a counter that every change touches costs no rerun. */
+/** Adds to a counter, or takes from it: the engine's sums wrap. Sums never conflict, so a counter that every change touches costs no rerun. */
 export function addToTally(tx: Tx, tenant: Tenant, name: string, id: string, n = 1): void {
   const at = key(tenant, name, id);
-  tx.stage({ kind: "sum", key: at, slot: slotOf(at), n: BigInt(n) });
+  tx.stage({ kind: "sum", key: at, slot: slotOf(at), n: BigInt.asUintN(64, BigInt(n)) });
 }
 
 /** Where a counter stands; 0 when nothing was ever added. */

@@ -62,6 +62,12 @@ export class Tx implements Reader {
     return value !== null && this.store.isLive(of, value as T) ? value as T : null;
   }
 
+  /** The same, also when its time is over and it has not been removed yet. */
+  async getStored<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): Promise<T | null> {
+    const staged = this.#writes.get(slotOf(rowKey(of, tenant, id)));
+    return (staged ? staged.value : await this.#row(of, tenant, id)) as T | null;
+  }
+
   async find<T extends Row>(
     of: Collection<T>,
     tenant: Tenant,
@@ -112,6 +118,12 @@ export class Tx implements Reader {
   delete<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): void {
     const slot = slotOf(rowKey(of, tenant, id));
     this.#writes.set(slot, { of: erase(of), tenant, id, value: null, fresh: false });
+  }
+
+  /** Removes a record of a collection without indexes, unread: whatever it is now, it is gone then. */
+  drop(of: Named, tenant: Tenant, id: string): void {
+    const key = rowKey(of, tenant, id);
+    this.#extra.push({ kind: "delete", key, slot: slotOf(key), ...cacheOf(of) });
   }
 
   /** Appends one event row, as canonical JSON, to the tenant's log. */

@@ -10,10 +10,12 @@ import { eventRoutes } from "./events.ts";
 import { healthRoutes } from "./health.ts";
 import { ingestTokenRoutes } from "./ingest_tokens.ts";
 import { limitRoutes } from "./limits.ts";
+import { pullRoutes } from "./pull.ts";
 import { receiverRoutes } from "./receivers.ts";
 import { shieldRoutes } from "./shield.ts";
 import { telegramRoutes } from "./telegram.ts";
 import { usageRoutes } from "./usage.ts";
+import { webhookDeliveryRoutes } from "./webhook_deliveries.ts";
 import { webhookRoutes } from "./webhooks.ts";
 import { socket } from "./ws.ts";
 
@@ -32,6 +34,8 @@ export const routes = [
   ...apiKeyRoutes,
   ...usageRoutes,
   ...webhookRoutes,
+  ...webhookDeliveryRoutes,
+  ...pullRoutes,
   ...auditRoutes,
   ...eventRoutes,
   ...limitRoutes,

@@ -1,50 +1,28 @@
 import { z } from "zod";
-import { EVENT_TYPES } from "../core/webhooks/event_types.ts";
-import { RetryPolicy } from "../core/webhooks/retry_policy.ts";
+import { listEventTypes } from "../core/webhooks/catalogue.ts";
+import { RetryPolicy, RetryPolicyChange } from "../core/webhooks/retry_policy.ts";
+import { disableWebhook, enableWebhook } from "../core/webhooks/switch.ts";
+import { testWebhook } from "../core/webhooks/test_event.ts";
+import { updateWebhook } from "../core/webhooks/update.ts";
 import {
   createWebhook,
   deleteWebhook,
-  getDelivery,
   getWebhook,
-  listDeliveries,
   listWebhooks,
-  pingWebhook,
 } from "../core/webhooks/webhooks.ts";
-import { DELIVERY_STATUSES } from "../kv/records/webhook.ts";
 import { route } from "./_route.ts";
-import { Id, IdParams, Name, Named, PageQuery, Pagination, Timestamp } from "./_schemas.ts";
-
-const EventType = z.enum(EVENT_TYPES);
-
-const Webhook = z.object({
-  id: z.string(),
-  name: z.string(),
-  url: z.string(),
-  active: z.boolean(),
-  events: z.array(z.string()),
-  custom_headers: z.record(z.string(), z.string()),
-  retry_policy: RetryPolicy,
-  created_at: Timestamp,
-  delivery_count: z.int().meta({ description: "Attempts that have ended." }),
-  last_delivery_at: Timestamp.nullable(),
-}).meta({ id: "Webhook" });
-
-const Delivery = z.object({
-  id: z.string(),
-  webhook_id: z.string(),
-  event_id: z.string(),
-  event_type: z.string(),
-  status: z.enum(DELIVERY_STATUSES),
-  held: z.boolean().meta({ description: "True while it waits for its webhook to be enabled." }),
-  final: z.boolean().meta({ description: "True when it failed and no attempt follows." }),
-  http_status: z.int().nullable(),
-  response_time_ms: z.number().nullable(),
-  attempt: z.int(),
-  sent_at: Timestamp.nullable(),
-  response_body: z.string(),
-  error: z.string().nullable(),
-  next_attempt_at: Timestamp.nullable(),
-}).meta({ id: "Delivery" });
+import { IdParams, Name, Named, PageQuery, Pagination } from "./_schemas.ts";
+import {
+  Delivery,
+  Events,
+  EventTypes,
+  Headers,
+  HeldChoice,
+  Secret,
+  TestType,
+  Url,
+  Webhook,
+} from "./_webhook_schemas.ts";
 
 export const webhookRoutes = [
   route({
@@ -62,11 +40,10 @@ export const webhookRoutes = [
     },
     body: z.strictObject({
       name: Name,
-      url: z.string().min(1).max(2048),
-      secret: z.string().min(8).max(256).meta({ description: "Shared secret for signing." }),
-      events: z.array(EventType).min(1).max(EVENT_TYPES.length)
-        .refine((events) => new Set(events).size === events.length, "each type once"),
-      headers: z.record(z.string(), z.string()).default({}),
+      url: Url,
+      secret: Secret,
+      events: Events,
+      headers: Headers.default({}),
       retry_policy: RetryPolicy.prefault({}),
       active: z.boolean().default(true),
     }),
@@ -103,6 +80,32 @@ export const webhookRoutes = [
     handle: (work, { params }) => getWebhook(work, params.id),
   }),
   route({
+    id: "webhooks.update",
+    method: "PATCH",
+    path: "/api/v1/webhooks/{id}",
+    summary: "Change a webhook, for every attempt from now on",
+    description:
+      "What is given replaces what was there; a retry policy is changed field by field. " +
+      "After a change of the secret the old one signs beside the new one for 24 hours. Whoever " +
+      "changes more than the name or the policy must be allowed to read the webhook's events; " +
+      "so must its creator, when they change.",
+    access: { scope: "system:write" },
+    effect: "write",
+    audit: { byRule: "webhook_updated, with the names of the changed fields" },
+    params: IdParams,
+    body: z.strictObject({
+      name: Name,
+      url: Url,
+      events: Events,
+      secret: Secret,
+      headers: Headers,
+      retry_policy: RetryPolicyChange,
+    }).partial().refine((change) => Object.keys(change).length > 0, "give at least one field"),
+    success: { status: 200, body: Webhook },
+    faults: ["NOT_FOUND"],
+    handle: (work, { params, body }) => updateWebhook(work, params.id, body),
+  }),
+  route({
     id: "webhooks.delete",
     method: "DELETE",
     path: "/api/v1/webhooks/{id}",
@@ -121,50 +124,67 @@ export const webhookRoutes = [
     handle: (work, { params }) => deleteWebhook(work, params.id),
   }),
   route({
+    id: "webhooks.enable",
+    method: "POST",
+    path: "/api/v1/webhooks/{id}/enable",
+    summary: "Enable a webhook, and say what becomes of the deliveries that were held for it",
+    description:
+      "They go out in the order of their events, unless `held` says to discard them, or " +
+      "those of events before an instant. `release_id` names the recovery that tells how far it is.",
+    access: { scope: "system:write" },
+    effect: "write",
+    audit: { byRule: "webhook_enabled, when it was disabled" },
+    params: IdParams,
+    body: z.strictObject({ held: HeldChoice.default("deliver") }),
+    success: { status: 200, body: Webhook },
+    faults: ["NOT_FOUND"],
+    handle: (work, { params, body }) => enableWebhook(work, params.id, body.held),
+  }),
+  route({
+    id: "webhooks.disable",
+    method: "POST",
+    path: "/api/v1/webhooks/{id}/disable",
+    summary: "Disable a webhook: what happens is held for it",
+    access: { scope: "system:write" },
+    effect: "write",
+    audit: { byRule: "webhook_disabled, when it was enabled" },
+    params: IdParams,
+    body: z.strictObject({}),
+    success: { status: 200, body: Webhook },
+    faults: ["NOT_FOUND"],
+    handle: (work, { params }) => disableWebhook(work, params.id),
+  }),
+  route({
     id: "webhooks.test",
     method: "POST",
     path: "/api/v1/webhooks/{id}/test",
-    summary: "Send a ping test event",
+    summary: "Send a ping test event, or the example of an event type",
+    description:
+      "The body of the delivery says `test`. It is sent whatever the webhook subscribes " +
+      "to, also when it is disabled.",
     access: { scope: "system:write" },
     effect: "write",
     audit: {
       event: "webhook_tested",
       resource: "webhook",
       id: (delivery) => delivery.webhook_id,
-      details: ({ id }) => ({ delivery_id: id }),
+      details: ({ id, event_type }) => ({ delivery_id: id, event_type }),
     },
     params: IdParams,
-    body: z.strictObject({}),
+    body: z.strictObject({ event_type: TestType.default("ping") }),
     success: { status: 202, body: Delivery },
     faults: ["NOT_FOUND"],
-    handle: (work, { params }) => pingWebhook(work, params.id),
+    handle: (work, { params, body }) => testWebhook(work, params.id, body.event_type),
   }),
   route({
-    id: "webhooks.deliveries",
+    id: "webhooks.event_types",
     method: "GET",
-    path: "/api/v1/webhooks/{id}/deliveries",
-    summary: "Delivery log, newest first",
+    path: "/api/v1/webhooks/event-types",
+    summary: "What a webhook may subscribe to, with schemas and examples",
     access: { scope: "system:read" },
     effect: "read",
-    params: IdParams,
-    query: PageQuery,
-    success: {
-      status: 200,
-      body: z.object({ deliveries: z.array(Delivery), pagination: Pagination }),
-    },
-    faults: ["NOT_FOUND"],
-    handle: (work, { params, query }) => listDeliveries(work, params.id, query),
-  }),
-  route({
-    id: "webhooks.delivery",
-    method: "GET",
-    path: "/api/v1/webhooks/{id}/deliveries/{del_id}",
-    summary: "One delivery",
-    access: { scope: "system:read" },
-    effect: "read",
-    params: z.strictObject({ id: Id, del_id: Id }),
-    success: { status: 200, body: Delivery },
-    faults: ["NOT_FOUND"],
-    handle: (work, { params }) => getDelivery(work, params.id, params.del_id),
+    success: { status: 200, body: EventTypes },
+    faults: [],
+    handle: () => listEventTypes(),
   }),
 ];

@@ -15,7 +15,7 @@ export interface SealedFields {
 /** Every sealed text that a store may hold: what a new secret must seal anew. */
 export const SEALED: readonly SealedFields[] = [
   sealedIn(apiKeys, ["sealed"]),
-  sealedIn(webhooks, ["sealed_secret", "sealed_headers"]),
+  sealedIn(webhooks, ["sealed_secret", "sealed_headers", "sealed_previous_secret"]),
   sealedIn(signingKeys, ["sealed_private_jwk"]),
   sealedIn(verdictKeys, ["sealed_private_key"]),
 ];

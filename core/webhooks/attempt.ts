@@ -1,20 +1,24 @@
 import type { Tenant } from "../../kv/collection.ts";
 import {
+  attemptId,
+  type AttemptRecord,
   deliveries,
   type DeliveryRecord,
+  DISCARDED,
   type WebhookRecord,
   webhooks,
 } from "../../kv/records/webhook.ts";
 import { addToTally } from "../../kv/tally.ts";
 import type { Tx } from "../../kv/tx.ts";
 import type { App } from "../app.ts";
-import { emit, RELAY_ACTOR } from "../events.ts";
 import { OutboundError, type OutboundRequest } from "../ports.ts";
 import { mergeCustomHeaders } from "./custom_headers.ts";
 import { isWebhookEvent } from "./event_types.ts";
+import { disableFailing } from "./disable.ts";
+import { dropDelivery, writeDelivery } from "./ledger.ts";
 import { afterFailure, retryAfterMs, RetryPolicy } from "./retry_policy.ts";
 import { signDelivery } from "./signing.ts";
-import { mayReceive } from "./webhooks.ts";
+import { mayReceive } from "./rules.ts";
 
 /** Longer than one attempt's deadline of 10 s, so that a lease only ends when its process died. */
 export const LEASE_MS = 30_000;
@@ -35,17 +39,55 @@ interface Attempt {
   readonly httpStatus: number | null;
   readonly retryAfterMs: number;
   readonly responseBody: string;
+  readonly truncated: boolean;
   readonly error: string | null;
   readonly tookMs: number;
 }
 
-/** Sends a claimed delivery and records how it went. */
-export async function attemptDelivery(app: App, claim: Claim): Promise<void> {
+/** Ways to fail without a word from the receiver. */
+const UNANSWERED: readonly (string | null)[] = ["timeout", "connect", "dns", "tls"];
+/** Ways to end between attempts, which say nothing of the one before. */
+const NOT_ALLOWED = "not_allowed";
+const BETWEEN: readonly (string | null)[] = [NOT_ALLOWED, DISCARDED];
+
+/**
+ * Sends a claimed delivery and records how it went. Answers whether the receiver said anything at all, or
+ * null when no attempt was made.
+ */
+export async function attemptDelivery(app: App, claim: Claim): Promise<boolean | null> {
   const webhook = await app.store.transact((tx) => admit(app, tx, claim));
-  if (webhook === null) return;
+  if (webhook === null) return null;
   const attempt = await send(app, webhook, claim.delivery);
   app.metrics.delivery(attempt.status);
   await app.store.transact((tx) => settle(app, tx, claim, attempt));
+  return !UNANSWERED.includes(attempt.error);
+}
+
+/** The latest attempt of a record, to be kept beside it; null when it had none, or that is kept already. */
+export function attemptOf(delivery: DeliveryRecord): AttemptRecord | null {
+  const { id, attempt, error, expires_at_ms } = delivery;
+  if (attempt === 0 || BETWEEN.includes(error)) return null;
+  const common = { id: attemptId(id, attempt), started_at_ms: delivery.sent_at_ms, expires_at_ms };
+  if (delivery.status === "sending") {
+    return {
+      ...common,
+      status: "failed",
+      http_status: null,
+      response_time_ms: null,
+      response_body: "",
+      response_truncated: false,
+      error: "lost",
+    };
+  }
+  return {
+    ...common,
+    status: error === null ? "succeeded" : error === "timeout" ? "timed_out" : "failed",
+    http_status: delivery.http_status,
+    response_time_ms: delivery.response_time_ms,
+    response_body: delivery.response_body,
+    response_truncated: delivery.response_truncated,
+    error,
+  };
 }
 
 /** The webhook to send to, or null when no attempt is made: the delivery then waits or is over. */
@@ -53,13 +95,15 @@ async function admit(app: App, tx: Tx, claim: Claim): Promise<WebhookRecord | nu
   const { tenant, before } = claim;
   const webhook = await tx.get(webhooks, tenant, before.webhook_id);
   if (webhook === null) {
-    tx.delete(deliveries, tenant, before.id);
+    const record = await tx.getStored(deliveries, tenant, before.id);
+    if (record !== null) dropDelivery(tx, tenant, record, "discarded");
     return null;
   }
   const obstacle = await findObstacle(app, tenant, webhook, before);
   if (obstacle === null) return webhook;
-  if (await leased(tx, claim) !== null) {
-    tx.put(deliveries, tenant, { ...before, due_at_ms: null, ...obstacle });
+  const delivery = await leased(tx, claim);
+  if (delivery !== null) {
+    writeDelivery(app, tx, tenant, delivery, { ...before, due_at_ms: null, ...obstacle });
   }
   return null;
 }
@@ -69,14 +113,14 @@ async function findObstacle(
   app: App,
   tenant: Tenant,
   webhook: WebhookRecord,
-  { status, attempt, event_type }: DeliveryRecord,
+  { status, attempt, attempts_before, event_type, test }: DeliveryRecord,
 ): Promise<Partial<DeliveryRecord> | null> {
   // Its process died in the last attempt: whether that one arrived, nobody knows.
-  const spent = status === "sending" && attempt >= policyOf(webhook).max_retries;
+  const spent = status === "sending" && attempt - attempts_before >= policyOf(webhook).max_retries;
   if (spent) return { status: "failed", error: "lost" };
-  if (!isWebhookEvent(event_type)) return null;
+  if (test || !isWebhookEvent(event_type)) return null;
   const allowed = await mayReceive(app, tenant, webhook, event_type);
-  if (!allowed) return { status: "failed", error: "not_allowed" };
+  if (!allowed) return { status: "failed", error: NOT_ALLOWED };
   return webhook.active ? null : { status: "pending", held: true };
 }
 
@@ -102,6 +146,7 @@ async function send(app: App, webhook: WebhookRecord, delivery: DeliveryRecord):
       httpStatus: response.status,
       retryAfterMs: retryAfterMs(response.status, response.headers["retry-after"], clock.now()),
       responseBody: response.body,
+      truncated: response.truncated,
       error: good ? null : "http",
       tookMs: clock.now() - startedMs,
     };
@@ -115,6 +160,7 @@ async function send(app: App, webhook: WebhookRecord, delivery: DeliveryRecord):
       httpStatus: null,
       retryAfterMs: 0,
       responseBody: "",
+      truncated: false,
       error: kind,
       tookMs: clock.now() - startedMs,
     };
@@ -123,15 +169,19 @@ async function send(app: App, webhook: WebhookRecord, delivery: DeliveryRecord):
 
 /** @throws {SealError} when the webhook's secrets do not open */
 function requestOf(app: App, webhook: WebhookRecord, delivery: DeliveryRecord): OutboundRequest {
+  const { sealer, ports: { clock } } = app;
+  const { sealed_previous_secret: previous, previous_ends_at_ms: endsAtMs } = webhook;
+  const inGrace = previous !== null && clock.now() < (endsAtMs ?? 0);
   const signed = signDelivery({
     body: delivery.body,
-    secret: app.sealer.open(webhook.sealed_secret, webhook.id),
+    secret: sealer.open(webhook.sealed_secret, webhook.id),
+    ...(inGrace && { previousSecret: sealer.open(previous, webhook.id) }),
     deliveryId: delivery.id,
-    timestampMs: app.ports.clock.now(),
+    timestampMs: clock.now(),
     eventType: delivery.event_type,
     eventTimestamp: delivery.event_at,
   });
-  const custom = JSON.parse(app.sealer.open(webhook.sealed_headers, webhook.id));
+  const custom = JSON.parse(sealer.open(webhook.sealed_headers, webhook.id));
   return {
     method: "POST",
     url: webhook.url,
@@ -147,20 +197,22 @@ async function settle(app: App, tx: Tx, claim: Claim, outcome: Attempt): Promise
   const delivery = await leased(tx, claim);
   if (delivery === null) return;
   const webhook = await tx.get(webhooks, tenant, delivery.webhook_id);
+  const attempts = delivery.attempt - delivery.attempts_before;
   const { delayMs, disable } = outcome.status === "succeeded" || webhook === null
     ? { delayMs: null, disable: false }
     : afterFailure(
       policyOf(webhook),
-      delivery.attempt,
+      attempts,
       outcome,
       app.config().webhooks.retry_delays_seconds,
     );
-  tx.put(deliveries, tenant, {
+  writeDelivery(app, tx, tenant, delivery, {
     ...delivery,
     status: outcome.status,
     http_status: outcome.httpStatus,
     response_time_ms: outcome.tookMs,
     response_body: outcome.responseBody,
+    response_truncated: outcome.truncated,
     error: outcome.error,
     due_at_ms: delayMs === null ? null : app.ports.clock.now() + delayMs,
   });
@@ -168,15 +220,5 @@ async function settle(app: App, tx: Tx, claim: Claim, outcome: Attempt): Promise
   if (webhook === null) return;
   addToTally(tx, tenant, "deliveries", webhook.id);
   if (!disable || !webhook.active) return;
-  tx.put(webhooks, tenant, { ...webhook, active: false });
-  emit({ app, actor: RELAY_ACTOR }, tx, tenant, {
-    type: "webhook_disabled",
-    resource: { type: "webhook", id: webhook.id },
-    details: {
-      name: webhook.name,
-      url: webhook.url,
-      attempts: delivery.attempt,
-      error: outcome.error,
-    },
-  });
+  await disableFailing(app, tx, tenant, webhook, { attempts, error: outcome.error });
 }

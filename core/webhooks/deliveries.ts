@@ -1,33 +1,30 @@
 import { type Tenant, tenantKey } from "../../kv/collection.ts";
-import { LogFollower, type Step } from "../../kv/follow.ts";
-import type { Sequenced } from "../../kv/log.ts";
+import { LogFollower } from "../../kv/follow.ts";
 import {
+  attemptId,
   deliveries,
+  deliveryAttempts,
   type DeliveryRecord,
   type WebhookRecord,
   webhooks,
 } from "../../kv/records/webhook.ts";
 import type { Found, Page } from "../../kv/store.ts";
 import type { Tx } from "../../kv/tx.ts";
+import { queueHeads } from "../../kv/walk.ts";
 import type { App } from "../app.ts";
-import type { EventRow } from "../events.ts";
 import type { Cancel } from "../ports.ts";
-import { attemptDelivery, type Claim, LEASE_MS } from "./attempt.ts";
+import { attemptDelivery, attemptOf, type Claim, LEASE_MS } from "./attempt.ts";
 import { isWebhookEvent } from "./event_types.ts";
-import { mayReceive, WEBHOOKS_MAX } from "./webhooks.ts";
+import { batchOf, createDelivery, fanOut, type Sendable } from "./fan_out.ts";
+import { type Lane, Lanes } from "./lanes.ts";
+import { ATTEMPTS_KEPT } from "./ledger.ts";
+import { rateOf } from "./rate.ts";
+import { Recoveries } from "./recoveries.ts";
 
-/** Attempts under way at once, over all webhooks. */
-const CONCURRENCY = 256;
-/** Deliveries that one commit claims or creates: at most 40 KB each, and an atomic takes 819 KB. */
-const BATCH_MAX = 16;
-const BATCH_MAX_SHARED = 8; // a self-hosted denokv takes 10 checks
-/** A job that nobody woke is found this soon all the same. */
+/** What nobody here was told of is found this soon all the same. */
 const SWEEP_MS = 15_000;
-/** How soon to look again after trouble, or when there was no room. */
+/** How soon to look again after trouble. */
 const RETRY_MS = 1_000;
-/** Webhooks are counted before they are made, so those of one instant may pass their limit together. */
-const WEBHOOKS_READ_MAX = 2 * WEBHOOKS_MAX;
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
  * Sends events to webhooks. A follower of the log makes one delivery for each matching webhook, exactly
@@ -35,17 +32,22 @@ const DAY_MS = 24 * 60 * 60 * 1000;
  * counted at the claim, so a crash can repeat an attempt but never lose a delivery.
  */
 export class Deliveries {
+  readonly recoveries: Recoveries;
+  readonly #lanes = new Lanes();
   #follower: LogFollower | null = null;
   /** Tenants that have webhooks, so that the log of the others is left in peace. */
   readonly #subscribed = new Set<string>();
-  #running = 0;
-  #pumping: Promise<void> | null = null;
-  #again = false;
+  /** Claims and attempts that have not ended. */
+  #tasks = 0;
+  #sweeping: Promise<void> | null = null;
+  #sweptAtMs = 0;
   #timer: Cancel | null = null;
   #stopped = false;
   #idle: (() => void)[] = [];
 
-  constructor(private readonly appOf: () => App) {}
+  constructor(private readonly appOf: () => App) {
+    this.recoveries = new Recoveries(appOf);
+  }
 
   private get app(): App {
     return this.appOf();
@@ -72,35 +74,60 @@ export class Deliveries {
       wants: (type, tenant) =>
         isWebhookEvent(type) && (!store.sole || this.#subscribed.has(tenantKey(tenant))),
       cares: async (tenant) => await store.count(webhooks, tenant) > 0,
-      step: (tx, tenant, events, part) => this.#fanOut(tx, tenant, events, part),
+      step: (tx, tenant, events, part) => fanOut(this.app, tx, tenant, events, part),
     }, complain);
     this.sweep();
   }
 
-  /** Runs whatever is due. Called after commits, by the engine's alarm, and by the sweep. */
-  wake(): void {
-    if (this.#stopped) return;
-    this.#again = true;
-    this.#pumping ??= this.#pump();
+  /** The webhook has a delivery that is due then. Called after the commit that says so. */
+  announce(tenant: Tenant, webhookId: string, dueMs: number): void {
+    this.#lanes.announce(tenant, webhookId, dueMs, this.app.ports.clock.now());
+    this.wake();
   }
 
-  /** Looks for whatever an instance that is gone has left, in the log or due. */
+  /** Begins whatever is due, as far as there is room. */
+  wake(): void {
+    if (this.#stopped) return;
+    const { clock } = this.app.ports;
+    const nowMs = clock.now();
+    for (;;) {
+      const turn = this.#lanes.next(nowMs, batchOf(this.app));
+      if (turn === null) break;
+      this.#track(this.#serve(turn.lane, turn.room));
+    }
+    const sweepMs = this.#sweptAtMs + SWEEP_MS;
+    const waitMs = Math.max(1, Math.min(this.#lanes.nextMs, sweepMs) - nowMs);
+    this.#timer?.();
+    this.#timer = clock.after(waitMs, () => clock.now() >= sweepMs ? this.sweep() : this.wake());
+  }
+
+  /** Looks for whatever nobody here was told of: what an instance that is gone has left, in the log or due. */
   sweep(): void {
     if (this.#stopped) return;
     this.#follower?.wake();
-    this.wake();
+    this.recoveries.wake();
+    this.#sweptAtMs = this.app.ports.clock.now();
+    this.#sweeping ??= this.#findDue()
+      .catch((error) => {
+        this.app.ports.log.error("due deliveries could not be found", { error: String(error) });
+      })
+      .finally(() => {
+        this.#sweeping = null;
+        this.wake();
+      });
   }
 
   /** Deliveries that are under way now. */
   get underWay(): number {
-    return this.#running;
+    return this.#lanes.running;
   }
 
   /** Resolves when nothing is due or under way. */
   async idle(): Promise<void> {
     await this.#follower?.idle();
-    while (this.#pumping !== null || this.#running > 0) {
-      await (this.#pumping ?? new Promise<void>((resolve) => this.#idle.push(resolve)));
+    await this.recoveries.idle();
+    while (this.#sweeping !== null || this.#tasks > 0) {
+      await (this.#sweeping ?? new Promise<void>((resolve) => this.#idle.push(resolve)));
     }
   }
 
@@ -108,48 +135,13 @@ export class Deliveries {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timer?.();
+    this.recoveries.stop();
     await this.idle();
   }
 
-  /** Puts a delivery on record; it is sent right after the commit. */
-  create(
-    tx: Tx,
-    tenant: Tenant,
-    webhookId: string,
-    event: { id: string; type: string; at: string; agentId?: string | undefined; payload: unknown },
-  ): DeliveryRecord {
-    const { clock, entropy } = this.app.ports;
-    const id = entropy.id("dlv");
-    const body = JSON.stringify({
-      event_id: event.id,
-      event_type: event.type,
-      timestamp: event.at,
-      organization_id: tenant.org,
-      ...(event.agentId !== undefined && { agent_id: event.agentId }),
-      delivery_id: id,
-      payload: event.payload,
-    });
-    const now = clock.now();
-    tx.afterCommit(() => this.wake());
-    return tx.insert(deliveries, tenant, {
-      id,
-      webhook_id: webhookId,
-      event_id: event.id,
-      event_type: event.type,
-      body,
-      event_at: event.at,
-      status: "pending",
-      held: false,
-      attempt: 0,
-      http_status: null,
-      response_time_ms: null,
-      response_body: "",
-      error: null,
-      sent_at_ms: null,
-      created_at_ms: now,
-      due_at_ms: now,
-      expires_at_ms: now + this.app.config().retention_days.deliveries * DAY_MS,
-    });
+  /** Puts a test on record; it is sent right after the commit, whatever the webhook's state. */
+  create(tx: Tx, tenant: Tenant, webhookId: string, event: Sendable): DeliveryRecord {
+    return createDelivery(this.app, tx, tenant, webhookId, event);
   }
 
   async #loadSubscribed(): Promise<void> {
@@ -164,114 +156,94 @@ export class Deliveries {
     } while (cursor !== null);
   }
 
-  /** One delivery for each webhook that wants an event; long lists take several commits. */
-  async #fanOut(
-    tx: Tx,
-    tenant: Tenant,
-    events: readonly Sequenced[],
-    part: string,
-  ): Promise<Step> {
-    const { items } = await tx.list(webhooks, tenant, { limit: WEBHOOKS_READ_MAX });
-    let made = 0, done = 0, lastId = part;
-    for (const { type, json } of events) {
-      if (isWebhookEvent(type)) {
-        const row = JSON.parse(json) as EventRow;
-        const atMs = Date.parse(row.timestamp);
-        for (const webhook of items.filter(({ id }) => id > lastId)) {
-          if (!webhook.active || !webhook.events.includes(type)) continue;
-          if (atMs < webhook.created_at_ms) continue;
-          if (!await mayReceive(this.app, tenant, webhook, type)) continue;
-          if (made === BATCH_MAX) return { done, part: lastId };
-          this.create(tx, tenant, webhook.id, {
-            id: row.event_id,
-            type,
-            at: row.timestamp,
-            agentId: row.agent_id,
-            payload: row.details,
-          });
-          made++;
-          lastId = webhook.id;
-        }
-      }
-      lastId = "";
-      done++;
+  async #findDue(): Promise<void> {
+    const { store, ports: { clock } } = this.app;
+    for await (const { tenant, key } of queueHeads(store, deliveries, "due")) {
+      const [webhookId, dueMs] = key as [string, number];
+      this.#lanes.announce(tenant, webhookId, dueMs, clock.now());
     }
-    return { done, part: "" };
   }
 
-  get #batch(): number {
-    return this.app.store.sole ? BATCH_MAX : BATCH_MAX_SHARED;
-  }
-
-  async #pump(): Promise<void> {
-    // It must not end before its promise is kept, or nobody could start the next one.
-    await Promise.resolve();
-    while (this.#again && !this.#stopped) {
-      this.#again = false;
-      const waitMs = await this.#startDue().catch((error) => {
-        this.app.ports.log.error("due deliveries could not be claimed", { error: String(error) });
-        return RETRY_MS;
-      });
-      this.#timer?.();
-      if (!this.#stopped) this.#timer = this.app.ports.clock.after(waitMs, () => this.wake());
+  /** Takes what is due for one webhook and begins it. */
+  async #serve(lane: Lane, room: number): Promise<void> {
+    const { ports: { clock, log } } = this.app;
+    try {
+      const { claims, nextMs } = await this.#claim(lane, room);
+      this.#lanes.begun(lane, room, claims.length, nextMs, clock.now());
+      for (const claim of claims) this.#track(this.#run(lane, claim));
+    } catch (error) {
+      log.error("due deliveries could not be claimed", { error: String(error) });
+      const againMs = clock.now() + RETRY_MS;
+      lane.notBeforeMs = Math.max(lane.notBeforeMs, againMs);
+      this.#lanes.begun(lane, room, 0, againMs, clock.now());
     }
-    this.#pumping = null;
-  }
-
-  /** Begins what is due, as far as there is room; answers in how many ms to look again at the latest. */
-  async #startDue(): Promise<number> {
-    while (this.#running < CONCURRENCY && !this.#stopped) {
-      const claims = await this.#claim(Math.min(this.#batch, CONCURRENCY - this.#running));
-      if (claims.length === 0) return await this.#untilDue();
-      for (const claim of claims) this.#run(claim);
-    }
-    // What is due waits for room, and the end of an attempt tells of it.
-    return RETRY_MS;
-  }
-
-  async #untilDue(): Promise<number> {
-    const { store, ports } = this.app;
-    const { items: [next] } = await store.queued(deliveries, "due", { limit: 1 });
-    const dueMs = next?.record.due_at_ms ?? Infinity;
-    return Math.min(SWEEP_MS, Math.max(1, dueMs - ports.clock.now()));
+    this.wake();
   }
 
   /** Takes due deliveries: the lease and the counted attempt are durable before anything is sent. */
-  async #claim(limit: number): Promise<Claim[]> {
+  async #claim(lane: Lane, room: number): Promise<{ claims: Claim[]; nextMs: number }> {
     const { store, ports } = this.app;
+    const { tenant, webhookId } = lane;
     const now = ports.clock.now();
-    const due = await store.queued(deliveries, "due", { limit, before: [now + 1] });
-    if (due.items.length === 0) return [];
-    return await store.transact(async (tx) => {
+    const { items } = await store.queued(deliveries, "due", {
+      prefix: [webhookId],
+      limit: room + 1,
+    });
+    const due = items.slice(0, room).filter(({ record }) => record.due_at_ms! <= now);
+    const admitted = due.length === 0 ? 0 : await rateOf(this.app, lane, due.length);
+    const some = due.slice(0, admitted);
+    const nextMs = items[some.length]?.record.due_at_ms ?? Infinity;
+    if (some.length === 0) return { claims: [], nextMs };
+    const claims = await store.transact(async (tx) => {
       const claims: Claim[] = [];
-      for (const { tenant, record: { id } } of due.items) {
+      for (const { record: { id } } of some) {
         const before = await tx.get(deliveries, tenant, id);
         if (before === null || before.due_at_ms === null || before.due_at_ms > now) continue;
-        const delivery = tx.put(deliveries, tenant, {
-          ...before,
-          status: "sending",
-          attempt: before.attempt + 1,
-          sent_at_ms: now,
-          due_at_ms: now + LEASE_MS,
-        });
-        claims.push({ tenant, before, delivery });
+        claims.push({ tenant, before, delivery: claim(tx, tenant, before, now) });
       }
       return claims;
     });
+    return { claims, nextMs };
   }
 
-  #run(claim: Claim): void {
-    this.#running++;
-    attemptDelivery(this.app, claim)
-      .catch((error) => {
-        // The lease runs out and another attempt follows.
-        this.app.ports.log.error("a delivery attempt failed", { error: String(error) });
-      })
-      .finally(() => {
-        this.#running--;
-        if (this.#running === CONCURRENCY - BATCH_MAX || this.#running === 0) this.wake();
-        if (this.#running > 0) return;
-        for (const resolve of this.#idle.splice(0)) resolve();
-      });
+  async #run(lane: Lane, claim: Claim): Promise<void> {
+    const { ports: { clock, log } } = this.app;
+    let answered: boolean | null = null;
+    try {
+      answered = await attemptDelivery(this.app, claim);
+    } catch (error) {
+      // The lease runs out and another attempt follows.
+      log.error("a delivery attempt failed", { error: String(error) });
+      const { tenant, webhookId } = lane;
+      this.#lanes.announce(tenant, webhookId, claim.delivery.due_at_ms!, clock.now());
+    }
+    this.#lanes.ended(lane, answered, clock.now());
+    this.wake();
   }
+
+  #track(task: Promise<void>): void {
+    this.#tasks++;
+    task.finally(() => {
+      this.#tasks--;
+      if (this.#tasks > 0) return;
+      for (const resolve of this.#idle.splice(0)) resolve();
+    });
+  }
+}
+
+/** Counts the next attempt and leases it; what the one before came to moves to its own row. */
+function claim(tx: Tx, tenant: Tenant, before: DeliveryRecord, now: number): DeliveryRecord {
+  const { id, attempt } = before;
+  const last = attemptOf(before);
+  if (last !== null) tx.insert(deliveryAttempts, tenant, last);
+  if (attempt > ATTEMPTS_KEPT) {
+    tx.drop(deliveryAttempts, tenant, attemptId(id, attempt - ATTEMPTS_KEPT));
+  }
+  return tx.put(deliveries, tenant, {
+    ...before,
+    status: "sending",
+    attempt: attempt + 1,
+    sent_at_ms: now,
+    due_at_ms: now + LEASE_MS,
+  });
 }

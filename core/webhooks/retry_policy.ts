@@ -9,26 +9,40 @@ const DEFAULT_DELAYS = {
 
 const DAY_SECONDS = 86_400;
 
-/** A webhook's retry policy; whatever a create request leaves out takes its default. */
-export const RetryPolicy = z.strictObject({
-  max_retries: z.int().min(1).max(12).default(5)
+const FIELDS = {
+  max_retries: z.int().min(1).max(12)
     .describe("Attempts in all, the first included."),
-  backoff_multiplier: z.int().min(1).max(100).default(DEFAULT_DELAYS.backoff_multiplier)
+  backoff_multiplier: z.int().min(1).max(100)
     .describe("Each delay is the one before times this."),
   initial_delay_seconds: z.int().min(1).max(DAY_SECONDS)
-    .default(DEFAULT_DELAYS.initial_delay_seconds)
     .describe("The delay before the second attempt."),
-  max_delay_seconds: z.int().min(1).max(DAY_SECONDS).default(DEFAULT_DELAYS.max_delay_seconds)
+  max_delay_seconds: z.int().min(1).max(DAY_SECONDS)
     .describe("No delay is longer."),
-  timeout_seconds: z.int().min(1).max(10).default(10)
+  timeout_seconds: z.int().min(1).max(10)
     .describe("One deadline from the name look-up to the head of the response."),
-  auto_disable: z.boolean().default(true)
+  auto_disable: z.boolean()
     .describe("Disables the webhook when a delivery failed in its last attempt."),
-  disable_on_gone: z.boolean().default(false)
+  disable_on_gone: z.boolean()
     .describe("Disables the webhook when the receiver answers 410."),
-  respect_retry_after: z.boolean().default(false)
+  respect_retry_after: z.boolean()
     .describe("Waits longer when the receiver says so in Retry-After."),
+};
+
+/** A webhook's retry policy; whatever a create request leaves out takes its default. */
+export const RetryPolicy = z.strictObject({
+  max_retries: FIELDS.max_retries.default(5),
+  backoff_multiplier: FIELDS.backoff_multiplier.default(DEFAULT_DELAYS.backoff_multiplier),
+  initial_delay_seconds: FIELDS.initial_delay_seconds.default(DEFAULT_DELAYS.initial_delay_seconds),
+  max_delay_seconds: FIELDS.max_delay_seconds.default(DEFAULT_DELAYS.max_delay_seconds),
+  timeout_seconds: FIELDS.timeout_seconds.default(10),
+  auto_disable: FIELDS.auto_disable.default(true),
+  disable_on_gone: FIELDS.disable_on_gone.default(false),
+  respect_retry_after: FIELDS.respect_retry_after.default(false),
 });
+
+/** A change of a policy: what it leaves out stays. */
+export const RetryPolicyChange = z.strictObject(FIELDS).partial();
+export type RetryPolicyChange = z.infer<typeof RetryPolicyChange>;
 
 /** A whole policy, defaults filled in. */
 export type RetryPolicy = z.infer<typeof RetryPolicy>;

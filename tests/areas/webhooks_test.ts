@@ -38,6 +38,8 @@ Deno.test("webhooks.create: answers the record with the policy filled in, and ne
       disable_on_gone: false,
       respect_retry_after: false,
     },
+    previous_secret_ends_at: null,
+    release_id: null,
     created_at: "2030-01-01T00:00:00.000Z",
     delivery_count: 0,
     last_delivery_at: null,
@@ -209,7 +211,8 @@ Deno.test("delivery: each webhook gets the events that it asked for, from its cr
     deliveriesOf(world, here.owner, late.id),
     deliveriesOf(world, stranger, foreign.id),
   ]);
-  deq(counts.map(({ pagination }) => pagination.total), [1, 2, 0, 0, 0]);
+  eq(counts[2].deliveries[0].held, true);
+  deq(counts.map(({ pagination }) => pagination.total), [1, 2, 1, 0, 0]);
   eq(new Set(bodiesOf(world).map(({ delivery_id }) => delivery_id)).size, 3);
 });
 

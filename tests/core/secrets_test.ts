@@ -89,8 +89,12 @@ async function furnish(world: World): Promise<Account> {
     for (const space of ["live", "test"]) {
       for (let n = 0; n < 6; n++) await world.key(account, ["agents:read"], { type: space });
       const headers = { "x-relay-space": space };
-      const body = { as: account.token, headers, body: hook };
-      eq((await world.call("POST", "/api/v1/webhooks", body)).status, 201);
+      const as = { as: account.token, headers };
+      const made = await world.call("POST", "/api/v1/webhooks", { ...as, body: hook });
+      eq(made.status, 201);
+      const body = { secret: "a webhook's next secret" };
+      const path = `/api/v1/webhooks/${made.body.id}`;
+      eq((await world.call("PATCH", path, { ...as, body })).status, 200);
     }
   }
   return owner;
@@ -117,7 +121,7 @@ Deno.test("sealed: whatever a relay seals lies in a field of the table", async (
   const known = SEALED.flatMap(({ of, fields }) => fields.map((field) => `${of.name}.${field}`));
   const seen = (await sealedTexts(kv)).map(({ where }) => where);
   deq([...new Set(seen)].sort(), known.sort());
-  eq(seen.length, 24 + 2 * 4 + 4 + 1);
+  eq(seen.length, 24 + 3 * 4 + 4 + 1);
 });
 
 Deno.test("rotateSecret: cut off at any commit, both secrets open everything, and running it again ends it", async () => {
@@ -186,7 +190,7 @@ Deno.test("rotateSecret: fits a shared server, and relays at work meanwhile lose
   await rotate(server, false);
   const key = await world.app.store.get(apiKeys, { org: owner.org, space: "live" }, made.id);
   eq(makeSealer(NEW, entropy).open(key!.sealed, made.id), made.value);
-  eq((await contents(kv, NEW)).length, 24 + 2 * 4 + 4 + 1 + 2);
+  eq((await contents(kv, NEW)).length, 24 + 3 * 4 + 4 + 1 + 2);
   for (const each of [old, world]) await each[Symbol.asyncDispose]();
   kv.close();
 });
@@ -225,7 +229,8 @@ Deno.test("rotateSecret: it says so when somebody goes on sealing with an older 
   const report = async () => {
     const id = `whk_${++made}`;
     const late = makeSealer(OLD, entropy).seal("late", id);
-    const record = { ...hook, id, sealed_secret: late, sealed_headers: late };
+    const sealed = { sealed_secret: late, sealed_headers: late, sealed_previous_secret: late };
+    const record = { ...hook, id, ...sealed };
     await kv.set([tenant.org, "live", "webhooks", id], record);
   };
   const waiting: Promise<void>[] = [];

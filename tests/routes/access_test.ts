@@ -27,6 +27,9 @@ async function furnish(world: World, account: Account): Promise<Ids> {
   eq(ping.status, 202);
   const made = { name: "alerts", purpose: "alertmanager" };
   const token = await world.call("POST", "/api/v1/ingest-tokens", { as, body: made });
+  const since = "2026-01-31T12:00:00.000Z";
+  const path = `/api/v1/webhooks/${hook.body.id}/recover`;
+  const { body: { recovery } } = await world.call("POST", path, { as, body: { since } });
   return {
     "/api/v1/ingest-tokens/{id}": token.body.id,
     "/api/v1/agents/{id}": agent.id,
@@ -36,6 +39,7 @@ async function furnish(world: World, account: Account): Promise<Ids> {
     "/api/admin/limits/{id}": key.id,
     "/api/v1/webhooks/{id}": hook.body.id,
     "/deliveries/{del_id}": ping.body.id,
+    "/recoveries/{recovery_id}": recovery.id,
   };
 }
 
@@ -57,6 +61,7 @@ const MISSING: Ids = {
   "/api/admin/limits/{id}": "key_missing",
   "/api/v1/webhooks/{id}": "whk_missing",
   "/deliveries/{del_id}": "dlv_missing",
+  "/recoveries/{recovery_id}": "rcv_missing",
 };
 
 /** A query that a route with a required one takes. */
@@ -69,6 +74,8 @@ const queryOf = (route: Route) => QUERIES[route.id] ?? "";
 const BODIES: Readonly<Record<string, unknown>> = {
   "api_keys.update": { metadata: {} },
   "commands.start": { command: "id" },
+  "webhooks.recover": { since: "2026-01-31T12:00:00.000Z" },
+  "webhooks.update": { name: "renamed" },
 };
 /** Bodies of senders that Relay does not know the schema of take fields that it does not know. */
 const isOpen = ({ body }: Route) => body!.safeParse({ surprise: true }).success;

@@ -3,9 +3,11 @@ import { canonicalJson } from "../../core/canonical.ts";
 import type { App } from "../../core/app.ts";
 import { type EventRow, isOwnEvent } from "../../core/events.ts";
 import { FAULTS } from "../../core/fault.ts";
+import { readLedger } from "../../core/webhooks/ledger.ts";
 import { WEBHOOK_EVENTS, type WebhookEventType } from "../../core/webhooks/event_types.ts";
 import { type Tenant, tenantKey } from "../../kv/collection.ts";
 import type { Sequenced } from "../../kv/log.ts";
+import { DELIVERY_STATES, type DeliveryRecord, stateOf } from "../../kv/records/webhook.ts";
 import { faultsOf } from "../../routes/_openapi_faults.ts";
 import type { Route } from "../../routes/_route.ts";
 import { routes } from "../../routes/index.ts";
@@ -94,4 +96,23 @@ function assertRow({ type, json }: Sequenced, tenant: Tenant): string {
     ok(said.success, `${type} has another shape: ${said.error?.message} ${json}`);
   }
   return row.event_id;
+}
+
+/** Fails unless every delivery that was accepted is in exactly one state, as the ledger counts them. */
+export async function assertLedger({ store }: App): Promise<void> {
+  const ledger = await readLedger(store);
+  const { accepted, ...states } = ledger;
+  eq(Object.values(states).reduce((sum, n) => sum + n, 0), accepted, JSON.stringify(ledger));
+  const rows: Record<string, number> = {};
+  for await (const { key, value } of store.kv.list<DeliveryRecord>({ prefix: [] })) {
+    if (key[2] !== "deliveries") continue;
+    const state = stateOf(value);
+    rows[state] = (rows[state] ?? 0) + 1;
+  }
+  for (const state of DELIVERY_STATES) {
+    const [counted, stored] = [ledger[state], rows[state] ?? 0];
+    // Of what has ended, the log forgets the rows in time.
+    const good = state === "pending" || state === "held" ? counted === stored : counted >= stored;
+    ok(good, `${stored} deliveries are ${state}, and the ledger says ${counted}`);
+  }
 }

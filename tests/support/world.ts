@@ -11,7 +11,7 @@ import { type Mcp, serveMcp } from "../../mcp/endpoint.ts";
 import { mount } from "../../routes/_mount.ts";
 import { routes, upgrades } from "../../routes/index.ts";
 import { ManualClock } from "./clock.ts";
-import { assertDeclared, assertLogs } from "./guarantees.ts";
+import { assertDeclared, assertLedger, assertLogs } from "./guarantees.ts";
 import { NO_LIMITS } from "./no_limits.ts";
 import { RecordedNetwork } from "./network.ts";
 import { quietKv } from "./quiet_kv.ts";
@@ -221,6 +221,7 @@ export class World implements AsyncDisposable {
     this.mcp.close();
     await this.settle();
     await assertLogs(this.app);
+    await assertLedger(this.app);
     await this.running.stop();
   }
 }

@@ -1,0 +1,132 @@
+import type { Tenant } from "../../kv/collection.ts";
+import type { Step } from "../../kv/follow.ts";
+import type { Sequenced } from "../../kv/log.ts";
+import { type DeliveryRecord, webhooks } from "../../kv/records/webhook.ts";
+import type { Tx } from "../../kv/tx.ts";
+import type { App } from "../app.ts";
+import type { EventRow } from "../events.ts";
+import { isWebhookEvent } from "./event_types.ts";
+import { writeDelivery } from "./ledger.ts";
+import { mayReceive, WEBHOOKS_MAX } from "./rules.ts";
+
+/** Webhooks are counted before they are made, so those of one instant may pass their limit together. */
+const WEBHOOKS_READ_MAX = 2 * WEBHOOKS_MAX;
+/** Deliveries that one commit claims or creates: at most 40 KB each, and an atomic takes 819 KB. */
+const BATCH_MAX = 16;
+const BATCH_MAX_SHARED = 8; // a self-hosted denokv takes 10 checks
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** How many deliveries one commit may touch on this store. */
+export const batchOf = ({ store }: App): number => store.sole ? BATCH_MAX : BATCH_MAX_SHARED;
+
+/** What is sent: an event of the log, or a test. */
+export interface Sendable {
+  readonly id: string;
+  readonly type: string;
+  /** When it happened, ISO 8601. */
+  readonly at: string;
+  readonly agentId?: string | undefined;
+  readonly payload: unknown;
+  /** Its number in the log; left out of tests, which say that they are one. */
+  readonly seq?: number;
+}
+
+/** Puts a delivery on record; it is sent right after the commit, unless it is held. */
+export function createDelivery(
+  app: App,
+  tx: Tx,
+  tenant: Tenant,
+  webhookId: string,
+  event: Sendable,
+  held = false,
+): DeliveryRecord {
+  const { clock, entropy } = app.ports;
+  const id = entropy.id("dlv");
+  const test = event.seq === undefined;
+  const body = JSON.stringify({
+    event_id: event.id,
+    event_type: event.type,
+    timestamp: event.at,
+    organization_id: tenant.org,
+    ...(event.agentId !== undefined && { agent_id: event.agentId }),
+    delivery_id: id,
+    ...(test && { test }),
+    payload: event.payload,
+  });
+  const now = clock.now();
+  return writeDelivery(app, tx, tenant, null, {
+    id,
+    webhook_id: webhookId,
+    event_id: event.id,
+    event_type: event.type,
+    body,
+    event_at: event.at,
+    event_seq: event.seq ?? 0,
+    test,
+    status: "pending",
+    held,
+    attempt: 0,
+    attempts_before: 0,
+    http_status: null,
+    response_time_ms: null,
+    response_body: "",
+    response_truncated: false,
+    error: null,
+    sent_at_ms: null,
+    created_at_ms: now,
+    due_at_ms: held ? null : now,
+    expires_at_ms: now + app.config().retention_days.deliveries * DAY_MS,
+  });
+}
+
+/** One delivery for each webhook that wants an event; long lists take several commits. */
+export async function fanOut(
+  app: App,
+  tx: Tx,
+  tenant: Tenant,
+  events: readonly Sequenced[],
+  part: string,
+): Promise<Step> {
+  const { items } = await tx.list(webhooks, tenant, { limit: WEBHOOKS_READ_MAX });
+  let made = 0, done = 0, lastId = part;
+  for (const { seq, type, json } of events) {
+    if (isWebhookEvent(type)) {
+      const row = JSON.parse(json) as EventRow;
+      const atMs = Date.parse(row.timestamp);
+      for (const webhook of items.filter(({ id }) => id > lastId)) {
+        if (!webhook.events.includes(type) || atMs < webhook.created_at_ms) continue;
+        if (!await mayReceive(app, tenant, webhook, type)) continue;
+        if (made === batchOf(app)) return { done, part: lastId };
+        const held = await isHolding(tx, tenant, webhook);
+        if (held === null) continue;
+        createDelivery(app, tx, tenant, webhook.id, {
+          id: row.event_id,
+          type,
+          at: row.timestamp,
+          agentId: row.agent_id,
+          payload: row.details,
+          seq,
+        }, held);
+        made++;
+        lastId = webhook.id;
+      }
+    }
+    lastId = "";
+    done++;
+  }
+  return { done, part: "" };
+}
+
+/**
+ * Whether the webhook holds what happens; null when it is gone. Holding depends on the record, so that
+ * whoever enables it meanwhile finds the held one, or this is done again.
+ */
+async function isHolding(
+  tx: Tx,
+  tenant: Tenant,
+  { id, active }: { id: string; active: boolean },
+): Promise<boolean | null> {
+  if (active) return false;
+  const webhook = await tx.get(webhooks, tenant, id);
+  return webhook && !webhook.active;
+}

@@ -1,0 +1,202 @@
+import { type Tenant, tenantKey } from "../../kv/collection.ts";
+
+/** Attempts under way at once, over all webhooks. */
+export const CONCURRENCY = 256;
+/** What a webhook may have under way at most. */
+export const WIDTH_MAX = 16;
+/** What it begins with: it doubles with each success and halves with each attempt that got no answer. */
+const WIDTH_FIRST = 4;
+/** Webhooks whose last attempt got no answer share this many, so that they cannot fill the house. */
+const SUSPECTS_MAX = 128;
+
+/** What is waiting and under way for one webhook, as far as this process knows. */
+export interface Lane {
+  readonly id: string;
+  readonly tenant: Tenant;
+  readonly webhookId: string;
+  /** When it has something due at the earliest; Infinity for nothing that is known. */
+  dueMs: number;
+  /** Before this nothing is sent, because its rate is used up. */
+  notBeforeMs: number;
+  running: number;
+  width: number;
+  suspect: boolean;
+  /** True while its due deliveries are being taken. */
+  claiming: boolean;
+  /** The earliest entry in the heap; a later due time needs none of its own. */
+  timerMs: number;
+}
+
+interface Timer {
+  readonly atMs: number;
+  readonly lane: Lane;
+}
+
+/**
+ * Who may send now. Each webhook has a lane, and lanes take turns, so the backlog of a slow one is never
+ * looked through on the way to the others. A lane that is full, or waits for its rate, costs nothing until
+ * that changes.
+ */
+export class Lanes {
+  readonly #lanes = new Map<string, Lane>();
+  /** Lanes with something due and room for it, in the order of their turns. */
+  readonly #ready = { trusted: new Set<Lane>(), suspect: new Set<Lane>() };
+  #suspectsTurn = false;
+  readonly #timers: Timer[] = [];
+  #running = 0;
+  #suspects = 0;
+
+  /** Attempts under way or about to be. */
+  get running(): number {
+    return this.#running;
+  }
+
+  /** The webhook has a delivery that is due then. */
+  announce(tenant: Tenant, webhookId: string, dueMs: number, nowMs: number): void {
+    const id = `${tenantKey(tenant)}/${webhookId}`;
+    let lane = this.#lanes.get(id);
+    if (lane === undefined) {
+      lane = {
+        id,
+        tenant,
+        webhookId,
+        dueMs: Infinity,
+        notBeforeMs: 0,
+        running: 0,
+        width: WIDTH_FIRST,
+        suspect: false,
+        claiming: false,
+        timerMs: Infinity,
+      };
+      this.#lanes.set(id, lane);
+    }
+    if (dueMs >= lane.dueMs) return;
+    lane.dueMs = dueMs;
+    this.#schedule(lane, nowMs);
+  }
+
+  /**
+   * The next lane to take from, and how many: as many attempts are reserved, until `begun` and `ended` tell
+   * what became of them. Null when nothing is due that may begin.
+   */
+  next(nowMs: number, most: number): { lane: Lane; room: number } | null {
+    this.#ripen(nowMs);
+    if (this.#running >= CONCURRENCY) return null;
+    const { trusted, suspect } = this.#ready;
+    this.#suspectsTurn = !this.#suspectsTurn;
+    const order = this.#suspectsTurn ? [suspect, trusted] : [trusted, suspect];
+    for (const lanes of order) {
+      if (lanes === suspect && this.#suspects >= SUSPECTS_MAX) continue;
+      for (const lane of lanes) {
+        lanes.delete(lane);
+        const room = Math.min(most, this.#roomOf(lane));
+        if (room <= 0) continue;
+        lane.claiming = true;
+        lane.dueMs = Infinity;
+        this.#reserve(lane, room);
+        return { lane, room };
+      }
+    }
+    return null;
+  }
+
+  /** Of what was reserved, so many attempts have begun; `nextMs` is when the lane has more. */
+  begun(lane: Lane, reserved: number, taken: number, nextMs: number, nowMs: number): void {
+    lane.claiming = false;
+    this.#reserve(lane, taken - reserved);
+    lane.dueMs = Math.min(lane.dueMs, nextMs);
+    this.#schedule(lane, nowMs);
+  }
+
+  /** An attempt has ended; `answered` is null when it was not made after all. */
+  ended(lane: Lane, answered: boolean | null, nowMs: number): void {
+    this.#reserve(lane, -1);
+    if (answered !== null) {
+      this.#trust(lane, answered);
+      lane.width = answered ? Math.min(WIDTH_MAX, lane.width * 2) : Math.max(1, lane.width >> 1);
+    }
+    this.#schedule(lane, nowMs);
+  }
+
+  /** When something becomes due at the earliest, or Infinity. */
+  get nextMs(): number {
+    return this.#timers[0]?.atMs ?? Infinity;
+  }
+
+  #roomOf(lane: Lane): number {
+    const all = CONCURRENCY - this.#running;
+    const own = Math.min(all, lane.width - lane.running);
+    return lane.suspect ? Math.min(own, SUSPECTS_MAX - this.#suspects) : own;
+  }
+
+  #reserve(lane: Lane, n: number): void {
+    lane.running += n;
+    this.#running += n;
+    if (lane.suspect) this.#suspects += n;
+  }
+
+  #trust(lane: Lane, answered: boolean): void {
+    if (lane.suspect === !answered) return;
+    const { trusted, suspect } = this.#ready;
+    const [from, to] = answered ? [suspect, trusted] : [trusted, suspect];
+    if (from.delete(lane)) to.add(lane);
+    lane.suspect = !answered;
+    this.#suspects += answered ? -lane.running : lane.running;
+  }
+
+  /** Puts a lane where it belongs: among the ready ones, among those that wait for a time, or nowhere. */
+  #schedule(lane: Lane, nowMs: number): void {
+    const atMs = Math.max(lane.dueMs, lane.notBeforeMs);
+    if (atMs === Infinity) {
+      if (lane.running === 0 && !lane.claiming) this.#lanes.delete(lane.id);
+      return;
+    }
+    if (atMs > nowMs) {
+      if (atMs < lane.timerMs) {
+        lane.timerMs = atMs;
+        push(this.#timers, { atMs, lane });
+      }
+      return;
+    }
+    if (lane.claiming || lane.running >= lane.width) return;
+    (lane.suspect ? this.#ready.suspect : this.#ready.trusted).add(lane);
+  }
+
+  /** Timers that have come: their lanes are scheduled again. */
+  #ripen(nowMs: number): void {
+    while (this.nextMs <= nowMs) {
+      const { atMs, lane } = pop(this.#timers);
+      if (atMs !== lane.timerMs) continue;
+      lane.timerMs = Infinity;
+      if (this.#lanes.get(lane.id) === lane) this.#schedule(lane, nowMs);
+    }
+  }
+}
+
+/** A binary heap, the earliest first. */
+function push(heap: Timer[], timer: Timer): void {
+  let at = heap.push(timer) - 1;
+  while (at > 0) {
+    const up = (at - 1) >> 1;
+    if (heap[up]!.atMs <= timer.atMs) break;
+    heap[at] = heap[up]!;
+    at = up;
+  }
+  heap[at] = timer;
+}
+
+function pop(heap: Timer[]): Timer {
+  const first = heap[0]!, last = heap.pop()!;
+  if (heap.length === 0) return first;
+  let at = 0;
+  for (;;) {
+    let down = 2 * at + 1;
+    if (down >= heap.length) break;
+    if (down + 1 < heap.length && heap[down + 1]!.atMs < heap[down]!.atMs) down++;
+    if (heap[down]!.atMs >= last.atMs) break;
+    heap[at] = heap[down]!;
+    at = down;
+  }
+  heap[at] = last;
+  return first;
+}

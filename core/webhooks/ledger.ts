@@ -1,0 +1,98 @@
+import { SYSTEM, type Tenant } from "../../kv/collection.ts";
+import {
+  attemptId,
+  deliveries,
+  DELIVERY_STATES,
+  deliveryAttempts,
+  type DeliveryRecord,
+  DISCARDED,
+  stateOf,
+} from "../../kv/records/webhook.ts";
+import type { Store } from "../../kv/store.ts";
+import { addToTally, readTally } from "../../kv/tally.ts";
+import type { Tx } from "../../kv/tx.ts";
+import type { App } from "../app.ts";
+
+const LEDGER = "webhook_deliveries";
+/** How many attempts of one delivery are kept, however often it is sent again. */
+export const ATTEMPTS_KEPT = 50;
+
+/** What has become of all deliveries: `accepted` is the sum of the others. */
+export const LEDGER_STATES = ["accepted", ...DELIVERY_STATES, "expired"] as const;
+type LedgerState = (typeof LEDGER_STATES)[number];
+
+/** How many deliveries are in each state, over all organizations. */
+export async function readLedger(store: Store): Promise<Record<LedgerState, number>> {
+  const figures = LEDGER_STATES.map(async (state) =>
+    [state, await readTally(store, SYSTEM, LEDGER, state)] as const
+  );
+  return Object.fromEntries(await Promise.all(figures)) as Record<LedgerState, number>;
+}
+
+/** Writes a delivery and moves it in the ledger; with `before` null it is a new one. */
+export function writeDelivery(
+  app: App,
+  tx: Tx,
+  tenant: Tenant,
+  before: DeliveryRecord | null,
+  after: DeliveryRecord,
+): DeliveryRecord {
+  const { webhook_id, due_at_ms } = after;
+  if (due_at_ms !== null) {
+    tx.afterCommit(() => app.deliveries.announce(tenant, webhook_id, due_at_ms));
+  }
+  if (before === null) {
+    count(tx, "accepted", 1);
+    count(tx, stateOf(after), 1);
+    return tx.insert(deliveries, tenant, after);
+  }
+  move(tx, stateOf(before), stateOf(after));
+  return tx.put(deliveries, tenant, after);
+}
+
+/** Removes a delivery with all that is known of it; one that had not ended is then known as `as`. */
+export function dropDelivery(
+  tx: Tx,
+  tenant: Tenant,
+  record: DeliveryRecord,
+  as: "discarded" | "expired",
+): void {
+  const state = stateOf(record);
+  if (state === "pending" || state === "held") move(tx, state, as);
+  for (const number of keptAttempts(record.attempt)) {
+    tx.drop(deliveryAttempts, tenant, attemptId(record.id, number));
+  }
+  tx.delete(deliveries, tenant, record.id);
+}
+
+/** The numbers of the attempts that are kept of so many, oldest first. */
+export function keptAttempts(attempts: number): number[] {
+  const first = Math.max(1, attempts - ATTEMPTS_KEPT + 1);
+  return Array.from({ length: attempts - first + 1 }, (_, at) => first + at);
+}
+
+/** The delivery, due now with all the attempts of its policy before it. */
+export const requeued = (delivery: DeliveryRecord, dueMs: number): DeliveryRecord => ({
+  ...delivery,
+  status: "pending",
+  held: false,
+  attempts_before: delivery.attempt,
+  due_at_ms: dueMs,
+});
+
+/** The delivery, given up by its owner. */
+export const discarded = (delivery: DeliveryRecord): DeliveryRecord => ({
+  ...delivery,
+  status: "failed",
+  held: false,
+  error: DISCARDED,
+  due_at_ms: null,
+});
+
+function move(tx: Tx, from: LedgerState, to: LedgerState): void {
+  if (from === to) return;
+  count(tx, from, -1);
+  count(tx, to, 1);
+}
+
+const count = (tx: Tx, state: LedgerState, n: number) => addToTally(tx, SYSTEM, LEDGER, state, n);

@@ -1,0 +1,150 @@
+import type { Tenant } from "../../kv/collection.ts";
+import {
+  attemptId,
+  type AttemptRecord,
+  deliveries,
+  deliveryAttempts,
+  type DeliveryRecord,
+  stateOf,
+} from "../../kv/records/webhook.ts";
+import { indexKeys } from "../../kv/walk.ts";
+import type { App, Work, Writing } from "../app.ts";
+import { emit } from "../events.ts";
+import { Fault } from "../fault.ts";
+import { isoOrNull, type Paging } from "../lists.ts";
+import { attemptOf } from "./attempt.ts";
+import { keptAttempts, requeued, writeDelivery } from "./ledger.ts";
+import type { LogKey } from "./recoveries.ts";
+import { ownedWebhook } from "./rules.ts";
+import { showDelivery } from "./show.ts";
+
+/** Which deliveries a caller wants to see; times are those at which they were made, in ms. */
+export interface LogFilter {
+  readonly status?: DeliveryRecord["status"] | undefined;
+  readonly event_type?: string | undefined;
+  readonly held?: boolean | undefined;
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
+}
+
+/** Totals are exact up to here. */
+const TOTAL_MAX = 10_000;
+/** Keys that one answer looks at; beyond that its total is a lower bound. */
+const KEYS_MAX = 100_000;
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** Deliveries of a webhook that match, newest first. */
+export async function listDeliveries(
+  work: Work,
+  id: string,
+  filter: LogFilter,
+  { limit, offset }: Paging,
+) {
+  const { app, actor: { tenant }, db } = work;
+  await ownedWebhook(work, id);
+  const now = app.ports.clock.now();
+  const oldestMs = now - app.config().retention_days.deliveries * DAY_MS + 1;
+  const start = [Math.max(filter.since ?? 0, oldestMs)];
+  const end = [filter.until ?? Number.MAX_SAFE_INTEGER];
+  const range = { prefix: [id], start, end, reverse: true };
+  const ids: string[] = [];
+  let total = 0, seen = 0;
+  if (start[0]! < end[0]!) {
+    for await (const key of indexKeys(app.store, deliveries, tenant, "log", range)) {
+      if (matches(key as unknown as LogKey, filter)) {
+        if (total >= offset && ids.length < limit) ids.push(String(key.at(-1)));
+        total++;
+      }
+      if (total === TOTAL_MAX || ++seen === KEYS_MAX) break;
+    }
+  }
+  const found = await Promise.all(ids.map((each) => db.get(deliveries, tenant, each)));
+  return {
+    deliveries: found.flatMap((each) => each === null ? [] : [showDelivery(each)]),
+    pagination: { total, limit, offset, has_more: offset + ids.length < total },
+  };
+}
+
+function matches([, , , status, state, type]: LogKey, filter: LogFilter): boolean {
+  return (filter.status === undefined || filter.status === status) &&
+    (filter.event_type === undefined || filter.event_type === type) &&
+    (filter.held === undefined || filter.held === (state === "held"));
+}
+
+/** One delivery with its attempts, oldest first: the newest 50. */
+export async function getDelivery(work: Work, id: string, deliveryId: string) {
+  const delivery = await ownedDelivery(work, id, deliveryId);
+  const attempts = await attemptsOf(work.app, work.actor.tenant, delivery);
+  return { ...showDelivery(delivery), attempts };
+}
+
+/** Sends a delivery once more, with all attempts of the policy before it. */
+export async function resendDelivery(work: Writing, id: string, deliveryId: string) {
+  const { app, actor, tx } = work;
+  const webhook = await ownedWebhook(work, id);
+  const delivery = await ownedDelivery(work, id, deliveryId);
+  if (!webhook.active && !delivery.test) {
+    throw new Fault("CONFLICT", "The webhook is disabled. Enable it first.");
+  }
+  const { status } = delivery;
+  if (stateOf(delivery) === "pending" && (status === "pending" || status === "sending")) {
+    throw new Fault("CONFLICT", "The delivery is on its way already.");
+  }
+  const again = requeued(delivery, app.ports.clock.now());
+  writeDelivery(app, tx, actor.tenant, delivery, again);
+  emit(work, tx, actor.tenant, {
+    type: "webhook_delivery_resent",
+    resource: { type: "webhook", id },
+    details: { delivery_id: delivery.id, event_type: delivery.event_type, status },
+  });
+  return showDelivery(again);
+}
+
+async function ownedDelivery(work: Work, id: string, deliveryId: string): Promise<DeliveryRecord> {
+  await ownedWebhook(work, id);
+  const delivery = await work.db.get(deliveries, work.actor.tenant, deliveryId);
+  if (delivery !== null && delivery.webhook_id === id) return delivery;
+  throw new Fault("NOT_FOUND", "There is no such delivery.");
+}
+
+async function attemptsOf({ store }: App, tenant: Tenant, delivery: DeliveryRecord) {
+  const numbers = keptAttempts(delivery.attempt);
+  const kept = await Promise.all(
+    numbers.map((n) => store.get(deliveryAttempts, tenant, attemptId(delivery.id, n))),
+  );
+  return numbers.flatMap((number, at) => {
+    if (number === delivery.attempt && delivery.status === "sending") {
+      return [showAttempt(number, { ...UNKNOWN, started_at_ms: delivery.sent_at_ms })];
+    }
+    const attempt = kept[at] ?? (number === delivery.attempt ? attemptOf(delivery) : null);
+    return attempt === null ? [] : [showAttempt(number, attempt)];
+  });
+}
+
+/** An attempt of which nothing is known yet. */
+const UNKNOWN = {
+  status: "sending",
+  http_status: null,
+  response_time_ms: null,
+  response_body: "",
+  response_truncated: false,
+  error: null,
+} as const;
+
+function showAttempt(
+  number: number,
+  attempt: Omit<AttemptRecord, "id" | "expires_at_ms" | "status"> & {
+    readonly status: DeliveryRecord["status"];
+  },
+) {
+  return {
+    number,
+    status: attempt.status,
+    http_status: attempt.http_status,
+    response_time_ms: attempt.response_time_ms,
+    response_body: attempt.response_body,
+    truncated: attempt.response_truncated,
+    error: attempt.error,
+    started_at: isoOrNull(attempt.started_at_ms),
+  };
+}

@@ -1,0 +1,63 @@
+import type { Tenant } from "../../kv/collection.ts";
+import {
+  deliveries,
+  type DeliveryRecord,
+  stateOf,
+  type WebhookRecord,
+} from "../../kv/records/webhook.ts";
+import { readTally } from "../../kv/tally.ts";
+import type { App } from "../app.ts";
+import { iso, isoOrNull } from "../lists.ts";
+import type { RetryPolicy } from "./retry_policy.ts";
+
+/** A webhook as every answer shows it, without its secrets. */
+export async function showWebhook(app: App, tenant: Tenant, webhook: WebhookRecord) {
+  const last = await app.store.list(deliveries, tenant, {
+    index: "log",
+    prefix: [webhook.id],
+    reverse: true,
+    limit: 1,
+  });
+  const endsAtMs = webhook.previous_ends_at_ms ?? 0;
+  const inGrace = app.ports.clock.now() < endsAtMs;
+  return {
+    id: webhook.id,
+    name: webhook.name,
+    url: webhook.url,
+    active: webhook.active,
+    events: webhook.events,
+    custom_headers: JSON.parse(app.sealer.open(webhook.sealed_headers, webhook.id)),
+    retry_policy: webhook.retry_policy as RetryPolicy,
+    previous_secret_ends_at: inGrace ? iso(endsAtMs) : null,
+    release_id: webhook.release_id,
+    created_at: iso(webhook.created_at_ms),
+    delivery_count: await readTally(app.store, tenant, "deliveries", webhook.id),
+    last_delivery_at: isoOrNull(last.items[0]?.sent_at_ms ?? null),
+  };
+}
+
+/** A delivery as its latest attempt left it. */
+export function showDelivery(delivery: DeliveryRecord) {
+  const state = stateOf(delivery);
+  return {
+    id: delivery.id,
+    webhook_id: delivery.webhook_id,
+    event_id: delivery.event_id,
+    event_type: delivery.event_type,
+    status: delivery.status,
+    held: delivery.held,
+    final: state === "exhausted" || state === "discarded",
+    test: delivery.test,
+    http_status: delivery.http_status,
+    response_time_ms: delivery.response_time_ms,
+    attempt: delivery.attempt,
+    sent_at: isoOrNull(delivery.sent_at_ms),
+    response_body: delivery.response_body,
+    response_truncated: delivery.response_truncated,
+    error: delivery.error,
+    created_at: iso(delivery.created_at_ms),
+    next_attempt_at: delivery.status === "failed" || delivery.status === "timed_out"
+      ? isoOrNull(delivery.due_at_ms)
+      : null,
+  };
+}

@@ -1,0 +1,44 @@
+import { webhooks } from "../../kv/records/webhook.ts";
+import type { Writing } from "../app.ts";
+import { emit } from "../events.ts";
+import { iso } from "../lists.ts";
+import { switchOff } from "./disable.ts";
+import { ENDLESS_MS, startRecovery } from "./recover.ts";
+import { ownedWebhook } from "./rules.ts";
+import { showWebhook } from "./show.ts";
+
+/** What becomes of held deliveries: all go out, none, or those of events since an instant in ms. */
+export type HeldChoice = "deliver" | "discard" | { readonly since: number };
+
+/** Switches a webhook on and lets go what was held for it, in the order of the events. */
+export async function enableWebhook(work: Writing, id: string, held: HeldChoice) {
+  const { app, actor, tx } = work;
+  const webhook = await ownedWebhook(work, id);
+  if (webhook.active) return await showWebhook(app, actor.tenant, webhook);
+  const since_ms = held === "deliver" ? 0 : held === "discard" ? ENDLESS_MS : held.since;
+  const job = startRecovery(work, webhook, { kind: "release", since_ms });
+  const next = tx.put(webhooks, actor.tenant, { ...webhook, active: true, release_id: job.id });
+  emit(work, tx, actor.tenant, {
+    type: "webhook_enabled",
+    resource: { type: "webhook", id },
+    details: {
+      name: next.name,
+      held: typeof held === "string" ? held : { since: iso(held.since) },
+    },
+  });
+  return await showWebhook(app, actor.tenant, next);
+}
+
+/** Switches a webhook off: from now on what happens is held for it. */
+export async function disableWebhook(work: Writing, id: string) {
+  const { app, actor, tx } = work;
+  const webhook = await ownedWebhook(work, id);
+  if (!webhook.active) return await showWebhook(app, actor.tenant, webhook);
+  const off = await switchOff(app, tx, actor.tenant, webhook);
+  emit(work, tx, actor.tenant, {
+    type: "webhook_disabled",
+    resource: { type: "webhook", id },
+    details: { name: off.name, url: off.url },
+  });
+  return await showWebhook(app, actor.tenant, off);
+}

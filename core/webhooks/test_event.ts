@@ -1,0 +1,25 @@
+import type { Writing } from "../app.ts";
+import { iso } from "../lists.ts";
+import { PING, WEBHOOK_EVENTS, type WebhookEventType } from "./event_types.ts";
+import { ownedWebhook } from "./rules.ts";
+import { showDelivery } from "./show.ts";
+
+/** Sends a ping, or the example of an event type, whatever the webhook subscribes to. */
+export async function testWebhook(
+  work: Writing,
+  id: string,
+  type: WebhookEventType | typeof PING.type,
+) {
+  const { app, actor, tx } = work;
+  const webhook = await ownedWebhook(work, id);
+  const payload = type === PING.type
+    ? { message: "The webhook works.", webhook_id: id, events: webhook.events }
+    : WEBHOOK_EVENTS[type].example;
+  const delivery = app.deliveries.create(tx, actor.tenant, id, {
+    id: app.ports.entropy.uuid(),
+    type,
+    at: iso(app.ports.clock.now()),
+    payload,
+  });
+  return showDelivery(delivery);
+}

@@ -1,0 +1,63 @@
+import { type Collection, indexKey, type KeyParts, systemKey, type Tenant } from "./collection.ts";
+import type { Store } from "./store.ts";
+
+type Row = { id: string };
+
+/** Which part of an index, by what stands behind the prefix. */
+export interface Range {
+  readonly prefix: KeyParts;
+  /** From here on. */
+  readonly start?: KeyParts;
+  /** Before this. */
+  readonly end?: KeyParts;
+  readonly reverse?: boolean;
+  /** At most so many. */
+  readonly limit?: number;
+}
+
+/**
+ * The keys of an index under a prefix, in order, without the prefix; the last part of each is the id. What
+ * a key says is told without reading the record, which may be over its time or gone.
+ */
+export async function* indexKeys<T extends Row>(
+  { kv }: Store,
+  of: Collection<T>,
+  tenant: Tenant,
+  index: string,
+  { prefix, start, end, reverse = false, limit }: Range,
+): AsyncGenerator<KeyParts> {
+  const base = indexKey(of, tenant, index, prefix);
+  const selector = start === undefined
+    ? { prefix: base, ...end && { end: [...base, ...end] } }
+    : end === undefined
+    ? { prefix: base, start: [...base, ...start] }
+    : { start: [...base, ...start], end: [...base, ...end] };
+  const options = limit === undefined ? { reverse, batchSize: 500 } : { reverse, limit };
+  for await (const { key } of kv.list(selector, options)) {
+    yield key.slice(base.length) as KeyParts;
+  }
+}
+
+/**
+ * The first entry of a store-wide index for each value of its first part, a text, whatever stands behind
+ * it: one seek for each.
+ */
+export async function* queueHeads<T extends Row>(
+  { kv }: Store,
+  of: Collection<T>,
+  queue: string,
+): AsyncGenerator<{ tenant: Tenant; key: KeyParts }> {
+  const prefix = systemKey(of, queue, []);
+  for (let start: KeyParts | null = null;;) {
+    let head: KeyParts | null = null;
+    const selector = start === null ? { prefix } : { prefix, start };
+    for await (const { key } of kv.list(selector, { limit: 1 })) {
+      head = key.slice(prefix.length) as KeyParts;
+    }
+    if (head === null) return;
+    const [org, space] = head.slice(-3) as [string, Tenant["space"]];
+    yield { tenant: { org, space }, key: head };
+    // The next text that there is: whatever begins with this one is passed over.
+    start = [...prefix, `${head[0]}\0`];
+  }
+}

@@ -1,0 +1,121 @@
+import { z } from "zod";
+import { EVENT_TYPES, PING } from "../core/webhooks/event_types.ts";
+import { RECOVERABLE, type Recoverable } from "../core/webhooks/recover.ts";
+import { RetryPolicy } from "../core/webhooks/retry_policy.ts";
+import { DELIVERY_STATUSES } from "../kv/records/webhook.ts";
+import { Instant, JsonObject, PageQuery, Timestamp } from "./_schemas.ts";
+
+export const EventType = z.enum(EVENT_TYPES);
+/** A ping is what a test sends when nothing else is asked for. */
+export const TestType = z.enum([PING.type, ...EVENT_TYPES]);
+export const Url = z.string().min(1).max(2048);
+export const Secret = z.string().min(8).max(256)
+  .meta({ description: "Shared secret for signing." });
+export const Headers = z.record(z.string(), z.string());
+export const Events = z.array(EventType).min(1).max(EVENT_TYPES.length)
+  .refine((events) => new Set(events).size === events.length, "each type once");
+
+export const Webhook = z.object({
+  id: z.string(),
+  name: z.string(),
+  url: z.string(),
+  active: z.boolean(),
+  events: z.array(z.string()),
+  custom_headers: z.record(z.string(), z.string()),
+  retry_policy: RetryPolicy,
+  previous_secret_ends_at: Timestamp.nullable().meta({
+    description: "Until then the secret before the last change signs too.",
+  }),
+  release_id: z.string().nullable().meta({
+    description: "The recovery that lets held deliveries go since it was enabled last.",
+  }),
+  created_at: Timestamp,
+  delivery_count: z.int().meta({ description: "Attempts that have ended." }),
+  last_delivery_at: Timestamp.nullable(),
+}).meta({ id: "Webhook" });
+
+const Status = z.enum(DELIVERY_STATUSES);
+
+/** What is known of an attempt, the latest one's in the delivery itself. */
+const outcome = {
+  status: Status,
+  http_status: z.int().nullable(),
+  response_time_ms: z.number().nullable(),
+  response_body: z.string().meta({ description: "At most 4 KiB." }),
+  error: z.string().nullable(),
+};
+
+export const Delivery = z.object({
+  id: z.string(),
+  webhook_id: z.string(),
+  event_id: z.string(),
+  event_type: z.string(),
+  held: z.boolean().meta({ description: "True while it waits for its webhook to be enabled." }),
+  final: z.boolean().meta({ description: "True when it failed and no attempt follows." }),
+  test: z.boolean().meta({ description: "True when somebody asked for it as a test." }),
+  ...outcome,
+  response_truncated: z.boolean().meta({ description: "True when more came than was kept." }),
+  attempt: z.int(),
+  sent_at: Timestamp.nullable(),
+  created_at: Timestamp,
+  next_attempt_at: Timestamp.nullable(),
+}).meta({ id: "Delivery" });
+
+export const DeliveryDetail = Delivery.extend({
+  attempts: z.array(z.object({
+    number: z.int(),
+    ...outcome,
+    truncated: z.boolean(),
+    started_at: Timestamp.nullable(),
+  })).meta({ description: "Oldest first: the newest 50." }),
+}).meta({ id: "DeliveryDetail" });
+
+export const LogQuery = PageQuery.extend({
+  status: Status.optional(),
+  event_type: TestType.optional(),
+  held: z.enum(["true", "false"]).transform((text) => text === "true").optional(),
+  since: Instant.optional(),
+  until: Instant.optional(),
+});
+
+export const HeldChoice = z.union([
+  z.enum(["deliver", "discard"]),
+  z.strictObject({ since: Instant }),
+]);
+
+const RECOVERABLES = Object.keys(RECOVERABLE) as [Recoverable, ...Recoverable[]];
+
+export const RecoverBody = z.strictObject({
+  since: Instant,
+  until: Instant.optional(),
+  status: z.array(z.enum(RECOVERABLES)).min(1).max(RECOVERABLES.length).default(RECOVERABLES)
+    .meta({
+      description: "failed: waiting for its next attempt; exhausted: failed for good; held.",
+    }),
+  dry_run: z.boolean().default(false),
+}).refine(({ since, until }) => until === undefined || since < until, {
+  path: ["until"],
+  message: "must be later than since",
+});
+
+export const Recovery = z.object({
+  id: z.string(),
+  webhook_id: z.string(),
+  kind: z.enum(["release", "recover", "purge"]),
+  state: z.enum(["running", "completed", "cancelled"]),
+  requeued: z.int().meta({ description: "Deliveries that are sent once more." }),
+  discarded: z.int(),
+  created_at: Timestamp,
+  finished_at: Timestamp.nullable(),
+}).meta({ id: "WebhookRecovery" });
+
+export const EventTypes = z.object({
+  event_types: z.array(z.object({
+    name: z.string(),
+    category: z.string(),
+    description: z.string(),
+    scope: z.string().meta({ description: "What a webhook's creator needs to receive it." }),
+    schema: JsonObject.meta({ description: "JSON Schema of the payload." }),
+    example: JsonObject,
+  })),
+});

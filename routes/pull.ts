@@ -1,0 +1,51 @@
+import { z } from "zod";
+import { EVENT_TYPES } from "../core/webhooks/event_types.ts";
+import { pullEvents, READABLE_BY } from "../core/webhooks/pull.ts";
+import { route } from "./_route.ts";
+import { JsonObject, Timestamp } from "./_schemas.ts";
+
+/** Event types, separated by commas. */
+const Types = z.string().max(1_000).transform((text) => text.split(","))
+  .pipe(z.array(z.enum(EVENT_TYPES)).min(1));
+
+const PulledEvent = z.object({
+  seq: z.int().meta({ description: "Its number in the organization's log." }),
+  event_id: z.string(),
+  event_type: z.string(),
+  timestamp: Timestamp,
+  organization_id: z.string(),
+  agent_id: z.string().optional(),
+  payload: JsonObject,
+}).meta({ id: "PulledEvent" });
+
+export const pullRoutes = [
+  route({
+    id: "events.pull",
+    method: "GET",
+    path: "/api/v1/events",
+    summary:
+      "What webhooks would receive, for who cannot be reached: oldest first, from a number on",
+    description:
+      "Ask again with `since` set to `next`. Numbers count all events of the organization; those " +
+      "that the caller may not read, or did not ask for, are passed over. No event comes twice, " +
+      "none is missing.",
+    access: { scope: READABLE_BY },
+    effect: "read",
+    query: z.strictObject({
+      since: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0),
+      limit: z.coerce.number().int().min(1).max(200).default(50),
+      types: Types.optional(),
+    }),
+    success: {
+      status: 200,
+      body: z.object({
+        events: z.array(PulledEvent),
+        next: z.int().meta({ description: "The number of the last event that was looked at." }),
+        head: z.int().meta({ description: "The number of the newest event there is." }),
+        has_more: z.boolean(),
+      }),
+    },
+    faults: [],
+    handle: (work, { query }) => pullEvents(work, query),
+  }),
+];

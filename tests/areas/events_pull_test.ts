@@ -1,0 +1,165 @@
+import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { verifyDelivery } from "../../core/cli/receiver.ts";
+import { readListenOptions } from "../../core/cli/listen.ts";
+import { type ListenHost, listenLoop } from "../../core/cli/listen_loop.ts";
+import { random } from "../support/random.ts";
+import { World } from "../support/world.ts";
+import { linkAgent } from "./fixtures.ts";
+import { happen, hear } from "./hook_fixtures.ts";
+
+const PATH = "/api/v1/events";
+
+Deno.test("events.pull: the log from a number on, in the shape of a webhook's body", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const hook = await hear(world, owner);
+  await happen(world, owner, "one");
+  await world.settle();
+  const { body } = await world.call("GET", PATH, { as: owner.token });
+  const { delivery_id, ...sent } = JSON.parse(String(world.network.sent[0]!.body));
+  ok(delivery_id && hook.id);
+  const [{ seq, ...event }, ...more] = body.events;
+  deq([event, more], [sent, []]);
+  deq([body.next, body.head, body.has_more], [seq, seq, false]);
+  const rest = await world.call("GET", `${PATH}?since=${body.next}`, { as: owner.token });
+  deq(rest.body, { events: [], next: seq, head: seq, has_more: false });
+});
+
+Deno.test("events.pull: only what the caller may read and asked for, and never another organization's", async () => {
+  await using world = await World.open();
+  const here = await linkAgent(world);
+  await world.settle();
+  const stranger = await world.signUp();
+  const policies = await world.key(here.owner, ["policy:read"]);
+  const types = async (as: string, query = "") =>
+    (await world.call("GET", PATH + query, { as })).body.events
+      .map(({ event_type }: { event_type: string }) => event_type);
+  deq(await types(here.owner.token), ["agent_created", "agent_connected"]);
+  deq(await types(here.owner.token, "?types=agent_connected,agent_deleted"), ["agent_connected"]);
+  deq(await types(policies.value), []);
+  deq(await types(stranger.token), []);
+  const none = await world.key(here.owner, ["system:read"]);
+  eq((await world.call("GET", PATH, { as: none.value })).status, 403);
+  for (const query of ["?since=-1", "?since=x", "?limit=201", "?types=ping", "?types="]) {
+    eq((await world.call("GET", PATH + query, { as: here.owner.token })).status, 400, query);
+  }
+});
+
+Deno.test("events.pull: in pages of any size each event comes once and none is missing", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  for (let n = 0; n < 150; n++) {
+    await happen(world, owner, `${n}`);
+    if (n % 3 === 0) await world.key(owner, ["agents:read"]);
+  }
+  for (let seed = 1; seed <= 20; seed++) {
+    const dice = random(seed);
+    const names: string[] = [];
+    for (let since = 0, more = true; more;) {
+      const { body } = await world.call(
+        "GET",
+        `${PATH}?since=${since}&limit=${1 + dice.below(40)}`,
+        {
+          as: owner.token,
+        },
+      );
+      names.push(...body.events.map((e: { payload: { name: string } }) => e.payload.name));
+      since = body.next;
+      more = body.has_more;
+    }
+    deq(names, Array.from({ length: 150 }, (_, n) => `${n}`), `seed ${seed}`);
+  }
+});
+
+Deno.test("relay listen: forwards what happens from now on, signed as a webhook is, each once", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const { value: token } = await world.key(owner, ["agents:read"]);
+  await happen(world, owner, "before");
+  const controller = new AbortController();
+  const said: string[] = [], got: { type: string; name: string; fault: string | null }[] = [];
+  const secret = "a secret to sign with";
+  let sleeps = 0;
+  const host: ListenHost = {
+    async request(url, init) {
+      const { pathname, search, hostname } = new URL(url);
+      const headers = new Headers(init.headers);
+      if (hostname === "relay.test") {
+        const as = headers.get("authorization")!.slice("Bearer ".length);
+        if (sleeps === 2) throw new Error("connection refused");
+        const { status, text } = await world.call("GET", pathname + search, { as });
+        return new Response(text, { status });
+      }
+      const body = Buffer.from(String(init.body));
+      const fault = verifyDelivery(secret, headers, body);
+      got.push({
+        type: headers.get("x-service-event")!,
+        name: JSON.parse(String(body)).payload.name,
+        fault,
+      });
+      if (got.length === 2) throw new Error("nobody is there");
+      return new Response(null, { status: 204 });
+    },
+    now: () => Date.now(),
+    async sleep() {
+      sleeps++;
+      if (sleeps === 1) { for (const name of ["a", "b", "c"]) await happen(world, owner, name); }
+      if (sleeps === 4) controller.abort();
+    },
+    say: (line) => said.push(line),
+  };
+  const options = {
+    url: "http://relay.test/",
+    token,
+    forward: "http://localhost:3000/hook",
+    secret,
+    types: null,
+    since: null,
+  };
+  eq(await listenLoop(options, host, controller.signal), null);
+  deq(got, ["a", "b", "c"].map((name) => ({ type: "agent_disconnected", name, fault: null })));
+  const [first, second, third, trouble, better] = said;
+  ok(/agent_disconnected {2}→ 204/.test(first!) && /→ 204/.test(third!), said.join("\n"));
+  ok(/→ nobody is there/.test(second!), second);
+  ok(/cannot be reached, trying on: connection refused/.test(trouble!), trouble);
+  eq(better, "the relay answers again");
+  const refused = await listenLoop(
+    { ...options, token: "wrong" },
+    host,
+    new AbortController().signal,
+  );
+  ok(refused?.startsWith("the relay refuses: "), `${refused}`);
+});
+
+Deno.test("relay listen: its arguments, and what is wrong with them", () => {
+  const read = (args: string[], env = {}) => readListenOptions(args, env, () => " from a file\n");
+  const good = ["--forward", "http://localhost:3000/hook", "--token", "k", "--secret", "s"];
+  deq(read([...good, "--since=7", "--types=agent_created"]), {
+    url: "http://127.0.0.1:9081",
+    token: "k",
+    forward: "http://localhost:3000/hook",
+    secret: "s",
+    types: "agent_created",
+    since: 7,
+  });
+  const made = read(["--forward", "http://x.test", "--token-file", "f"], {
+    RELAY_URL: "https://r",
+  });
+  ok(typeof made === "object" && made.secret.startsWith("whsec_"));
+  deq([made.token, made.url], ["from a file", "https://r"]);
+  eq(read(["--help"]), "help");
+  for (
+    const args of [
+      [],
+      ["--forward", "nowhere", "--token", "k"],
+      ["--forward", "http://x.test"],
+      [...good, "--url", "ftp://x"],
+      [...good, "--since", "x"],
+      [...good, "--surprise"],
+    ]
+  ) {
+    const said = read(args);
+    ok(typeof said === "string" && said.endsWith("."), `${args}: ${said}`);
+  }
+});

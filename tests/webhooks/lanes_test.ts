@@ -1,0 +1,111 @@
+import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import type { Tenant } from "../../kv/collection.ts";
+import { CONCURRENCY, type Lane, Lanes, WIDTH_MAX } from "../../core/webhooks/lanes.ts";
+import { random } from "../support/random.ts";
+
+const TENANT: Tenant = { org: "org", space: "live" };
+const BATCH = 16;
+
+Deno.test("Lanes: a webhook begins with 4, doubles with each answer up to 16, and halves with each silence down to 1", () => {
+  const lanes = new Lanes();
+  const widths: number[] = [];
+  const round = (answered: boolean | null) => {
+    lanes.announce(TENANT, "w", 0, 0);
+    const turn = lanes.next(0, 100)!;
+    widths.push(turn.room);
+    lanes.begun(turn.lane, turn.room, 1, 1, 0);
+    lanes.ended(turn.lane, answered, 0);
+  };
+  for (const answered of [null, true, true, true, false, false, false, false, false, true]) {
+    round(answered);
+  }
+  deq(widths, [4, 4, 8, 16, 16, 8, 4, 2, 1, 1]);
+  eq(lanes.running, 0);
+});
+
+Deno.test("Lanes: a dead webhook's backlog costs the others no turn and no look", () => {
+  const lanes = new Lanes();
+  lanes.announce(TENANT, "dead", 0, 0);
+  const dead = lanes.next(0, BATCH)!;
+  // Ten thousand more are due: it is full, so it has no turn until one of its attempts ends.
+  lanes.begun(dead.lane, dead.room, dead.room, 0, 0);
+  for (let n = 0; n < 1_000; n++) lanes.announce(TENANT, `w${n}`, 0, 0);
+  const served = new Set<string>();
+  for (let n = 0; n < 1_000; n++) {
+    const { lane, room } = lanes.next(0, BATCH)!;
+    served.add(lane.webhookId);
+    lanes.begun(lane, room, 1, Infinity, 0);
+    lanes.ended(lane, true, 0);
+  }
+  eq(served.size, 1_000);
+  ok(!served.has("dead"));
+  eq(lanes.next(0, BATCH), null);
+  lanes.ended(dead.lane, false, 0);
+  eq(lanes.next(0, BATCH), null, "it has 3 under way and may have 2");
+});
+
+Deno.test("Lanes: webhooks without an answer share half of the house", () => {
+  const lanes = new Lanes();
+  let running = 0;
+  for (let n = 0; n < 1_000; n++) lanes.announce(TENANT, `w${n}`, 0, 0);
+  const silent = new Set<Lane>();
+  while (silent.size < 1_000) {
+    const { lane, room } = lanes.next(0, BATCH)!;
+    silent.add(lane);
+    lanes.begun(lane, room, 1, 0, 0);
+    lanes.ended(lane, false, 0);
+  }
+  for (let turn = lanes.next(0, BATCH); turn !== null; turn = lanes.next(0, BATCH)) {
+    lanes.begun(turn.lane, turn.room, turn.room, 0, 0);
+    running += turn.room;
+  }
+  eq(running, 128);
+  lanes.announce(TENANT, "healthy", 0, 0);
+  eq(lanes.next(0, BATCH)?.lane.webhookId, "healthy");
+});
+
+Deno.test("Lanes: whatever happens, no bound is passed, and what is due has its turn", () => {
+  for (let seed = 1; seed <= 200; seed++) {
+    const dice = random(seed);
+    const lanes = new Lanes();
+    /** What is due, by webhook, as a store would know it. */
+    const due = new Map<string, number[]>();
+    const under: Lane[] = [];
+    let now = 0;
+    const say = (what: string) => `seed ${seed} at ${now}: ${what}`;
+    const serve = () => {
+      for (let turn = lanes.next(now, BATCH); turn !== null; turn = lanes.next(now, BATCH)) {
+        const { lane, room } = turn;
+        const waiting = due.get(lane.webhookId)!.sort((a, b) => a - b);
+        const ready = waiting.filter((ms) => ms <= now).length;
+        const taken = waiting.splice(0, Math.min(room, ready)).length;
+        lanes.begun(lane, room, taken, waiting[0] ?? Infinity, now);
+        for (let n = 0; n < taken; n++) under.push(lane);
+        ok(lanes.running <= CONCURRENCY, say("too many"));
+        ok(lane.running <= WIDTH_MAX, say("too many of one"));
+      }
+      eq(lanes.running, under.length, say("what runs is miscounted"));
+    };
+    const endOne = () => {
+      const [lane] = under.splice(dice.below(under.length), 1);
+      lanes.ended(lane!, dice.pick([true, true, false, null]), now);
+    };
+    for (let step = 0; step < 300; step++) {
+      const webhook = `w${dice.below(dice.pick([2, 100]))}`;
+      if (dice.chance(0.5)) {
+        const ms = now + dice.pick([0, 0, 5, 50]);
+        due.set(webhook, [...due.get(webhook) ?? [], ms]);
+        lanes.announce(TENANT, webhook, ms, now);
+      } else if (under.length > 0 && dice.chance(0.5)) endOne();
+      else now += dice.below(10);
+      serve();
+    }
+    now += 100;
+    serve();
+    while (under.length > 0) {
+      endOne();
+      serve();
+    }
+    deq([...due.values()].flat(), [], say("something was forgotten"));
+  }
+});
