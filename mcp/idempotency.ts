@@ -42,7 +42,8 @@ export async function once(
   try {
     return await change(recording(context, route, key, digest));
   } catch (error) {
-    const winner = error instanceof DuplicateError ? await find(context, key) : null;
+    // Whatever went wrong: a twin that was faster may have changed what this one then found.
+    const winner = await find(context, key);
     if (winner === null) throw error;
     return await replay(context, route, winner, digest);
   }

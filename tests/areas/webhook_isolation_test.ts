@@ -3,6 +3,7 @@ import { setImmediate } from "node:timers";
 import { OutboundError, type OutboundResponse } from "../../core/ports.ts";
 import { NOTIFICATIONS_MAX } from "../../core/notifications.ts";
 import { notifications } from "../../kv/records/notification.ts";
+import { NO_LIMITS } from "../support/no_limits.ts";
 import { type Account, World } from "../support/world.ts";
 import { deliveriesOf, makeHook } from "./fixtures.ts";
 import { answering, happen, hear, HOOKS, liveOf, newest, responding } from "./hook_fixtures.ts";
@@ -69,8 +70,12 @@ Deno.test("isolation: with 60 dead webhooks each of 20 healthy ones is reached a
   world.clock.advance(10_000);
 });
 
+/** No limits but those of deliveries. */
+const { webhook_deliveries_per_minute: _live, ...ofKeys } = NO_LIMITS.limits.live;
+const RATED = { ...NO_LIMITS, limits: { live: ofKeys, test: ofKeys, public_per_minute: null } };
+
 Deno.test("rate: a webhook that an API key created sends 50 a minute, and the rest later, none dropped", async () => {
-  await using world = await World.open();
+  await using world = await World.open({ config: RATED });
   const owner = await world.signUp();
   const key = await world.key(owner, ["system:write", "system:read", "agents:read"]);
   const byKey = await hear(world, { ...owner, token: key.value });
@@ -90,7 +95,7 @@ Deno.test("rate: a webhook that an API key created sends 50 a minute, and the re
 });
 
 Deno.test("rate: 10 a minute for a test key, over all webhooks that it created", async () => {
-  await using world = await World.open();
+  await using world = await World.open({ config: RATED });
   const owner = await world.signUp();
   const rights = ["system:write", "system:read", "agents:read"];
   const key = await world.key(owner, rights, { type: "test" });

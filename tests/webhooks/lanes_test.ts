@@ -96,8 +96,11 @@ Deno.test("Lanes: whatever happens, no bound is passed, and what is due has its 
         const ms = now + dice.pick([0, 0, 5, 50]);
         due.set(webhook, [...due.get(webhook) ?? [], ms]);
         lanes.announce(TENANT, webhook, ms, now);
-      } else if (under.length > 0 && dice.chance(0.5)) endOne();
-      else now += dice.below(10);
+      } else {
+        const ends = dice.chance(0.5);
+        if (ends && under.length > 0) endOne();
+        else now += dice.below(10);
+      }
       serve();
     }
     now += 100;
