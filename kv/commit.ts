@@ -289,7 +289,7 @@ export class Committer {
           op.check({ key, versionstamp });
         }
       }
-      for (const mutation of mutations) {
+      for (const mutation of oneSumEach(mutations)) {
         if (mutation.kind === "delete") op.delete(mutation.key);
         else if (mutation.kind === "sum") op.sum(mutation.key, mutation.n);
         else if (mutation.kind === "max") op.max(mutation.key, mutation.n);
@@ -328,6 +328,26 @@ export class Committer {
 /** What a change adds to an atomic: its mutations, its messages, the outbox row and its notes. */
 export const writesOf = ({ mutations, alarms, lines, notes }: Change): number =>
   mutations.length + alarms.length + (lines.length > 0 ? 1 : 0) + notes.length;
+
+/** The same mutations with the sums of each counter added up: many callers count the same things. */
+function oneSumEach(mutations: readonly Mutation[]): Mutation[] {
+  const sums = new Map<string, number>();
+  const out: Mutation[] = [];
+  for (const mutation of mutations) {
+    const { slot } = mutation;
+    const at = sums.get(slot);
+    const sum = at === undefined ? undefined : out[at];
+    if (mutation.kind === "sum" && sum?.kind === "sum") {
+      out[at!] = { ...sum, n: BigInt.asUintN(64, sum.n + mutation.n) };
+      continue;
+    }
+    // What replaces a counter stands between its sums, which then stay apart.
+    if (mutation.kind === "sum") sums.set(slot, out.length);
+    else if (at !== undefined) sums.delete(slot);
+    out.push(mutation);
+  }
+  return out;
+}
 
 function sharedValues(batch: readonly Pending[]): Iterable<Note & { texts: string[] }> {
   const values = new Map<string, Note & { texts: string[] }>();

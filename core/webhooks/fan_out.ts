@@ -11,7 +11,15 @@ import { mayReceive, WEBHOOKS_MAX } from "./rules.ts";
 
 /** Webhooks are counted before they are made, so those of one instant may pass their limit together. */
 const WEBHOOKS_READ_MAX = 2 * WEBHOOKS_MAX;
-/** Deliveries that one commit claims or creates: at most 40 KB each, and an atomic takes 819 KB. */
+/**
+ * Deliveries that one commit of fan-out creates, each with 720 bytes of keys of the 80 KiB that an atomic
+ * takes, and what they may weigh: the list of webhooks is read once for all of them.
+ */
+const CREATED_MAX = 80;
+const CREATED_BYTES_MAX = 500_000;
+/** What a delivery weighs beside its event. */
+const DELIVERY_BYTES = 2_500;
+/** Deliveries that one commit reads and changes: at most 40 KB each, and an atomic takes 819 KB. */
 const BATCH_MAX = 16;
 const BATCH_MAX_SHARED = 8; // a self-hosted denokv takes 10 checks
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -88,15 +96,19 @@ export async function fanOut(
   part: string,
 ): Promise<Step> {
   const { items } = await tx.list(webhooks, tenant, { limit: WEBHOOKS_READ_MAX });
-  let made = 0, done = 0, lastId = part;
+  let made = 0, holding = 0, bytes = 0, done = 0, lastId = part;
   for (const { seq, type, json } of events) {
     if (isWebhookEvent(type)) {
       const row = JSON.parse(json) as EventRow;
       const atMs = Date.parse(row.timestamp);
+      // The engine stores two bytes for each character when one of them is beyond Latin-1.
+      const weight = 2 * json.length + DELIVERY_BYTES;
       for (const webhook of items.filter(({ id }) => id > lastId)) {
         if (!webhook.events.includes(type) || atMs < webhook.created_at_ms) continue;
         if (!await mayReceive(app, tenant, webhook, type)) continue;
-        if (made === batchOf(app)) return { done, part: lastId };
+        const full = made === CREATED_MAX || holding === batchOf(app) ||
+          made > 0 && bytes + weight > CREATED_BYTES_MAX;
+        if (full) return { done, part: lastId };
         const held = await isHolding(tx, tenant, webhook);
         if (held === null) continue;
         createDelivery(app, tx, tenant, webhook.id, {
@@ -108,6 +120,8 @@ export async function fanOut(
           seq,
         }, held);
         made++;
+        bytes += weight;
+        if (held) holding++;
         lastId = webhook.id;
       }
     }

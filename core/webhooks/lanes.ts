@@ -3,11 +3,13 @@ import { type Tenant, tenantKey } from "../../kv/collection.ts";
 /** Attempts under way at once, over all webhooks. */
 export const CONCURRENCY = 256;
 /** What a webhook may have under way at most. */
-export const WIDTH_MAX = 16;
+const WIDTH_MAX = 16;
+/** One that answers may have this many as long as half of the house is free. */
+export const WIDTH_FREE_MAX = 64;
 /** What it begins with: it doubles with each success and halves with each attempt that got no answer. */
 const WIDTH_FIRST = 4;
 /** Webhooks whose last attempt got no answer share this many, so that they cannot fill the house. */
-const SUSPECTS_MAX = 128;
+const SUSPECTS_MAX = CONCURRENCY / 2;
 
 /** What is waiting and under way for one webhook, as far as this process knows. */
 export interface Lane {
@@ -125,8 +127,14 @@ export class Lanes {
 
   #roomOf(lane: Lane): number {
     const all = CONCURRENCY - this.#running;
-    const own = Math.min(all, lane.width - lane.running);
+    const own = Math.min(all, this.#limitOf(lane) - lane.running);
     return lane.suspect ? Math.min(own, SUSPECTS_MAX - this.#suspects) : own;
+  }
+
+  #limitOf({ width, running }: Lane): number {
+    if (width < WIDTH_MAX) return width;
+    const free = Math.max(0, CONCURRENCY / 2 - this.#running);
+    return Math.max(WIDTH_MAX, Math.min(WIDTH_FREE_MAX, running + free));
   }
 
   #reserve(lane: Lane, n: number): void {
@@ -158,7 +166,7 @@ export class Lanes {
       }
       return;
     }
-    if (lane.claiming || lane.running >= lane.width) return;
+    if (lane.claiming || lane.running >= this.#limitOf(lane)) return;
     (lane.suspect ? this.#ready.suspect : this.#ready.trusted).add(lane);
   }
 

@@ -12,6 +12,7 @@ import {
 import type { Tx } from "../../kv/tx.ts";
 import { indexKeys } from "../../kv/walk.ts";
 import type { App } from "../app.ts";
+import type { Cancel } from "../ports.ts";
 import { batchOf } from "./fan_out.ts";
 import { discarded, dropDelivery, requeued, writeDelivery } from "./ledger.ts";
 
@@ -46,6 +47,7 @@ export class Recoveries {
   #running: Promise<void> | null = null;
   #again = false;
   #stopped = false;
+  #retry: Cancel | null = null;
 
   constructor(private readonly appOf: () => App) {}
 
@@ -64,33 +66,40 @@ export class Recoveries {
   /** Ends after the step under way. */
   stop(): void {
     this.#stopped = true;
+    this.#retry?.();
   }
 
   async #run(): Promise<void> {
     await Promise.resolve();
-    const { ports } = this.appOf();
-    try {
-      while (this.#again && !this.#stopped) {
-        this.#again = false;
-        await this.#round();
-      }
-    } catch (error) {
-      ports.log.error("a recovery was interrupted", { error: String(error) });
-      ports.clock.after(RETRY_MS, () => this.wake());
-    } finally {
-      this.#running = null;
+    while (this.#again && !this.#stopped) {
+      this.#again = false;
+      await this.#round().catch((error) => this.#tryLater(error));
     }
+    this.#running = null;
   }
 
-  /** A step of each, until none is left: a long one does not keep the others waiting. */
+  /** A step of each: a long one does not keep the others waiting, nor does one that fails. */
   async #round(): Promise<void> {
     const app = this.appOf();
     const { items } = await app.store.queued(recoveries, "running", { limit: RUNNING_READ });
     for (const { tenant, record: { id } } of items) {
       if (this.#stopped) return;
-      await stepRecovery(app, tenant, id);
+      try {
+        await stepRecovery(app, tenant, id);
+        this.#again = true;
+      } catch (error) {
+        this.#tryLater(error);
+      }
     }
-    if (items.length > 0) this.#again = true;
+  }
+
+  #tryLater(error: unknown): void {
+    const { ports } = this.appOf();
+    ports.log.error("a recovery was interrupted", { error: String(error) });
+    this.#retry ??= ports.clock.after(RETRY_MS, () => {
+      this.#retry = null;
+      this.wake();
+    });
   }
 }
 
