@@ -8,6 +8,7 @@ import { readSettings, type Settings } from "./core/settings.ts";
 import { secretsOf } from "./core/secrets/file.ts";
 import { systemClock, systemLog, systemPorts } from "./core/system.ts";
 import { openStore } from "./kv/open.ts";
+import { serveMcp } from "./mcp/endpoint.ts";
 import { mount } from "./routes/_mount.ts";
 import { routes, upgrades } from "./routes/index.ts";
 
@@ -85,13 +86,17 @@ function say(text: string): Promise<number> {
 /** `relay serve`: runs until it is told to stop. */
 async function serveCommand(args: string[]): Promise<number> {
   if (args.includes("--help") || args.includes("-h")) return await say(help());
-  if (args.length > 0) {
+  const fixtures = args[0] === "--mcp-fixtures";
+  if (args.length > (fixtures ? 1 : 0)) {
     console.error(`relay serve takes no arguments, only settings.\n\n${SETTINGS}`);
     return 2;
   }
   let settings: Settings;
   try {
     settings = readSettings(Deno.env.toObject(), (path) => Deno.readTextFileSync(path), hosted);
+    if (fixtures && !settings.local) {
+      throw new Error("--mcp-fixtures is only for a relay on a loopback address");
+    }
     const opened = await openStore(settings.kv, systemClock);
     const ports = systemPorts(() => settings.config.outbound.allow_private_targets);
     running = await startRelay(
@@ -103,13 +108,18 @@ async function serveCommand(args: string[]): Promise<number> {
     console.error(`relay: ${error instanceof Error ? error.message : String(error)}`);
     return 1;
   }
-  return await listen(running, settings);
+  return await listen(running, settings, fixtures);
 }
 
-async function listen({ app, claimCode, stop }: Running, settings: Settings): Promise<number> {
+async function listen(
+  { app, claimCode, stop }: Running,
+  settings: Settings,
+  fixtures: boolean,
+): Promise<number> {
   const { host: hostname, port, tls } = settings;
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
-  const handler = mount(app, routes, upgrades);
+  const mcp = serveMcp(app, routes, { fixtures });
+  const handler = mount(app, routes, upgrades, mcp.services);
   let server: Deno.HttpServer;
   try {
     const onListen = ({ port }: { port: number }) => greet(settings, port, claimCode);
@@ -127,6 +137,7 @@ async function listen({ app, claimCode, stop }: Running, settings: Settings): Pr
   await ended;
   systemLog.info("stopping");
   app.streams.stop();
+  mcp.close();
   app.links.closeAll("going_away");
   await systemClock.sleep(FAREWELL_MS);
   await Promise.race([server.shutdown(), systemClock.sleep(DRAIN_MS)]);

@@ -5,6 +5,7 @@ import type { Actor, App, Stepping, Work } from "./app.ts";
 import { issuerOf } from "./authenticate.ts";
 import { emit } from "./events.ts";
 import { Fault } from "./fault.ts";
+import { insertVerdictKeys } from "./agents/verdicts.ts";
 import { insertShieldSettings } from "./shield/settings.ts";
 import { iso } from "./lists.ts";
 import { networkOf } from "./network.ts";
@@ -56,6 +57,7 @@ export async function signUp(work: Stepping, input: NewAccount) {
       limits: null,
     });
     insertShieldSettings(tx, organization.id);
+    insertVerdictKeys(app, tx, organization.id);
     const tenant: Tenant = { org: organization.id, space: "live" };
     const user = tx.insert(users, tenant, {
       id: app.ports.entropy.id("usr"),

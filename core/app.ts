@@ -15,6 +15,7 @@ import type { Ports } from "./ports.ts";
 import type { Scope } from "./scopes.ts";
 import type { Sealer } from "./seal.ts";
 import type { Settings } from "./settings.ts";
+import type { Sessions } from "./shield/sessions.ts";
 import type { Streams } from "./streams/streams.ts";
 import type { SigningKeys } from "./signing_keys.ts";
 import type { FailureThrottle } from "./throttle.ts";
@@ -39,6 +40,8 @@ export interface App {
   readonly usage: Usage;
   readonly links: Links;
   readonly commands: Commands;
+  /** What each session's commands left behind, for the shield's behaviour layer. */
+  readonly sessions: Sessions;
   readonly deliveries: Deliveries;
   readonly metrics: Metrics;
   readonly streams: Streams;
@@ -88,6 +91,10 @@ export interface RequestInfo {
   readonly idempotencyKey: string | null;
   /** Where a stream of events left off, as its client says. */
   readonly lastEventId: string | null;
+  /** What a sender from outside shows instead of a credential: an ingest token, in a header. */
+  readonly ingestToken: string | null;
+  /** What Telegram shows. */
+  readonly telegramSecret: string | null;
   /** True when a browser fetches ahead of a click, which must never run anything. */
   readonly prefetch: boolean;
 }

@@ -69,6 +69,34 @@ export async function queryAudit(
   };
 }
 
+/**
+ * Events after a place in the log, oldest first, and the place to go on from; without a place, the newest
+ * ones. An event that does not match is passed over, not waited for.
+ */
+export async function tailAudit(
+  { app, actor: { tenant } }: Reading,
+  filter: AuditFilter & { readonly agent_id?: string | undefined },
+  { limit, after }: { limit: number; after?: number | undefined },
+) {
+  await app.log.flush();
+  const head = await app.log.head(tenant);
+  let position = Math.min(after ?? Math.max(0, head - limit), head);
+  const events: AuditEvent[] = [];
+  for (let scanned = 0; position < head && scanned < SCAN_MAX && events.length < limit;) {
+    const page = await app.log.read(tenant, position, PAGE);
+    for (const sequenced of page) {
+      if (events.length === limit || sequenced.seq > head) break;
+      const event = show(sequenced);
+      const wanted = filter.agent_id === undefined || filter.agent_id === event.agent_id;
+      if (wanted && matches(event, filter)) events.push(event);
+      position = sequenced.seq;
+      scanned++;
+    }
+    if (page.length === 0) break;
+  }
+  return { events, cursor: position, has_more: position < head };
+}
+
 /** Every matching event, oldest first, a bounded piece at a time. */
 export async function* walkAudit(
   app: App,

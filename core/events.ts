@@ -2,6 +2,7 @@ import type { Tenant } from "../kv/collection.ts";
 import type { Tx } from "../kv/tx.ts";
 import type { Actor, App, RequestInfo } from "./app.ts";
 import { canonicalJson } from "./canonical.ts";
+import { iso } from "./lists.ts";
 import { WEBHOOK_EVENTS, type WebhookEventType } from "./webhooks/event_types.ts";
 
 /** Audit events that no webhook carries. */
@@ -14,10 +15,22 @@ export const AUDIT_EVENTS = {
   api_key_deleted: "an API key was deleted",
   access_denied: "a request was refused for lack of a right",
   approval_given: "one of several people whose approval is needed has given it",
+  alert_resolved: "a person resolved an alert",
+  alerts_ingested: "alerts came in: imported, or from outside with an ingest token",
+  ingest_refused: "what came in with an ingest token could not be read",
+  ingest_token_created: "an ingest token was made",
+  ingest_token_deleted: "an ingest token was deleted",
+  telegram_linked: "a person linked their Telegram account",
+  telegram_unlinked: "a link to a Telegram account was deleted",
+  canary_run: "the shield's canary was run",
   shield_changed: "the settings of the shield were changed",
   agent_restart_requested: "an agent was told to start again",
   agent_credential_refused: "an agent tried to connect as one that another credential owns",
   command_cancelled: "a command was cancelled",
+  approval_mismatch:
+    "an approved command was not sent: its bytes, agent or policy are not those that were approved",
+  verdict_refused: "an agent did not run a command, because its verdict did not verify",
+  receipt_refused: "an agent's results were not taken, because their receipt did not verify",
   command_failed:
     "a command ended without a result: it failed to start, was refused or its link broke",
   limits_changed: "the host changed the limits of an API key or an organization",
@@ -88,7 +101,7 @@ export function eventJson(
     ...(request && { request_id: request.id }),
     resource_id: resource.id,
     resource_type: resource.type,
-    timestamp: new Date(app.ports.clock.now()).toISOString(),
+    timestamp: iso(app.ports.clock.now()),
   };
   return canonicalJson(row);
 }
@@ -103,7 +116,7 @@ export function useJson(
   endpoint: string,
   status: number,
 ): string {
-  const at = new Date(app.ports.clock.now()).toISOString();
+  const at = iso(app.ports.clock.now());
   return `{"actor":"${actor.id}","details":{"endpoint":"${endpoint}","status":${status}},` +
     `"event_id":"${app.ports.entropy.uuid()}","event_type":"api_key_used",` +
     `"organization_id":"${tenant.org}","request_id":"${request.id}",` +

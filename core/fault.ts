@@ -23,6 +23,7 @@ export const FAULTS = {
   INTERNAL_ERROR: { status: 500, title: "Something went wrong in Relay; it has been logged." },
   COMMAND_LOST: { status: 502, title: "The link to the agent broke; the command may have run." },
   UNAVAILABLE: { status: 503, title: "Relay cannot do this right now. Try again." },
+  CANARY_FAILED: { status: 503, title: "A layer of the shield does not work as it must." },
   COMMAND_TIMEOUT: { status: 504, title: "The command did not finish in time." },
 } as const satisfies Record<string, { status: number; title: string }>;
 

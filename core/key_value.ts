@@ -10,24 +10,20 @@ const KEY_BYTES = 32;
 const PREFIX_LENGTH = "svc_live_".length;
 const CHECKSUM_LENGTH = 6;
 const SHOWN_LENGTH = 4;
-const SIGNED_LENGTH = PREFIX_LENGTH + base62Length(KEY_BYTES);
-const KEY_LENGTH = SIGNED_LENGTH + CHECKSUM_LENGTH;
+const KEY_LENGTH = PREFIX_LENGTH + base62Length(KEY_BYTES) + CHECKSUM_LENGTH;
 
 const KEY_FORMAT = /^svc_(live|test)_[0-9A-Za-z]+$/;
 
 /** A new API key: `svc_live_` or `svc_test_`, 43 characters of 256 random bits, 6 of checksum. */
 export function makeKeyValue(type: KeyType, entropy: Pick<Entropy, "bytes">): string {
-  const text = makeSecretText(`svc_${type}_`, KEY_BYTES, entropy);
-  return text + checksum(text);
+  return makeCheckedText(`svc_${type}_`, entropy);
 }
 
 /** What a key's text says of itself; null when it has a typo or was cut. Reads nothing. */
 export function parseKeyValue(text: string): { readonly type: KeyType } | null {
   if (text.length !== KEY_LENGTH) return null;
   const match = KEY_FORMAT.exec(text);
-  if (match === null) return null;
-  if (checksum(text.slice(0, SIGNED_LENGTH)) !== text.slice(SIGNED_LENGTH)) return null;
-  return { type: match[1] as KeyType };
+  return match !== null && isChecked(text) ? { type: match[1] as KeyType } : null;
 }
 
 /** What is stored in place of a key and found by it: the SHA-256 of its text, hexadecimal. */
@@ -40,7 +36,18 @@ export function maskKeyValue(text: string): string {
   return `${text.slice(0, PREFIX_LENGTH + SHOWN_LENGTH)}…`;
 }
 
-/** A secret text, such as a code to type or an ingest token: the prefix and random base62. */
+/** A secret of 256 random bits behind a prefix, with a checksum at its end. */
+export function makeCheckedText(prefix: string, entropy: Pick<Entropy, "bytes">): string {
+  const text = makeSecretText(prefix, KEY_BYTES, entropy);
+  return text + checksum(text);
+}
+
+/** True when a text ends with the checksum of what stands before it. */
+export function isChecked(text: string): boolean {
+  return checksum(text.slice(0, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH);
+}
+
+/** A secret text, such as a code to type: the prefix and random base62. */
 export function makeSecretText(
   prefix: string,
   bytes: number,

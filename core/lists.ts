@@ -12,7 +12,17 @@ export function showPage<T>({ limit, offset }: Paging, page: Page<T>, total: num
 }
 
 /** An instant as every answer shows it: ISO 8601, UTC, milliseconds. */
-export const iso = (ms: number): string => new Date(ms).toISOString();
+export function iso(ms: number): string {
+  if (ms !== lastMs) {
+    lastText = new Date(ms).toISOString();
+    lastMs = ms;
+  }
+  return lastText;
+}
+
+// One instant is written many times, and writing it is dear.
+let lastMs = NaN;
+let lastText = "";
 
 /** The same for an instant that may not have come. */
 export const isoOrNull = (ms: number | null): string | null => ms === null ? null : iso(ms);

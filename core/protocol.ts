@@ -19,6 +19,8 @@ export const MAX_OUTPUT_CHUNK_BYTES = 16 * 1024;
 export const MAX_COMMAND_LENGTH = 32 * 1024;
 /** How many commands one agent runs at once. */
 export const MAX_CONCURRENT_COMMANDS = 64;
+/** How many commands one `run`, and how many results one `results`, may hold. */
+export const MAX_BATCH = 64;
 /** How many commands one agent names in `hello`: as many as run, and as many results kept. */
 export const MAX_NAMED_COMMANDS = 2 * MAX_CONCURRENT_COMMANDS;
 /** How long the relay waits for `hello` after its `challenge`. */
@@ -30,6 +32,12 @@ export const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 
 const COMMAND_ID = /^[A-Za-z0-9_-]{1,40}$/;
 const commandId = z.string().regex(COMMAND_ID);
+const VERDICT_ID = /^[A-Za-z0-9_-]{16,64}\.[1-9][0-9]{0,14}$/;
+const SHA256 = /^[0-9a-f]{64}$/;
+const sha256 = z.string().regex(SHA256);
+/** Ed25519 signatures are 64 bytes, base64url without padding; one that is left out signs nothing. */
+const signature = z.string().max(128).default("");
+const count = z.int().min(1).max(999_999_999_999_999);
 /** Text that can go into an event: no half characters. */
 const wholeText = (max: number) =>
   z.string().max(max).refine((text) => text.isWellFormed(), "no half characters");
@@ -56,10 +64,12 @@ export const helloFrame = z.object({
   agent: agentFacts,
   /** The 32 raw bytes of an Ed25519 public key, base64url without padding. */
   public_key: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
-  /** The 64 bytes of an Ed25519 signature over `challengeBytes(nonce)`, base64url without padding. */
+  /** The 64 bytes of an Ed25519 signature over `challengeText`, base64url without padding. */
   signature: z.string().regex(/^[A-Za-z0-9_-]{86}$/),
   /** Commands that run now, or whose results follow after `welcome`. */
   running: z.array(commandId).max(MAX_NAMED_COMMANDS),
+  /** What makes this link unlike any other: all that the relay signs on it names this nonce. */
+  nonce: z.string().regex(/^[A-Za-z0-9_-]{16,64}$/),
 });
 
 export const heartbeatFrame = z.object({
@@ -76,26 +86,38 @@ export const outputFrame = z.object({
   data: chunk,
 });
 
-export const resultFrame = z.object({
-  type: z.literal("result"),
+/** How one command ended. */
+export const commandResult = z.object({
   command_id: commandId,
+  /** The verdict that it ran under: the link's nonce, a dot and the number of the batch. */
+  verdict: z.string().regex(VERDICT_ID),
   /** null when a signal ended it or it never started. */
   exit_code: z.int().min(-2147483648).max(4294967295).nullable(),
   /** Such as `SIGTERM`; null when it exited by itself. */
-  signal: wholeText(16).nullable(),
+  signal: z.string().regex(/^[A-Z][A-Z0-9+-]{0,15}$/).nullable(),
   reason: z.enum(["exited", "timed_out", "cancelled", "failed_to_start"]),
   duration_ms: z.number().min(0),
   /** The end of the output, as far as no `output` frame carried it. */
   stdout: chunk.optional(),
   stderr: chunk.optional(),
+  /** SHA-256 of all that was sent of a stream, in hex; there when `output` frames carried some of it. */
+  stdout_sha256: sha256.optional(),
+  stderr_sha256: sha256.optional(),
   /** True when output was left out, or may have been lost with an earlier link. */
   truncated: z.boolean(),
+});
+
+/** Results and the agent's receipt for them: its signature over `receiptText`. */
+export const resultsFrame = z.object({
+  type: z.literal("results"),
+  results: z.array(commandResult).min(1).max(MAX_BATCH),
+  signature,
 });
 
 export const refusedFrame = z.object({
   type: z.literal("refused"),
   command_id: commandId,
-  reason: z.enum(["duplicate", "busy", "stopping"]),
+  reason: z.enum(["duplicate", "busy", "stopping", "unverified"]),
   message: wholeText(512),
 });
 
@@ -110,15 +132,33 @@ export const welcomeFrame = z.object({
   name: shortText(128),
   heartbeat_seconds: z.number().min(1).max(3600),
   relay_version: shortText(64),
-  verdict_key: z.string().max(1024).optional(),
+  /** The relay's time, in milliseconds since the Unix epoch: what `expires_at_ms` is measured by. */
+  time_ms: count,
+  /** The organization's verdict key: the 32 raw bytes of an Ed25519 public key, base64url. */
+  verdict_key: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
+  /** By the verdict key, over `welcomeText`. */
+  signature,
 });
 
-export const runFrame = z.object({
-  type: z.literal("run"),
+/** One command to run. */
+export const commandOrder = z.object({
   command_id: commandId,
-  command: z.string().min(1).max(MAX_COMMAND_LENGTH),
+  command: wholeText(MAX_COMMAND_LENGTH).min(1),
   timeout_ms: z.int().min(1).max(MAX_TIMEOUT_MS),
   max_output_bytes: z.int().min(0).max(MAX_OUTPUT_BYTES),
+  /** The version of the policy that let it pass. */
+  policy_version: z.string().regex(/^[\x21-\x7e]{1,64}$/),
+});
+
+/** Commands and the relay's verdict on them: its signature over `verdictText`. */
+export const runFrame = z.object({
+  type: z.literal("run"),
+  /** Counts the batches of this link; a number that is not above the last one is a replay. */
+  batch: count,
+  /** On the relay's clock. */
+  expires_at_ms: count,
+  commands: z.array(commandOrder).min(1).max(MAX_BATCH),
+  signature,
 });
 
 export const cancelFrame = z.object({ type: z.literal("cancel"), command_id: commandId });
@@ -139,7 +179,7 @@ const AGENT_FRAMES = {
   heartbeat: heartbeatFrame,
   started: startedFrame,
   output: outputFrame,
-  result: resultFrame,
+  results: resultsFrame,
   refused: refusedFrame,
 } as const;
 
@@ -158,9 +198,11 @@ export type AgentFrame = z.infer<(typeof AGENT_FRAMES)[keyof typeof AGENT_FRAMES
 export type RelayFrame = z.infer<(typeof RELAY_FRAMES)[keyof typeof RELAY_FRAMES]>;
 export type HelloFrame = z.infer<typeof helloFrame>;
 export type OutputFrame = z.infer<typeof outputFrame>;
-export type ResultFrame = z.infer<typeof resultFrame>;
+export type CommandResult = z.infer<typeof commandResult>;
+export type ResultsFrame = z.infer<typeof resultsFrame>;
 export type RefusedFrame = z.infer<typeof refusedFrame>;
 export type WelcomeFrame = z.infer<typeof welcomeFrame>;
+export type CommandOrder = z.infer<typeof commandOrder>;
 export type RunFrame = z.infer<typeof runFrame>;
 
 /**
@@ -190,24 +232,36 @@ function parseFrame<Frame>(
   const type = (value as { type?: unknown }).type;
   if (typeof type !== "string") return null;
   if (!Object.hasOwn(schemas, type)) return "unknown";
-  if (type === "result" && isPlainResult(value as Record<string, unknown>)) return value as Frame;
+  if (type === "results" && isPlainResults(value as Fields)) return value as Frame;
   const parsed = schemas[type]?.safeParse(value);
   return parsed?.success ? parsed.data as Frame : null;
 }
 
-const REQUIRED_FIELDS = 7;
+type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * True for the frame that a busy link carries most: a short command that exited. It is checked by hand,
- * in a tenth of the time, and no less strictly than `resultFrame`, to which everything else goes.
+ * True for the frame that a busy link carries most: short commands that exited. It is checked by hand,
+ * in a tenth of the time, and no less strictly than `resultsFrame`, to which everything else goes.
  */
-function isPlainResult(frame: Readonly<Record<string, unknown>>): boolean {
-  const { command_id, exit_code, signal, reason, duration_ms, stdout, stderr, truncated } = frame;
+function isPlainResults(frame: Fields): boolean {
+  const { results, signature } = frame;
+  return Object.keys(frame).length === 3 && typeof signature === "string" &&
+    signature.length <= 128 && Array.isArray(results) && results.length >= 1 &&
+    results.length <= MAX_BATCH && results.every(isPlainResult);
+}
+
+const REQUIRED_FIELDS = 7;
+
+function isPlainResult(result: unknown): boolean {
+  if (typeof result !== "object" || result === null) return false;
+  const { command_id, verdict, exit_code, signal, reason, duration_ms, stdout, stderr, truncated } =
+    result as Fields;
   return reason === "exited" && signal === null && typeof truncated === "boolean" &&
     typeof exit_code === "number" && Number.isInteger(exit_code) && exit_code >= 0 &&
     exit_code <= 255 && typeof duration_ms === "number" && duration_ms >= 0 &&
     typeof command_id === "string" && COMMAND_ID.test(command_id) &&
-    isChunk(stdout) && isChunk(stderr) && Object.keys(frame).length ===
+    typeof verdict === "string" && VERDICT_ID.test(verdict) &&
+    isChunk(stdout) && isChunk(stderr) && Object.keys(result).length ===
       REQUIRED_FIELDS + (stdout === undefined ? 0 : 1) + (stderr === undefined ? 0 : 1);
 }
 
@@ -219,11 +273,6 @@ export function fitsBytes(text: string, maxBytes: number): boolean {
   if (text.length * 3 <= maxBytes) return true;
   if (text.length > maxBytes) return false;
   return new TextEncoder().encodeInto(text, new Uint8Array(maxBytes)).read === text.length;
-}
-
-/** What the agent signs to prove its key: `relay.agent.v1`, a line feed and the nonce, as UTF-8. */
-export function challengeBytes(nonce: string): Uint8Array<ArrayBuffer> {
-  return new TextEncoder().encode(`${AGENT_PROTOCOL}\n${nonce}`);
 }
 
 /** What an agent does when its link closes: `retry` with backoff, or `stop` and tell why. */
@@ -253,6 +302,16 @@ export const CLOSE_CODES = {
   deleted: { code: 4410, after: "stop", meaning: "The agent was removed from the relay." },
   frame_too_large: { code: 4413, after: "retry", meaning: "A frame was larger than its cap." },
   unexpected_frame: { code: 4422, after: "retry", meaning: "A frame came out of its order." },
+  verdict_refused: {
+    code: 4424,
+    after: "retry",
+    meaning: "Commands came without a valid verdict; none of them was started.",
+  },
+  receipt_refused: {
+    code: 4425,
+    after: "retry",
+    meaning: "Results came without a valid receipt; none of them was recorded.",
+  },
   too_slow: { code: 4429, after: "retry", meaning: "The other side did not read fast enough." },
   unavailable: { code: 4503, after: "retry", meaning: "The relay cannot serve agents right now." },
 } as const satisfies Record<string, { code: number; after: AfterClose; meaning: string }>;

@@ -11,16 +11,19 @@ import { sweepStaleAgents } from "./agents/register.ts";
 import type { App } from "./app.ts";
 import { lapseOverdue } from "./approvals/lapse.ts";
 import { sweepQueued } from "./commands/queued.ts";
-import { Commands, recoverCommands } from "./commands/registry.ts";
+import { recoverCommands } from "./commands/recover.ts";
+import { Commands } from "./commands/registry.ts";
 import { jobsDue } from "./health.ts";
 import { claimCodeOf, LOGIN_TRIES, LOGIN_WINDOW_MS } from "./accounts.ts";
 import { FailureThrottle } from "./throttle.ts";
 import { Limiter } from "./limiter.ts";
 import { Metrics } from "./metrics.ts";
+import { sweepSessions } from "./mcp_sessions.ts";
 import type { Ports } from "./ports.ts";
 import { makeSealer, type Sealer } from "./seal.ts";
 import { admitSecrets } from "./secrets/installation.ts";
 import type { Settings } from "./settings.ts";
+import { Sessions } from "./shield/sessions.ts";
 import { Streams } from "./streams/streams.ts";
 import { SigningKeys } from "./signing_keys.ts";
 import { Usage } from "./usage/usage.ts";
@@ -80,6 +83,7 @@ export async function startRelay(
     usage: new Usage(store, instance, complain("the use of keys could not be recorded")),
     links,
     commands,
+    sessions: new Sessions(() => clock.now()),
     metrics,
     instance,
     startedAtMs: clock.now(),
@@ -160,6 +164,7 @@ export async function housekeep(app: App): Promise<void> {
   app.deliveries.sweep();
   await lapseOverdue(app);
   await sweepQueued(app);
+  await sweepSessions(app);
   await sweepStaleAgents(app);
   await sweepBlobs(app.store);
 }

@@ -104,6 +104,34 @@ export function faultOf(error: unknown): Fault | null {
   return null;
 }
 
+/** The same response; `ended` is called once, when it has been read to its end or is read no more. */
+export function whenRead(response: Response, ended: () => void): Response {
+  const reader = response.body!.getReader();
+  let over = false;
+  const end = () => {
+    if (!over) ended();
+    over = true;
+  };
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (!done) return controller.enqueue(value);
+        controller.close();
+        end();
+      } catch (error) {
+        end();
+        throw error;
+      }
+    },
+    async cancel(reason) {
+      end();
+      await reader.cancel(reason);
+    },
+  }, { highWaterMark: 0 });
+  return new Response(body, response);
+}
+
 function streamOf(parts: AsyncIterable<string>, ended: () => void): ReadableStream<Uint8Array> {
   const iterator = parts[Symbol.asyncIterator]();
   const encoder = new TextEncoder();

@@ -10,8 +10,8 @@ import type { Route } from "./_route.ts";
 
 /** Input as it came, before any check. */
 export interface RawInput {
-  readonly params: Readonly<Record<string, string>>;
-  readonly query: Readonly<Record<string, string>>;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly query: Readonly<Record<string, unknown>>;
   /** Reads the body; called only when the route takes one. */
   readonly body: () => unknown;
   readonly accept: string;
@@ -45,6 +45,17 @@ export async function call(
 }
 
 type Endpoint = Pick<Route, "method" | "path">;
+
+/** The rights of which one would do and none is there, or null. */
+export function missingRights(
+  { access }: Pick<Route, "access">,
+  actor: Actor,
+): readonly Scope[] | null {
+  if (!("scope" in access)) return null;
+  const needed = typeof access.scope === "string" ? [access.scope] : access.scope;
+  const has = needed.some((scope) => actor.rights.has(scope));
+  return has && (!access.host || actor.host) ? null : needed;
+}
 
 /** Refuses, and puts the refusal on record. */
 export async function deny(
@@ -143,9 +154,10 @@ const EFFECTS: Readonly<Record<Route["effect"], Run>> = {
   },
 };
 
-async function recordUse(
+/** Puts the use of an API key on record, durably. */
+export async function recordUse(
   app: App,
-  route: Route,
+  route: Endpoint,
   actor: Actor,
   request: RequestInfo,
   status: number,

@@ -73,6 +73,7 @@ const EFFECTS: Readonly<Record<string, string>> = {
   write: "writes",
   steps: "acts",
   upgrade: "WebSocket",
+  protocol: "JSON-RPC",
 };
 
 function parameterSection(document: OpenApi, operation: Operation): Part {

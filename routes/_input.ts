@@ -43,21 +43,20 @@ export async function readJson(request: Request, bytesMax = BODY_BYTES_MAX): Pro
   }
 }
 
-async function readText(request: Request, bytesMax: number): Promise<string> {
+/**
+ * Reads a body as text, and no more of it than allowed.
+ * @throws {Fault} PAYLOAD_TOO_LARGE, VALIDATION_FAILED when it is not UTF-8 or breaks off
+ */
+export async function readText(request: Request, bytesMax = BODY_BYTES_MAX): Promise<string> {
   const tooLarge = () =>
     new Fault("PAYLOAD_TOO_LARGE", `The body may have at most ${bytesMax} bytes.`, {
       limit_bytes: bytesMax,
     });
-  if (Number(request.headers.get("content-length") ?? 0) > bytesMax) throw tooLarge();
+  const length = request.headers.get("content-length");
+  if (length !== null && Number(length) > bytesMax) throw tooLarge();
   if (request.body === null) return "";
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of arriving(request.body)) {
-    bytes += chunk.length;
-    if (bytes > bytesMax) throw tooLarge();
-    chunks.push(chunk);
-  }
-  const whole = chunks.length === 1 ? chunks[0]! : concat(chunks, bytes);
+  const whole = length === null ? await collect(request.body, bytesMax, tooLarge) : await request
+    .bytes().catch(brokenOff);
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(whole);
   } catch (cause) {
@@ -67,15 +66,35 @@ async function readText(request: Request, bytesMax: number): Promise<string> {
   }
 }
 
-/** A body as it comes; a client that goes away in the middle of it is no bug. */
+/** A body of unknown length, as far as it is allowed. */
+async function collect(
+  body: ReadableStream<Uint8Array>,
+  bytesMax: number,
+  tooLarge: () => Fault,
+): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of arriving(body)) {
+    bytes += chunk.length;
+    if (bytes > bytesMax) throw tooLarge();
+    chunks.push(chunk);
+  }
+  return chunks.length === 1 ? chunks[0]! : concat(chunks, bytes);
+}
+
 async function* arriving(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
     yield* body;
   } catch (cause) {
-    throw new Fault("VALIDATION_FAILED", "The body broke off.", {
-      issues: [{ path: "body", message: "broke off" }],
-    }, { cause });
+    brokenOff(cause);
   }
+}
+
+/** A client that goes away in the middle of its body is no bug. */
+function brokenOff(cause: unknown): never {
+  throw new Fault("VALIDATION_FAILED", "The body broke off.", {
+    issues: [{ path: "body", message: "broke off" }],
+  }, { cause });
 }
 
 function concat(chunks: readonly Uint8Array[], bytes: number): Uint8Array {

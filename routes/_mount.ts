@@ -5,16 +5,30 @@ import { knownHolder } from "../core/api_keys/holder.ts";
 import { ANONYMOUS, authenticate } from "../core/authenticate.ts";
 import { Fault } from "../core/fault.ts";
 import { type LimitState, mustPass } from "../core/limiter.ts";
-import type { Scope } from "../core/scopes.ts";
 import type { Endpoint } from "../core/usage/day.ts";
-import { clientAddress } from "./_address.ts";
-import { content, type Envelope, failure, faultOf, headersOf, json, overLimit } from "./_answer.ts";
-import { call, deny, denyTestSpace } from "./_call.ts";
+import {
+  content,
+  type Envelope,
+  failure,
+  faultOf,
+  headersOf,
+  json,
+  overLimit,
+  whenRead,
+} from "./_answer.ts";
+import { call, deny, denyTestSpace, missingRights } from "./_call.ts";
 import { bearerOffered } from "./_protocols.ts";
-import { readJson } from "./_input.ts";
-import type { Content, Route } from "./_route.ts";
+import {
+  copyInfo,
+  credentialOf,
+  type Env,
+  hasCredential,
+  HttpRequestInfo,
+  spaceOf,
+} from "./_request.ts";
+import { NO_QUERY, parse, readJson } from "./_input.ts";
+import type { Content, Method, Route } from "./_route.ts";
 
-type Env = { Bindings: { remoteAddr?: Deno.Addr } };
 type Serve = (request: Request, info?: { remoteAddr: Deno.Addr }) => Response | Promise<Response>;
 
 /** A handler that answers an authenticated request by itself, by an upgrade; it throws faults. */
@@ -30,8 +44,36 @@ export interface Upgrade {
   ) => Response | Promise<Response>;
 }
 
+/** A request to a protocol that is spoken beside the route table. */
+export interface Visit {
+  readonly app: App;
+  readonly actor: Actor;
+  readonly request: Request;
+  readonly info: RequestInfo;
+  /** What every response carries. */
+  readonly envelope: Envelope;
+  /** Who asks, found out again: for answers that stay open. @throws {Fault} */
+  readonly identifyAgain: () => Promise<Actor>;
+}
+
+/** A protocol of its own over HTTP: it knows its callers or does not, and throws faults. */
+export interface Service {
+  readonly path: `/${string}`;
+  readonly methods: readonly Method[];
+  /** What a call by a known caller counts as; others count against their address. */
+  readonly call: "rest" | "mcp";
+  /** The `WWW-Authenticate` of a 401. */
+  readonly challenge: (app: App, request: Request) => string;
+  readonly handle: (visit: Visit) => Response | Promise<Response>;
+}
+
 /** Turns declarations into a server. */
-export function mount(app: App, routes: readonly Route[], upgrades: readonly Upgrade[]): Serve {
+export function mount(
+  app: App,
+  routes: readonly Route[],
+  upgrades: readonly Upgrade[],
+  services: readonly Service[] = [],
+): Serve {
   const hono = new Hono<Env>();
   const ordered = [...routes].sort(byRank);
   for (const { path, handle } of upgrades) {
@@ -44,6 +86,11 @@ export function mount(app: App, routes: readonly Route[], upgrades: readonly Upg
         known(actor);
         return await handle(app, actor, c.req.raw, info, limited);
       }, endpoint));
+  }
+  for (const service of services) {
+    const { path, methods } = service;
+    for (const method of methods) hono.on(method, path, (c) => visit(app, service, c));
+    hono.all(path, (c) => refuse(app, c, path, notAllowed(methods)));
   }
   for (const route of ordered) {
     hono.on(route.method, pattern(route.path), (c) => serve(app, route, c));
@@ -146,8 +193,7 @@ const isStream = ({ success }: Route, result: unknown): boolean =>
 
 function asksWho({ access }: Route, headers: Headers): boolean {
   if (!("public" in access)) return true;
-  return access.credential === "optional" &&
-    (headers.has("authorization") || headers.has("x-api-key"));
+  return access.credential === "optional" && hasCredential(headers);
 }
 
 /** Who is asking: at once for a key that was used lately, which most callers are. */
@@ -189,62 +235,52 @@ async function lookUp(
   }
 }
 
-/** A Bearer token or key, or an API key in `x-api-key`; empty for a header that is neither. */
-function credentialOf(headers: Headers): string | null {
-  const authorization = headers.get("authorization");
-  if (authorization === null) return headers.get("x-api-key");
-  const [scheme, value] = authorization.split(" ", 2);
-  return scheme?.toLowerCase() === "bearer" && value ? value : "";
+/** Admits and limits a request to a service, which answers it. */
+async function visit(app: App, service: Service, c: Context<Env>): Promise<Response> {
+  const startedMs = performance.now();
+  const { raw } = c.req;
+  const info = copyInfo(new HttpRequestInfo(app, c));
+  let limit: LimitState = app.limiter.unlimited();
+  let actor: Actor = ANONYMOUS;
+  let holds = false; // a connection, which is given back however this ends
+  let response: Response;
+  try {
+    if (c.req.method === "HEAD") throw notAllowed(service.methods);
+    const known = hasCredential(raw.headers);
+    if (known) {
+      actor = await identify(app, raw.headers, info, (state) => limit = state);
+      limit = await app.limiter.admit(actor, service.call);
+      holds = limit.admitted;
+    } else limit = await app.limiter.takeForAddress(info.address);
+    mustPass(limit, app.ports.clock.now());
+    parse(NO_QUERY, c.req.query(), "query");
+    const identifyAgain = () =>
+      known
+        ? authenticate(app, credentialOf(raw.headers), spaceOf(raw.headers))
+        : Promise.resolve(ANONYMOUS);
+    const envelope = { requestId: info.id, limit, key: actor.key };
+    response = await service.handle({ app, actor, request: raw, info, envelope, identifyAgain });
+    if (holds && isEventStream(response)) {
+      holds = false; // the stream holds it now, and gives it back when it ends
+      response = whenRead(response, () => app.limiter.leave(actor));
+    }
+  } catch (error) {
+    response = fail(app, error, { requestId: info.id, limit, key: actor.key }, service.path);
+    if (response.status === 401) {
+      response.headers.set("www-authenticate", service.challenge(app, raw));
+    }
+  } finally {
+    if (holds) app.limiter.leave(actor);
+  }
+  app.metrics.request(service.path, response.status, performance.now() - startedMs);
+  if (response.status === 429 || service.call === "rest") {
+    app.usage.request(actor, { method: c.req.method, path: service.path }, null, response.status);
+  } else app.usage.mcpCall(actor, null);
+  return response;
 }
 
-/** The space that a signed-in user chose. */
-function spaceOf(headers: Headers): "live" | "test" {
-  const space = headers.get("x-relay-space") ?? "live";
-  if (space === "live" || space === "test") return space;
-  throw new Fault("VALIDATION_FAILED", "X-Relay-Space must be live or test.", {
-    issues: [{ path: "headers.x-relay-space", message: "must be live or test" }],
-  });
-}
-
-/** The rights of which one would do and none is there, or null. */
-function missingRights({ access }: Route, actor: Actor): readonly Scope[] | null {
-  if (!("scope" in access)) return null;
-  const needed = typeof access.scope === "string" ? [access.scope] : access.scope;
-  const has = needed.some((scope) => actor.rights.has(scope));
-  return has && (!access.host || actor.host) ? null : needed;
-}
-
-/** Looks up what is asked for only: most requests are answered without it. */
-class HttpRequestInfo implements RequestInfo {
-  readonly id: string;
-
-  constructor(private readonly app: App, private readonly c: Context<Env>) {
-    this.id = app.ports.entropy.uuid();
-  }
-
-  get address(): string {
-    const peer = this.c.env.remoteAddr;
-    const host = peer !== undefined && "hostname" in peer ? peer.hostname : "local";
-    const { trusted_proxies } = this.app.config();
-    return clientAddress(host, this.#header("x-forwarded-for"), trusted_proxies);
-  }
-
-  get idempotencyKey(): string | null {
-    return this.#header("idempotency-key");
-  }
-
-  get lastEventId(): string | null {
-    return this.#header("last-event-id");
-  }
-
-  get prefetch(): boolean {
-    return this.#header("sec-purpose")?.includes("prefetch") ?? false;
-  }
-
-  #header(name: string): string | null {
-    return this.c.req.raw.headers.get(name);
-  }
-}
+const isEventStream = ({ headers }: Response) =>
+  headers.get("content-type")?.startsWith("text/event-stream") ?? false;
 
 /** Runs a handler outside the route table under the same limits and error shape; it tells who asks. */
 async function guarded(

@@ -8,6 +8,7 @@ import {
   HEADERS,
 } from "./_openapi_faults.ts";
 import { collectSchemas, type Schemas } from "./_openapi_schemas.ts";
+import { mcpOperations } from "./_openapi_mcp.ts";
 import { socketOperation } from "./_openapi_socket.ts";
 import type { ApiResponse, JsonSchema, OpenApi, Operation, Parameter } from "./_openapi_types.ts";
 import type { Access, Route } from "./_route.ts";
@@ -77,6 +78,7 @@ export function openapi(routes: readonly Route[], version: string): OpenApi {
     (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route, schemas, responses);
   }
   paths["/ws"] = { get: socketOperation(responses) };
+  Object.assign(paths, mcpOperations(responses));
   const settled = schemas.settle({ paths, responses: sorted(responses) });
   if (settled.schemas.Error !== undefined) throw new Error("A schema has the id Error.");
   return {
@@ -89,7 +91,10 @@ export function openapi(routes: readonly Route[], version: string): OpenApi {
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: "/", description: "This server." }],
-    tags: areas(routes).map((name) => ({ name, "x-displayName": displayName(name) })),
+    tags: [
+      ...areas(routes).map((name) => ({ name, "x-displayName": displayName(name) })),
+      { name: "mcp", "x-displayName": "Model Context Protocol" },
+    ],
     paths: settled.document.paths,
     components: {
       schemas: { Error: ERROR_SCHEMA, ...settled.schemas },

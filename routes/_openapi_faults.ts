@@ -36,7 +36,7 @@ export const HEADERS: Readonly<Record<string, Header>> = {
   },
   WwwAuthenticate: {
     description: "How to say who you are.",
-    schema: { type: "string", const: 'Bearer realm="relay"' },
+    schema: { type: "string", pattern: '^Bearer realm="relay"' },
   },
   NoStore: {
     description: "No cache may keep the answer.",

@@ -16,6 +16,19 @@ export interface Schemas {
   readonly settle: <T>(document: T) => { document: T; schemas: Record<string, JsonSchema> };
 }
 
+/** A schema with its definitions inside, for documents that have no components. */
+export function standaloneSchema(schema: z.ZodType, io: Io): JsonSchema {
+  const { $schema: _, $defs = {}, ...body } = z.toJSONSchema(schema, {
+    io,
+    unrepresentable: "any",
+    override: ({ jsonSchema }) => tidy(jsonSchema, io),
+  });
+  const name = typeof body.$ref === "string" ? body.$ref.replace("#/$defs/", "") : null;
+  const { [name ?? ""]: root, ...rest } = $defs;
+  const whole = { ...(root ?? body), ...(Object.keys(rest).length > 0 && { $defs: rest }) };
+  return whole as JsonSchema;
+}
+
 const POINTER = "#/components/schemas/";
 
 /** A collector for one document. */

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { decideApproval } from "../core/approvals/decide.ts";
 import { getApproval, listApprovals } from "../core/approvals/show.ts";
 import { changeShieldSettings, getShieldSettings } from "../core/shield/settings.ts";
+import { Policy } from "../core/shield/policy.ts";
 import { ShieldResult } from "../core/shield/result.ts";
 import { APPROVAL_STATUSES } from "../kv/records/approval.ts";
 import { COMMAND_STATUSES } from "../kv/records/command.ts";
@@ -45,8 +46,22 @@ const Settings = z.object({
     self_approval: z.boolean(),
     expires_seconds: z.int(),
   }),
+  policy: Policy.nullable(),
   policy_version: z.string(),
 }).meta({ id: "ShieldSettings" });
+
+/** Modes of single agents that an event shows; it is bounded, and the version holds the rest. */
+const SHOWN_MODES_CHARS_MAX = 4 * 1024;
+
+function showChange({ policy, agent_modes, ...settings }: z.input<typeof Settings>) {
+  const shown = JSON.stringify(agent_modes).length <= SHOWN_MODES_CHARS_MAX;
+  return {
+    ...settings,
+    ...(shown && { agent_modes }),
+    agents_with_modes: Object.keys(agent_modes).length,
+    policy_rules: policy?.rules?.length ?? 0,
+  };
+}
 
 const ProcessParams = z.strictObject({ pid: Id });
 const Reason = z.string().max(1000).refine((text) => text.isWellFormed(), "no half characters");
@@ -132,13 +147,13 @@ export const approvalRoutes = [
       event: "shield_changed",
       resource: "shield",
       id: () => "shield",
-      details: (settings) => settings,
+      details: showChange,
     },
     body: z.strictObject({
       mode: Mode.optional(),
       agent_modes: z.record(Id, Mode).refine(
-        (modes) => Object.keys(modes).length <= 1000,
-        "at most 1,000 agents",
+        (modes) => Object.keys(modes).length <= 500,
+        "at most 500 agents",
       ).optional(),
       approvals: z.strictObject({
         required: z.int().min(1).max(5).optional(),
@@ -146,6 +161,7 @@ export const approvalRoutes = [
         self_approval: z.boolean().optional(),
         expires_seconds: z.int().min(60).max(7 * 24 * 3600).optional(),
       }).optional(),
+      policy: Policy.nullable().optional(),
     }),
     success: { status: 200, body: Settings },
     faults: [],

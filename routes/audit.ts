@@ -6,7 +6,8 @@ import { boundedObject, Instant, JsonObject, Pagination, Timestamp } from "./_sc
 
 const DETAILS_BYTES_MAX = 8 * 1024;
 
-const AuditEvent = z.object({
+/** One event of the log. */
+export const AuditEvent = z.object({
   seq: z.int(),
   event_id: z.string(),
   event_type: z.string(),

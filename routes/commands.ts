@@ -14,16 +14,19 @@ import { COMMAND_STATUSES } from "../kv/records/command.ts";
 import { route } from "./_route.ts";
 import { Id, IdParams, Timestamp } from "./_schemas.ts";
 
-const TIMEOUT_SECONDS_MAX = 600;
+/** The longest that a command may take. */
+export const TIMEOUT_SECONDS_MAX = 600;
 
 /** Longer scripts belong into a file on the agent; the record of a command is one value of the store. */
 const COMMAND_CHARS_MAX = 16 * 1024;
 
-const CommandText = z.string().min(1).max(COMMAND_CHARS_MAX)
+/** The text of a command, as callers send it. */
+export const CommandText = z.string().min(1).max(COMMAND_CHARS_MAX)
   .refine((text) => !text.includes("\0") && text.isWellFormed(), "no NUL and no half characters")
   .meta({ examples: ["uname -a"] });
 
-const Command = z.object({
+/** A command as every answer shows it. */
+export const Command = z.object({
   command_id: z.string(),
   agent_id: z.string(),
   command: z.string(),

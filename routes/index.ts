@@ -1,5 +1,6 @@
 import { accountRoutes } from "./account.ts";
 import { agentRoutes } from "./agents.ts";
+import { alertRoutes } from "./alerts.ts";
 import { apiKeyRoutes } from "./api_keys.ts";
 import { approvalRoutes } from "./approvals.ts";
 import { auditRoutes } from "./audit.ts";
@@ -7,7 +8,11 @@ import { commandRoutes } from "./commands.ts";
 import { docsRoutes } from "./docs.ts";
 import { eventRoutes } from "./events.ts";
 import { healthRoutes } from "./health.ts";
+import { ingestTokenRoutes } from "./ingest_tokens.ts";
 import { limitRoutes } from "./limits.ts";
+import { receiverRoutes } from "./receivers.ts";
+import { shieldRoutes } from "./shield.ts";
+import { telegramRoutes } from "./telegram.ts";
 import { usageRoutes } from "./usage.ts";
 import { webhookRoutes } from "./webhooks.ts";
 import { socket } from "./ws.ts";
@@ -19,6 +24,11 @@ export const routes = [
   ...agentRoutes,
   ...commandRoutes,
   ...approvalRoutes,
+  ...alertRoutes,
+  ...ingestTokenRoutes,
+  ...receiverRoutes,
+  ...telegramRoutes,
+  ...shieldRoutes,
   ...apiKeyRoutes,
   ...usageRoutes,
   ...webhookRoutes,

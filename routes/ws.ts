@@ -77,11 +77,10 @@ async function openAgentSocket(
   if (actor.kind !== "api_key") {
     throw new Fault("FORBIDDEN", "An agent connects with an API key, which outlives a JWT.");
   }
-  // `info` looks things up in the request, which the upgrade takes away: copy before.
-  const { id, address, idempotencyKey, lastEventId, prefetch } = info;
-  const kept = { id, address, idempotencyKey, lastEventId, prefetch };
+  // `info` looks things up in the request, which the upgrade takes away; the link needs this much.
+  const { id } = info;
   const { socket, response } = upgrade(request, AGENT_PROTOCOL);
-  attach(socket, (wire) => new Link(app, actor, kept, wire));
+  attach(socket, (wire) => new Link(app, actor, { id }, wire));
   return response;
 }
 

@@ -1,13 +1,16 @@
-import type { WelcomeFrame } from "../protocol.ts";
+import { Buffer } from "node:buffer";
+import type { CloseName, RunFrame, WelcomeFrame } from "../protocol.ts";
 import { backoffMs } from "./backoff.ts";
 import { openCommands } from "./commands.ts";
 import { describeAgent, writeHello } from "./hello.ts";
 import { loadIdentity } from "./identity.ts";
 import { openJournal } from "./journal.ts";
-import { type Link, type LinkEnd, openLink, type Order } from "./link.ts";
+import { type Link, type LinkEnd, openLink, type Order, type Welcomed } from "./link.ts";
 import { openOutbox } from "./outbox.ts";
 import { pinVerdictKey } from "./pin.ts";
 import type { AgentHost, AgentOptions, AgentSocket } from "./port.ts";
+import { openRefusals } from "./refusals.ts";
+import { openVerdicts, type Verdicts } from "./verdicts.ts";
 
 /** The exit code of an agent that was asked to start anew. */
 export const RESTART_EXIT_CODE = 75;
@@ -16,6 +19,7 @@ export const RESTART_EXIT_CODE = 75;
 const RESTART_GRACE_MS = 10_000;
 /** A link that held this long makes the next wait the shortest again. */
 const STEADY_MS = 5_000;
+const NONCE_BYTES = 18;
 
 /**
  * Runs the agent until it is told to end. Resolves to its exit code: 0 when `signal` was aborted, 1
@@ -30,37 +34,59 @@ export async function runAgent(options: AgentOptions, host: AgentHost): Promise<
   host.files.makeDir(stateDir);
   const identity = await loadIdentity(stateDir, host.files);
   const journal = openJournal(stateDir, host.files);
-  const outbox = openOutbox(host.clock);
+  const refusals = openRefusals(stateDir, host);
+  const outbox = openOutbox(host.clock, identity.sign);
   const commands = openCommands(host, journal, outbox);
   const { promise: exited, resolve: exit } = Promise.withResolvers<number>();
   let ending = false;
   let link: Link | undefined;
+  let nonce = "";
+  let verdicts: Verdicts | null = null;
   let wake: (() => void) | undefined;
 
   async function finish(code: number, graceMs: number, reason: string) {
     ending = true;
     wake?.();
     await commands.stop(graceMs);
+    outbox.flush();
     await link?.leave(reason);
     exit(code);
   }
 
-  function hello(nonce: string): Promise<string> {
+  function hello(challenge: string): string {
+    nonce = Buffer.from(host.entropy.bytes(NONCE_BYTES)).toString("base64url");
     const ids = [...commands.running(), ...outbox.unsettled()];
-    return writeHello(facts, identity, nonce, ids);
+    return writeHello(facts, identity, challenge, nonce, ids);
   }
 
-  function welcomed(frame: WelcomeFrame, socket: AgentSocket): boolean {
-    if (!pinVerdictKey(stateDir, frame.verdict_key, host.files)) return false;
+  function welcomed(frame: WelcomeFrame, socket: AgentSocket): Welcomed {
+    verdicts = openVerdicts(frame, nonce, host.clock);
+    if (verdicts === null) return "unproven";
+    if (!pinVerdictKey(stateDir, frame.verdict_key, host.files)) return "another_key";
     host.log.info(`connected to ${options.url} as ${frame.name} (${frame.agent_id})`);
-    outbox.attach(socket);
-    return true;
+    outbox.attach(socket, frame.agent_id);
+    return "accepted";
   }
 
-  function ordered(order: Order) {
-    if (order.type === "run") commands.run(order);
-    else if (order.type === "cancel") commands.cancel(order.command_id);
-    else finish(RESTART_EXIT_CODE, RESTART_GRACE_MS, "restarting");
+  function ordered(order: Order): CloseName | null {
+    if (order.type === "cancel") commands.cancel(order.command_id);
+    else if (order.type === "restart") finish(RESTART_EXIT_CODE, RESTART_GRACE_MS, "restarting");
+    else return run(order);
+    return null;
+  }
+
+  function run(frame: RunFrame): CloseName | null {
+    const why = verdicts === null ? "no relay was welcomed" : verdicts.refuse(frame);
+    if (why === null) {
+      const verdict = `${nonce}.${frame.batch}`;
+      for (const order of frame.commands) commands.run(order, verdict);
+      return null;
+    }
+    refusals.add(frame.commands, why);
+    for (const { command_id } of frame.commands) {
+      outbox.post({ type: "refused", command_id, reason: "unverified", message: why });
+    }
+    return "verdict_refused";
   }
 
   async function keepLinked() {

@@ -1,8 +1,9 @@
+import { createHash, type Hash } from "node:crypto";
 import type { Cancel, Clock } from "../ports.ts";
-import type { ResultFrame, RunFrame } from "../protocol.ts";
+import type { CommandOrder } from "../protocol.ts";
 import type { AgentHost, ChildProcess, ProcessEnd } from "./port.ts";
 import { cutOutput, type Stream } from "./output.ts";
-import type { Outbox } from "./outbox.ts";
+import type { Ended, Outbox } from "./outbox.ts";
 
 /** Output is held back this long: a command that ends sooner needs its result frame only. */
 const FLUSH_MS = 100;
@@ -24,30 +25,38 @@ export interface RunningCommand {
 }
 
 /** Starts a command in its own process group and posts its output and its one result. */
-export function startCommand(run: RunFrame, host: AgentHost, outbox: Outbox): RunningCommand {
+export function startCommand(
+  order: CommandOrder,
+  verdict: string,
+  host: AgentHost,
+  outbox: Outbox,
+): RunningCommand {
   const { clock } = host;
-  const { command_id } = run;
+  const { command_id } = order;
   const startedAt = clock.now();
   let child: ChildProcess;
   try {
-    child = host.spawn(run.command);
+    child = host.spawn(order.command);
   } catch (error) {
-    outbox.post(failedToStart(command_id, error));
+    outbox.post(failedToStart(command_id, verdict, error));
     return { cancel() {}, done: Promise.resolve(), gone: Promise.resolve() };
   }
 
-  let reason: ResultFrame["reason"] = "exited";
+  const digests: Partial<Record<Stream, Hash>> = {};
+  let reason: Ended["reason"] = "exited";
   let killing: Promise<void> | undefined;
   let announced = false;
   let lostOutput = false;
   let outputEpoch: number | undefined;
   let ended = false;
   let cancelFlush: Cancel | undefined = clock.after(FLUSH_MS, flush);
-  const cancelTimeout = clock.after(run.timeout_ms, () => kill("timed_out"));
-  const output = cutOutput(run.max_output_bytes, (stream, data) => {
+  const cancelTimeout = clock.after(order.timeout_ms, () => kill("timed_out"));
+  const output = cutOutput(order.max_output_bytes, (stream, data) => {
     announce();
     outputEpoch ??= outbox.epoch;
-    if (!outbox.post({ type: "output", command_id, stream, data })) lostOutput = true;
+    if (outbox.post({ type: "output", command_id, stream, data })) {
+      (digests[stream] ??= createHash("sha256")).update(data);
+    } else lostOutput = true;
   });
 
   function announce() {
@@ -90,17 +99,20 @@ export function startCommand(run: RunFrame, host: AgentHost, outbox: Outbox): Ru
     outbox.post(result(end, output.finish()));
   }
 
-  function result(end: ProcessEnd, tail: Record<Stream, string>): ResultFrame {
+  function result(end: ProcessEnd, tail: Record<Stream, string>): Ended {
     const crossedLinks = outputEpoch !== undefined && outputEpoch !== outbox.epoch;
     return {
       type: "result",
       command_id,
+      verdict,
       exit_code: end.code,
       signal: end.signal,
       reason,
       duration_ms: Math.max(0, clock.now() - startedAt),
       ...(tail.stdout === "" ? {} : { stdout: tail.stdout }),
       ...(tail.stderr === "" ? {} : { stderr: tail.stderr }),
+      ...(digests.stdout && { stdout_sha256: digests.stdout.update(tail.stdout).digest("hex") }),
+      ...(digests.stderr && { stderr_sha256: digests.stderr.update(tail.stderr).digest("hex") }),
       truncated: output.truncated || lostOutput || crossedLinks,
     };
   }
@@ -109,10 +121,11 @@ export function startCommand(run: RunFrame, host: AgentHost, outbox: Outbox): Ru
   return { cancel: () => kill("cancelled"), done, gone: done.then(() => killing) };
 }
 
-function failedToStart(command_id: string, error: unknown): ResultFrame {
+function failedToStart(command_id: string, verdict: string, error: unknown): Ended {
   return {
     type: "result",
     command_id,
+    verdict,
     exit_code: null,
     signal: null,
     reason: "failed_to_start",

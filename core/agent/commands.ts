@@ -1,4 +1,4 @@
-import { MAX_CONCURRENT_COMMANDS, type RefusedFrame, type RunFrame } from "../protocol.ts";
+import { type CommandOrder, MAX_CONCURRENT_COMMANDS, type RefusedFrame } from "../protocol.ts";
 import { type RunningCommand, startCommand } from "./command.ts";
 import type { Journal } from "./journal.ts";
 import type { Outbox } from "./outbox.ts";
@@ -6,8 +6,8 @@ import type { AgentHost } from "./port.ts";
 
 /** The commands of one agent: at most 64 at once, each at most once. */
 export interface Commands {
-  /** Starts a command, or posts why not. */
-  run(frame: RunFrame): void;
+  /** Starts a command under the verdict that allows it, or posts why not. */
+  run(order: CommandOrder, verdict: string): void;
   /** Kills a running command; an id that is not running needs nothing. */
   cancel(commandId: string): void;
   /** Takes no more commands, lets the running ones end for `graceMs`, then kills them. */
@@ -29,7 +29,7 @@ export function openCommands(host: AgentHost, journal: Journal, outbox: Outbox):
     outbox.post({ type: "refused", command_id, reason, message });
   }
 
-  function writeDown(command_id: string): boolean {
+  function writeDown(command_id: string, verdict: string): boolean {
     try {
       journal.add(command_id);
       journalBroken = false;
@@ -39,6 +39,7 @@ export function openCommands(host: AgentHost, journal: Journal, outbox: Outbox):
       outbox.post({
         type: "result",
         command_id,
+        verdict,
         exit_code: null,
         signal: null,
         reason: "failed_to_start",
@@ -51,15 +52,15 @@ export function openCommands(host: AgentHost, journal: Journal, outbox: Outbox):
   }
 
   return {
-    run(frame) {
-      const id = frame.command_id;
+    run(order, verdict) {
+      const id = order.command_id;
       if (journal.has(id)) return refuse(id, "duplicate", "this command was started before");
       if (stopping) return refuse(id, "stopping", "the agent is stopping");
       if (running.size >= MAX_CONCURRENT_COMMANDS) {
         return refuse(id, "busy", `${MAX_CONCURRENT_COMMANDS} commands are running`);
       }
-      if (!writeDown(id)) return;
-      const command = startCommand(frame, host, outbox);
+      if (!writeDown(id, verdict)) return;
+      const command = startCommand(order, verdict, host, outbox);
       running.set(id, command);
       command.done.then(() => running.delete(id));
       present.add(command.gone);

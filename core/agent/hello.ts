@@ -1,3 +1,4 @@
+import { challengeText } from "../statements.ts";
 import { type AgentFacts, agentFacts, type HelloFrame, MAX_NAMED_COMMANDS } from "../protocol.ts";
 import type { Identity } from "./identity.ts";
 import type { AgentHost, AgentOptions } from "./port.ts";
@@ -20,19 +21,21 @@ export function describeAgent(
   return { failure: `The agent's ${issue?.path.join(".")} is not accepted: ${issue?.message}.` };
 }
 
-/** The text of `hello`: the agent's facts, its proof of key and the commands it answers for. */
-export async function writeHello(
+/** The text of `hello`: the agent's facts, its proof of key, its nonce and the commands it answers for. */
+export function writeHello(
   agent: AgentFacts,
   identity: Identity,
+  challenge: string,
   nonce: string,
   commandIds: readonly string[],
-): Promise<string> {
+): string {
   const frame: HelloFrame = {
     type: "hello",
     agent,
     public_key: identity.publicKey,
-    signature: await identity.sign(nonce),
+    signature: identity.sign(challengeText(challenge)),
     running: [...new Set(commandIds)].slice(0, MAX_NAMED_COMMANDS),
+    nonce,
   };
   return JSON.stringify(frame);
 }

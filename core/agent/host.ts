@@ -19,7 +19,10 @@ const EXPLAIN_LENGTH = 2_000;
 /** The agent's own machine: its clock, files, processes and network. */
 export const machineHost: AgentHost = {
   clock: systemClock(),
-  entropy: { unit: () => Math.random() },
+  entropy: {
+    unit: () => Math.random(),
+    bytes: (n) => crypto.getRandomValues(new Uint8Array(n)),
+  },
   log: consoleLog(),
   machine: {
     version: program.version,

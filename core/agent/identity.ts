@@ -1,12 +1,13 @@
-import { challengeBytes } from "../protocol.ts";
+import { Buffer } from "node:buffer";
+import { privateKeyOf, rawPublicKey, signText } from "../statements.ts";
 import type { AgentFiles } from "./port.ts";
 
 /** Who the agent is: an Ed25519 key that never leaves its state directory. */
 export interface Identity {
   /** The raw public key, base64url without padding. */
   readonly publicKey: string;
-  /** Signs the relay's challenge; base64url without padding. */
-  sign(nonce: string): Promise<string>;
+  /** Signs an answer to the relay's challenge, or a receipt; base64url without padding. */
+  sign(text: string): string;
 }
 
 /** Reads the agent's key, or makes it at the first start. Throws when the file is damaged. */
@@ -17,15 +18,9 @@ export async function loadIdentity(stateDir: string, files: AgentFiles): Promise
     text = await makeKey();
     files.write(path, text);
   }
-  const jwk = readJwk(text, path);
-  const key = await crypto.subtle.importKey("jwk", jwk, "Ed25519", false, ["sign"]);
-  return {
-    publicKey: jwk.x,
-    async sign(nonce) {
-      const signature = await crypto.subtle.sign("Ed25519", key, challengeBytes(nonce));
-      return new Uint8Array(signature).toBase64({ alphabet: "base64url", omitPadding: true });
-    },
-  };
+  const { x, d } = readJwk(text, path);
+  const key = privateKeyOf(Buffer.from(d, "base64url"));
+  return { publicKey: x, sign: (signed) => signText(key, signed) };
 }
 
 async function makeKey(): Promise<string> {
@@ -37,14 +32,13 @@ async function makeKey(): Promise<string> {
   return JSON.stringify({ kty, crv, x, d }) + "\n";
 }
 
-function readJwk(text: string, path: string): JsonWebKey & { x: string } {
+function readJwk(text: string, path: string): { x: string; d: string } {
   try {
-    const jwk = JSON.parse(text) as JsonWebKey | null;
-    if (jwk?.crv === "Ed25519" && typeof jwk.x === "string" && typeof jwk.d === "string") {
-      return { kty: "OKP", crv: "Ed25519", x: jwk.x, d: jwk.d };
-    }
+    const { x, d, crv }: JsonWebKey = JSON.parse(text);
+    const whole = crv === "Ed25519" && typeof x === "string" && typeof d === "string";
+    if (whole && rawPublicKey(privateKeyOf(Buffer.from(d, "base64url"))) === x) return { x, d };
   } catch {
-    // The text is not JSON; the sentence below says what to do.
+    // What is no JSON or no key is told below, with what to do about it.
   }
   throw new Error(`${path} holds no Ed25519 key. Restore it, or remove it to be a new agent.`);
 }

@@ -25,13 +25,16 @@ export type LinkEnd =
 /** What the relay may order after its welcome. */
 export type Order = Extract<RelayFrame, { type: "run" | "cancel" | "restart" }>;
 
+/** What the agent makes of a welcome; only a relay that shows another key than the pinned one is final. */
+export type Welcomed = "accepted" | "unproven" | "another_key";
+
 /** What the agent does with its link. */
 export interface LinkEvents {
   /** The text of `hello` in answer to the relay's challenge. */
-  hello(nonce: string): Promise<string>;
-  /** False when this relay is not the one that was pinned: the link ends as refused. */
-  welcomed(frame: WelcomeFrame, socket: AgentSocket): boolean;
-  ordered(order: Order): void;
+  hello(challenge: string): string;
+  welcomed(frame: WelcomeFrame, socket: AgentSocket): Welcomed;
+  /** Why the link must end, or null. */
+  ordered(order: Order): CloseName | null;
   health(): "ok" | "degraded" | "error";
 }
 
@@ -99,18 +102,21 @@ export function openLink(
       case "challenge":
         if (challenged) return hangUp("unexpected_frame", "the relay sent a second challenge");
         challenged = true;
-        events.hello(frame.nonce).then((hello) => {
-          if (!over) socket.send(hello);
-        });
+        socket.send(events.hello(frame.nonce));
         return;
       case "welcome":
         return welcome(frame);
       default:
-        if (welcomedAt === undefined) {
-          return hangUp("unexpected_frame", "the relay sent an order before its welcome");
-        }
-        events.ordered(frame);
+        return order(frame);
     }
+  }
+
+  function order(frame: Order) {
+    if (welcomedAt === undefined) {
+      return hangUp("unexpected_frame", "the relay sent an order before its welcome");
+    }
+    const wrong = events.ordered(frame);
+    if (wrong !== null) hangUp(wrong, CLOSE_CODES[wrong].meaning);
   }
 
   function welcome(frame: WelcomeFrame) {
@@ -119,8 +125,12 @@ export function openLink(
     }
     cancelTimer();
     welcomedAt = clock.now();
-    if (!events.welcomed(frame, socket)) {
+    const welcomed = events.welcomed(frame, socket);
+    if (welcomed === "another_key") {
       return refuse("the relay's verdict key is not the one of the first contact");
+    }
+    if (welcomed === "unproven") {
+      return hangUp("verdict_refused", "the relay does not hold the verdict key that it shows");
     }
     beat(frame.heartbeat_seconds * 1000);
   }

@@ -1,10 +1,13 @@
+import { jsonBytesMax, openBatch } from "../batch.ts";
 import type { Clock } from "../ports.ts";
 import {
+  type CommandResult,
+  MAX_AGENT_FRAME_BYTES,
   MAX_CONCURRENT_COMMANDS,
   type OutputFrame,
   type RefusedFrame,
-  type ResultFrame,
 } from "../protocol.ts";
+import { receiptText } from "../statements.ts";
 import type { AgentSocket } from "./port.ts";
 
 /** Above this many unsent bytes the agent stops reading its commands' pipes. */
@@ -13,11 +16,18 @@ const HIGH_WATER_BYTES = 4 * 1024 * 1024;
 const MAX_WAITING_LENGTH = 16 * 1024 * 1024;
 /** A result that was sent this long before its link broke is sent again on the next one. */
 const RESEND_MS = 60_000;
+/** At least this many of the last results are sent again. */
+const RESENT_MIN = MAX_CONCURRENT_COMMANDS;
+/** What a result takes in its frame besides its output. */
+const RESULT_BYTES = 512;
 
 type Started = { readonly type: "started"; readonly command_id: string };
 
+/** The end of a command. */
+export type Ended = { readonly type: "result" } & CommandResult;
+
 /** What leaves the agent on behalf of its commands. */
-export type CommandFrame = Started | OutputFrame | ResultFrame | RefusedFrame;
+export type CommandFrame = Started | OutputFrame | Ended | RefusedFrame;
 
 /** Sends frames over the link, and keeps them while there is none. */
 export interface Outbox {
@@ -25,8 +35,10 @@ export interface Outbox {
   readonly epoch: number;
   /** Sends or keeps a frame; false when it is output that had to be dropped. */
   post(frame: CommandFrame): boolean;
+  /** Sends at once the results that wait for the end of this turn. */
+  flush(): void;
   /** The link is welcome: sends the last results again, then what has been waiting. */
-  attach(socket: AgentSocket): void;
+  attach(socket: AgentSocket, agentId: string): void;
   /** The link is lost. */
   detach(): void;
   /** True while the relay reads more slowly than the commands write. */
@@ -35,19 +47,41 @@ export interface Outbox {
   unsettled(): string[];
 }
 
-/** Opens an outbox; a result may leave it twice, never not at all while the agent lives. */
-export function openOutbox(clock: Clock): Outbox {
+/** A message of results as it was sent, for the case that it did not arrive. */
+interface Sent {
+  readonly text: string;
+  readonly ids: readonly string[];
+  readonly at: number;
+}
+
+/**
+ * Opens an outbox; a result may leave it twice, never not at all while the agent lives. Results of one
+ * turn of the event loop leave together, under one receipt that `sign` signs.
+ */
+export function openOutbox(clock: Clock, sign: (text: string) => string): Outbox {
   let epoch = 0;
   let socket: AgentSocket | undefined;
+  let agentId = "";
   let waiting: CommandFrame[] = [];
   let waitingLength = 0;
-  let sent: { frame: ResultFrame; at: number }[] = [];
+  let sent: Sent[] = [];
+  const results = openBatch<CommandResult>(MAX_AGENT_FRAME_BYTES, sendResults);
+
+  function sendResults(results: readonly CommandResult[]) {
+    const signature = sign(receiptText(agentId, results));
+    const text = JSON.stringify({ type: "results", results, signature });
+    sent.push({ text, ids: results.map((result) => result.command_id), at: clock.now() });
+    while (countSent() - sent[0]!.ids.length >= RESENT_MIN) sent.shift();
+    socket?.send(text);
+  }
+
+  const countSent = () => sent.reduce((sum, { ids }) => sum + ids.length, 0);
 
   function send(to: AgentSocket, frame: CommandFrame) {
-    to.send(JSON.stringify(frame));
-    if (frame.type !== "result") return;
-    sent.push({ frame, at: clock.now() });
-    if (sent.length > MAX_CONCURRENT_COMMANDS) sent.shift();
+    if (frame.type !== "result") return to.send(JSON.stringify(frame));
+    const { type: _, ...result } = frame;
+    const length = jsonBytesMax(result.stdout ?? "") + jsonBytesMax(result.stderr ?? "");
+    results.add(result, length + RESULT_BYTES);
   }
 
   function forgetOld() {
@@ -71,16 +105,21 @@ export function openOutbox(clock: Clock): Outbox {
       waiting.push(frame);
       return true;
     },
-    attach(to) {
+    flush: results.flush,
+    attach(to, id) {
+      // Receipts name the agent: those of one that was removed prove nothing of this one.
+      if (id !== agentId) sent = [];
       socket = to;
+      agentId = id;
       forgetOld();
-      for (const { frame } of sent) to.send(JSON.stringify(frame));
+      for (const { text } of sent) to.send(text);
       const frames = waiting;
       waiting = [];
       waitingLength = 0;
       for (const frame of frames) send(to, frame);
     },
     detach() {
+      for (const result of results.drain()) waiting.push({ type: "result", ...result });
       socket = undefined;
       epoch++;
       forgetOld();
@@ -89,7 +128,7 @@ export function openOutbox(clock: Clock): Outbox {
     unsettled() {
       forgetOld();
       const results = waiting.filter((frame) => frame.type === "result");
-      return [...sent.map(({ frame }) => frame), ...results].map((frame) => frame.command_id);
+      return [...sent.flatMap(({ ids }) => ids), ...results.map((frame) => frame.command_id)];
     },
   };
 }

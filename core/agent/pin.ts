@@ -6,15 +6,14 @@ import type { AgentFiles } from "./port.ts";
  */
 export function pinVerdictKey(
   stateDir: string,
-  verdictKey: string | undefined,
+  verdictKey: string,
   files: AgentFiles,
 ): boolean {
-  if (verdictKey === undefined) return true;
   const path = `${stateDir}/verdict-key`;
   const pinned = files.read(path)?.trim();
   if (pinned === undefined || pinned === "") {
     files.write(path, `${verdictKey}\n`);
     return true;
   }
-  return pinned === verdictKey.trim();
+  return pinned === verdictKey;
 }

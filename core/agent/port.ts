@@ -62,7 +62,7 @@ export interface AgentFiles {
 /** What the agent needs of its machine; the real one is in host.ts. */
 export interface AgentHost {
   readonly clock: Clock;
-  readonly entropy: Pick<Entropy, "unit">;
+  readonly entropy: Pick<Entropy, "unit" | "bytes">;
   readonly log: Log;
   readonly machine: {
     readonly version: string;

@@ -1,11 +1,12 @@
 import { Buffer } from "node:buffer";
+import type { KeyObject } from "node:crypto";
 import type { Tenant } from "../../kv/collection.ts";
 import type { Actor, App, RequestInfo } from "../app.ts";
 import { VERSION } from "../app.ts";
 import type { AgentRecord } from "../../kv/records/agent.ts";
+import { type Batch, jsonBytesMax, openBatch } from "../batch.ts";
 import {
   type AgentFrame,
-  challengeBytes,
   CLOSE_CODES,
   type CloseName,
   fitsBytes,
@@ -13,11 +14,23 @@ import {
   type HelloFrame,
   MAX_AGENT_FRAME_BYTES,
   MAX_HELLO_BYTES,
+  MAX_RELAY_FRAME_BYTES,
   parseAgentFrame,
   type RelayFrame,
+  type ResultsFrame,
+  type RunFrame,
 } from "../protocol.ts";
+import {
+  challengeText,
+  claimedDigests,
+  publicKeyOf,
+  receiptText,
+  verifiesText,
+} from "../statements.ts";
 import { startQueued } from "../commands/queued.ts";
+import { noteRefusedReceipt } from "./receipts.ts";
 import { disconnectAgent, noteHeartbeat, RefusedIdentity, registerAgent } from "./register.ts";
+import { type DigestedOrder, type LinkSigner, openSigner, verdictKeyOf } from "./verdicts.ts";
 
 /** How often an agent says that it lives. */
 export const HEARTBEAT_SECONDS = 30;
@@ -40,11 +53,17 @@ export class Link {
   readonly #nonce: string;
   readonly #cancelHello: () => void;
   #lastFrameMs: number;
+  #signer: LinkSigner | null = null;
+  #agentKey: KeyObject | null = null;
+  readonly #orders: Batch<DigestedOrder> = openBatch(
+    MAX_RELAY_FRAME_BYTES,
+    (orders) => this.#sendOrders(orders),
+  );
 
   constructor(
     private readonly app: App,
     private readonly actor: Actor,
-    private readonly request: RequestInfo,
+    private readonly request: Pick<RequestInfo, "id">,
     private readonly wire: Wire,
   ) {
     const { clock, entropy } = app.ports;
@@ -68,15 +87,41 @@ export class Link {
     return this.actor.tenant;
   }
 
-  /** Sends a frame; false when the link is closed or the agent does not keep up. */
-  send(frame: RelayFrame): boolean {
+  /**
+   * Has a command sent, in one message with the others of this turn of the event loop; false when the
+   * link is closed. `commands.sent` or `commands.unsent` tells what became of it.
+   */
+  run(digested: DigestedOrder): boolean {
+    if (this.#phase !== "open") return false;
+    this.#orders.add(digested, jsonBytesMax(digested.order.command) + ORDER_BYTES);
+    return true;
+  }
+
+  /** Sends a frame behind the commands; false when the link is closed or the agent does not keep up. */
+  send(frame: Exclude<RelayFrame, RunFrame>): boolean {
+    this.#orders.flush();
     if (this.#phase === "closed") return false;
-    if (this.wire.bufferedBytes > BUFFERED_BYTES_MAX) {
+    if (!this.#keepsUp()) {
       this.close("too_slow");
       return false;
     }
     this.wire.send(JSON.stringify(frame));
     return true;
+  }
+
+  #sendOrders(orders: readonly DigestedOrder[]): void {
+    const { commands, ports } = this.app;
+    if (!this.#keepsUp()) {
+      for (const { order } of orders) commands.unsent(order.command_id);
+      return this.close("too_slow");
+    }
+    const { frame, verdict } = this.#signer!.run(orders, ports.clock.now());
+    for (const { order } of orders) commands.sent(order.command_id, verdict);
+    this.wire.send(JSON.stringify(frame));
+  }
+
+  #keepsUp(): boolean {
+    return this.wire.bufferedBytes <= BUFFERED_BYTES_MAX;
   }
 
   /** Takes one text frame. */
@@ -120,6 +165,7 @@ export class Link {
     this.#cancelHello();
     this.app.links.leave(this, agent?.id ?? null);
     if (agent === null) return;
+    for (const { order } of this.#orders.drain()) this.app.commands.unsent(order.command_id);
     this.app.commands.linkLost(this);
     this.app.links.recording(
       disconnectAgent(this.app, this.actor.tenant, agent, reason).catch((error) => {
@@ -135,8 +181,13 @@ export class Link {
   }
 
   async #register(hello: HelloFrame): Promise<void> {
-    if (!await provesKey(hello, this.#nonce)) return this.close("identity_refused");
+    const agentKey = publicKeyOf(hello.public_key);
+    const proof = challengeText(this.#nonce);
+    if (agentKey === null || !verifiesText(agentKey, proof, hello.signature)) {
+      return this.close("identity_refused");
+    }
     this.#cancelHello();
+    const key = await verdictKeyOf(this.app, this.actor.tenant);
     let agent: AgentRecord;
     try {
       agent = await registerAgent(this.app, this.actor, this.request, hello);
@@ -149,6 +200,9 @@ export class Link {
       await disconnectAgent(this.app, this.actor.tenant, agent, "connection_lost");
       return;
     }
+    this.#agentKey = agentKey;
+    const signer = openSigner(key, { agentId: agent.id, nonce: hello.nonce });
+    this.#signer = signer;
     this.#phase = "open";
     this.app.links.add(this, agent.id);
     this.send({
@@ -157,8 +211,33 @@ export class Link {
       name: agent.name,
       heartbeat_seconds: HEARTBEAT_SECONDS,
       relay_version: VERSION,
+      ...signer.welcome(this.app.ports.clock.now()),
     });
     startQueued(this.app, this.actor.tenant, agent.id);
+  }
+
+  /** Nothing of a message is recorded unless the agent has signed for all of it. */
+  #takeResults({ results, signature }: ResultsFrame, agent: AgentRecord): void {
+    const { commands } = this.app;
+    const digests = results.map(claimedDigests);
+    const text = receiptText(agent.id, results, digests);
+    const wrong = !verifiesText(this.#agentKey!, text, signature)
+      ? "the signature is not this agent's"
+      : results.every((result, at) => commands.fits(this, result, digests[at]!))
+      ? null
+      : "it is of another verdict, or not of the output that came";
+    if (wrong !== null) {
+      const ids = results.map(({ command_id }) => command_id);
+      this.app.links.recording(noteRefusedReceipt(this.app, this.tenant, agent, ids, wrong));
+      return this.close("receipt_refused");
+    }
+    results.forEach((result, at) =>
+      commands.finished(this, agent.id, result, {
+        ...digests[at]!,
+        signature,
+        verdict: result.verdict,
+      })
+    );
   }
 
   #isClosed(): boolean {
@@ -169,8 +248,8 @@ export class Link {
     const { commands, ports } = this.app;
     const { tenant } = this.actor;
     switch (frame.type) {
-      case "result":
-        return commands.finished(tenant, agent.id, frame);
+      case "results":
+        return this.#takeResults(frame, agent);
       case "output":
         return commands.output(agent.id, frame);
       case "started":
@@ -190,14 +269,5 @@ export class Link {
   }
 }
 
-/** Checks that the other side holds the private key that it claims. */
-async function provesKey(hello: HelloFrame, nonce: string): Promise<boolean> {
-  try {
-    const raw = Buffer.from(hello.public_key, "base64url");
-    const key = await crypto.subtle.importKey("raw", raw, "Ed25519", false, ["verify"]);
-    const signature = Buffer.from(hello.signature, "base64url");
-    return await crypto.subtle.verify("Ed25519", key, signature, challengeBytes(nonce));
-  } catch {
-    return false;
-  }
-}
+/** What a command takes in its frame besides its text. */
+const ORDER_BYTES = 256;

@@ -19,7 +19,7 @@ export class RefusedIdentity extends Error {
 export async function registerAgent(
   app: App,
   actor: Actor,
-  request: RequestInfo,
+  request: Pick<RequestInfo, "id">,
   hello: HelloFrame,
 ): Promise<AgentRecord> {
   const { tenant } = actor;

@@ -6,20 +6,27 @@ import type { Stepping } from "../app.ts";
 import { textForEvent } from "../commands/text.ts";
 import { emit } from "../events.ts";
 import { iso } from "../lists.ts";
+import type { PolicyApprovals } from "../shield/decide.ts";
 import type { ShieldResult } from "../shield/result.ts";
 import { sha256Hex } from "../text.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Holds a command back until people decide: both records and the event in one commit. */
+/**
+ * Holds a command back until people decide: both records and the event in one commit. Who they are the
+ * policy's rule says before the settings.
+ */
 export async function requestApproval(
   work: Stepping,
   fresh: CommandRecord,
   settings: ShieldSettingsRecord,
+  ofPolicy: PolicyApprovals | null,
 ): Promise<{ command: CommandRecord; approval: ApprovalRecord }> {
   const { app, actor } = work;
   const { tenant } = actor;
-  const { required, roles, self_approval, expires_seconds } = settings.approvals;
+  const { self_approval, expires_seconds } = settings.approvals;
+  const { required = settings.approvals.required, roles = settings.approvals.roles } = ofPolicy ??
+    {};
   const now = fresh.created_at_ms;
   const id = app.ports.entropy.id("prc");
   return await app.store.transact((tx) => {

@@ -12,6 +12,7 @@ export interface Beginning {
   readonly timeoutMs: number;
   readonly actor: string;
   readonly requestId: string;
+  readonly policyVersion: string;
   readonly createdAtMs: number;
   readonly shield: ShieldResult;
   readonly idempotency: CommandRecord["idempotency"];
@@ -28,6 +29,7 @@ export function beginRecord(app: App, beginning: Beginning): CommandRecord {
     status: "running",
     actor: beginning.actor,
     request_id: beginning.requestId,
+    policy_version: beginning.policyVersion,
     idempotency: beginning.idempotency,
     shield_result: beginning.shield,
     approval_id: null,

@@ -6,8 +6,9 @@ import type { App, Stepping, Work } from "../app.ts";
 import { offline, ownedAgent } from "../agents/agents.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
-import { isoOrNull } from "../lists.ts";
+import { iso, isoOrNull } from "../lists.ts";
 import { Accepted } from "../accepted.ts";
+import { alertOfDenial } from "../alerts/denied.ts";
 import { requestApproval } from "../approvals/request.ts";
 import { withdrawCommand } from "../approvals/withdraw.ts";
 import { judgeForAgent } from "../shield/judge.ts";
@@ -25,16 +26,23 @@ export interface CommandRequest {
   readonly agentId: string;
   readonly command: string;
   readonly timeoutMs: number;
+  /** People must approve it, whatever the shield says of it. */
+  readonly hold?: true;
 }
 
 /**
- * Runs a command the whole way and waits for its end.
+ * Runs a command the whole way and waits for its end; `begun` learns of it at its beginning.
  * @throws {Fault} AGENT_NOT_FOUND, COMMAND_BLOCKED, AGENT_OFFLINE, COMMAND_LOST, COMMAND_TIMEOUT, CONFLICT
  */
-export async function runCommand(work: Stepping, request: CommandRequest) {
+export async function runCommand(
+  work: Stepping,
+  request: CommandRequest,
+  begun: (record: CommandRecord) => void = () => {},
+) {
   const { record, done } = await startCommand(work, request, (tx, ended) => {
     work.recordUse(tx, faultOfEnd(ended)?.status ?? 200);
   });
+  begun(record);
   const ended = done === null ? record : await done;
   if (isOpen(ended)) return new Accepted(await showCommand(work.app, work.actor.tenant, ended));
   const fault = faultOfEnd(ended);
@@ -82,17 +90,24 @@ export async function startCommand(
     return { record: earlier, done: app.commands.waitFor(earlier.id) ?? null };
   }
   const settings = await shieldSettingsOf(work.db, actor.tenant);
-  const shield = judgeForAgent(request.command, agent, settings);
-  const fresh = newCommand(work, request, shield, idempotency);
+  const { result: shield, approvals, note } = await judgeForAgent(
+    work,
+    request.command,
+    agent,
+    settings,
+  );
+  const fresh = newCommand(work, request, shield, settings.version, idempotency);
   try {
     if (shield.verdict === "deny") return await block(work, agent, fresh, shield);
-    if (shield.verdict === "approve") {
-      const { command } = await requestApproval(work, fresh, settings);
+    if (shield.verdict === "approve" || request.hold) {
+      const { command } = await requestApproval(work, fresh, settings, approvals);
+      note(fresh.id);
       return { record: command, done: null };
     }
     const link = app.links.of(actor.tenant, agent.id);
     if (link === undefined) throw offline(agent);
     const begun = await app.commands.begin(actor.tenant, fresh);
+    note(fresh.id);
     const done = app.commands.start(actor.tenant, fresh, begun, link, inSettlement);
     return { record: fresh, done };
   } catch (error) {
@@ -106,6 +121,14 @@ export async function startCommand(
 export async function getCommand(work: Work, agentId: string, id: string) {
   const record = await ownedCommand(work, agentId, id);
   return await showCommand(work.app, work.actor.tenant, record);
+}
+
+/** A command that the caller asked for, by its id alone. @throws {Fault} NOT_FOUND */
+export async function getOwnCommand({ app, actor, db }: Work, id: string) {
+  const { tenant } = actor;
+  const record = app.commands.running(tenant, id) ?? await findCommand(db, app.store, tenant, id);
+  if (record?.actor === actor.id) return await showCommand(app, tenant, record);
+  throw new Fault("NOT_FOUND", "There is no such command of yours.");
 }
 
 /**
@@ -174,7 +197,7 @@ export async function showCommand(app: App, tenant: Tenant, record: CommandRecor
     reason: record.reason,
     duration_ms: record.duration_ms,
     shield_result: record.shield_result as ShieldResult,
-    created_at: new Date(record.created_at_ms).toISOString(),
+    created_at: iso(record.created_at_ms),
     started_at: isoOrNull(record.started_at_ms),
     finished_at: isoOrNull(record.finished_at_ms),
   };
@@ -193,6 +216,7 @@ function newCommand(
   { app, actor, request: { id: requestId } }: Stepping,
   request: CommandRequest,
   shield: ShieldResult,
+  policyVersion: string,
   idempotency: CommandRecord["idempotency"],
 ): CommandRecord {
   return beginRecord(app, {
@@ -200,6 +224,7 @@ function newCommand(
     id: app.ports.entropy.id("cmd"),
     actor: actor.id,
     requestId,
+    policyVersion,
     createdAtMs: app.ports.clock.now(),
     shield,
     idempotency,
@@ -214,7 +239,8 @@ async function block(
   shield: ShieldResult,
 ): Promise<never> {
   const { app, actor } = work;
-  await app.store.transact((tx) => {
+  await app.store.transact(async (tx) => {
+    await alertOfDenial(app, tx, actor.tenant, fresh, shield);
     tx.insert(commands, actor.tenant, {
       ...fresh,
       status: "denied",
@@ -251,7 +277,7 @@ const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
 
 function idempotencyOf(
   { request }: Stepping,
-  { agentId, command, timeoutMs }: CommandRequest,
+  { agentId, command, timeoutMs, hold }: CommandRequest,
 ): CommandRecord["idempotency"] {
   const key = request.idempotencyKey;
   if (key === null) return null;
@@ -260,7 +286,7 @@ function idempotencyOf(
       issues: [{ path: "headers.idempotency-key", message: "1 to 255 visible ASCII characters" }],
     });
   }
-  return { key, digest: sha256Hex(`${agentId}\n${timeoutMs}\n${command}`) };
+  return { key, digest: sha256Hex(`${agentId}\n${timeoutMs}\n${hold ?? false}\n${command}`) };
 }
 
 /** The command that the same caller asked for under the same key. @throws {Fault} CONFLICT */

@@ -29,6 +29,7 @@ const FIELDS = [
   "timeout_ms",
   "actor",
   "request_id",
+  "policy_version",
   "shield_result",
   "created_at_ms",
   "finished_at_ms",

@@ -14,6 +14,7 @@ type Fields = [
   actor: string,
   requestId: string,
   createdAtMs: number,
+  policyVersion: string,
 ];
 
 /** A line of the journal of open commands: what cannot be found out again. Written for each command. */
@@ -29,14 +30,26 @@ export function writeNote({ org, space }: Tenant, record: CommandRecord): string
     actor,
     request_id,
     created_at_ms,
+    record.policy_version,
   ];
   return JSON.stringify(fields);
 }
 
 /** The command as it was begun; one that has a row of its own has its text there. */
 export function readNote(text: string, app: App): { tenant: Tenant; record: CommandRecord } {
-  const [org, space, id, agentId, command, timeoutMs, actor, requestId, createdAtMs]: Fields = JSON
-    .parse(text);
+  const fields: Fields = JSON.parse(text);
+  const [
+    org,
+    space,
+    id,
+    agentId,
+    command,
+    timeoutMs,
+    actor,
+    requestId,
+    createdAtMs,
+    policyVersion,
+  ] = fields;
   const record = beginRecord(app, {
     id,
     agentId,
@@ -45,6 +58,7 @@ export function readNote(text: string, app: App): { tenant: Tenant; record: Comm
     actor,
     requestId,
     createdAtMs,
+    policyVersion,
     shield: inspectCommand(command),
     idempotency: null,
   });

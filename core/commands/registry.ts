@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
+import { createHash, type Hash } from "node:crypto";
 import { type Tenant, tenantKey } from "../../kv/collection.ts";
-import { deletePlaces, Lane, readLanes } from "../../kv/lane.ts";
+import { Lane } from "../../kv/lane.ts";
 import { type CommandRecord, commands } from "../../kv/records/command.ts";
 import { StoreUnavailableError } from "../../kv/errors.ts";
 import type { Store } from "../../kv/store.ts";
@@ -8,10 +9,19 @@ import type { Tx } from "../../kv/tx.ts";
 import type { App } from "../app.ts";
 import type { Link } from "../agents/link.ts";
 import type { Cancel } from "../ports.ts";
-import type { OutputFrame, RefusedFrame, ResultFrame } from "../protocol.ts";
-import { findCommand } from "./finished.ts";
-import { readNote, writeNote } from "./note.ts";
-import { type Ending, type Outcome, outcomeOf, settleCommand, settleLate } from "./settle.ts";
+import type { CommandResult, OutputFrame, RefusedFrame } from "../protocol.ts";
+import type { OutputDigests } from "../statements.ts";
+import { sha256Hex } from "../text.ts";
+import { approvedDigest } from "../approvals/approved.ts";
+import { writeNote } from "./note.ts";
+import {
+  type Ending,
+  type Outcome,
+  outcomeOf,
+  type Receipt,
+  settleCommand,
+  settleLate,
+} from "./settle.ts";
 
 /** Output kept of one command, and of all commands under way together. */
 export const OUTPUT_BYTES_MAX = 1024 * 1024;
@@ -21,8 +31,8 @@ const GRACE_MS = 5_000;
 const SWEEP_MS = 1_000;
 /** A minute of trying; after that the journal of open commands still has it for the next start. */
 const RECORD_ATTEMPTS_MAX = 60;
-/** The journal of open commands: one lane for each process. */
-const LANE = "commands/";
+/** The journal of open commands: one lane for each process, by its name. */
+export const LANE = "commands/";
 const NOTE_CHARS_MAX = 8 * 1024;
 
 /** How a command was put on record before it was sent. */
@@ -31,7 +41,12 @@ export interface Begun {
   readonly place: string;
   /** True when it has a row already. */
   readonly stored: boolean;
+  /** The digest that people approved, where they did. */
+  readonly approvedSha256?: string;
 }
+
+/** Gets what a command writes, as it comes. */
+export type OutputListener = (stream: "stdout" | "stderr", data: string) => void;
 
 /** Adds to the commit that records a command's end. */
 export type InSettlement = (tx: Tx, ended: CommandRecord) => void;
@@ -47,9 +62,14 @@ interface Flight {
   readonly reject: (error: unknown) => void;
   /** When the relay ends it, should the agent not have said so. */
   deadlineMs: number;
+  /** The verdict that it was sent under; null until then. */
+  verdict: string | null;
   output: { stdout: string; stderr: string };
+  /** Over all that came in `output` frames, also what was not kept. */
+  readonly digests: { stdout?: Hash; stderr?: Hash };
   bytes: number;
   truncated: boolean;
+  readonly listeners: Set<OutputListener>;
   cancelledBy: string | null;
   settling: boolean;
 }
@@ -88,9 +108,10 @@ export class Commands {
 
   /** Takes a command that waits to be sent, so that nobody else sends it; null when it waits no more. */
   async take(tenant: Tenant, id: string): Promise<{ record: CommandRecord; begun: Begun } | null> {
-    let place = "";
+    let place = "", approved = "";
     const record = await this.app().store.transact(async (tx) => {
       const queued = await tx.get(commands, tenant, id);
+      approved = await approvedDigest(tx, tenant, queued);
       const now = this.app().ports.clock.now();
       if (queued?.status !== "queued" || now >= (queued.start_before_ms ?? 0)) return null;
       const taken = {
@@ -102,7 +123,7 @@ export class Commands {
       this.#lane.beginIn(tx, writeNote(tenant, { ...taken, command: "" }), (at) => place = at);
       return tx.put(commands, tenant, taken);
     });
-    return record && { record, begun: { place, stored: true } };
+    return record && { record, begun: { place, stored: true, approvedSha256: approved } };
   }
 
   /** A command that runs here, as it was begun. */
@@ -139,23 +160,47 @@ export class Commands {
       resolve,
       reject,
       deadlineMs: this.app().ports.clock.now() + record.timeout_ms + GRACE_MS,
+      verdict: null,
       output: { stdout: "", stderr: "" },
+      digests: {},
       bytes: 0,
       truncated: false,
+      listeners: new Set(),
       cancelledBy: null,
       settling: false,
     };
     this.#flights.set(record.id, flight);
-    const sent = link.send({
-      type: "run",
+    const sha256 = sha256Hex(record.command);
+    const { approvedSha256 = sha256 } = begun;
+    if (sha256 !== approvedSha256) {
+      const why = "it is not what was approved, so it was not sent";
+      this.#settle(flight, { status: "failed", why, alarm: "approval_mismatch" });
+      return promise;
+    }
+    const order = {
       command_id: record.id,
       command: record.command,
       timeout_ms: record.timeout_ms,
       max_output_bytes: OUTPUT_BYTES_MAX,
-    });
-    if (sent) this.#timer ??= this.app().ports.clock.after(SWEEP_MS, () => this.#sweep());
-    else this.#settle(flight, { status: "failed", why: "the link closed before it was sent" });
+      policy_version: record.policy_version,
+    };
+    if (link.run({ order, sha256 })) {
+      this.#timer ??= this.app().ports.clock.after(SWEEP_MS, () => this.#sweep());
+    } else this.unsent(record.id);
     return promise;
+  }
+
+  /** A command has left under this verdict. */
+  sent(id: string, verdict: string): void {
+    const flight = this.#flights.get(id);
+    if (flight !== undefined) flight.verdict = verdict;
+  }
+
+  /** A command could not be sent. */
+  unsent(id: string): void {
+    const flight = this.#flights.get(id);
+    const why = "the link closed before it was sent";
+    if (flight !== undefined) this.#settle(flight, { status: "failed", why });
   }
 
   /** Resolves when the ends of all commands are on record and the journal of open ones is empty. */
@@ -170,6 +215,17 @@ export class Commands {
     return this.#flights.get(id)?.done;
   }
 
+  /** Tells what a command under way here has written and writes; answers how to stop that. */
+  follow(id: string, listener: OutputListener): () => void {
+    const flight = this.#flights.get(id);
+    if (flight === undefined) return () => {};
+    for (const stream of ["stdout", "stderr"] as const) {
+      if (flight.output[stream] !== "") listener(stream, flight.output[stream]);
+    }
+    flight.listeners.add(listener);
+    return () => flight.listeners.delete(listener);
+  }
+
   /** Asks the agent to end a command; false when it is not under way here. */
   cancel(id: string, by: string): boolean {
     const flight = this.#flights.get(id);
@@ -180,20 +236,38 @@ export class Commands {
 
   output(agentId: string, { command_id, stream, data }: OutputFrame): void {
     const flight = this.#flights.get(command_id);
-    if (flight?.record.agent_id === agentId) this.#keep(flight, stream, data);
+    if (flight?.record.agent_id !== agentId) return;
+    (flight.digests[stream] ??= createHash("sha256")).update(data);
+    this.#keep(flight, stream, data);
   }
 
-  finished(tenant: Tenant, agentId: string, frame: ResultFrame): void {
-    const flight = this.#flights.get(frame.command_id);
-    if (flight !== undefined && flight.record.agent_id === agentId) {
-      this.#keep(flight, "stdout", frame.stdout ?? "");
-      this.#keep(flight, "stderr", frame.stderr ?? "");
-      flight.truncated ||= frame.truncated;
-      this.#settle(flight, outcomeOf(frame));
+  /** Whether a result is of the verdict that this link carried, and of the output that came over it. */
+  fits(link: Link, result: CommandResult, claimed: OutputDigests): boolean {
+    const flight = this.#flights.get(result.command_id);
+    if (flight?.link !== link) return true;
+    return result.verdict === flight.verdict && (["stdout", "stderr"] as const).every((stream) => {
+      const came = flight.digests[stream];
+      // Without earlier output the claim is the digest of the tail itself, unless it says otherwise.
+      if (came === undefined && result[`${stream}_sha256`] === undefined) return true;
+      const whole = (came?.copy() ?? createHash("sha256")).update(result[stream] ?? "");
+      return whole.digest("hex") === claimed[stream];
+    });
+  }
+
+  /** Takes a result that its agent has signed for. */
+  finished(link: Link, agentId: string, result: CommandResult, receipt: Receipt): void {
+    const flight = this.#flights.get(result.command_id);
+    if (flight?.link === link) {
+      this.#keep(flight, "stdout", result.stdout ?? "");
+      this.#keep(flight, "stderr", result.stderr ?? "");
+      flight.truncated ||= result.truncated;
+      this.#settle(flight, { ...outcomeOf(result), receipt });
       return;
     }
-    // It ran while the link was down: what was given up as lost gets its true end.
-    settleLate(this.app(), tenant, { id: frame.command_id, agentId }, frame).catch((error) =>
+    if (flight !== undefined && flight.record.agent_id !== agentId) return;
+    // It ran while the link was down: what was, or is being, given up as lost gets its true end.
+    const late = () => settleLate(this.app(), link.tenant, agentId, result, receipt);
+    (flight?.done ?? Promise.resolve()).catch(() => {}).then(late).catch((error) =>
       this.#complain("a late result could not be recorded", error)
     );
   }
@@ -201,7 +275,9 @@ export class Commands {
   refused(agentId: string, { command_id, reason, message }: RefusedFrame): void {
     const flight = this.#flights.get(command_id);
     if (flight?.record.agent_id !== agentId) return;
-    this.#settle(flight, { status: "failed", why: `the agent refused it (${reason}): ${message}` });
+    const why = `the agent refused it (${reason}): ${message}`;
+    const alarm = reason === "unverified" && { alarm: "verdict_refused" } as const;
+    this.#settle(flight, { status: "failed", why, ...alarm });
   }
 
   /** A link has ended: nobody knows what became of the commands on it. */
@@ -235,9 +311,10 @@ export class Commands {
     flight.bytes += bytes;
     this.#bytesInAll += bytes;
     flight.output[stream] += data;
+    for (const listener of flight.listeners) listener(stream, data);
   }
 
-  #settle(flight: Flight, outcome: Outcome): void {
+  #settle(flight: Flight, outcome: Outcome & Pick<Ending, "receipt" | "alarm">): void {
     if (flight.settling) return;
     flight.settling = true;
     flight.done.catch(() => {});
@@ -269,38 +346,5 @@ export class Commands {
 
   #complain(message: string, error: unknown): void {
     this.app().ports.log.error(message, { error: String(error) });
-  }
-}
-
-/** At the start: what an earlier process had under way is lost, unless its agent tells more later. */
-export async function recoverCommands(app: App): Promise<number> {
-  let recovered = 0;
-  for await (const { name, place, texts } of readLanes(app.store, LANE)) {
-    if (name === `${LANE}${app.instance}`) continue;
-    const orphans = await Promise.all(texts.map((text) => recoverCommand(app, text)));
-    recovered += orphans.filter((orphan) => orphan === "recovered").length;
-    // What cannot be read stays for somebody who can; it must not keep the relay from starting.
-    if (!orphans.includes("unreadable")) await deletePlaces(app.store, name, [place]);
-  }
-  return recovered;
-}
-
-async function recoverCommand(
-  app: App,
-  text: string,
-): Promise<"recovered" | "ended" | "unreadable"> {
-  try {
-    const { tenant, record } = readNote(text, app);
-    // It may have ended while another that began in the same commit had not.
-    const known = await findCommand(app.store, app.store, tenant, record.id);
-    if (known !== null && known.status !== "running") return "ended";
-    const why = "the relay stopped while it was under way";
-    const open = { id: record.id, agentId: record.agent_id, record, fresh: false };
-    await settleCommand(app, tenant, open, { status: "lost", why });
-    return "recovered";
-  } catch (error) {
-    if (error instanceof StoreUnavailableError) throw error;
-    app.ports.log.error("an open command could not be recovered", { error: String(error) });
-    return "unreadable";
   }
 }

@@ -4,8 +4,9 @@ import type { Tenant } from "../../kv/collection.ts";
 import { type CommandRecord, commands } from "../../kv/records/command.ts";
 import type { Tx } from "../../kv/tx.ts";
 import type { App } from "../app.ts";
-import { emit, type Happening } from "../events.ts";
-import type { ResultFrame } from "../protocol.ts";
+import { emit, type Happening, RELAY_ACTOR } from "../events.ts";
+import type { CommandResult } from "../protocol.ts";
+import { EMPTY_SHA256, type OutputDigests } from "../statements.ts";
 import { findCommand, shelve } from "./finished.ts";
 import { keepOutput, outputOf } from "./output.ts";
 import { textForEvent } from "./text.ts";
@@ -20,15 +21,24 @@ export interface Outcome {
   readonly why?: string;
 }
 
+/** What an agent signed for a result. */
+export interface Receipt extends OutputDigests {
+  readonly verdict: string;
+  readonly signature: string;
+}
+
 /** An end with what the command wrote. */
 export interface Ending extends Outcome {
+  readonly receipt?: Receipt;
+  /** An event besides that of the end: something was not as it must be. */
+  readonly alarm?: "approval_mismatch" | "verdict_refused";
   readonly stdout?: string;
   readonly stderr?: string;
   readonly truncated?: boolean;
 }
 
-/** What an agent's result frame means. */
-export function outcomeOf(frame: ResultFrame): Outcome {
+/** What an agent's result means. */
+export function outcomeOf(frame: CommandResult): Outcome {
   const base = { exitCode: frame.exit_code, signal: frame.signal, durationMs: frame.duration_ms };
   switch (frame.reason) {
     case "exited":
@@ -90,6 +100,14 @@ export async function settleCommand(
     else if (!shelve(tx, tenant, settled)) tx.insert(commands, tenant, settled);
     const work = { app, actor: { id: record.actor }, request: { id: record.request_id } };
     emit(work, tx, tenant, eventOf(settled, ending, open.cancelledBy ?? null));
+    if (ending.alarm !== undefined) {
+      emit({ app, actor: RELAY_ACTOR }, tx, tenant, {
+        type: ending.alarm,
+        resource: { type: "command", id: record.id },
+        agentId: record.agent_id,
+        details: { command_id: record.id, reason: ending.why },
+      });
+    }
     inSettlement(tx, settled);
     return settled;
   });
@@ -102,9 +120,11 @@ export async function settleCommand(
 export async function settleLate(
   app: App,
   tenant: Tenant,
-  { id, agentId }: { readonly id: string; readonly agentId: string },
-  frame: ResultFrame,
+  agentId: string,
+  frame: CommandResult,
+  receipt: Receipt,
 ): Promise<void> {
+  const id = frame.command_id;
   const record = await findCommand(app.store, app.store, tenant, id);
   // One that still runs on record was begun by an instance that is gone.
   const open = record?.status === "lost" || record?.status === "running";
@@ -112,6 +132,7 @@ export async function settleLate(
   const { stdout, stderr } = await outputOf(app, tenant, record);
   await settleCommand(app, tenant, { id, agentId, record, fresh: false }, {
     ...outcomeOf(frame),
+    receipt,
     stdout: stdout + (frame.stdout ?? ""),
     stderr: stderr + (frame.stderr ?? ""),
     truncated: record.truncated || frame.truncated,
@@ -148,12 +169,24 @@ function eventOf(
       duration_ms: record.duration_ms,
       exit_code: record.exit_code,
       output_bytes: Buffer.byteLength(ending.stdout ?? "") + Buffer.byteLength(ending.stderr ?? ""),
+      policy_version: record.policy_version,
       ...(ending.why !== undefined && { reason: ending.why }),
+      ...(ending.receipt && { receipt: showReceipt(ending.receipt) }),
       signal: record.signal,
       status: record.status,
       timeout_ms: record.timeout_ms,
       truncated: record.truncated,
       user: record.actor,
     },
+  };
+}
+
+/** The digests of streams that were not empty, the signature, and the verdict that it answers. */
+function showReceipt({ signature, stdout, stderr, verdict }: Receipt) {
+  return {
+    signature,
+    ...(stderr !== EMPTY_SHA256 && { stderr_sha256: stderr }),
+    ...(stdout !== EMPTY_SHA256 && { stdout_sha256: stdout }),
+    verdict,
   };
 }

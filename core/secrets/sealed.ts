@@ -1,6 +1,7 @@
 import type { Collection } from "../../kv/collection.ts";
 import { apiKeys } from "../../kv/records/api_key.ts";
 import { signingKeys } from "../../kv/records/installation.ts";
+import { verdictKeys } from "../../kv/records/verdict_key.ts";
 import { webhooks } from "../../kv/records/webhook.ts";
 
 type Row = { id: string };
@@ -16,6 +17,7 @@ export const SEALED: readonly SealedFields[] = [
   sealedIn(apiKeys, ["sealed"]),
   sealedIn(webhooks, ["sealed_secret", "sealed_headers"]),
   sealedIn(signingKeys, ["sealed_private_jwk"]),
+  sealedIn(verdictKeys, ["sealed_private_key"]),
 ];
 
 function sealedIn<T extends Row>(

@@ -1,4 +1,4 @@
-import { type SimpleCommand, UNKNOWN } from "./command.ts";
+import { once, type SimpleCommand, UNKNOWN } from "./command.ts";
 
 /** Whether a short letter (also inside a cluster such as `-rf`) or a long name is among the options. */
 export function hasFlag(
@@ -27,25 +27,39 @@ export function hasFlag(
 /** Whether one of these stands among the arguments exactly, or followed by `=`. */
 export function hasOption(command: SimpleCommand, ...options: readonly string[]): boolean {
   return command.args.some((arg) =>
-    options.some((option) => arg === option || arg.startsWith(`${option}=`))
+    options.some((option) => arg === option || isAssigned(arg, option))
   );
+}
+
+const DASH = 0x2d;
+const EQUALS = 0x3d;
+
+/** Whether an argument is `option=value`. */
+function isAssigned(arg: string, option: string): boolean {
+  return arg.charCodeAt(option.length) === EQUALS && arg.startsWith(option);
 }
 
 /** The value after `-x value`, `-xvalue`, `--name value` or `--name=value`, of every occurrence. */
 export function optionValues(command: SimpleCommand, ...options: readonly string[]): string[] {
   const values: string[] = [];
   for (const [i, arg] of command.args.entries()) {
+    if (arg.charCodeAt(0) !== DASH) continue;
     for (const option of options) {
       if (arg === option) {
         const next = command.args[i + 1];
         if (next !== undefined) values.push(next);
-      } else if (arg.startsWith(`${option}=`)) values.push(arg.slice(option.length + 1));
+      } else if (isAssigned(arg, option)) values.push(arg.slice(option.length + 1));
       else if (option.length === 2 && option !== "--" && arg.startsWith(option)) {
         values.push(arg.slice(2));
       }
     }
   }
   return values;
+}
+
+/** The arguments that are no options, as most rules want them; computed once for each command. */
+export function wordsOf(command: SimpleCommand): readonly string[] {
+  return once(command, operands);
 }
 
 /** The arguments that are no options; `valued` names options whose next argument is their value. */
@@ -74,10 +88,18 @@ export function subcommand(
   return operands(command, valued).map((word) => word.toLowerCase());
 }
 
-/** Asking for help, a version or a rehearsal harms nothing. */
+/** Asking for help, a version or a rehearsal harms nothing; after `--` such a word is a file's name. */
 export function isRehearsal(command: SimpleCommand): boolean {
-  return command.args.some((arg) => REHEARSALS.has(arg) || isRehearsalValue(arg)) ||
-    command.args[0] === "help";
+  return once(command, rehearses);
+}
+
+function rehearses(command: SimpleCommand): boolean {
+  for (const arg of command.args) {
+    if (!arg.startsWith("--")) continue;
+    if (arg === "--") return false;
+    if (REHEARSALS.has(arg) || isRehearsalValue(arg)) return true;
+  }
+  return false;
 }
 
 const REHEARSALS = new Set([

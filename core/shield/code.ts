@@ -55,6 +55,13 @@ const RUNNERS = new Set([
   "iex",
   "processbuilder",
   "deno.command",
+  "shell-command",
+  "shell-command-to-string",
+  "async-shell-command",
+  "call-process",
+  "systemlist",
+  "termopen",
+  "jobstart",
 ]);
 
 /** Names that start a program only where one of these modules is in play: `run`, `call`. */
@@ -67,7 +74,9 @@ export function scanCode(code: string, language: string, budget: Budget): CodeSc
   const groups: string[][] = [];
   const ticks: string[] = [];
   let group: string[] = [];
-  const backticks = language === "ruby" || language === "perl" || language === "php";
+  const backticks = BACKTICKED.has(language);
+  const pipes = PIPING.get(language);
+  let piped = false;
   for (let i = 0; i < code.length;) {
     const c = code[i] ?? "";
     if (isNameStart(c)) {
@@ -82,6 +91,12 @@ export function scanCode(code: string, language: string, budget: Budget): CodeSc
       strings.push(text);
       group.push(text);
       if (c === "`" && backticks) ticks.push(text);
+      // Awk: `"program" | getline` and `print | "program"`. Perl and Ruby: open("|program").
+      if (pipes === "operator" && (piped || nextIs(code, end, "|"))) ticks.push(text);
+      if (pipes === "string" && (text.startsWith("|") || text.endsWith("|"))) {
+        ticks.push(trimPipes(text));
+      }
+      piped = false;
       i = end;
     } else if (c === "#" && language === "python") {
       const end = code.indexOf("\n", i);
@@ -92,6 +107,7 @@ export function scanCode(code: string, language: string, budget: Budget): CodeSc
         if (group.length > 1) groups.push(group);
         group = [];
       }
+      if (c !== " ") piped = c === "|" && !piped;
       i++;
     }
   }
@@ -100,7 +116,8 @@ export function scanCode(code: string, language: string, budget: Budget): CodeSc
   if (runsPrograms(names)) {
     texts.push(
       ...strings,
-      ...groups.map((words) => words.join(" ")),
+      // execvp names its program twice: ("rm", ["rm", "-rf", "/"]).
+      ...groups.map((words) => words.slice(words[0] === words[1] ? 1 : 0).join(" ")),
       ...groups.map((words) => words.join("")),
     );
     texts.push(...bareWords(code));
@@ -122,6 +139,23 @@ export function scanCode(code: string, language: string, budget: Budget): CodeSc
     strings,
     shellTexts: [...new Set(texts)].filter(mayBeCommand).slice(0, 64),
   };
+}
+
+const BACKTICKED = new Set(["ruby", "perl", "php", "julia", "crystal"]);
+const PIPING: ReadonlyMap<string, "operator" | "string"> = new Map([
+  ["awk", "operator"],
+  ["perl", "string"],
+  ["ruby", "string"],
+]);
+
+function nextIs(code: string, from: number, mark: string): boolean {
+  let i = from;
+  while (code[i] === " ") i++;
+  return code[i] === mark && code[i + 1] !== mark;
+}
+
+function trimPipes(text: string): string {
+  return text.slice(text.startsWith("|") ? 1 : 0, text.endsWith("|") ? -1 : undefined);
 }
 
 function mayBeCommand(text: string): boolean {

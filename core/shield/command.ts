@@ -17,9 +17,17 @@ export interface Flow {
   readonly decoded: boolean;
   /** Comes from a file or a command that holds credentials. */
   readonly secret: boolean;
+  /** Holds a database, or folders of the system or of people, as a whole. */
+  readonly bulk: boolean;
 }
 
-export const NOTHING: Flow = { text: null, network: false, decoded: false, secret: false };
+export const NOTHING: Flow = {
+  text: null,
+  network: false,
+  decoded: false,
+  secret: false,
+  bulk: false,
+};
 
 /** The word that stands for a flow inside other text. */
 export function flowText(flow: Flow): string {
@@ -36,6 +44,7 @@ export function textFlow(text: string): Flow {
     network: text.includes(FROM_NETWORK),
     decoded: text.includes(FROM_DECODER),
     secret: text.includes(FROM_SECRET),
+    bulk: false,
   };
 }
 
@@ -71,9 +80,13 @@ export interface SimpleCommand {
   readonly cwd: string;
   /** What it reads; null when nothing is piped in. */
   readonly stdin: Flow | null;
+  /** What the files hold that it names, as far as the line wrote them itself; null for nothing. */
+  readonly inputs: Flow | null;
   /** The wrappers around it, the outermost first: `["sudo", "sh"]`. */
   readonly wrappers: readonly string[];
   readonly span: Span;
+  /** What has been found out about it; see `once`. */
+  readonly memo: { facts?: Map<unknown, unknown> };
 }
 
 /** A rule that matched, and where. */
@@ -81,4 +94,14 @@ export interface Finding {
   readonly rule: Rule;
   readonly span: Span;
   readonly wrapped: boolean;
+}
+
+/** What a function says of a command: many rules ask the same, so it is asked once. */
+export function once<T>(command: SimpleCommand, ask: (command: SimpleCommand) => T): T {
+  const facts = command.memo.facts ??= new Map();
+  const known = facts.get(ask);
+  if (known !== undefined) return known as T;
+  const fact = ask(command);
+  facts.set(ask, fact);
+  return fact;
 }

@@ -1,4 +1,5 @@
-import { hasFlag, operands, optionValues } from "./arguments.ts";
+import { operands, optionValues } from "./arguments.ts";
+import { RecentMap } from "../../kv/recent.ts";
 import { BudgetSpent, spend } from "./budget.ts";
 import { scanCode } from "./code.ts";
 import {
@@ -10,11 +11,18 @@ import {
   type Redirection,
   type SimpleCommand,
   type Span,
-  textFlow,
   UNKNOWN,
 } from "./command.ts";
 import { computeOutput } from "./output.ts";
-import { RULE_NAMES, RULES_FOR_ALL, RULES_FOR_CODE, rulesFor } from "./rules.ts";
+import type { Rule } from "./rule.ts";
+import {
+  RULE_NAMES,
+  RULES_FOR_ALL,
+  RULES_FOR_ASSIGNED,
+  RULES_FOR_CODE,
+  RULES_FOR_REDIRECTED,
+  rulesFor,
+} from "./rules.ts";
 import {
   DECODED_CODE,
   DOWNLOADED_CODE,
@@ -25,9 +33,11 @@ import {
 import { MAX_DEPTH } from "./limits.ts";
 import { hasGlob, locate } from "./paths.ts";
 import { matchesGlob } from "./glob.ts";
-import { assign, fork, readFile, report, type Scope, writeFile } from "./scope.ts";
+import { noteFiles, quietOutput } from "./effects.ts";
+import { assign, folderOf, fork, readFile, readInputs, report, type Scope } from "./scope.ts";
 import { type Inner, isDownloaded } from "./inner.ts";
 import { unwrap } from "./unwrap.ts";
+import { runText } from "./variables.ts";
 import { callFunction, walkText } from "./walk.ts";
 
 /** What stands around a command's words. */
@@ -57,10 +67,14 @@ export function execute(argv: readonly string[], call: Call, scope: Scope): Flow
     program,
     args,
     cwd: folderOf(scope),
+    inputs: readInputs(scope, args),
     wrappers: scope.wrappers,
+    memo: {},
   };
-  judgeProgram(command, scope);
-  judge(command, scope);
+  judge(command, scope, [command.name, ...hiddenNames(command, scope)]);
+  if (call.assignments.size > 0 || EXPORTERS.has(command.name)) {
+    runVariables(assignmentsOf(command), call.span, scope);
+  }
   updateScope(command, scope);
   const outputs = innersOf(command, scope).map((inner) => runInner(inner, command, scope));
   const output = outputs.at(-1) ?? quietOutput(command) ??
@@ -68,6 +82,41 @@ export function execute(argv: readonly string[], call: Call, scope: Scope): Flow
   noteFiles(command, output, scope);
   return output;
 }
+
+/** `2>&1` and `> /dev/null` stand behind every second command and say nothing. */
+function isTelling({ target }: Redirection): boolean {
+  return target !== "/dev/null" && target !== "1" && target !== "2";
+}
+
+function matchMore(rules: readonly Rule[], command: SimpleCommand, matched: Rule[]): void {
+  for (const rule of rules) {
+    if (!matched.includes(rule) && rule.match(command)) matched.push(rule);
+  }
+}
+
+/** Walks the values that other programs take as command lines: `GIT_PAGER="…" git log`. */
+export function runVariables(
+  assignments: Iterable<readonly [string, string]>,
+  span: Span,
+  scope: Scope,
+): void {
+  for (const [name, value] of assignments) {
+    const text = runText(name, value);
+    if (text === null) continue;
+    walkText(text, fork(scope, { wrappers: [...scope.wrappers, name], span }), null);
+  }
+}
+
+/** The variables that a command sets for itself, or for the commands after it. */
+function assignmentsOf(command: SimpleCommand): Iterable<readonly [string, string]> {
+  if (!EXPORTERS.has(command.name)) return command.assignments;
+  return command.args.filter((arg) => arg.includes("=")).map((arg) => {
+    const at = arg.indexOf("=");
+    return [arg.slice(0, at), arg.slice(at + 1)] as const;
+  });
+}
+
+const EXPORTERS = new Set(["export", "declare", "typeset", "local", "readonly"]);
 
 /** Judges redirections that stand outside of a simple command. */
 export function judgeRedirections(
@@ -85,37 +134,63 @@ export function judgeRedirections(
     assignments,
     cwd: folderOf(scope),
     stdin: null,
+    inputs: null,
     wrappers: scope.wrappers,
     span,
+    memo: {},
   };
-  for (const rule of RULES_FOR_ALL) if (rule.match(command)) report(scope, rule, span);
+  judge(command, scope);
 }
 
 /** `/usr/bin/RM.exe` is `rm`: folders do not matter, and some disks ignore case. */
 export function nameOf(program: string): string {
+  const known = names.get(program);
+  if (known !== undefined) return known;
+  const name = readName(program);
+  if (program.length <= NAME_CHARS_MAX) names.set(program, name);
+  return name;
+}
+
+/** Programs are few, and named again and again. */
+const NAME_CHARS_MAX = 32;
+const names = new RecentMap<string>(2_048);
+
+function readName(program: string): string {
   const slash = Math.max(program.lastIndexOf("/"), program.lastIndexOf("\\"));
   const name = program.slice(slash + 1).toLowerCase();
   return name.endsWith(".exe") ? name.slice(0, -4) : name;
 }
 
-function judge(command: SimpleCommand, scope: Scope): void {
-  for (const rule of rulesFor(command.name)) {
-    if (rule.match(command)) report(scope, rule, command.span);
+/** Holds a command against the rules of its name, or of other names that it may have, and those of all. */
+function judge(
+  command: SimpleCommand,
+  scope: Scope,
+  names: readonly string[] = [command.name],
+): void {
+  const matched: Rule[] = [];
+  for (const name of names) {
+    const named = name === command.name ? command : { ...command, name, memo: {} };
+    for (const rule of rulesFor(name)) if (rule.match(named)) matched.push(rule);
   }
-  for (const rule of RULES_FOR_ALL) if (rule.match(command)) report(scope, rule, command.span);
+  for (const rule of RULES_FOR_ALL) if (rule.match(command)) matched.push(rule);
+  if (command.redirections.some(isTelling)) matchMore(RULES_FOR_REDIRECTED, command, matched);
+  if (command.assignments.size > 0) matchMore(RULES_FOR_ASSIGNED, command, matched);
+  for (const rule of matched) report(scope, rule, command.span);
+  // A variable that is set by itself runs nothing.
+  if (command.name !== "" || command.redirections.length > 0) {
+    scope.inspection.commands.push({ command, rules: matched });
+  }
 }
 
-/** A program whose name is computed: `$X -rf /`, `/bin/r? -rf /`. */
-function judgeProgram(command: SimpleCommand, scope: Scope): void {
+/** A program whose name is computed: `$X -rf /`, `/bin/r? -rf /`; answers the names that it may have. */
+function hiddenNames(command: SimpleCommand, scope: Scope): readonly string[] {
   const { name, program, span } = command;
   if (program.includes(FROM_NETWORK)) report(scope, DOWNLOADED_CODE, span);
   else if (program.includes(FROM_DECODER)) report(scope, DECODED_CODE, span);
   else if (name.includes(UNKNOWN) && !scope.defining) report(scope, HIDDEN_PROGRAM, span);
-  if (name.length < 2 || !hasGlob(name)) return;
+  if (name.length < 2 || !hasGlob(name)) return [];
   report(scope, HIDDEN_PROGRAM, span);
-  for (const candidate of RULE_NAMES) {
-    if (matchesGlob(name, candidate)) judge({ ...command, name: candidate }, scope);
-  }
+  return RULE_NAMES.filter((candidate) => matchesGlob(name, candidate));
 }
 
 function innersOf(command: SimpleCommand, scope: Scope): Inner[] {
@@ -140,10 +215,11 @@ function runInner(inner: Inner, command: SimpleCommand, scope: Scope): Flow {
   });
   switch (inner.kind) {
     case "argv": {
-      for (const [name, value] of inner.assignments ?? []) wrapped.values.set(name, value);
+      const assignments = new Map(inner.assignments);
+      for (const [name, value] of assignments) wrapped.values.set(name, value);
       const stdin = command.name === "xargs" ? null : command.stdin;
       return execute(inner.argv, {
-        assignments: new Map(),
+        assignments,
         redirections: [],
         stdin,
         span: command.span,
@@ -156,6 +232,7 @@ function runInner(inner: Inner, command: SimpleCommand, scope: Scope): Flow {
         const place = here
           ? { ...wrapped, values: scope.values, functions: scope.functions }
           : wrapped;
+        if (inner.zero !== undefined) place.values.set("0", inner.zero);
         const positional = inner.positional ?? (here ? scope.positional : []);
         return walkText(
           inner.flow.text ?? "",
@@ -222,166 +299,4 @@ function updateScope(command: SimpleCommand, scope: Scope): void {
   }
 }
 
-function folderOf(scope: Scope): string {
-  return scope.values.get("PWD") ?? ".";
-}
-
 const READ_VALUED = new Set(["-p", "-d", "-n", "-N", "-t", "-u", "-i", "-a"]);
-
-const SILENT = new Set([
-  "cd",
-  "pushd",
-  "popd",
-  "true",
-  "false",
-  ":",
-  "set",
-  "export",
-  "unset",
-  "local",
-  "declare",
-  "readonly",
-  "typeset",
-  "test",
-  "[",
-  "mkdir",
-  "touch",
-  "chmod",
-  "chown",
-  "sleep",
-  "wait",
-  "shift",
-  "return",
-  "exit",
-  "trap",
-  "read",
-  "alias",
-  "umask",
-  "rm",
-  "cp",
-  "mv",
-]);
-
-/** Programs whose output is meant to be evaluated, such as `eval "$(ssh-agent -s)"`. */
-const ENVIRONMENT_PRINTERS = new Set([
-  "ssh-agent",
-  "brew",
-  "direnv",
-  "rbenv",
-  "pyenv",
-  "nodenv",
-  "goenv",
-  "starship",
-  "zoxide",
-  "dircolors",
-  "lesspipe",
-  "conda",
-  "mise",
-  "fnm",
-  "gpg-agent",
-  "minikube",
-  "opam",
-  "keychain",
-  "docker-machine",
-  "kubectl",
-  "helm",
-  "gh",
-  "rustup",
-  "pip",
-  "npm",
-  "register-python-argcomplete",
-  "thefuck",
-  "atuin",
-  "asdf",
-  "luarocks",
-  "perl",
-  "resize",
-  "tset",
-  "envsubst",
-]);
-
-function quietOutput(command: SimpleCommand): Flow | null {
-  if (
-    SILENT.has(command.name) &&
-    (command.args.length > 0 || !["set", "export", "declare"].includes(command.name))
-  ) return known("");
-  if (
-    !ENVIRONMENT_PRINTERS.has(command.name) ||
-    !command.args.some((arg) => ENVIRONMENT_WORDS.has(arg))
-  ) return null;
-  return known("");
-}
-
-const ENVIRONMENT_WORDS = new Set([
-  "-s",
-  "-c",
-  "-k",
-  "shellenv",
-  "hook",
-  "init",
-  "-",
-  "env",
-  "docker-env",
-  "completion",
-  "activate",
-  "--eval",
-  "completions",
-  "shell.bash",
-  "hook.bash",
-  "-b",
-]);
-
-/** Remembers what the line writes to files, so that running them later is seen through. */
-function noteFiles(command: SimpleCommand, output: Flow, scope: Scope): void {
-  for (const { operator, target, fd } of command.redirections) {
-    if (!operator.includes(">") || operator === ">&" || fd === 2) continue;
-    writeFile(scope, target, output, operator.includes(">>"));
-  }
-  const files = operands(command);
-  switch (command.name) {
-    case "tee":
-    case "sponge":
-      for (const path of files) {
-        writeFile(scope, path, command.stdin ?? NOTHING, hasFlag(command, "a", "append"));
-      }
-      return;
-    case "curl":
-      for (const path of optionValues(command, "-o", "--output")) {
-        writeFile(scope, path, { ...NOTHING, network: true }, false);
-      }
-      if (hasFlag(command, "OJ", "remote-name")) noteDownloads(files, scope);
-      return;
-    case "wget":
-    case "aria2c":
-    case "axel": {
-      const named = optionValues(command, "-O", "--output-document", "-o");
-      for (const path of named) writeFile(scope, path, { ...NOTHING, network: true }, false);
-      if (named.length === 0) noteDownloads(files, scope);
-      return;
-    }
-    case "scp":
-    case "sftp":
-      return;
-    case "dd":
-      for (const arg of command.args) {
-        if (arg.startsWith("of=")) writeFile(scope, arg.slice(3), output, false);
-      }
-      return;
-    case "cp":
-    case "mv":
-    case "ln":
-    case "install": {
-      const source = files.at(-2);
-      const target = files.at(-1);
-      const content = source === undefined ? null : readFile(scope, source);
-      if (content !== null && target !== undefined) writeFile(scope, target, content, false);
-    }
-  }
-}
-
-function noteDownloads(urls: readonly string[], scope: Scope): void {
-  for (const url of urls) {
-    const name = url.slice(url.lastIndexOf("/") + 1).split("?", 1)[0] ?? "";
-    if (name !== "") writeFile(scope, name, textFlow(FROM_NETWORK), false);
-  }
-}

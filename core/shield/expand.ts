@@ -8,6 +8,7 @@ import {
 } from "unbash";
 import { expandBraces } from "./braces.ts";
 import { UNKNOWN } from "./command.ts";
+import { PARSE_FACTOR } from "./limits.ts";
 import { expandParameter, lookUp, type Variables } from "./parameter.ts";
 
 /** What expansion needs of the walk: its variables, and a way into the code that words carry. */
@@ -56,7 +57,7 @@ export function expandParts(parts: readonly WordPart[], expansion: Expansion): s
 }
 
 function expandRaw(raw: string, expansion: Expansion): string[] {
-  expansion.spend(raw.length + 8);
+  expansion.spend(PARSE_FACTOR * raw.length + 8);
   const node = parse(`: ${raw}`).commands[0]?.command;
   if (node === undefined || node.type !== "Command") return [raw];
   return node.args.flatMap((arg) => arg.type === "Word" ? expandWord(arg, expansion) : [arg.text]);
@@ -86,6 +87,11 @@ function addPart(part: WordPart, quoted: boolean, fields: Fields, expansion: Exp
     case "ParameterExpansion": {
       if ((part.parameter === "@" || part.parameter === "*") && part.operation === undefined) {
         addVariable(part.parameter, quoted, fields, expansion);
+        return;
+      }
+      const whole = part.index?.text === "@" || part.index?.text === "*";
+      if (whole && part.operation === undefined && part.prefix === undefined) {
+        addElements(part.parameter, fields, expansion);
         return;
       }
       const value = expandParameter(part, expansion, (word) => expandText(word, expansion));
@@ -122,6 +128,18 @@ function addVariable(name: string, quoted: boolean, fields: Fields, expansion: E
   const value = lookUp(name, expansion) ?? UNKNOWN;
   expansion.spend(value.length);
   fields.add(value, quoted);
+}
+
+/** `"${words[@]}"`: every element is a word of its own. */
+function addElements(name: string, fields: Fields, expansion: Expansion): void {
+  const count = Number(expansion.values.get(`${name}[#]`) ?? -1);
+  if (count < 0) return addVariable(name, false, fields, expansion);
+  for (let i = 0; i < count; i++) {
+    if (i > 0) fields.cut();
+    const value = expansion.values.get(`${name}[${i}]`) ?? UNKNOWN;
+    expansion.spend(value.length);
+    fields.add(value, true);
+  }
 }
 
 /** `$((1))` is a digit in disguise; a real sum is left unknown. */

@@ -40,3 +40,42 @@ function matchOne(pattern: string, at: number, c: string): number {
   }
   return found !== negated ? end - at + 1 : 0;
 }
+
+/**
+ * Matches a path: `*` and `?` stay within one folder, `**` crosses folders, and `folder/**` is the folder
+ * too. Two places to go back to are enough, so the time is bounded by pattern × path.
+ */
+export function matchesPathGlob(pattern: string, path: string): boolean {
+  if (pattern.endsWith("/**") && path === pattern.slice(0, -3)) return true;
+  let p = 0;
+  let n = 0;
+  let star = -1;
+  let starAt = 0;
+  let deep = -1;
+  let deepAt = 0;
+  while (n < path.length) {
+    const c = path[n] ?? "";
+    const step = c === "/" && pattern[p] === "?" ? 0 : matchOne(pattern, p, c);
+    if (pattern.startsWith("**", p)) {
+      deep = p + 2;
+      deepAt = n;
+      star = -1;
+      p = deep;
+    } else if (pattern[p] === "*") {
+      star = ++p;
+      starAt = n;
+    } else if (step > 0) {
+      p += step;
+      n++;
+    } else if (star >= 0 && path[starAt] !== "/") {
+      p = star;
+      n = ++starAt;
+    } else if (deep >= 0) {
+      star = -1;
+      p = deep;
+      n = ++deepAt;
+    } else return false;
+  }
+  while (pattern[p] === "*") p++;
+  return p === pattern.length;
+}

@@ -7,7 +7,13 @@ export type Inner =
     readonly argv: readonly string[];
     readonly assignments?: readonly [string, string][];
   }
-  | { readonly kind: "shell"; readonly flow: Flow; readonly positional?: readonly string[] }
+  | {
+    readonly kind: "shell";
+    readonly flow: Flow;
+    readonly positional?: readonly string[];
+    /** What `$0` is in it. */
+    readonly zero?: string;
+  }
   | { readonly kind: "code"; readonly flow: Flow; readonly language: string };
 
 /** The content of a path, as far as the line itself tells. */

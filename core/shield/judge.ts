@@ -1,19 +1,55 @@
 import type { AgentRecord } from "../../kv/records/agent.ts";
 import type { ShieldSettingsRecord } from "../../kv/records/shield.ts";
-import { inspectForAgent } from "./remember.ts";
+import { users } from "../../kv/records/user.ts";
+import type { Work } from "../app.ts";
+import { judgeChain } from "./behaviour.ts";
+import type { PolicyApprovals } from "./decide.ts";
+import type { Policy } from "./policy.ts";
+import { asksForRoles, type Who } from "./policy_context.ts";
+import { examineAgain } from "./remember.ts";
 import type { ShieldResult } from "./result.ts";
-import { modeFor } from "./settings.ts";
+import { modeFor, policyOf } from "./settings.ts";
 
-/** The verdict that binds: what the layers found, under the mode of the agent. */
-export function judgeForAgent(
+/** The verdict that binds. */
+export interface Judgement {
+  readonly result: ShieldResult;
+  /** Who must approve, where a policy's rule says so. */
+  readonly approvals: PolicyApprovals | null;
+  /** Remembers the command for the chains of its session; to be called when it is not refused. */
+  note(commandId: string): void;
+}
+
+/** What all layers find, under the mode of the agent and with what the caller's session did before. */
+export async function judgeForAgent(
+  work: Work,
   command: string,
   { id, labels }: Pick<AgentRecord, "id" | "labels">,
   settings: ShieldSettingsRecord,
-): ShieldResult {
+): Promise<Judgement> {
+  const { app, actor } = work;
+  const policy = policyOf(settings);
+  const who = await whoIs(work, policy);
+  const key = `${actor.tenant.org} ${actor.tenant.space} ${actor.sessionId ?? actor.id} ${id}`;
+  const { decision, examination, steps } = judgeChain(
+    command,
+    examineAgain(command),
+    app.sessions.recall(key),
+    policy,
+    { labels, who, atMs: app.ports.clock.now() },
+  );
+  const note = (commandId: string) => app.sessions.note(key, commandId, examination, steps);
+  const { result, approvals } = decision;
   const mode = modeFor(settings, id);
-  const found = inspectForAgent(command, labels);
-  if (mode === "enforce" || found.verdict === "allow") return found;
+  if (mode === "enforce" || result.verdict === "allow") return { result, approvals, note };
   const explanation =
-    `Not enforced (mode ${mode}, would be ${found.verdict}): ${found.explanation}`;
-  return { ...found, verdict: "allow", explanation };
+    `Not enforced (mode ${mode}, would be ${result.verdict}): ${result.explanation}`;
+  return { result: { ...result, verdict: "allow", explanation }, approvals: null, note };
+}
+
+/** Who asks; the roles are only looked up for a policy that speaks of them. */
+async function whoIs({ db, actor }: Work, policy: Policy | null): Promise<Who> {
+  const who = { userId: actor.userId, actorId: actor.id, roles: [] };
+  if (!asksForRoles(policy)) return who;
+  const user = await db.get(users, { org: actor.tenant.org, space: "live" }, actor.userId);
+  return { ...who, roles: user?.roles ?? [] };
 }

@@ -10,14 +10,17 @@ export const MAX_DEPTH = 24;
 /** Brackets open at once: a parser that recovers from thousands of `$(` reads the rest again for each. */
 export const MAX_NESTING = 32;
 
-/** Commands, words and code tokens looked at for one inspection; a few milliseconds of work. */
-export const STEP_BUDGET = 8_000;
+/** Commands, words and code tokens looked at for one inspection: 16 KiB of ordinary script takes half of it. */
+export const STEP_BUDGET = 5_000;
 
 /** Characters that variables, substitutions and here-documents may grow to together. */
 export const MAX_EXPANDED_CHARS = 512 * 1024;
+
+/** Parsing a word's choices again costs this much more than copying them. */
+export const PARSE_FACTOR = 16;
 
 /** Words that one brace expansion may grow to; `{1..100000}` is not expanded. */
 export const MAX_BRACE_WORDS = 64;
 
 /** Bytes of nested shell text that are parsed for one inspection, the command itself included. */
-export const MAX_PARSED_CHARS = 256 * 1024;
+export const MAX_PARSED_CHARS = 192 * 1024;

@@ -1,16 +1,15 @@
-import { optionValues } from "./arguments.ts";
+import { hasFlag, operands, optionValues } from "./arguments.ts";
 import type { SimpleCommand } from "./command.ts";
+import type { ReadFile } from "./inner.ts";
+import { debuggerTexts } from "./unwrap_code.ts";
 
 /** Options of ordinary programs whose value is a command line. */
-export function shellOptions(command: SimpleCommand): string[] {
+export function shellOptions(command: SimpleCommand, readFile: ReadFile): string[] {
   switch (command.name) {
-    case "env":
-    case "genv":
-      return optionValues(command, "-S", "--split-string");
     case "flock":
     case "script":
     case "unbuffer":
-      return optionValues(command, "-c", "--command");
+      return [...optionValues(command, "-c", "--command"), ...clusterValues(command, "c")];
     case "vagrant":
     case "toolbox":
       return optionValues(command, "-c", "--command");
@@ -24,10 +23,39 @@ export function shellOptions(command: SimpleCommand): string[] {
     case "ansible":
       return optionValues(command, "-a", "--args");
     case "npx":
+    case "npm":
+    case "pnpm":
+    case "yarn":
       return optionValues(command, "-c", "--call");
-    case "nix-shell":
-    case "nix":
-      return optionValues(command, "--run", "--command");
+    case "psql":
+    case "mysql":
+    case "mariadb":
+    case "sqlite3":
+    case "cqlsh":
+      return [...command.args, ...(command.stdin?.text ?? "").split("\n")].flatMap(sqlEscape);
+    case "hyperfine":
+      return [
+        ...operands(command, HYPERFINE_VALUED),
+        ...optionValues(command, "-p", "--prepare", "-c", "--cleanup", "-s", "--setup"),
+      ];
+    case "entr":
+      return hasFlag(command, "s") ? [operands(command).join(" ")] : [];
+    case "man":
+      return optionValues(command, "-P", "--pager", "-H", "--html");
+    case "zip":
+      return [...optionValues(command, "-TT", "--unzip-command")];
+    case "less":
+    case "more":
+    case "most":
+      return [...bangLines(command), ...editorCommands(command)];
+    case "ftp":
+    case "lftp":
+      return bangLines(command);
+    case "gdb":
+    case "lldb":
+      return debuggerTexts(command).map((text) =>
+        text.startsWith("!") ? text.slice(1) : text.startsWith("shell ") ? text.slice(6) : ""
+      );
     case "git":
       return gitCommands(command);
     case "tar":
@@ -45,9 +73,9 @@ export function shellOptions(command: SimpleCommand): string[] {
     case "gmake":
       return [
         ...optionValues(command, "--eval", "-E"),
-        ...(optionValues(command, "-f", "--file").includes("-")
-          ? (command.stdin?.text ?? "").split("\n")
-          : []),
+        ...optionValues(command, "-f", "--file").flatMap((path) =>
+          ((path === "-" ? command.stdin : readFile(path))?.text ?? "").split("\n")
+        ),
       ].map((line) => line.slice(line.indexOf(":") + 1).replaceAll(";", "\n"));
     case "vi":
     case "vim":
@@ -61,6 +89,7 @@ export function shellOptions(command: SimpleCommand): string[] {
     case "ssh":
     case "scp":
     case "sftp":
+      if (command.name === "sftp" && command.stdin !== null) return bangLines(command);
       return optionValues(command, "-o").flatMap((value) =>
         value.toLowerCase().startsWith("proxycommand") ||
           value.toLowerCase().startsWith("localcommand")
@@ -83,6 +112,32 @@ export function shellOptions(command: SimpleCommand): string[] {
     default:
       return [];
   }
+}
+
+/** Database clients hand such lines to a shell: `\\! text`, `.shell text`. */
+function sqlEscape(line: string): string[] {
+  const text = line.trim();
+  const mark = SQL_ESCAPES.find((one) => text.startsWith(one));
+  return mark === undefined ? [] : [text.slice(mark.length)];
+}
+
+const SQL_ESCAPES = ["\\!", "system ", ".shell ", ".system "];
+const HYPERFINE_VALUED = new Set(["-w", "--warmup", "-r", "--runs", "-N", "-n", "-L", "-S"]);
+
+/** The value after a cluster that ends in this letter: `script -qefc text`. */
+function clusterValues({ args }: SimpleCommand, letter: string): string[] {
+  return args.flatMap((arg, i) =>
+    arg.length > 2 && arg.startsWith("-") && !arg.startsWith("--") && arg.endsWith(letter)
+      ? args.slice(i + 1, i + 2)
+      : []
+  );
+}
+
+/** Lines of input that an interactive program hands to a shell. */
+function bangLines({ stdin }: SimpleCommand): string[] {
+  return (stdin?.text ?? "").split("\n").flatMap((line) =>
+    line.startsWith("!") ? [line.slice(1)] : []
+  );
 }
 
 /** What follows the first mark; empty where there is none. */

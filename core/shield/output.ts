@@ -5,11 +5,13 @@ import {
   FROM_SECRET,
   known,
   NOTHING,
+  once,
   type SimpleCommand,
   textFlow,
   UNKNOWN,
 } from "./command.ts";
 import { decodeBase32, decodeBase64, decodeEscapes, decodeHex, translate } from "./decode.ts";
+import { isAccounts, readsBulk } from "./bulk.ts";
 import { isSecret } from "./paths.ts";
 import type { ReadFile } from "./inner.ts";
 
@@ -99,19 +101,19 @@ export function computeOutput(command: SimpleCommand, readFile: ReadFile): Flow 
     case "printf":
       return textFlow(writeFormat(args));
     case "yes":
-      return textFlow(args.length === 0 ? "y" : args.join(" "));
+      return textFlow(`${args.length === 0 ? "y" : args.join(" ")}\n`);
     case "which":
     case "command":
     case "type":
     case "whereis":
-      return textFlow(operands(command)[0] ?? "");
+      return textFlow(`${operands(command)[0] ?? ""}\n`);
     case "basename":
     case "dirname":
-      return textFlow(cutPath(name, operands(command)[0] ?? UNKNOWN));
+      return textFlow(`${cutPath(name, operands(command)[0] ?? UNKNOWN)}\n`);
     case "pwd":
-      return textFlow(".");
+      return textFlow(".\n");
     case "mktemp":
-      return textFlow(`/tmp/${UNKNOWN}`);
+      return textFlow(`/tmp/${UNKNOWN}\n`);
     case "cat":
     case "tee":
     case "head":
@@ -165,14 +167,15 @@ export function computeOutput(command: SimpleCommand, readFile: ReadFile): Flow 
   if (name === "aws" && args.includes("s3") && args.includes("-")) {
     return { ...opaque(incoming), network: true };
   }
-  const read = readsSecret(command);
+  const read = readsSecret(command) || (command.inputs?.secret ?? false);
+  const bulk = incoming.bulk || readsBulk(command) || (command.inputs?.bulk ?? false);
   if (
     DECODERS.has(name) ||
     (COMPRESSORS.has(name) && hasFlag(command, "d", "decompress", "uncompress"))
   ) {
-    return { ...opaque(incoming), decoded: true, secret: incoming.secret || read };
+    return { ...opaque(incoming), decoded: true, secret: incoming.secret || read, bulk };
   }
-  return { ...opaque(incoming), secret: incoming.secret || read };
+  return { ...opaque(incoming), secret: incoming.secret || read, bulk };
 }
 
 function opaque(flow: Flow): Flow {
@@ -225,6 +228,10 @@ const READERS = new Set([
 
 /** Whether a command opens a file of credentials. */
 export function readsSecret(command: SimpleCommand): boolean {
+  return once(command, opensSecret);
+}
+
+function opensSecret(command: SimpleCommand): boolean {
   if (!READERS.has(command.name)) return false;
   return command.args.some((arg) => isSecret(arg.startsWith("if=") ? arg.slice(3) : arg)) ||
     command.redirections.some((one) => one.operator === "<" && isSecret(one.target));
@@ -244,6 +251,7 @@ function readAll(command: SimpleCommand, incoming: Flow, readFile: ReadFile): Fl
       network: flow.network || content.network,
       decoded: flow.decoded || content.decoded,
       secret: flow.secret || content.secret,
+      bulk: flow.bulk || content.bulk || isAccounts(path),
     };
     text = text === null || content.text === null ? null : text + content.text;
   }
@@ -255,9 +263,10 @@ const COUNTS = new Set(["-n", "-c", "--lines", "--bytes", "-w", "--wrap", "-k", 
 function writeEcho(args: readonly string[]): string {
   let from = 0;
   while (from < args.length && ECHO_OPTIONS.has(args[from] ?? "")) from++;
-  const text = args.slice(from).join(" ");
+  const options = args.slice(0, from);
+  const text = args.slice(from).join(" ") + (options.some((arg) => arg.includes("n")) ? "" : "\n");
   // sh's echo resolves escapes without being asked to; bash's does so with -e.
-  return args.slice(0, from).some((arg) => arg.includes("E")) ? text : decodeEscapes(text);
+  return options.some((arg) => arg.includes("E")) ? text : decodeEscapes(text);
 }
 
 const ECHO_OPTIONS = new Set(["-n", "-e", "-E", "-ne", "-en", "-nE", "-En", "-neE"]);

@@ -1,5 +1,6 @@
 import type { ParameterExpansionPart, ParameterOperation, Word } from "unbash";
 import { UNKNOWN } from "./command.ts";
+import type { Names } from "./names.ts";
 
 /** What a variable is when the line does not set it; a home is written `~`. */
 const DEFAULTS: ReadonlyMap<string, string> = new Map([
@@ -20,7 +21,7 @@ const DEFAULTS: ReadonlyMap<string, string> = new Map([
 
 /** The variables and arguments that a word may refer to. */
 export interface Variables {
-  readonly values: Map<string, string>;
+  readonly values: Names<string>;
   readonly positional: readonly string[] | null;
 }
 

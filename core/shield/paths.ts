@@ -138,8 +138,20 @@ const REGENERABLE = new Set([
   "caches",
 ]);
 
+/** Most paths are as they should be: nothing in them is empty, `.` or `..`. */
+function isNormal(path: string): boolean {
+  let slash = true;
+  for (let i = 0; i < path.length; i++) {
+    const c = path.charCodeAt(i);
+    if (c === 0x5c || (slash && i > 0 && c === 0x2f) || (slash && c === 0x2e)) return false;
+    slash = c === 0x2f;
+  }
+  return !slash || path === "/";
+}
+
 /** Resolves `//`, `.` and `..`; keeps a leading `/`, `~` or nothing. */
 export function normalizePath(path: string): string {
+  if (isNormal(path)) return path;
   const absolute = path.startsWith("/") || path.startsWith("\\");
   const parts: string[] = [];
   for (const part of path.replaceAll("\\", "/").split("/")) {
@@ -358,6 +370,12 @@ export function isSecret(raw: string): boolean {
   if (last === "config" && parts.at(-2) === ".ssh") return false;
   return SECRET_FOLDERS.some((folder) => last === folder || parts.at(-2) === folder) &&
     !last.endsWith(".d") && (parts.at(-2) !== ".aws" || last !== "config");
+}
+
+/** A secret file that is read every day, such as a project's `.env`; a private key is not. */
+export function isEveryday(path: string): boolean {
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  return name.startsWith(".env") || name === ".npmrc" || name.endsWith("_history");
 }
 
 function isExample(name: string): boolean {

@@ -20,7 +20,8 @@ export type Pack =
   | "services"
   | "persistence"
   | "code"
-  | "structure";
+  | "structure"
+  | "behaviour";
 
 /** One line of the rule table. */
 export interface Rule {
@@ -29,6 +30,8 @@ export interface Rule {
   readonly pack: Pack;
   /** Names that this rule looks at; null looks at every command; an empty list is raised by the walk itself. */
   readonly commands: readonly string[] | null;
+  /** It also looks at every command with redirections, or with variables set before it. */
+  readonly also?: readonly ("redirected" | "assigned")[];
   match(command: SimpleCommand): boolean;
   readonly blast: Blast;
   readonly irreversibility: Irreversibility;

@@ -1,7 +1,8 @@
 import type { Function as FunctionNode } from "unbash";
 import type { Budget } from "./budget.ts";
-import type { Finding, Flow, Span } from "./command.ts";
-import { normalizePath } from "./paths.ts";
+import { type Finding, type Flow, known, type SimpleCommand, type Span } from "./command.ts";
+import { Names } from "./names.ts";
+import { locate, normalizePath } from "./paths.ts";
 import type { Rule } from "./rule.ts";
 
 /** What is shared by the whole inspection of one command. */
@@ -9,15 +10,23 @@ export interface Inspection {
   readonly budget: Budget;
   /** The first place of each rule that matched. */
   readonly findings: Map<Rule, Finding>;
+  /** Every command that was found, with the rules that matched it. */
+  readonly commands: { readonly command: SimpleCommand; readonly rules: Rule[] }[];
   /** What the line itself writes to files, by normalized path; `<(…)` has paths here too. */
   readonly files: Map<string, Flow>;
+  /** What commands before it wrote to files. */
+  readonly earlier: ReadonlyMap<string, Flow>;
+  /** The last parts of all these paths: most words name none of them, and that is quickly seen. */
+  readonly fileNames: Set<string>;
+  /** The files of earlier commands that it reads. */
+  readonly recalled: Set<string>;
 }
 
 /** What holds at one place of the command. */
 export interface Scope {
   readonly inspection: Inspection;
-  readonly values: Map<string, string>;
-  readonly functions: Map<string, FunctionNode>;
+  readonly values: Names<string>;
+  readonly functions: Names<FunctionNode>;
   readonly positional: readonly string[] | null;
   /** The wrappers around this place, the outermost first. */
   readonly wrappers: readonly string[];
@@ -37,8 +46,8 @@ export interface Scope {
 export function outermost(inspection: Inspection): Scope {
   return {
     inspection,
-    values: new Map(),
-    functions: new Map(),
+    values: new Names(),
+    functions: new Names(),
     positional: null,
     wrappers: [],
     span: null,
@@ -53,8 +62,8 @@ export function outermost(inspection: Inspection): Scope {
 export function fork(scope: Scope, changes: Partial<Scope> = {}): Scope {
   return {
     ...scope,
-    values: new Map(scope.values),
-    functions: new Map(scope.functions),
+    values: scope.values.fork(),
+    functions: scope.functions.fork(),
     ...changes,
   };
 }
@@ -75,17 +84,59 @@ export function assign(scope: Scope, name: string, value: string): void {
 
 const AMBIENT = new Set(["HOME", "TMPDIR", "PWD", "TMP", "TEMP", "IFS"]);
 
+/** The folder that the line has changed to; `.` where it has not. */
+export function folderOf(scope: Scope): string {
+  return scope.values.get("PWD") ?? ".";
+}
+
 /** What the line wrote to a path; null for a file that it did not write. */
 export function readFile(scope: Scope, path: string): Flow | null {
-  return scope.inspection.files.get(normalizePath(path)) ?? null;
+  const { files, earlier, recalled } = scope.inspection;
+  if (files.size === 0 && earlier.size === 0) return null;
+  if (!scope.inspection.fileNames.has(lastPart(path)) && !isTangled(path)) return null;
+  const key = fileKey(scope, path);
+  const own = files.get(key);
+  if (own !== undefined) return own;
+  const before = earlier.get(key);
+  if (before === undefined) return null;
+  recalled.add(key);
+  return before;
+}
+
+/** What stands behind a path's last slash. */
+export const lastPart = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
+
+/** One name for one file, whatever folder the line is in. */
+function fileKey(scope: Scope, path: string): string {
+  return normalizePath(locate(folderOf(scope), path));
+}
+
+/** `a/.`, `a/` and `a/x/..` end otherwise than their path does. */
+function isTangled(path: string): boolean {
+  return path.endsWith("/") || path.endsWith("/.") || path.endsWith("/..");
+}
+
+/** What the files hold that these words name, also as `@file`, `x=@file` and `of=file`. */
+export function readInputs(scope: Scope, words: readonly string[]): Flow | null {
+  if (scope.inspection.files.size === 0 && scope.inspection.earlier.size === 0) return null;
+  const flows: Flow[] = [];
+  for (const word of words) {
+    const at = Math.max(word.lastIndexOf("@"), word.lastIndexOf("="));
+    const flow = readFile(scope, word) ?? (at < 0 ? null : readFile(scope, word.slice(at + 1)));
+    if (flow !== null) flows.push(flow);
+  }
+  return flows.length === 0 ? null : { ...mergeFlows(flows), text: null };
 }
 
 /** Notes what the line writes to a path. */
 export function writeFile(scope: Scope, path: string, flow: Flow, append: boolean): void {
   const { files } = scope.inspection;
-  const key = normalizePath(path);
-  const before = append || scope.conditional ? files.get(key) : undefined;
-  files.set(key, before === undefined ? flow : mergeFlows([before, flow]));
+  const before = append || scope.conditional ? readFile(scope, path) : null;
+  // Where it may not have been written, both contents have to be judged, one after the other.
+  const parts = before === null ? [flow] : append ? [before, flow] : [before, known("\n"), flow];
+  const key = fileKey(scope, path);
+  files.set(key, parts.length === 1 ? flow : mergeFlows(parts));
+  scope.inspection.fileNames.add(lastPart(key));
 }
 
 /** One flow after the other. */
@@ -94,15 +145,13 @@ export function mergeFlows(flows: readonly Flow[]): Flow {
   let network = false;
   let decoded = false;
   let secret = false;
+  let bulk = false;
   for (const flow of flows) {
-    text = text === null || flow.text === null ? null : text + joinLines(text, flow.text);
+    text = text === null || flow.text === null ? null : text + flow.text;
     network ||= flow.network;
     decoded ||= flow.decoded;
     secret ||= flow.secret;
+    bulk ||= flow.bulk;
   }
-  return { text, network, decoded, secret };
-}
-
-function joinLines(before: string, next: string): string {
-  return before === "" || next === "" || before.endsWith("\n") ? next : `\n${next}`;
+  return { text, network, decoded, secret, bulk };
 }

@@ -46,8 +46,16 @@ export function weighLabels(labels: Readonly<Record<string, string>>): number {
   return weight;
 }
 
+/** From which scores on a command needs approval, and is refused. */
+export interface Thresholds {
+  readonly approve: number;
+  readonly deny: number;
+}
+
+const DEFAULT_THRESHOLDS: Thresholds = { approve: APPROVE_SCORE, deny: DENY_SCORE };
+
 /** The verdict of a score. */
-export function judge(score: number): Verdict {
-  if (score >= DENY_SCORE) return "deny";
-  return score >= APPROVE_SCORE ? "approve" : "allow";
+export function judge(score: number, { approve, deny } = DEFAULT_THRESHOLDS): Verdict {
+  if (score >= deny) return "deny";
+  return score >= approve ? "approve" : "allow";
 }

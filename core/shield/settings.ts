@@ -10,14 +10,20 @@ import type { Work, Writing } from "../app.ts";
 import { lapseOutdated } from "../approvals/lapse.ts";
 import { canonicalJson } from "../canonical.ts";
 import { sha256Hex } from "../text.ts";
+import type { Policy } from "./policy.ts";
+import { mustPassTests } from "./policy_tests.ts";
 
-type Choices = Omit<ShieldSettingsRecord, "id" | "version">;
+type Choices = Omit<ShieldSettingsRecord, "id" | "version" | "policy"> & {
+  readonly policy: Policy | null;
+};
 
 /** What may be changed; `agent_modes` replaces the whole map. */
 export interface ShieldChange {
   readonly mode?: ShieldMode | undefined;
   readonly agent_modes?: Choices["agent_modes"] | undefined;
   readonly approvals?: Changes<Choices["approvals"]> | undefined;
+  /** Replaces the whole policy; null takes it away. */
+  readonly policy?: Policy | null | undefined;
 }
 type Changes<T> = { readonly [K in keyof T]?: T[K] | undefined };
 
@@ -25,6 +31,7 @@ const DEFAULTS: Choices = {
   mode: "enforce",
   agent_modes: {},
   approvals: { required: 1, roles: [], self_approval: false, expires_seconds: 3600 },
+  policy: null,
 };
 
 /** A short name for exactly these choices. */
@@ -51,14 +58,22 @@ export async function shieldSettingsOf(db: Reader, tenant: Tenant): Promise<Shie
 export const modeFor = (settings: ShieldSettingsRecord, agentId: string): ShieldMode =>
   settings.agent_modes[agentId] ?? settings.mode;
 
+/** The organization's policy; null where it has none. */
+export const policyOf = ({ policy }: ShieldSettingsRecord): Policy | null =>
+  policy as Policy | null;
+
 /** The settings as every answer shows them. */
 export async function getShieldSettings({ db, actor }: Work) {
   return showSettings(await shieldSettingsOf(db, actor.tenant));
 }
 
-/** Changes some of the settings; requests for approval under the earlier ones lapse. */
+/**
+ * Changes some of the settings; requests for approval under the earlier ones lapse.
+ * @throws {Fault} VALIDATION_FAILED when a test of the policy fails
+ */
 export async function changeShieldSettings(work: Writing, change: ShieldChange) {
   const { app, actor, tx } = work;
+  if (change.policy) mustPassTests(change.policy);
   const before = await shieldSettingsOf(tx, actor.tenant);
   const { required, roles, self_approval, expires_seconds } = change.approvals ?? {};
   const settings = withVersion({
@@ -70,6 +85,7 @@ export async function changeShieldSettings(work: Writing, change: ShieldChange) 
       self_approval: self_approval ?? before.approvals.self_approval,
       expires_seconds: expires_seconds ?? before.approvals.expires_seconds,
     },
+    policy: change.policy === undefined ? policyOf(before) : change.policy,
   });
   tx.put(shieldSettings, actor.tenant, settings);
   if (settings.version !== before.version) {
@@ -78,7 +94,7 @@ export async function changeShieldSettings(work: Writing, change: ShieldChange) 
   return showSettings(settings);
 }
 
-function showSettings({ version, ...choices }: ShieldSettingsRecord) {
-  const { id: _id, ...shown } = choices;
-  return { ...shown, policy_version: version };
+function showSettings(settings: ShieldSettingsRecord) {
+  const { id: _id, version, ...shown } = settings;
+  return { ...shown, policy: policyOf(settings), policy_version: version };
 }

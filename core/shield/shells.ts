@@ -19,30 +19,81 @@ export const SHELLS: ReadonlySet<string> = new Set([
   "su",
 ]);
 
-/** Programs that run code of another language, and the options that take it. */
-export const INTERPRETERS: ReadonlyMap<string, readonly string[]> = new Map([
-  ["python", ["-c"]],
-  ["pypy", ["-c"]],
-  ["perl", ["-e", "-E"]],
-  ["ruby", ["-e"]],
-  ["node", ["-e", "--eval", "-p", "--print", "-pe"]],
-  ["nodejs", ["-e", "--eval", "-p", "--print"]],
-  ["bun", ["-e", "--eval", "-p"]],
-  ["deno", []],
-  ["php", ["-r"]],
-  ["lua", ["-e"]],
-  ["luajit", ["-e"]],
-  ["osascript", ["-e"]],
-  ["tclsh", ["-c"]],
-  ["expect", ["-c"]],
-  ["groovy", ["-e"]],
-  ["scala", ["-e"]],
-  ["julia", ["-e"]],
-  ["rscript", ["-e"]],
-  ["elixir", ["-e"]],
-  ["guile", ["-c"]],
-  ["pwsh", ["-command", "-c", "-encodedcommand", "-enc", "-ec", "-e"]],
-  ["powershell", ["-command", "-c", "-encodedcommand", "-enc", "-ec", "-e"]],
+/** How an interpreter takes code on its command line. */
+export interface Interpreter {
+  /** Short options that take code, alone or in a cluster: `python -Bc`. */
+  readonly letters: string;
+  /** Long options that take code. */
+  readonly long: readonly string[];
+  /** Short options whose value stands behind them or is the next argument. */
+  readonly valued: string;
+  /** Short options that take the rest of their word: `-Mstrict`. */
+  readonly attached: string;
+  readonly valuedLong: readonly string[];
+  /** Whether code may follow its letter in the same word: `perl -e1`. */
+  readonly attaches: boolean;
+  /** The subcommand that takes code: `deno eval`. */
+  readonly verb: string | null;
+  /** Options in PowerShell's way. */
+  readonly windows: boolean;
+}
+
+function takes(letters: string, more: Partial<Interpreter> = {}): Interpreter {
+  return {
+    letters,
+    long: [],
+    valued: "",
+    attached: "",
+    valuedLong: [],
+    attaches: true,
+    verb: null,
+    windows: false,
+    ...more,
+  };
+}
+
+const NODE = takes("ep", {
+  long: ["--eval", "--print"],
+  valued: "rC",
+  valuedLong: ["--require", "--import", "--loader", "--conditions", "--env-file"],
+  attaches: false,
+});
+const PYTHON = takes("c", { valued: "WXm" });
+
+/** Programs that run code of another language, and how they take it. */
+export const INTERPRETERS: ReadonlyMap<string, Interpreter> = new Map([
+  ["python", PYTHON],
+  ["pypy", PYTHON],
+  ["perl", takes("eE", { valued: "I", attached: "MmFixDC" })],
+  ["ruby", takes("e", { valued: "ICr", attached: "EFKTWx" })],
+  ["node", NODE],
+  ["nodejs", NODE],
+  ["bun", NODE],
+  ["deno", takes("", { verb: "eval" })],
+  ["crystal", takes("", { verb: "eval" })],
+  ["php", takes("rBRE", { valued: "dcfFStz" })],
+  ["lua", takes("e", { valued: "l" })],
+  ["luajit", takes("e", { valued: "l" })],
+  ["osascript", takes("e", { valued: "ls" })],
+  ["tclsh", takes("c")],
+  ["expect", takes("c")],
+  ["groovy", takes("e")],
+  ["scala", takes("e")],
+  ["julia", takes("eE", { long: ["--eval", "--print"] })],
+  ["rscript", takes("e")],
+  ["r", takes("e")],
+  ["octave", takes("", { long: ["--eval"] })],
+  ["elixir", takes("e", { long: ["--eval"] })],
+  ["erl", takes("", { long: ["-eval"] })],
+  ["guile", takes("c")],
+  ["racket", takes("e")],
+  ["raku", takes("e")],
+  ["sbcl", takes("", { long: ["--eval"] })],
+  ["emacs", takes("", { long: ["--eval", "-eval", "--execute", "-execute"] })],
+  ["emacsclient", takes("e", { long: ["--eval"] })],
+  ["jshell", takes("")],
+  ["pwsh", takes("", { windows: true })],
+  ["powershell", takes("", { windows: true })],
 ]);
 
 /** The interpreter's family: `python3.12` is `python`; null for other programs. */

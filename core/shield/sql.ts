@@ -2,15 +2,22 @@
 export type SqlHarm = "destroys" | "changes" | "none";
 
 /** Judges each statement by its first words; strings and comments are no code. Linear in the text. */
-export function scanSql(text: string): SqlHarm {
+export function scanSql(text: string, depth = 0): SqlHarm {
   let worst: SqlHarm = "none";
-  for (const words of splitStatements(text)) {
-    const harm = judgeStatement(words);
+  for (const { words, strings } of splitStatements(text)) {
+    // Text that a procedure builds and runs: EXECUTE 'DROP …'.
+    const runs = depth < MAX_EXECUTES && words.some((word) => EXECUTORS.has(word));
+    const inner = runs ? strings.map((one) => scanSql(one, depth + 1)) : [];
+    const harm = inner.includes("destroys") ? "destroys" : judgeStatement(words);
     if (harm === "destroys") return harm;
     if (harm === "changes") worst = harm;
   }
   return worst;
 }
+
+/** A string in a string in a string is enough. */
+const MAX_EXECUTES = 3;
+const EXECUTORS = new Set(["execute", "exec", "sp_executesql", "prepare"]);
 
 const DROPPABLE_DATA = new Set([
   "database",
@@ -68,10 +75,6 @@ function judgeStatement(words: readonly string[]): SqlHarm {
       return words.includes("program") ? "destroys" : "none";
     case "xp_cmdshell":
       return "destroys";
-    case "\\!":
-    case ".shell":
-    case ".system":
-      return "destroys";
     default:
       return "none";
   }
@@ -87,9 +90,6 @@ const VERBS = new Set([
   "revoke",
   "copy",
   "xp_cmdshell",
-  "\\!",
-  ".shell",
-  ".system",
 ]);
 const DROPPABLE = new Set([
   "index",
@@ -119,9 +119,16 @@ function isAlwaysTrue(words: readonly string[]): boolean {
   return condition === "1=1" || condition === "true" || condition === "1" || condition === "''=''";
 }
 
-function splitStatements(text: string): string[][] {
-  const statements: string[][] = [];
+interface Statement {
+  /** Lower case; a string stands as `''`, a quoted name as `name`. */
+  readonly words: string[];
+  readonly strings: string[];
+}
+
+function splitStatements(text: string): Statement[] {
+  const statements: Statement[] = [];
   let words: string[] = [];
+  let strings: string[] = [];
   let word = "";
   const endWord = () => {
     if (word !== "") words.push(word.toLowerCase());
@@ -133,6 +140,7 @@ function splitStatements(text: string): string[][] {
       const end = text.indexOf(c, i + 1);
       endWord();
       words.push(c === "'" ? "''" : "name");
+      if (c === "'") strings.push(text.slice(i + 1, end < 0 ? text.length : end));
       i = end < 0 ? text.length : end;
     } else if (
       c === "-" && text[i + 1] === "-" ||
@@ -146,14 +154,15 @@ function splitStatements(text: string): string[][] {
       i = end < 0 ? text.length : end + 1;
     } else if (c === ";") {
       endWord();
-      statements.push(words);
+      statements.push({ words, strings });
       words = [];
+      strings = [];
     } else if (
       c === " " || c === "\n" || c === "\t" || c === "\r" || c === "(" || c === ")" || c === ","
     ) endWord();
     else word += c;
   }
   endWord();
-  statements.push(words);
+  statements.push({ words, strings });
   return statements;
 }

@@ -1,10 +1,16 @@
 import { optionValues } from "./arguments.ts";
-import { decodeBase64 } from "./decode.ts";
 import { type SimpleCommand, textFlow } from "./command.ts";
 import { type Inner, type ReadFile, shellText } from "./inner.ts";
 import { afterFirst, shellOptions } from "./option_code.ts";
-import { interpreterOf, INTERPRETERS, SHELLS } from "./shells.ts";
-import { unwrapFd, unwrapFind, unwrapParallel, unwrapXargs } from "./unwrap_items.ts";
+import { interpreterOf, SHELLS } from "./shells.ts";
+import { codeOptions, codeText, STDIN_PATHS, unwrapAwk, unwrapInterpreter } from "./unwrap_code.ts";
+import {
+  unwrapFd,
+  unwrapFind,
+  unwrapNewRoot,
+  unwrapParallel,
+  unwrapXargs,
+} from "./unwrap_items.ts";
 import { innerCommand, wrappersOf } from "./wrappers.ts";
 
 /** Everything that a command runs besides itself. */
@@ -21,17 +27,36 @@ export function unwrap(command: SimpleCommand, readFile: ReadFile): Inner[] {
     if (wrapper.mode === "shell") inner.push(shellText(found.argv.join(" ")));
     else inner.push({ kind: "argv", argv: found.argv, assignments: found.assignments });
   }
-  for (const text of shellOptions(command)) inner.push(shellText(text));
-  return inner;
+  for (const text of shellOptions(command, readFile)) inner.push(shellText(text));
+  inner.push(...codeOptions(command), ...entrypoint(command, inner));
+  const remote = inner.length === 0 && command.stdin !== null && LOGINS.has(command.name);
+  return remote && command.stdin !== null ? [{ kind: "shell", flow: command.stdin }] : inner;
 }
+
+/** Without a command these hand what they read to the shell at the other end. */
+const LOGINS = new Set(["ssh", "slogin", "rsh", "autossh", "tsh"]);
+
+/** `docker run --entrypoint sh image -c text`: the program stands before its arguments' image. */
+function entrypoint(command: SimpleCommand, found: readonly Inner[]): Inner[] {
+  if (!CONTAINERS.has(command.name)) return [];
+  const first = found.find((inner) => inner.kind === "argv");
+  return optionValues(command, "--entrypoint").map((program) => ({
+    kind: "argv",
+    argv: [program, ...first?.argv ?? []],
+  }));
+}
+
+const CONTAINERS = new Set(["docker", "podman", "nerdctl", "docker-compose", "podman-compose"]);
 
 /** `sh -c text`, `sh file`, `sh < input`. */
 function unwrapShell(command: SimpleCommand, readFile: ReadFile): Inner[] {
+  const { args } = command;
+  const found: Inner[] = [];
   let text = false;
   let stdin = false;
   let i = 0;
-  for (; i < command.args.length; i++) {
-    const arg = command.args[i] ?? "";
+  for (; i < args.length; i++) {
+    const arg = args[i] ?? "";
     if (arg === "--") {
       i++;
       break;
@@ -40,79 +65,28 @@ function unwrapShell(command: SimpleCommand, readFile: ReadFile): Inner[] {
     if (arg === "--command") text = true;
     else if (arg.startsWith("--command=")) return [shellText(arg.slice(10))];
     else if (arg.startsWith("--")) {
-      if (arg === "--rcfile" || arg === "--init-file") i++;
+      const startup = arg === "--rcfile" || arg === "--init-file"
+        ? readFile(args[++i] ?? "")
+        : null;
+      if (startup !== null) found.push({ kind: "shell", flow: startup });
     } else {
       if (arg.includes("c")) text = true;
       if (arg.includes("s")) stdin = true;
       if (arg.endsWith("o") || arg.endsWith("O")) i++;
     }
   }
-  const rest = command.args.slice(i);
+  const rest = args.slice(i);
   const first = rest[0];
   if (text && first !== undefined) {
-    return [{ kind: "shell", flow: textFlow(first), positional: rest.slice(2) }];
+    const flow = textFlow(first);
+    found.push({ kind: "shell", flow, positional: rest.slice(2), zero: rest[1] ?? "sh" });
+  } else if (first !== undefined && !stdin && !STDIN_PATHS.has(first)) {
+    const flow = readFile(first);
+    if (flow !== null) found.push({ kind: "shell", flow, positional: rest.slice(1) });
+  } else if (command.stdin !== null) {
+    found.push({ kind: "shell", flow: command.stdin, positional: rest });
   }
-  if (first !== undefined && !stdin && !STDIN_PATHS.has(first)) {
-    const content = readFile(first);
-    return content === null ? [] : [{ kind: "shell", flow: content, positional: rest.slice(1) }];
-  }
-  if (command.stdin === null) return [];
-  return [{ kind: "shell", flow: command.stdin, positional: rest }];
-}
-
-const STDIN_PATHS = new Set(["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"]);
-
-/** `python -c code`, `python file`, `python < input`, `node -e code`. */
-function unwrapInterpreter(command: SimpleCommand, family: string, readFile: ReadFile): Inner[] {
-  const options = INTERPRETERS.get(family) ?? [];
-  const windows = family === "pwsh" || family === "powershell";
-  const args = command.args;
-  for (let i = 0; i < args.length; i++) {
-    const arg = args[i] ?? "";
-    const option = windows ? arg.toLowerCase() : arg;
-    const value = args[i + 1];
-    if (windows && options.includes(option) && value !== undefined) {
-      const encoded = option.startsWith("-e");
-      return [
-        code(
-          encoded ? decodeBase64(value).replaceAll("\0", "") : args.slice(i + 1).join(" "),
-          family,
-        ),
-      ];
-    }
-    if (options.includes(option) && value !== undefined) return [code(value, family)];
-    const attached = options.find((one) =>
-      one.startsWith("--") ? arg.startsWith(`${one}=`) : arg.length > 2 && arg.startsWith(one)
-    );
-    if (attached !== undefined) return [code(arg.slice(attached.length), family)];
-    // Perl and Ruby take their code last in a cluster: `perl -lane code`, `ruby -ne code`.
-    if (CLUSTERED.has(family) && isCluster(arg) && value !== undefined) {
-      return [code(value, family)];
-    }
-    if (family === "deno" && arg === "eval" && value !== undefined) return [code(value, family)];
-    if (family === "php" && arg === "-r" && value !== undefined) return [code(value, family)];
-    if (!arg.startsWith("-") || arg === "-") {
-      if (STDIN_PATHS.has(arg)) break;
-      const content = readFile(arg);
-      return content === null ? [] : [{ kind: "code", flow: content, language: family }];
-    }
-    if (arg === "-m") return [];
-    if (VALUED.has(arg)) i++;
-  }
-  if (command.stdin === null) return [];
-  return [{ kind: "code", flow: command.stdin, language: family }];
-}
-
-const CLUSTERED = new Set(["perl", "ruby"]);
-const VALUED = new Set(["-W", "-X", "-I", "-r", "--require", "--import", "-O"]);
-
-function isCluster(arg: string): boolean {
-  return arg.startsWith("-") && !arg.startsWith("--") && (arg.endsWith("e") || arg.endsWith("E")) &&
-    arg.length <= 8;
-}
-
-function code(text: string, language: string): Inner {
-  return { kind: "code", flow: textFlow(text), language };
+  return found;
 }
 
 const SPECIAL: ReadonlyMap<string, (command: SimpleCommand) => Inner[]> = new Map([
@@ -140,26 +114,16 @@ const SPECIAL: ReadonlyMap<string, (command: SimpleCommand) => Inner[]> = new Ma
   ["gawk", unwrapAwk],
   ["mawk", unwrapAwk],
   ["nawk", unwrapAwk],
-  [
-    "iex",
-    (
-      command,
-    ) => [{
-      kind: "code",
-      flow: command.stdin ?? textFlow(command.args.join(" ")),
-      language: "powershell",
-    }],
-  ],
-  [
-    "invoke-expression",
-    (
-      command,
-    ) => [{
-      kind: "code",
-      flow: command.stdin ?? textFlow(command.args.join(" ")),
-      language: "powershell",
-    }],
-  ],
+  ["env", unwrapEnv],
+  ["genv", unwrapEnv],
+  ["bwrap", unwrapNewRoot],
+  ["capsh", (command) => afterDashes(command, "bash")],
+  ["nix", (command) => afterOption(command, "-c", "--command", "--run")],
+  ["nix-shell", (command) => optionValues(command, "--run", "--command").map(shellText)],
+  ["guix", (command) => afterDashes(command)],
+  ["gnome-terminal", (command) => afterDashes(command)],
+  ["iex", unwrapExpression],
+  ["invoke-expression", unwrapExpression],
   ["cmd", (command) => {
     const at = command.args.findIndex((arg) =>
       arg.toLowerCase() === "/c" || arg.toLowerCase() === "/k"
@@ -167,6 +131,47 @@ const SPECIAL: ReadonlyMap<string, (command: SimpleCommand) => Inner[]> = new Ma
     return at < 0 ? [] : [shellText(command.args.slice(at + 1).join(" "))];
   }],
 ]);
+
+function unwrapExpression({ stdin, args }: SimpleCommand): Inner[] {
+  return [
+    stdin === null
+      ? codeText(args.join(" "), "powershell")
+      : { kind: "code", flow: stdin, language: "powershell" },
+  ];
+}
+
+/** `env -vS "program a" b`: the text is split, and what follows it comes behind. */
+function unwrapEnv(command: SimpleCommand): Inner[] {
+  for (const [i, arg] of command.args.entries()) {
+    if (!arg.startsWith("-")) break;
+    const long = arg.startsWith("--split-string");
+    const at = arg.startsWith("--") ? -1 : arg.indexOf("S");
+    if (!long && at < 0) continue;
+    const own = long ? afterFirst(arg, "=") : arg.slice(at + 1);
+    const rest = command.args.slice(own === "" ? i + 2 : i + 1);
+    const text = own === "" ? command.args[i + 1] ?? "" : own;
+    return [shellText([text, ...rest.map(quoteWord)].join(" "))];
+  }
+  return wrappersOf("env").flatMap((wrapper) => {
+    const found = innerCommand(wrapper, command.args);
+    if (found === null) return [];
+    return [{ kind: "argv" as const, argv: found.argv, assignments: found.assignments }];
+  });
+}
+
+function quoteWord(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+function afterDashes({ args }: SimpleCommand, ...program: string[]): Inner[] {
+  const at = args.findIndex((arg) => arg === "--" || arg === "==");
+  return at < 0 ? [] : [{ kind: "argv", argv: [...program, ...args.slice(at + 1)] }];
+}
+
+function afterOption({ args }: SimpleCommand, ...options: string[]): Inner[] {
+  const at = args.findIndex((arg) => options.includes(arg));
+  return at < 0 ? [] : [{ kind: "argv", argv: args.slice(at + 1) }];
+}
 
 /** `su [-] [user] -c text`, `runuser -u user -- program`. */
 function unwrapSu(command: SimpleCommand): Inner[] {
@@ -211,16 +216,4 @@ function unwrapCommand(command: SimpleCommand): Inner[] {
     if (arg.includes("v") || arg.includes("V")) return [];
   }
   return [{ kind: "argv", argv: command.args.slice(i) }];
-}
-
-/** Awk's program is code: `system("…")`, `| "sh"`. */
-function unwrapAwk(command: SimpleCommand): Inner[] {
-  for (let i = 0; i < command.args.length; i++) {
-    const arg = command.args[i] ?? "";
-    if (arg === "-F" || arg === "-v" || arg === "-f") {
-      if (arg === "-f") return [];
-      i++;
-    } else if (!arg.startsWith("-")) return [code(arg, "awk")];
-  }
-  return [];
 }

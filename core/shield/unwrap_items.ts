@@ -1,4 +1,5 @@
-import { optionValues } from "./arguments.ts";
+import { hasFlag, optionValues } from "./arguments.ts";
+import { decodeEscapes } from "./decode.ts";
 import { flowText, NOTHING, type SimpleCommand, UNKNOWN } from "./command.ts";
 import { type Inner, shellText } from "./inner.ts";
 import { innerCommand } from "./wrappers.ts";
@@ -17,12 +18,13 @@ export function unwrapXargs(command: SimpleCommand): Inner[] {
     skip: 0,
     mode: "argv",
     assigns: false,
+    ends: false,
   }, command.args);
   if (found === null) return [];
   const placeholder = optionValues(command, "-I", "--replace", "-J")[0] ??
     (command.args.some((arg) => arg === "-i" || arg === "--replace") ? "{}" : null);
   const flow = command.stdin ?? NOTHING;
-  const incoming = flow.text === null ? [flowText(flow)] : splitInput(flow.text);
+  const incoming = flow.text === null ? [flowText(flow)] : splitItems(flow.text, command);
   if (placeholder === null || placeholder === "") {
     return [{ kind: "argv", argv: [...found.argv, ...incoming] }];
   }
@@ -33,6 +35,15 @@ export function unwrapXargs(command: SimpleCommand): Inner[] {
     kind: "argv",
     argv: found.argv.map((arg) => arg.replaceAll(placeholder, () => item)),
   }));
+}
+
+/** What xargs makes of its input: pieces at a delimiter that it is told, or words. */
+function splitItems(text: string, command: SimpleCommand): string[] {
+  // NUL stands for the unknown here, so a text with real ones between its items is one item.
+  if (hasFlag(command, "0", "null")) return [text];
+  const delimiter = optionValues(command, "-d", "--delimiter")[0];
+  if (delimiter === undefined || delimiter === "") return splitInput(text);
+  return text.split(decodeEscapes(delimiter)).filter((item) => item !== "").slice(0, 256);
 }
 
 /** Words that xargs would make of its input; quotes only group. */
@@ -143,6 +154,7 @@ export function unwrapParallel(command: SimpleCommand): Inner[] {
       skip: 0,
       mode: "argv",
       assigns: false,
+      ends: false,
     },
     front,
   );
@@ -165,4 +177,38 @@ export function unwrapParallel(command: SimpleCommand): Inner[] {
         : `${template} ${line}`,
     )
   );
+}
+
+/** How many arguments follow an option of bwrap; the others take none. */
+const NEW_ROOT_VALUES: ReadonlyMap<string, number> = new Map([
+  ...["bind", "bind-try", "dev-bind", "dev-bind-try", "ro-bind", "ro-bind-try", "symlink", "setenv"]
+    .map((name) => [`--${name}`, 2] as const),
+  ...[
+    "dev",
+    "proc",
+    "tmpfs",
+    "dir",
+    "chdir",
+    "unsetenv",
+    "uid",
+    "gid",
+    "hostname",
+    "mqueue",
+    "args",
+  ]
+    .map((name) => [`--${name}`, 1] as const),
+]);
+
+/** `bwrap --ro-bind / / --dev /dev program`. */
+export function unwrapNewRoot({ args }: SimpleCommand): Inner[] {
+  let at = 0;
+  while (args[at]?.startsWith("--")) {
+    if (args[at] === "--") {
+      at++;
+      break;
+    }
+    at += 1 + (NEW_ROOT_VALUES.get(args[at] ?? "") ?? 0);
+  }
+  const argv = args.slice(at);
+  return argv.length === 0 ? [] : [{ kind: "argv", argv }];
 }

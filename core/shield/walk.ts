@@ -15,7 +15,6 @@ import {
   type Statement,
   type SyntaxNode,
   type TestExpression,
-  type Word,
 } from "unbash";
 import { BudgetSpent, spend, spendParse } from "./budget.ts";
 import {
@@ -27,10 +26,12 @@ import {
   type Span,
   UNKNOWN,
 } from "./command.ts";
-import { execute, judgeRedirections } from "./execute.ts";
+import { execute, judgeRedirections, runVariables } from "./execute.ts";
+import { isNoArithmetic } from "./arithmetic.ts";
+import { assignElements, expandValue } from "./assignments.ts";
 import { expandParts, expandText, expandWord, type Expansion } from "./expand.ts";
 import { MAX_DEPTH } from "./limits.ts";
-import { assign, fork, mergeFlows, readFile, report, type Scope } from "./scope.ts";
+import { assign, fork, lastPart, mergeFlows, readFile, report, type Scope } from "./scope.ts";
 import { UNPARSEABLE } from "./rules/structure.ts";
 
 /** Parses text and walks all that it runs. @throws {BudgetSpent} */
@@ -42,10 +43,13 @@ export function walkText(text: string, scope: Scope, stdin: Flow | null): Flow {
     return walkScript(script, scope, stdin);
   }
   report(scope, UNPARSEABLE, scope.span ?? { start: 0, end: text.length });
-  walkPieces(text, "\n", fork(scope), true);
+  if (text.includes("\n")) walkPieces(text, "\n", fork(scope), true);
   walkPieces(text, "\n;|&", fork(scope), false);
   return NOTHING;
 }
+
+/** To parse even the smallest piece takes as long as this many characters of one. */
+const PIECE_COST = 64;
 
 /**
  * Of a broken text a shell still runs the good lines before the broken one, and another shell may
@@ -57,7 +61,7 @@ function walkPieces(text: string, separators: string, scope: Scope, whole: boole
     if (i < text.length && !separators.includes(text[i] ?? "")) continue;
     const piece = text.slice(from, i);
     if (piece.trim() !== "") {
-      spendParse(scope.inspection.budget, piece.length);
+      spendParse(scope.inspection.budget, piece.length + PIECE_COST);
       const script = parse(piece);
       const span = scope.span ?? { start: from, end: i };
       if (!whole || script.errors === undefined) walkScript(script, { ...scope, span }, null);
@@ -150,7 +154,7 @@ function walkNode(node: PipelineNode | CompoundList, scope: Scope, stdin: Flow |
       walkTest(node.expression, scope);
       return known("");
     case "ArithmeticCommand":
-      walkArithmetic(node.expression, scope);
+      walkBrackets(node.expression, node.body, scope);
       return known("");
   }
 }
@@ -214,6 +218,9 @@ function walkCommand(node: Command, scope: Scope, stdin: Flow | null): Flow {
   for (const part of node.prefix) {
     if (part.type !== "Assignment") continue;
     const value = expandValue(part.value, expansion);
+    if (part.value.type === "ArrayValue") {
+      assignElements(part.name, part.value.elements, scope, expansion);
+    }
     const before = part.append ? scope.values.get(part.name) ?? "" : "";
     assignments.set(
       part.index === undefined ? part.name : `${part.name}[${expandText(part.index, expansion)}]`,
@@ -223,6 +230,7 @@ function walkCommand(node: Command, scope: Scope, stdin: Flow | null): Flow {
   const { redirections, input } = expandRedirections(node.redirects, expansion, scope);
   if (node.name === undefined) {
     for (const [name, value] of assignments) assign(scope, name, value);
+    runVariables(assignments, span, scope);
     judgeRedirections(redirections, span, scope, assignments);
     return known("");
   }
@@ -236,18 +244,9 @@ function walkCommand(node: Command, scope: Scope, stdin: Flow | null): Flow {
       assign(scope, arg.name, value);
     }
   }
-  const inner = assignments.size === 0
-    ? scope
-    : { ...scope, values: new Map([...scope.values, ...assignments]) };
+  const inner = assignments.size === 0 ? scope : { ...scope, values: scope.values.fork() };
+  for (const [name, value] of assignments) inner.values.set(name, value);
   return execute(argv, { assignments, redirections, stdin: input ?? stdin, span }, inner);
-}
-
-function expandValue(
-  value: Word | { readonly type: "ArrayValue"; readonly elements: readonly Word[] },
-  expansion: Expansion,
-): string {
-  if (value.type === "Word") return expandText(value, expansion);
-  return value.elements.map((element) => expandText(element, expansion)).join(" ");
 }
 
 /** Redirections with their targets filled in, and what they make the command read. */
@@ -275,7 +274,9 @@ function expandRedirections(
     }
     const fd = node.descriptor?.type === "FileDescriptor" ? node.descriptor.value : null;
     redirections.push({ operator: node.operator, fd, target });
-    if (node.operator === "<" || node.operator === "<>") input = readFile(scope, target) ?? NOTHING;
+    if (node.operator === "<" || node.operator === "<>") {
+      input = target === "/dev/null" ? known("") : readFile(scope, target) ?? NOTHING;
+    }
   }
   return { redirections, input };
 }
@@ -286,7 +287,7 @@ function expansionOf(scope: Scope, stdin: Flow | null): Expansion {
     positional: scope.positional,
     spend: (chars) => spend(scope.inspection.budget, chars),
     substitute: (part) => substitute(part, scope, stdin),
-    compute: (part) => walkArithmetic(part.expression, scope),
+    compute: (part) => walkBrackets(part.expression, part.text.slice(3, -2), scope),
     substituteProcess: (part) => substituteProcess(part, scope, stdin),
   };
 }
@@ -306,13 +307,14 @@ function substituteProcess(
   scope: Scope,
   stdin: Flow | null,
 ): string {
-  const { files } = scope.inspection;
+  const { files, fileNames } = scope.inspection;
   const path = `/dev/fd/${files.size + 63}`;
   const input = part.operator === ">" ? stdin ?? NOTHING : stdin;
   const flow = part.script === undefined
     ? NOTHING
     : walkScript(part.script, inside(`${part.operator}()`, part, scope), input);
   files.set(path, flow);
+  fileNames.add(lastPart(path));
   return path;
 }
 
@@ -348,6 +350,18 @@ function walkTest(expression: TestExpression, scope: Scope): void {
     case "TestGroup":
       walkTest(expression.expression, scope);
   }
+}
+
+/** `((…))`: arithmetic, or, where it is none, a command in a subshell. */
+function walkBrackets(
+  expression: ArithmeticExpression | undefined,
+  text: string,
+  scope: Scope,
+): void {
+  walkArithmetic(expression, scope);
+  if (!isNoArithmetic(expression)) return;
+  const span = scope.span ?? { start: 0, end: 0 };
+  walkText(text, fork(scope, { wrappers: [...scope.wrappers, "(())"], span }), null);
 }
 
 /** Substitutions run inside arithmetic as well. */

@@ -12,6 +12,8 @@ export interface Wrapper {
   readonly mode: "argv" | "shell";
   /** Whether `NAME=value` may stand before the inner command. */
   readonly assigns: boolean;
+  /** Whether options end at the last operand, so that what follows is the inner command's. */
+  readonly ends: boolean;
 }
 
 const table = new Map<string, Wrapper[]>();
@@ -27,6 +29,7 @@ function wrap(
     skip: options.skip ?? 0,
     mode: options.mode ?? "argv",
     assigns: options.assigns ?? false,
+    ends: options.ends ?? false,
   };
   for (const name of words(names)) table.set(name, [...table.get(name) ?? [], wrapper]);
 }
@@ -55,7 +58,7 @@ wrap("chroot", { long: "userspec groups", skip: 1 });
 wrap("nsenter", { short: "tSG", long: "target setuid setgid" });
 wrap("unshare", { short: "RwSG", long: "root wd setuid setgid map-user map-group" });
 wrap(
-  "nohup setsid builtin command busybox toybox fakeroot fakechroot eatmydata linux32 linux64 i386 x86_64 noglob nocorrect " +
+  "chronic ifne heaptrack rr xterm urxvt alacritty foot nohup setsid builtin command busybox toybox fakeroot fakechroot eatmydata linux32 linux64 i386 x86_64 noglob nocorrect " +
     "unbuffer torsocks torify tsocks dbus-run-session dbus-launch catchsegv tini dumb-init catatonit rlwrap ssh-agent " +
     "ld.so entr firejail sem choom",
 );
@@ -109,6 +112,7 @@ for (const verbs of ["exec", "container exec", "compose exec"]) {
     short: "uweHlcf",
     long: `${CONTAINER} file project-name index`,
     skip: 1,
+    ends: true,
   });
 }
 wrap("docker-compose podman-compose", { verbs: "exec", short: "uwefp", long: CONTAINER, skip: 1 });
@@ -121,6 +125,7 @@ for (const verbs of ["run", "container run", "compose run", "create"]) {
       "device dns entrypoint expose gpus ip ipc link log-driver log-opt pid platform pull restart runtime " +
       "security-opt shm-size stop-signal sysctl tmpfs ulimit userns uts volumes-from cgroup-parent cidfile file project-name",
     skip: 1,
+    ends: true,
   });
 }
 wrap("docker-compose podman-compose", {
@@ -180,6 +185,22 @@ for (
   wrap("tmux", { verbs, short: "ceFtnlpdN", mode: "shell" });
 }
 wrap("screen", { short: "SceEhpsTt" });
+wrap("screen", { verbs: "stuff", short: "SceEhpsTt", mode: "shell" });
+wrap("script", { short: "EIOBTmo", skip: 1 });
+wrap("valgrind systemd-nspawn schroot minijail0 nsjail", { short: "Dcumn", long: "directory" });
+wrap("perf", { verbs: "stat", short: "eorCptI" });
+wrap("perf", { verbs: "record", short: "eorCptcF" });
+wrap("perf", { verbs: "trace", short: "eop" });
+wrap("adb", { verbs: "shell", short: "sHPt", mode: "shell" });
+for (const name of ["minikube", "colima"]) wrap(name, { verbs: "ssh", short: "pn", mode: "shell" });
+wrap("docker-machine", { verbs: "ssh", skip: 1, mode: "shell" });
+wrap("podman", { verbs: "machine ssh", mode: "shell" });
+wrap("vagrant", { verbs: "ssh", mode: "shell" });
+wrap("limactl", { verbs: "shell", skip: 1 });
+wrap("nomad", { verbs: "alloc exec", skip: 1 });
+wrap("runc crun", { verbs: "exec", short: "euct", skip: 1 });
+wrap("devbox pixi", { verbs: "run" });
+wrap("mise", { verbs: "x" });
 wrap("dtach abduco", { short: "eErA", skip: 1 });
 
 /** The ways in which a program runs another one; empty for programs that run none. */
@@ -209,7 +230,8 @@ export function innerCommand(
       literal = true;
       continue;
     }
-    if (!literal && arg.startsWith("-") && arg.length > 1) {
+    const started = wrapper.ends && skipped === wrapper.skip;
+    if (!literal && !started && arg.startsWith("-") && arg.length > 1) {
       if (takesNext(wrapper, arg)) i++;
       continue;
     }

@@ -41,6 +41,16 @@ const cutCommand = {
   command_sha256: z.hex().optional().describe("The SHA-256 of the whole command that was cut."),
 };
 
+const sha256 = (of: string) =>
+  z.hex().optional().describe(`The SHA-256 of ${of}; not there when it is empty.`);
+
+const receipt = z.strictObject({
+  signature: z.string().describe("The agent's Ed25519 signature over this result, base64url."),
+  stdout_sha256: sha256("stdout"),
+  stderr_sha256: sha256("stderr"),
+  verdict: z.string().describe("The nonce of the signed verdict that it ran under."),
+}).describe("What the agent signed.");
+
 const ranCommand = {
   command_id: id("command"),
   ...cutCommand,
@@ -50,6 +60,7 @@ const ranCommand = {
   timeout_ms: z.int().min(1).describe("How long it was allowed to take, in milliseconds."),
   truncated,
   output_bytes: z.int().min(0).describe("How much output was kept; it is not sent."),
+  policy_version: z.string().describe("The version of the policy that let it pass."),
   user: actor("asked for the command"),
 };
 
@@ -91,6 +102,12 @@ const approval = {
 };
 
 const riskyShield = { risk_score: 55, threats: ["service_restart"], layer: "patterns" };
+const exampleReceipt = {
+  signature:
+    "5f0sH3xGm7s4n2Ykq1vZ0w8c6b9dJtLrUoPiAaSeDfQgWhXjCkVlBzNmEyRtTuIoPaSdFgHjKlZxCvBnMqWeAg",
+  stdout_sha256: "3f79bb7b435b05321651daefd374cdc681dc06faa65e374e38337b88ca046dea",
+  verdict: "q8Zk0c1m4yH2vN6r.1",
+};
 const exampleRun = {
   command_id: "cmd_0m3x7",
   command: "uptime",
@@ -100,6 +117,7 @@ const exampleRun = {
   timeout_ms: 60_000,
   truncated: false,
   output_bytes: 61,
+  policy_version: "9f86d081884c7d65",
   user: "usr_0m3x1",
 };
 const exampleAgent = {
@@ -142,9 +160,10 @@ export const WEBHOOK_EVENTS = {
     meaning: "command executed successfully",
     payload: z.strictObject({
       ...ranCommand,
+      receipt,
       status: z.enum(["succeeded", "failed"]).describe("By the exit code."),
     }),
-    example: { ...exampleRun, status: "succeeded" },
+    example: { ...exampleRun, receipt: exampleReceipt, status: "succeeded" },
   }),
   command_denied: event({
     ...commands,
@@ -171,6 +190,7 @@ export const WEBHOOK_EVENTS = {
     meaning: "command exceeded its time",
     payload: z.strictObject({
       ...ranCommand,
+      receipt: receipt.optional(),
       status: z.literal("timed_out"),
       reason: z.string().optional().describe("Why the relay ended it in the agent's place."),
     }),
@@ -279,7 +299,9 @@ export const WEBHOOK_EVENTS = {
     payload: z.strictObject({
       ...approval,
       decision: z.enum(["approved", "rejected", "expired"]),
-      decided_by: actor("decided"),
+      decided_by: z.string().nullable().describe(
+        "Who decided: a user, an API key or a linked Telegram account; null when it lapsed.",
+      ),
       decided_at: instant("it was decided or lapsed"),
       reason: z.string().nullable().describe("What the decider wrote."),
     }),

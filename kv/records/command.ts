@@ -28,6 +28,8 @@ export const CommandRecord = z.strictObject({
   status: z.enum(COMMAND_STATUSES),
   actor: z.string(),
   request_id: z.string(),
+  /** The version of the shield's settings that it was judged under. */
+  policy_version: z.string(),
   /** The caller's Idempotency-Key with its digest of agent, command and timeout. */
   idempotency: z.strictObject({ key: z.string(), digest: z.string() }).nullable(),
   shield_result: z.unknown(),

@@ -18,6 +18,8 @@ export const ShieldSettingsRecord = z.strictObject({
     self_approval: z.boolean(),
     expires_seconds: z.int(),
   }),
+  /** The organization's own rules, as its schema in core/ says. */
+  policy: z.unknown(),
   /** Digest of all of the above: what a verdict and an approval are bound to. */
   version: z.string(),
 });

@@ -2,8 +2,15 @@ import { runAgent } from "../../core/agent/agent.ts";
 import { machineHost } from "../../core/agent/host.ts";
 import type { AgentFiles } from "../../core/agent/port.ts";
 import type { Cancel, Clock } from "../../core/ports.ts";
-import type { AgentFrame, ResultFrame } from "../../core/protocol.ts";
-import { type FakeLink, type FakeRelay, fakeToken, startFakeRelay } from "./fake_relay.ts";
+import type { Ended } from "../../core/agent/outbox.ts";
+import type { CommandOrder } from "../../core/protocol.ts";
+import {
+  type FakeLink,
+  type FakeRelay,
+  fakeToken,
+  type Seen,
+  startFakeRelay,
+} from "./fake_relay.ts";
 
 /** An agent on the real machine that writes its log lines down. */
 export interface TestAgent {
@@ -52,25 +59,25 @@ export async function withLinkedAgent(test: (linked: Linked) => Promise<void>): 
   }
 }
 
-/** A `run` frame with room for everything unless said otherwise. */
+/** An order with room for everything unless said otherwise. */
 export function runOf(
   command_id: string,
   command: string,
   limits: { timeout_ms?: number; max_output_bytes?: number } = {},
-) {
+): CommandOrder {
   const { timeout_ms = 60_000, max_output_bytes = 1_048_576 } = limits;
-  return { type: "run", command_id, command, timeout_ms, max_output_bytes } as const;
+  return { command_id, command, timeout_ms, max_output_bytes, policy_version: "p1" };
 }
 
 /** The result at the end of a command's frames. */
-export function resultOf(frames: readonly AgentFrame[]): ResultFrame {
+export function resultOf(frames: readonly Seen[]): Ended {
   const last = frames.at(-1);
   if (last?.type !== "result") throw new Error(`the last frame is ${last?.type}`);
   return last;
 }
 
 /** All that a command wrote to one stream, in order. */
-export function textOf(frames: readonly AgentFrame[], stream: "stdout" | "stderr"): string {
+export function textOf(frames: readonly Seen[], stream: "stdout" | "stderr"): string {
   let text = "";
   for (const frame of frames) {
     if (frame.type === "output" && frame.stream === stream) text += frame.data;

@@ -18,11 +18,12 @@ Deno.test("runAgent: hello carries its facts and proves its key, which it keeps"
 
 Deno.test("runAgent: a short command is answered by one result frame", () =>
   withLinkedAgent(async ({ link }) => {
-    link.send(runOf("cmd_1", "printf hello; printf oops >&2; exit 3"));
+    link.run(runOf("cmd_1", "printf hello; printf oops >&2; exit 3"));
     const frames = await link.untilResult("cmd_1");
     assert.equal(frames.length, 1);
-    const { duration_ms, ...result } = resultOf(frames);
+    const { duration_ms, verdict, ...result } = resultOf(frames);
     assert.ok(duration_ms >= 0);
+    assert.equal(verdict, `${link.hello.nonce}.1`);
     assert.deepEqual(result, {
       type: "result",
       command_id: "cmd_1",
@@ -37,13 +38,13 @@ Deno.test("runAgent: a short command is answered by one result frame", () =>
 
 Deno.test("runAgent: stdin is empty and the credential is not in the environment", () =>
   withLinkedAgent(async ({ link }) => {
-    link.send(runOf("cmd_1", 'cat; printf "%s" "${RELAY_TOKEN-none}"'));
+    link.run(runOf("cmd_1", 'cat; printf "%s" "${RELAY_TOKEN-none}"'));
     assert.equal(resultOf(await link.untilResult("cmd_1")).stdout, "none");
   }));
 
 Deno.test("runAgent: long output arrives whole, in order and in bounded pieces", () =>
   withLinkedAgent(async ({ link }) => {
-    link.send(runOf("cmd_1", "i=0; while [ $i -lt 20000 ]; do echo é$i; i=$((i+1)); done"));
+    link.run(runOf("cmd_1", "i=0; while [ $i -lt 20000 ]; do echo é$i; i=$((i+1)); done"));
     const frames = await link.untilResult("cmd_1");
     assert.equal(frames[0]?.type, "started");
     let expected = "";
@@ -58,7 +59,7 @@ Deno.test("runAgent: long output arrives whole, in order and in bounded pieces",
 
 Deno.test("runAgent: a command that goes on is announced and its output streamed", () =>
   withLinkedAgent(async ({ link, stateDir }) => {
-    link.send(runOf("cmd_1", `mkfifo ${stateDir}/go; echo first; cat ${stateDir}/go`));
+    link.run(runOf("cmd_1", `mkfifo ${stateDir}/go; echo first; cat ${stateDir}/go`));
     assert.deepEqual(await link.next(), { type: "started", command_id: "cmd_1" });
     assert.deepEqual(await link.next(), {
       type: "output",
@@ -73,7 +74,7 @@ Deno.test("runAgent: a command that goes on is announced and its output streamed
 Deno.test("runAgent: output beyond the limit is drained, dropped and called truncated", () =>
   withLinkedAgent(async ({ link }) => {
     const command = "head -c 3000000 /dev/zero | tr '\\0' x; echo done >&2";
-    link.send(runOf("cmd_1", command, { max_output_bytes: 40_000 }));
+    link.run(runOf("cmd_1", command, { max_output_bytes: 40_000 }));
     const frames = await link.untilResult("cmd_1");
     assert.equal(textOf(frames, "stdout"), "x".repeat(40_000));
     assert.equal(textOf(frames, "stderr"), "");
@@ -86,7 +87,7 @@ Deno.test("runAgent: a timeout ends the whole group, a child that ignores SIGTER
     const fifo = `${stateDir}/alive`;
     await new Deno.Command("mkfifo", { args: [fifo] }).output();
     const child = `sh -c 'trap "" TERM; exec 3>${fifo}; sleep 300' & wait`;
-    link.send(runOf("cmd_1", child, { timeout_ms: 300 }));
+    link.run(runOf("cmd_1", child, { timeout_ms: 300 }));
     // Opening a FIFO waits for its writer; reading it ends when no process holds it any more.
     const gone = Deno.readTextFile(fifo);
     const result = resultOf(await link.untilResult("cmd_1"));
@@ -100,7 +101,7 @@ Deno.test("runAgent: cancel ends the whole group at once", () =>
   withLinkedAgent(async ({ link, stateDir }) => {
     const fifo = `${stateDir}/alive`;
     await new Deno.Command("mkfifo", { args: [fifo] }).output();
-    link.send(runOf("cmd_1", `exec 3>${fifo}; sleep 300 & sleep 300`));
+    link.run(runOf("cmd_1", `exec 3>${fifo}; sleep 300 & sleep 300`));
     const gone = Deno.readTextFile(fifo);
     assert.equal((await link.next()).type, "started");
     link.send({ type: "cancel", command_id: "cmd_1" });
@@ -110,7 +111,7 @@ Deno.test("runAgent: cancel ends the whole group at once", () =>
 
 Deno.test("runAgent: a grandchild that keeps the pipes open does not hold the result back", () =>
   withLinkedAgent(async ({ link }) => {
-    link.send(runOf("cmd_1", "sleep 20 & echo $!"));
+    link.run(runOf("cmd_1", "sleep 20 & echo $!"));
     const frames = await link.untilResult("cmd_1");
     const result = resultOf(frames);
     assert.equal(result.reason, "exited");
@@ -120,7 +121,7 @@ Deno.test("runAgent: a grandchild that keeps the pipes open does not hold the re
 
 Deno.test("runAgent: a command that cannot start says so", () =>
   withLinkedAgent(async ({ link }) => {
-    link.send(runOf("cmd_1", "echo a\0b"));
+    link.run(runOf("cmd_1", "echo a\0b"));
     const result = resultOf(await link.untilResult("cmd_1"));
     assert.equal(result.reason, "failed_to_start");
     assert.match(result.stderr ?? "", /nul byte/);
@@ -133,9 +134,9 @@ Deno.test("runAgent: no command runs twice, across a restart of the agent, too",
   try {
     const first = startAgent(relay.url, stateDir);
     const firstLink = await relay.nextLink();
-    firstLink.send(run);
+    firstLink.run(run);
     await firstLink.untilResult("cmd_1");
-    firstLink.send(run);
+    firstLink.run(run);
     const refused = { type: "refused", command_id: "cmd_1", reason: "duplicate" };
     const { message: _, ...again } = await firstLink.next() as typeof refused & { message: string };
     assert.deepEqual(again, refused);
@@ -144,7 +145,7 @@ Deno.test("runAgent: no command runs twice, across a restart of the agent, too",
 
     const second = startAgent(relay.url, stateDir);
     const secondLink = await relay.nextLink();
-    secondLink.send(run);
+    secondLink.run(run);
     const { message: __, ...later } = await secondLink.next() as typeof refused & {
       message: string;
     };
@@ -162,7 +163,7 @@ Deno.test("runAgent: it comes back after the relay went away, with the result of
   const relay = startFakeRelay();
   const agent = startAgent(relay.url, stateDir);
   const link = await relay.nextLink();
-  link.send(runOf("cmd_1", `mkfifo ${stateDir}/go; cat ${stateDir}/go; echo end`));
+  link.run(runOf("cmd_1", `mkfifo ${stateDir}/go; cat ${stateDir}/go; echo end`));
   assert.equal((await link.next()).type, "started");
   await relay.stop();
   await Deno.writeTextFile(`${stateDir}/go`, "meanwhile\n");
@@ -206,10 +207,10 @@ Deno.test("runAgent: a close code of the kind stop ends it with code 1 and the r
 
 Deno.test("runAgent: restart lets a command end, closes with 1000 and gives code 75", () =>
   withLinkedAgent(async ({ link, agent, stateDir }) => {
-    link.send(runOf("cmd_1", `mkfifo ${stateDir}/go; cat ${stateDir}/go`));
+    link.run(runOf("cmd_1", `mkfifo ${stateDir}/go; cat ${stateDir}/go`));
     assert.equal((await link.next()).type, "started");
     link.send({ type: "restart" });
-    link.send(runOf("cmd_2", "echo no"));
+    link.run(runOf("cmd_2", "echo no"));
     const refused = await link.next();
     assert.equal(refused.type === "refused" && refused.reason, "stopping");
     await Deno.writeTextFile(`${stateDir}/go`, "done");
@@ -220,7 +221,7 @@ Deno.test("runAgent: restart lets a command end, closes with 1000 and gives code
 
 Deno.test("runAgent: stopping kills what runs, sends its result and exits with 0", () =>
   withLinkedAgent(async ({ link, agent }) => {
-    link.send(runOf("cmd_1", "sleep 300"));
+    link.run(runOf("cmd_1", "sleep 300"));
     assert.equal((await link.next()).type, "started");
     assert.equal(await agent.stop(), 0);
     assert.equal(resultOf(await link.untilResult("cmd_1")).reason, "cancelled");
@@ -230,21 +231,21 @@ Deno.test("runAgent: stopping kills what runs, sends its result and exits with 0
 Deno.test("runAgent: a 65th command at once is refused as busy and may be sent again", () =>
   withLinkedAgent(async ({ link, stateDir }) => {
     await new Deno.Command("mkfifo", { args: [`${stateDir}/go`] }).output();
-    for (let i = 0; i < 64; i++) link.send(runOf(`cmd_${i}`, `exec 3<${stateDir}/go; read x <&3`));
-    link.send(runOf("cmd_64", "echo late"));
+    for (let i = 0; i < 64; i++) link.run(runOf(`cmd_${i}`, `exec 3<${stateDir}/go; read x <&3`));
+    link.run(runOf("cmd_64", "echo late"));
     let frame = await link.next();
     while (frame.type === "started") frame = await link.next();
     assert.equal(frame.type === "refused" && frame.reason, "busy");
     for (let i = 0; i < 64; i++) link.send({ type: "cancel", command_id: `cmd_${i}` });
     for (let results = 0; results < 64;) if ((await link.next()).type === "result") results++;
-    link.send(runOf("cmd_64", "echo late"));
+    link.run(runOf("cmd_64", "echo late"));
     assert.equal(textOf(await link.untilResult("cmd_64"), "stdout"), "late\n");
   }));
 
 Deno.test("runAgent: an unknown frame is ignored, a malformed one closes with 4400 and a new try", () =>
   withLinkedAgent(async ({ relay, link }) => {
     link.sendText('{"type":"from_the_future"}');
-    link.send(runOf("cmd_1", "echo still here"));
+    link.run(runOf("cmd_1", "echo still here"));
     assert.equal(textOf(await link.untilResult("cmd_1"), "stdout"), "still here\n");
     link.sendText('{"type":"run"}');
     assert.equal((await link.closed).code, CLOSE_CODES.malformed_frame.code);

@@ -25,7 +25,7 @@ Deno.test("relay agent: runs commands without the token around, restarts, and st
   const died = output.then(({ stderr }) => assert.fail(new TextDecoder().decode(stderr)));
   try {
     const link = await Promise.race([relay.nextLink(), died]);
-    link.send(runOf("cmd_1", 'echo "[$RELAY_TOKEN]"'));
+    link.run(runOf("cmd_1", 'echo "[$RELAY_TOKEN]"'));
     assert.equal(resultOf(await link.untilResult("cmd_1")).stdout, "[]\n");
     link.send({ type: "restart" });
     const second = await Promise.race([relay.nextLink(), died]);
@@ -36,6 +36,35 @@ Deno.test("relay agent: runs commands without the token around, restarts, and st
     const line = `connected to ${relay.url} as box (agt_1)\n`;
     assert.equal(new TextDecoder().decode(stdout), line + line);
     assert.equal(new TextDecoder().decode(stderr), "");
+    assert.equal(code, 0);
+  } finally {
+    await relay.stop();
+    await Deno.remove(stateDir, { recursive: true });
+  }
+});
+
+Deno.test("relay agent: a command with a changed byte does not run, and the program says so", async () => {
+  const stateDir = await Deno.makeTempDir({ prefix: "relay-agent-" });
+  const relay = startFakeRelay();
+  const program = startProgram(["--url", relay.url, "--state", stateDir, "--name", "box"], {
+    RELAY_TOKEN: fakeToken,
+  });
+  const output = program.output();
+  const died = output.then(({ stderr }) => assert.fail(new TextDecoder().decode(stderr)));
+  try {
+    const link = await Promise.race([relay.nextLink(), died]);
+    const frame = JSON.stringify(link.signed([runOf("cmd_1", `touch ${stateDir}/made`)]));
+    link.sendText(frame.replace("/made", "/mode"));
+    const refused = await link.next();
+    assert.equal(refused.type === "refused" && refused.reason, "unverified");
+    const second = await Promise.race([relay.nextLink(), died]);
+    second.run(runOf("cmd_2", `ls ${stateDir}`));
+    const listed = resultOf(await second.untilResult("cmd_2")).stdout ?? "";
+    assert.deepEqual(listed.match(/m[ao]de|refused\.log/g), ["refused.log"]);
+    died.catch(() => {});
+    program.kill("SIGTERM");
+    const { code, stderr } = await output;
+    assert.match(new TextDecoder().decode(stderr), /^error: refused cmd_1: its verdict is not/);
     assert.equal(code, 0);
   } finally {
     await relay.stop();

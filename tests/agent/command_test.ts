@@ -7,6 +7,8 @@ import { type CommandFrame, openOutbox, type Outbox } from "../../core/agent/out
 import type { AgentHost, ProcessEnd } from "../../core/agent/port.ts";
 import { openHandClock, openMemoryFiles, runOf } from "./agent_support.ts";
 
+const VERDICT = `${"n".repeat(24)}.1`;
+
 /** A process of which the test plays every part. */
 function openPuppet() {
   const clock = openHandClock();
@@ -41,13 +43,14 @@ function openPuppet() {
 /** An outbox that keeps what is posted where the test can read it. */
 function openTray(clock: AgentHost["clock"]): Outbox & { frames: CommandFrame[] } {
   const frames: CommandFrame[] = [];
-  const outbox = openOutbox(clock);
+  const outbox = openOutbox(clock, () => "signature");
   return {
     frames,
     get epoch() {
       return outbox.epoch;
     },
     post: (frame) => void frames.push(frame) === undefined,
+    flush: outbox.flush,
     attach: outbox.attach,
     detach: outbox.detach,
     pressed: outbox.pressed,
@@ -61,7 +64,7 @@ const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 Deno.test("startCommand: SIGKILL follows SIGTERM after 2 s only when the group is still there", async () => {
   for (const [alive, expected] of [[true, ["SIGTERM", "SIGKILL"]], [false, ["SIGTERM"]]] as const) {
     const { clock, host, signals, group } = openPuppet();
-    startCommand(runOf("c", "x", { timeout_ms: 500 }), host, openTray(clock));
+    startCommand(runOf("c", "x", { timeout_ms: 500 }), VERDICT, host, openTray(clock));
     clock.move(499);
     assert.deepEqual(signals, []);
     group.alive = alive;
@@ -77,8 +80,8 @@ Deno.test("startCommand: no pipe is read while the relay is slow, and nothing is
   const { clock, host, stdout, stderr, ended } = openPuppet();
   const tray = openTray(clock);
   const socket = { bufferedAmount: 5_000_000, send() {}, close() {} };
-  tray.attach(socket);
-  const { done } = startCommand(runOf("c", "x"), host, tray);
+  tray.attach(socket, "agt_1");
+  const { done } = startCommand(runOf("c", "x"), VERDICT, host, tray);
   stdout.controller().enqueue(new TextEncoder().encode("kept"));
   stdout.controller().close();
   stderr.controller().close();
@@ -99,7 +102,7 @@ Deno.test("startCommand: no pipe is read while the relay is slow, and nothing is
 Deno.test("startCommand: a result whose output was spread over two links says truncated", async () => {
   const { clock, host, stdout, stderr, ended } = openPuppet();
   const tray = openTray(clock);
-  const { done } = startCommand(runOf("c", "x"), host, tray);
+  const { done } = startCommand(runOf("c", "x"), VERDICT, host, tray);
   stdout.controller().enqueue(new TextEncoder().encode("first"));
   await settle();
   clock.move(100);
@@ -118,13 +121,13 @@ Deno.test("openCommands: no command starts when the journal cannot be written", 
   const tray = openTray(clock);
   const commands = openCommands(host, openJournal("s", files), tray);
   disk.full = true;
-  commands.run(runOf("c", "x"));
+  commands.run(runOf("c", "x"), VERDICT);
   assert.deepEqual(commands.running(), []);
   assert.equal(commands.health(), "error");
   const [frame] = tray.frames;
   assert.equal(frame?.type === "result" && frame.reason, "failed_to_start");
   disk.full = false;
-  commands.run(runOf("c", "x"));
+  commands.run(runOf("c", "x"), VERDICT);
   assert.deepEqual(commands.running(), ["c"]);
   assert.equal(commands.health(), "ok");
 });

@@ -1,11 +1,28 @@
+import type { Ended } from "../../core/agent/outbox.ts";
 import {
   AGENT_PROTOCOL,
   type AgentFrame,
-  challengeBytes,
+  type CommandOrder,
   type HelloFrame,
   parseAgentFrame,
   type RelayFrame,
+  type ResultsFrame,
+  type RunFrame,
 } from "../../core/protocol.ts";
+import {
+  challengeText,
+  privateKeyOf,
+  publicKeyOf,
+  rawPublicKey,
+  receiptText,
+  signText,
+  verdictText,
+  verifiesText,
+  welcomeText,
+} from "../../core/statements.ts";
+
+/** What an agent sends, with each result by itself. */
+export type Seen = Exclude<AgentFrame, ResultsFrame> | Ended;
 
 /** The relay's end of one link, after its handshake. */
 export interface FakeLink {
@@ -13,10 +30,14 @@ export interface FakeLink {
   readonly closed: Promise<{ code: number; reason: string }>;
   send(frame: RelayFrame): void;
   sendText(text: string): void;
-  /** The next frame that the agent sends. */
-  next(): Promise<AgentFrame>;
+  /** Sends commands in one batch, under a verdict. */
+  run(...orders: CommandOrder[]): void;
+  /** The next batch, signed. */
+  signed(orders: readonly CommandOrder[], expiresInMs?: number): RunFrame;
+  /** The next frame that the agent sends; receipts have been verified. */
+  next(): Promise<Seen>;
   /** The frames up to and with the result of a command. */
-  untilResult(commandId: string): Promise<AgentFrame[]>;
+  untilResult(commandId: string): Promise<Seen[]>;
   close(code: number, reason: string): void;
 }
 
@@ -30,6 +51,10 @@ export interface FakeRelay {
 }
 
 const TOKEN = "test-token";
+/** The same for every fake relay, so that one may take another's place. */
+const KEY = privateKeyOf(new Uint8Array(32).fill(7));
+/** The relay's clock is an hour ahead of the agent's. */
+const now = () => Date.now() + 3_600_000;
 
 /** A relay that speaks the agent protocol and nothing else, on 127.0.0.1. */
 export function startFakeRelay(port = 0, heartbeatSeconds = 30): FakeRelay {
@@ -58,7 +83,7 @@ export function startFakeRelay(port = 0, heartbeatSeconds = 30): FakeRelay {
 export const fakeToken = TOKEN;
 
 async function shakeHands(socket: WebSocket, heartbeatSeconds: number): Promise<FakeLink> {
-  const frames = openQueue<AgentFrame>();
+  const frames = openQueue<Seen>();
   const closed = Promise.withResolvers<{ code: number; reason: string }>();
   const nonce = crypto.randomUUID();
   const send = (frame: RelayFrame) => socket.send(JSON.stringify(frame));
@@ -67,13 +92,40 @@ async function shakeHands(socket: WebSocket, heartbeatSeconds: number): Promise<
   socket.onmessage = ({ data }) => {
     const frame = parseAgentFrame(data);
     if (frame === null || frame === "unknown") throw new Error(`the agent sent ${data}`);
-    frames.push(frame);
+    if (frame.type === "results") { for (const result of opened(frame)) frames.push(result); }
+    else frames.push(frame);
   };
   const hello = await frames.next();
-  if (hello.type !== "hello" || !await provesKey(hello, nonce)) throw new Error("no valid hello");
+  if (hello.type !== "hello") throw new Error("no hello");
+  const key = publicKeyOf(hello.public_key)!;
+  if (!verifiesText(key, challengeText(nonce), hello.signature)) throw new Error("no proof of key");
+  const link = { agentId: "agt_1", nonce: hello.nonce };
+  let batches = 0;
+
+  function opened({ results, signature }: ResultsFrame): Ended[] {
+    if (!verifiesText(key, receiptText(link.agentId, results), signature)) {
+      throw new Error("a receipt does not verify");
+    }
+    return results.map((result) => ({ type: "result", ...result }));
+  }
+
+  function signed(commands: readonly CommandOrder[], expiresInMs = 60_000): RunFrame {
+    const frame = {
+      type: "run" as const,
+      batch: ++batches,
+      expires_at_ms: now() + expiresInMs,
+      commands: [...commands],
+    };
+    return { ...frame, signature: signText(KEY, verdictText(link, frame)) };
+  }
+
+  const time_ms = now();
   send({
     type: "welcome",
-    agent_id: "agt_1",
+    time_ms,
+    verdict_key: rawPublicKey(KEY),
+    signature: signText(KEY, welcomeText({ agent_id: link.agentId, time_ms }, link.nonce)),
+    agent_id: link.agentId,
     name: hello.agent.name,
     heartbeat_seconds: heartbeatSeconds,
     relay_version: "1.2.3",
@@ -82,10 +134,12 @@ async function shakeHands(socket: WebSocket, heartbeatSeconds: number): Promise<
     hello,
     closed: closed.promise,
     send,
+    signed,
+    run: (...orders) => send(signed(orders)),
     sendText: (text) => socket.send(text),
     next: frames.next,
     async untilResult(commandId) {
-      for (const seen: AgentFrame[] = [];;) {
+      for (const seen: Seen[] = [];;) {
         const frame = await frames.next();
         seen.push(frame);
         if (frame.type === "result" && frame.command_id === commandId) return seen;
@@ -93,13 +147,6 @@ async function shakeHands(socket: WebSocket, heartbeatSeconds: number): Promise<
     },
     close: (code, reason) => socket.close(code, reason),
   };
-}
-
-async function provesKey(hello: HelloFrame, nonce: string): Promise<boolean> {
-  const decode = (text: string) => Uint8Array.fromBase64(text, { alphabet: "base64url" });
-  const raw = decode(hello.public_key);
-  const key = await crypto.subtle.importKey("raw", raw, "Ed25519", false, ["verify"]);
-  return crypto.subtle.verify("Ed25519", key, decode(hello.signature), challengeBytes(nonce));
 }
 
 function openQueue<T>() {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { type LinkEnd, openLink, type Order } from "../../core/agent/link.ts";
+import { type LinkEnd, openLink, type Order, type Welcomed } from "../../core/agent/link.ts";
 import type { AgentHost, SocketEvents } from "../../core/agent/port.ts";
 import { CLOSE_CODES, type RelayFrame } from "../../core/protocol.ts";
-import { openHandClock } from "./agent_support.ts";
+import { openHandClock, runOf } from "./agent_support.ts";
 
 const CHALLENGE: RelayFrame = { type: "challenge", nonce: "0123456789abcdef" };
 const WELCOME: RelayFrame = {
@@ -11,10 +11,21 @@ const WELCOME: RelayFrame = {
   name: "box",
   heartbeat_seconds: 30,
   relay_version: "1",
+  time_ms: 1,
+  verdict_key: "A".repeat(43),
+  signature: "b".repeat(86),
 };
 
+const runFrame = (signature: string): RelayFrame => ({
+  type: "run",
+  batch: 1,
+  expires_at_ms: 1,
+  commands: [runOf("c", "true")],
+  signature,
+});
+
 /** A link on a hand-moved clock and a socket of tape, with the relay played by the test. */
-function dial(pinned = true) {
+function dial(welcomed: Welcomed = "accepted") {
   const clock = openHandClock();
   const sent: string[] = [];
   const closes: number[] = [];
@@ -22,7 +33,7 @@ function dial(pinned = true) {
   let events: SocketEvents | undefined;
   const host: AgentHost = {
     clock,
-    entropy: { unit: () => 0 },
+    entropy: { unit: () => 0, bytes: (n) => new Uint8Array(n) },
     log: { info() {}, warn() {}, error() {} },
     machine: { version: "1", platform: "test", hostname: "box" },
     files: {
@@ -43,9 +54,12 @@ function dial(pinned = true) {
     },
   };
   const link = openLink(host, { url: "http://relay", token: "t" }, {
-    hello: (nonce) => Promise.resolve(`hello ${nonce}`),
-    welcomed: () => pinned,
-    ordered: (order) => void orders.push(order),
+    hello: (challenge) => `hello ${challenge}`,
+    welcomed: () => welcomed,
+    ordered(order) {
+      orders.push(order);
+      return order.type === "run" && order.signature === "" ? "verdict_refused" : null;
+    },
     health: () => "ok",
   });
   return {
@@ -100,13 +114,7 @@ Deno.test("openLink: a relay that never answers heartbeats is not given up", () 
 });
 
 Deno.test("openLink: frames out of order close with 4422 and nothing is ordered", async () => {
-  const run: RelayFrame = {
-    type: "run",
-    command_id: "c",
-    command: "true",
-    timeout_ms: 1,
-    max_output_bytes: 1,
-  };
+  const run = runFrame("x");
   for (
     const frames of [
       [run],
@@ -170,10 +178,23 @@ Deno.test("openLink: a handshake refused with 401 or 403 is final, any other is 
   }
 });
 
-Deno.test("openLink: a relay with another verdict key than the pinned one is refused", async () => {
-  const { link, say } = dial(false);
+Deno.test("openLink: a relay with another verdict key than the pinned one is refused for good", async () => {
+  const { closes, link, say } = dial("another_key");
   say(CHALLENGE, WELCOME);
   assert.match(await endOf(link), /^refused: the relay's verdict key/);
+  assert.deepEqual(closes, [1000]);
+});
+
+Deno.test("openLink: a relay that does not prove its key, or orders without a verdict, is left and dialled anew", async () => {
+  const unproven = dial("unproven");
+  unproven.say(CHALLENGE, WELCOME);
+  const unsigned = dial();
+  unsigned.say(CHALLENGE, WELCOME, runFrame("x"), runFrame(""), runFrame("y"));
+  assert.equal(unsigned.orders.length, 2);
+  for (const { closes, link } of [unproven, unsigned]) {
+    assert.deepEqual(closes, [CLOSE_CODES.verdict_refused.code]);
+    assert.equal((await link.ended).kind, "lost");
+  }
 });
 
 Deno.test("openLink: leaving does not wait for a dead peer longer than a second", async () => {

@@ -5,7 +5,9 @@ import { loadIdentity } from "../../core/agent/identity.ts";
 import { openJournal } from "../../core/agent/journal.ts";
 import { openOutbox } from "../../core/agent/outbox.ts";
 import { pinVerdictKey } from "../../core/agent/pin.ts";
-import type { ResultFrame } from "../../core/protocol.ts";
+import type { Ended } from "../../core/agent/outbox.ts";
+import { type CommandResult, MAX_BATCH, MAX_OUTPUT_CHUNK_BYTES } from "../../core/protocol.ts";
+import { receiptText } from "../../core/statements.ts";
 import { openHandClock, openMemoryFiles } from "./agent_support.ts";
 
 Deno.test("backoffMs: doubles from 250 ms to 2.5 s, spread over its upper half", () => {
@@ -63,16 +65,16 @@ Deno.test("loadIdentity: a damaged key file is refused, not replaced", async () 
 
 Deno.test("pinVerdictKey: the first key is pinned, another one refused", () => {
   const { files } = openMemoryFiles();
-  assert.equal(pinVerdictKey("s", undefined, files), true);
   assert.equal(pinVerdictKey("s", "one", files), true);
   assert.equal(pinVerdictKey("s", "one", files), true);
   assert.equal(pinVerdictKey("s", "two", files), false);
 });
 
-function resultFor(command_id: string): ResultFrame {
+function resultFor(command_id: string): Ended {
   return {
     type: "result",
     command_id,
+    verdict: `${"n".repeat(24)}.1`,
     exit_code: 0,
     signal: null,
     reason: "exited",
@@ -81,39 +83,73 @@ function resultFor(command_id: string): ResultFrame {
   };
 }
 
+/** Keeps the commands of each message of results, after a look at its receipt. */
 function openTape() {
-  const ids: string[] = [];
+  const batches: string[][] = [];
   const socket = {
     bufferedAmount: 0,
-    send: (text: string) => void ids.push(JSON.parse(text).command_id),
+    send(text: string) {
+      const { results, signature }: { results: CommandResult[]; signature: string } = JSON.parse(
+        text,
+      );
+      assert.equal(signature, sign(receiptText("agt_1", results)));
+      batches.push(results.map(({ command_id }) => command_id));
+    },
     close() {},
   };
-  return { ids, socket };
+  return { batches, socket };
 }
 
-Deno.test("openOutbox: a result that may not have arrived is sent again, in order, for a minute", () => {
+const sign = (text: string) => `signed ${text}`;
+
+Deno.test("openOutbox: results that may not have arrived are sent again as they were, in order, for a minute", () => {
   const clock = openHandClock();
-  const outbox = openOutbox(clock);
-  const [first, second, third] = [openTape(), openTape(), openTape()];
-  outbox.attach(first.socket);
+  const outbox = openOutbox(clock, sign);
+  const [first, second, third, fourth] = [openTape(), openTape(), openTape(), openTape()];
+  outbox.attach(first.socket, "agt_1");
   outbox.post(resultFor("old"));
+  outbox.flush();
   clock.move(30_000);
   outbox.post(resultFor("sent"));
+  outbox.post(resultFor("with it"));
+  outbox.flush();
+  assert.deepEqual(first.batches, [["old"], ["sent", "with it"]]);
   clock.move(30_001);
+  outbox.post(resultFor("unsent"));
   outbox.detach();
   outbox.post(resultFor("waiting"));
-  assert.deepEqual(outbox.unsettled(), ["sent", "waiting"]);
-  outbox.attach(second.socket);
-  assert.deepEqual(second.ids, ["sent", "waiting"]);
+  assert.deepEqual(outbox.unsettled(), ["sent", "with it", "unsent", "waiting"]);
+  outbox.attach(second.socket, "agt_1");
+  outbox.flush();
+  assert.deepEqual(second.batches, [["sent", "with it"], ["unsent", "waiting"]]);
+  assert.equal(outbox.epoch, 1);
   clock.move(60_001);
   outbox.detach();
-  outbox.attach(third.socket);
-  assert.deepEqual(third.ids, []);
-  assert.equal(outbox.epoch, 2);
+  outbox.attach(third.socket, "agt_1");
+  outbox.post(resultFor("of another agent"));
+  outbox.flush();
+  assert.deepEqual(third.batches, [["of another agent"]]);
+  outbox.detach();
+  outbox.attach(fourth.socket, "agt_2");
+  assert.deepEqual(fourth.batches, []);
+});
+
+Deno.test("openOutbox: one turn of the event loop is one message, as far as that fits into a frame", async () => {
+  const outbox = openOutbox(openHandClock(), sign);
+  const { batches, socket } = openTape();
+  outbox.attach(socket, "agt_1");
+  const ids = Array.from({ length: MAX_BATCH + 1 }, (_, n) => `c${n}`);
+  for (const id of ids) outbox.post(resultFor(id));
+  await new Promise<void>((resolve) => setImmediate(resolve));
+  assert.deepEqual(batches, [ids.slice(0, MAX_BATCH), ids.slice(MAX_BATCH)]);
+  const stdout = "\u0001".repeat(MAX_OUTPUT_CHUNK_BYTES);
+  for (const id of ["x", "y", "z"]) outbox.post({ ...resultFor(id), stdout });
+  outbox.flush();
+  assert.deepEqual(batches.slice(2), [["x", "y"], ["z"]]);
 });
 
 Deno.test("openOutbox: output beyond 16 MiB does not wait for a link, results do", () => {
-  const outbox = openOutbox(openHandClock());
+  const outbox = openOutbox(openHandClock(), sign);
   const data = "x".repeat(16_384);
   const output = { type: "output", command_id: "c", stream: "stdout", data } as const;
   for (let i = 0; i < 1024; i++) assert.equal(outbox.post(output), true);
@@ -122,10 +158,10 @@ Deno.test("openOutbox: output beyond 16 MiB does not wait for a link, results do
 });
 
 Deno.test("openOutbox: reports pressure above 4 MiB of unsent bytes", () => {
-  const outbox = openOutbox(openHandClock());
+  const outbox = openOutbox(openHandClock(), sign);
   const { socket } = openTape();
   assert.equal(outbox.pressed(), false);
-  outbox.attach(socket);
+  outbox.attach(socket, "agt_1");
   socket.bufferedAmount = 4 * 1024 * 1024;
   assert.equal(outbox.pressed(), false);
   socket.bufferedAmount++;

@@ -3,8 +3,11 @@ import {
   type AgentFrame,
   CLOSE_CODES,
   closeByCode,
+  type CommandOrder,
+  type CommandResult,
   fitsBytes,
   MAX_AGENT_FRAME_BYTES,
+  MAX_BATCH,
   MAX_COMMAND_LENGTH,
   MAX_HELLO_BYTES,
   MAX_NAMED_COMMANDS,
@@ -13,8 +16,35 @@ import {
   parseAgentFrame,
   parseRelayFrame,
   type RelayFrame,
-  resultFrame,
+  resultsFrame,
 } from "../../core/protocol.ts";
+import {
+  challengeText,
+  privateKeyOf,
+  receiptText,
+  signText,
+  verdictText,
+  welcomeText,
+} from "../../core/statements.ts";
+
+const RESULT: CommandResult = {
+  command_id: "cmd_1",
+  verdict: `${"n".repeat(24)}.1`,
+  exit_code: 0,
+  signal: null,
+  reason: "exited",
+  duration_ms: 12,
+  stdout: "x",
+  truncated: false,
+};
+
+const ORDER: CommandOrder = {
+  command_id: "cmd_1",
+  command: "uname -a",
+  timeout_ms: 60_000,
+  max_output_bytes: 1_048_576,
+  policy_version: "964d3e65a0d75a70",
+};
 
 const AGENT_FRAMES: AgentFrame[] = [
   {
@@ -29,20 +59,12 @@ const AGENT_FRAMES: AgentFrame[] = [
     public_key: "A".repeat(43),
     signature: "b".repeat(86),
     running: ["cmd_1"],
+    nonce: "n".repeat(24),
   },
   { type: "heartbeat", status: "degraded" },
   { type: "started", command_id: "cmd_1" },
   { type: "output", command_id: "cmd_1", stream: "stderr", data: "\u0000é😀" },
-  {
-    type: "result",
-    command_id: "cmd_1",
-    exit_code: 0,
-    signal: null,
-    reason: "exited",
-    duration_ms: 12,
-    stdout: "x",
-    truncated: false,
-  },
+  { type: "results", results: [RESULT], signature: "b".repeat(86) },
   { type: "refused", command_id: "cmd_1", reason: "busy", message: "64 commands are running" },
 ];
 
@@ -54,14 +76,16 @@ const RELAY_FRAMES: RelayFrame[] = [
     name: "box",
     heartbeat_seconds: 30,
     relay_version: "0.1.0",
-    verdict_key: "k",
+    time_ms: 1_900_000_000_000,
+    verdict_key: "k".repeat(43),
+    signature: "b".repeat(86),
   },
   {
     type: "run",
-    command_id: "cmd_1",
-    command: "uname -a",
-    timeout_ms: 60_000,
-    max_output_bytes: 1_048_576,
+    batch: 1,
+    expires_at_ms: 1_900_000_060_000,
+    commands: [ORDER],
+    signature: "b".repeat(86),
   },
   { type: "cancel", command_id: "cmd_1" },
   { type: "restart" },
@@ -89,7 +113,6 @@ Deno.test("parseAgentFrame: a type of a later version is unknown, not malformed"
 });
 
 Deno.test("parseAgentFrame: what is not a frame is malformed", () => {
-  const result = AGENT_FRAMES.find(({ type }) => type === "result");
   const hello = AGENT_FRAMES.find(({ type }) => type === "hello");
   const broken = [
     ...["", "{", "null", "[]", '"hello"', "1", "{}", '{"type":1}', '{"type":null}'],
@@ -106,11 +129,20 @@ Deno.test("parseAgentFrame: what is not a frame is malformed", () => {
         stream: "stdout",
         data: "x".repeat(MAX_OUTPUT_CHUNK_BYTES + 1),
       },
-      { ...result, exit_code: "0" },
-      { ...result, exit_code: 0.5 },
-      { ...result, duration_ms: -1 },
-      { ...result, reason: "bored" },
-      { ...result, truncated: undefined },
+      ...[
+        { exit_code: "0" },
+        { exit_code: 0.5 },
+        { duration_ms: -1 },
+        { reason: "bored" },
+        { truncated: undefined },
+        { verdict: undefined },
+        { verdict: `${"n".repeat(24)}.0` },
+        { signal: "SIG TERM" },
+        { stdout_sha256: "A".repeat(64) },
+      ].map((wrong) => ({ type: "results", results: [{ ...RESULT, ...wrong }], signature: "" })),
+      { type: "results", results: [] },
+      { type: "results", results: Array(MAX_BATCH + 1).fill(RESULT) },
+      { ...hello, nonce: "a\nb".repeat(8) },
       { ...hello, public_key: "short" },
       { ...hello, signature: "b".repeat(85) + "=" },
       { ...hello, running: Array(MAX_NAMED_COMMANDS + 1).fill("cmd_1") },
@@ -138,7 +170,8 @@ Deno.test("parseAgentFrame: names and labels carry no control characters", () =>
 });
 
 Deno.test("parseRelayFrame: an order with a wrong limit is malformed", () => {
-  const run = RELAY_FRAMES.find(({ type }) => type === "run");
+  const run = { type: "run", batch: 1, expires_at_ms: 1, signature: "" };
+  assert.notEqual(parseRelayFrame(JSON.stringify({ ...run, commands: [ORDER] })), null);
   for (
     const wrong of [
       { command: "" },
@@ -147,9 +180,23 @@ Deno.test("parseRelayFrame: an order with a wrong limit is malformed", () => {
       { timeout_ms: 600_001 },
       { max_output_bytes: -1 },
       { max_output_bytes: 17 * 1024 * 1024 },
+      { policy_version: "a b" },
+      { command: "echo \ud800" },
     ]
   ) {
-    assert.equal(parseRelayFrame(JSON.stringify({ ...run, ...wrong })), null);
+    const commands = [{ ...ORDER, ...wrong }];
+    assert.equal(parseRelayFrame(JSON.stringify({ ...run, commands })), null);
+  }
+  for (
+    const wrong of [
+      { commands: [] },
+      { commands: Array(MAX_BATCH + 1).fill(ORDER) },
+      { batch: 0 },
+      { batch: 0.5 },
+      { expires_at_ms: "1" },
+    ]
+  ) {
+    assert.equal(parseRelayFrame(JSON.stringify({ ...run, commands: [ORDER], ...wrong })), null);
   }
 });
 
@@ -178,30 +225,41 @@ Deno.test("caps: the largest frames that the schemas allow fit into their caps",
     public_key: "A".repeat(43),
     signature: "b".repeat(86),
     running: Array(MAX_NAMED_COMMANDS).fill("c".repeat(40)),
+    nonce: "n".repeat(64),
   };
   const tail = "\u0001".repeat(MAX_OUTPUT_CHUNK_BYTES);
   const result = {
-    type: "result",
     command_id: "c".repeat(40),
+    verdict: `${"n".repeat(64)}.${"9".repeat(15)}`,
     exit_code: -2147483648,
     signal: "SIGVTALRM",
     reason: "failed_to_start",
     duration_ms: 123456789.5,
     stdout: tail,
     stderr: tail,
+    stdout_sha256: "0".repeat(64),
+    stderr_sha256: "0".repeat(64),
     truncated: false,
   };
-  const run = {
-    type: "run",
+  const results = { type: "results", results: [result], signature: "b".repeat(128) };
+  const order = {
     command_id: "c".repeat(40),
     command: "\u0001".repeat(MAX_COMMAND_LENGTH),
     timeout_ms: 600_000,
     max_output_bytes: 1_048_576,
+    policy_version: "p".repeat(64),
+  };
+  const run = {
+    type: "run",
+    batch: 999_999_999_999_999,
+    expires_at_ms: 999_999_999_999_999,
+    commands: [order],
+    signature: "b".repeat(128),
   };
   for (
     const [frame, cap, parse] of [
       [hello, MAX_HELLO_BYTES, parseAgentFrame],
-      [result, MAX_AGENT_FRAME_BYTES, parseAgentFrame],
+      [results, MAX_AGENT_FRAME_BYTES, parseAgentFrame],
       [run, MAX_RELAY_FRAME_BYTES, parseRelayFrame],
     ] as const
   ) {
@@ -231,18 +289,35 @@ Deno.test("docs/agent-protocol.md: names every frame and every close code", asyn
   }
 });
 
+Deno.test("docs/agent-protocol.md: every frame and signature of its example is right", async () => {
+  const page = await Deno.readTextFile(new URL("../../docs/agent-protocol.md", import.meta.url));
+  const agentKey = privateKeyOf(new Uint8Array(32).fill(2));
+  const verdictKey = privateKeyOf(new Uint8Array(32).fill(1));
+  let challenge = "", nonce = "", agentId = "", signatures = 0;
+  for (const [, from, json] of page.matchAll(/^([<>]) (\{.*\})$/gm)) {
+    const frame = from === ">" ? parseAgentFrame(json!) : parseRelayFrame(json!);
+    assert.deepEqual(frame, JSON.parse(json!));
+    if (frame === null || frame === "unknown" || !("signature" in frame)) {
+      if (frame !== "unknown" && frame?.type === "challenge") challenge = frame.nonce;
+      continue;
+    }
+    signatures++;
+    if (frame.type === "hello") nonce = frame.nonce;
+    if (frame.type === "welcome") agentId = frame.agent_id;
+    const [key, text] = frame.type === "hello"
+      ? [agentKey, challengeText(challenge)]
+      : frame.type === "welcome"
+      ? [verdictKey, welcomeText(frame, nonce)]
+      : frame.type === "run"
+      ? [verdictKey, verdictText({ agentId, nonce }, frame)]
+      : [agentKey, receiptText(agentId, frame.results)];
+    assert.equal(frame.signature, signText(key, text));
+  }
+  assert.equal(signatures, 5);
+});
+
 Deno.test("parseAgentFrame: a result that is checked by hand is one that the schema takes, unchanged", () => {
-  const plain = {
-    type: "result",
-    command_id: "cmd_1",
-    exit_code: 0,
-    signal: null,
-    reason: "exited",
-    duration_ms: 1.5,
-    stdout: "out",
-    stderr: "",
-    truncated: false,
-  };
+  const plain = { ...RESULT, duration_ms: 1.5, stderr: "" };
   const odd: unknown[] = [
     undefined,
     null,
@@ -256,15 +331,25 @@ Deno.test("parseAgentFrame: a result that is checked by hand is one that the sch
     {},
     "x".repeat(20_000),
   ];
-  const frames = [
+  const results = [
     plain,
     { ...plain, extra: 1 },
-    ...Object.keys(plain).filter((field) => field !== "type")
+    { ...plain, stdout_sha256: "0".repeat(64) },
+    ...Object.keys(plain)
       .flatMap((field) => odd.map((value) => ({ ...plain, [field]: value }))),
+    null,
+    [],
+  ];
+  const whole = { type: "results", results: [plain], signature: "s" };
+  const frames = [
+    ...results.map((result) => ({ ...whole, results: [plain, result] })),
+    ...odd.flatMap((value) => [{ ...whole, signature: value }, { ...whole, results: value }]),
+    { ...whole, results: Array(MAX_BATCH + 1).fill(plain) },
+    { ...whole, extra: 1 },
   ];
   for (const frame of frames) {
     const text = JSON.stringify(frame);
-    const bySchema = resultFrame.safeParse(JSON.parse(text));
+    const bySchema = resultsFrame.safeParse(JSON.parse(text));
     assert.deepEqual(parseAgentFrame(text), bySchema.success ? bySchema.data : null, text);
   }
 });

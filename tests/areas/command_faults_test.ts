@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { SYSTEM } from "../../kv/collection.ts";
-import { recoverCommands } from "../../core/commands/registry.ts";
+import { recoverCommands } from "../../core/commands/recover.ts";
 import { noteOf } from "../../kv/note.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { World } from "../support/world.ts";

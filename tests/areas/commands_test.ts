@@ -51,7 +51,9 @@ Deno.test("exec: answers 200 with what the command wrote, whatever its exit code
     deq((await get(world, here, body.command_id)).body, body);
     const [event, ...more] = await eventsOf(world, here.owner, body.command_id);
     deq([event!.event_type, event!.actor, more], ["command_executed", here.owner.userId, []]);
-    deq(event!.details, {
+    const { policy_version, receipt, ...details } = event!.details;
+    ok(policy_version && receipt);
+    deq(details, {
       command_id: body.command_id,
       command: "uptime",
       status,

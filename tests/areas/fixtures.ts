@@ -1,5 +1,5 @@
 import { ScriptedAgent } from "../support/agent.ts";
-import type { ResultFrame, RunFrame } from "../../core/protocol.ts";
+import type { CommandOrder, CommandResult } from "../../core/protocol.ts";
 import { type Account, type Answer, World } from "../support/world.ts";
 
 /** An organization with a key of every right about agents, and one linked agent. */
@@ -39,21 +39,12 @@ export function exec(
 }
 
 /** The commands that an agent was sent. */
-export const runsOf = (agent: ScriptedAgent): RunFrame[] =>
-  agent.received.filter((frame) => frame.type === "run");
+export const runsOf = (agent: ScriptedAgent): CommandOrder[] =>
+  agent.received.flatMap((frame) => frame.type === "run" ? frame.commands : []);
 
 /** Ends a command as its agent does. */
-export function finish(agent: ScriptedAgent, id: string, more: Partial<ResultFrame> = {}): void {
-  agent.send({
-    type: "result",
-    command_id: id,
-    exit_code: 0,
-    signal: null,
-    reason: "exited",
-    duration_ms: 3,
-    truncated: false,
-    ...more,
-  });
+export function finish(agent: ScriptedAgent, id: string, more: Partial<CommandResult> = {}): void {
+  agent.finish({ command_id: id, ...more });
 }
 
 /** What the log says of a resource, oldest first. */

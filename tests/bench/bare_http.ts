@@ -17,5 +17,9 @@ const agent = {
   created_at: "2026-01-31T12:00:00.000Z",
 };
 app.get("/api/v1/agents/:id", (c) => c.json(agent));
+app.post("/mcp", async (c) => {
+  const { id } = await c.req.json();
+  return c.json({ jsonrpc: "2.0", id, result: { structuredContent: agent } });
+});
 const onListen = ({ port }: { port: number }) => console.log(JSON.stringify({ port }));
 Deno.serve({ hostname: "127.0.0.1", port: 0, onListen }, app.fetch);

@@ -1,14 +1,17 @@
 import { logLength, signUp, type Tenant } from "./client.ts";
+import { benchShield } from "./shield.ts";
 import { fanOut, idleSubscribers } from "./streams.ts";
 import { refusals, unknownKeys } from "./limits.ts";
-import { endAll, get, HERE, residentKiB, start } from "./parts.ts";
+import { endAll, get, HERE, post, residentKiB, start } from "./parts.ts";
 import { report, rounds } from "./rounds.ts";
 
 /**
  * Side by side, in one run: what a request costs against a bare route that does nothing else. Machines are
  * shared and noisy, so ratios of medians over interleaved rounds are what counts.
  */
-const only = Deno.args[0];
+const only = Deno.args.find((arg) => arg !== "--");
+if (only === undefined || only === "shield") benchShield();
+if (only === "shield") Deno.exit(0);
 
 const http = await start<{ port: number }>("bare_http.ts");
 const barePath = get("/api/v1/agents/agt_1");
@@ -31,14 +34,38 @@ async function tenants(from: number, to: number): Promise<Tenant[]> {
   return made;
 }
 
-async function reads(name: string, tenants: readonly Tenant[]): Promise<void> {
+/** A tool call as a client of the current revision sends it. */
+function callOf({ key, agentId }: Tenant): string {
+  const _meta = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": { name: "bench", version: "1" },
+    "io.modelcontextprotocol/clientCapabilities": {},
+  };
+  const params = { name: "agents_get", arguments: { id: agentId }, _meta };
+  return post("/mcp", { jsonrpc: "2.0", id: 1, method: "tools/call", params }, {
+    "x-api-key": key,
+    "Accept": "application/json, text/event-stream",
+    "MCP-Protocol-Version": "2026-07-28",
+    "Mcp-Method": "tools/call",
+    "Mcp-Name": "agents_get",
+  });
+}
+
+const bareCall = post("/mcp", { jsonrpc: "2.0", id: 1, method: "tools/call", params: {} });
+
+async function reads(
+  name: string,
+  tenants: readonly Tenant[],
+  bare = barePath,
+  requestOf = readOf,
+): Promise<void> {
   for (const connections of [32, 128]) {
     const lengths = () => Promise.all(tenants.map(({ token }) => logLength(base, token)));
     const total = (all: number[]) => all.reduce((sum, n) => sum + n, 0);
     const before = total(await lengths());
-    const pair = await rounds(connections, [http.ready.port, [barePath]], [
+    const pair = await rounds(connections, [http.ready.port, [bare]], [
       relay.ready.port,
-      tenants.map(readOf),
+      tenants.map(requestOf),
     ]);
     report(`${name}, ${connections} connections`, pair);
     const rows = total(await lengths()) - before;
@@ -53,6 +80,10 @@ try {
     await reads("audited read, 1 organization", [first]);
     await reads("audited read, 100 organizations", [first, ...await tenants(1, 100)]);
   }
+  if (only === undefined || only === "mcp") {
+    await reads("MCP tools/call of a read tool", [first], bareCall, callOf);
+  }
+  if (only === "mcp-others") await mcpBesideOthers(first);
   if (only === undefined || only === "exec") await exec(first);
   if (only === undefined || only === "refuse") await refusals(http.ready.port, barePath);
   if (only === undefined || only === "memory") await memory();
@@ -86,6 +117,32 @@ async function betterAuth(first: Tenant): Promise<void> {
     });
   }
   theirs.child.kill("SIGTERM");
+}
+
+/** MCP with everything on, beside the official server with nothing on, and with 1,000 tools more. */
+async function mcpBesideOthers(first: Tenant): Promise<void> {
+  const packages = new URL("../mcp/packages/", import.meta.url).pathname;
+  const sdk = await start<{ port: number }>(
+    "../mcp/packages/sdk_server.ts",
+    [],
+    {},
+    `${packages}deno.json`,
+  );
+  const call = post("/mcp", {
+    jsonrpc: "2.0",
+    id: 1,
+    method: "tools/call",
+    params: { name: "agents_get", arguments: { id: "x" } },
+  }, { "Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25" });
+  const ours: [number, string[]] = [relay.ready.port, [callOf(first)]];
+  report("MCP beside the official server", await rounds(32, [sdk.ready.port, [call]], ours));
+  const many = await start<{ port: number }>("relay.ts", ["2000000000", "1000"]);
+  const there = `http://127.0.0.1:${many.ready.port}`;
+  const account = await signUp(there, 0);
+  const agent = await start<{ ids: string[] }>("echo_agent.ts", [there, account.key]);
+  const same = callOf({ ...account, agentId: agent.ready.ids[0]! });
+  const pair = await rounds(32, ours, [many.ready.port, [same]]);
+  report("MCP with 1,000 tools more, beside without", pair);
 }
 
 async function exec(first: Tenant): Promise<void> {

@@ -1,5 +1,17 @@
 import { Buffer } from "node:buffer";
-import { AGENT_PROTOCOL, challengeBytes } from "../../core/protocol.ts";
+import {
+  AGENT_PROTOCOL,
+  type CommandOrder,
+  type CommandResult,
+  type RunFrame,
+} from "../../core/protocol.ts";
+import {
+  challengeText,
+  privateKeyOf,
+  rawPublicKey,
+  receiptText,
+  signText,
+} from "../../core/statements.ts";
 
 /**
  * An agent that answers every command at once and runs nothing. Arguments: url, token (empty for the
@@ -9,27 +21,24 @@ const [url, token, count = "1"] = Deno.args as [string, string, string?];
 const ids: string[] = [];
 
 async function connect(n: number): Promise<void> {
-  const keys = await crypto.subtle.generateKey("Ed25519", false, [
-    "sign",
-    "verify",
-  ]) as CryptoKeyPair;
-  const raw = Buffer.from(await crypto.subtle.exportKey("raw", keys.publicKey));
+  const key = privateKeyOf(crypto.getRandomValues(new Uint8Array(32)));
+  const nonce = Buffer.from(crypto.getRandomValues(new Uint8Array(18))).toString("base64url");
+  let agentId = "";
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const socket = new WebSocket(`${url.replace("http", "ws")}/ws`, {
     ...(token && { headers: { authorization: `Bearer ${token}` }, protocols: [AGENT_PROTOCOL] }),
   });
   socket.onopen = () => token || resolve();
   socket.onclose = ({ code, reason }) => reject(new Error(`closed: ${code} ${reason}`));
-  socket.onmessage = async ({ data }) => {
+  socket.onmessage = ({ data }) => {
     const frame = JSON.parse(data);
-    if (frame.type === "run") {
-      socket.send(
-        `{"type":"result","command_id":"${frame.command_id}","exit_code":0,"signal":null,` +
-          `"reason":"exited","duration_ms":1,"stdout":"ok\\n","truncated":false}`,
-      );
+    if (frame.type === "run" && !token) {
+      socket.send(JSON.stringify({ command_id: frame.command_id, exit_code: 0, stdout: "ok\n" }));
+    } else if (frame.type === "run") {
+      const results = answer(frame, `${nonce}.${frame.batch}`);
+      const signature = signText(key, receiptText(agentId, results));
+      socket.send(JSON.stringify({ type: "results", results, signature }));
     } else if (frame.type === "challenge") {
-      const bytes = challengeBytes(frame.nonce);
-      const signature = await crypto.subtle.sign("Ed25519", keys.privateKey, bytes);
       socket.send(JSON.stringify({
         type: "hello",
         agent: {
@@ -39,17 +48,33 @@ async function connect(n: number): Promise<void> {
           hostname: "bench",
           labels: {},
         },
-        public_key: raw.toString("base64url"),
-        signature: Buffer.from(signature).toString("base64url"),
+        public_key: rawPublicKey(key),
+        signature: signText(key, challengeText(frame.nonce)),
         running: [],
+        nonce,
       }));
     } else if (frame.type === "welcome") {
-      ids.push(frame.agent_id);
+      agentId = frame.agent_id;
+      ids.push(agentId);
       resolve();
     }
   };
   await promise;
   if (token) setInterval(() => socket.send('{"type":"heartbeat","status":"ok"}'), 30_000);
+}
+
+/** What a command that writes "ok" and exits with 0 gives. */
+function answer({ commands }: RunFrame, verdict: string): CommandResult[] {
+  return commands.map(({ command_id }: CommandOrder) => ({
+    command_id,
+    verdict,
+    exit_code: 0,
+    signal: null,
+    reason: "exited",
+    duration_ms: 1,
+    stdout: "ok\n",
+    truncated: false,
+  }));
 }
 
 for (let n = 0; n < Number(count); n += 50) {

@@ -110,6 +110,24 @@ export const get = (path: string, headers: Readonly<Record<string, string>> = {}
     "",
   ].join("\r\n");
 
+/** A whole POST request with a JSON body. */
+export const post = (
+  path: string,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): string => {
+  const text = JSON.stringify(body);
+  return [
+    `POST ${path} HTTP/1.1`,
+    "Host: 127.0.0.1",
+    "Content-Type: application/json",
+    `Content-Length: ${text.length}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    "",
+    text,
+  ].join("\r\n");
+};
+
 export const median = (numbers: readonly number[]): number =>
   [...numbers].sort((a, b) => a - b)[numbers.length >> 1]!;
 

@@ -1,14 +1,17 @@
+import { z } from "zod";
 import { startRelay } from "../../core/start.ts";
 import { readSettings } from "../../core/settings.ts";
 import { secretsOf } from "../../core/secrets/file.ts";
 import { systemClock, systemPorts } from "../../core/system.ts";
 import { openStore } from "../../kv/open.ts";
+import { serveMcp } from "../../mcp/endpoint.ts";
 import { mount } from "../../routes/_mount.ts";
+import { type Route, route } from "../../routes/_route.ts";
 import { routes, upgrades } from "../../routes/index.ts";
 
 /**
- * A relay as `relay serve` runs it, on a new store, with limits so high that only their cost shows; the
- * argument is another limit for a key's requests a minute.
+ * A relay as `relay serve` runs it, on a new store, with limits so high that only their cost shows.
+ * Arguments: another limit for a key's requests a minute, and how many tools more there are.
  */
 const HIGH = 2_000_000_000;
 const keyRequests = Number(Deno.args[0] ?? HIGH);
@@ -39,9 +42,28 @@ const running = await startRelay(
 );
 const onListen = ({ port }: { port: number }) =>
   console.log(JSON.stringify({ port, kv: env.RELAY_KV }));
-const handler = mount(running.app, routes, upgrades);
+const { services } = serveMcp(running.app, [...routes, ...moreTools(Number(Deno.args[1] ?? 0))]);
+const handler = mount(running.app, routes, upgrades, services);
 Deno.serve({ hostname: "127.0.0.1", port: 0, onListen }, handler);
 Deno.addSignalListener("SIGTERM", () => {
   Deno.removeSync(folder, { recursive: true });
   Deno.exit(0);
 });
+
+/** Tools that do nothing, to see what many of them cost. */
+function moreTools(count: number): Route[] {
+  return Array.from({ length: count }, (_, n) =>
+    route({
+      id: `more.tool_${n}`,
+      method: "GET",
+      path: `/more/${n}`,
+      summary: `Tool ${n}`,
+      access: { scope: "agents:read" },
+      effect: "read",
+      query: z.strictObject({ limit: z.coerce.number().int().default(50), name: z.string() }),
+      success: { status: 200, body: z.object({ n: z.int() }) },
+      faults: [],
+      tool: { destructive: false },
+      handle: () => ({ n }),
+    }));
+}

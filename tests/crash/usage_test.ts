@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import { type Client, clientOf, expectStatus } from "../../core/cli/client.ts";
+import { NO_LIMITS } from "../support/no_limits.ts";
 import { signUpOwner, START_MS, startRelayProcess, withFolder } from "../support/processes.ts";
-
-/** A relay that counts, without limits. */
-const CONFIG = { plans: { starter: { requests_per_minute: null } } };
 
 interface Made {
   readonly id: string;
@@ -36,7 +34,7 @@ Deno.test("usage: kill -9 loses nothing that the relay said is written, a clean 
   await withFolder(async (folder) => {
     const env: Record<string, string> = {
       RELAY_KV: `${folder}/relay.kv`,
-      RELAY_CONFIG: JSON.stringify(CONFIG),
+      RELAY_CONFIG: JSON.stringify(NO_LIMITS),
     };
     let { relay, url } = await startRelayProcess(env);
     env.RELAY_PORT = new URL(url).port;

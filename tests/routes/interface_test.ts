@@ -1,4 +1,5 @@
 import { deepStrictEqual as deq } from "node:assert/strict";
+import { MCP_PATHS } from "../../mcp/endpoint.ts";
 import { routes, upgrades } from "../../routes/index.ts";
 
 interface Endpoint {
@@ -23,6 +24,7 @@ Deno.test({
     const key = (method: string, path: string) => `${method} ${bare(path)}`;
     const have = new Map(routes.map((route) => [key(route.method, route.path), route]));
     for (const { path } of upgrades) have.set(key("GET", path), undefined as never);
+    for (const path of MCP_PATHS) have.set(key("POST", path), undefined as never);
     const missing = contract!.filter(({ method, path }) => !have.has(key(method, path)));
     console.log(`${contract!.length - missing.length} of ${contract!.length} endpoints stand`);
     const wrong = contract!.flatMap(({ method, path, auth, scope }) => {

@@ -2,6 +2,7 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { deepStrictEqual as deq, ok, throws } from "node:assert/strict";
 import { z } from "zod";
 import { FAULTS } from "../../core/fault.ts";
+import { MCP_PATHS } from "../../mcp/endpoint.ts";
 import { openapi } from "../../routes/_openapi.ts";
 import { faultsOf } from "../../routes/_openapi_faults.ts";
 import { collectSchemas } from "../../routes/_openapi_schemas.ts";
@@ -54,6 +55,14 @@ Deno.test("openapi: every path that leaves HTTP is there with its upgrade", () =
     const operation = document.paths[path]?.get;
     ok(operation?.responses["101"], path);
     ok(operation.responses["426"], path);
+  }
+});
+
+Deno.test("openapi: the paths of the Model Context Protocol are there, for anybody", () => {
+  for (const path of MCP_PATHS) {
+    const operation = document.paths[path]?.post;
+    deq(operation?.security[0], {}, path);
+    ok((operation?.responses["200"] as ApiResponse).content?.["text/event-stream"], path);
   }
 });
 
@@ -130,7 +139,7 @@ Deno.test("openapi: a route that obeys Idempotency-Key says so, and none other d
 
 Deno.test("openapi: areas stand in the order of the routes", () => {
   const areas = routes.map(({ id }) => id.split(".")[0]);
-  deq(document.tags.map(({ name }) => name), [...new Set(areas)]);
+  deq(document.tags.map(({ name }) => name), [...new Set(areas), "mcp"]);
 });
 
 Deno.test("openapi: the same routes give the same bytes", () => {

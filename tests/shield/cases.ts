@@ -83,7 +83,7 @@ const PREFIXES: Readonly<Record<string, (command: string) => string>> = {
   flock: (c) => `flock /tmp/lock ${c}`,
   strace: (c) => `strace -f -o /tmp/trace ${c}`,
   "systemd-run": (c) => `systemd-run --unit x ${c}`,
-  "sudo env nice": (c) => `sudo env A=1 nice -n 5 ${c}`,
+  "sudo env nice": (c) => `sudo env Q=1 nice -n 5 ${c}`,
 };
 
 /** Places that take any shell text. */

@@ -1,11 +1,17 @@
 import assert from "node:assert/strict";
 import { parse } from "unbash";
+import { judgeChain } from "../../core/shield/behaviour.ts";
+import { decide } from "../../core/shield/decide.ts";
+import { examineCommand } from "../../core/shield/examine.ts";
 import { inspectCommand } from "../../core/shield/inspect.ts";
+import { Policy } from "../../core/shield/policy.ts";
 import { ShieldResult } from "../../core/shield/result.ts";
+import { Sessions } from "../../core/shield/sessions.ts";
 import { CORES, OBFUSCATIONS, WRAPPERS } from "./cases.ts";
 
+/** More of everything by SHIELD_FUZZ_INPUTS, another run by SHIELD_FUZZ_SEED. */
 const SEED = Number(Deno.env.get("SHIELD_FUZZ_SEED") ?? "20261121");
-const INPUTS = Number(Deno.env.get("SHIELD_FUZZ_INPUTS") ?? "4000");
+const INPUTS = Number(Deno.env.get("SHIELD_FUZZ_INPUTS") ?? "8000");
 
 /** Mulberry32: 32 bits of state, enough to repeat a failure from its seed. */
 function seeded(seed: number): () => number {
@@ -141,9 +147,13 @@ Deno.test("inspectCommand: invented input never throws, and what cannot be parse
   console.log(`seed ${SEED}, ${INPUTS} inputs`);
   const random = seeded(SEED);
   let unparseable = 0;
+  let slowestMs = 0;
   for (let i = 0; i < INPUTS; i++) {
     const command = invent(random);
-    const result = ShieldResult.parse(inspectCommand(command));
+    const before = performance.now();
+    const result = inspectCommand(command);
+    slowestMs = Math.max(slowestMs, performance.now() - before);
+    if (i % 16 === 0) ShieldResult.parse(result);
     if (isBroken(command)) {
       unparseable++;
       assert.notEqual(
@@ -153,7 +163,7 @@ Deno.test("inspectCommand: invented input never throws, and what cannot be parse
       );
     }
   }
-  console.log(`${unparseable} could not be parsed`);
+  console.log(`${unparseable} could not be parsed; the slowest took ${slowestMs.toFixed(1)} ms`);
   assert.ok(unparseable > INPUTS / 20);
 });
 
@@ -186,5 +196,39 @@ Deno.test("inspectCommand: labels of production never lower the score", () => {
     const plain = inspectCommand(command).risk_score;
     const production = inspectCommand(command, { labels: { env: "prod" } }).risk_score;
     assert.ok(production >= plain && (plain > 0 || production === 0), JSON.stringify(command));
+  }
+});
+
+Deno.test("inspectCommand: a policy that allows everything allows nothing that cannot be parsed", () => {
+  console.log(`seed ${SEED}, ${INPUTS / 4} inputs`);
+  const rules = [{ id: "all", match: {}, verdict: "allow" }];
+  const policy = Policy.parse({ rules, thresholds: { approve: 100, deny: 101 } });
+  const random = seeded(SEED + 3);
+  for (let i = 0; i < INPUTS / 4; i++) {
+    const command = invent(random);
+    if (!isBroken(command)) continue;
+    const { verdict } = inspectCommand(command, { policy });
+    assert.notEqual(verdict, "allow", `seed ${SEED}, input ${i}: ${JSON.stringify(command)}`);
+  }
+});
+
+Deno.test("judgeChain: whatever a session did before, the next command is judged, and never more mildly", () => {
+  console.log(`seed ${SEED}, ${INPUTS / 4} inputs`);
+  const random = seeded(SEED + 4);
+  const sessions = new Sessions(() => 0);
+  const nowhere = { labels: {}, who: null, atMs: null };
+  const order = ["allow", "approve", "deny"];
+  for (let i = 0; i < INPUTS / 4; i++) {
+    const file = pick(["/tmp/a", "b", "/tmp/c"], random);
+    const command = pick([`${invent(random)} > ${file}`, `sh ${file}`, invent(random)], random);
+    const alone = examineCommand(command);
+    const judged = judgeChain(command, alone, sessions.recall("s"), null, nowhere);
+    const before = decide(alone, null, nowhere).result.verdict;
+    const { verdict } = judged.decision.result;
+    assert.ok(
+      order.indexOf(verdict) >= order.indexOf(before),
+      `seed ${SEED}, input ${i}: ${JSON.stringify(command)}`,
+    );
+    sessions.note("s", `cmd_${i}`, judged.examination, judged.steps);
   }
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { inspectCommand } from "../../core/shield/inspect.ts";
+import { mulberry32 } from "../support/random.ts";
 import { type Core, CORES, OBFUSCATIONS, WRAPPERS } from "./cases.ts";
 
 function* everyForm(pick: (core: Core) => string): Generator<[string, string]> {
@@ -51,4 +52,31 @@ Deno.test("inspectCommand: what destroys a machine is refused outright, whatever
     }
   }
   assert.deepEqual(letThrough, []);
+});
+
+const SEED = Number(Deno.env.get("SHIELD_FUZZ_SEED") ?? "20261121");
+const SAMPLES = Number(Deno.env.get("SHIELD_NESTED_SAMPLES") ?? "4000");
+
+Deno.test("inspectCommand: three wrappers around one another hide nothing, and stop nothing harmless", () => {
+  console.log(`seed ${SEED}, ${SAMPLES} samples`);
+  const random = mulberry32(SEED);
+  const pick = <T>(items: readonly T[]) => items[Math.floor(random() * items.length)] as T;
+  // A here-document ends a line, backticks and `&` would have to be written otherwise inside others,
+  // and the file is always the same one.
+  const alone = new Set(["heredoc", "heredoc, cat, sh", "backticks", "nohup", "file, then sh"]);
+  const wrappers = Object.entries(WRAPPERS).flatMap(([name, wrap]) =>
+    alone.has(name) ? [] : [wrap]
+  );
+  const tricks = Object.values(OBFUSCATIONS);
+  const wrong: string[] = [];
+  for (let i = 0; i < SAMPLES; i++) {
+    const harmless = i % 4 === 0;
+    const { danger, twin } = pick(CORES);
+    const { hide, text } = pick(tricks);
+    const inner = pick(wrappers)(hide(harmless ? twin : danger), text);
+    const command = pick(wrappers)(pick(wrappers)(inner, true), true);
+    const { verdict } = inspectCommand(command);
+    if (harmless !== (verdict === "allow")) wrong.push(`${verdict}: ${command}`);
+  }
+  assert.deepEqual(wrong.slice(0, 20), []);
 });

@@ -1,47 +1,72 @@
 import { Buffer } from "node:buffer";
+import { createHash, type Hash, type KeyObject } from "node:crypto";
+import { openVerdicts, type Verdicts } from "../../core/agent/verdicts.ts";
 import type { Actor } from "../../core/app.ts";
 import { authenticate } from "../../core/authenticate.ts";
 import { Link } from "../../core/agents/link.ts";
 import {
   type AgentFrame,
-  challengeBytes,
+  type CommandOrder,
+  type CommandResult,
   type HelloFrame,
+  parseRelayFrame,
   type RelayFrame,
+  type RunFrame,
 } from "../../core/protocol.ts";
+import {
+  challengeText,
+  privateKeyOf,
+  rawPublicKey,
+  receiptText,
+  signText,
+} from "../../core/statements.ts";
 import type { World } from "./world.ts";
 
 /** How a scripted agent answers a command. */
 export type Script = (
-  run: Extract<RelayFrame, { type: "run" }>,
+  order: CommandOrder,
 ) => { stdout?: string; stderr?: string; exit_code?: number } | "silent";
 
 interface Options {
   readonly name?: string;
-  readonly identity?: CryptoKeyPair;
+  readonly identity?: KeyObject;
   readonly labels?: Record<string, string>;
   /** What is sent in place of the hello that it should send; null for nothing. */
   readonly hello?: (hello: HelloFrame) => unknown;
+  /** What becomes of the relay's messages on their way. */
+  readonly wire?: (text: string) => string;
 }
 
 /** The identity that an agent keeps over its links. */
-export async function newIdentity(): Promise<CryptoKeyPair> {
-  return await crypto.subtle.generateKey("Ed25519", false, ["sign", "verify"]) as CryptoKeyPair;
-}
+export const newIdentity = (): KeyObject =>
+  privateKeyOf(crypto.getRandomValues(new Uint8Array(32)));
 
 /** The far end of a link, without a socket: speaks the real protocol to the real Link. */
 export class ScriptedAgent {
   readonly received: RelayFrame[] = [];
+  /** Why it refused commands. */
+  readonly refusals: string[] = [];
   closed: { code: number; reason: string } | null = null;
   script: Script = () => ({ stdout: "done\n" });
   id = "";
   bufferedBytes = 0;
+  /** Signs receipts; a test may put a forger in its place. */
+  sign = (text: string): string => signText(this.identity, text);
+  readonly nonce = Buffer.from(crypto.getRandomValues(new Uint8Array(18))).toString("base64url");
+  readonly #clock: World["clock"];
+  readonly #verdictOf = new Map<string, string>();
+  readonly #digests = new Map<string, Hash>();
+  #verdicts: Verdicts | null = null;
   #link!: Link;
   #welcome = Promise.withResolvers<void>();
 
   private constructor(
-    readonly identity: CryptoKeyPair,
+    readonly identity: KeyObject,
     private readonly options: Options,
-  ) {}
+    clock: World["clock"],
+  ) {
+    this.#clock = clock;
+  }
 
   /** Connects with a credential and waits for the welcome, or for being refused. */
   static async connect(
@@ -60,17 +85,11 @@ export class ScriptedAgent {
     credential: string,
     options: Options = {},
   ): Promise<ScriptedAgent> {
-    const agent = new ScriptedAgent(options.identity ?? await newIdentity(), options);
+    const agent = new ScriptedAgent(options.identity ?? newIdentity(), options, world.clock);
     const actor: Actor = await authenticate(world.app, credential, "live");
-    const info = {
-      id: "req",
-      address: "127.0.0.1",
-      idempotencyKey: null,
-      lastEventId: null,
-      prefetch: false,
-    };
+    const info = { id: "req" };
     agent.#link = new Link(world.app, actor, info, {
-      send: (text) => agent.#take(JSON.parse(text)),
+      send: (text) => agent.#take(options.wire?.(text) ?? text),
       close: (code, reason) => {
         agent.closed ??= { code, reason };
         agent.#welcome.resolve();
@@ -83,7 +102,35 @@ export class ScriptedAgent {
   }
 
   send(frame: AgentFrame): void {
+    if (frame.type === "output") {
+      const name = `${frame.command_id} ${frame.stream}`;
+      const digest = this.#digests.get(name) ?? createHash("sha256");
+      this.#digests.set(name, digest.update(frame.data));
+    }
     this.#link.receive(JSON.stringify(frame));
+  }
+
+  /** Ends commands as an agent does: in one message, under one receipt. */
+  finish(...ends: (Partial<CommandResult> & { command_id: string })[]): void {
+    const results = ends.map((end): CommandResult => ({
+      verdict: this.#verdictOf.get(end.command_id) ?? `${this.nonce}.1`,
+      exit_code: 0,
+      signal: null,
+      reason: "exited",
+      duration_ms: 3,
+      truncated: false,
+      ...this.#digestOf(end, "stdout"),
+      ...this.#digestOf(end, "stderr"),
+      ...end,
+    }));
+    const signature = this.sign(receiptText(this.id, results));
+    this.send({ type: "results", results, signature });
+  }
+
+  /** The digest of a stream of which `output` frames carried some. */
+  #digestOf(end: Partial<CommandResult>, stream: "stdout" | "stderr") {
+    const digest = this.#digests.get(`${end.command_id} ${stream}`)?.copy();
+    return digest && { [`${stream}_sha256`]: digest.update(end[stream] ?? "").digest("hex") };
   }
 
   /** Sends any text at all. */
@@ -96,21 +143,22 @@ export class ScriptedAgent {
     this.#link.closed("connection_lost");
   }
 
-  #take(frame: RelayFrame): void {
+  #take(text: string): void {
+    const frame = parseRelayFrame(text);
+    if (frame === null) return this.#link.closed("malformed_frame");
+    if (frame === "unknown") return;
     this.received.push(frame);
     if (frame.type === "challenge") this.#hello(frame.nonce);
     if (frame.type === "welcome") {
       this.id = frame.agent_id;
+      this.#verdicts = openVerdicts(frame, this.nonce, this.#clock);
       this.#welcome.resolve();
     }
-    if (frame.type === "run") queueMicrotask(() => this.#run(frame));
+    if (frame.type === "run") queueMicrotask(() => this.#order(frame));
   }
 
-  async #hello(nonce: string): Promise<void> {
+  #hello(challenge: string): void {
     const { name = "web-1", labels = {}, hello = (own: HelloFrame) => own } = this.options;
-    const { publicKey, privateKey } = this.identity;
-    const raw = await crypto.subtle.exportKey("raw", publicKey);
-    const signature = await crypto.subtle.sign("Ed25519", privateKey, challengeBytes(nonce));
     const sent = hello({
       type: "hello",
       agent: {
@@ -120,25 +168,29 @@ export class ScriptedAgent {
         hostname: `${name}.example.com`,
         labels,
       },
-      public_key: Buffer.from(raw).toString("base64url"),
-      signature: Buffer.from(signature).toString("base64url"),
+      public_key: rawPublicKey(this.identity),
+      signature: signText(this.identity, challengeText(challenge)),
       running: [],
+      nonce: this.nonce,
     });
-    if (sent !== null) this.sendRaw(JSON.stringify(sent));
+    if (sent !== null) queueMicrotask(() => this.sendRaw(JSON.stringify(sent)));
   }
 
-  #run(frame: Extract<RelayFrame, { type: "run" }>): void {
-    const answer = this.script(frame);
-    if (answer === "silent") return;
-    this.send({
-      type: "result",
-      command_id: frame.command_id,
-      exit_code: 0,
-      signal: null,
-      reason: "exited",
-      duration_ms: 3,
-      truncated: false,
-      ...answer,
-    });
+  #order(frame: RunFrame): void {
+    const why = this.#verdicts === null ? "no welcome" : this.#verdicts.refuse(frame);
+    if (why !== null) return this.#refuse(frame, why);
+    for (const order of frame.commands) {
+      this.#verdictOf.set(order.command_id, `${this.nonce}.${frame.batch}`);
+      const answer = this.script(order);
+      if (answer !== "silent") this.finish({ command_id: order.command_id, ...answer });
+    }
+  }
+
+  #refuse({ commands }: RunFrame, message: string): void {
+    this.refusals.push(message);
+    for (const { command_id } of commands) {
+      this.send({ type: "refused", command_id, reason: "unverified", message });
+    }
+    this.#link.closed("verdict_refused");
   }
 }

@@ -7,6 +7,7 @@ import { type Running, startRelay } from "../../core/start.ts";
 import { users } from "../../kv/records/user.ts";
 import { migrate } from "../../kv/migrations.ts";
 import { Store } from "../../kv/store.ts";
+import { type Mcp, serveMcp } from "../../mcp/endpoint.ts";
 import { mount } from "../../routes/_mount.ts";
 import { routes, upgrades } from "../../routes/index.ts";
 import { ManualClock } from "./clock.ts";
@@ -51,6 +52,8 @@ interface Options {
   readonly sole?: boolean;
   readonly seed?: number;
   readonly clock?: ManualClock;
+  /** Adds what the MCP conformance suite looks for. */
+  readonly mcpFixtures?: boolean;
 }
 
 /** A whole relay in memory: seeded randomness, a clock that is moved by hand, a recorded network. */
@@ -67,8 +70,9 @@ export class World implements AsyncDisposable {
     readonly clock: ManualClock,
     readonly running: Running,
     private readonly quiet: () => Promise<void>,
+    readonly mcp: Mcp,
   ) {
-    this.#serve = mount(running.app, routes, upgrades);
+    this.#serve = mount(running.app, routes, upgrades, mcp.services);
   }
 
   static async open(options: Options = {}): Promise<World> {
@@ -92,12 +96,20 @@ export class World implements AsyncDisposable {
     const settings = { ...SETTINGS, ...options.settings, config, secret };
     const close = () => store.close();
     const running = await startRelay({ store, close }, settings, ports);
-    const world = new World(kv, clock, running, watched.quiet);
+    const mcp = serveMcp(running.app, routes, { fixtures: options.mcpFixtures ?? false });
+    const world = new World(kv, clock, running, watched.quiet, mcp);
     return Object.assign(world, { network, logged });
   }
 
   get app(): App {
     return this.running.app;
+  }
+
+  /** Sends a request through the whole server; the answer is read by whoever asks. */
+  async send(request: Request, from = "192.0.2.1"): Promise<Response> {
+    return await this.#serve(request, {
+      remoteAddr: { transport: "tcp", hostname: from, port: 1 },
+    });
   }
 
   /** Sends a request through the whole server and leaves the answer's body unread. */
@@ -110,17 +122,15 @@ export class World implements AsyncDisposable {
     if (as !== undefined) init.set("authorization", `Bearer ${as}`);
     const raw = typeof body === "string" || body instanceof Uint8Array;
     if (body !== undefined && !raw) init.set("content-type", "application/json");
-    return await this.#serve(
-      new Request(`http://relay.test${path}`, {
-        method,
-        headers: init,
-        ...(body !== undefined && { body: raw ? body as BodyInit : JSON.stringify(body) }),
-      }),
-      { remoteAddr: { transport: "tcp", hostname: from, port: 1 } },
-    );
+    const request = new Request(`http://relay.test${path}`, {
+      method,
+      headers: init,
+      ...(body !== undefined && { body: raw ? body as BodyInit : JSON.stringify(body) }),
+    });
+    return await this.send(request, from);
   }
 
-  /** Sends a request and reads the answer whole. */
+  /** Sends a request, reads the answer whole and holds it to its declaration. */
   async call(method: string, path: string, call: Call = {}): Promise<Answer> {
     const response = await this.raw(method, path, call);
     const text = await response.text();
@@ -208,6 +218,7 @@ export class World implements AsyncDisposable {
 
   /** Ends the relay, after what it wrote has been held to what every relay promises. */
   async [Symbol.asyncDispose](): Promise<void> {
+    this.mcp.close();
     await this.settle();
     await assertLogs(this.app);
     await this.running.stop();

@@ -57,7 +57,8 @@ export const CLOUD_RULES: readonly Rule[] = [
     [...TERRAFORM, "pulumi", "cdk"],
     (command) => {
       const verb = subcommand(command, TERRAFORM_VALUED)[0];
-      return (verb === "apply" && command.args.some((arg) => arg.includes("auto-approve"))) ||
+      return (verb === "apply" && hasOption(command, "-destroy", "--destroy")) ||
+        (verb === "apply" && command.args.some((arg) => arg.includes("auto-approve"))) ||
         (verb === "up" && hasFlag(command, "y", "yes", "skip-preview")) ||
         (verb === "deploy" && hasOption(command, "--force"));
     },
@@ -152,6 +153,10 @@ export const CLOUD_RULES: readonly Rule[] = [
           "update-assume-role-policy",
           "create-policy-version",
         ].includes(words[1] ?? "")) ||
+        (words.includes("service-accounts") && words.includes("keys") &&
+          words.includes("create")) ||
+        words.includes("create-for-rbac") ||
+        (words.includes("credential") && words.includes("reset")) ||
         words.includes("add-iam-policy-binding") || words.includes("set-iam-policy") ||
         (words[0] === "role" && words[1] === "assignment" && words[2] === "create");
     },

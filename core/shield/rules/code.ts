@@ -85,6 +85,10 @@ const DYNAMIC = [
 ];
 const DECODERS = [
   "b64decode",
+  "decode_base64",
+  "decode_hex",
+  "urlsafe_decode64",
+  "strict_decode64",
   "base64",
   "atob",
   "decode64",

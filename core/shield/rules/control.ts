@@ -1,5 +1,5 @@
 import { isRehearsal, operands } from "../arguments.ts";
-import type { SimpleCommand } from "../command.ts";
+import { once, type SimpleCommand } from "../command.ts";
 import type { Irreversibility, Rule } from "../rule.ts";
 import { type Tool, TOOL_VALUED, TOOLS } from "./tools.ts";
 
@@ -39,6 +39,7 @@ const HARMS: ReadonlyMap<string, Harm> = new Map([
     "expunge",
     "compact",
     "undeploy",
+    "undefine",
     "uninstall",
   ].map((verb) => [verb, "delete"] as const),
   ...[
@@ -128,13 +129,28 @@ const LEVELS: readonly { harm: Harm; irreversibility: Irreversibility; explanati
   },
 ];
 
-function harmOf(command: SimpleCommand, tool: Tool): Harm | null {
+const noHarms = () => new Map<Tool, string>();
+
+/** Three rules ask for each tool, so the answer is kept. */
+function harmOf(command: SimpleCommand, tool: Tool): string {
+  const harms = once(command, noHarms);
+  let harm = harms.get(tool);
+  if (harm === undefined) harms.set(tool, harm = findHarm(command, tool) ?? "");
+  return harm;
+}
+
+const valuedOf = new Map(
+  TOOLS.map((tool) => [tool, new Set([...tool.valued ?? [], ...TOOL_VALUED])]),
+);
+
+function findHarm(command: SimpleCommand, tool: Tool): Harm | null {
   if (isRehearsal(command)) return null;
-  const words = operands(command, new Set([...tool.valued ?? [], ...TOOL_VALUED])).slice(
+  const words = operands(command, valuedOf.get(tool)).slice(
     0,
     tool.depth,
   ).map((word) => word.toLowerCase());
   for (const [i, word] of words.entries()) {
+    if (i < (tool.skip ?? 0)) continue;
     if (NEUTRAL.has(word.split("-", 1)[0] ?? "")) return null;
     const pair = `${words[i - 1] ?? ""} ${word}`.trim();
     if (tool.except?.some((one) => one === pair || one === word)) continue;
@@ -146,6 +162,7 @@ function harmOf(command: SimpleCommand, tool: Tool): Harm | null {
 
 /** A verb that harms nothing ends the search: what follows it is a name or a title. */
 const NEUTRAL = new Set([
+  "help",
   "create",
   "list",
   "ls",

@@ -1,6 +1,6 @@
 import { hasFlag, hasOption, isRehearsal, operands } from "../arguments.ts";
 import type { SimpleCommand } from "../command.ts";
-import { isSecret } from "../paths.ts";
+import { isEveryday, isSecret } from "../paths.ts";
 import { readsSecret } from "../output.ts";
 import type { Rule } from "../rule.ts";
 
@@ -49,12 +49,6 @@ function readsKey(command: SimpleCommand): boolean {
     ...command.redirections.map((one) => one.target),
   ];
   return paths.some((path) => isSecret(path) && !isEveryday(path));
-}
-
-function isEveryday(path: string): boolean {
-  const name = path.slice(path.lastIndexOf("/") + 1);
-  return name.startsWith(".env") || name === ".npmrc" || name.endsWith("_history") ||
-    name === "config";
 }
 
 /** Keys, tokens and passwords. */

@@ -142,6 +142,7 @@ export const DEFENSE_RULES: readonly Rule[] = [
     "denial_of_service",
     "It makes the kernel stop, crash or restart at once.",
     null,
+    ["redirected"],
   ),
   defineRule(
     "services",

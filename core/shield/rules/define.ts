@@ -1,4 +1,4 @@
-import { isRehearsal, operands } from "../arguments.ts";
+import { isRehearsal, wordsOf } from "../arguments.ts";
 import type { SimpleCommand } from "../command.ts";
 import type { Blast, Irreversibility, Pack, Rule } from "../rule.ts";
 
@@ -12,12 +12,14 @@ export function defineRule(
   threat: string,
   explanation: string,
   safer: string | null,
+  also?: NonNullable<Rule["also"]>,
 ): Rule {
   return {
     id: `${pack}.${id}`,
     pack,
     commands,
-    match: (command) => !isRehearsal(command) && match(command, operands(command)),
+    ...(also && { also }),
+    match: (command) => !isRehearsal(command) && match(command, wordsOf(command)),
     blast: weight[0],
     irreversibility: weight[1],
     threat,

@@ -17,6 +17,7 @@ function disk(
     id: `disks.${id}`,
     pack: "disks",
     commands,
+    ...(commands === null && { also: ["redirected"] as const }),
     match,
     blast: weight[0],
     irreversibility: weight[1],

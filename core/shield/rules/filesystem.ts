@@ -1,5 +1,5 @@
 import { hasFlag, hasOption, isRehearsal, operands } from "../arguments.ts";
-import type { SimpleCommand } from "../command.ts";
+import { once, type SimpleCommand } from "../command.ts";
 import { classifyPath, hasGlob, locate, type PathKind } from "../paths.ts";
 import type { Rule } from "../rule.ts";
 import { findScope } from "../unwrap_items.ts";
@@ -29,9 +29,12 @@ function isRecursive(command: SimpleCommand): boolean {
 
 function removes(command: SimpleCommand, ...kinds: readonly PathKind[]): boolean {
   if (isRehearsal(command)) return false;
-  return operands(command, VALUED).some((path) =>
-    kinds.includes(classifyPath(locate(command.cwd, path)))
-  );
+  return once(command, placesOf).some((place) => kinds.includes(place));
+}
+
+/** What each operand's loss would mean. */
+function placesOf(command: SimpleCommand): PathKind[] {
+  return operands(command, VALUED).map((path) => classifyPath(locate(command.cwd, path)));
 }
 
 function removesTree(...kinds: readonly PathKind[]) {
@@ -212,6 +215,7 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     id: "filesystem.overwrite_system_file",
     pack: "filesystem",
     commands: null,
+    also: ["redirected"],
     match: overwrites,
     blast: 4,
     irreversibility: 4,

@@ -1,5 +1,5 @@
 import { hasFlag, hasOption, isRehearsal, optionValues } from "../arguments.ts";
-import type { SimpleCommand } from "../command.ts";
+import { once, type SimpleCommand } from "../command.ts";
 import { isUnknown } from "../arguments.ts";
 import type { Blast, Irreversibility, Rule } from "../rule.ts";
 
@@ -23,7 +23,7 @@ function gitCall(command: SimpleCommand): { verb: string; call: SimpleCommand; r
   const args = command.args.slice(i + 1);
   return {
     verb: (command.args[i] ?? "").toLowerCase(),
-    call: { ...command, args },
+    call: { ...command, args, memo: {} },
     rest: args.filter((arg) => !arg.startsWith("-")),
   };
 }
@@ -43,7 +43,7 @@ function git(
     pack: "git",
     commands: ["git", "hub"],
     match: (command) => {
-      const { verb, call, rest } = gitCall(command);
+      const { verb, call, rest } = once(command, gitCall);
       return verbs.includes(verb) && !isRehearsal(call) && match(call, rest);
     },
     blast: weight[0],

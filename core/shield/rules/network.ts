@@ -17,7 +17,8 @@ const CONNECTORS = [
   "cryptcat",
   "pwncat",
 ];
-const SENDERS = [
+/** Programs that can send something to another machine. */
+export const SENDERS = [
   ...CONNECTORS,
   "curl",
   "wget",
@@ -71,7 +72,7 @@ function opensShell(command: SimpleCommand): boolean {
 }
 
 /** Uploads: options of curl and wget whose value, or the file that it names, leaves the machine. */
-function uploads(command: SimpleCommand): string[] {
+export function uploads(command: SimpleCommand): string[] {
   return optionValues(
     command,
     "-d",
@@ -95,7 +96,7 @@ function uploads(command: SimpleCommand): string[] {
 }
 
 function sendsSecret(command: SimpleCommand): boolean {
-  if (command.stdin?.secret) return true;
+  if (command.stdin?.secret || command.inputs?.secret) return true;
   if (carries(command.args, FROM_SECRET)) return true;
   if (command.redirections.some((one) => one.operator === "<" && isSecret(one.target))) return true;
   if (command.name === "curl" || command.name === "wget") {
@@ -135,6 +136,7 @@ export const NETWORK_RULES: readonly Rule[] = [
     id: "network.shell_over_socket",
     pack: "network",
     commands: null,
+    also: ["redirected"],
     match: (command) =>
       command.redirections.some(({ target }) => isNetworkDevice(target)) &&
       (command.name === "" || command.name === "exec" || SHELLS.has(command.name)),
@@ -149,6 +151,7 @@ export const NETWORK_RULES: readonly Rule[] = [
     id: "network.raw_socket",
     pack: "network",
     commands: null,
+    also: ["redirected"],
     match: (command) =>
       command.redirections.some(({ target }) => isNetworkDevice(target)) && command.name !== "" &&
       command.name !== "exec" && !SHELLS.has(command.name),
@@ -341,8 +344,10 @@ function deletesRemotely(command: SimpleCommand): boolean {
   }
   const writes = methods.some((method) => method === "POST" || method === "PUT") ||
     (methods.length === 0 && hasOption(command, "-d", "--data", "--json"));
-  return writes &&
-    command.args.some((arg) => DESTRUCTIVE_PATHS.some((path) => endsPath(arg.toLowerCase(), path)));
+  return writes && command.args.some((arg) => {
+    const url = arg.toLowerCase();
+    return DESTRUCTIVE_PATHS.some((path) => endsPath(url, path));
+  });
 }
 
 function endsPath(url: string, path: string): boolean {

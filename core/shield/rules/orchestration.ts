@@ -1,5 +1,5 @@
 import { hasFlag, hasOption, isRehearsal, operands, optionValues } from "../arguments.ts";
-import type { SimpleCommand } from "../command.ts";
+import { once, type SimpleCommand } from "../command.ts";
 import type { Blast, Irreversibility, Pack, Rule } from "../rule.ts";
 
 function rule(
@@ -18,7 +18,7 @@ function rule(
     commands,
     match: (command) =>
       !isRehearsal(command) &&
-      match(command, operands(command, VALUED).map((word) => word.toLowerCase())),
+      match(command, once(command, lowerWords)),
     blast: weight[0],
     irreversibility: weight[1],
     threat,
@@ -48,6 +48,9 @@ const VALUED = new Set([
   "--grace-period",
   "-o",
 ]);
+const lowerWords = (command: SimpleCommand) =>
+  operands(command, VALUED).map((word) => word.toLowerCase());
+
 const KUBECTL = ["kubectl", "oc", "k3s", "microk8s", "kubecolor", "k"];
 const DOCKER = ["docker", "podman", "nerdctl"];
 const COMPOSE = [...DOCKER, "docker-compose", "podman-compose"];
@@ -154,7 +157,12 @@ export const ORCHESTRATION_RULES: readonly Rule[] = [
     "kubernetes",
     "scale_to_zero",
     KUBECTL,
-    (command, words) => words[0] === "scale" && optionValues(command, "--replicas").includes("0"),
+    (command, words) =>
+      (words[0] === "scale" && optionValues(command, "--replicas").includes("0")) ||
+      (words[0] === "patch" &&
+        optionValues(command, "-p", "--patch").some((text) =>
+          text.replaceAll(" ", "").includes('"replicas":0')
+        )),
     [3, 3],
     "service_disruption",
     "It stops every copy of a workload.",
@@ -230,8 +238,9 @@ export const ORCHESTRATION_RULES: readonly Rule[] = [
     "remove_all",
     DOCKER,
     (command, words) =>
-      (words[0] === "rm" || words[0] === "stop" || words[0] === "kill" || words[0] === "rmi") &&
-      command.args.some((arg) => arg.includes("\0")),
+      ((words[0] === "rm" || words[0] === "stop" || words[0] === "kill" || words[0] === "rmi") &&
+        command.args.some((arg) => arg.includes("\0"))) ||
+      (["rm", "rmi", "stop", "kill"].includes(words[0] ?? "") && hasFlag(command, "a", "all")),
     [2, 4],
     "resource_deletion",
     "It stops or deletes containers that the line does not name.",

@@ -107,10 +107,12 @@ export const PACKAGE_RULES: readonly Rule[] = [
       "go",
       "cargo",
       "add-apt-repository",
+      "apt-key",
       "uv",
     ],
     (command, words) =>
       command.name === "add-apt-repository" ||
+      (command.name === "apt-key" && (words[0] === "add" || words[0] === "adv")) ||
       (words.some((word) =>
         word === "install" || word === "i" || word === "add" || word === "-i"
       ) && words.some((word) =>

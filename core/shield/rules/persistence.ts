@@ -132,7 +132,22 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
   defineRule(
     "persistence",
     "accounts_file",
-    null,
+    [
+      "tee",
+      "sponge",
+      "cp",
+      "mv",
+      "install",
+      "ln",
+      "scp",
+      "rsync",
+      "sed",
+      "gsed",
+      "perl",
+      "curl",
+      "wget",
+      "dd",
+    ],
     (command) =>
       writtenPaths(command).some((path) =>
         ACCOUNT_FILES.some((file) => path === file || path.startsWith(`${file}.d/`))
@@ -141,16 +156,33 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
     "privilege_escalation",
     "It writes to a file that decides who may log in or become root.",
     "Use visudo, useradd or passwd, which check what they write.",
+    ["redirected"],
   ),
   defineRule(
     "persistence",
     "startup_file",
-    null,
+    [
+      "tee",
+      "sponge",
+      "cp",
+      "mv",
+      "install",
+      "ln",
+      "scp",
+      "rsync",
+      "sed",
+      "gsed",
+      "perl",
+      "curl",
+      "wget",
+      "dd",
+    ],
     startsItself,
     [3, 4],
     "persistence",
     "It writes to a file that runs or decides by itself later: start-up, schedule, keys or rights.",
     "Have the change reviewed, and keep a copy of the file.",
+    ["redirected"],
   ),
   defineRule(
     "persistence",
@@ -185,7 +217,7 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
   defineRule(
     "persistence",
     "cover_tracks",
-    null,
+    ["history", "journalctl", "unset", "export", "rm", "shred", "truncate", "ln", "dmesg"],
     (command) => {
       const truncates = command.redirections.some(({ operator, target }) =>
         (operator === ">" || operator === ">|") && LOGS.some((log) => target.includes(log))
@@ -217,11 +249,12 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
     "defense_evasion",
     "It deletes logs or history.",
     "Rotate logs with logrotate, which keeps them.",
+    ["redirected", "assigned"],
   ),
   defineRule(
     "persistence",
     "preload",
-    null,
+    ["export"],
     (command) => {
       const value = command.assignments.get("LD_PRELOAD") ??
         command.assignments.get("DYLD_INSERT_LIBRARIES");
@@ -232,6 +265,7 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
     "persistence",
     "It loads foreign code into the programs that it starts.",
     null,
+    ["assigned"],
   ),
   defineRule(
     "persistence",

@@ -18,7 +18,12 @@ const CRITICAL = [
   "rsyslog",
   "systemd-journald",
   "postgresql",
+  "postgres",
+  "dockerd",
   "mysql",
+  "mysqld",
+  "systemd",
+  "init",
   "mariadb",
   "dbus",
   "cron",
@@ -197,6 +202,10 @@ export const SERVICE_RULES: readonly Rule[] = [
     "users",
     [
       "userdel",
+      "groupadd",
+      "groupmod",
+      "newusers",
+      "dscl",
       "deluser",
       "groupdel",
       "delgroup",
@@ -211,6 +220,9 @@ export const SERVICE_RULES: readonly Rule[] = [
     ],
     (command, words) => {
       if (command.name === "useradd" || command.name === "adduser") return words.length > 0;
+      if (command.name === "dscl") {
+        return command.args.some((arg) => ["-create", "-delete", "-append"].includes(arg));
+      }
       if (command.name === "usermod") return hasFlag(command, "aGgulLdso");
       return true;
     },

@@ -11,6 +11,8 @@ export interface Tool {
   readonly also?: readonly string[];
   /** Harmful verbs that are daily work with this tool, or `noun verb` pairs. */
   readonly except?: readonly string[];
+  /** How many words stand before the first that may be the verb: the service of `aws logs …`. */
+  readonly skip?: number;
   /** Options before the verb whose value is the next word. */
   readonly valued?: readonly string[];
 }
@@ -58,12 +60,15 @@ export const TOOLS: readonly Tool[] = [
     names: ["aws", "awslocal"],
     pack: "cloud",
     depth: 2,
+    skip: 1,
     blast: 3,
     also: ["reset", "reboot", "stop", "cancel", "release", "failover", "restore"],
   },
   { names: ["gcloud"], pack: "cloud", depth: 6, blast: 3, also: ["reset", "drain", "failover"] },
   { names: ["az"], pack: "cloud", depth: 6, blast: 3, also: ["failover"] },
   { names: ["gsutil"], pack: "cloud", depth: 1, blast: 3 },
+  { names: ["bq", "tmutil"], pack: "databases", depth: 1, blast: 3 },
+  { names: ["influx", "etcdctl", "zkcli"], pack: "databases", depth: 2, blast: 3 },
   {
     names: ["azcopy", "s3cmd", "mc", "s5cmd", "b2", "ossutil", "coscli", "swift"],
     pack: "cloud",

@@ -1,0 +1,34 @@
+import type { Tenant } from "../../kv/collection.ts";
+import type { CommandRecord } from "../../kv/records/command.ts";
+import type { Tx } from "../../kv/tx.ts";
+import type { App } from "../app.ts";
+import type { ShieldResult } from "../shield/result.ts";
+import { fingerprintOf } from "./report.ts";
+import { takeReport } from "./take.ts";
+
+/** The source of the alerts that Relay raises itself. */
+export const SHIELD_SOURCE = "shield";
+
+/** Raises an alert for a denied command: one for each agent and rule, however often. */
+export async function alertOfDenial(
+  app: App,
+  tx: Tx,
+  tenant: Tenant,
+  { id, agent_id: agentId, actor }: CommandRecord,
+  { rule_ids, layer, explanation }: ShieldResult,
+): Promise<void> {
+  const rule = rule_ids[0] ?? "shield";
+  const labels = { agent_id: agentId, rule };
+  const origin = { source: SHIELD_SOURCE, by: "relay", delivery: null };
+  await takeReport(app, tx, tenant, origin, {
+    fingerprint: fingerprintOf("command_denied", labels),
+    name: "command_denied",
+    severity: "critical",
+    state: "active",
+    agentId,
+    labels: { ...labels, layer },
+    annotations: { summary: explanation, last_command_id: id, last_actor: actor },
+    startsAtMs: null,
+    endsAtMs: null,
+  });
+}

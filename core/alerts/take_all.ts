@@ -1,0 +1,96 @@
+import type { Tenant } from "../../kv/collection.ts";
+import type { Tx } from "../../kv/tx.ts";
+import type { Actor, App, RequestInfo } from "../app.ts";
+import { emit } from "../events.ts";
+import { type Origin, type Outcome, takeReport } from "./take.ts";
+import type { Report } from "./report.ts";
+
+/** Each report costs up to two checks: an embedded store takes 100 a commit, a shared one 10. */
+const BATCH_SOLE = 16;
+const BATCH_SHARED = 4;
+/** Batches that are on their way at once, to share commits. */
+const TOGETHER = 6;
+
+/** How many reports had which outcome. */
+export type Counts = Readonly<Record<Outcome, number>>;
+
+interface Taking {
+  readonly app: App;
+  readonly actor: Pick<Actor, "id">;
+  readonly tenant: Tenant;
+  readonly request: Pick<RequestInfo, "id">;
+}
+
+/** What else the audit trail says of a request, and what joins its last commit. */
+interface Closing {
+  readonly details: Readonly<Record<string, unknown>>;
+  /** True when the trail says something even if nothing has changed. */
+  readonly always: boolean;
+  readonly inLast?: (tx: Tx) => void;
+}
+
+/**
+ * Puts many reports on record in bounded commits, and one event with their counts after them. What was
+ * taken before a crash is taken as known when the request comes again.
+ */
+export async function takeReports(
+  { app, actor, tenant, request }: Taking,
+  { source, delivery }: Pick<Origin, "source" | "delivery">,
+  reports: readonly Report[],
+  { details, always, inLast }: Closing,
+): Promise<Counts> {
+  const counts = { created: 0, updated: 0, resolved: 0, repeated: 0 };
+  const batches = batchesOf(merged(reports), app.store.sole ? BATCH_SOLE : BATCH_SHARED);
+  const take = async () => {
+    for (let batch = batches.pop(); batch !== undefined; batch = batches.pop()) {
+      const mine = batch;
+      const outcomes = await app.store.transact(async (tx) => {
+        const all: Outcome[] = [];
+        for (const { report, times } of mine) {
+          const origin = { source, by: actor.id, delivery, times };
+          all.push(await takeReport(app, tx, tenant, origin, report));
+        }
+        return all;
+      });
+      for (const outcome of outcomes) counts[outcome]++;
+    }
+  };
+  await Promise.all(Array.from({ length: TOGETHER }, take));
+  const { repeated, ...changed } = counts;
+  const worthSaying = always || Object.values(changed).some((n) => n > 0);
+  if (worthSaying || inLast !== undefined) {
+    await app.store.transact((tx) => {
+      if (worthSaying) {
+        emit({ app, actor, request }, tx, tenant, {
+          type: "alerts_ingested",
+          resource: { type: "alert_source", id: source },
+          details: { source, ...counts, ...details },
+        });
+      }
+      inLast?.(tx);
+    });
+  }
+  return { ...changed, repeated };
+}
+
+interface Merged {
+  readonly report: Report;
+  readonly times: number;
+}
+
+/** One report for each fingerprint: the last one, and how often it was there. */
+function merged(reports: readonly Report[]): Merged[] {
+  const all = new Map<string, Merged>();
+  for (const report of reports) {
+    const times = (all.get(report.fingerprint)?.times ?? 0) + 1;
+    all.set(report.fingerprint, { report, times });
+  }
+  return [...all.values()];
+}
+
+/** Batches in an order that lets `pop` take the first one first, so ids sort as the request had them. */
+function batchesOf<T>(items: readonly T[], size: number): T[][] {
+  const batches: T[][] = [];
+  for (let at = 0; at < items.length; at += size) batches.push(items.slice(at, at + size));
+  return batches.reverse();
+}

@@ -1,0 +1,68 @@
+import {
+  type IngestPurpose,
+  type IngestTokenRecord,
+  ingestTokens,
+} from "../../kv/records/ingest.ts";
+import type { Found } from "../../kv/store.ts";
+import type { App, Work, Writing } from "../app.ts";
+import { Fault } from "../fault.ts";
+import { isChecked, makeCheckedText } from "../key_value.ts";
+import { iso, type Paging, showPage } from "../lists.ts";
+import { sha256Hex } from "../text.ts";
+
+const PREFIX = "svc_ingest_";
+/** Four characters tell tokens apart and help nobody guess one. */
+const SHOWN_CHARS = 4;
+const TOKENS_MAX = 100;
+
+/** Makes a token; its value is in this answer and in no other. @throws {Fault} CONFLICT */
+export async function createIngestToken(
+  { app, actor, tx }: Writing,
+  { name, purpose }: { name: string; purpose: IngestPurpose },
+) {
+  if (await tx.count(ingestTokens, actor.tenant) >= TOKENS_MAX) {
+    throw new Fault("CONFLICT", `There are ${TOKENS_MAX} ingest tokens already. Delete one first.`);
+  }
+  const { clock, entropy } = app.ports;
+  const token = makeCheckedText(PREFIX, entropy);
+  const record = tx.insert(ingestTokens, actor.tenant, {
+    id: entropy.id("itk"),
+    name,
+    purpose,
+    hash: sha256Hex(token),
+    masked: `${token.slice(0, PREFIX.length + SHOWN_CHARS)}…`,
+    created_by: actor.userId,
+    created_at_ms: clock.now(),
+  });
+  return { ...showToken(record), token };
+}
+
+/** The organization's tokens, oldest first. */
+export async function listIngestTokens({ db, actor }: Work, paging: Paging) {
+  const page = await db.list(ingestTokens, actor.tenant, paging);
+  const total = await db.count(ingestTokens, actor.tenant);
+  return { ingest_tokens: page.items.map(showToken), pagination: showPage(paging, page, total) };
+}
+
+/** Ends a token before this answers. @throws {Fault} NOT_FOUND */
+export async function deleteIngestToken({ actor, tx }: Writing, id: string) {
+  const token = await tx.get(ingestTokens, actor.tenant, id);
+  if (token === null) throw new Fault("NOT_FOUND", "There is no such ingest token.");
+  tx.delete(ingestTokens, actor.tenant, id);
+  return { id, name: token.name, purpose: token.purpose };
+}
+
+/** Whose token this value is, or null; a token serves its own purpose only. */
+export async function findIngestToken(
+  { store }: App,
+  value: string | null,
+  purpose: IngestPurpose,
+): Promise<Found<IngestTokenRecord> | null> {
+  if (value === null || !value.startsWith(PREFIX) || !isChecked(value)) return null;
+  const found = await store.lookup(ingestTokens, "hash", [sha256Hex(value)]);
+  return found?.record.purpose === purpose ? found : null;
+}
+
+function showToken({ id, name, purpose, masked, created_by, created_at_ms }: IngestTokenRecord) {
+  return { id, name, purpose, prefix: masked, created_by, created_at: iso(created_at_ms) };
+}

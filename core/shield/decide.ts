@@ -1,0 +1,172 @@
+import type { Finding } from "./command.ts";
+import type { Examination } from "./examine.ts";
+import type { Policy, PolicyRule } from "./policy.ts";
+import { type Circumstances, rulesThatHold } from "./policy_context.ts";
+import { matchesCommand, matchesLoose } from "./policy_match.ts";
+import { APPROVE_SCORE, DENY_SCORE, type ShieldResult, type Verdict } from "./result.ts";
+import type { Rule } from "./rule.ts";
+import { OVER_BUDGET, UNPARSEABLE } from "./rules/structure.ts";
+import { judge, scoreFindings, scoreRule } from "./score.ts";
+
+/** Who must approve, as a policy's rule says; what it leaves open the settings say. */
+export type PolicyApprovals = NonNullable<PolicyRule["approvals"]>;
+
+/** What the layers say of a command. */
+export interface Decision {
+  readonly result: ShieldResult;
+  readonly approvals: PolicyApprovals | null;
+}
+
+/** Puts the policy over what was found: a deny of either wins, an allow only over all commands. */
+export function decide(
+  { findings: all, commands }: Examination,
+  policy: Policy | null,
+  circumstances: Circumstances,
+): Decision {
+  const { labels } = circumstances;
+  const disabled = new Set(policy?.disabled_rules);
+  const findings = disabled.size === 0 ? all : all.filter(({ rule }) => !disabled.has(rule.id));
+  const plain = judgeFindings(findings, labels, policy);
+  if (policy === null || policy.rules.length === 0) return { result: plain, approvals: null };
+  const rules = rulesThatHold(policy, circumstances);
+  const said = askPolicy(rules, commands, findings);
+  if (said.deny !== null) return byPolicy("deny", said.deny, plain);
+  const lifted = said.allows === null ? [] : liftBy(said.allows, findings, policy);
+  const left = lifted.length === 0
+    ? plain
+    : judgeFindings(findings.filter((one) => !lifted.includes(one)), labels, policy);
+  if (left.verdict === "deny") return { result: left, approvals: null };
+  if (said.approve !== null) {
+    const decision = byPolicy("approve", said.approve, left);
+    return { ...decision, approvals: said.approve.rule.approvals ?? null };
+  }
+  const [first] = said.allows?.values() ?? [];
+  if (first === undefined || lifted.length === 0 || left.verdict !== "allow") {
+    return { result: left, approvals: null };
+  }
+  return byPolicy("allow", first, { ...plain, span: plain.span });
+}
+
+interface Said {
+  readonly rule: PolicyRule;
+  readonly span: ShieldResult["span"];
+}
+
+interface PolicyAnswer {
+  readonly deny: Said | null;
+  readonly approve: Said | null;
+  /** By command, when every one of them is allowed; null when one is not. */
+  readonly allows: ReadonlyMap<Examination["commands"][number] | null, Said> | null;
+}
+
+/** Of the rules that match a command a deny wins wherever it stands, else the first. */
+function askPolicy(
+  rules: readonly PolicyRule[],
+  commands: Examination["commands"],
+  findings: readonly Finding[],
+): PolicyAnswer {
+  let approve: Said | null = null;
+  const allows = new Map<Examination["commands"][number] | null, Said>();
+  let all = true;
+  for (const one of commands) {
+    const matching = rules.filter((rule) => matchesCommand(rule, one));
+    const deny = matching.find(({ verdict }) => verdict === "deny");
+    const { span } = one.command;
+    if (deny !== undefined) return { deny: { rule: deny, span }, approve: null, allows: null };
+    const [first] = matching;
+    if (first?.verdict === "allow") allows.set(one, { rule: first, span });
+    else all = false;
+    if (first?.verdict === "approve") approve ??= { rule: first, span };
+  }
+  const owned = new Set(commands.flatMap((one) => one.rules));
+  const loose = findings.map(({ rule }) => rule).filter((rule) => !owned.has(rule));
+  const matching = rules.filter((rule) => matchesLoose(rule, loose));
+  const deny = matching.find(({ verdict }) => verdict === "deny");
+  if (deny !== undefined) return { deny: { rule: deny, span: null }, approve, allows: null };
+  const [first] = matching;
+  if (first?.verdict === "approve") approve ??= { rule: first, span: null };
+  if (first?.verdict === "allow") allows.set(null, { rule: first, span: null });
+  return { deny: null, approve, allows: all && commands.length > 0 ? allows : null };
+}
+
+/** The findings that an allowance of every command takes away. */
+function liftBy(
+  allows: NonNullable<PolicyAnswer["allows"]>,
+  findings: readonly Finding[],
+  policy: Policy,
+): Finding[] {
+  const unreadable = findings.some(({ rule }) => rule === UNPARSEABLE || rule === OVER_BUDGET);
+  if (unreadable) return [];
+  const denies = policy.thresholds?.deny ?? DENY_SCORE;
+  return findings.filter(({ rule }) => {
+    const owners = [...allows].filter(([one]) => one?.rules.includes(rule));
+    const asked = owners.length > 0 ? owners.map(([, said]) => said) : [allows.get(null)];
+    return asked.every((said) => said !== undefined && covers(said.rule, rule, denies));
+  });
+}
+
+/**
+ * An allowance speaks of programs: what a redirection, a variable or hidden code does, and what the score
+ * refuses, it covers only by the rule's own id or pack.
+ */
+function covers({ match }: PolicyRule, rule: Rule, denies: number): boolean {
+  if (match.rule_ids?.includes(rule.id) || match.packs?.includes(rule.pack)) return true;
+  return (rule.commands?.length ?? 0) > 0 && rule.also === undefined && scoreRule(rule) < denies;
+}
+
+function byPolicy(verdict: Verdict, { rule, span }: Said, found: ShieldResult): Decision {
+  const said = rule.description ?? ({
+    allow: "it is allowed",
+    approve: "somebody must approve it",
+    deny: "it is forbidden",
+  })[verdict];
+  const result: ShieldResult = {
+    ...found,
+    verdict,
+    layer: "policy",
+    threats: found.threats.length > 0 || verdict === "allow" ? found.threats : ["policy"],
+    rule_ids: [`policy.${rule.id}`, ...found.rule_ids],
+    explanation: `By the policy's rule "${rule.id}": ${said}`,
+    span,
+  };
+  return { result, approvals: null };
+}
+
+/** What the patterns and the structure say, under the policy's thresholds. */
+function judgeFindings(
+  findings: readonly Finding[],
+  labels: Circumstances["labels"],
+  policy: Policy | null,
+): ShieldResult {
+  const score = scoreFindings(findings, labels);
+  const sorted = findings.toSorted((a, b) => scoreRule(b.rule) - scoreRule(a.rule));
+  const worst = sorted[0];
+  const { approve = APPROVE_SCORE, deny = DENY_SCORE } = policy?.thresholds ?? {};
+  const unreadable = findings.some(({ rule }) => rule === UNPARSEABLE || rule === OVER_BUDGET);
+  const judged = judge(score, { approve, deny });
+  // Whatever the thresholds are: what nobody could read is not allowed unseen.
+  const risks = {
+    verdict: unreadable && judged === "allow" ? "approve" as const : judged,
+    risk_score: score,
+  };
+  if (worst === undefined) {
+    return {
+      ...risks,
+      threats: [],
+      layer: "structure",
+      rule_ids: [],
+      explanation: "Nothing harmful was found.",
+      safer_alternative: null,
+      span: null,
+    };
+  }
+  return {
+    ...risks,
+    threats: [...new Set(sorted.map(({ rule }) => rule.threat))],
+    layer: worst.wrapped || worst.rule.commands?.length === 0 ? "structure" : "patterns",
+    rule_ids: [...new Set(sorted.map(({ rule }) => rule.id))],
+    explanation: worst.rule.explanation,
+    safer_alternative: worst.rule.safer_alternative,
+    span: { start: worst.span.start, end: worst.span.end },
+  };
+}

@@ -1,0 +1,227 @@
+import { hasFlag, operands, optionValues, wordsOf } from "./arguments.ts";
+import {
+  type Flow,
+  FROM_NETWORK,
+  known,
+  NOTHING,
+  type SimpleCommand,
+  textFlow,
+} from "./command.ts";
+import { isSecret } from "./paths.ts";
+import { readFile, type Scope, writeFile } from "./scope.ts";
+
+/** Without arguments these list variables. */
+const LISTERS = new Set(["set", "export", "declare"]);
+
+const SILENT = new Set([
+  "cd",
+  "pushd",
+  "popd",
+  "true",
+  "false",
+  ":",
+  "set",
+  "export",
+  "unset",
+  "local",
+  "declare",
+  "readonly",
+  "typeset",
+  "test",
+  "[",
+  "mkdir",
+  "touch",
+  "chmod",
+  "chown",
+  "sleep",
+  "wait",
+  "shift",
+  "return",
+  "exit",
+  "trap",
+  "read",
+  "alias",
+  "umask",
+  "rm",
+  "cp",
+  "mv",
+]);
+
+/** Programs whose output is meant to be evaluated, such as `eval "$(ssh-agent -s)"`. */
+const ENVIRONMENT_PRINTERS = new Set([
+  "ssh-agent",
+  "brew",
+  "direnv",
+  "rbenv",
+  "pyenv",
+  "nodenv",
+  "goenv",
+  "starship",
+  "zoxide",
+  "dircolors",
+  "lesspipe",
+  "conda",
+  "mise",
+  "fnm",
+  "gpg-agent",
+  "minikube",
+  "opam",
+  "keychain",
+  "docker-machine",
+  "kubectl",
+  "helm",
+  "gh",
+  "rustup",
+  "pip",
+  "npm",
+  "register-python-argcomplete",
+  "thefuck",
+  "atuin",
+  "asdf",
+  "luarocks",
+  "perl",
+  "resize",
+  "tset",
+  "envsubst",
+]);
+
+/** Nothing, for programs that write nothing worth following; null where the output has to be computed. */
+export function quietOutput(command: SimpleCommand): Flow | null {
+  if (
+    SILENT.has(command.name) &&
+    (command.args.length > 0 || !LISTERS.has(command.name))
+  ) return known("");
+  if (
+    !ENVIRONMENT_PRINTERS.has(command.name) ||
+    !command.args.some((arg) => ENVIRONMENT_WORDS.has(arg))
+  ) return null;
+  return known("");
+}
+
+const ENVIRONMENT_WORDS = new Set([
+  "-s",
+  "-c",
+  "-k",
+  "shellenv",
+  "hook",
+  "init",
+  "-",
+  "env",
+  "docker-env",
+  "completion",
+  "activate",
+  "--eval",
+  "completions",
+  "shell.bash",
+  "hook.bash",
+  "-b",
+]);
+
+/** Remembers what the line writes to files, so that running them later is seen through. */
+export function noteFiles(command: SimpleCommand, output: Flow, scope: Scope): void {
+  for (const { operator, target, fd } of command.redirections) {
+    if (!operator.includes(">") || operator === ">&" || fd === 2 || target === "/dev/null") {
+      continue;
+    }
+    writeFile(scope, target, output, operator.includes(">>"));
+  }
+  const files = wordsOf(command);
+  switch (command.name) {
+    case "tee":
+    case "sponge":
+      for (const path of files) {
+        writeFile(scope, path, command.stdin ?? NOTHING, hasFlag(command, "a", "append"));
+      }
+      return;
+    case "curl":
+      for (const path of optionValues(command, "-o", "--output")) {
+        writeFile(scope, path, { ...NOTHING, network: true }, false);
+      }
+      if (hasFlag(command, "OJ", "remote-name")) noteDownloads(files, scope);
+      return;
+    case "wget":
+    case "aria2c":
+    case "axel": {
+      const named = optionValues(command, "-O", "--output-document", "-o");
+      for (const path of named) writeFile(scope, path, { ...NOTHING, network: true }, false);
+      if (named.length === 0) noteDownloads(files, scope);
+      return;
+    }
+    case "scp":
+    case "sftp":
+      return;
+    case "dd":
+      for (const arg of command.args) {
+        if (arg.startsWith("of=")) writeFile(scope, arg.slice(3), output, false);
+      }
+      return;
+    case "cp":
+    case "mv":
+    case "ln":
+    case "install":
+      return noteCopies(files, scope);
+    default:
+      for (const path of packedPaths(command)) writeFile(scope, path, output, false);
+  }
+}
+
+/** `cp a b folder`: a copy holds what its source held, whether the last word is a file or a folder. */
+function noteCopies(files: readonly string[], scope: Scope): void {
+  const target = files.at(-1);
+  if (target === undefined || files.length < 2) return;
+  for (const source of files.slice(0, -1)) {
+    const content = readFile(scope, source) ??
+      (isSecret(source) ? { ...NOTHING, secret: true } : null);
+    if (content === null) continue;
+    const name = source.slice(source.lastIndexOf("/") + 1);
+    for (const path of [target, `${target}/${name}`]) writeFile(scope, path, content, false);
+  }
+}
+
+const SUFFIXES: ReadonlyMap<string, string> = new Map([
+  ["gzip", ".gz"],
+  ["pigz", ".gz"],
+  ["bzip2", ".bz2"],
+  ["xz", ".xz"],
+  ["zstd", ".zst"],
+  ["gpg", ".gpg"],
+  ["age", ".age"],
+]);
+
+/** The files that archivers and encoders make. */
+function packedPaths(command: SimpleCommand): string[] {
+  const { name, args } = command;
+  const first = args[0] ?? "";
+  switch (name) {
+    case "tar":
+    case "gtar":
+    case "bsdtar": {
+      const bundled = first.includes("f") && !first.startsWith("--") ? args.slice(1, 2) : [];
+      return [...bundled, ...optionValues(command, "-f", "--file")];
+    }
+    case "zip":
+      return operands(command).slice(0, 1);
+    case "7z":
+    case "rar":
+      return operands(command).slice(1, 2);
+    case "pg_dump":
+      return optionValues(command, "-f", "--file");
+    default: {
+      const suffix = SUFFIXES.get(name);
+      if (suffix === undefined && !PACKERS.has(name)) return [];
+      const named = optionValues(command, "-out", "-o", "--output", "--result-file", "--archive");
+      if (suffix === undefined) return named;
+      return [...named, ...operands(command).map((path) => path + suffix)];
+    }
+  }
+}
+
+/** Other programs that write to the file that an option names. */
+const PACKERS = new Set(["openssl", "base64", "pg_dumpall", "mysqldump", "mongodump"]);
+
+function noteDownloads(urls: readonly string[], scope: Scope): void {
+  for (const url of urls) {
+    const name = url.slice(url.lastIndexOf("/") + 1).split("?", 1)[0] ?? "";
+    if (name !== "") writeFile(scope, name, textFlow(FROM_NETWORK), false);
+  }
+}

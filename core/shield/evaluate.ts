@@ -1,0 +1,193 @@
+import type { Tenant } from "../../kv/collection.ts";
+import type { Sequenced } from "../../kv/log.ts";
+import { agents } from "../../kv/records/agent.ts";
+import { apiKeys } from "../../kv/records/api_key.ts";
+import { users } from "../../kv/records/user.ts";
+import type { Reading } from "../app.ts";
+import { findCommand } from "../commands/finished.ts";
+import type { EventRow } from "../events.ts";
+import { nextTurn } from "../turn.ts";
+import { decide } from "./decide.ts";
+import type { Policy } from "./policy.ts";
+import { asksForRoles, type Circumstances, type Who } from "./policy_context.ts";
+import { examineAgain } from "./remember.ts";
+import { policyOf, shieldSettingsOf } from "./settings.ts";
+import type { Verdict } from "./result.ts";
+
+/** Characters of commands that are judged before others get their turn: well below 10 ms of work. */
+const SLICE_CHARS = 16 * 1024;
+/** What each command costs besides its length, in characters. */
+const COMMAND_COST = 256;
+const PAGE = 500;
+/** Rows of the log that one replay looks at; most rows of a busy log are no commands. */
+const SCAN_MAX = 100_000;
+/** Agents and people whose labels and roles one replay looks up. */
+const LOOKUPS_MAX = 10_000;
+
+type Labels = Circumstances["labels"];
+
+/** Judges commands without running or storing anything. Without a policy the one in force holds. */
+export async function evaluateCommands(
+  work: Reading,
+  { commands, labels = {}, policy }: {
+    readonly commands: readonly string[];
+    readonly labels?: Labels | undefined;
+    readonly policy?: Policy | null | undefined;
+  },
+) {
+  const { app, actor, db } = work;
+  const candidate = policy === undefined
+    ? policyOf(await shieldSettingsOf(db, actor.tenant))
+    : policy;
+  const people = new People(work, asksForRoles(candidate));
+  const who = await people.find(actor.id);
+  const atMs = app.ports.clock.now();
+  const slice = new Slice();
+  const results = [];
+  for (const command of commands) {
+    await slice.take(command);
+    const { result } = decide(examineAgain(command), candidate, { labels, who, atMs });
+    results.push({ command, ...result });
+  }
+  return { results };
+}
+
+/** What became of a command, as the log tells. */
+interface Past {
+  readonly row: EventRow;
+  readonly command: string;
+  readonly commandId: string;
+  readonly recorded: Verdict;
+}
+
+/**
+ * Runs the last commands of the log through a candidate policy, and answers those whose verdict it would
+ * change. The labels and roles are those of now, the hour is that of then.
+ */
+export async function replayCommands(
+  work: Reading,
+  { replay, policy: candidate }: { readonly replay: number; readonly policy: Policy | null },
+) {
+  const { actor: { tenant }, db } = work;
+  const current = policyOf(await shieldSettingsOf(db, tenant));
+  const { past, scanned, skipped, complete } = await readPast(work, replay);
+  const people = new People(work, asksForRoles(candidate) || asksForRoles(current));
+  const places = new Places(work);
+  const slice = new Slice();
+  const changed = [];
+  const counts = { allow: 0, approve: 0, deny: 0 };
+  for (const { row, command, commandId, recorded } of past) {
+    await slice.take(command);
+    const circumstances = {
+      labels: await places.labelsOf(row.agent_id ?? ""),
+      who: await people.find(row.actor),
+      atMs: Date.parse(row.timestamp),
+    };
+    const examination = examineAgain(command);
+    const before = decide(examination, current, circumstances).result.verdict;
+    const { result } = decide(examination, candidate, circumstances);
+    counts[result.verdict]++;
+    if (result.verdict === before) continue;
+    const where = { agent_id: row.agent_id ?? null, command_id: commandId, at: row.timestamp };
+    changed.push({ command, ...where, recorded, before, ...result });
+  }
+  return { replayed: past.length, changed, counts, scanned, skipped, complete };
+}
+
+/** The last `count` commands of the log, newest first. */
+async function readPast(work: Reading, count: number) {
+  const { app, actor: { tenant } } = work;
+  await app.log.flush();
+  const past = new Map<string, Past>();
+  let before = await app.log.head(tenant) + 1;
+  let scanned = 0;
+  let skipped = 0;
+  while (before > 1 && scanned < SCAN_MAX && past.size < count) {
+    const page = await app.log.readBack(tenant, before, PAGE);
+    if (page.length === 0) break;
+    for (const sequenced of page) {
+      if (past.size >= count) break;
+      before = sequenced.seq;
+      scanned++;
+      const recorded = VERDICTS.get(sequenced.type);
+      if (recorded === undefined) continue;
+      const one = await readRow(work, tenant, sequenced, recorded);
+      if (one === null) skipped++;
+      else past.set(one.commandId, one);
+    }
+    await nextTurn();
+  }
+  const complete = past.size >= count || before <= 1;
+  return { past: past.values().toArray().slice(0, count), scanned, skipped, complete };
+}
+
+/** Events that hold a command, and the verdict that led to them; the first of a command is the one that counts. */
+const VERDICTS: ReadonlyMap<string, Verdict> = new Map([
+  ["command_executed", "allow"],
+  ["command_denied", "deny"],
+  ["approval_requested", "approve"],
+]);
+
+/** The command of a row; null when the event was too short for it and its record is gone. */
+async function readRow(
+  { app, db }: Reading,
+  tenant: Tenant,
+  { json }: Sequenced,
+  recorded: Verdict,
+): Promise<Past | null> {
+  const row = JSON.parse(json) as EventRow;
+  const { command, command_id, command_truncated } = row.details;
+  const commandId = typeof command_id === "string" ? command_id : row.resource_id;
+  if (typeof command !== "string") return null;
+  if (command_truncated !== true) return { row, command, commandId, recorded };
+  const record = await findCommand(db, app.store, tenant, commandId);
+  return record && { row, command: record.command, commandId, recorded };
+}
+
+/** Counts work, and gives way to others after each slice of it. */
+class Slice {
+  #left = SLICE_CHARS;
+
+  async take(command: string): Promise<void> {
+    this.#left -= command.length + COMMAND_COST;
+    if (this.#left > 0) return;
+    await nextTurn();
+    this.#left = SLICE_CHARS;
+  }
+}
+
+/** Who stands behind users and keys, looked up once each and only where a policy asks. */
+class People {
+  readonly #known = new Map<string, Who>();
+
+  constructor(private readonly work: Reading, private readonly asked: boolean) {}
+
+  async find(actorId: string): Promise<Who> {
+    if (!this.asked) return { userId: actorId, actorId, roles: [] };
+    const known = this.#known.get(actorId);
+    if (known !== undefined) return known;
+    const { db, actor: { tenant } } = this.work;
+    const key = await db.get(apiKeys, tenant, actorId);
+    const userId = key?.created_by ?? actorId;
+    const user = await db.get(users, { org: tenant.org, space: "live" }, userId);
+    const who = { userId, actorId, roles: user?.roles ?? [] };
+    if (this.#known.size < LOOKUPS_MAX) this.#known.set(actorId, who);
+    return who;
+  }
+}
+
+/** The labels of agents, looked up once each; none for one that is gone. */
+class Places {
+  readonly #known = new Map<string, Labels>();
+
+  constructor(private readonly work: Reading) {}
+
+  async labelsOf(agentId: string): Promise<Labels> {
+    const known = this.#known.get(agentId);
+    if (known !== undefined) return known;
+    const agent = await this.work.db.get(agents, this.work.actor.tenant, agentId);
+    const labels = agent?.labels ?? {};
+    if (this.#known.size < LOOKUPS_MAX) this.#known.set(agentId, labels);
+    return labels;
+  }
+}

@@ -1,0 +1,84 @@
+import { BudgetSpent, fullBudget } from "./budget.ts";
+import type { Finding, Flow } from "./command.ts";
+import { MAX_COMMAND_BYTES, MAX_HEREDOCS, MAX_NESTING } from "./limits.ts";
+import type { Examined } from "./policy_match.ts";
+import { OVER_BUDGET, UNPARSEABLE } from "./rules/structure.ts";
+import { type Inspection, lastPart, outermost, report } from "./scope.ts";
+import { walkText } from "./walk.ts";
+
+/** What a command says and does by itself; who asks, where and under which policy comes later. */
+export interface Examination {
+  readonly findings: readonly Finding[];
+  /** Every command that was found, however it is wrapped. */
+  readonly commands: readonly Examined[];
+  /** What the line writes to files, by normalized path. */
+  readonly files: ReadonlyMap<string, Flow>;
+  /** The files of earlier commands that it reads. */
+  readonly recalled: ReadonlySet<string>;
+}
+
+const NO_FILES: ReadonlyMap<string, Flow> = new Map();
+
+/**
+ * Reads a command without running it. Never throws, and takes time linear in the command. `earlier` is
+ * what commands before it wrote to files.
+ */
+export function examineCommand(
+  command: string,
+  earlier: ReadonlyMap<string, Flow> = NO_FILES,
+): Examination {
+  const inspection: Inspection = {
+    budget: fullBudget(),
+    findings: new Map(),
+    commands: [],
+    files: new Map(),
+    earlier,
+    fileNames: new Set([...earlier.keys()].map(lastPart)),
+    recalled: new Set(),
+  };
+  const scope = outermost(inspection);
+  const whole = { start: 0, end: command.length };
+  if (exceedsLimits(command)) {
+    report(scope, OVER_BUDGET, whole);
+  } else {
+    if (command.includes("\0")) report(scope, UNPARSEABLE, whole);
+    try {
+      walkText(command.replaceAll("\0", " "), scope, null);
+    } catch (error) {
+      // A parser that overflows its stack has met a text that nobody can read either.
+      const rule = error instanceof BudgetSpent || error instanceof RangeError
+        ? OVER_BUDGET
+        : UNPARSEABLE;
+      report(scope, rule, whole);
+    }
+  }
+  const { commands, files, recalled } = inspection;
+  return { findings: [...inspection.findings.values()], commands, files, recalled };
+}
+
+/** Bytes, here-documents and open brackets are counted before anything is parsed. */
+function exceedsLimits(command: string): boolean {
+  if (command.length > MAX_COMMAND_BYTES) return true;
+  if (
+    command.length * 3 > MAX_COMMAND_BYTES &&
+    new TextEncoder().encode(command).length > MAX_COMMAND_BYTES
+  ) return true;
+  let heredocs = 0;
+  for (let at = command.indexOf("<<"); at >= 0; at = command.indexOf("<<", at + 2)) heredocs++;
+  return heredocs > MAX_HEREDOCS || nestsTooDeep(command);
+}
+
+/** Counts brackets without regard to quotes: an upper bound is enough, and cheap. */
+function nestsTooDeep(command: string): boolean {
+  let round = 0;
+  let curly = 0;
+  for (let i = 0; i < command.length; i++) {
+    const c = command.charCodeAt(i);
+    if (c === 0x28) round++;
+    else if (c === 0x7b) curly++;
+    else if (c === 0x29 && round > 0) round--;
+    else if (c === 0x7d && curly > 0) curly--;
+    if (round > MAX_NESTING || curly > MAX_NESTING) return true;
+  }
+  return false;
+}

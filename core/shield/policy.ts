@@ -1,0 +1,116 @@
+import { z } from "zod";
+import type { Pack } from "./rule.ts";
+import { RULES } from "./rules.ts";
+import { APPROVE_SCORE, DENY_SCORE, Verdict } from "./result.ts";
+import { OVER_BUDGET, UNPARSEABLE } from "./rules/structure.ts";
+
+/** A whole policy document, as JSON, in bytes of UTF-8. */
+export const POLICY_BYTES_MAX = 32 * 1024;
+const RULES_MAX = 200;
+const TESTS_MAX = 100;
+const WORDS_MAX = 64;
+const TEXT_MAX = 256;
+
+const PACKS = [...new Set(RULES.map((rule) => rule.pack))] as [Pack, ...Pack[]];
+const KNOWN = new Set(RULES.map((rule) => rule.id));
+/** What nobody could read stays for people to decide, whatever a policy says. */
+const FIXED = new Set([UNPARSEABLE.id, OVER_BUDGET.id]);
+
+const Text = z.string().min(1).max(TEXT_MAX);
+const Words = z.array(Text).min(1).max(WORDS_MAX);
+const RuleId = Text.refine((id) => KNOWN.has(id), "is no rule of the shield");
+
+const Clock = z.string().refine(
+  (text) => minutesOf(text) !== null,
+  "must be a time of day such as 08:30",
+);
+const Hours = z.strictObject({
+  from: Clock,
+  to: Clock.describe("At or before `from`: it runs over midnight."),
+  days: z.array(z.enum(["mon", "tue", "wed", "thu", "fri", "sat", "sun"])).min(1).optional()
+    .describe("Days on which it begins; all of them unless said."),
+  timezone: Text.refine(isTimeZone, "is no time zone").optional().describe("UTC unless said."),
+});
+export type Hours = z.infer<typeof Hours>;
+
+const Match = z.strictObject({
+  commands: Words.optional().describe("Names of programs, without folders; `*` and `?` may stand."),
+  arguments: Words.optional().describe(
+    "Each must be among the arguments; `*` and `?` may stand, `-r` is also found in `-rf`.",
+  ),
+  exact: z.boolean().optional().describe("No argument may stand beside `arguments`."),
+  paths: Words.optional().describe(
+    "Globs: `*` within a folder, `**` over folders. To deny or approve, one path in them is enough; " +
+      "to allow, every operand that `arguments` does not name must lie in them.",
+  ),
+  rule_ids: z.array(RuleId).min(1).max(WORDS_MAX).optional(),
+  packs: z.array(z.enum(PACKS)).min(1).optional(),
+  labels: z.record(Text, Text).optional().describe("Labels that the agent must have."),
+  roles: Words.optional().describe("One of these roles has whoever asks."),
+  users: Words.optional().describe("Ids of users, or of their API keys."),
+  hours: Hours.optional(),
+});
+
+const PolicyRule = z.strictObject({
+  id: z.string().regex(/^[a-z0-9][a-z0-9_.-]{0,63}$/, "is lower case, at most 64 characters"),
+  description: Text.optional(),
+  match: Match.describe("All that is said must hold; an empty one matches everything."),
+  verdict: Verdict,
+  approvals: z.strictObject({
+    required: z.int().min(1).max(10).optional(),
+    roles: z.array(z.string().min(1).max(64)).max(16).optional(),
+  }).optional().describe("Who approves, instead of what the settings say."),
+});
+export type PolicyRule = z.infer<typeof PolicyRule>;
+
+const PolicyTest = z.strictObject({
+  command: z.string().max(4096),
+  labels: z.record(Text, Text).optional(),
+  expect: Verdict,
+});
+
+/** An organization's own rules over commands; what GitOps loads and `PATCH /api/shield/settings` takes. */
+export const Policy = z.strictObject({
+  version: Text.optional().describe("A name for people; nothing depends on it."),
+  rules: z.array(PolicyRule).max(RULES_MAX).default([]),
+  thresholds: z.strictObject({
+    approve: z.int().min(1).max(100).default(APPROVE_SCORE),
+    deny: z.int().min(1).max(101).default(DENY_SCORE).describe("101 refuses nothing by its score."),
+  }).optional(),
+  disabled_rules: z.array(RuleId.refine((id) => !FIXED.has(id), "cannot be disabled")).max(
+    WORDS_MAX,
+  )
+    .optional(),
+  tests: z.array(PolicyTest).max(TESTS_MAX).optional()
+    .describe("Run when the policy is applied: one that fails refuses it."),
+}).superRefine((policy, context) => {
+  const complain = (path: (string | number)[], message: string) =>
+    context.addIssue({ code: "custom", path, message });
+  const seen = new Set<string>();
+  for (const [i, { id }] of policy.rules.entries()) {
+    if (seen.has(id)) complain(["rules", i, "id"], "stands twice");
+    seen.add(id);
+  }
+  const { approve = APPROVE_SCORE, deny = DENY_SCORE } = policy.thresholds ?? {};
+  if (approve > deny) complain(["thresholds", "approve"], "must not be above `deny`");
+  if (new TextEncoder().encode(JSON.stringify(policy)).length > POLICY_BYTES_MAX) {
+    complain([], `must be at most ${POLICY_BYTES_MAX} bytes`);
+  }
+}).meta({ id: "ShieldPolicy" });
+export type Policy = z.infer<typeof Policy>;
+
+/** Minutes since midnight of `HH:MM`; null for anything else. */
+export function minutesOf(text: string): number | null {
+  const [hours = "", minutes = "", more] = text.split(":");
+  if (hours.length !== 2 || minutes.length !== 2 || more !== undefined) return null;
+  const value = Number(hours) * 60 + Number(minutes);
+  return Number(hours) < 24 && Number(minutes) < 60 && value >= 0 ? value : null;
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone !== "";
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,212 @@
+import { hasFlag, hasOption, operands, optionValues } from "../arguments.ts";
+import { isWholeFolder } from "../bulk.ts";
+import type { SimpleCommand } from "../command.ts";
+import { classifyPath, locate } from "../paths.ts";
+import type { Rule } from "../rule.ts";
+import { defineRule } from "./define.ts";
+
+/** Folders on which a running system stands. */
+const BASES = new Set([
+  "/",
+  "/bin",
+  "/boot",
+  "/dev",
+  "/etc",
+  "/home",
+  "/lib",
+  "/proc",
+  "/root",
+  "/sbin",
+  "/sys",
+  "/usr",
+  "/var",
+]);
+
+function isBase(path: string): boolean {
+  return BASES.has(path) || (path.length > 1 && BASES.has(path.slice(0, -1)));
+}
+
+function holdsSystem(command: SimpleCommand, path: string): boolean {
+  const place = locate(command.cwd, path);
+  return ["system", "system_part", "root"].includes(classifyPath(place)) &&
+    !place.startsWith("/dev/") && !place.startsWith("/srv") && !place.startsWith("/opt");
+}
+
+function extractsOver(command: SimpleCommand): boolean {
+  const first = command.args[0] ?? "";
+  switch (command.name) {
+    case "tar":
+    case "gtar":
+    case "bsdtar":
+      return (hasFlag(command, "x", "extract", "get") ||
+        (!first.startsWith("-") && first.includes("x"))) &&
+        (hasFlag(command, "P", "absolute-names") ||
+          optionValues(command, "-C", "--directory").some(isBase));
+    case "unzip":
+      return optionValues(command, "-d").some(isBase);
+    default:
+      return hasFlag(command, "i", "extract") && isBase(command.cwd);
+  }
+}
+
+/** The system's own files, mounts and clock; version control besides git. */
+export const SYSTEM_RULES: readonly Rule[] = [
+  defineRule(
+    "filesystem",
+    "extract_over_system",
+    ["tar", "gtar", "bsdtar", "unzip", "cpio"],
+    extractsOver,
+    [4, 4],
+    "system_tampering",
+    "It unpacks an archive over the system's own folders.",
+    "Unpack it into an empty folder, compare, and copy what is needed.",
+  ),
+  defineRule(
+    "filesystem",
+    "system_attributes",
+    ["chattr", "setfacl", "chflags"],
+    (command, words) =>
+      (words.some((path) => path.startsWith("/") && holdsSystem(command, path)) ||
+        command.args.some((arg) => arg.startsWith("/etc/"))) &&
+      !hasOption(command, "--get"),
+    [4, 2],
+    "permission_change",
+    "It changes who may read or change a file of the system.",
+    "Change the file through configuration that is reviewed.",
+  ),
+  defineRule(
+    "persistence",
+    "install_setuid",
+    ["install", "ginstall"],
+    (command) =>
+      optionValues(command, "-m", "--mode").some((mode) =>
+        (mode.length === 4 && "2467".includes(mode[0] ?? "")) || mode.includes("+s")
+      ),
+    [4, 4],
+    "privilege_escalation",
+    "It installs a program that runs with its owner's rights, whoever starts it.",
+    "Give the right through sudo, for one command.",
+  ),
+  defineRule(
+    "disks",
+    "mount_over",
+    ["mount", "umount"],
+    (command, words) =>
+      command.name === "umount"
+        ? hasFlag(command, "lf", "lazy", "force")
+        : words.length > 0 && isBase(words.at(-1) ?? "") &&
+          (words.length > 1 || optionValues(command, "-o").some((how) => how.includes("remount"))),
+    [4, 2],
+    "system_tampering",
+    "It puts another file system over a folder that the system uses, or tears one away.",
+    "Mount it on an empty folder below /mnt.",
+  ),
+  defineRule(
+    "services",
+    "clock",
+    ["timedatectl", "date", "hwclock", "set-date"],
+    (command, words) =>
+      command.name === "date"
+        ? hasFlag(command, "s", "set")
+        : command.name === "hwclock"
+        ? hasOption(command, "--set", "--hctosys", "-s")
+        : command.name === "set-date" || (words[0] ?? "").startsWith("set-t"),
+    [3, 3],
+    "system_tampering",
+    "It changes the machine's clock, on which certificates, logs and schedules rest.",
+    "Let the time service set the clock.",
+  ),
+  defineRule(
+    "services",
+    "kill_users",
+    ["fuser", "loginctl", "pkill", "killall"],
+    (command, words) =>
+      command.name === "fuser"
+        ? hasFlag(command, "k") &&
+          (hasFlag(command, "mM") || words.some((path) => isWholeFolder(command, path)))
+        : command.name === "loginctl"
+        ? ["terminate-user", "kill-user", "terminate-seat"].includes(words[0] ?? "")
+        : hasFlag(command, "uU", "user", "euid", "uid") && killsAll(command),
+    [4, 3],
+    "service_disruption",
+    "It kills every process of a user or of a file system.",
+    "Kill the one process by its number.",
+  ),
+  defineRule(
+    "git",
+    "other_history",
+    ["svn", "hg", "p4", "bzr", "jj", "fossil"],
+    (command, words) => {
+      const verb = words[0] ?? "";
+      switch (command.name) {
+        case "svn":
+          return ["delete", "del", "remove", "rm"].includes(verb) &&
+            words.slice(1).some((word) => word.includes("://"));
+        case "hg":
+          return ["strip", "purge", "histedit", "rollback"].includes(verb) ||
+            (verb === "revert" && hasFlag(command, "a", "all")) ||
+            (["update", "up", "checkout", "co"].includes(verb) && hasFlag(command, "C", "clean"));
+        case "p4":
+          return verb === "obliterate" || (verb === "revert" && words.length > 1);
+        default:
+          return ["uncommit", "abandon", "scrub"].includes(verb);
+      }
+    },
+    [3, 4],
+    "history_loss",
+    "It deletes history, or changes that are not committed.",
+    "Keep a copy of the working folder and of the repository.",
+  ),
+  defineRule(
+    "git",
+    "run_setting",
+    ["git"],
+    (_command, words) =>
+      words[0] === "config" && words.length > 2 &&
+      RUN_SETTINGS.some((name) => (words[1] ?? "").toLowerCase().includes(name)),
+    [3, 3],
+    "persistence",
+    "It makes git run a program, or trust another server, from now on.",
+    "Set it for one call with git -c, where everybody can see it.",
+  ),
+  defineRule(
+    "git",
+    "rebase_root",
+    ["git"],
+    (command, words) => words[0] === "rebase" && hasOption(command, "--root"),
+    [2, 4],
+    "history_loss",
+    "It rewrites every commit of the branch.",
+    "Work on a new branch.",
+  ),
+  defineRule(
+    "cloud",
+    "unprotect",
+    ["aws", "gcloud", "az"],
+    (command) =>
+      command.args.some((arg) =>
+        arg.startsWith("--no-") &&
+        (arg.includes("termination") || arg.includes("deletion-protection"))
+      ),
+    [3, 3],
+    "defense_evasion",
+    "It takes the protection against deletion away.",
+    "Leave the protection on until the deletion itself has been reviewed.",
+  ),
+];
+
+/** `pkill -u name` without a process name. */
+function killsAll(command: SimpleCommand): boolean {
+  const valued = new Set(["-u", "-U", "--user", "--euid", "--uid", "-s", "--signal"]);
+  return operands(command, valued).length === 0;
+}
+
+const RUN_SETTINGS = [
+  "core.hookspath",
+  "core.sshcommand",
+  "core.fsmonitor",
+  "credential.helper",
+  "insteadof",
+  "sslverify",
+  "filter.",
+];

@@ -1,0 +1,19 @@
+/** Variables whose value other programs run as a command line. */
+const RUN = new Set([
+  "BROWSER",
+  "FCEDIT",
+  "GIT_EXTERNAL_DIFF",
+  "GIT_SSH",
+  "LESSCLOSE",
+  "LESSOPEN",
+  "RSYNC_RSH",
+  "VISUAL",
+]);
+const RUN_TAILS = ["PAGER", "EDITOR", "_COMMAND", "ASKPASS"];
+
+/** The shell text that a variable's value is for those who read it; null for plain values. */
+export function runText(name: string, value: string): string | null {
+  if (value === "" || value.startsWith("\0")) return null;
+  if (!RUN.has(name) && !RUN_TAILS.some((tail) => name.endsWith(tail))) return null;
+  return name.startsWith("LESS") && value.startsWith("|") ? value.slice(1) : value;
+}

@@ -1,0 +1,105 @@
+import type { Tenant } from "../../kv/collection.ts";
+import { type IngestTokenRecord, ingestTokens } from "../../kv/records/ingest.ts";
+import {
+  telegramCodes,
+  type TelegramLinkRecord,
+  telegramLinks,
+} from "../../kv/records/telegram.ts";
+import type { Actor, Work, Writing } from "../app.ts";
+import { emit } from "../events.ts";
+import { Fault } from "../fault.ts";
+import { makeSecretText } from "../key_value.ts";
+import { iso, type Paging, showPage } from "../lists.ts";
+import { sha256Hex } from "../text.ts";
+import type { Sender } from "./update.ts";
+
+/** 80 bits, of which nobody guesses one within ten minutes. */
+const CODE_BYTES = 10;
+const CODE_TTL_MS = 10 * 60 * 1000;
+const LINKS_MAX = 20;
+
+/** Where people and their links live, whichever space is worked in. */
+export const homeOf = ({ org }: Tenant): Tenant => ({ org, space: "live" });
+
+/**
+ * Makes the code that links the caller's Telegram account; an earlier one is void.
+ * @throws {Fault} FORBIDDEN for an API key, which is no person
+ */
+export function createLinkCode({ app, actor, tx }: Writing) {
+  mustBePerson(actor);
+  const { clock, entropy } = app.ports;
+  const code = makeSecretText("", CODE_BYTES, entropy);
+  const expires_at_ms = clock.now() + CODE_TTL_MS;
+  const record = { id: actor.userId, hash: sha256Hex(code), expires_at_ms };
+  tx.put(telegramCodes, homeOf(actor.tenant), record);
+  return { code, message: `/link ${code}`, expires_at: iso(expires_at_ms) };
+}
+
+function mustBePerson({ kind }: Actor): void {
+  if (kind === "user") return;
+  throw new Fault("FORBIDDEN", "Only a person links accounts: sign in and ask again.");
+}
+
+/** The caller's own links, oldest first. @throws {Fault} FORBIDDEN for an API key */
+export async function listLinks({ db, actor }: Work, paging: Paging) {
+  mustBePerson(actor);
+  const home = homeOf(actor.tenant);
+  const by = { index: "user", prefix: [actor.userId] };
+  const page = await db.list(telegramLinks, home, { ...paging, ...by });
+  const total = await db.countBy(telegramLinks, home, by.index, by.prefix);
+  return { telegram_links: page.items.map(showLink), pagination: showPage(paging, page, total) };
+}
+
+/** Ends one of the caller's own links before this answers. @throws {Fault} NOT_FOUND, FORBIDDEN */
+export async function deleteLink({ actor, tx }: Writing, id: string) {
+  mustBePerson(actor);
+  const link = await tx.get(telegramLinks, homeOf(actor.tenant), id);
+  if (link === null || link.user_id !== actor.userId) {
+    throw new Fault("NOT_FOUND", "There is no such link.");
+  }
+  tx.delete(telegramLinks, homeOf(actor.tenant), id);
+  return { id, telegram_id: link.telegram_id, user_id: link.user_id };
+}
+
+/** Links an account to the person whose code it sent, and takes it from whom it was linked to before. */
+export async function linkAccount(
+  work: Writing,
+  token: IngestTokenRecord,
+  { id: telegramId, username }: Sender,
+  code: string,
+): Promise<string> {
+  const { app, actor, tx } = work;
+  const home = homeOf(actor.tenant);
+  const known = await tx.find(telegramCodes, home, "hash", [sha256Hex(code)]);
+  const alive = await tx.get(ingestTokens, actor.tenant, token.id) !== null;
+  if (known === null || !alive) return "This code is not valid. Make a new one in Relay.";
+  if (await tx.countBy(telegramLinks, home, "user", [known.id]) >= LINKS_MAX) {
+    return `You have linked ${LINKS_MAX} accounts already. Delete one of the links first.`;
+  }
+  tx.delete(telegramCodes, home, known.id);
+  const before = await tx.find(telegramLinks, home, "account", [token.id, telegramId]);
+  if (before !== null) tx.delete(telegramLinks, home, before.id);
+  const link = tx.insert(telegramLinks, home, {
+    id: app.ports.entropy.id("tgl"),
+    token_id: token.id,
+    telegram_id: telegramId,
+    username,
+    user_id: known.id,
+    created_at_ms: app.ports.clock.now(),
+  });
+  emit({ ...work, actor: { id: known.id } }, tx, home, {
+    type: "telegram_linked",
+    resource: { type: "telegram_link", id: link.id },
+    details: {
+      telegram_id: telegramId,
+      username,
+      token_id: token.id,
+      replaced: before?.id ?? null,
+    },
+  });
+  return "This account is linked. Send /approve or /reject with the id of a blocked process.";
+}
+
+function showLink({ id, token_id, telegram_id, username, created_at_ms }: TelegramLinkRecord) {
+  return { id, token_id, telegram_id, username, created_at: iso(created_at_ms) };
+}

@@ -1,0 +1,123 @@
+import { SYSTEM, type Tenant } from "../../kv/collection.ts";
+import type { IngestTokenRecord } from "../../kv/records/ingest.ts";
+import { organizations } from "../../kv/records/organization.ts";
+import {
+  type TelegramLinkRecord,
+  telegramLinks,
+  telegramUpdates,
+} from "../../kv/records/telegram.ts";
+import { users } from "../../kv/records/user.ts";
+import type { Tx } from "../../kv/tx.ts";
+import { Accepted } from "../accepted.ts";
+import type { Actor, App, Stepping } from "../app.ts";
+import { decideApproval } from "../approvals/decide.ts";
+import { ANONYMOUS } from "../authenticate.ts";
+import { emit } from "../events.ts";
+import { Fault } from "../fault.ts";
+import { ACCEPTED, receive } from "../ingest/receive.ts";
+import { rightsOf } from "../scopes.ts";
+import { homeOf, linkAccount } from "./links.ts";
+import { type ChatCommand, type ChatMessage, readUpdate, TelegramBody } from "./update.ts";
+
+/** Longer than Telegram tries to deliver an update. */
+const UPDATE_KEPT_MS = 3 * 24 * 60 * 60 * 1000;
+const RIGHT = "approvals:write";
+const ENDPOINT = "POST /api/tg/webhook";
+
+/**
+ * Does what a chat asks, as the person who linked the account that asks. Only who knows the bot's secret is
+ * answered; an update that comes again gets the first answer and does nothing.
+ */
+export async function receiveTelegram(work: Stepping, body: unknown) {
+  const { app, request } = work;
+  const received = await receive(work, "telegram", request.telegramSecret, TelegramBody, body);
+  const message = received && readUpdate(received.message);
+  if (received === null || message === null) return new Accepted(ACCEPTED);
+  const { tenant, token } = received;
+  const home = homeOf(tenant);
+  const account = [token.id, message.sender.id];
+  // Read before the transaction, whose checks a shared store limits: a link that ends now ended after this.
+  const link = await app.store.find(telegramLinks, home, "account", account);
+  const text = await app.store.transact(async (tx) => {
+    const asked = { app, request, tx, db: tx };
+    return await once(app, tx, tenant, token, message, () => {
+      const { command } = message;
+      if (command.name === "link") {
+        const actor = { ...ANONYMOUS, tenant };
+        return linkAccount({ ...asked, actor }, token, message.sender, command.code);
+      }
+      return decide(asked, tenant, link, command);
+    });
+  });
+  return { method: "sendMessage" as const, chat_id: message.chatId, text };
+}
+
+/** Runs a task for an update that was not answered yet; its answer is kept in the same commit. */
+async function once(
+  app: App,
+  tx: Tx,
+  tenant: Tenant,
+  token: IngestTokenRecord,
+  { updateId }: ChatMessage,
+  task: () => Promise<string>,
+): Promise<string> {
+  if (updateId === null) return await task();
+  const id = `${token.id}.${updateId}`;
+  const earlier = await tx.get(telegramUpdates, tenant, id);
+  if (earlier !== null) return earlier.answer;
+  const answer = await task();
+  const expires_at_ms = app.ports.clock.now() + UPDATE_KEPT_MS;
+  tx.put(telegramUpdates, tenant, { id, answer, expires_at_ms });
+  return answer;
+}
+
+type Asked = Pick<Stepping, "app" | "request"> & { readonly tx: Tx; readonly db: Tx };
+
+async function decide(
+  asked: Asked,
+  tenant: Tenant,
+  link: TelegramLinkRecord | null,
+  { name, pid, reason }: Extract<ChatCommand, { pid: string }>,
+): Promise<string> {
+  const actor = link && await personOf(asked.tx, tenant, link);
+  if (actor === null) return "This account is not linked. Make a code in Relay and send /link.";
+  if (!actor.rights.has(RIGHT)) {
+    emit({ ...asked, actor }, asked.tx, tenant, {
+      type: "access_denied",
+      resource: { type: "endpoint", id: ENDPOINT },
+      details: { required: [RIGHT], endpoint: ENDPOINT },
+    });
+    return "You may not decide this: it needs approvals:write.";
+  }
+  try {
+    const approve = name === "approve";
+    const { status } = await decideApproval({ ...asked, actor }, pid, { approve, reason });
+    return status === "pending"
+      ? `Taken. ${pid} waits for somebody else too.`
+      : `${pid} is ${status}.`;
+  } catch (error) {
+    // It refuses before it writes, so what this transaction holds is only the answer.
+    if (error instanceof Fault) return error.message;
+    throw error;
+  }
+}
+
+/** The person behind a link, with the rights of now; null when there is none any more. */
+async function personOf(tx: Tx, tenant: Tenant, link: TelegramLinkRecord): Promise<Actor | null> {
+  const user = await tx.get(users, homeOf(tenant), link.user_id);
+  const organization = await tx.get(organizations, SYSTEM, tenant.org);
+  if (!user?.active || !organization?.active) return null;
+  return {
+    kind: "user",
+    id: link.id,
+    tenant,
+    rights: rightsOf(user.roles, organization.host),
+    userId: user.id,
+    plan: organization.plan,
+    host: organization.host,
+    sessionId: null,
+    expiresAtMs: Infinity,
+    planLimits: organization.limits,
+    key: null,
+  };
+}

@@ -1,0 +1,91 @@
+import { z } from "zod";
+
+/** Who sent a message, as Telegram says. */
+export interface Sender {
+  /** In decimal. */
+  readonly id: string;
+  readonly username: string | null;
+}
+
+/** What a chat asks for. */
+export interface ChatMessage {
+  /** Null in the short form, which has none. */
+  readonly updateId: number | null;
+  readonly chatId: number;
+  readonly sender: Sender;
+  readonly command: ChatCommand;
+}
+
+export type ChatCommand =
+  | { readonly name: "approve" | "reject"; readonly pid: string; readonly reason: string | null }
+  | { readonly name: "link"; readonly code: string };
+
+const Int = z.int();
+const Account = z.looseObject({
+  id: Int.positive(),
+  is_bot: z.boolean().default(false),
+  username: z.string().max(64).optional(),
+});
+
+/** The parts of Telegram's Update that matter here; updates of other kinds have no `message`. */
+const Update = z.looseObject({
+  update_id: Int.min(0),
+  message: z.looseObject({
+    from: Account.optional(),
+    chat: z.looseObject({ id: Int }),
+    text: z.string().max(4096).optional(),
+    /** There when a group or a channel speaks, or when the words are somebody else's. */
+    sender_chat: z.unknown().optional(),
+    forward_origin: z.unknown().optional(),
+    forward_date: z.unknown().optional(),
+    via_bot: z.unknown().optional(),
+  }).optional(),
+});
+
+/** The interface's own short form, from a private chat, whose id is its person's. */
+const Short = z.looseObject({ chat_id: z.union([Int, z.string()]), message: z.string().max(4096) });
+
+/** Both forms of the body. */
+export const TelegramBody = z.union([Update, Short]);
+export type TelegramBody = z.infer<typeof TelegramBody>;
+
+/**
+ * What a message asks for, or null when it asks for nothing. Only a person's own words count: not those of
+ * a bot, of an anonymous administrator, of a channel, or forwarded ones.
+ */
+export function readUpdate(body: TelegramBody): ChatMessage | null {
+  if (isShort(body)) return readShort(body);
+  const { update_id: updateId, message } = body;
+  if (message?.from === undefined || message.text === undefined || message.from.is_bot) return null;
+  const { sender_chat, forward_origin, forward_date, via_bot } = message;
+  if ([sender_chat, forward_origin, forward_date, via_bot].some((mark) => mark !== undefined)) {
+    return null;
+  }
+  const command = readCommand(message.text);
+  if (command === null) return null;
+  const { id, username = null } = message.from;
+  const sender = { id: `${id}`, username: username?.toWellFormed() ?? null };
+  return { updateId, chatId: message.chat.id, sender, command };
+}
+
+const isShort = (body: TelegramBody): body is z.infer<typeof Short> =>
+  typeof body.message === "string";
+
+function readShort({ chat_id, message }: z.infer<typeof Short>): ChatMessage | null {
+  const chatId = Number(chat_id);
+  const command = readCommand(message);
+  if (command === null || !Number.isSafeInteger(chatId) || chatId <= 0) return null;
+  return { updateId: null, chatId, sender: { id: `${chatId}`, username: null }, command };
+}
+
+const COMMAND = /^\/(approve|reject|link)(?:@\w{1,64})?\s+([\x21-\x7e]{1,128})(?:\s+([^]*))?$/;
+const REASON_CHARS_MAX = 1000;
+
+function readCommand(text: string): ChatCommand | null {
+  const match = COMMAND.exec(text.trim());
+  if (match === null) return null;
+  const [, name, argument, rest = ""] = match;
+  if (name === "link") return { name, code: argument! };
+  const reason = rest.slice(0, REASON_CHARS_MAX).toWellFormed();
+  return { name: name as "approve" | "reject", pid: argument!, reason: reason || null };
+}

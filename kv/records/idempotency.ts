@@ -1,0 +1,22 @@
+import { z } from "zod";
+import { collection } from "../collection.ts";
+
+/** What a change answered that its caller may ask for again. */
+export const IdempotencyRecord = z.strictObject({
+  id: z.string(),
+  actor: z.string(),
+  key: z.string(),
+  /** SHA-256 of what was asked, hex. */
+  digest: z.string(),
+  /** The answer as JSON, sealed; null when it is too large to be kept. */
+  sealed: z.string().nullable(),
+  expires_at_ms: z.number(),
+});
+export type IdempotencyRecord = z.infer<typeof IdempotencyRecord>;
+
+export const idempotencyRecords = collection({
+  name: "idempotency",
+  schema: IdempotencyRecord,
+  unique: { key: (record) => [record.actor, record.key] },
+  expiresAt: (record) => record.expires_at_ms,
+});

@@ -1,0 +1,27 @@
+import { z } from "zod";
+import { collection } from "../collection.ts";
+
+export const INGEST_PURPOSES = ["alertmanager", "generic", "telegram"] as const;
+export type IngestPurpose = (typeof INGEST_PURPOSES)[number];
+
+/** What lets a sender from outside bring something in, and nothing else. */
+export const IngestTokenRecord = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  purpose: z.enum(INGEST_PURPOSES),
+  /** SHA-256 of the value, hex. */
+  hash: z.string(),
+  /** As much of the value as may be shown. */
+  masked: z.string(),
+  created_by: z.string(),
+  created_at_ms: z.number(),
+});
+export type IngestTokenRecord = z.infer<typeof IngestTokenRecord>;
+
+export const ingestTokens = collection({
+  name: "ingest_tokens",
+  schema: IngestTokenRecord,
+  lookup: { hash: (token) => [token.hash] },
+  counted: true,
+  cached: 5_000,
+});

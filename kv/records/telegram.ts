@@ -1,0 +1,54 @@
+import { z } from "zod";
+import { collection } from "../collection.ts";
+
+/** A Telegram account that a person linked, through one bot: the holder of another bot's secret cannot use it. */
+export const TelegramLinkRecord = z.strictObject({
+  id: z.string(),
+  /** The ingest token of the bot. */
+  token_id: z.string(),
+  /** Telegram's id of the account, in decimal. */
+  telegram_id: z.string(),
+  username: z.string().nullable(),
+  user_id: z.string(),
+  created_at_ms: z.number(),
+});
+export type TelegramLinkRecord = z.infer<typeof TelegramLinkRecord>;
+
+/** Lives in the live space, as the person does. */
+export const telegramLinks = collection({
+  name: "telegram_links",
+  schema: TelegramLinkRecord,
+  unique: { account: (link) => [link.token_id, link.telegram_id] },
+  index: { user: (link) => [link.user_id] },
+});
+
+/** What a person types to link an account; one at a time, so its id is the person's. */
+export const TelegramCodeRecord = z.strictObject({
+  id: z.string(),
+  /** SHA-256 of the code, hex. */
+  hash: z.string(),
+  expires_at_ms: z.number(),
+});
+export type TelegramCodeRecord = z.infer<typeof TelegramCodeRecord>;
+
+export const telegramCodes = collection({
+  name: "telegram_codes",
+  schema: TelegramCodeRecord,
+  unique: { hash: (code) => [code.hash] },
+  expiresAt: (code) => code.expires_at_ms,
+});
+
+/** An update that was answered: what comes again gets the same answer and does nothing. */
+export const TelegramUpdateRecord = z.strictObject({
+  /** The ingest token's id and Telegram's number. */
+  id: z.string(),
+  answer: z.string(),
+  expires_at_ms: z.number(),
+});
+export type TelegramUpdateRecord = z.infer<typeof TelegramUpdateRecord>;
+
+export const telegramUpdates = collection({
+  name: "telegram_updates",
+  schema: TelegramUpdateRecord,
+  expiresAt: (update) => update.expires_at_ms,
+});

@@ -1,0 +1,21 @@
+import { z } from "zod";
+import { collection } from "../collection.ts";
+import { Sealed } from "./sealed.ts";
+
+/** The Ed25519 key that signs what a tenant's agents are told to run. Every tenant has one from its first moment. */
+export const VerdictKeyRecord = z.strictObject({
+  /** The tenant, as `tenantKey` writes it. */
+  id: z.string(),
+  /** The 32 raw bytes, base64url: what agents pin. */
+  public_key: z.string(),
+  /** The 32 bytes of the private half, base64url. */
+  sealed_private_key: Sealed,
+  created_at_ms: z.number(),
+});
+export type VerdictKeyRecord = z.infer<typeof VerdictKeyRecord>;
+
+export const verdictKeys = collection({
+  name: "verdict_keys",
+  schema: VerdictKeyRecord,
+  cached: 20_000,
+});

@@ -1,0 +1,61 @@
+import { headersOf } from "../routes/_answer.ts";
+import type { Visit } from "../routes/_mount.ts";
+import type { Exchange, Sink } from "./exchange.ts";
+import { CODES, inSession, type Params, type Reply, RpcError } from "./rpc.ts";
+import type { Server } from "./server.ts";
+import { EVENT_STREAM, openStream, type Stream } from "./stream.ts";
+
+/** How long a client's user may take for an answer. */
+const ASK_MS = 10 * 60 * 1000;
+
+/** A response whose body is a stream. */
+export function streamResponse({ envelope }: Visit, stream: Stream): Response {
+  const headers = {
+    ...headersOf(envelope),
+    "content-type": EVENT_STREAM,
+    "cache-control": "no-store",
+    // Proxies that collect answers would keep events back.
+    "x-accel-buffering": "no",
+  };
+  return new Response(stream.body, { headers });
+}
+
+/** Answers by a stream that `work` fills, and ends it with what that gives. */
+export function openAnswer(
+  visit: Visit,
+  { server, app, session }: Exchange,
+  work: (sink: Sink) => Promise<string>,
+): Response {
+  const stream = openStream(app, (method, params, own) => {
+    if (session === null) throw new TypeError("a client without a session cannot be asked");
+    return ask(server, session.id, method, params, own);
+  });
+  work(stream).then((text) => stream.end(text));
+  return streamResponse(visit, stream);
+}
+
+/** Asks a client something on the stream of its own request; the reply comes by another request. */
+function ask(
+  server: Server,
+  session: string,
+  method: string,
+  params: Params,
+  stream: Pick<Stream, "send" | "onGone">,
+): Promise<unknown> {
+  const { entropy, clock } = server.app.ports;
+  const id = entropy.uuid();
+  const key = inSession(session, id);
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+  const fail = (why: string) => reject(new RpcError(CODES.internalError, why));
+  const cancel = clock.after(ASK_MS, () => fail("The client did not answer in time."));
+  stream.onGone(() => fail("The client went away."));
+  server.asked.set(key, ({ result, error }: Reply) => {
+    if (error === undefined) resolve(result);
+    else fail(`The client refused: ${String(error.message)}`);
+  });
+  stream.send(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
+  return promise.finally(() => {
+    cancel();
+    server.asked.delete(key);
+  });
+}

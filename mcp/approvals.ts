@@ -1,0 +1,121 @@
+import { SealError } from "../core/seal.ts";
+import { failedCall } from "./call_tool.ts";
+import { can, canExtend, type Exchange, type Result, resultOf } from "./exchange.ts";
+import { digestOf } from "./idempotency.ts";
+import { CODES, isObject, type Params, RpcError } from "./rpc.ts";
+import {
+  type CommandView,
+  createTask,
+  endedResult,
+  isOpen,
+  lookAt,
+  TASKS,
+  withdraw,
+} from "./tasks.ts";
+import type { Tool } from "./tools.ts";
+
+const STATE_CONTEXT = "mcp request state";
+
+/** What a client carries from one round of a call to the next; it can neither read nor change it. */
+interface State {
+  readonly command: string;
+  readonly actor: string;
+  /** Of the tool and its arguments, the agent among them. */
+  readonly digest: string;
+}
+
+/**
+ * Answers a call whose command waits, for people most of the time: with a task for who knows tasks, with a
+ * state to come back with for who can ask its user, and with an error that has the ids for all others.
+ */
+export function answerPending(
+  exchange: Exchange,
+  tool: Tool,
+  args: Params,
+  view: CommandView,
+): Result {
+  if (exchange.era !== "legacy" && canExtend(exchange, TASKS)) return createTask(exchange, view);
+  const waits = view.status === "pending_approval";
+  if (waits && exchange.era === "modern" && can(exchange, "elicitation")) {
+    return askToWait(exchange, tool, args, view);
+  }
+  return failedCall({
+    code: waits ? "APPROVAL_REQUIRED" : "STILL_RUNNING",
+    message: waits
+      ? `The shield holds this command back. ${view.shield_result.explanation} It runs once people ` +
+        `have given approval ${view.approval_id}: look with get_command, and do not send it again.`
+      : "The command has not ended. Look again with get_command.",
+    details: {
+      command_id: view.command_id,
+      approval_id: view.approval_id,
+      agent_id: view.agent_id,
+      status: view.status,
+    },
+  }, exchange.info.id);
+}
+
+/** What a person is asked while a command waits. */
+export const waitRequest = ({ command, approval_id }: CommandView) => ({
+  method: "elicitation/create",
+  params: {
+    mode: "form",
+    message: `The shield holds \`${command.slice(0, 500)}\` back until people approve it ` +
+      `(${approval_id}). Keep waiting, or take it back?`,
+    requestedSchema: {
+      type: "object",
+      properties: {
+        decision: { type: "string", enum: ["wait", "withdraw"], default: "wait" },
+      },
+      required: ["decision"],
+    },
+  },
+});
+
+/** True when a person has said to take the command back. */
+export function saysWithdraw(responses: unknown): boolean {
+  const answer = isObject(responses) ? responses.approval : undefined;
+  if (!isObject(answer)) return false;
+  return answer.action === "accept" && isObject(answer.content) &&
+    answer.content.decision === "withdraw";
+}
+
+function askToWait(exchange: Exchange, tool: Tool, args: Params, view: CommandView): Result {
+  const { app, actor } = exchange;
+  const state: State = {
+    command: view.command_id,
+    actor: actor.id,
+    digest: digestOf(tool.route, args),
+  };
+  return resultOf({
+    inputRequests: { approval: waitRequest(view) },
+    requestState: app.sealer.seal(JSON.stringify(state), STATE_CONTEXT),
+  }, "input_required");
+}
+
+/**
+ * Goes on with a call that a client comes back to.
+ * @throws {RpcError} invalidParams for a state that was not given for this call
+ */
+export async function resumePending(exchange: Exchange, tool: Tool, args: Params): Promise<Result> {
+  const { command } = openState(exchange, tool, args);
+  let view = await lookAt(exchange, command);
+  if (isOpen(view) && saysWithdraw(exchange.params.inputResponses)) {
+    view = await withdraw(exchange, view);
+  }
+  return isOpen(view) ? answerPending(exchange, tool, args, view) : endedResult(view, exchange);
+}
+
+function openState({ app, actor, params }: Exchange, tool: Tool, args: Params): State {
+  let state: State;
+  try {
+    state = JSON.parse(app.sealer.open(String(params.requestState), STATE_CONTEXT));
+  } catch (error) {
+    if (error instanceof SealError) throw refusedState();
+    throw error;
+  }
+  if (state.actor === actor.id && state.digest === digestOf(tool.route, args)) return state;
+  throw refusedState();
+}
+
+const refusedState = () =>
+  new RpcError(CODES.invalidParams, "`requestState` is not one that this call was given.");

@@ -1,0 +1,231 @@
+import type { App } from "../core/app.ts";
+import { Fault } from "../core/fault.ts";
+import { faultOf, headersOf } from "../routes/_answer.ts";
+import { recordUse } from "../routes/_call.ts";
+import { readText } from "../routes/_input.ts";
+import type { Service, Visit } from "../routes/_mount.ts";
+import type { Route } from "../routes/_route.ts";
+import { openAnswer } from "./answer_stream.ts";
+import { challenge, metadataServices } from "./discovery.ts";
+import { type Exchange, type Sink, writeResult } from "./exchange.ts";
+import { checkModern, eraOf } from "./headers.ts";
+import { hear, listenStream } from "./hearing.ts";
+import { type Method, methodOf } from "./methods.ts";
+import { checkOrigin } from "./origin.ts";
+import {
+  bugText,
+  CODES,
+  inSession,
+  type Message,
+  parseMessage,
+  refusalOf,
+  type Reply,
+  response,
+  RpcError,
+} from "./rpc.ts";
+import { makeServer, type Server } from "./server.ts";
+import { endSession, openedBy, sessionOf } from "./sessions.ts";
+import { EVENT_STREAM, eventOf } from "./stream.ts";
+
+/** Where the protocol is spoken. */
+export const MCP_PATHS = ["/mcp", "/mcp/stream"] as const;
+const JSON_TYPE = /^application\/json\s*(;|$)/i;
+
+/** The protocol's endpoints, and how they end their open streams. */
+export interface Mcp {
+  readonly services: readonly Service[];
+  readonly close: () => void;
+}
+
+/** Serves the routes that are tools by the Model Context Protocol. */
+export function serveMcp(
+  app: App,
+  routes: readonly Route[],
+  { fixtures = false }: { readonly fixtures?: boolean } = {},
+): Mcp {
+  const server = makeServer(app, routes, fixtures);
+  const at = (path: typeof MCP_PATHS[number], alwaysStreams: boolean): Service => ({
+    path,
+    methods: ["POST", "GET", "DELETE"],
+    call: "mcp",
+    challenge: (app, request) => challenge(app, request, { error: "invalid_token" }),
+    handle: (visit) => handle(server, visit, alwaysStreams),
+  });
+  return {
+    services: [at("/mcp", false), at("/mcp/stream", true), ...metadataServices(MCP_PATHS)],
+    close: () => server.listeners.close(),
+  };
+}
+
+async function handle(server: Server, visit: Visit, alwaysStreams: boolean): Promise<Response> {
+  const { app, request } = visit;
+  checkOrigin(app, request);
+  if (request.method === "POST") return await post(server, visit, alwaysStreams);
+  if (request.headers.get("mcp-protocol-version")?.startsWith("2026")) {
+    throw new Fault("METHOD_NOT_ALLOWED", "This revision takes POST.", { allow: ["POST"] });
+  }
+  if (request.method === "GET") return await hear(server, visit);
+  await endSession(server, visit);
+  return new Response(null, { status: 204, headers: headersOf(visit.envelope) });
+}
+
+async function post(server: Server, visit: Visit, alwaysStreams: boolean): Promise<Response> {
+  const { request } = visit;
+  const type = request.headers.get("content-type");
+  if (type !== null && !JSON_TYPE.test(type)) {
+    throw new Fault("UNSUPPORTED_MEDIA_TYPE", `Send the body as application/json, not ${type}.`);
+  }
+  let message: Message | null = null;
+  try {
+    const parsed = parseMessage(await bodyOf(request));
+    if (!("method" in parsed)) return await takeReply(server, visit, parsed);
+    message = parsed;
+    return await answer(server, visit, message, alwaysStreams);
+  } catch (error) {
+    return refuse(visit, error, message?.id ?? null);
+  }
+}
+
+/** @throws {Fault} PAYLOAD_TOO_LARGE, and {RpcError} parseError */
+async function bodyOf(request: Request): Promise<string> {
+  try {
+    return await readText(request);
+  } catch (error) {
+    if (!(error instanceof Fault) || error.code !== "VALIDATION_FAILED") throw error;
+    throw new RpcError(CODES.parseError, error.message, { status: 400 });
+  }
+}
+
+async function answer(
+  server: Server,
+  visit: Visit,
+  message: Message,
+  alwaysStreams: boolean,
+): Promise<Response> {
+  const { app, actor, request, info, envelope } = visit;
+  const { headers } = request;
+  const era = eraOf(headers, message);
+  const session = era === "legacy" ? await sessionOf(visit) : null;
+  const capabilities = era === "modern"
+    ? checkModern(headers, message)
+    : session?.capabilities ?? {};
+  if (message.id === null) {
+    if (session !== null) hearCancellation(server, session.id, message);
+    return new Response(null, { status: 202, headers: headersOf(envelope) });
+  }
+  const listens = era === "modern" && message.method === "subscriptions/listen";
+  const method = listens ? null : methodOf(message, era);
+  if (!method?.anonymous && actor.kind === "anonymous" && server.fixtures === null) {
+    throw new Fault("MISSING_CREDENTIALS");
+  }
+  const base: Exchange = {
+    server,
+    app,
+    actor,
+    info,
+    era,
+    id: message.id,
+    method: message.method,
+    params: message.params,
+    headers,
+    capabilities,
+    session,
+    sink: null,
+    identifyAgain: visit.identifyAgain,
+  };
+  if (method === null) return await listenStream(visit, base);
+  await method.admit?.(base);
+  const tells = method.streams?.(base) ?? false;
+  const streams = alwaysStreams || prefersStream(headers, tells);
+  if (streams && tells) {
+    return openAnswer(visit, base, (sink) => runInStream(method, visit, base, sink));
+  }
+  const text = response(message.id, writeResult(base, await run(method, base)));
+  const type = streams ? EVENT_STREAM : "application/json";
+  const answered = answerHeaders(base, visit, type);
+  return new Response(streams ? eventOf(text) : text, { headers: answered });
+}
+
+/** Ends what a client with a session wants no more. */
+function hearCancellation(server: Server, session: string, { method, params }: Message): void {
+  if (method !== "notifications/cancelled") return;
+  server.cancellations.get(inSession(session, params.requestId))?.();
+}
+
+/** Answers, and puts the use of a key on record. */
+async function run(method: Method, exchange: Exchange) {
+  const result = await method.answer(exchange);
+  if (!method.recorded) {
+    const endpoint = { method: "POST", path: `/mcp#${exchange.method}` } as const;
+    await recordUse(exchange.app, endpoint, exchange.actor, exchange.info, 200);
+  }
+  return result;
+}
+
+async function runInStream(
+  method: Method,
+  visit: Visit,
+  base: Exchange,
+  sink: Sink,
+): Promise<string> {
+  const exchange = { ...base, sink };
+  try {
+    return response(base.id, writeResult(exchange, await run(method, exchange)));
+  } catch (error) {
+    return tell(visit, error, base.id).text;
+  }
+}
+
+/** True for who takes events only, or takes both where events tell more. */
+function prefersStream(headers: Headers, tells: boolean): boolean {
+  const accept = headers.get("accept") ?? "";
+  return accept.includes(EVENT_STREAM) && (tells || !accept.includes("application/json"));
+}
+
+function answerHeaders(exchange: Exchange, visit: Visit, type: string): Record<string, string> {
+  const headers = { ...headersOf(visit.envelope), "content-type": type };
+  const session = openedBy(exchange);
+  return session === undefined ? headers : { ...headers, "mcp-session-id": session };
+}
+
+/** A client's reply to what it was asked. */
+async function takeReply(
+  server: Server,
+  visit: Visit,
+  reply: Reply,
+): Promise<Response> {
+  const session = await sessionOf(visit);
+  const taker = session && server.asked.get(inSession(session.id, reply.id));
+  if (!taker) throw new RpcError(CODES.invalidRequest, "Nothing was asked.", { status: 400 });
+  taker(reply);
+  return new Response(null, { status: 202, headers: headersOf(visit.envelope) });
+}
+
+function refuse(visit: Visit, error: unknown, id: Message["id"]): Response {
+  const { text, status } = tell(visit, error, id);
+  const headers = { ...headersOf(visit.envelope), "content-type": "application/json" };
+  const fault = faultOf(error);
+  const scopes = Array.isArray(fault?.details.required) ? fault.details.required : undefined;
+  const more = scopes === undefined ? {} : { error: "insufficient_scope", scopes };
+  const challenged = status === 401 || scopes !== undefined
+    ? { "www-authenticate": challenge(visit.app, visit.request, more) }
+    : {};
+  const after = fault?.details.retry_after;
+  const retry = typeof after === "number" ? { "retry-after": `${after}` } : {};
+  return new Response(text, { status, headers: { ...headers, ...challenged, ...retry } });
+}
+
+/** What a caller is told of an error; a bug is logged. */
+function tell(
+  { app, info }: Visit,
+  error: unknown,
+  id: Message["id"],
+): { text: string; status: number } {
+  const refusal = refusalOf(faultOf(error) ?? error, id, info.id);
+  if (refusal !== null) return refusal;
+  app.ports.log.error("an MCP request failed by a bug", {
+    request_id: info.id,
+    error: error instanceof Error ? error.stack : String(error),
+  });
+  return { text: bugText(id, info.id), status: 500 };
+}

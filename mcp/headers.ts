@@ -1,0 +1,97 @@
+import { Buffer } from "node:buffer";
+import { CODES, CURRENT, isObject, type Message, OLDER, type Params, RpcError } from "./rpc.ts";
+
+export const META_VERSION = "io.modelcontextprotocol/protocolVersion";
+export const META_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
+export const META_LOG_LEVEL = "io.modelcontextprotocol/logLevel";
+export const META_SERVER = "io.modelcontextprotocol/serverInfo";
+export const META_SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId";
+
+/**
+ * In which of its forms a request speaks: as the current revision has it, as those with sessions had it,
+ * or plainly, with no word about a version at all.
+ */
+export type Era = "modern" | "legacy" | "plain";
+
+/** Finds the era of a request out. */
+export function eraOf(headers: Headers, { method, params }: Message): Era {
+  const version = headers.get("mcp-protocol-version");
+  const older = version !== null && (OLDER as readonly string[]).includes(version);
+  const says = isObject(params._meta) && META_VERSION in params._meta;
+  if (says || (version !== null && !older)) return "modern";
+  if (older || headers.has("mcp-session-id") || method === "initialize") return "legacy";
+  return "plain";
+}
+
+/** The member whose value the Mcp-Name header repeats. */
+const NAMED: Readonly<Record<string, string>> = {
+  "tools/call": "name",
+  "prompts/get": "name",
+  "resources/read": "uri",
+  "tasks/get": "taskId",
+  "tasks/update": "taskId",
+  "tasks/cancel": "taskId",
+};
+
+/**
+ * Holds a request of the current revision to what that asks of headers and `_meta`; answers what the client
+ * can do.
+ * @throws {RpcError} headerMismatch, invalidParams, unsupportedVersion
+ */
+export function checkModern(headers: Headers, { method, params }: Message): Params {
+  const meta = isObject(params._meta) ? params._meta : {};
+  const said = headers.get("mcp-protocol-version");
+  const meant = meta[META_VERSION];
+  if (said !== CURRENT && (meant === undefined || meant === said)) throw unsupported(said);
+  if (typeof meant !== "string") throw badMeta(`\`_meta["${META_VERSION}"]\` must be a string.`);
+  if (said !== meant) {
+    throw mismatch(`MCP-Protocol-Version is ${show(said)} and \`_meta\` says ${show(meant)}.`);
+  }
+  const capabilities = meta[META_CAPABILITIES];
+  if (!isObject(capabilities)) {
+    throw badMeta(`\`_meta["${META_CAPABILITIES}"]\` must be an object.`);
+  }
+  if (headers.get("mcp-method")?.trim() !== method) {
+    throw mismatch(`Mcp-Method is ${show(headers.get("mcp-method"))}, the body says ${method}.`);
+  }
+  const member = NAMED[method];
+  if (member !== undefined && typeof params[member] === "string") {
+    checkHeader(headers, "Mcp-Name", params[member]);
+  }
+  return capabilities;
+}
+
+/**
+ * Compares a header with what the body says.
+ * @throws {RpcError} headerMismatch
+ */
+export function checkHeader(headers: Headers, name: string, value: string): void {
+  const header = headers.get(name);
+  if (header === null || decodeHeader(name, header.trim()) !== value) {
+    throw mismatch(`${name} is ${show(header)}, which is not what the body says.`);
+  }
+}
+
+const SENTINEL = /^=\?base64\?(.*)\?=$/i;
+
+/** A header's text: what no header can hold comes in base64 between marks. */
+function decodeHeader(name: string, value: string): string {
+  const encoded = SENTINEL.exec(value)?.[1];
+  if (encoded === undefined) return value;
+  const bytes = Buffer.from(encoded, "base64");
+  if (bytes.toString("base64") !== encoded) {
+    throw mismatch(`${name} holds base64 that is not valid.`);
+  }
+  return bytes.toString();
+}
+
+const mismatch = (why: string) => new RpcError(CODES.headerMismatch, why, { status: 400 });
+const badMeta = (why: string) => new RpcError(CODES.invalidParams, why, { status: 400 });
+const show = (value: string | null) =>
+  value === null ? "missing" : JSON.stringify(value.slice(0, 100));
+
+function unsupported(requested: string | null): RpcError {
+  const message = `The version ${show(requested)} is not served.`;
+  const data = { supported: [CURRENT], requested };
+  return new RpcError(CODES.unsupportedVersion, message, { status: 400, data });
+}

@@ -1,0 +1,49 @@
+import { touchSession } from "../core/mcp_sessions.ts";
+import { Fault } from "../core/fault.ts";
+import type { Visit } from "../routes/_mount.ts";
+import { streamResponse } from "./answer_stream.ts";
+import { type Exchange, writeResult } from "./exchange.ts";
+import { META_SUBSCRIPTION } from "./headers.ts";
+import { listen, mayRead } from "./listen.ts";
+import { response } from "./rpc.ts";
+import type { Server } from "./server.ts";
+import { mustHaveSession } from "./sessions.ts";
+import { EVENT_STREAM, openStream } from "./stream.ts";
+
+const nobodyToAsk = () => Promise.reject(new TypeError("this stream asks nothing"));
+
+/** `subscriptions/listen`: a stream that stays open. */
+export function listenStream(visit: Visit, exchange: Exchange): Response {
+  const stream = openStream(exchange.app, nobodyToAsk);
+  const meta = { [META_SUBSCRIPTION]: exchange.id };
+  const last = response(exchange.id, writeResult(exchange, { members: "", meta }));
+  const stop = listen(exchange, { notify: stream.notify, end: () => stream.end(last) });
+  stream.onGone(stop);
+  return streamResponse(visit, stream);
+}
+
+/** The stream of a session, as revisions up to 2025-11-25 have it. @throws {Fault} NOT_ACCEPTABLE */
+export async function hear(server: Server, visit: Visit): Promise<Response> {
+  const { app, actor, request } = visit;
+  if (!request.headers.get("accept")?.includes(EVENT_STREAM)) {
+    throw new Fault("NOT_ACCEPTABLE", `Accept ${EVENT_STREAM}.`, { available: [EVENT_STREAM] });
+  }
+  const session = await mustHaveSession(visit);
+  const stream = openStream(app, nobodyToAsk);
+  const stop = server.listeners.add({
+    actor,
+    async identifyAgain() {
+      const now = await visit.identifyAgain();
+      const open = await touchSession({ app, actor: now }, session.id);
+      if (open === null) throw new Fault("NOT_FOUND", "The session is over.");
+      return now;
+    },
+    wantsResource: (now, uri) =>
+      (server.subscriptions.get(session.id)?.has(uri) ?? false) && mayRead(server, now, uri),
+    wantsList: () => true,
+    notify: stream.notify,
+    end: () => stream.end(),
+  });
+  stream.onGone(stop);
+  return streamResponse(visit, stream);
+}

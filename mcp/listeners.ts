@@ -1,0 +1,136 @@
+import type { Actor, App } from "../core/app.ts";
+import type { EventRow } from "../core/events.ts";
+import { Fault } from "../core/fault.ts";
+import type { Sequenced } from "../kv/log.ts";
+import { tenantKey } from "../kv/collection.ts";
+import type { Params } from "./rpc.ts";
+
+const CHECK_MS = 1_000;
+const LISTENERS_MAX = 5_000;
+const PER_ACTOR_MAX = 10;
+
+/** Somebody who wants to hear of changes. */
+export interface Listener {
+  /** Who it is, as last found out. */
+  actor: Actor;
+  readonly identifyAgain: () => Promise<Actor>;
+  /** Whether it wants to hear that what an address shows has changed, and may. */
+  readonly wantsResource: (actor: Actor, uri: string) => boolean;
+  readonly wantsList: (list: ListName) => boolean;
+  /** False when it does not keep up. */
+  readonly notify: (method: string, params: Params) => boolean;
+  readonly end: () => void;
+}
+
+export type ListName = "tools" | "prompts" | "resources";
+
+/** Everybody who listens here: they hear only what they may read now. */
+export class Listeners {
+  readonly #all = new Set<Listener>();
+  readonly #app: App;
+  #timer: (() => void) | null = null;
+  #unfollow: (() => void) | null = null;
+
+  constructor(app: App) {
+    this.#app = app;
+  }
+
+  /** @throws {Fault} RATE_LIMIT_EXCEEDED when too many listen */
+  add(listener: Listener): () => void {
+    const same = [...this.#all].filter(({ actor }) => actor.id === listener.actor.id).length;
+    if (same >= PER_ACTOR_MAX || this.#all.size >= LISTENERS_MAX) {
+      const message = `At most ${PER_ACTOR_MAX} streams of one caller listen at a time. Close one.`;
+      throw new Fault("RATE_LIMIT_EXCEEDED", message, { limit: PER_ACTOR_MAX, scope: "streams" });
+    }
+    this.#all.add(listener);
+    this.#unfollow ??= this.#app.log.onSequenced((tenant, events) =>
+      this.#tell(tenantKey(tenant), events)
+    );
+    this.#timer ??= this.#checkLater();
+    return () => this.#remove(listener);
+  }
+
+  /** A list has changed, for everybody. */
+  listChanged(list: ListName): void {
+    for (const listener of this.#all) this.#tellList(listener, list);
+  }
+
+  /** Ends every stream: the relay stops. */
+  close(): void {
+    for (const listener of this.#all) this.#end(listener);
+  }
+
+  #tell(tenant: string, events: readonly Sequenced[]): void {
+    const listeners = [...this.#all].filter(({ actor }) => tenantKey(actor.tenant) === tenant);
+    if (listeners.length === 0) return;
+    const uris = new Set(events.flatMap((event) => resourcesOf(event)));
+    for (const listener of listeners) {
+      for (const uri of uris) {
+        if (!listener.wantsResource(listener.actor, uri)) continue;
+        if (!listener.notify("notifications/resources/updated", { uri })) this.#end(listener);
+      }
+    }
+  }
+
+  #tellList(listener: Listener, list: ListName): void {
+    if (!listener.wantsList(list)) return;
+    if (!listener.notify(`notifications/${list}/list_changed`, {})) this.#end(listener);
+  }
+
+  #end(listener: Listener): void {
+    this.#remove(listener);
+    listener.end();
+  }
+
+  #remove(listener: Listener): void {
+    this.#all.delete(listener);
+    if (this.#all.size > 0) return;
+    this.#timer?.();
+    this.#timer = null;
+    this.#unfollow?.();
+    this.#unfollow = null;
+  }
+
+  #checkLater(): () => void {
+    return this.#app.ports.clock.after(CHECK_MS, () => {
+      for (const listener of this.#all) this.#check(listener);
+      this.#timer = this.#all.size === 0 ? null : this.#checkLater();
+    });
+  }
+
+  /** Who has lost the credential hears no more; who has other rights has other tools. */
+  async #check(listener: Listener): Promise<void> {
+    try {
+      const before = listener.actor;
+      listener.actor = await listener.identifyAgain();
+      if (!sameRights(before, listener.actor)) {
+        this.#tellList(listener, "tools");
+        this.#tellList(listener, "resources");
+      }
+    } catch (error) {
+      if (!(error instanceof Fault)) {
+        this.#app.ports.log.warn("a listener could not be checked", { error: String(error) });
+      }
+      this.#end(listener);
+    }
+  }
+}
+
+const sameRights = (a: Actor, b: Actor) =>
+  a.rights.size === b.rights.size && [...a.rights].every((right) => b.rights.has(right));
+
+/** The resources that show an event, or what it changed. */
+function resourcesOf({ type, json }: Sequenced): string[] {
+  // A reader who is told to read again by its own reading would never stop.
+  if (type === "api_key_used") return [];
+  const always = ["relay://events", "relay://audit"];
+  const kind = type.startsWith("agent_")
+    ? "agents"
+    : type.startsWith("approval_")
+    ? "approvals"
+    : null;
+  if (kind === null) return always;
+  const { agent_id, resource_id } = JSON.parse(json) as EventRow;
+  const id = kind === "agents" ? agent_id ?? resource_id : resource_id;
+  return [...always, `relay://${kind}`, `relay://${kind}/${id}`];
+}

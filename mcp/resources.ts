@@ -1,0 +1,150 @@
+import { Fault } from "../core/fault.ts";
+import { call } from "../routes/_call.ts";
+import type { Route } from "../routes/_route.ts";
+import { admit } from "./call_tool.ts";
+import { type Exchange, mustBeFirstPage, type Result, textOf, withCacheHints } from "./exchange.ts";
+import { CODES, RpcError } from "./rpc.ts";
+import { mayCall } from "./tools.ts";
+
+/** What can be read by an address: a route each, with the name of its one parameter if it has one. */
+interface Resource {
+  readonly uri: string;
+  readonly name: string;
+  readonly description: string;
+  readonly tool: string;
+  /** The parameter in braces. */
+  readonly parameter?: string;
+}
+
+const RESOURCES: readonly Resource[] = [
+  {
+    uri: "relay://agents",
+    name: "agents",
+    description: "The agents, with their state",
+    tool: "list_agents",
+  },
+  {
+    uri: "relay://agents/{id}",
+    name: "agent",
+    description: "One agent",
+    tool: "agents_get",
+    parameter: "id",
+  },
+  {
+    uri: "relay://approvals",
+    name: "approvals",
+    description: "Requests for approval, newest first",
+    tool: "list_approvals",
+  },
+  {
+    uri: "relay://approvals/{pid}",
+    name: "approval",
+    description: "One request for approval",
+    tool: "get_approval",
+    parameter: "pid",
+  },
+  {
+    uri: "relay://audit",
+    name: "audit",
+    description: "The newest rows of the audit trail",
+    tool: "audit_query",
+  },
+  {
+    uri: "relay://events",
+    name: "events",
+    description: "The newest events, oldest of them first",
+    tool: "tail_events",
+  },
+];
+
+const MIME = "application/json";
+/** Lists of resources follow from rights, which seldom change. */
+const LIST_HINT = { ttlMs: 60_000, scope: "private" } as const;
+/** What a resource says is true for now. */
+const READ_HINT = { ttlMs: 0, scope: "private" } as const;
+
+const routeOf = ({ server }: Exchange, { tool }: Resource): Route => server.tools.get(tool)!.route;
+
+const readable = (exchange: Exchange, withParameter: boolean) =>
+  RESOURCES.filter((resource) =>
+    (resource.parameter !== undefined) === withParameter &&
+    mayCall(exchange.actor, routeOf(exchange, resource))
+  );
+
+/** `resources/list`. */
+export function listResources(exchange: Exchange): Result {
+  mustBeFirstPage(exchange);
+  const resources = readable(exchange, false).map(({ uri, name, description }) => ({
+    uri,
+    name,
+    description,
+    mimeType: MIME,
+  }));
+  const all = [...resources, ...exchange.server.fixtures?.resources ?? []];
+  return withCacheHints(exchange, `"resources":${JSON.stringify(all)}`, LIST_HINT);
+}
+
+/** `resources/templates/list`. */
+export function listTemplates(exchange: Exchange): Result {
+  mustBeFirstPage(exchange);
+  const templates = readable(exchange, true).map(({ uri, name, description }) => ({
+    uriTemplate: uri,
+    name,
+    description,
+    mimeType: MIME,
+  }));
+  const all = [...templates, ...exchange.server.fixtures?.templates ?? []];
+  return withCacheHints(exchange, `"resourceTemplates":${JSON.stringify(all)}`, LIST_HINT);
+}
+
+/** `resources/read`. */
+export async function readResource(exchange: Exchange): Promise<Result> {
+  const uri = textOf(exchange, "uri");
+  const fixture = exchange.server.fixtures?.read(uri) ?? null;
+  if (fixture !== null) {
+    return withCacheHints(exchange, `"contents":${JSON.stringify([fixture])}`, READ_HINT);
+  }
+  const text = JSON.stringify(await valueOf(exchange, uri));
+  const contents = JSON.stringify([{ uri, mimeType: MIME, text }]);
+  return withCacheHints(exchange, `"contents":${contents}`, READ_HINT);
+}
+
+async function valueOf(exchange: Exchange, uri: string): Promise<unknown> {
+  const { app, actor, info } = exchange;
+  const found = findResource(uri);
+  if (found === null) throw notFound(exchange, uri);
+  const { resource, params } = found;
+  const route = routeOf(exchange, resource);
+  await admit(exchange, route);
+  const input = { params, query: {}, body: () => ({}), accept: MIME };
+  try {
+    return await call(app, route, actor, info, input);
+  } catch (error) {
+    if (error instanceof Fault && (error.status === 404 || error.status === 400)) {
+      throw notFound(exchange, uri);
+    }
+    throw error;
+  }
+}
+
+/** The resource of an address, with what its parameter is. */
+export function findResource(
+  uri: string,
+): { resource: Resource; params: Record<string, string> } | null {
+  for (const resource of RESOURCES) {
+    const { parameter } = resource;
+    if (parameter === undefined) {
+      if (resource.uri === uri) return { resource, params: {} };
+      continue;
+    }
+    const start = resource.uri.slice(0, resource.uri.indexOf("{"));
+    const rest = uri.startsWith(start) ? uri.slice(start.length) : "";
+    if (rest !== "" && !rest.includes("/")) return { resource, params: { [parameter]: rest } };
+  }
+  return null;
+}
+
+function notFound({ era }: Exchange, uri: string): RpcError {
+  const code = era === "legacy" ? CODES.resourceNotFound : CODES.invalidParams;
+  return new RpcError(code, "Resource not found", { data: { uri } });
+}

@@ -1,0 +1,136 @@
+import { Fault } from "../core/fault.ts";
+
+/** The revision that is current, and the older ones whose clients are served too, newest first. */
+export const CURRENT = "2026-07-28";
+export const OLDER = ["2025-11-25", "2025-06-18", "2025-03-26"] as const;
+
+/** Error codes of JSON-RPC 2.0 and of the protocol. Faults use their HTTP status, which is no reserved code. */
+export const CODES = {
+  parseError: -32700,
+  invalidRequest: -32600,
+  methodNotFound: -32601,
+  invalidParams: -32602,
+  internalError: -32603,
+  headerMismatch: -32020,
+  missingCapability: -32021,
+  unsupportedVersion: -32022,
+  /** Up to 2025-11-25. */
+  resourceNotFound: -32002,
+} as const;
+
+export type Id = string | number;
+export type Params = Readonly<Record<string, unknown>>;
+
+/** A request, or a notification when it has no id. */
+export interface Message {
+  readonly id: Id | null;
+  readonly method: string;
+  readonly params: Params;
+}
+
+/** What a client answers to a request of the server's. */
+export interface Reply {
+  readonly id: Id;
+  readonly result?: unknown;
+  readonly error?: { readonly code: number; readonly message: string };
+}
+
+/** A refusal in the words of the protocol. */
+export class RpcError extends Error {
+  override readonly name = "RpcError";
+  constructor(
+    readonly code: number,
+    message: string,
+    readonly options: {
+      readonly data?: Readonly<Record<string, unknown>>;
+      /** The HTTP status, where the answer is no stream. */
+      readonly status?: number;
+      /** The request's id, where it could be read before the refusal. */
+      readonly id?: Id | null;
+    } = {},
+  ) {
+    super(message);
+  }
+}
+
+const ID_CHARS_MAX = 256;
+
+/**
+ * Reads the body of a POST.
+ * @throws {RpcError} parseError, invalidRequest, invalidParams
+ */
+export function parseMessage(text: string): Message | Reply {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new RpcError(CODES.parseError, "The body is not JSON.", { status: 400 });
+  }
+  const invalid = (why: string, id: Id | null = null) =>
+    new RpcError(CODES.invalidRequest, why, { status: 400, id });
+  if (Array.isArray(value)) throw invalid("Batches are not taken: send one message a request.");
+  if (!isObject(value)) throw invalid("A message is a JSON object.");
+  const { jsonrpc, method, params = {} } = value;
+  const id = value.id ?? null;
+  if (jsonrpc !== "2.0") throw invalid('`jsonrpc` must be "2.0".', isId(id) ? id : null);
+  if (!isId(id) && !(id === null && !("id" in value))) {
+    throw invalid(`\`id\` must be a string of at most ${ID_CHARS_MAX} characters or an integer.`);
+  }
+  if (method === undefined && id !== null && ("result" in value || "error" in value)) {
+    return value as unknown as Reply;
+  }
+  if (typeof method !== "string" || method.length > ID_CHARS_MAX) {
+    throw invalid("`method` must be a string.", id);
+  }
+  if (!isObject(params)) {
+    throw new RpcError(CODES.invalidParams, "`params` must be an object.", { status: 400, id });
+  }
+  return { id, method, params };
+}
+
+const isId = (id: unknown): id is Id =>
+  typeof id === "string" ? id.length <= ID_CHARS_MAX : Number.isSafeInteger(id);
+
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** A message that asks for nothing and answers nothing. */
+export const notification = (method: string, params: Params): string =>
+  JSON.stringify({ jsonrpc: "2.0", method, params });
+
+/** The answer to a request, around what is JSON already. */
+export const response = (id: Id, result: string): string =>
+  `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`;
+
+/** How a refusal is told; null for what is no refusal but a bug. */
+export function refusalOf(
+  error: unknown,
+  id: Id | null,
+  requestId: string,
+): { text: string; status: number } | null {
+  if (error instanceof RpcError) {
+    const { data, status = 200 } = error.options;
+    const body = { code: error.code, message: error.message, ...(data && { data }) };
+    return { text: errorText(id ?? error.options.id ?? null, body), status };
+  }
+  if (error instanceof Fault) {
+    const details = { ...error.details, request_id: requestId };
+    const data = { code: error.code, details };
+    const body = { code: error.status, message: error.message, data };
+    return { text: errorText(id, body), status: error.status };
+  }
+  return null;
+}
+
+/** What a caller sees of a bug. */
+export const bugText = (id: Id | null, requestId: string): string =>
+  errorText(id, {
+    code: CODES.internalError,
+    message: "Something went wrong in Relay; it has been logged.",
+    data: { code: "INTERNAL_ERROR", details: { request_id: requestId } },
+  });
+
+const errorText = (id: Id | null, error: unknown) => JSON.stringify({ jsonrpc: "2.0", id, error });
+
+/** What a request of a session, or to its client, is found by. */
+export const inSession = (session: string, id: unknown): string => `${session} ${String(id)}`;

@@ -1,0 +1,105 @@
+import { closeSession, openSession, touchSession } from "../core/mcp_sessions.ts";
+import { Fault } from "../core/fault.ts";
+import type { McpSessionRecord } from "../kv/records/mcp_session.ts";
+import type { Visit } from "../routes/_mount.ts";
+import { type Exchange, type Result, resultOf, textOf } from "./exchange.ts";
+import { mayRead } from "./listen.ts";
+import { CODES, isObject, OLDER, RpcError } from "./rpc.ts";
+import { capabilitiesOf, IDENTITY, INSTRUCTIONS, type Server } from "./server.ts";
+
+const SUBSCRIPTIONS_MAX = 100;
+const TEXT_CHARS_MAX = 200;
+const CAPABILITIES_CHARS_MAX = 4_000;
+
+/** Sessions that were opened by the request of an exchange, for the header of its answer. */
+const opened = new WeakMap<object, string>();
+
+/** The id of the session that a request has opened, if it has. */
+export const openedBy = (exchange: Exchange): string | undefined => opened.get(exchange.info);
+
+/** `initialize`: agrees on a revision; who is known gets a session. */
+export async function initialize(exchange: Exchange): Promise<Result> {
+  const { app, actor, info, params, server } = exchange;
+  const asked = textOf(exchange, "protocolVersion");
+  const protocolVersion = OLDER.find((revision) => revision === asked) ?? OLDER[0];
+  const capabilities = isObject(params.capabilities) ? params.capabilities : {};
+  if (JSON.stringify(capabilities).length > CAPABILITIES_CHARS_MAX) {
+    throw new RpcError(CODES.invalidParams, "`capabilities` is too large.");
+  }
+  // Nobody in particular needs no session, and must not fill the store with them.
+  if (actor.kind !== "anonymous" || server.fixtures !== null) {
+    const client = clientOf(params.clientInfo);
+    const session = await openSession({ app, actor, info }, {
+      client,
+      protocolVersion,
+      capabilities,
+    });
+    opened.set(info, session.id);
+  }
+  return resultOf({
+    protocolVersion,
+    capabilities: { ...capabilitiesOf(server), logging: {} },
+    serverInfo: IDENTITY,
+    instructions: INSTRUCTIONS,
+  });
+}
+
+function clientOf(info: unknown): McpSessionRecord["client"] {
+  if (!isObject(info)) return null;
+  const text = (value: unknown) =>
+    typeof value === "string" ? value.slice(0, TEXT_CHARS_MAX).toWellFormed() : "";
+  return { name: text(info.name), version: text(info.version) };
+}
+
+/**
+ * The session that a request names; null when it names none.
+ * @throws {Fault} NOT_FOUND when it is over
+ */
+export async function sessionOf({ app, actor, request }: Visit): Promise<McpSessionRecord | null> {
+  const id = request.headers.get("mcp-session-id");
+  if (id === null) return null;
+  const session = /^[\x21-\x7e]{1,128}$/.test(id) ? await touchSession({ app, actor }, id) : null;
+  if (session !== null) return session;
+  throw new Fault("NOT_FOUND", "This session is over, or never was. Initialize again.");
+}
+
+/** Ends the session that a DELETE names. @throws {Fault} VALIDATION_FAILED, NOT_FOUND */
+export async function endSession(server: Server, visit: Visit): Promise<void> {
+  const session = await mustHaveSession(visit);
+  await closeSession(visit, session.id);
+  server.logLevels.delete(session.id);
+  server.subscriptions.delete(session.id);
+}
+
+/** @throws {Fault} VALIDATION_FAILED when none is named, NOT_FOUND when it is over */
+export async function mustHaveSession(visit: Visit): Promise<McpSessionRecord> {
+  const session = await sessionOf(visit);
+  if (session !== null) return session;
+  throw new Fault("VALIDATION_FAILED", "Send the session in Mcp-Session-Id.", {
+    issues: [{ path: "headers.mcp-session-id", message: "is missing" }],
+  });
+}
+
+/** `resources/subscribe`: changes are told on the session's stream. */
+export function subscribe(exchange: Exchange): Result {
+  const { server, session, actor } = exchange;
+  const uri = textOf(exchange, "uri");
+  if (!mayRead(server, actor, uri)) {
+    throw new RpcError(CODES.resourceNotFound, "Resource not found", { data: { uri } });
+  }
+  if (session === null) return { members: "" };
+  const uris = server.subscriptions.get(session.id) ?? new Set();
+  if (uris.size >= SUBSCRIPTIONS_MAX) {
+    const why = `At most ${SUBSCRIPTIONS_MAX} resources can be subscribed to.`;
+    throw new RpcError(CODES.invalidParams, why);
+  }
+  server.subscriptions.set(session.id, uris.add(uri));
+  return { members: "" };
+}
+
+/** `resources/unsubscribe`. */
+export function unsubscribe(exchange: Exchange): Result {
+  const { server, session } = exchange;
+  server.subscriptions.get(session?.id ?? "")?.delete(textOf(exchange, "uri"));
+  return { members: "" };
+}

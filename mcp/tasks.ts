@@ -1,0 +1,173 @@
+import { z } from "zod";
+import { cancelCommand, getOwnCommand, type showCommand } from "../core/commands/commands.ts";
+import { Fault } from "../core/fault.ts";
+import { call } from "../routes/_call.ts";
+import { Command } from "../routes/commands.ts";
+import { route } from "../routes/_route.ts";
+import { Id } from "../routes/_schemas.ts";
+import { saysWithdraw, waitRequest } from "./approvals.ts";
+import { admit, failedCall } from "./call_tool.ts";
+import {
+  can,
+  type Exchange,
+  mustExtend,
+  type Result,
+  resultOf,
+  structured,
+  textOf,
+} from "./exchange.ts";
+import { CODES, RpcError } from "./rpc.ts";
+
+/** The extension's name. */
+export const TASKS = "io.modelcontextprotocol/tasks";
+const POLL_MS = 2_000;
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** A command as answers show it: a task is nothing else, so it is as durable as its command. */
+export type CommandView = Awaited<ReturnType<typeof showCommand>>;
+
+const TaskParams = z.strictObject({ task_id: Id });
+const shared = {
+  params: TaskParams,
+  success: { status: 200, body: Command },
+  faults: ["NOT_FOUND"],
+} as const;
+
+const getTask = route({
+  ...shared,
+  id: "tasks.get",
+  method: "POST",
+  path: "/mcp#tasks/get",
+  summary: "A task of the caller's",
+  access: { scope: ["agents:write", "agents:read"] },
+  effect: "read",
+  handle: (work, { params }) => getOwnCommand(work, params.task_id),
+});
+
+const cancelTask = route({
+  ...shared,
+  id: "tasks.cancel",
+  method: "POST",
+  path: "/mcp#tasks/cancel",
+  summary: "End a task of the caller's",
+  access: { scope: "agents:write" },
+  effect: "steps",
+  audit: { byRule: "command_cancelled, or approval_resolved for one that waited" },
+  handle: async (work, { params }) => {
+    const { agent_id } = await getOwnCommand(work, params.task_id);
+    return await cancelCommand(work, agent_id, params.task_id);
+  },
+});
+
+const inputOf = (id: string) => ({
+  params: { task_id: id },
+  query: {},
+  body: () => ({}),
+  accept: "application/json",
+});
+
+/** The command behind a task. @throws {Fault} NOT_FOUND, INSUFFICIENT_SCOPES */
+export async function lookAt(exchange: Exchange, id: string): Promise<CommandView> {
+  const { app, actor, info } = exchange;
+  await admit(exchange, getTask);
+  return await call(app, getTask, actor, info, inputOf(id)) as CommandView;
+}
+
+/** Ends the command behind a task; answers it as it is then. */
+export async function withdraw(exchange: Exchange, { command_id }: CommandView) {
+  const { app, actor, info } = exchange;
+  await admit(exchange, cancelTask);
+  return await call(app, cancelTask, actor, info, inputOf(command_id)) as CommandView;
+}
+
+/** True for a command that may still run. */
+export const isOpen = ({ status }: CommandView): boolean =>
+  status === "pending_approval" || status === "queued" || status === "running";
+
+/** The answer to a call that goes on as a task: its command is on record already. */
+export const createTask = (exchange: Exchange, view: CommandView): Result =>
+  resultOf(taskOf(exchange, view), "task");
+
+/** `tasks/get`. */
+export async function getTaskResult(exchange: Exchange): Promise<Result> {
+  const view = await viewOf(exchange);
+  const task = taskOf(exchange, view);
+  if (task.status === "input_required") {
+    return resultOf({ ...task, inputRequests: { approval: waitRequest(view) } });
+  }
+  if (task.status !== "completed") return resultOf(task);
+  return { members: `${resultOf(task).members},"result":{${endedMembers(view, exchange)}}` };
+}
+
+/** `tasks/update`: takes what the client's user has said. */
+export async function updateTask(exchange: Exchange): Promise<Result> {
+  const view = await viewOf(exchange);
+  const { inputResponses } = exchange.params;
+  if (view.status === "pending_approval" && saysWithdraw(inputResponses)) {
+    await withdraw(exchange, view);
+  }
+  return { members: "" };
+}
+
+/** `tasks/cancel`: what has ended stays as it ended. */
+export async function cancelTaskResult(exchange: Exchange): Promise<Result> {
+  const view = await viewOf(exchange);
+  try {
+    if (isOpen(view)) await withdraw(exchange, view);
+  } catch (error) {
+    const over = error instanceof Fault && error.code === "CONFLICT";
+    if (!over) throw error;
+  }
+  return { members: "" };
+}
+
+async function viewOf(exchange: Exchange): Promise<CommandView> {
+  mustExtend(exchange, TASKS);
+  try {
+    return await lookAt(exchange, textOf(exchange, "taskId"));
+  } catch (error) {
+    const gone = error instanceof Fault &&
+      (error.code === "NOT_FOUND" || error.code === "VALIDATION_FAILED");
+    if (!gone) throw error;
+    throw new RpcError(CODES.invalidParams, "There is no such task of yours.");
+  }
+}
+
+function taskOf(exchange: Exchange, view: CommandView) {
+  const asked = view.status === "pending_approval" && can(exchange, "elicitation");
+  return {
+    taskId: view.command_id,
+    status: asked ? "input_required" : isOpen(view) ? "working" : endOf(view),
+    statusMessage: view.status === "pending_approval"
+      ? `Waiting for approval ${view.approval_id}.`
+      : `The command is ${view.status}.`,
+    createdAt: view.created_at,
+    lastUpdatedAt: view.finished_at ?? view.started_at ?? view.created_at,
+    ttlMs: exchange.app.config().retention_days.commands * DAY_MS,
+    pollIntervalMs: POLL_MS,
+  };
+}
+
+const endOf = ({ status }: CommandView) => status === "cancelled" ? "cancelled" : "completed";
+
+/** What the call would have answered had it waited for this end. */
+export function endedResult(view: CommandView, { info }: Pick<Exchange, "info">): Result {
+  const ran = view.status === "succeeded" || (view.status === "failed" && view.reason === null);
+  if (ran) return structured(view);
+  const { command_id, status, reason, stdout, stderr, truncated } = view;
+  const message = `The command is ${status}${reason === null ? "" : `: ${reason}`}.`;
+  const details = { command_id, status, stdout, stderr, truncated };
+  return failedCall({ code: CODE_OF[status] ?? "COMMAND_BLOCKED", message, details }, info.id);
+}
+
+const CODE_OF: Readonly<Record<string, string>> = {
+  lost: "COMMAND_LOST",
+  timed_out: "COMMAND_TIMEOUT",
+  failed: "UNAVAILABLE",
+  cancelled: "CONFLICT",
+};
+
+const endedMembers = (view: CommandView, exchange: Exchange) => {
+  const { members, meta } = endedResult(view, exchange);
+  return meta === undefined ? members : `${members},"_meta":${JSON.stringify(meta)}`;
+};

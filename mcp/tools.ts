@@ -1,0 +1,147 @@
+import type { Actor } from "../core/app.ts";
+import { Fault } from "../core/fault.ts";
+import { SCOPE_LIST } from "../core/scopes.ts";
+import { z } from "zod";
+import { RecentMap } from "../kv/recent.ts";
+import { missingRights } from "../routes/_call.ts";
+import { standaloneSchema } from "../routes/_openapi_schemas.ts";
+import type { Route } from "../routes/_route.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Params } from "./rpc.ts";
+
+/** One tool: a route, under the name that clients know it by. */
+export interface Tool {
+  readonly name: string;
+  /** The declaration; method and path are those that audit rows show. */
+  readonly route: Route;
+  /** Its entry of `tools/list`. */
+  readonly json: string;
+  /** Where each argument goes. */
+  readonly places: ReadonlyMap<string, "params" | "query" | "body">;
+  /** Rebinds the route to one call, for tools that tell of their progress. */
+  readonly bind?: Bind;
+}
+
+export type Bind = (exchange: Exchange, route: Route) => Route;
+
+/** Routes whose tools have names of their own; others are called after their id. */
+const NAMES: Readonly<Record<string, string>> = {
+  "health.live": "health",
+  "agents.list": "list_agents",
+  "commands.exec": "run_command",
+  "commands.get": "get_command",
+  "commands.cancel": "cancel_command",
+  "approvals.approve": "approve",
+  "approvals.reject": "reject",
+  "approvals.list": "list_approvals",
+  "approvals.get": "get_approval",
+  "shield.evaluate": "evaluate_command",
+};
+
+/** Every tool, by name: the routes that opted in. */
+export class Tools {
+  readonly #byName = new Map<string, Tool>();
+  readonly #lists = new RecentMap<string>(256);
+
+  constructor(routes: readonly Route[], binds: Readonly<Record<string, Bind>>) {
+    const tools = routes.filter((route) => route.tool).map((route) => toolOf(route, binds));
+    for (const tool of tools.sort((a, b) => a.name < b.name ? -1 : 1)) {
+      if (this.#byName.has(tool.name)) throw new Error(`Two tools are called ${tool.name}.`);
+      this.#byName.set(tool.name, tool);
+    }
+  }
+
+  get(name: string): Tool | undefined {
+    return this.#byName.get(name);
+  }
+
+  /** What a caller may call, in order. */
+  callable(actor: Actor): Tool[] {
+    return [...this.#byName.values()].filter(({ route }) => mayCall(actor, route));
+  }
+
+  /** The `tools` member of a list, the same text for all callers with the same rights. */
+  listJson(actor: Actor): string {
+    const key = rightsKey(actor);
+    const known = this.#lists.get(key);
+    if (known !== undefined) return known;
+    const list = `[${this.callable(actor).map(({ json }) => json).join(",")}]`;
+    this.#lists.set(key, list);
+    return list;
+  }
+}
+
+/** What a call needs is known from the declaration. */
+export function mayCall(actor: Actor, route: Route): boolean {
+  if ("public" in route.access) return true;
+  return actor.kind !== "anonymous" && missingRights(route, actor) === null;
+}
+
+function rightsKey({ kind, host, rights }: Actor): string {
+  const bits = SCOPE_LIST.map((scope) => rights.has(scope) ? "1" : "0").join("");
+  return `${kind === "anonymous"} ${host} ${bits}`;
+}
+
+function toolOf(route: Route, binds: Readonly<Record<string, Bind>>): Tool {
+  const name = NAMES[route.id] ?? route.id.replace(".", "_");
+  const places = new Map<string, "params" | "query" | "body">();
+  for (const place of ["params", "query", "body"] as const) {
+    for (const argument of Object.keys(route[place]?.shape ?? {})) {
+      if (places.has(argument)) {
+        throw new Error(`${route.id} has two arguments called ${argument}.`);
+      }
+      places.set(argument, place);
+    }
+  }
+  const bind = binds[route.id];
+  return {
+    name,
+    route: { ...route, method: "POST", path: `/mcp#${name}` },
+    json: JSON.stringify(describe(name, route)),
+    places,
+    ...(bind && { bind }),
+  };
+}
+
+function describe(name: string, route: Route) {
+  const { summary, description, success, effect, tool, params, query, body } = route;
+  const input = z.strictObject({ ...params?.shape, ...query?.shape, ...body?.shape });
+  return {
+    name,
+    title: summary,
+    description: description === undefined ? `${summary}.` : `${summary}. ${description}`,
+    inputSchema: standaloneSchema(input, "input"),
+    ...("body" in success && { outputSchema: standaloneSchema(success.body, "output") }),
+    annotations: {
+      readOnlyHint: effect === "read",
+      destructiveHint: tool?.destructive ?? false,
+      openWorldHint: false,
+    },
+  };
+}
+
+/**
+ * Arguments as the route takes them apart.
+ * @throws {Fault} VALIDATION_FAILED for a value that no path or query can hold
+ */
+export function placeArguments({ places }: Tool, args: Params) {
+  const placed: Record<"params" | "query" | "body", Record<string, unknown>> = {
+    params: {},
+    query: {},
+    body: {},
+  };
+  for (const [name, value] of Object.entries(args)) {
+    const place = places.get(name) ?? "query";
+    placed[place][name] = place === "body" ? value : scalarOf(name, value);
+  }
+  return placed;
+}
+
+/** Paths and queries hold text: what is read from it as a number may come as one. */
+function scalarOf(name: string, value: unknown): unknown {
+  if (typeof value === "boolean") return `${value}`;
+  if (typeof value === "string" || typeof value === "number") return value;
+  throw new Fault("VALIDATION_FAILED", `${name} must be a string, a number or a boolean.`, {
+    issues: [{ path: `arguments.${name}`, message: "must be a string, a number or a boolean" }],
+  });
+}

@@ -1,0 +1,85 @@
+import type { Context } from "@hono/hono";
+import type { App, RequestInfo } from "../core/app.ts";
+import { Fault } from "../core/fault.ts";
+import { clientAddress } from "./_address.ts";
+
+/** What the server tells of a connection. */
+export type Env = { Bindings: { remoteAddr?: Deno.Addr } };
+
+/** True for a request that says who it is from. */
+export const hasCredential = (headers: Headers): boolean =>
+  headers.has("authorization") || headers.has("x-api-key");
+
+/** A Bearer token or key, or an API key in `x-api-key`; empty for a header that is neither. */
+export function credentialOf(headers: Headers): string | null {
+  const authorization = headers.get("authorization");
+  if (authorization === null) return headers.get("x-api-key");
+  const [scheme, value] = authorization.split(" ", 2);
+  return scheme?.toLowerCase() === "bearer" && value ? value : "";
+}
+
+/** What stands behind `Bearer`, whatever it is. */
+const bearerOf = (headers: Headers): string | null =>
+  /^bearer +(\S+)$/i.exec(headers.get("authorization") ?? "")?.[1] ?? null;
+
+/** The space that a signed-in user chose. */
+export function spaceOf(headers: Headers): "live" | "test" {
+  const space = headers.get("x-relay-space") ?? "live";
+  if (space === "live" || space === "test") return space;
+  throw new Fault("VALIDATION_FAILED", "X-Relay-Space must be live or test.", {
+    issues: [{ path: "headers.x-relay-space", message: "must be live or test" }],
+  });
+}
+
+/** Looks up what is asked for only: most requests are answered without it. */
+export class HttpRequestInfo implements RequestInfo {
+  readonly id: string;
+
+  constructor(private readonly app: App, private readonly c: Context<Env>) {
+    this.id = app.ports.entropy.uuid();
+  }
+
+  get address(): string {
+    const peer = this.c.env.remoteAddr;
+    const host = peer !== undefined && "hostname" in peer ? peer.hostname : "local";
+    const { trusted_proxies } = this.app.config();
+    return clientAddress(host, this.#header("x-forwarded-for"), trusted_proxies);
+  }
+
+  get idempotencyKey(): string | null {
+    return this.#header("idempotency-key");
+  }
+
+  get lastEventId(): string | null {
+    return this.#header("last-event-id");
+  }
+
+  get ingestToken(): string | null {
+    return this.#header("x-ingest-token") ?? bearerOf(this.c.req.raw.headers);
+  }
+
+  get telegramSecret(): string | null {
+    return this.#header("x-telegram-bot-api-secret-token");
+  }
+
+  get prefetch(): boolean {
+    return this.#header("sec-purpose")?.includes("prefetch") ?? false;
+  }
+
+  #header(name: string): string | null {
+    return this.c.req.raw.headers.get(name);
+  }
+}
+
+/** The same, looked up now: for answers that outlive the request. */
+export const copyInfo = (
+  { id, address, idempotencyKey, lastEventId, ingestToken, telegramSecret, prefetch }: RequestInfo,
+): RequestInfo => ({
+  id,
+  address,
+  idempotencyKey,
+  lastEventId,
+  ingestToken,
+  telegramSecret,
+  prefetch,
+});

@@ -1,0 +1,77 @@
+import { z } from "zod";
+import { createIngestToken, deleteIngestToken, listIngestTokens } from "../core/ingest/tokens.ts";
+import { INGEST_PURPOSES } from "../kv/records/ingest.ts";
+import { route } from "./_route.ts";
+import { IdParams, Name, Named, PageQuery, Pagination, Timestamp } from "./_schemas.ts";
+
+const Purpose = z.enum(INGEST_PURPOSES);
+const IngestToken = z.object({
+  id: z.string(),
+  name: z.string(),
+  purpose: Purpose,
+  prefix: z.string().meta({ description: "How the value begins, to tell tokens apart." }),
+  created_by: z.string(),
+  created_at: Timestamp,
+}).meta({ id: "IngestToken" });
+
+export const ingestTokenRoutes = [
+  route({
+    id: "ingest_tokens.create",
+    method: "POST",
+    path: "/api/v1/ingest-tokens",
+    summary: "Make a token with which a system outside brings in alerts or messages",
+    description: "The value is in this answer only. It lets in what its purpose says and opens " +
+      "nothing else.",
+    access: { scope: "system:write" },
+    effect: "write",
+    noStore: true,
+    audit: {
+      event: "ingest_token_created",
+      resource: "ingest_token",
+      id: (token) => token.id,
+      details: ({ name, purpose }) => ({ name, purpose }),
+    },
+    body: z.strictObject({ name: Name, purpose: Purpose }),
+    success: {
+      status: 201,
+      body: IngestToken.extend({
+        token: z.string().meta({ description: "The value, `svc_ingest_…`." }),
+      }).meta({ id: "NewIngestToken" }),
+    },
+    faults: ["CONFLICT"],
+    handle: (work, { body }) => createIngestToken(work, body),
+  }),
+  route({
+    id: "ingest_tokens.list",
+    method: "GET",
+    path: "/api/v1/ingest-tokens",
+    summary: "List ingest tokens without their values",
+    access: { scope: "system:read" },
+    effect: "read",
+    query: PageQuery,
+    success: {
+      status: 200,
+      body: z.object({ ingest_tokens: z.array(IngestToken), pagination: Pagination }),
+    },
+    faults: [],
+    handle: (work, { query }) => listIngestTokens(work, query),
+  }),
+  route({
+    id: "ingest_tokens.delete",
+    method: "DELETE",
+    path: "/api/v1/ingest-tokens/{id}",
+    summary: "Delete an ingest token: from now on it does nothing",
+    access: { scope: "system:write" },
+    effect: "write",
+    audit: {
+      event: "ingest_token_deleted",
+      resource: "ingest_token",
+      id: ({ id }) => id,
+      details: ({ name, purpose }) => ({ name, purpose }),
+    },
+    params: IdParams,
+    success: { status: 204, about: Named.extend({ purpose: Purpose }) },
+    faults: ["NOT_FOUND"],
+    handle: (work, { params }) => deleteIngestToken(work, params.id),
+  }),
+];

@@ -1,0 +1,57 @@
+import { z } from "zod";
+import { receiveAlertmanager } from "../core/ingest/alertmanager.ts";
+import { receiveGeneric } from "../core/ingest/generic.ts";
+import { route } from "./_route.ts";
+
+const TOKEN_CHARS_MAX = 512;
+
+const receiver = {
+  method: "POST",
+  access: { public: "the sender shows an ingest token; without one nothing happens" },
+  effect: "steps",
+  audit: { byRule: "alerts_ingested, or ingest_refused for what cannot be read" },
+  query: z.strictObject({
+    token: z.string().max(TOKEN_CHARS_MAX).optional().meta({
+      description: "The ingest token, for senders that can set no header.",
+    }),
+  }),
+  success: { status: 202, body: z.object({ accepted: z.literal(true) }) },
+  faults: [],
+} as const;
+
+const TOKEN =
+  "The token goes into `Authorization: Bearer`, `X-Ingest-Token` or `token`. The answer " +
+  "is the same with a right token, a wrong one and none.";
+
+const anything = (description: string) => z.unknown().optional().meta({ description });
+
+export const receiverRoutes = [
+  route({
+    ...receiver,
+    id: "receivers.alertmanager",
+    path: "/api/webhooks/alertmanager",
+    summary: "Take the notifications of a Prometheus Alertmanager",
+    description: TOKEN,
+    body: z.looseObject({
+      status: anything("`firing` or `resolved`."),
+      alerts: anything("The alerts, as in Alertmanager's webhook message of version 4."),
+    }),
+    handle: (work, { query, body }) =>
+      receiveAlertmanager(work, query.token ?? work.request.ingestToken, body),
+  }),
+  route({
+    ...receiver,
+    id: "receivers.generic",
+    path: "/api/webhooks/generic-alert",
+    summary: "Take an alert in a form of its sender's own",
+    description: TOKEN,
+    body: z.looseObject({
+      event: anything("What happened: the alert's name."),
+      payload: anything(
+        "An object. `severity`, `status`, `fingerprint`, `labels`, `agent_id` and `summary` are used.",
+      ),
+    }),
+    handle: (work, { query, body }) =>
+      receiveGeneric(work, query.token ?? work.request.ingestToken, body),
+  }),
+];

@@ -1,0 +1,116 @@
+import { z } from "zod";
+import { runCanary } from "../core/shield/canary.ts";
+import { evaluateCommands, replayCommands } from "../core/shield/evaluate.ts";
+import { Policy } from "../core/shield/policy.ts";
+import { ShieldLayer, ShieldResult, Verdict } from "../core/shield/result.ts";
+import { SHIELD_MODES } from "../kv/records/shield.ts";
+import { route } from "./_route.ts";
+import { Id, Timestamp } from "./_schemas.ts";
+
+const COMMANDS_MAX = 1_000;
+const REPLAY_MAX = 10_000;
+/** Longer than any command that is inspected, so that the limit itself can be tried. */
+const COMMAND_CHARS_MAX = 128 * 1024;
+const EVALUATE_BYTES_MAX = 4 * 1024 * 1024;
+
+const EvaluateBody = z.strictObject({
+  commands: z.array(z.string().max(COMMAND_CHARS_MAX)).min(1).max(COMMANDS_MAX).optional(),
+  labels: z.record(z.string().max(256), z.string().max(256)).optional(),
+  policy: Policy.nullable().optional().describe("The one in force unless said; null for none."),
+  replay: z.int().min(1).max(REPLAY_MAX).optional()
+    .describe("How many of the last audited commands to judge by `policy`."),
+}).superRefine(({ commands, labels, replay, policy }, context) => {
+  const complain = (path: string, message: string) =>
+    context.addIssue({ code: "custom", path: [path], message });
+  if ((commands === undefined) === (replay === undefined)) {
+    complain("commands", "give either `commands` or `replay`");
+  }
+  if (replay !== undefined && policy === undefined) {
+    complain("policy", "is what a replay judges by");
+  }
+  if (replay !== undefined && labels !== undefined) {
+    complain("labels", "a replay takes the agents'");
+  }
+});
+
+const Evaluated = ShieldResult.extend({ command: z.string() }).meta({ id: "EvaluatedCommand" });
+const Evaluation = z.object({ results: z.array(Evaluated) }).meta({ id: "Evaluation" });
+const Replay = z.object({
+  replayed: z.int().describe("Commands that were judged."),
+  changed: z.array(Evaluated.extend({
+    agent_id: z.string().nullable(),
+    command_id: z.string(),
+    at: Timestamp,
+    recorded: Verdict.describe("What became of it then."),
+    before: Verdict.describe("What the policy in force says of it."),
+  })).describe("Those whose verdict the candidate changes, newest first."),
+  counts: z.object({ allow: z.int(), approve: z.int(), deny: z.int() })
+    .describe("Verdicts of the candidate."),
+  scanned: z.int().describe("Rows of the log that were looked at."),
+  skipped: z.int().describe("Commands whose whole text is kept no more."),
+  complete: z.boolean().describe("False when the log goes on beyond the rows of one replay."),
+}).meta({ id: "Replay" });
+
+const CanaryReport = z.object({
+  status: z.enum(["passed", "failed"]),
+  failed: z.array(z.string()).describe("The layers that failed, and `agent`."),
+  mode: z.enum(SHIELD_MODES).describe("The organization's; the checks are not bound by it."),
+  layers: z.array(z.object({
+    layer: ShieldLayer,
+    passed: z.boolean(),
+    checks: z.int(),
+    failures: z.array(z.object({
+      command: z.string(),
+      expected: z.enum(["allow", "approve", "deny", "stopped"]),
+      verdict: Verdict,
+    })),
+  })),
+  agent: z.object({
+    agent_id: z.string(),
+    passed: z.boolean(),
+    command_id: z.string().nullable(),
+    status: z.string(),
+    reason: z.string().nullable(),
+  }).nullable(),
+}).meta({ id: "CanaryReport" });
+
+export const shieldRoutes = [
+  route({
+    id: "shield.evaluate",
+    method: "POST",
+    path: "/api/shield/evaluate",
+    summary: "Judge commands without running them, or replay the last ones by another policy",
+    description:
+      "Nothing is executed or stored. Modes and the behaviour layer take no part: the first would " +
+      "hide verdicts, the second judges sessions.",
+    access: { scope: "system:read" },
+    effect: "read",
+    body: EvaluateBody,
+    bodyBytesMax: EVALUATE_BYTES_MAX,
+    success: { status: 200, body: z.union([Evaluation, Replay]) },
+    faults: [],
+    tool: { destructive: false },
+    handle: (work, { body: { commands, replay, labels, policy } }) =>
+      replay === undefined
+        ? evaluateCommands(work, { commands: commands ?? [], labels, policy })
+        : replayCommands(work, { replay, policy: policy ?? null }),
+  }),
+  route({
+    id: "shield.canary",
+    method: "POST",
+    path: "/api/shield/canary",
+    summary: "Check every layer of the shield, and the way to an agent",
+    description:
+      "Dangerous and harmless commands go through each layer; with `agent_id` a command that does " +
+      "nothing runs on that agent. Anything that is not as it must be answers 503 CANARY_FAILED with " +
+      "the report in `details.canary`, so that no monitor takes it for a success.",
+    access: { scope: "system:write" },
+    effect: "steps",
+    audit: { byRule: "canary_run" },
+    body: z.strictObject({ agent_id: Id.optional() }),
+    success: { status: 200, body: CanaryReport },
+    faults: ["CANARY_FAILED", "AGENT_NOT_FOUND"],
+    tool: { destructive: false },
+    handle: (work, { body }) => runCanary(work, body.agent_id ?? null),
+  }),
+];

@@ -1,0 +1,101 @@
+import { z } from "zod";
+import { createLinkCode, deleteLink, listLinks } from "../core/telegram/links.ts";
+import { receiveTelegram } from "../core/telegram/receive.ts";
+import { route } from "./_route.ts";
+import { IdParams, PageQuery, Pagination, Timestamp } from "./_schemas.ts";
+
+const anything = (description: string) => z.unknown().optional().meta({ description });
+
+export const telegramRoutes = [
+  route({
+    id: "receivers.telegram",
+    method: "POST",
+    path: "/api/tg/webhook",
+    summary: "Take what a chat with a Telegram bot says: /approve, /reject and /link",
+    description: "Takes Telegram's Update. The bot's `secret_token` is an ingest token, which " +
+      "Telegram sends as `X-Telegram-Bot-Api-Secret-Token`.",
+    access: { public: "Telegram shows the bot's secret; without it nothing happens" },
+    effect: "steps",
+    audit: { byRule: "approval_resolved, approval_given, telegram_linked or ingest_refused" },
+    body: z.looseObject({
+      update_id: anything("Of an Update: its number, by which a repetition is known."),
+      message: anything("Of an Update: the message. In the short form: its text."),
+      chat_id: anything("In the short form: the private chat."),
+    }),
+    success: {
+      status: 200,
+      body: z.union([
+        z.object({ accepted: z.literal(true) }),
+        z.object({ method: z.literal("sendMessage"), chat_id: z.int(), text: z.string() }),
+      ]),
+    },
+    accepted: "The same with a right secret, a wrong one and none: there is nothing to answer.",
+    faults: [],
+    handle: (work, { body }) => receiveTelegram(work, body),
+  }),
+  route({
+    id: "telegram_links.create",
+    method: "POST",
+    path: "/api/shield/telegram-links",
+    summary: "Make a one-time code that links your Telegram account",
+    description: "Send the `message` to the bot within ten minutes. Only a signed-in user can.",
+    access: { scope: "approvals:write" },
+    effect: "write",
+    noStore: true,
+    audit: { none: "a code alone links nothing; telegram_linked tells of its use" },
+    body: z.strictObject({}),
+    success: {
+      status: 201,
+      body: z.object({ code: z.string(), message: z.string(), expires_at: Timestamp }),
+    },
+    faults: ["FORBIDDEN"],
+    handle: (work) => createLinkCode(work),
+  }),
+  route({
+    id: "telegram_links.list",
+    method: "GET",
+    path: "/api/shield/telegram-links",
+    summary: "List your own links to Telegram accounts",
+    access: { signedIn: true },
+    effect: "read",
+    query: PageQuery,
+    success: {
+      status: 200,
+      body: z.object({
+        telegram_links: z.array(
+          z.object({
+            id: z.string(),
+            token_id: z.string().meta({ description: "The ingest token of the bot." }),
+            telegram_id: z.string(),
+            username: z.string().nullable(),
+            created_at: Timestamp,
+          }).meta({ id: "TelegramLink" }),
+        ),
+        pagination: Pagination,
+      }),
+    },
+    faults: ["FORBIDDEN"],
+    handle: (work, { query }) => listLinks(work, query),
+  }),
+  route({
+    id: "telegram_links.delete",
+    method: "DELETE",
+    path: "/api/shield/telegram-links/{id}",
+    summary: "Delete one of your own links: the account decides nothing any more",
+    access: { signedIn: true },
+    effect: "write",
+    audit: {
+      event: "telegram_unlinked",
+      resource: "telegram_link",
+      id: ({ id }) => id,
+      details: ({ telegram_id, user_id }) => ({ telegram_id, user_id }),
+    },
+    params: IdParams,
+    success: {
+      status: 204,
+      about: z.object({ id: z.string(), telegram_id: z.string(), user_id: z.string() }),
+    },
+    faults: ["NOT_FOUND", "FORBIDDEN"],
+    handle: (work, { params }) => deleteLink(work, params.id),
+  }),
+];

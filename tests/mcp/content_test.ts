@@ -1,0 +1,111 @@
+import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { SCOPE_LIST } from "../../core/scopes.ts";
+import { linkAgent } from "../areas/fixtures.ts";
+import { World } from "../support/world.ts";
+import { type Json, rpc } from "./client.ts";
+
+const modern = (as?: string) => ({ as, style: "modern" as const });
+
+Deno.test("discover: it tells revision, capabilities and who answers, and may be kept", async () => {
+  await using world = await World.open();
+  const { result } = (await rpc(world, "server/discover", {}, modern())).body;
+  deq(result.supportedVersions, ["2026-07-28"]);
+  ok(result.capabilities.extensions["io.modelcontextprotocol/tasks"]);
+  eq(result._meta["io.modelcontextprotocol/serverInfo"].name, "relay");
+  deq([result.cacheScope, Number.isInteger(result.ttlMs)], ["public", true]);
+});
+
+Deno.test("cache hints: every list and every reading has them, and only the anonymous one is public", async () => {
+  await using world = await World.open();
+  const { token } = await world.signUp();
+  const lists: [string, Json][] = [
+    ["tools/list", {}],
+    ["prompts/list", {}],
+    ["resources/list", {}],
+    ["resources/templates/list", {}],
+    ["resources/read", { uri: "relay://agents" }],
+  ];
+  for (const [method, params] of lists) {
+    const { result } = (await rpc(world, method, params, modern(token))).body;
+    deq([result.cacheScope, Number.isInteger(result.ttlMs)], ["private", true], method);
+  }
+  eq((await rpc(world, "tools/list", {}, modern())).body.result.cacheScope, "public");
+});
+
+Deno.test("resources: they are what the tools behind them answer, for who may call those", async () => {
+  await using world = await World.open();
+  const { owner, agent } = await linkAgent(world);
+  const read = async (uri: string, as = owner.token) =>
+    (await rpc(world, "resources/read", { uri }, modern(as))).body;
+  const all = (await rpc(world, "resources/list", {}, modern(owner.token))).body.result.resources;
+  for (const { uri } of all) {
+    const [content] = (await read(uri)).result.contents;
+    deq([content.uri, content.mimeType], [uri, "application/json"]);
+    ok(JSON.parse(content.text));
+  }
+  const [one] = (await read(`relay://agents/${agent.id}`)).result.contents;
+  eq(JSON.parse(one.text).id, agent.id);
+  for (const uri of ["relay://agents/agt_missing", "relay://agents/", "test://static-text", ""]) {
+    const { error } = await read(uri);
+    deq([error.code, error.data.uri], [-32602, uri]);
+  }
+  const { value } = await world.key(owner, ["agents:read"]);
+  const listed = (await rpc(world, "resources/list", {}, modern(value))).body.result.resources;
+  deq(listed.map(({ uri }: Json) => uri), ["relay://agents"]);
+  const refused = await rpc(world, "resources/read", { uri: "relay://audit" }, modern(value));
+  deq([refused.status, refused.body.error.data.code], [403, "INSUFFICIENT_SCOPES"]);
+});
+
+Deno.test("prompts: each takes its arguments and says them, and misses none", async () => {
+  await using world = await World.open();
+  const { token } = await world.signUp();
+  const { prompts } = (await rpc(world, "prompts/list", {}, modern(token))).body.result;
+  eq(prompts.length, 3);
+  for (const { name, arguments: takes } of prompts) {
+    const args = Object.fromEntries(takes.map((one: Json) => [one.name, `<${one.name}>`]));
+    const get = (params: Json) => rpc(world, "prompts/get", params, modern(token));
+    const { result } = (await get({ name, arguments: args })).body;
+    const { text } = result.messages[0].content;
+    for (const said of Object.values(args)) ok(text.includes(said), `${name} ${said}`);
+    eq((await get({ name })).body.error.code, -32602);
+    eq((await get({ name, arguments: { ...args, agent_id: 7 } })).body.error.code, -32602);
+  }
+  const unknown = await rpc(world, "prompts/get", { name: "nope" }, modern(token));
+  eq(unknown.body.error.code, -32602);
+});
+
+Deno.test("completions: ids of what the caller may list, by what it typed", async () => {
+  await using world = await World.open();
+  const { owner, agent } = await linkAgent(world);
+  const complete = async (value: string, as = owner.token) => {
+    const ref = { type: "ref/prompt", name: "investigate_alert" };
+    const params = { ref, argument: { name: "agent_id", value } };
+    return (await rpc(world, "completion/complete", params, modern(as))).body.result.completion;
+  };
+  deq((await complete("agt_")).values, [agent.id]);
+  deq((await complete("nope")).values, []);
+  const { value } = await world.key(owner, ["catalog:read"]);
+  deq((await complete("agt_", value)).values, []);
+  const bad = await rpc(world, "completion/complete", { ref: 1 }, modern(owner.token));
+  eq(bad.body.error.code, -32602);
+});
+
+Deno.test("metadata: RFC 9728, for both resources, where the challenge says", async () => {
+  await using world = await World.open({ settings: { publicUrl: "https://relay.example" } });
+  for (const path of ["/mcp", "/mcp/stream"]) {
+    const challenge = (await rpc(world, "resources/list", {}, { path })).headers
+      .get("www-authenticate")!;
+    const [, where] = /resource_metadata="([^"]+)"/.exec(challenge)!;
+    eq(where, `https://relay.example/.well-known/oauth-protected-resource${path}`);
+    const response = await world.send(new Request(where!));
+    eq(response.status, 200);
+    const body = await response.json();
+    eq(body.resource, `https://relay.example${path}`);
+    deq(body.bearer_methods_supported, ["header"]);
+    deq(body.scopes_supported, SCOPE_LIST);
+  }
+  const root = await world.send(
+    new Request("https://relay.example/.well-known/oauth-protected-resource"),
+  );
+  eq((await root.json()).resource, "https://relay.example/mcp");
+});

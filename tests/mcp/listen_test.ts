@@ -1,0 +1,128 @@
+import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { users } from "../../kv/records/user.ts";
+import { type Account, World } from "../support/world.ts";
+import { type Json, Reader, readReply, requestOf, rpc } from "./client.ts";
+
+const SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId";
+
+async function listen(world: World, as: string, notifications: Json): Promise<Reader> {
+  const options = { as, style: "modern", id: "listen-1" } as const;
+  const request = requestOf("subscriptions/listen", { notifications }, options);
+  return new Reader(await world.send(request));
+}
+
+async function demote(world: World, { org, userId }: Account): Promise<void> {
+  const tenant = { org, space: "live" } as const;
+  await world.app.store.transact(async (tx) => {
+    const user = await tx.get(users, tenant, userId);
+    tx.put(users, tenant, { ...user!, roles: ["viewer"] });
+  });
+}
+
+const note = (world: World, as: string) =>
+  world.call("POST", "/api/audit/event", { as, body: { event_type: "custom.event" } });
+
+Deno.test("listen: it says first what it will tell, and tells that, marked with its id", async () => {
+  await using world = await World.open();
+  const { token } = await world.signUp();
+  const uris = ["relay://audit", "relay://nowhere", 7];
+  const reader = await listen(world, token, {
+    resourceSubscriptions: uris,
+    toolsListChanged: true,
+  });
+  const [ack] = await reader.until(1);
+  eq(ack.method, "notifications/subscriptions/acknowledged");
+  deq(ack.params.notifications, {
+    toolsListChanged: true,
+    resourceSubscriptions: ["relay://audit"],
+  });
+  await note(world, token);
+  await world.settle();
+  const [, told] = await reader.until(2);
+  deq([told.method, told.params.uri], ["notifications/resources/updated", "relay://audit"]);
+  for (const { params } of reader.messages) eq(params._meta[SUBSCRIPTION], "listen-1");
+  await reader.drop();
+});
+
+Deno.test("listen: nobody hears of what they may not read, nor of others' data", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const stranger = await world.signUp();
+  const { value } = await world.key(owner, ["agents:read"]);
+  const uris = ["relay://audit", "relay://agents"];
+  await world.settle();
+  const mine = await listen(world, value, { resourceSubscriptions: uris });
+  const theirs = await listen(world, stranger.token, { resourceSubscriptions: uris });
+  deq((await mine.until(1))[0].params.notifications.resourceSubscriptions, ["relay://agents"]);
+  await note(world, owner.token);
+  await world.settle();
+  world.mcp.close();
+  for (const reader of [mine, theirs]) {
+    const messages = await reader.until(Infinity);
+    deq(messages.filter(({ method }) => method === "notifications/resources/updated"), []);
+    const last = messages.at(-1);
+    deq([last.id, last.result._meta[SUBSCRIPTION]], ["listen-1", "listen-1"]);
+  }
+});
+
+Deno.test("listen: who reads what it listens to is not told to read again", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const { value: as } = await world.key(owner, ["audit:read"]);
+  await world.settle();
+  const uri = "relay://audit";
+  const reader = await listen(world, as, { resourceSubscriptions: [uri] });
+  await rpc(world, "resources/read", { uri }, { as, style: "modern" });
+  await world.advance(5_000);
+  world.mcp.close();
+  eq((await reader.until(Infinity)).length, 2, "its beginning and its end");
+});
+
+Deno.test("listen: a revoked key's stream ends within a second; a changed role is told, and narrows it", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const key = await world.key(owner, ["agents:read", "system:read"]);
+  const colleague = await world.join(owner, ["operator"]);
+  const revoked = await listen(world, key.value, { toolsListChanged: true });
+  const demoted = await listen(world, colleague.token, { toolsListChanged: true });
+  await revoked.until(1);
+  await demoted.until(1);
+  await world.call("POST", `/api/v1/api-keys/${key.id}/revoke`, { as: owner.token });
+  await demote(world, colleague);
+  await world.advance(1_000);
+  await revoked.until(Infinity);
+  ok(revoked.ended);
+  const [, told] = await demoted.until(2);
+  eq(told.method, "notifications/tools/list_changed");
+  await demoted.drop();
+});
+
+Deno.test("listen: a caller has ten streams at the most, and a closed one makes room", async () => {
+  await using world = await World.open();
+  const { token } = await world.signUp();
+  const readers: Reader[] = [];
+  for (let n = 0; n < 10; n++) readers.push(await listen(world, token, { toolsListChanged: true }));
+  const refused = await rpc(world, "subscriptions/listen", { notifications: {} }, {
+    as: token,
+    style: "modern",
+  });
+  deq([refused.status, refused.body.error.data.code], [429, "RATE_LIMIT_EXCEEDED"]);
+  await readers[0]!.drop();
+  readers[0] = await listen(world, token, { toolsListChanged: true });
+  eq(readers[0].response.status, 200);
+  for (const reader of readers) await reader.drop();
+});
+
+Deno.test("listen: bad wishes are refused, and anonymous callers", async () => {
+  await using world = await World.open();
+  const { token } = await world.signUp();
+  const many = Array.from({ length: 101 }, (_, n) => `relay://agents/${n}`);
+  for (const uris of [many, "relay://agents"]) {
+    const { body } = await rpc(world, "subscriptions/listen", {
+      notifications: { resourceSubscriptions: uris },
+    }, { as: token, style: "modern" });
+    eq(body.error.code, -32602);
+  }
+  const nobody = requestOf("subscriptions/listen", { notifications: {} }, { style: "modern" });
+  eq((await readReply(await world.send(nobody))).status, 401);
+});

@@ -1,0 +1,57 @@
+import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+
+interface Progress {
+  readonly progress: number;
+  readonly message?: string;
+}
+
+interface Result {
+  readonly isError?: boolean;
+  readonly content: readonly { readonly text: string }[];
+  readonly structuredContent?: Readonly<Record<string, unknown>>;
+}
+
+/** What a client must be able to do, in the words of neither package. */
+export interface Driven {
+  revision(): string;
+  listTools(): Promise<string[]>;
+  call(
+    name: string,
+    args: Readonly<Record<string, unknown>>,
+    onprogress?: (progress: Progress) => void,
+  ): Promise<Result>;
+  readResource(uri: string): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** Connects a client to the relay of the environment and does with it what people do. */
+export async function driveClient(
+  name: string,
+  connect: (to: { base: string; key: string }) => Promise<Driven>,
+): Promise<void> {
+  const [base, key, agent_id] = Deno.args as [string, string, string];
+  const client = await connect({ base, key });
+  const tools = await client.listTools();
+  ok(tools.includes("run_command") && tools.includes("list_agents"));
+  const agents = await client.call("list_agents", {});
+  eq((agents.structuredContent as { agents: unknown[] }).agents.length, 1);
+
+  const told: Progress[] = [];
+  const command = "echo one; sleep 0.4; echo two; sleep 0.4; echo three";
+  const ran = await client.call("run_command", { agent_id, command }, (one) => told.push(one));
+  eq(ran.structuredContent?.stdout, "one\ntwo\nthree\n");
+  eq(told.map(({ message }) => message).join(""), "one\ntwo\nthree\n");
+  ok(told.length >= 2, "output came while the command ran");
+  deq(told.map(({ progress }) => progress), told.map((_, at) => at + 1));
+
+  const denied = await client.call("run_command", { agent_id, command: "rm -rf /" });
+  deq([denied.isError, codeOf(denied)], [true, "COMMAND_BLOCKED"]);
+  const pending = await client.call("run_command", { agent_id, command: "systemctl stop nginx" });
+  deq([pending.isError, codeOf(pending)], [true, "APPROVAL_REQUIRED"]);
+  eq(await client.readResource("relay://agents"), 1);
+  const revision = client.revision();
+  await client.close();
+  console.log(`${name} spoke ${revision} and heard ${told.length} parts of the output`);
+}
+
+const codeOf = ({ content }: Result): string => JSON.parse(content[0]!.text).error.code;

@@ -1,0 +1,222 @@
+import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { shared } from "../support/kv.ts";
+import { World } from "../support/world.ts";
+import { type Account } from "../support/world.ts";
+import { type Json, Reader, readReply, type Reply, rpc, tool } from "./client.ts";
+
+const VERSION = "2025-11-25";
+const MINUTE_MS = 60_000;
+const CLIENT = { name: "a client", version: "1.2.3" };
+
+const open = (world: World, as?: string, version = VERSION): Promise<Reply> =>
+  rpc(world, "initialize", { protocolVersion: version, capabilities: {}, clientInfo: CLIENT }, {
+    as,
+  });
+
+async function sessionOf(world: World, as: string): Promise<string> {
+  return (await open(world, as)).headers.get("mcp-session-id")!;
+}
+
+const within = (session: string) => ({
+  "mcp-session-id": session,
+  "mcp-protocol-version": VERSION,
+});
+
+const get = (world: World, as: string, session: string, method = "GET") =>
+  world.send(
+    new Request("http://localhost/mcp", {
+      method,
+      headers: {
+        ...within(session),
+        accept: "text/event-stream",
+        authorization: `Bearer ${as}`,
+      },
+    }),
+  );
+
+async function sessionEvents(world: World, { org }: Account): Promise<Json[]> {
+  await world.settle();
+  const rows = await world.app.log.read({ org, space: "live" }, 0, 10_000);
+  return rows.filter(({ type }) => type.startsWith("session_")).map(({ json }) => JSON.parse(json));
+}
+
+/** A key outlives the hour of a JWT. */
+const keyOf = async (world: World, owner: Account) =>
+  (await world.key(owner, ["agents:read", "agents:write", "system:read", "audit:read"])).value;
+
+Deno.test("sessions: initialize agrees on a revision and opens one", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  for (
+    const [asked, agreed] of [
+      ["2025-11-25", "2025-11-25"],
+      ["2025-06-18", "2025-06-18"],
+      ["2025-03-26", "2025-03-26"],
+      ["2024-11-05", "2025-11-25"],
+      ["2026-07-28", "2025-11-25"],
+    ] as const
+  ) {
+    const { body, headers } = await open(world, owner.token, asked);
+    eq(body.result.protocolVersion, agreed);
+    ok(/^[\x21-\x7e]{20,}$/.test(headers.get("mcp-session-id") ?? ""));
+    ok(!("resultType" in body.result), "not known to that revision");
+  }
+});
+
+Deno.test("sessions: an anonymous client may initialize, and leaves nothing behind", async () => {
+  await using world = await World.open();
+  const { status, headers, body } = await open(world);
+  deq([status, headers.get("mcp-session-id")], [200, null]);
+  eq(body.result.serverInfo.name, "relay");
+  const listed = await rpc(world, "tools/list", {}, {
+    headers: { "mcp-protocol-version": VERSION },
+  });
+  deq(listed.body.result.tools.map(({ name }: Json) => name), ["health"]);
+});
+
+Deno.test("sessions: their beginning and their end are events, with the calls made in them", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const as = owner.token;
+  const id = await sessionOf(world, as);
+  for (let n = 0; n < 3; n++) await tool(world, "list_agents", {}, { as, headers: within(id) });
+  await world.advance(5_000);
+  const ended = await get(world, as, id, "DELETE");
+  deq([ended.status, await ended.text()], [204, ""]);
+  const [started, closed, ...more] = await sessionEvents(world, owner);
+  const session = { session_id: id, client: CLIENT, user: owner.userId };
+  deq(started.details, { ...session, protocol_version: VERSION });
+  deq([closed.event_type, closed.details], ["session_closed", {
+    ...session,
+    duration_ms: 5_000,
+    calls: 3,
+  }]);
+  deq(more, []);
+  const after = await tool(world, "list_agents", {}, { as, headers: within(id) });
+  deq([after.status, after.body.error.data.code], [404, "NOT_FOUND"]);
+  eq((await get(world, as, id, "DELETE")).status, 404);
+});
+
+Deno.test("sessions: half an hour without a call ends one, a call in between does not", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const as = await keyOf(world, owner);
+  const id = await sessionOf(world, as);
+  await world.advance(29 * MINUTE_MS);
+  eq((await rpc(world, "ping", {}, { as, headers: within(id) })).status, 200);
+  await world.advance(29 * MINUTE_MS);
+  eq((await rpc(world, "ping", {}, { as, headers: within(id) })).status, 200);
+  await world.advance(30 * MINUTE_MS);
+  eq((await rpc(world, "ping", {}, { as, headers: within(id) })).status, 404);
+  const last = (await sessionEvents(world, owner)).at(-1);
+  eq(last.event_type, "session_timeout");
+  deq([last.details.idle_seconds, last.actor], [1800, "relay"]);
+});
+
+Deno.test("sessions: nobody else's credential uses one, and an unknown one is as a lost one", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const id = await sessionOf(world, owner.token);
+  const stranger = await world.signUp();
+  const colleague = await world.join(owner, ["operator"]);
+  for (const as of [stranger.token, colleague.token, await keyOf(world, owner)]) {
+    const theirs = await rpc(world, "tools/list", {}, { as, headers: within(id) });
+    const missing = await rpc(world, "tools/list", {}, { as, headers: within("mcs_missing") });
+    deq([theirs.status, missing.status], [404, 404]);
+    eq(theirs.body.error.message, missing.body.error.message);
+    eq((await get(world, as, id, "DELETE")).status, 404);
+  }
+  eq((await rpc(world, "ping", {}, { as: owner.token, headers: within(id) })).status, 200);
+});
+
+Deno.test("sessions: a caller has 50 at the most, the oldest ends", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const first = await sessionOf(world, owner.token);
+  await world.advance(1);
+  for (let n = 0; n < 50; n++) await sessionOf(world, owner.token);
+  eq((await rpc(world, "ping", {}, { as: owner.token, headers: within(first) })).status, 404);
+  const ends = (await sessionEvents(world, owner)).filter(({ event_type }) =>
+    event_type === "session_closed"
+  );
+  deq(ends.map(({ details }) => details.session_id), [first]);
+});
+
+Deno.test("sessions: the stream tells what a client subscribed to, and ends with its session", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const as = await keyOf(world, owner);
+  const id = await sessionOf(world, as);
+  await world.settle();
+  const headers = within(id);
+  const subscribed = await rpc(world, "resources/subscribe", { uri: "relay://audit" }, {
+    as,
+    headers,
+  });
+  deq(subscribed.body.result, {});
+  const stream = new Reader(await get(world, as, id));
+  const body = { event_type: "custom.event" };
+  await world.call("POST", "/api/audit/event", { as: owner.token, body });
+  await world.settle();
+  const [told] = await stream.until(1);
+  deq([told.method, told.params.uri], ["notifications/resources/updated", "relay://audit"]);
+  await (await get(world, as, id, "DELETE")).body?.cancel();
+  await world.advance(1_000);
+  await stream.until(Infinity);
+  ok(stream.ended);
+});
+
+Deno.test("sessions: a stream needs a session and who accepts events", async () => {
+  await using world = await World.open();
+  const { token } = await world.signUp();
+  const id = await sessionOf(world, token);
+  const status = async (headers: Record<string, string>) => {
+    const all = { authorization: `Bearer ${token}`, ...headers };
+    const response = await world.send(new Request("http://localhost/mcp", { headers: all }));
+    await response.body?.cancel();
+    return response.status;
+  };
+  eq(await status({ accept: "text/event-stream" }), 400);
+  eq(await status({ accept: "text/event-stream", "mcp-session-id": "mcs_missing" }), 404);
+  eq(await status({ accept: "application/json", "mcp-session-id": id }), 406);
+});
+
+Deno.test("sessions: a client's log is as it asked, and what it may not read is not there", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const as = (await world.key(owner, ["catalog:read"])).value;
+  const headers = within(await sessionOf(world, as));
+  const send = (method: string, params: Json) => rpc(world, method, params, { as, headers });
+  eq((await send("logging/setLevel", { level: "loud" })).body.error.code, -32602);
+  deq((await send("logging/setLevel", { level: "info" })).body.result, {});
+  const refused = await send("resources/subscribe", { uri: "relay://agents" });
+  deq(refused.body.error.code, -32002);
+  deq((await send("resources/read", { uri: "relay://nowhere" })).body.error.code, -32002);
+});
+
+Deno.test("sessions: they outlive the relay that opened them", async () => {
+  const kv = await Deno.openKv(":memory:");
+  const keep = shared(kv);
+  let id = "", as = "";
+  {
+    await using world = await World.open({ kv: keep });
+    as = await keyOf(world, await world.signUp());
+    id = await sessionOf(world, as);
+  }
+  {
+    await using world = await World.open({ kv: keep, seed: 2 });
+    eq((await rpc(world, "ping", {}, { as, headers: within(id) })).status, 200);
+  }
+  kv.close();
+});
+
+Deno.test("sessions: a reply to nothing is refused", async () => {
+  await using world = await World.open();
+  const { token } = await world.signUp();
+  const headers = { ...within(await sessionOf(world, token)), authorization: `Bearer ${token}` };
+  const body = JSON.stringify({ jsonrpc: "2.0", id: "nobody-asked", result: {} });
+  const request = new Request("http://localhost/mcp", { method: "POST", headers, body });
+  request.headers.set("content-type", "application/json");
+  const { status, body: said } = await readReply(await world.send(request));
+  deq([status, said.error.code], [400, -32600]);
+});

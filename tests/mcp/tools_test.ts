@@ -1,0 +1,237 @@
+import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { z } from "zod";
+import { SCOPE_LIST } from "../../core/scopes.ts";
+import { routes } from "../../routes/index.ts";
+import { eventsOf, linkAgent } from "../areas/fixtures.ts";
+import { mulberry32 } from "../support/random.ts";
+import { World } from "../support/world.ts";
+import { type Json, rpc, tool, toolError } from "./client.ts";
+
+const list = async (world: World, as?: string): Promise<Json[]> =>
+  (await rpc(world, "tools/list", {}, { as })).body.result.tools;
+const names = async (world: World, as?: string) => (await list(world, as)).map(({ name }) => name);
+
+Deno.test("tools: every route with a `tool` entry is one, and some more are", async () => {
+  await using world = await World.open();
+  const { token } = await world.signUp();
+  const listed = await names(world, token);
+  eq(listed.length, routes.filter(({ tool }) => tool).length + 2);
+  const asked = [
+    "run_command",
+    "list_agents",
+    "request_approval",
+    "approve",
+    "reject",
+    "tail_events",
+  ];
+  deq(asked.filter((name) => !listed.includes(name)), []);
+  deq(listed, [...listed].sort());
+});
+
+Deno.test("tools: reading tools say so, and destructive ones", async () => {
+  await using world = await World.open();
+  const { token } = await world.signUp();
+  for (const { name, annotations, inputSchema, description } of await list(world, token)) {
+    ok(description.length > 0 && inputSchema.type === "object", name);
+    ok(!(annotations.readOnlyHint && annotations.destructiveHint), name);
+  }
+  const hints = Object.fromEntries(
+    (await list(world, token)).map(({ name, annotations }) => [name, annotations]),
+  );
+  eq(hints.run_command.destructiveHint, true);
+  eq(hints.list_agents.readOnlyHint, true);
+});
+
+/** Arguments that satisfy a tool's schema as far as names go; its refusals are then its rule's. */
+function argumentsFor({ inputSchema }: Json): Json {
+  const required: string[] = inputSchema.required ?? [];
+  return Object.fromEntries(required.map((name) => [name, "x_missing"]));
+}
+
+Deno.test("tools: what is listed for a caller is exactly what it may call, for any rights", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const all = await list(world, owner.token);
+  const seed = 20260728;
+  console.log(`seed ${seed}`);
+  const unit = mulberry32(seed);
+  const sets = [
+    null,
+    [],
+    [...SCOPE_LIST],
+    ...SCOPE_LIST.map((scope) => [scope]),
+    ...Array.from({ length: 20 }, () => SCOPE_LIST.filter(() => unit() < 0.4)),
+  ];
+  let refused = 0;
+  for (const scopes of sets) {
+    if (scopes?.length === 0) continue;
+    const as = scopes === null ? undefined : (await world.key(owner, scopes)).value;
+    const listed = new Set(await names(world, as));
+    for (const described of all) {
+      const reply = await tool(world, described.name, argumentsFor(described), { as });
+      const callable = reply.status === 200 && reply.body.result !== undefined;
+      eq(callable, listed.has(described.name), `${described.name} with ${scopes} ${seed}`);
+      if (callable) continue;
+      refused++;
+      eq(reply.status, as === undefined ? 401 : 403);
+      ok(reply.headers.get("www-authenticate")?.startsWith("Bearer "));
+    }
+  }
+  ok(refused > 100, "the property was put to the test");
+});
+
+Deno.test("tools: an anonymous caller has discovery, the list, and what everybody may call", async () => {
+  await using world = await World.open();
+  deq(await names(world), ["health"]);
+  for (const method of ["server/discover", "ping"]) {
+    eq((await rpc(world, method)).status, 200, method);
+  }
+  const others = ["resources/list", "resources/read", "prompts/list", "prompts/get", "tasks/get"];
+  for (const method of others) {
+    const { status, headers, body } = await rpc(world, method, { uri: "relay://agents" });
+    deq([status, body.error.data.code], [401, "MISSING_CREDENTIALS"], method);
+    ok(headers.get("www-authenticate")?.includes("resource_metadata="), method);
+  }
+});
+
+Deno.test("tools: a wrong credential is 401 everywhere, also where none is needed", async () => {
+  await using world = await World.open();
+  for (const as of ["nonsense", "svc_live_typo"]) {
+    const { status, headers } = await rpc(world, "tools/list", {}, { as });
+    eq(status, 401);
+    ok(headers.get("www-authenticate")?.includes('error="invalid_token"'));
+  }
+});
+
+Deno.test("tools: a lacking right is 403 with every right that would do, and on record", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const { value: as } = await world.key(owner, ["catalog:read"]);
+  const { status, headers, body } = await tool(world, "tail_events", {}, { as });
+  deq([status, body.error.data.code], [403, "INSUFFICIENT_SCOPES"]);
+  const challenge = headers.get("www-authenticate")!;
+  ok(challenge.includes('error="insufficient_scope"'), challenge);
+  ok(challenge.includes('scope="system:read audit:read"'), challenge);
+  deq((await world.trail(owner)).slice(-2), ["access_denied", "api_key_used"]);
+});
+
+Deno.test("tools: answers conform to the schema that the list shows", async () => {
+  await using world = await World.open();
+  const { owner, agent } = await linkAgent(world);
+  const as = owner.token;
+  const run = { agent_id: agent.id, command: "uptime" };
+  const ran = (await tool(world, "run_command", run, { as })).body.result.structuredContent;
+  const calls: [string, Json][] = [
+    ["health", {}],
+    ["list_agents", { limit: 1 }],
+    ["agents_get", { id: agent.id }],
+    ["run_command", run],
+    ["get_command", { id: agent.id, command_id: ran.command_id }],
+    ["list_approvals", {}],
+    ["audit_query", {}],
+    ["tail_events", {}],
+    ["account_info", {}],
+    ["agents_restart", { id: agent.id }],
+  ];
+  const described = new Map((await list(world, as)).map((one) => [one.name, one]));
+  for (const [name, args] of calls) {
+    const { result } = (await tool(world, name, args, { as })).body;
+    ok(!result.isError, `${name} ${JSON.stringify(result)}`);
+    const { inputSchema, outputSchema } = described.get(name)!;
+    const said = z.fromJSONSchema(outputSchema).safeParse(result.structuredContent);
+    ok(said.success, `${name} ${said.error?.message}`);
+    deq(JSON.parse(result.content[0].text), result.structuredContent);
+    ok(z.fromJSONSchema(inputSchema).safeParse(args).success, name);
+  }
+});
+
+Deno.test("tools: a route's refusal is a result that says why, with the path of the fault", async () => {
+  await using world = await World.open();
+  const { token: as } = await world.signUp();
+  const cases: [string, Json, string, string?][] = [
+    ["agents_get", { id: "agt_missing" }, "AGENT_NOT_FOUND"],
+    ["agents_get", {}, "VALIDATION_FAILED", "arguments.id"],
+    ["agents_get", { id: "agt_x", surprise: 1 }, "VALIDATION_FAILED", "arguments"],
+    ["agents_get", { id: { a: 1 } }, "VALIDATION_FAILED", "arguments.id"],
+    ["agents_get", { id: null }, "VALIDATION_FAILED", "arguments.id"],
+    ["list_agents", { limit: 0 }, "VALIDATION_FAILED", "arguments.limit"],
+    ["list_agents", { limit: [5] }, "VALIDATION_FAILED", "arguments.limit"],
+    ["request_approval", { agent_id: "x", command: 7 }, "VALIDATION_FAILED", "arguments.command"],
+    ["tail_events", { cursor: -1 }, "VALIDATION_FAILED", "arguments.cursor"],
+    ["audit_query", { cursor: "nonsense" }, "VALIDATION_FAILED", "arguments.cursor"],
+  ];
+  for (const [name, args, code, path] of cases) {
+    const reply = await tool(world, name, args, { as });
+    deq([reply.status, reply.body.result.isError], [200, true], name);
+    const error = toolError(reply);
+    eq(error.code, code, `${name} ${JSON.stringify(args)}`);
+    if (path !== undefined) {
+      eq(error.details.issues[0].path, path, `${name} ${JSON.stringify(args)}`);
+    }
+    deq(JSON.parse(reply.body.result.content[0].text).error, error);
+    eq(error.details.request_id, reply.headers.get("x-request-id"));
+  }
+  deq(world.logged, []);
+});
+
+Deno.test("tools: another organization's id is byte for byte a missing one", async () => {
+  await using world = await World.open();
+  const { agent } = await linkAgent(world);
+  const { token: as } = await world.signUp();
+  const said = async (id: string) => {
+    const error = toolError(await tool(world, "agents_get", { id }, { as }));
+    delete error.details.request_id;
+    return error;
+  };
+  deq(await said(agent.id), await said("agt_missing"));
+});
+
+Deno.test("tools: each call by a key is on record with its tool, and changes with their events", async () => {
+  await using world = await World.open();
+  const { owner, key, agent } = await linkAgent(world);
+  const before = (await world.trail(owner)).length;
+  await tool(world, "list_agents", {}, { as: key.value });
+  await rpc(world, "tools/list", {}, { as: key.value });
+  await tool(world, "agents_delete", { id: agent.id }, { as: key.value });
+  const uses = (await eventsOf(world, owner, key.id))
+    .filter(({ event_type }) => event_type === "api_key_used")
+    .map(({ details }) => details.endpoint);
+  deq(uses.slice(-3), ["POST /mcp#list_agents", "POST /mcp#tools/list", "POST /mcp#agents_delete"]);
+  ok((await world.trail(owner)).slice(before).includes("agent_deleted"));
+});
+
+Deno.test("tools: the limit of the plan binds calls, and tells when to come back", async () => {
+  await using world = await World.open({
+    config: { plans: { starter: { requests_per_minute: 3 } } },
+  });
+  const owner = await world.signUp();
+  const { value: as } = await world.key(owner, ["agents:read"]);
+  const statuses: number[] = [];
+  for (let n = 0; n < 4; n++) statuses.push((await tool(world, "list_agents", {}, { as })).status);
+  deq(statuses, [200, 200, 429, 429]);
+  const refused = await tool(world, "list_agents", {}, { as });
+  ok(Number(refused.headers.get("retry-after")) > 0);
+});
+
+Deno.test("tools: events are tailed by cursor, with none missing and none twice", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const { value: as } = await world.key(owner, ["audit:read", "audit:write"]);
+  const tail = async (args: Json) =>
+    (await tool(world, "tail_events", args, { as })).body.result.structuredContent;
+  let { cursor } = await tail({ limit: 1 });
+  const from = cursor;
+  for (let n = 0; n < 5; n++) {
+    const body = { event_type: "custom.event", details: { n } };
+    await world.call("POST", "/api/audit/event", { as, body });
+  }
+  const seen: number[] = [];
+  for (let page = await tail({ cursor, limit: 2 }); seen.length < 10;) {
+    seen.push(...page.events.map(({ seq }: Json) => seq));
+    cursor = page.cursor;
+    page = await tail({ cursor, limit: 2 });
+  }
+  deq(seen, seen.map((_, at) => from + 1 + at));
+  const mine = await tail({ cursor: from, event_type: "custom.event", limit: 200 });
+  deq(mine.events.map(({ details }: Json) => details.n), [0, 1, 2, 3, 4]);
+});

@@ -1,0 +1,218 @@
+import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { World } from "../support/world.ts";
+import { type Json, readReply, requestOf, rpc, tool } from "./client.ts";
+
+Deno.test("mcp: the interface's plain request is served on both paths, whatever Accept says", async () => {
+  await using world = await World.open();
+  for (const accept of [undefined, "*/*", "text/html", "application/json"]) {
+    const { status, headers, body } = await rpc(world, "tools/list", {}, {
+      ...(accept && { accept }),
+    });
+    deq([status, headers.get("content-type")], [200, "application/json"]);
+    ok(body.result.tools.some(({ name }: Json) => name === "health"));
+  }
+  const called = await tool(world, "health", {}, { path: "/mcp/stream" });
+  eq(called.headers.get("content-type"), "text/event-stream");
+  deq(called.body.result.structuredContent, { status: "ok" });
+});
+
+Deno.test("mcp: who takes events only gets events, who takes both gets them where they tell more", async () => {
+  await using world = await World.open();
+  const type = async (accept: string, meta?: Json) =>
+    (await tool(world, "health", {}, { accept, meta })).headers.get("content-type");
+  eq(await type("text/event-stream"), "text/event-stream");
+  eq(await type("application/json, text/event-stream"), "application/json");
+  const both = "application/json, text/event-stream";
+  eq(await type(both, { progressToken: 1 }), "text/event-stream");
+});
+
+Deno.test("mcp: every answer has the headers of every response", async () => {
+  await using world = await World.open();
+  for (const method of ["tools/list", "nope", "resources/list"]) {
+    for (const path of ["/mcp", "/mcp/stream"]) {
+      const { headers } = await rpc(world, method, {}, { path });
+      for (const name of ["x-request-id", "x-ratelimit-limit", "x-ratelimit-reset"]) {
+        ok(headers.get(name), `${method} ${path} lacks ${name}`);
+      }
+    }
+  }
+});
+
+const CURRENT = "2026-07-28";
+const META_VERSION = "io.modelcontextprotocol/protocolVersion";
+const META_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
+
+/** Bodies that are refused, with the status and code that the specification has for them. */
+const BAD_BODIES: readonly [string, number, number, unknown?][] = [
+  ["", 400, -32700],
+  ["{", 400, -32700],
+  ["\u0000", 400, -32700],
+  ["null", 400, -32600],
+  ["7", 400, -32600],
+  ["[]", 400, -32600],
+  ['[{"jsonrpc":"2.0","id":1,"method":"ping"}]', 400, -32600],
+  ["{}", 400, -32600],
+  ['{"jsonrpc":"1.0","id":1,"method":"ping"}', 400, -32600, 1],
+  ['{"jsonrpc":"2.0","id":null,"method":"ping"}', 400, -32600],
+  ['{"jsonrpc":"2.0","id":1.5,"method":"ping"}', 400, -32600],
+  ['{"jsonrpc":"2.0","id":{},"method":"ping"}', 400, -32600],
+  [`{"jsonrpc":"2.0","id":"${"x".repeat(257)}","method":"ping"}`, 400, -32600],
+  ['{"jsonrpc":"2.0","id":2,"method":7}', 400, -32600, 2],
+  ['{"jsonrpc":"2.0","id":3,"method":"tools/list","params":[]}', 400, -32602, 3],
+  ['{"jsonrpc":"2.0","id":4,"method":"tools/list","params":{"cursor":"x"}}', 200, -32602, 4],
+  ['{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{}}', 200, -32602, 5],
+  ['{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"nope"}}', 200, -32602, 6],
+  [
+    '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"health","arguments":[]}}',
+    200,
+    -32602,
+    7,
+  ],
+  ['{"jsonrpc":"2.0","id":8,"method":"constructor"}', 404, -32601, 8],
+  ['{"jsonrpc":"2.0","id":"a","method":"unknown/method"}', 404, -32601, "a"],
+  ['{"jsonrpc":"2.0","id":9,"result":{}}', 400, -32600],
+  [`${"[".repeat(100_000)}`, 400, -32700],
+];
+
+Deno.test("mcp: malformed messages get the specified error, and nothing else happens", async () => {
+  await using world = await World.open();
+  for (const [body, status, code, id = null] of BAD_BODIES) {
+    const headers = { "content-type": "application/json" };
+    const sent = new Request("http://localhost/mcp", { method: "POST", headers, body });
+    const reply = await readReply(await world.send(sent));
+    const said = [reply.status, reply.body.error.code, reply.body.id];
+    deq(said, [status, code, id], body.slice(0, 80));
+    ok(!/\.ts\b/.test(JSON.stringify(reply.body)), "no stack");
+  }
+  deq(world.logged, []);
+});
+
+Deno.test("mcp: bodies that are too large, of another type, or not text are refused", async () => {
+  await using world = await World.open();
+  const send = async (body: BodyInit, type = "application/json") => {
+    const headers = { "content-type": type };
+    return (await world.send(
+      new Request("http://localhost/mcp", { method: "POST", headers, body }),
+    ))
+      .status;
+  };
+  eq(await send(`"${"x".repeat(10 * 1024 * 1024)}"`), 413);
+  eq(await send('{"jsonrpc":"2.0","id":1,"method":"ping"}', "text/plain"), 415);
+  eq(await send(new Uint8Array([0x22, 0xff, 0x22])), 400);
+  deq(world.logged, []);
+});
+
+Deno.test("mcp: headers of the current revision must say what the body says", async () => {
+  await using world = await World.open();
+  const call = { name: "health", arguments: {} };
+  const send = async (headers: Record<string, string | null>, params: Json = call, meta?: Json) => {
+    const request = requestOf("tools/call", params, { style: "modern", meta });
+    for (const [name, value] of Object.entries(headers)) {
+      if (value === null) request.headers.delete(name);
+      else request.headers.set(name, value);
+    }
+    const { status, body } = await readReply(await world.send(request));
+    return [status, body.error?.code ?? 0];
+  };
+  deq(await send({}), [200, 0]);
+  deq(await send({ "mcp-name": "=?base64?aGVhbHRo?=" }), [200, 0]);
+  deq(await send({ "mcp-session-id": "ignored" }), [200, 0]);
+  const mismatch = [400, -32020];
+  deq(await send({ "mcp-method": "tools/list" }), mismatch);
+  deq(await send({ "mcp-method": "Tools/Call" }), mismatch);
+  deq(await send({ "mcp-method": null }), mismatch);
+  deq(await send({ "mcp-name": "other" }), mismatch);
+  deq(await send({ "mcp-name": null }), mismatch);
+  deq(await send({ "mcp-name": "=?base64?aGVhbHRo" }), mismatch);
+  deq(await send({ "mcp-name": "=?base64?aGVhbHR!?=" }), mismatch);
+  deq(await send({ "mcp-protocol-version": null }), mismatch);
+  deq(await send({ "mcp-protocol-version": "2025-11-25" }), mismatch);
+  deq(await send({}, call, { [META_VERSION]: "1999-01-01" }), mismatch);
+  deq(
+    await send({ "mcp-protocol-version": "1999-01-01" }, call, { [META_VERSION]: "1999-01-01" }),
+    [
+      400,
+      -32022,
+    ],
+  );
+  deq(await send({}, call, { [META_VERSION]: 7 }), [400, -32602]);
+  deq(await send({}, call, { [META_CAPABILITIES]: null }), [400, -32602]);
+  deq(await send({}, call, { [META_CAPABILITIES]: [] }), [400, -32602]);
+});
+
+Deno.test("mcp: a version that is not served is told with those that are", async () => {
+  await using world = await World.open();
+  const headers = { "mcp-protocol-version": "2031-01-01" };
+  const { status, body } = await rpc(world, "tools/list", {}, { headers });
+  deq([status, body.error.code], [400, -32022]);
+  deq(body.error.data, { supported: [CURRENT], requested: "2031-01-01" });
+});
+
+Deno.test("mcp: a notification is taken without a word", async () => {
+  await using world = await World.open();
+  const body = '{"jsonrpc":"2.0","method":"notifications/initialized"}';
+  const headers = { "content-type": "application/json" };
+  const response = await world.send(
+    new Request("http://localhost/mcp", { method: "POST", headers, body }),
+  );
+  deq([response.status, await response.text()], [202, ""]);
+});
+
+Deno.test("mcp: no token in the query, and no other method", async () => {
+  await using world = await World.open();
+  const { token } = await world.signUp();
+  const { status, body } = await rpc(world, "tools/list", {}, {
+    path: `/mcp?access_token=${token}`,
+  });
+  deq([status, body.error.code], [400, "VALIDATION_FAILED"]);
+  for (const method of ["PUT", "PATCH", "HEAD"]) {
+    const response = await world.send(new Request("http://localhost/mcp", { method }));
+    eq(response.status, 405, method);
+    await response.body?.cancel();
+  }
+  for (const method of ["GET", "DELETE"]) {
+    const headers = { "mcp-protocol-version": CURRENT };
+    const response = await world.send(new Request("http://localhost/mcp", { method, headers }));
+    eq(response.status, 405, method);
+    await response.body?.cancel();
+  }
+});
+
+Deno.test("mcp: browsers of other sites are refused, also when their name points here", async () => {
+  const cases: [Record<string, unknown>, string, string | null, number][] = [
+    [{ local: true }, "http://localhost:9081", null, 200],
+    [{ local: true }, "http://127.0.0.1:9081", "http://localhost:3000", 200],
+    [{ local: true }, "http://[::1]:9081", "http://[::1]:9081", 200],
+    [{ local: true }, "http://localhost:9081", "https://evil.example", 403],
+    [{ local: true }, "http://evil.example:9081", "http://evil.example:9081", 403],
+    [{ local: true }, "http://evil.example:9081", null, 403],
+    [{ local: true }, "http://localhost.evil.example", null, 403],
+    [{ local: false, publicUrl: "https://relay.example" }, "https://relay.example", null, 200],
+    [
+      { local: false, publicUrl: "https://relay.example" },
+      "https://relay.example",
+      "https://relay.example",
+      200,
+    ],
+    [
+      { local: false, publicUrl: "https://relay.example" },
+      "https://relay.example",
+      "http://localhost",
+      403,
+    ],
+    [{ local: false }, "https://relay.example", "https://relay.example", 200],
+    [{ local: false }, "https://relay.example", "https://evil.example", 403],
+    [{ local: false }, "https://relay.example", "null", 403],
+  ];
+  for (const [settings, url, origin, status] of cases) {
+    await using world = await World.open({ settings });
+    const headers = new Headers({ "content-type": "application/json" });
+    if (origin !== null) headers.set("origin", origin);
+    const body = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
+    const response = await world.send(
+      new Request(`${url}/mcp`, { method: "POST", headers, body }),
+    );
+    eq(response.status, status, `${url} from ${origin}`);
+    await response.body?.cancel();
+  }
+});

@@ -1,0 +1,29 @@
+import { deepStrictEqual as deq, ok } from "node:assert/strict";
+import { inspectCommand } from "../../core/shield/inspect.ts";
+import { DANGEROUS, HARMLESS } from "./field.ts";
+import { FORMS } from "./forms.ts";
+
+const judged = (commands: readonly string[]) =>
+  commands.map((command) => ({ command, ...inspectCommand(command) }));
+
+Deno.test("inspectCommand: what harms is stopped in every area of daily work", () => {
+  ok(DANGEROUS.length > 300);
+  console.log(`${DANGEROUS.length} dangerous commands`);
+  const missed = judged(DANGEROUS).filter(({ verdict }) => verdict === "allow");
+  deq(missed.map(({ command }) => command), []);
+});
+
+Deno.test("inspectCommand: daily work is not asked about", () => {
+  ok(HARMLESS.length > 300);
+  console.log(`${HARMLESS.length} harmless commands`);
+  const stopped = judged(HARMLESS).filter(({ verdict }) => verdict !== "allow");
+  deq(stopped.map(({ command, rule_ids }) => `${command} (${rule_ids.join(", ")})`), []);
+});
+
+Deno.test("inspectCommand: a command is seen through every way to run one", () => {
+  const cores = ["rm -rf /", "git reset --hard", "mkfs.ext4 /dev/sda", "cat /etc/shadow"];
+  const missed = FORMS.flatMap((wrap) => cores.map(wrap))
+    .filter((command) => inspectCommand(command).verdict === "allow");
+  console.log(`${FORMS.length} ways, ${cores.length} commands in each`);
+  deq(missed, []);
+});

