@@ -11,7 +11,7 @@ export interface Measured {
 export const HERE = new URL(".", import.meta.url).pathname;
 const ROOT = new URL("../../", import.meta.url).pathname;
 /** As the task `start` runs the relay: young garbage gets room, so that less of it is copied. */
-const V8_FLAGS = "--v8-flags=--max-semi-space-size=64";
+const V8_FLAGS = "--v8-flags=--max-semi-space-size=64,--expose-gc";
 const children: Deno.ChildProcess[] = [];
 
 /** A child process that is ready. */

@@ -1,4 +1,3 @@
-import { setFlagsFromString } from "node:v8";
 import { parseConfig } from "../../core/config.ts";
 import { makeKeyValue } from "../../core/key_value.ts";
 import { readSettings } from "../../core/settings.ts";
@@ -14,7 +13,6 @@ import { routes, upgrades } from "../../routes/index.ts";
  */
 const TRIES = 1_000_000;
 const TOGETHER = 100;
-setFlagsFromString("--expose-gc");
 const [perMinute = "null", addresses = "1"] = Deno.args;
 const folder = await Deno.makeTempDir({ prefix: "relay-bench-" });
 const config = parseConfig(`{"limits":{"public_per_minute":${perMinute}}}`);

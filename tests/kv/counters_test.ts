@@ -186,3 +186,22 @@ Deno.test("LeasedCounters: a clock that steps back, a little or far, opens no wi
     deq([...admitted.values()].filter((count) => count > claim.limit), [], `seed ${dice.seed}`);
   }
 });
+
+Deno.test("LeasedCounters: a clock that was far ahead and is set right holds nobody up", async () => {
+  await using world = await CountersWorld.open(random(seed), { instances: 1 });
+  const [counters] = world.all;
+  const startMs = world.clock.nowMs;
+  const claim = minute("k", 2);
+  const take = async () => {
+    const { admitted, resetMs } = await counters!.takeAll([claim]);
+    return [admitted, resetMs - startMs];
+  };
+  deq(await take(), [true, MINUTE_MS]);
+  world.clock.nowMs += 1000 * MINUTE_MS;
+  for (const admitted of [true, true, false]) deq(await take(), [admitted, 1001 * MINUTE_MS]);
+  world.clock.nowMs = startMs + 30_000;
+  // What was leased of this window before is lost to it: it is never given out twice.
+  deq(await take(), [false, MINUTE_MS]);
+  world.clock.nowMs += MINUTE_MS;
+  for (const admitted of [true, true, false]) deq(await take(), [admitted, 2 * MINUTE_MS]);
+});

@@ -176,8 +176,10 @@ async function play(dice: Random, sole: boolean): Promise<void> {
     async () => {
       const reader = streams.splice(dice.below(streams.length + 1), 1)[0];
       if (reader === undefined) return;
-      if (dice.chance(0.5)) return await reader.cancel();
-      const done = await reader.read().then(({ done }) => done, () => true);
+      if (dice.chance(0.4)) return await reader.cancel();
+      const whole = dice.chance(0.5);
+      let done: boolean;
+      do done = await reader.read().then(({ done }) => done, () => true); while (whole && !done);
       if (!done) streams.push(reader);
     },
   ];
