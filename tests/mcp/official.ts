@@ -1,5 +1,6 @@
 import { strictEqual as eq } from "node:assert/strict";
 import { clientOf } from "../../core/cli/client.ts";
+import { NO_LIMITS } from "../support/no_limits.ts";
 import {
   makeKey,
   signUpOwner,
@@ -15,10 +16,7 @@ import {
  */
 const PACKAGES = new URL("./packages/", import.meta.url).pathname;
 const SUITE = "npm:@modelcontextprotocol/conformance@0.2.0-alpha.12";
-const UNLIMITED = JSON.stringify({
-  plans: { starter: { requests_per_minute: null } },
-  limits: { public_per_minute: null },
-});
+const UNLIMITED = JSON.stringify(NO_LIMITS);
 
 async function runPackage(script: string, args: readonly string[]): Promise<string> {
   const child = new Deno.Command(Deno.execPath(), {
