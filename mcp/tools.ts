@@ -111,7 +111,10 @@ function describe(name: string, route: Route) {
     title: summary,
     description: description === undefined ? `${summary}.` : `${summary}. ${description}`,
     inputSchema: standaloneSchema(input, "input"),
-    ...("body" in success && { outputSchema: standaloneSchema(success.body, "output") }),
+    // A choice of several shapes is an object all the same, which clients want to read at the top.
+    ...("body" in success && {
+      outputSchema: { type: "object", ...standaloneSchema(success.body, "output") },
+    }),
     annotations: {
       readOnlyHint: effect === "read",
       destructiveHint: tool?.destructive ?? false,
