@@ -35,7 +35,7 @@ const SETTINGS = `Settings of \`relay serve\`, from the environment:
   RELAY_SECRET_OLD  the one before it (more: RELAY_SECRET_OLD_2): see \`relay secret rotate --help\`
   RELAY_PUBLIC_URL  the address that others use
   RELAY_SIGNUP      open, invite or closed
-  RELAY_CONFIG      a JSON file, or JSON: limits, plans, webhooks, outbound, trusted_proxies`;
+  RELAY_CONFIG      a JSON file, or JSON: limits, plans, auth, webhooks, outbound, trusted_proxies`;
 
 /** The server's own end of a WebSocket says nothing to its client: what we said goes out first. */
 const FAREWELL_MS = 50;

@@ -8,6 +8,7 @@ import type { Reader } from "../kv/store.ts";
 import type { Tx } from "../kv/tx.ts";
 import type { Commands } from "./commands/registry.ts";
 import type { Config } from "./config.ts";
+import type { Issuer } from "./issuers/config.ts";
 import type { Limiter } from "./limiter.ts";
 import type { Links } from "./agents/links.ts";
 import type { Metrics } from "./metrics.ts";
@@ -52,6 +53,18 @@ export interface App {
   readonly startedAtMs: number;
 }
 
+/** What an access token of another issuer says. */
+export interface ForeignToken {
+  /** As configured when it was checked. */
+  readonly issuer: Issuer;
+  readonly subject: string;
+  /** Lower case, and seen to be its owner's; null when the token says less. */
+  readonly email: string | null;
+  /** Rights that it is for; null for all that its person has. */
+  readonly scopes: ReadonlySet<Scope> | null;
+  readonly expiresAtMs: number;
+}
+
 /** Who is asking, with the rights they have now. */
 export interface Actor {
   readonly kind: "user" | "api_key" | "anonymous";
@@ -66,6 +79,8 @@ export interface Actor {
   readonly host: boolean;
   /** The session of a JWT. */
   readonly sessionId: string | null;
+  /** Of a user who shows another issuer's token: that. */
+  readonly foreign?: ForeignToken;
   /** When the credential ends by itself, in ms. */
   readonly expiresAtMs: number;
   /** What the host set for the organization instead of its plan's limit. */

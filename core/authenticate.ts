@@ -3,8 +3,9 @@ import { RecentMap } from "../kv/recent.ts";
 import { organizations } from "../kv/records/organization.ts";
 import { sessions, users } from "../kv/records/user.ts";
 import { authenticateKey, keyHolder } from "./api_keys/holder.ts";
-import type { Actor, App } from "./app.ts";
+import type { Actor, App, ForeignToken } from "./app.ts";
 import { Fault } from "./fault.ts";
+import { isConfigured, issuerNamed, personOf, readForeignToken } from "./issuers/tokens.ts";
 import { rightsOf } from "./scopes.ts";
 import { type Claims, verifyToken } from "./tokens.ts";
 
@@ -47,6 +48,12 @@ async function authenticateToken(
   token: string,
   space: Tenant["space"],
 ): Promise<Actor> {
+  const issuer = issuerNamed(app, token);
+  if (issuer !== null) {
+    const actor = await foreignActor(app, await readForeignToken(app, issuer, token), space);
+    if (typeof actor === "string") throw tokenFault(actor, ENDS[actor]);
+    return actor;
+  }
   const { sub, org, sid, exp } = await verify(app, token);
   const actor = await userActor(app, { org, space }, { userId: sub, sessionId: sid });
   if (typeof actor === "string") throw tokenFault(actor, ENDS[actor]);
@@ -58,15 +65,31 @@ const ENDS = {
   inactive: "The user or the organization is not active.",
 } as const;
 
-/** The holder of a session with the rights of now, or why there is none. */
+/** The person of another issuer's token with the rights of now, as far as the token carries them. */
+async function foreignActor(
+  app: App,
+  foreign: ForeignToken,
+  space: Tenant["space"],
+): Promise<Actor | keyof typeof ENDS> {
+  const { org, userId } = await personOf(app, foreign);
+  const actor = await userActor(app, { org, space }, { userId, sessionId: null });
+  if (typeof actor === "string") return actor;
+  const { scopes, expiresAtMs } = foreign;
+  const rights = scopes === null
+    ? actor.rights
+    : new Set([...actor.rights].filter((right) => scopes.has(right)));
+  return { ...actor, rights, expiresAtMs, foreign };
+}
+
+/** A person, by a session or without one, with the rights of now, or why there is none. */
 async function userActor(
   app: App,
   { org, space }: Tenant,
-  { userId, sessionId }: { readonly userId: string; readonly sessionId: string },
+  { userId, sessionId }: { readonly userId: string; readonly sessionId: string | null },
 ): Promise<Actor | keyof typeof ENDS> {
   const tenant: Tenant = { org, space: "live" };
-  const session = await app.store.get(sessions, tenant, sessionId);
-  if (session === null || session.user_id !== userId) return "ended";
+  const session = sessionId === null ? null : await app.store.get(sessions, tenant, sessionId);
+  if (sessionId !== null && session?.user_id !== userId) return "ended";
   const user = await app.store.get(users, tenant, userId);
   const organization = await app.store.get(organizations, SYSTEM, org);
   if (!user?.active || !organization?.active) return "inactive";
@@ -79,7 +102,7 @@ async function userActor(
     plan: organization.plan,
     host: organization.host,
     sessionId,
-    expiresAtMs: session.expires_at_ms,
+    expiresAtMs: session?.expires_at_ms ?? Infinity,
     planLimits: organization.limits,
     key: null,
   };
@@ -91,10 +114,27 @@ export async function currentActor(app: App, actor: Actor): Promise<Actor | null
   if (actor.kind === "api_key") {
     return await keyHolder(app, actor.tenant, actor.id, actor.key?.valueHash ?? "");
   }
+  if (actor.foreign !== undefined) return await currentForeign(app, actor.foreign, actor.tenant);
   if (actor.sessionId === null) return null;
   const { tenant, userId, sessionId, expiresAtMs } = actor;
   const current = await userActor(app, tenant, { userId, sessionId });
   return typeof current === "string" ? null : { ...current, expiresAtMs };
+}
+
+/** Null also when the issuer is not configured as it was: its token has to be checked again. */
+async function currentForeign(
+  app: App,
+  foreign: ForeignToken,
+  { space }: Tenant,
+): Promise<Actor | null> {
+  if (!isConfigured(app, foreign.issuer)) return null;
+  try {
+    const current = await foreignActor(app, foreign, space);
+    return typeof current === "string" ? null : current;
+  } catch (error) {
+    if (error instanceof Fault) return null;
+    throw error;
+  }
 }
 
 /** Tokens that were verified lately: a signature is checked once, what may change each time. */

@@ -1,6 +1,7 @@
 import ipaddr from "ipaddr.js";
 import { z } from "zod";
 import { Fault } from "./fault.ts";
+import { Auth } from "./issuers/config.ts";
 
 const PerMinute = z.int().min(1).max(2_147_483_646).nullable();
 
@@ -42,6 +43,7 @@ export const Config = z.strictObject({
     retry_delays_seconds: z.array(z.int().min(1).max(86_400)).min(1).max(12)
       .default([30, 120, 600, 1800, 3600]),
   }).prefault({}),
+  auth: Auth,
   outbound: z.strictObject({ allow_private_targets: z.boolean().default(false) }).prefault({}),
   retention_days: z.strictObject({
     deliveries: z.int().min(1).max(365).default(30),

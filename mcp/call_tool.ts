@@ -34,9 +34,15 @@ export function toolNamed(exchange: Exchange): Tool {
  */
 export async function admit({ app, actor, info }: Exchange, route: Route): Promise<void> {
   if (mayCall(actor, route)) return;
-  if (actor.kind === "anonymous") throw new Fault("MISSING_CREDENTIALS");
+  if (actor.kind === "anonymous") {
+    throw new Fault("MISSING_CREDENTIALS", undefined, { required: scopesOf(route) });
+  }
   throw await deny(app, route, actor, info, missingRights(route, actor) ?? []);
 }
+
+/** The rights of which each would do. */
+const scopesOf = ({ access }: Route): readonly string[] =>
+  "scope" in access ? [access.scope].flat() : [];
 
 /** Calls the tool that a request names. */
 export async function callTool(exchange: Exchange): Promise<Result> {

@@ -45,10 +45,12 @@ export function metadataServices(paths: readonly `/${string}`[]): Service[] {
 
 function metadata({ app, request, envelope }: Visit, resource: string): Response {
   const base = baseOf(app, request);
+  const { issuers } = app.config().auth;
   const body = {
     resource: `${base}${resource}`,
     resource_name: "Relay",
     resource_documentation: `${base}/docs`,
+    ...(issuers.length > 0 && { authorization_servers: issuers.map(({ issuer }) => issuer) }),
     scopes_supported: SCOPE_LIST,
     bearer_methods_supported: ["header"],
   };

@@ -205,9 +205,12 @@ function refuse(visit: Visit, error: unknown, id: Message["id"]): Response {
   const { text, status } = tell(visit, error, id);
   const headers = { ...headersOf(visit.envelope), "content-type": "application/json" };
   const fault = faultOf(error);
-  const scopes = Array.isArray(fault?.details.required) ? fault.details.required : undefined;
-  const more = scopes === undefined ? {} : { error: "insufficient_scope", scopes };
-  const challenged = status === 401 || scopes !== undefined
+  const required = fault?.details.required;
+  const scopes = Array.isArray(required) && required.length > 0 ? { scopes: required } : {};
+  const more = fault?.code === "INSUFFICIENT_SCOPES"
+    ? { error: "insufficient_scope", ...scopes }
+    : scopes;
+  const challenged = status === 401 || fault?.code === "INSUFFICIENT_SCOPES"
     ? { "www-authenticate": challenge(visit.app, visit.request, more) }
     : {};
   const after = fault?.details.retry_after;

@@ -174,9 +174,9 @@ export class Streams {
 
   /** Gives streams the rights of now, and ends those whose credential is gone. */
   async #checkCredentials(): Promise<void> {
-    const byActor = Map.groupBy(
+    const byActor = Map.groupBy<unknown, Stream>(
       this.#all(),
-      ({ actor }) => actor.sessionId ?? actor.key?.valueHash ?? actor.id,
+      ({ actor }) => actor.foreign ?? actor.sessionId ?? actor.key?.valueHash ?? actor.id,
     );
     for (const streams of byActor.values()) {
       const now = await currentActor(this.app(), streams[0]!.actor);

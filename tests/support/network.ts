@@ -5,8 +5,8 @@ import type {
   OutboundResponse,
 } from "../../core/ports.ts";
 
-/** What a receiver in a test answers: a status, or a failure. */
-export type Reply = number | OutboundError;
+/** What a receiver in a test answers: a status, that with a body, or a failure. */
+export type Reply = number | { readonly status: number; readonly body: string } | OutboundError;
 
 /** The outside world of a test: remembers what was sent and answers as told. */
 export class RecordedNetwork implements Outbound {
@@ -16,12 +16,13 @@ export class RecordedNetwork implements Outbound {
   request(request: OutboundRequest): Promise<OutboundResponse> {
     this.sent.push(request);
     const reply = this.reply(request);
-    if (typeof reply !== "number") return Promise.reject(reply);
+    if (reply instanceof Error) return Promise.reject(reply);
+    const { status, body } = typeof reply === "number" ? { status: reply, body: "" } : reply;
     return Promise.resolve({
-      status: reply,
+      status,
       headers: {},
-      bytes: new Uint8Array(),
-      body: "",
+      bytes: new TextEncoder().encode(body),
+      body,
       truncated: false,
     });
   }
