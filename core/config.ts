@@ -30,6 +30,12 @@ const Proxy = z.string().refine(
   "must be an IP address or a CIDR range",
 );
 
+/** A site as browsers name it: scheme, host and port, nothing behind them. */
+const Origin = z.url({ protocol: /^https?$/ }).transform((text) => new URL(text)).refine(
+  (url) => url.href === `${url.origin}/` && !url.host.includes("*"),
+  "must be an origin, such as https://console.example.com",
+).transform(({ origin }) => origin);
+
 /** Everything that RELAY_CONFIG may say; `null` means unlimited. Defaults are the interface's figures. */
 export const Config = z.strictObject({
   limits: z.strictObject({
@@ -49,8 +55,8 @@ export const Config = z.strictObject({
     deliveries: z.int().min(1).max(365).default(30),
     commands: z.int().min(1).max(3650).default(90),
   }).prefault({}),
-  /** Sites whose pages may open a WebSocket here, such as `https://console.example.com`. */
-  allowed_origins: z.array(z.url()).max(64).default([]),
+  /** Sites whose pages may call the relay, such as `https://console.example.com`. */
+  allowed_origins: z.array(Origin).max(64).default([]),
   trusted_proxies: z.array(Proxy).max(64).default([]),
 }).refine((config) => planNamed(config, config.default_plan) !== undefined, {
   path: ["default_plan"],

@@ -27,6 +27,7 @@ import {
   spaceOf,
 } from "./_request.ts";
 import { NO_QUERY, parse, readJson } from "./_input.ts";
+import { letPagesIn } from "./_origin.ts";
 import type { Content, Method, Route } from "./_route.ts";
 
 type Serve = (request: Request, info?: { remoteAddr: Deno.Addr }) => Response | Promise<Response>;
@@ -103,7 +104,10 @@ export function mount(
   strays.notFound((c) => refuse(app, c, "unknown", new Fault("NOT_FOUND")));
   // Apart, because a path with a single handler is served without composing any.
   hono.notFound((c) => strays.fetch(c.req.raw, c.env));
-  return (request, info) => hono.fetch(request, info ?? {});
+  return letPagesIn<{ remoteAddr: Deno.Addr } | undefined>(
+    app,
+    (request, info) => hono.fetch(request, info ?? {}),
+  );
 }
 
 const pattern = (path: string) => path.replaceAll(/\{(\w+)\}/g, ":$1");

@@ -8,6 +8,7 @@ import { AGENT_PROTOCOL, CLOSE_CODES } from "../core/protocol.ts";
 import { deny } from "./_call.ts";
 import { NO_QUERY, parse } from "./_input.ts";
 import { openEventSocket } from "./_event_socket.ts";
+import { isWelcome } from "./_origin.ts";
 import { BEARER, EVENTS_PROTOCOL, offeredProtocols } from "./_protocols.ts";
 import { type StreamChoice, StreamQuery } from "./events.ts";
 import { upgrade } from "./_upgrade.ts";
@@ -53,14 +54,7 @@ async function openSocket(
 /** A page of another site must not use what its visitor may do. @throws {Fault} FORBIDDEN */
 function mustBeHome(app: App, request: Request): void {
   const origin = request.headers.get("origin");
-  if (origin === null) return;
-  const { publicUrl } = app.settings;
-  const own = [request.url, ...publicUrl === null ? [] : [publicUrl]].map((url) =>
-    new URL(url).host
-  );
-  const host = URL.parse(origin)?.host;
-  if (host !== undefined && own.includes(host)) return;
-  if (app.config().allowed_origins.includes(origin)) return;
+  if (origin === null || isWelcome(app, request, origin)) return;
   throw new Fault("FORBIDDEN", "This origin may not connect: name it in `allowed_origins`.");
 }
 

@@ -31,6 +31,7 @@ function openSocket(url: string, protocols: string[], headers: Record<string, st
   return { socket, next, closed: closed.promise };
 }
 
+const CONSOLE = "https://console.example.com";
 const HOOK = {
   name: "hook",
   url: "https://hooks.example.com/",
@@ -40,7 +41,10 @@ const HOOK = {
 
 Deno.test("streams of a real relay: a browser's WebSocket resumes, strangers are refused, and SIGTERM sends all on", async () => {
   await withFolder(async (folder) => {
-    const { relay, url } = await startRelayProcess({ RELAY_KV: `${folder}/relay.kv` });
+    const { relay, url } = await startRelayProcess({
+      RELAY_KV: `${folder}/relay.kv`,
+      RELAY_CONFIG: JSON.stringify({ allowed_origins: [CONSOLE] }),
+    });
     try {
       const token = await signUpOwner(clientOf(url));
       const owner = clientOf(url, token);
@@ -60,6 +64,8 @@ Deno.test("streams of a real relay: a browser's WebSocket resumes, strangers are
 
       const elsewhere = openSocket(ws, protocols, { origin: "https://evil.example.com" });
       assert.equal((await elsewhere.closed).opened, false);
+      const console = openSocket(ws, protocols, { origin: CONSOLE });
+      assert.equal((await console.next()).type, "hello");
       const nobody = openSocket(ws, ["relay.events.v1", "relay.bearer.wrong"]);
       assert.equal((await nobody.closed).opened, false);
       const nonsense = openSocket(ws, protocols);
@@ -79,7 +85,7 @@ Deno.test("streams of a real relay: a browser's WebSocket resumes, strangers are
         await text,
         /^event: hello[\s\S]*\nretry: \d+\nevent: end\ndata: .*"going_away"/,
       );
-      for (const { closed } of [first, plain]) {
+      for (const { closed } of [first, plain, console]) {
         const { code, reason } = await closed;
         assert.equal(code, 1012);
         assert.match(reason, /^The relay is stopping. Retry after \d+ ms.$/);

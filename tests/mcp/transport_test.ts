@@ -2,6 +2,8 @@ import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/stric
 import { World } from "../support/world.ts";
 import { type Json, readReply, requestOf, rpc, tool } from "./client.ts";
 
+const CONSOLE = "https://console.example";
+
 Deno.test("mcp: the interface's plain request is served on both paths, whatever Accept says", async () => {
   await using world = await World.open();
   for (const accept of [undefined, "*/*", "text/html", "application/json"]) {
@@ -203,9 +205,13 @@ Deno.test("mcp: browsers of other sites are refused, also when their name points
     [{ local: false }, "https://relay.example", "https://relay.example", 200],
     [{ local: false }, "https://relay.example", "https://evil.example", 403],
     [{ local: false }, "https://relay.example", "null", 403],
+    [{ local: true }, "http://localhost:9081", CONSOLE, 200],
+    [{ local: true }, "http://evil.example:9081", CONSOLE, 403],
+    [{ local: false, publicUrl: "https://relay.example" }, "https://relay.example", CONSOLE, 200],
+    [{ local: false }, "https://relay.example", `${CONSOLE}.evil.example`, 403],
   ];
   for (const [settings, url, origin, status] of cases) {
-    await using world = await World.open({ settings });
+    await using world = await World.open({ settings, config: { allowed_origins: [CONSOLE] } });
     const headers = new Headers({ "content-type": "application/json" });
     if (origin !== null) headers.set("origin", origin);
     const body = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
