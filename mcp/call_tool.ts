@@ -80,7 +80,7 @@ async function runRoute(exchange: Exchange, tool: Tool, args: Params): Promise<u
   };
   const route = tool.bind?.(exchange, tool.route) ?? tool.route;
   const key = info.idempotencyKey;
-  if (key === null || route.effect !== "write") return await call(app, route, actor, info, input);
+  if (key === null || route.effect === "read") return await call(app, route, actor, info, input);
   return await once(
     { app, actor, info },
     route,

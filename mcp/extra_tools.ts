@@ -23,6 +23,7 @@ export const extraTools: readonly Route[] = [
       "get_command. A command that the shield denies is refused.",
     access: { scope: "agents:write" },
     effect: "steps",
+    idempotencyKey: true,
     audit: { byRule: "approval_requested, or command_denied" },
     body: z.strictObject({
       agent_id: Id,

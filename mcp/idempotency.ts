@@ -1,31 +1,38 @@
+import { Accepted } from "../core/accepted.ts";
 import type { Actor, App, RequestInfo, Writing } from "../core/app.ts";
 import { canonicalJson } from "../core/canonical.ts";
-import { Fault } from "../core/fault.ts";
+import { Fault, type FaultCode } from "../core/fault.ts";
 import { sha256Hex } from "../core/text.ts";
 import { DuplicateError } from "../kv/errors.ts";
+import { commands } from "../kv/records/command.ts";
 import { type IdempotencyRecord, idempotencyRecords } from "../kv/records/idempotency.ts";
+import { faultOf } from "../routes/_answer.ts";
 import { recordUse } from "../routes/_call.ts";
 import type { Route } from "../routes/_route.ts";
 import type { Params } from "./rpc.ts";
 
 const KEPT_MS = 24 * 60 * 60 * 1000;
-/** A sealed answer stays within one value of the store. */
-const ANSWER_CHARS_MAX = 10_000;
+/** What can be sealed at once, and sealed stays within one value of the store. */
+const ANSWER_BYTES_MAX = 40 * 1024;
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
-interface Context {
+/** A call that is to happen once. */
+interface Call {
   readonly app: App;
   readonly actor: Actor;
   readonly info: RequestInfo;
+  readonly route: Route;
+  readonly key: string;
+  readonly digest: string;
 }
 
 /**
- * Makes a change once for a caller's key: the answer is on record in the change's own commit, and whoever
- * asks again, or at the same time, gets that one.
+ * Makes a change once for a caller's key: whoever asks again, or at the same time, gets the first answer.
+ * `change` makes it by the route that it is given.
  * @throws {Fault} CONFLICT when the key was used for something else, and whatever the change throws
  */
 export async function once(
-  context: Context,
+  { app, actor, info }: Pick<Call, "app" | "actor" | "info">,
   route: Route,
   key: string,
   args: Params,
@@ -36,18 +43,29 @@ export async function once(
       issues: [{ path: "idempotency_key", message: "1 to 255 visible ASCII characters" }],
     });
   }
-  const digest = digestOf(route, args);
-  const earlier = await find(context, key);
-  if (earlier !== null) return await replay(context, route, earlier, digest);
+  const call: Call = { app, actor, info, route, key, digest: digestOf(route, args) };
+  for (;;) {
+    const earlier = await find(call);
+    if (earlier === null) break;
+    if (earlier.digest !== call.digest) throw usedForAnother();
+    const running = earlier.outcome === "begun" ? underWay(app).get(earlier.id) : undefined;
+    if (running === undefined) return await replay(call, earlier);
+    await running; // a refused one gives its key back
+  }
+  if (route.idempotencyKey) return await change(route); // its rule does the rest
+  if (await app.store.find(commands, actor.tenant, "idempotency", [actor.id, key]) !== null) {
+    throw usedForAnother();
+  }
   try {
-    return await change(recording(context, route, key, digest));
+    return route.effect === "write" ? await inOneCommit(call, change) : await inSteps(call, change);
   } catch (error) {
-    // Whatever went wrong: a twin that was faster may have changed what this one then found.
-    const winner = await find(context, key);
-    if (winner === null) throw error;
-    return await replay(context, route, winner, digest);
+    if (!(error instanceof TwinWasFaster)) throw error;
+    return await once(call, route, key, args, change);
   }
 }
+
+/** Somebody else has the key since it was looked for. */
+class TwinWasFaster extends Error {}
 
 /** What was asked, in 64 characters. @throws {Fault} VALIDATION_FAILED for what has no canonical form */
 export function digestOf(route: Route, args: Params): string {
@@ -60,26 +78,16 @@ export function digestOf(route: Route, args: Params): string {
   }
 }
 
-const find = ({ app, actor }: Context, key: string) =>
+const find = ({ app, actor, key }: Call) =>
   app.store.find(idempotencyRecords, actor.tenant, "key", [actor.id, key]);
 
-async function replay(
-  { app, actor, info }: Context,
-  route: Route,
-  { id, digest: earlier, sealed }: IdempotencyRecord,
-  digest: string,
+/** The answer is on record in the change's own commit. */
+async function inOneCommit(
+  call: Call,
+  change: (route: Route) => Promise<unknown>,
 ): Promise<unknown> {
-  if (earlier !== digest) {
-    throw new Fault("CONFLICT", "This idempotency key was used for another call.");
-  }
-  await recordUse(app, route, actor, info, route.success.status);
-  if (sealed !== null) return JSON.parse(app.sealer.open(sealed, contextOf(id)));
-  throw new Fault("CONFLICT", "This was done already; its answer was too large to be kept.");
-}
-
-/** The same route, whose change also puts its answer on record. */
-function recording({ app, actor }: Context, route: Route, key: string, digest: string): Route {
-  return {
+  const { app, actor, route, key } = call;
+  const recording: Route = {
     ...route,
     async handle(work: never, input: never) {
       const { tx } = work as Writing;
@@ -87,19 +95,114 @@ function recording({ app, actor }: Context, route: Route, key: string, digest: s
       const twin = await tx.find(idempotencyRecords, actor.tenant, "key", [actor.id, key]);
       if (twin !== null) throw new DuplicateError("idempotency", "key");
       const result = await route.handle(work, input);
-      const json = JSON.stringify(result ?? null);
-      const id = app.ports.entropy.id("idm");
-      tx.insert(idempotencyRecords, actor.tenant, {
-        id,
-        actor: actor.id,
-        key,
-        digest,
-        sealed: json.length > ANSWER_CHARS_MAX ? null : app.sealer.seal(json, contextOf(id)),
-        expires_at_ms: app.ports.clock.now() + KEPT_MS,
-      });
+      const record = begin(call);
+      tx.insert(idempotencyRecords, actor.tenant, { ...record, ...answer(app, record, result) });
       return result;
     },
   };
+  try {
+    return await change(recording);
+  } catch (error) {
+    // Whatever went wrong: a twin that was faster may have changed what this one then found.
+    throw await find(call) === null ? error : new TwinWasFaster();
+  }
 }
 
-const contextOf = (id: string) => `idempotency ${id}`;
+/** What runs in this process, by its record. */
+const running = new WeakMap<App, Map<string, Promise<void>>>();
+
+function underWay(app: App): Map<string, Promise<void>> {
+  let all = running.get(app);
+  if (all === undefined) running.set(app, all = new Map());
+  return all;
+}
+
+/** The key is taken before the first commit of several, so that a crash among them is no second run. */
+async function inSteps(call: Call, change: (route: Route) => Promise<unknown>): Promise<unknown> {
+  const { app, actor, route } = call;
+  const record = begin(call);
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  underWay(app).set(record.id, ended);
+  try {
+    await app.store.transact((tx) => tx.insert(idempotencyRecords, actor.tenant, record))
+      .catch((error) => {
+        throw error instanceof DuplicateError ? new TwinWasFaster() : error;
+      });
+    const result = await change(route).catch(async (error) => {
+      await concludeFailure(call, record, error);
+      throw error;
+    });
+    await app.store.transact((tx) =>
+      tx.put(idempotencyRecords, actor.tenant, { ...record, ...answer(app, record, result) })
+    );
+    return result;
+  } finally {
+    underWay(app).delete(record.id);
+    end();
+  }
+}
+
+/** A refusal gives its key back; what a bug leaves behind nobody knows. */
+async function concludeFailure({ app, actor }: Call, record: IdempotencyRecord, error: unknown) {
+  const fault = faultOf(error);
+  if (fault === null) return;
+  const refused = fault.status < 500 || fault.code === "UNAVAILABLE";
+  await app.store.transact((tx) => {
+    if (refused) tx.delete(idempotencyRecords, actor.tenant, record.id);
+    else tx.put(idempotencyRecords, actor.tenant, { ...record, ...answer(app, record, fault) });
+  });
+}
+
+const begin = ({ app, actor, key, digest }: Call): IdempotencyRecord => ({
+  id: app.ports.entropy.id("idm"),
+  actor: actor.id,
+  key,
+  digest,
+  outcome: "begun",
+  sealed: null,
+  expires_at_ms: app.ports.clock.now() + KEPT_MS,
+});
+
+/** How an end is kept. */
+function answer(
+  { sealer }: App,
+  { id }: IdempotencyRecord,
+  result: unknown,
+): Pick<IdempotencyRecord, "outcome" | "sealed"> {
+  const [outcome, value] = result instanceof Fault
+    ? ["fault", { code: result.code, message: result.message, details: result.details }] as const
+    : result instanceof Accepted
+    ? ["accepted", result.value] as const
+    : ["result", result ?? null] as const;
+  const json = JSON.stringify(value);
+  const small = new TextEncoder().encode(json).length <= ANSWER_BYTES_MAX;
+  return { outcome, sealed: small ? sealer.seal(json, id) : null };
+}
+
+/** Gives what the first call of this key gave. @throws {Fault} that one's, or CONFLICT */
+async function replay(call: Call, { id, outcome, sealed }: IdempotencyRecord): Promise<unknown> {
+  const { app, actor, info, route } = call;
+  if (outcome === "begun") {
+    throw new Fault(
+      "CONFLICT",
+      "A call with this key began, and its end is not known. Look at what it did before you make " +
+        "it again under another key.",
+    );
+  }
+  const value = sealed === null ? undefined : JSON.parse(app.sealer.open(sealed, id));
+  const fault = outcome === "fault" && value !== undefined ? faultFrom(value) : null;
+  const status = fault?.status ?? (outcome === "accepted" ? 202 : route.success.status);
+  await recordUse(app, route, actor, info, status);
+  if (fault !== null) throw fault;
+  if (value === undefined) {
+    throw new Fault("CONFLICT", "This was done already; its answer was too large to be kept.");
+  }
+  return outcome === "accepted" ? new Accepted(value) : value;
+}
+
+const faultFrom = (
+  { code, message, details }: { code: FaultCode; message: string; details: Params },
+) => new Fault(code, message, details);
+
+const usedForAnother = () =>
+  new Fault("CONFLICT", "This idempotency key was used for another call.");

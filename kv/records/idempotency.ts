@@ -8,7 +8,9 @@ export const IdempotencyRecord = z.strictObject({
   key: z.string(),
   /** SHA-256 of what was asked, hex. */
   digest: z.string(),
-  /** The answer as JSON, sealed; null when it is too large to be kept. */
+  /** `begun`: nothing is known of its end yet; `accepted`: it answered that it goes on. */
+  outcome: z.enum(["begun", "result", "accepted", "fault"]),
+  /** The answer as JSON, sealed; null when there is none yet, or it is too large to be kept. */
   sealed: z.string().nullable(),
   expires_at_ms: z.number(),
 });

@@ -1,0 +1,200 @@
+import { deepStrictEqual as deq, rejects, strictEqual as eq } from "node:assert/strict";
+import { z } from "zod";
+import { Accepted } from "../../core/accepted.ts";
+import type { RequestInfo } from "../../core/app.ts";
+import { authenticate } from "../../core/authenticate.ts";
+import { Fault } from "../../core/fault.ts";
+import { idempotencyRecords } from "../../kv/records/idempotency.ts";
+import { once } from "../../mcp/idempotency.ts";
+import { call } from "../../routes/_call.ts";
+import { type Route, route } from "../../routes/_route.ts";
+import { eventsOf, linkAgent } from "../areas/fixtures.ts";
+import { type Account, World } from "../support/world.ts";
+import { type Json, tool, toolError } from "./client.ts";
+
+const keyed = (key: string) => ({ meta: { "relay/idempotencyKey": key } });
+
+const INFO: RequestInfo = {
+  id: "req_1",
+  address: "192.0.2.1",
+  idempotencyKey: null,
+  lastEventId: null,
+  ingestToken: null,
+  telegramSecret: null,
+  prefetch: false,
+};
+
+/** A route of several commits that does what it is told, and how often it did. */
+function steps(act: (turn: number) => unknown) {
+  const runs = { count: 0 };
+  const declared = route({
+    id: "test.steps",
+    method: "POST",
+    path: "/mcp#test_steps",
+    summary: "A test",
+    access: { signedIn: true },
+    effect: "steps",
+    audit: { none: "a test" },
+    body: z.strictObject({ text: z.string() }),
+    success: { status: 200, body: z.any() },
+    faults: [],
+    tool: { destructive: true },
+    handle: () => act(++runs.count) as Json,
+  });
+  return { route: declared, runs };
+}
+
+/** Calls a route as a tool call with a key does. */
+async function callOnce(
+  world: World,
+  { token }: Account,
+  declared: Route,
+  key = "k",
+  args: Json = { text: "x" },
+): Promise<Json> {
+  const { app } = world;
+  const actor = await authenticate(app, token, "live");
+  const input = { params: {}, query: {}, body: () => args, accept: "application/json" };
+  return await once(
+    { app, actor, info: INFO },
+    declared,
+    key,
+    args,
+    (route) => call(app, route, actor, INFO, input),
+  );
+}
+
+const refuses = (promise: Promise<unknown>, code: string, message = /./) =>
+  rejects(promise, (error) => {
+    eq((error as Fault).code, code, String(error));
+    return message.test((error as Fault).message);
+  });
+
+Deno.test("once: a tool of several commits runs once under a key, also when many come at once", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const gate = Promise.withResolvers<void>();
+  const { route, runs } = steps(async (turn) => {
+    await gate.promise;
+    return { turn };
+  });
+  const twins = Array.from({ length: 8 }, () => callOnce(world, owner, route));
+  await world.settle();
+  await refuses(callOnce(world, owner, route, "k", { text: "y" }), "CONFLICT", /another call/);
+  gate.resolve();
+  deq(await Promise.all(twins), Array(8).fill({ turn: 1 }));
+  deq(await callOnce(world, owner, route), { turn: 1 });
+  eq(runs.count, 1);
+  deq(await callOnce(world, owner, route, "k2"), { turn: 2 });
+});
+
+Deno.test("once: what was accepted is accepted again, and what failed fails the same", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const waiting = steps(() => new Accepted({ id: "cmd_1" }));
+  for (let n = 0; n < 2; n++) {
+    const said = await callOnce(world, owner, waiting.route, "accepted");
+    eq(said instanceof Accepted, true);
+    deq(said.value, { id: "cmd_1" });
+  }
+  const lost = steps(() => {
+    throw new Fault("COMMAND_LOST", "It is lost.", { command_id: "cmd_2" });
+  });
+  for (let n = 0; n < 2; n++) {
+    await rejects(callOnce(world, owner, lost.route, "lost"), (error: Fault) => {
+      deq([error.code, error.message, error.details.command_id], [
+        "COMMAND_LOST",
+        "It is lost.",
+        "cmd_2",
+      ]);
+      return true;
+    });
+  }
+  deq([waiting.runs.count, lost.runs.count], [1, 1]);
+});
+
+Deno.test("once: a refused call gives its key back, to its twin and to a later one", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  for (const code of ["CONFLICT", "UNAVAILABLE"] as const) {
+    const { route, runs } = steps((turn) => {
+      if (turn < 3) throw new Fault(code, "Not now.");
+      return { turn };
+    });
+    const twins = [callOnce(world, owner, route, code), callOnce(world, owner, route, code)];
+    for (const twin of twins) await refuses(twin, code, /Not now/);
+    deq(await callOnce(world, owner, route, code), { turn: 3 });
+    eq(runs.count, 3);
+  }
+});
+
+Deno.test("once: a call that was cut off in the middle is not made again, and says so", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const cut = steps(() => {
+    throw new TypeError("a bug, or the end of the process");
+  });
+  await rejects(callOnce(world, owner, cut.route), TypeError);
+  const { route, runs } = steps(() => ({}));
+  await refuses(callOnce(world, owner, route), "CONFLICT", /its end is not known/);
+  eq(runs.count, 0);
+});
+
+Deno.test("once: answers are sealed, and one of 40 KiB is kept whole", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const text = "é".repeat(20_000);
+  const { route, runs } = steps(() => ({ text }));
+  for (let n = 0; n < 2; n++) deq(await callOnce(world, owner, route), { text });
+  const huge = steps(() => ({ text: text.repeat(2) }));
+  await callOnce(world, owner, huge.route, "huge");
+  await refuses(callOnce(world, owner, huge.route, "huge"), "CONFLICT", /too large/);
+  deq([runs.count, huge.runs.count], [1, 1]);
+  const tenant = { org: owner.org, space: "live" } as const;
+  const { items } = await world.app.store.list(idempotencyRecords, tenant, { limit: 10 });
+  for (const { id, sealed } of items) {
+    if (sealed === null) continue;
+    eq(sealed.includes("é"), false);
+    deq(JSON.parse(world.app.sealer.open(sealed, id)), { text });
+  }
+});
+
+Deno.test("once: a key that ran a command is no key for another tool, nor the other way round", async () => {
+  await using world = await World.open();
+  const { key, agent } = await linkAgent(world);
+  const run = { agent_id: agent.id, command: "uptime" };
+  const calls: [string, Json][] = [
+    ["run_command", run],
+    ["request_approval", run],
+    ["agents_restart", { id: agent.id }],
+    ["shield_canary", {}],
+  ];
+  const options = (n: number) => ({ as: key.value, ...keyed(`k${n}`) });
+  for (const [n, [name, args]] of calls.entries()) {
+    if (name === "shield_canary") continue; // it needs other rights
+    await tool(world, name, args, options(n));
+    for (const [other, otherArgs] of calls.slice(0, 3)) {
+      if (other === name) continue;
+      const error = toolError(await tool(world, other, otherArgs, options(n)));
+      eq(error?.code, "CONFLICT", `${other} after ${name}`);
+    }
+  }
+  eq(agent.received.filter(({ type }) => type === "restart").length, 1);
+});
+
+Deno.test("once: the canary's run and a cancelled command are changes like the others", async () => {
+  await using world = await World.open();
+  const { owner, agent } = await linkAgent(world);
+  const as = owner.token;
+  const first = await tool(world, "shield_canary", {}, { as, ...keyed("canary") });
+  deq((await tool(world, "shield_canary", {}, { as, ...keyed("canary") })).body, first.body);
+  eq((await eventsOf(world, owner, "shield")).length, 1);
+  const held = { agent_id: agent.id, command: "uptime" };
+  const { details } = toolError(await tool(world, "request_approval", held, { as }));
+  const cancel = { id: agent.id, command_id: details.command_id };
+  const cancelled = await tool(world, "cancel_command", cancel, { as, ...keyed("cancel") });
+  eq(cancelled.body.result.structuredContent.status, "cancelled");
+  const again = await tool(world, "cancel_command", cancel, { as, ...keyed("cancel") });
+  deq(again.body, cancelled.body);
+  eq(toolError(await tool(world, "cancel_command", cancel, { as })).code, "CONFLICT");
+});
