@@ -13,11 +13,11 @@ import { EVENT_STREAM, openStream } from "./stream.ts";
 const nobodyToAsk = () => Promise.reject(new TypeError("this stream asks nothing"));
 
 /** `subscriptions/listen`: a stream that stays open. */
-export function listenStream(visit: Visit, exchange: Exchange): Response {
+export async function listenStream(visit: Visit, exchange: Exchange): Promise<Response> {
   const stream = openStream(exchange.app, nobodyToAsk);
   const meta = { [META_SUBSCRIPTION]: exchange.id };
   const last = response(exchange.id, writeResult(exchange, { members: "", meta }));
-  const stop = listen(exchange, { notify: stream.notify, end: () => stream.end(last) });
+  const stop = await listen(exchange, { notify: stream.notify, end: () => stream.endForNow(last) });
   stream.onGone(stop);
   return streamResponse(visit, stream);
 }
@@ -41,8 +41,9 @@ export async function hear(server: Server, visit: Visit): Promise<Response> {
     wantsResource: (now, uri) =>
       (server.subscriptions.get(session.id)?.has(uri) ?? false) && mayRead(server, now, uri),
     wantsList: () => true,
+    tellTask: null,
     notify: stream.notify,
-    end: () => stream.end(),
+    end: () => stream.endForNow(),
   });
   stream.onGone(stop);
   return streamResponse(visit, stream);

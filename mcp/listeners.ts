@@ -17,6 +17,8 @@ export interface Listener {
   /** Whether it wants to hear that what an address shows has changed, and may. */
   readonly wantsResource: (actor: Actor, uri: string) => boolean;
   readonly wantsList: (list: ListName) => boolean;
+  /** Tells how a task stands now, if it is one of those that it wants to hear of. */
+  readonly tellTask: ((id: string) => void) | null;
   /** False when it does not keep up. */
   readonly notify: (method: string, params: Params) => boolean;
   readonly end: () => void;
@@ -64,7 +66,9 @@ export class Listeners {
     const listeners = [...this.#all].filter(({ actor }) => tenantKey(actor.tenant) === tenant);
     if (listeners.length === 0) return;
     const uris = new Set(events.flatMap((event) => resourcesOf(event)));
+    const tasks = listeners.some(({ tellTask }) => tellTask !== null) ? tasksOf(events) : [];
     for (const listener of listeners) {
+      for (const id of tasks) listener.tellTask?.(id);
       for (const uri of uris) {
         if (!listener.wantsResource(listener.actor, uri)) continue;
         if (!listener.notify("notifications/resources/updated", { uri })) this.#end(listener);
@@ -118,6 +122,13 @@ export class Listeners {
 
 const sameRights = (a: Actor, b: Actor) =>
   a.rights.size === b.rights.size && [...a.rights].every((right) => b.rights.has(right));
+
+/** The commands that something happened to. */
+function tasksOf(events: readonly Sequenced[]): string[] {
+  const told = events.filter(({ type }) => type !== "api_key_used");
+  const ids = told.map(({ json }) => (JSON.parse(json) as EventRow).details.command_id);
+  return [...new Set(ids.filter((id): id is string => typeof id === "string"))];
+}
 
 /** The resources that show an event, or what it changed. */
 function resourcesOf({ type, json }: Sequenced): string[] {

@@ -1,4 +1,5 @@
 import type { App } from "../core/app.ts";
+import { retryAfterMs } from "../core/streams/streams.ts";
 import type { Sink } from "./exchange.ts";
 import { notification, type Params } from "./rpc.ts";
 
@@ -16,18 +17,21 @@ export interface Stream extends Sink {
   send(text: string): void;
   /** Ends the stream, after a last message if there is one. */
   end(text?: string): void;
+  /** The same for a stream that its client wants to have again, and when: not all at the same moment. */
+  endForNow(text?: string): void;
   readonly open: boolean;
 }
 
 /** Opens a stream; `ask` carries requests to the client where that is possible. */
 export function openStream(
-  { ports: { clock } }: App,
+  app: App,
   ask: (
     method: string,
     params: Params,
     stream: Pick<Stream, "send" | "onGone">,
   ) => Promise<unknown>,
 ): Stream {
+  const { clock } = app.ports;
   let controller!: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>;
   let open = true;
   const goneTasks = new Set<() => void>();
@@ -67,6 +71,10 @@ export function openStream(
       if (text !== undefined) write(text);
       close();
       controller.close();
+    },
+    endForNow(text) {
+      if (open) controller.enqueue(encoder.encode(`retry: ${retryAfterMs(app)}\n\n`));
+      stream.end(text);
     },
   };
   return stream;

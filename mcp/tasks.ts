@@ -17,6 +17,7 @@ import {
   textOf,
 } from "./exchange.ts";
 import { CODES, RpcError } from "./rpc.ts";
+import { mayCall } from "./tools.ts";
 
 /** The extension's name. */
 export const TASKS = "io.modelcontextprotocol/tasks";
@@ -90,13 +91,30 @@ export const createTask = (exchange: Exchange, view: CommandView): Result =>
 
 /** `tasks/get`. */
 export async function getTaskResult(exchange: Exchange): Promise<Result> {
-  const view = await viewOf(exchange);
+  return stateOf(exchange, await viewOf(exchange));
+}
+
+/** A task with what its state brings: what is asked, or the result. */
+function stateOf(exchange: Exchange, view: CommandView): Result {
   const task = taskOf(exchange, view);
   if (task.status === "input_required") {
     return resultOf({ ...task, inputRequests: { approval: waitRequest(view) } });
   }
   if (task.status !== "completed") return resultOf(task);
   return { members: `${resultOf(task).members},"result":{${endedMembers(view, exchange)}}` };
+}
+
+/** The same as JSON, for who listens to it; null when it is no task of the caller's, or none any more. */
+export async function stateToTell(exchange: Exchange, id: string): Promise<string | null> {
+  const { app, actor, info } = exchange;
+  if (!mayCall(actor, getTask)) return null;
+  try {
+    const view = await getOwnCommand({ app, actor, request: info, db: app.store }, id);
+    return `{${stateOf(exchange, view).members}}`;
+  } catch (error) {
+    if (error instanceof Fault && error.code === "NOT_FOUND") return null;
+    throw error;
+  }
 }
 
 /** `tasks/update`: takes what the client's user has said. */

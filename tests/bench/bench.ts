@@ -1,5 +1,6 @@
 import { logLength, signUp, type Tenant } from "./client.ts";
 import { benchShield } from "./shield.ts";
+import { stalled } from "./stalled.ts";
 import { fanOut, idleSubscribers } from "./streams.ts";
 import { refusals, unknownKeys } from "./limits.ts";
 import { endAll, get, HERE, post, residentKiB, start } from "./parts.ts";
@@ -93,6 +94,7 @@ try {
     await idleSubscribers(target);
     await fanOut(target);
   }
+  if (only === "stalled") await stalled({ base, port: relay.ready.port, ...first });
   if (only === undefined || only === "better-auth") await betterAuth(first);
   if (only === "unknown") await unknownKeys();
 } finally {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { emit } from "../../core/events.ts";
 import { startRelay } from "../../core/start.ts";
 import { readSettings } from "../../core/settings.ts";
 import { secretsOf } from "../../core/secrets/file.ts";
@@ -43,7 +44,7 @@ const running = await startRelay(
 const onListen = ({ port }: { port: number }) =>
   console.log(JSON.stringify({ port, kv: env.RELAY_KV }));
 const { services } = serveMcp(running.app, [...routes, ...moreTools(Number(Deno.args[1] ?? 0))]);
-const handler = mount(running.app, routes, upgrades, services);
+const handler = mount(running.app, [...routes, ...ownRoutes()], upgrades, services);
 Deno.serve({ hostname: "127.0.0.1", port: 0, onListen }, handler);
 Deno.addSignalListener("SIGTERM", () => {
   Deno.removeSync(folder, { recursive: true });
@@ -66,4 +67,48 @@ function moreTools(count: number): Route[] {
       tool: { destructive: false },
       handle: () => ({ n }),
     }));
+}
+
+/** What only benchmarks ask for. */
+function ownRoutes(): Route[] {
+  return [
+    route({
+      id: "bench.event",
+      method: "POST",
+      path: "/bench/events",
+      summary: "Make an event of some size",
+      access: { signedIn: true },
+      effect: "write",
+      audit: { byRule: "agent_created" },
+      body: z.strictObject({ id: z.string(), pad: z.string() }),
+      success: { status: 204, about: z.null() },
+      faults: [],
+      handle: (work, { body: { id, pad } }) => {
+        emit(work, work.tx, work.actor.tenant, {
+          type: "agent_created",
+          resource: { type: "agent", id },
+          details: { command_id: id, pad },
+        });
+        return null;
+      },
+    }),
+    route({
+      id: "bench.memory",
+      method: "GET",
+      path: "/bench/memory",
+      summary: "Memory in use, in bytes, after a collection of garbage",
+      access: { public: "a benchmark" },
+      effect: "read",
+      success: { status: 200, body: z.object({ rss: z.number(), used: z.number() }) },
+      faults: [],
+      handle: async () => {
+        const { gc } = globalThis as unknown as { gc: () => void };
+        gc();
+        await systemClock.sleep(100); // what it freed outside of the heap is swept beside us
+        gc();
+        const { rss, heapUsed, external } = Deno.memoryUsage();
+        return { rss, used: heapUsed + external };
+      },
+    }),
+  ];
 }

@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { users } from "../../kv/records/user.ts";
 import { type Account, World } from "../support/world.ts";
-import { type Json, Reader, readReply, requestOf, rpc } from "./client.ts";
+import { type Json, messagesOf, Reader, readReply, requestOf, rpc } from "./client.ts";
 
 const SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId";
 
@@ -125,4 +125,25 @@ Deno.test("listen: bad wishes are refused, and anonymous callers", async () => {
   }
   const nobody = requestOf("subscriptions/listen", { notifications: {} }, { style: "modern" });
   eq((await readReply(await world.send(nobody))).status, 401);
+});
+
+Deno.test("listen: a relay that stops answers at last, and sends its clients on one after the other", async () => {
+  await using world = await World.open();
+  const { token } = await world.signUp();
+  const responses: Response[] = [];
+  for (let n = 0; n < 4; n++) {
+    const params = { notifications: { toolsListChanged: true } };
+    const request = requestOf("subscriptions/listen", params, { as: token, style: "modern" });
+    responses.push(await world.send(request));
+  }
+  world.mcp.close();
+  const waits = new Set<number>();
+  for (const response of responses) {
+    const text = await response.text();
+    const [, retry] = /^retry: (\d+)$/m.exec(text)!;
+    waits.add(Number(retry));
+    const last = messagesOf(text).at(-1);
+    deq([last.id, last.result.resultType], [1, "complete"]);
+  }
+  ok(waits.size > 1 && [...waits].every((ms) => ms >= 1_000 && ms <= 5_000));
 });
