@@ -2,7 +2,7 @@ import { Accepted } from "../core/accepted.ts";
 import type { RequestInfo } from "../core/app.ts";
 import { Fault } from "../core/fault.ts";
 import { countCall } from "../core/mcp_sessions.ts";
-import { call, deny, missingRights } from "../routes/_call.ts";
+import { call, deny, denyTestSpace, missingRights } from "../routes/_call.ts";
 import { faultOf } from "../routes/_answer.ts";
 import type { Route } from "../routes/_route.ts";
 import { answerPending, resumePending } from "./approvals.ts";
@@ -10,7 +10,7 @@ import { type Exchange, metaOf, type Result, structured, textOf } from "./exchan
 import { once } from "./idempotency.ts";
 import { CODES, isObject, type Params, RpcError } from "./rpc.ts";
 import type { CommandView } from "./tasks.ts";
-import { mayCall, placeArguments, type Tool } from "./tools.ts";
+import { isClosedTo, mayCall, placeArguments, type Tool } from "./tools.ts";
 
 /** The member of `_meta` that makes a call happen once, like the header of that purpose. */
 export const META_IDEMPOTENCY = "relay/idempotencyKey";
@@ -30,13 +30,14 @@ export function toolNamed(exchange: Exchange): Tool {
 
 /**
  * Refuses callers that may not use a route, before anything is answered.
- * @throws {Fault} MISSING_CREDENTIALS, INSUFFICIENT_SCOPES
+ * @throws {Fault} MISSING_CREDENTIALS, INSUFFICIENT_SCOPES, FORBIDDEN
  */
 export async function admit({ app, actor, info }: Exchange, route: Route): Promise<void> {
   if (mayCall(actor, route)) return;
   if (actor.kind === "anonymous") {
     throw new Fault("MISSING_CREDENTIALS", undefined, { required: scopesOf(route) });
   }
+  if (isClosedTo(actor, route)) throw await denyTestSpace(app, route, actor, info);
   throw await deny(app, route, actor, info, missingRights(route, actor) ?? []);
 }
 

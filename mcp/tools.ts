@@ -73,13 +73,18 @@ export class Tools {
 
 /** What a call needs is known from the declaration. */
 export function mayCall(actor: Actor, route: Route): boolean {
+  if (isClosedTo(actor, route)) return false;
   if ("public" in route.access) return true;
   return actor.kind !== "anonymous" && missingRights(route, actor) === null;
 }
 
-function rightsKey({ kind, host, rights }: Actor): string {
+/** True for what only the live space may do. */
+export const isClosedTo = ({ tenant }: Actor, { liveOnly }: Route): boolean =>
+  liveOnly === true && tenant.space === "test";
+
+function rightsKey({ kind, host, rights, tenant }: Actor): string {
   const bits = SCOPE_LIST.map((scope) => rights.has(scope) ? "1" : "0").join("");
-  return `${kind === "anonymous"} ${host} ${bits}`;
+  return `${kind === "anonymous"} ${host} ${tenant.space} ${bits}`;
 }
 
 function toolOf(route: Route, binds: Readonly<Record<string, Bind>>): Tool {

@@ -1,11 +1,13 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { z } from "zod";
 import { SCOPE_LIST } from "../../core/scopes.ts";
+import { serveMcp } from "../../mcp/endpoint.ts";
+import { mount } from "../../routes/_mount.ts";
 import { routes } from "../../routes/index.ts";
 import { eventsOf, linkAgent } from "../areas/fixtures.ts";
 import { mulberry32 } from "../support/random.ts";
 import { World } from "../support/world.ts";
-import { type Json, rpc, tool, toolError } from "./client.ts";
+import { type Json, readReply, requestOf, rpc, tool, toolError } from "./client.ts";
 
 const list = async (world: World, as?: string): Promise<Json[]> =>
   (await rpc(world, "tools/list", {}, { as })).body.result.tools;
@@ -64,8 +66,11 @@ Deno.test("tools: what is listed for a caller is exactly what it may call, for a
   ];
   let refused = 0;
   for (const scopes of sets) {
-    if (scopes?.length === 0) continue;
-    const as = scopes === null ? undefined : (await world.key(owner, scopes)).value;
+    const as = scopes === null
+      ? undefined
+      : scopes.length === 0
+      ? (await world.join(owner, [])).token
+      : (await world.key(owner, scopes)).value;
     const listed = new Set(await names(world, as));
     for (const described of all) {
       const reply = await tool(world, described.name, argumentsFor(described), { as });
@@ -78,6 +83,27 @@ Deno.test("tools: what is listed for a caller is exactly what it may call, for a
     }
   }
   ok(refused > 100, "the property was put to the test");
+});
+
+Deno.test("tools: what only the live space may do is neither listed nor callable in the test space", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const closed = routes.map((route) =>
+    route.id === "agents.list" ? { ...route, liveOnly: true as const } : route
+  );
+  const { services } = serveMcp(world.app, closed);
+  const serve = mount(world.app, [], [], services);
+  const send = async (as: string, method: string, params: Json = {}) =>
+    await readReply(await serve(requestOf(method, params, { as })));
+  const keys = [(await world.key(owner, ["agents:read"])).value];
+  keys.push((await world.key(owner, ["agents:read"], { type: "test" })).value);
+  for (const [n, as] of [...keys, ...keys].entries()) {
+    const live = n % 2 === 0;
+    const listed = (await send(as, "tools/list")).body.result.tools as Json[];
+    eq(listed.some(({ name }) => name === "list_agents"), live);
+    const reply = await send(as, "tools/call", { name: "list_agents", arguments: {} });
+    deq([reply.status, reply.body.error?.data.code], live ? [200, undefined] : [403, "FORBIDDEN"]);
+  }
 });
 
 Deno.test("tools: an anonymous caller has discovery, the list, and what everybody may call", async () => {

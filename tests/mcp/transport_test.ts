@@ -89,6 +89,17 @@ Deno.test("mcp: malformed messages get the specified error, and nothing else hap
   deq(world.logged, []);
 });
 
+Deno.test("mcp: a cursor that no list gave is refused by each list", async () => {
+  await using world = await World.open();
+  const { token: as } = await world.signUp();
+  for (const list of ["tools", "resources", "resources/templates", "prompts"]) {
+    for (const cursor of ["x", "", 7, null]) {
+      const { status, body } = await rpc(world, `${list}/list`, { cursor }, { as });
+      deq([status, body.error.code], [200, -32602], `${list} ${cursor}`);
+    }
+  }
+});
+
 Deno.test("mcp: bodies that are too large, of another type, or not text are refused", async () => {
   await using world = await World.open();
   const send = async (body: BodyInit, type = "application/json") => {
