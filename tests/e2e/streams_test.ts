@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { clientOf } from "../../core/cli/client.ts";
+import { requestOf } from "../mcp/client.ts";
 import { makeKey, signUpOwner, startRelayProcess, withFolder } from "../support/processes.ts";
 
 interface Message {
@@ -29,6 +30,13 @@ function openSocket(url: string, protocols: string[], headers: Record<string, st
     return waiting.shift()!;
   };
   return { socket, next, closed: closed.promise };
+}
+
+/** An MCP client that wants to hear of changes. */
+function listenRequest(url: string, as: string): Request {
+  const params = { notifications: { toolsListChanged: true } };
+  const request = requestOf("subscriptions/listen", params, { as, style: "modern" });
+  return new Request(`${url}/mcp`, request);
 }
 
 const CONSOLE = "https://console.example.com";
@@ -77,6 +85,8 @@ Deno.test("streams of a real relay: a browser's WebSocket resumes, strangers are
       const headers = { authorization: `Bearer ${token}` };
       const stream = await fetch(`${url}/api/events`, { headers });
       const text = stream.text();
+      const listening = await fetch(listenRequest(url, token));
+      const listened = listening.text();
       const startedMs = performance.now();
       const { code } = await relay.stop();
       assert.equal(code, 0);
@@ -84,6 +94,10 @@ Deno.test("streams of a real relay: a browser's WebSocket resumes, strangers are
       assert.match(
         await text,
         /^event: hello[\s\S]*\nretry: \d+\nevent: end\ndata: .*"going_away"/,
+      );
+      assert.match(
+        await listened,
+        /\nretry: \d+\n\nevent: message\ndata: .*"resultType":"complete"/,
       );
       for (const { closed } of [first, plain, console]) {
         const { code, reason } = await closed;

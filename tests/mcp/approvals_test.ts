@@ -245,24 +245,22 @@ Deno.test("mcp approvals: request_approval holds even a harmless command, then i
   deq(runsOf(here.agent).map(({ command }) => command), ["uptime"]);
 });
 
-Deno.test("mcp approvals: a task outlives the relay: decided after a restart, it ends as it should", async () => {
+Deno.test("mcp approvals: a task and a state outlive the relay: decided after a restart, they end as they should", async () => {
   const kv = await Deno.openKv(":memory:");
   const identity = await newIdentity();
-  let taskId = "", pid = "", value = "", approver: Account;
+  const run = (world: World, as: string, agent_id: string, capabilities: Json, more: Json = {}) => {
+    const params = { name: "run_command", arguments: { agent_id, command: RISKY }, ...more };
+    return rpc(world, "tools/call", params, { as, style: "modern", capabilities });
+  };
+  let taskId = "", requestState = "", value = "", approver: Account;
   {
     await using world = await World.open({ kv: shared(kv) });
     const owner = await world.signUp();
     ({ value } = await world.key(owner, AGENT_RIGHTS));
     approver = await world.join(owner, ["operator"]);
     const agent = await ScriptedAgent.connect(world, value, { identity });
-    const reply = await tool(world, "run_command", { agent_id: agent.id, command: RISKY }, {
-      as: value,
-      style: "modern",
-      capabilities: TASKS,
-    });
-    taskId = reply.body.result.taskId;
-    const list = await world.call("GET", "/api/shield/approvals", { as: owner.token });
-    pid = list.body.approvals[0].pid;
+    ({ taskId } = (await run(world, value, agent.id, TASKS)).body.result);
+    ({ requestState } = (await run(world, value, agent.id, ASKABLE)).body.result);
   }
   {
     await using world = await World.open({ kv: shared(kv), seed: 2 });
@@ -270,9 +268,15 @@ Deno.test("mcp approvals: a task outlives the relay: decided after a restart, it
     const look = async () => (await rpc(world, "tasks/get", { taskId }, options)).body.result;
     eq((await look()).status, "working");
     const agent = await ScriptedAgent.connect(world, value, { identity });
-    await decide(world, "approve", pid, approver);
+    const resume = async () =>
+      (await run(world, value, agent.id, ASKABLE, { requestState })).body.result;
+    eq((await resume()).resultType, "input_required");
+    const list = await world.call("GET", "/api/shield/approvals", { as: approver.token });
+    for (const { pid } of list.body.approvals) await decide(world, "approve", pid, approver);
     await world.settle();
-    deq([(await look()).status, runsOf(agent).length], ["completed", 1]);
+    deq([(await look()).status, runsOf(agent).length], ["completed", 2]);
+    eq((await resume()).structuredContent.status, "succeeded");
+    eq(runsOf(agent).length, 2, "coming back ran nothing");
   }
   kv.close();
 });
