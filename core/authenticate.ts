@@ -49,7 +49,7 @@ async function authenticateToken(
   space: Tenant["space"],
 ): Promise<Actor> {
   const issuer = issuerNamed(app, token);
-  if (issuer !== null) {
+  if (issuer !== null && issuer.issuer !== issuerOf(app)) {
     const actor = await foreignActor(app, await readForeignToken(app, issuer, token), space);
     if (typeof actor === "string") throw tokenFault(actor, ENDS[actor]);
     return actor;

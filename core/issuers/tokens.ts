@@ -7,6 +7,7 @@ import { users } from "../../kv/records/user.ts";
 import type { App, ForeignToken } from "../app.ts";
 import { Fault } from "../fault.ts";
 import { type Scope, SCOPE_LIST } from "../scopes.ts";
+import { sha256Hex } from "../text.ts";
 import type { Issuer } from "./config.ts";
 import { KEYS_FRESH_MS, keysOf } from "./keys.ts";
 
@@ -70,7 +71,8 @@ export async function readForeignToken(
   let checked = checkedTokens.get(app);
   if (checked === undefined) checkedTokens.set(app, checked = new RecentMap(CHECKED_MAX));
   const now = app.ports.clock.now();
-  const earlier = checked.get(text);
+  const name = sha256Hex(text); // tokens are long, and what is no longer needed stays in no map
+  const earlier = checked.get(name);
   const good = earlier !== undefined && earlier.token.issuer === issuer &&
     now < earlier.token.expiresAtMs && now - earlier.checkedAtMs < KEYS_FRESH_MS;
   if (good) return earlier.token;
@@ -82,7 +84,7 @@ export async function readForeignToken(
     scopes: scopesIn(claims, issuer),
     expiresAtMs: claims.exp! * 1000,
   };
-  checked.set(text, { token, checkedAtMs: now });
+  checked.set(name, { token, checkedAtMs: now });
   return token;
 }
 
@@ -108,7 +110,8 @@ async function verifyWith(app: App, issuer: Issuer, text: string, keys: JWTVerif
     clockTolerance: CLOCK_TOLERANCE_SECONDS,
     currentDate: new Date(app.ports.clock.now()),
   });
-  if (!TYPES.has(protectedHeader.typ?.toLowerCase())) throw refused("malformed");
+  const isAccessToken = TYPES.has(protectedHeader.typ?.toLowerCase());
+  if (!isAccessToken || typeof payload.sub !== "string") throw refused("malformed");
   return payload;
 }
 

@@ -115,6 +115,7 @@ Deno.test("issuers: a token for somebody else, of somebody else, or of another k
     ["malformed", issue(world, claims, { header: { typ: "logout+jwt" } })],
     ["malformed", issue(world, { ...claims, exp: undefined })],
     ["malformed", issue(world, { ...claims, sub: undefined })],
+    ["malformed", issue(world, { ...claims, sub: 7 })],
     ["unknown_user", issue(world, { ...claims, email_verified: false })],
     ["unknown_user", issue(world, { ...claims, email_verified: "true" })],
     ["unknown_user", issue(world, { ...claims, email: "nobody@example.com" })],
