@@ -73,7 +73,7 @@ async function replay(
     throw new Fault("CONFLICT", "This idempotency key was used for another call.");
   }
   await recordUse(app, route, actor, info, route.success.status);
-  if (sealed !== null) return JSON.parse(app.sealer.open(sealed, contextOf(id)));
+  if (sealed !== null) return JSON.parse(app.sealer.open(sealed, id));
   throw new Fault("CONFLICT", "This was done already; its answer was too large to be kept.");
 }
 
@@ -94,12 +94,10 @@ function recording({ app, actor }: Context, route: Route, key: string, digest: s
         actor: actor.id,
         key,
         digest,
-        sealed: json.length > ANSWER_CHARS_MAX ? null : app.sealer.seal(json, contextOf(id)),
+        sealed: json.length > ANSWER_CHARS_MAX ? null : app.sealer.seal(json, id),
         expires_at_ms: app.ports.clock.now() + KEPT_MS,
       });
       return result;
     },
   };
 }
-
-const contextOf = (id: string) => `idempotency ${id}`;

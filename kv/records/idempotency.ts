@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { collection } from "../collection.ts";
+import { Sealed } from "./sealed.ts";
 
 /** What a change answered that its caller may ask for again. */
 export const IdempotencyRecord = z.strictObject({
@@ -9,7 +10,7 @@ export const IdempotencyRecord = z.strictObject({
   /** SHA-256 of what was asked, hex. */
   digest: z.string(),
   /** The answer as JSON, sealed; null when it is too large to be kept. */
-  sealed: z.string().nullable(),
+  sealed: Sealed.nullable(),
   expires_at_ms: z.number(),
 });
 export type IdempotencyRecord = z.infer<typeof IdempotencyRecord>;
