@@ -7,6 +7,7 @@ import { Fault } from "./fault.ts";
 import { type Left, UNLIMITED } from "./limiter.ts";
 import {
   type Figure,
+  KEY_LIMIT_NAMES,
   KEY_LIMITS,
   type KeyLimit,
   keyLimit,
@@ -66,7 +67,7 @@ async function subjectOf({ db, actor }: Work, id: string): Promise<Subject> {
 }
 
 async function show(app: App, { organization, key }: Subject) {
-  const names = key === null ? [] : Object.keys(KEY_LIMITS) as KeyLimit[];
+  const names = key === null ? [] : KEY_LIMIT_NAMES;
   const own = names.map(async (name) => {
     const { record } = key!;
     const left = await app.limiter.leftOfKey(name, record);

@@ -59,6 +59,8 @@ export const KEY_LIMITS = {
   },
 } as const satisfies Readonly<Record<KeyLimit, LimitKind>>;
 
+export const KEY_LIMIT_NAMES = Object.keys(KEY_LIMITS) as readonly KeyLimit[];
+
 /** The limits of everybody else. */
 export const OTHER_LIMITS = {
   organization: {

@@ -52,6 +52,13 @@ export const Rotation = z.object({
   message: z.string(),
 }).meta({ id: "ApiKeyRotation" });
 
+/** A limit, and what is left of it now, at the least. */
+const LimitLeft = z.object({
+  limit: z.int(),
+  remaining: z.int(),
+  reset_at: Timestamp.nullable(),
+});
+
 /** Why a key may or may not. */
 export const Explanation = z.object({
   key_id: z.string(),
@@ -78,12 +85,12 @@ export const Explanation = z.object({
   organization: z.object({ id: z.string(), active: z.boolean(), plan: z.string() }),
   limits: z.object({
     key: z.object({
-      requests_per_minute: z.int(),
-      mcp_calls_per_minute: z.int(),
-      max_concurrent: z.int(),
-      burst_per_10_seconds: z.int(),
-      webhook_deliveries_per_minute: z.int(),
+      requests_per_minute: LimitLeft,
+      mcp_calls_per_minute: LimitLeft,
+      max_concurrent: LimitLeft,
+      burst_per_10_seconds: LimitLeft,
+      webhook_deliveries_per_minute: LimitLeft,
     }),
-    organization: z.object({ requests_per_minute: z.int() }),
+    organization: z.object({ requests_per_minute: LimitLeft }),
   }),
 }).meta({ id: "ApiKeyExplanation" });

@@ -2,11 +2,10 @@ import { SYSTEM } from "../../kv/collection.ts";
 import type { ApiKeyRecord } from "../../kv/records/api_key.ts";
 import { type OrganizationRecord, organizations } from "../../kv/records/organization.ts";
 import { type UserRecord, users } from "../../kv/records/user.ts";
-import type { Work } from "../app.ts";
-import { type Config, planOf } from "../config.ts";
-import { UNLIMITED } from "../limiter.ts";
-import { limitsOf } from "../limits.ts";
-import { iso } from "../lists.ts";
+import type { App, Work } from "../app.ts";
+import { type Left, UNLIMITED } from "../limiter.ts";
+import { KEY_LIMIT_NAMES, type KeyLimit, keyLimit, planLimit } from "../limits.ts";
+import { iso, isoOrNull } from "../lists.ts";
 import { rightsOf, type Scope } from "../scopes.ts";
 import { ownedKey } from "./owned.ts";
 import { statusOf } from "./show.ts";
@@ -63,8 +62,8 @@ export async function explainApiKey(work: Work, id: string, scope: Scope) {
       plan: actor.plan,
     },
     limits: {
-      key: keyLimits(app.config(), key),
-      organization: planLimits(app.config(), organization, actor.plan),
+      key: await keyLimits(app, key),
+      organization: await planLimits(app, organization),
     },
   };
 }
@@ -115,18 +114,32 @@ function organizationReason(organization: OrganizationRecord | null): Reason {
   return { check: "organization_active", ok, message };
 }
 
-function keyLimits(config: Config, key: ApiKeyRecord) {
-  const limits = limitsOf(config, key);
-  return {
-    requests_per_minute: limits.requests_per_minute ?? UNLIMITED,
-    mcp_calls_per_minute: limits.mcp_calls_per_minute ?? UNLIMITED,
-    max_concurrent: limits.max_concurrent ?? UNLIMITED,
-    burst_per_10_seconds: limits.burst_per_10_seconds ?? UNLIMITED,
-    webhook_deliveries_per_minute: limits.webhook_deliveries_per_minute ?? UNLIMITED,
-  };
+/** What a key's own limits are, and what is left of each now. */
+async function keyLimits(app: App, key: ApiKeyRecord): Promise<Record<KeyLimit, LimitLeft>> {
+  const shown = await Promise.all(KEY_LIMIT_NAMES.map(async (name) => {
+    const { limit } = keyLimit(app.config(), name, key);
+    return [name, limitLeft(limit, await app.limiter.leftOfKey(name, key))] as const;
+  }));
+  return Object.fromEntries(shown) as Record<KeyLimit, LimitLeft>;
 }
 
-function planLimits(config: Config, organization: OrganizationRecord | null, plan: string) {
-  const { requests_per_minute } = { ...planOf(config, plan), ...organization?.limits };
-  return { requests_per_minute: requests_per_minute ?? UNLIMITED };
+async function planLimits(app: App, organization: OrganizationRecord | null) {
+  const { limit } = organization ? planLimit(app.config(), organization) : { limit: null };
+  const left = organization ? await app.limiter.leftOfPlan(organization) : NOTHING_TAKEN;
+  return { requests_per_minute: limitLeft(limit, left) };
 }
+
+interface LimitLeft {
+  readonly limit: number;
+  readonly remaining: number;
+  /** When its window ends; null for what has no window, and where there is no limit. */
+  readonly reset_at: string | null;
+}
+
+const NOTHING_TAKEN: Left = { remaining: null, resetMs: null };
+
+const limitLeft = (limit: number | null, { remaining, resetMs }: Left): LimitLeft => ({
+  limit: limit ?? UNLIMITED,
+  remaining: remaining ?? UNLIMITED,
+  reset_at: isoOrNull(resetMs),
+});

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { collection } from "../collection.ts";
+import { Sealed } from "./sealed.ts";
 
 /** What a change answered that its caller may ask for again. */
 export const IdempotencyRecord = z.strictObject({
@@ -11,7 +12,7 @@ export const IdempotencyRecord = z.strictObject({
   /** `begun`: nothing is known of its end yet; `accepted`: it answered that it goes on. */
   outcome: z.enum(["begun", "result", "accepted", "fault"]),
   /** The answer as JSON, sealed; null when there is none yet, or it is too large to be kept. */
-  sealed: z.string().nullable(),
+  sealed: Sealed.nullable(),
   expires_at_ms: z.number(),
 });
 export type IdempotencyRecord = z.infer<typeof IdempotencyRecord>;

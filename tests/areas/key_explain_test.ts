@@ -17,6 +17,8 @@ async function failures(world: World, id: string, as: string, scope: string): Pr
   return failed.map((reason: { check: string }) => reason.check);
 }
 
+const MINUTE_END = "2030-01-01T00:01:00.000Z";
+
 Deno.test("api_keys.explain: shows the key, its creator, its organization and the limits that hold", async () => {
   await using world = await World.open({ config: {} });
   const owner = await world.signUp();
@@ -39,13 +41,17 @@ Deno.test("api_keys.explain: shows the key, its creator, its organization and th
     organization: { id: owner.org, active: true, plan: "starter" },
     limits: {
       key: {
-        requests_per_minute: 100,
-        mcp_calls_per_minute: 60,
-        max_concurrent: 10,
-        burst_per_10_seconds: 120,
-        webhook_deliveries_per_minute: 50,
+        requests_per_minute: { limit: 100, remaining: 100, reset_at: MINUTE_END },
+        mcp_calls_per_minute: { limit: 60, remaining: 60, reset_at: MINUTE_END },
+        max_concurrent: { limit: 10, remaining: 10, reset_at: null },
+        burst_per_10_seconds: {
+          limit: 120,
+          remaining: 120,
+          reset_at: "2030-01-01T00:00:10.000Z",
+        },
+        webhook_deliveries_per_minute: { limit: 50, remaining: 50, reset_at: MINUTE_END },
       },
-      organization: { requests_per_minute: 100 },
+      organization: { requests_per_minute: { limit: 100, remaining: 98, reset_at: MINUTE_END } },
     },
   });
   deq(reasons.map(({ check, ok }: { check: string; ok: boolean }) => [check, ok]), [
@@ -96,9 +102,30 @@ Deno.test("api_keys.explain: is for whoever may read the key, itself included", 
   const test = await world.key(owner, ["system:read"], { type: "test" });
   eq((await explain(world, key.id, test.value, "agents:read")).status, 404);
   const seen = await explain(world, test.id, owner.token, "system:read");
-  deq([seen.body.key.space, seen.body.limits.key.requests_per_minute], ["test", 30]);
+  deq([seen.body.key.space, seen.body.limits.key.requests_per_minute.limit], ["test", 30]);
   const stranger = await world.signUp();
   eq((await explain(world, key.id, stranger.token, "agents:read")).status, 404);
+});
+
+Deno.test("api_keys.explain: shows what is left of each limit, after what the key did", async () => {
+  await using world = await World.open({ config: {} });
+  const owner = await world.signUp();
+  const key = await world.key(owner, ["agents:read"]);
+  const left = async () => {
+    const { limits } = (await explain(world, key.id, owner.token, "agents:read")).body;
+    return [
+      limits.key.requests_per_minute.remaining,
+      limits.key.burst_per_10_seconds.remaining,
+      limits.key.mcp_calls_per_minute.remaining,
+    ];
+  };
+  deq(await left(), [100, 120, 60]);
+  for (let n = 0; n < 7; n++) await world.call("GET", "/api/v1/agents", { as: key.value });
+  deq(await left(), [93, 113, 60]);
+  await world.clock.advance(10_000);
+  deq(await left(), [93, 120, 60]);
+  await world.clock.advance(50_000);
+  deq(await left(), [100, 120, 60]);
 });
 
 Deno.test("api_keys: limits that the host set for a key or its organization are those that are shown", async () => {
@@ -116,15 +143,19 @@ Deno.test("api_keys: limits that the host set for a key or its organization are 
     tx.put(organizations, SYSTEM, { ...organization, limits: { requests_per_minute: null } });
   });
   const { body } = await explain(world, key.id, owner.token, "agents:read");
-  deq(body.limits, {
-    key: {
-      requests_per_minute: 7,
-      mcp_calls_per_minute: 2_147_483_647,
-      max_concurrent: 10,
-      burst_per_10_seconds: 120,
-      webhook_deliveries_per_minute: 50,
-    },
-    organization: { requests_per_minute: 2_147_483_647 },
+  const { key: own, organization } = body.limits;
+  const limitsOf = (all: object) => Object.entries(all).map(([name, { limit }]) => [name, limit]);
+  deq(Object.fromEntries(limitsOf(own)), {
+    requests_per_minute: 7,
+    mcp_calls_per_minute: 2_147_483_647,
+    max_concurrent: 10,
+    burst_per_10_seconds: 120,
+    webhook_deliveries_per_minute: 50,
+  });
+  deq(organization.requests_per_minute, {
+    limit: 2_147_483_647,
+    remaining: 2_147_483_647,
+    reset_at: null,
   });
   const shown = (await world.call("GET", `${KEYS}/${key.id}`, { as: owner.token })).body;
   deq(shown.rate_limits, {

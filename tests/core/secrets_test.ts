@@ -11,6 +11,7 @@ import { Store } from "../../kv/store.ts";
 import { ManualClock } from "../support/clock.ts";
 import { committing, shared, strictKv } from "../support/kv.ts";
 import { type Account, World } from "../support/world.ts";
+import { tool } from "../mcp/client.ts";
 
 const OLD = "a secret for tests, long enough";
 const NEW = "another secret for tests, as long";
@@ -97,7 +98,21 @@ async function furnish(world: World): Promise<Account> {
       eq((await world.call("PATCH", path, { ...as, body })).status, 200);
     }
   }
+  await keptAnswer(world, owner);
   return owner;
+}
+
+/** An answer that stays on record for its idempotency key. */
+async function keptAnswer(world: World, owner: Account): Promise<void> {
+  const given = { as: owner.token, body: { source: "tests", alerts: [{ name: "disk full" }] } };
+  await world.call("POST", "/api/shield/ingest", given);
+  const { alerts: [alert] } =
+    (await world.call("GET", "/api/shield/alerts", { as: owner.token })).body;
+  const { body } = await tool(world, "alerts_resolve", { alert_id: alert.alert_id }, {
+    as: owner.token,
+    headers: { "idempotency-key": "once" },
+  });
+  ok(!body.result.isError, JSON.stringify(body));
 }
 
 const storeOf = (kv: Deno.Kv, sole = true) =>
@@ -121,7 +136,7 @@ Deno.test("sealed: whatever a relay seals lies in a field of the table", async (
   const known = SEALED.flatMap(({ of, fields }) => fields.map((field) => `${of.name}.${field}`));
   const seen = (await sealedTexts(kv)).map(({ where }) => where);
   deq([...new Set(seen)].sort(), known.sort());
-  eq(seen.length, 24 + 3 * 4 + 4 + 1);
+  eq(seen.length, 24 + 3 * 4 + 4 + 1 + 1);
 });
 
 Deno.test("rotateSecret: cut off at any commit, both secrets open everything, and running it again ends it", async () => {
@@ -190,7 +205,7 @@ Deno.test("rotateSecret: fits a shared server, and relays at work meanwhile lose
   await rotate(server, false);
   const key = await world.app.store.get(apiKeys, { org: owner.org, space: "live" }, made.id);
   eq(makeSealer(NEW, entropy).open(key!.sealed, made.id), made.value);
-  eq((await contents(kv, NEW)).length, 24 + 3 * 4 + 4 + 1 + 2);
+  eq((await contents(kv, NEW)).length, 24 + 3 * 4 + 4 + 1 + 1 + 2);
   for (const each of [old, world]) await each[Symbol.asyncDispose]();
   kv.close();
 });
