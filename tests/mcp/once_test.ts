@@ -122,7 +122,7 @@ Deno.test("once: a refused call gives its key back, to its twin and to a later o
       return { turn };
     });
     const twins = [callOnce(world, owner, route, code), callOnce(world, owner, route, code)];
-    for (const twin of twins) await refuses(twin, code, /Not now/);
+    await Promise.all(twins.map((twin) => refuses(twin, code, /Not now/)));
     deq(await callOnce(world, owner, route, code), { turn: 3 });
     eq(runs.count, 3);
   }
