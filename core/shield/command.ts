@@ -86,7 +86,14 @@ export interface SimpleCommand {
   readonly wrappers: readonly string[];
   readonly span: Span;
   /** What has been found out about it; see `once`. */
-  readonly memo: { facts?: Map<unknown, unknown> };
+  readonly memo: Memo;
+}
+
+/** What was asked of a command before. */
+export interface Memo {
+  words?: readonly string[];
+  rehearsal?: boolean;
+  facts?: Map<unknown, unknown>;
 }
 
 /** A rule that matched, and where. */

@@ -71,16 +71,17 @@ export function execute(argv: readonly string[], call: Call, scope: Scope): Flow
     wrappers: scope.wrappers,
     memo: {},
   };
-  judge(command, scope, [command.name, ...hiddenNames(command, scope)]);
+  judge(command, scope, hiddenNames(command, scope));
   if (call.assignments.size > 0 || EXPORTERS.has(command.name)) {
     runVariables(assignmentsOf(command), call.span, scope);
   }
   updateScope(command, scope);
   const outputs = innersOf(command, scope).map((inner) => runInner(inner, command, scope));
-  const output = outputs.at(-1) ?? quietOutput(command) ??
-    computeOutput(command, (path) => readFile(scope, path));
+  let written = outputs.at(-1);
+  const output = () =>
+    written ??= quietOutput(command) ?? computeOutput(command, (path) => readFile(scope, path));
   noteFiles(command, output, scope);
-  return output;
+  return scope.unread ? NOTHING : output();
 }
 
 /** `2>&1` and `> /dev/null` stand behind every second command and say nothing. */
@@ -157,19 +158,22 @@ const names = new RecentMap<string>(2_048);
 
 function readName(program: string): string {
   const slash = Math.max(program.lastIndexOf("/"), program.lastIndexOf("\\"));
-  const name = program.slice(slash + 1).toLowerCase();
-  return name.endsWith(".exe") ? name.slice(0, -4) : name;
+  const lower = program.slice(slash + 1).toLowerCase();
+  const name = lower.endsWith(".exe") ? lower.slice(0, -4) : lower;
+  // A property's name is kept once in memory: comparing it with the names in the tables costs nothing.
+  return Object.keys({ [name]: null })[0]!;
 }
 
 /** Holds a command against the rules of its name, or of other names that it may have, and those of all. */
 function judge(
   command: SimpleCommand,
   scope: Scope,
-  names: readonly string[] = [command.name],
+  others: readonly string[] = [],
 ): void {
   const matched: Rule[] = [];
-  for (const name of names) {
-    const named = name === command.name ? command : { ...command, name, memo: {} };
+  for (const rule of rulesFor(command.name)) if (rule.match(command)) matched.push(rule);
+  for (const name of others) {
+    const named = { ...command, name, memo: {} };
     for (const rule of rulesFor(name)) if (rule.match(named)) matched.push(rule);
   }
   for (const rule of RULES_FOR_ALL) if (rule.match(command)) matched.push(rule);
@@ -212,6 +216,7 @@ function runInner(inner: Inner, command: SimpleCommand, scope: Scope): Flow {
     wrappers: [...scope.wrappers, command.name],
     span: command.span,
     defining: false,
+    unread: scope.unread && command.redirections.length === 0,
   });
   switch (inner.kind) {
     case "argv": {

@@ -40,6 +40,8 @@ export interface Scope {
   readonly conditional: boolean;
   /** In a function's definition: its arguments are not known yet. */
   readonly defining: boolean;
+  /** Nothing in the line reads what is written here, so it need not be computed. */
+  readonly unread: boolean;
 }
 
 /** The scope of a command's outermost text. */
@@ -55,6 +57,7 @@ export function outermost(inspection: Inspection): Scope {
     concurrent: false,
     conditional: false,
     defining: false,
+    unread: true,
   };
 }
 

@@ -1,4 +1,5 @@
 import {
+  type ArithmeticExpansionPart,
   type ArithmeticExpression,
   type Case,
   type Command,
@@ -30,6 +31,7 @@ import { execute, judgeRedirections, runVariables } from "./execute.ts";
 import { isNoArithmetic } from "./arithmetic.ts";
 import { assignElements, expandValue } from "./assignments.ts";
 import { expandParts, expandText, expandWord, type Expansion } from "./expand.ts";
+import { noteRedirections } from "./effects.ts";
 import { MAX_DEPTH } from "./limits.ts";
 import { assign, fork, lastPart, mergeFlows, readFile, report, type Scope } from "./scope.ts";
 import { UNPARSEABLE } from "./rules/structure.ts";
@@ -106,16 +108,21 @@ function walkNode(node: PipelineNode | CompoundList, scope: Scope, stdin: Flow |
         return walkNode(node.commands[0], scope, stdin);
       }
       let flow = stdin;
-      for (const command of node.commands) {
-        flow = walkNode(command, fork(scope, { concurrent: true }), flow);
+      const last = node.commands.length - 1;
+      for (const [i, command] of node.commands.entries()) {
+        const unread = scope.unread && i === last;
+        flow = walkNode(command, fork(scope, { concurrent: true, unread }), flow);
       }
       return flow ?? NOTHING;
     }
     case "Redirected": {
-      const expansion = expansionOf(scope, stdin);
+      const expansion = new ScopeExpansion(scope, stdin);
       const { redirections, input } = expandRedirections(node.redirects, expansion, scope);
       judgeRedirections(redirections, spanOf(node, scope), scope);
-      return walkNode(node.command, scope, input ?? stdin);
+      const unread = scope.unread && redirections.length === 0;
+      const output = walkNode(node.command, { ...scope, unread }, input ?? stdin);
+      noteRedirections(redirections, output, scope);
+      return output;
     }
     case "CompoundList":
       return walkList(node, scope, stdin);
@@ -163,7 +170,7 @@ function walkNode(node: PipelineNode | CompoundList, scope: Scope, stdin: Flow |
 const MAX_LOOP_ITEMS = 16;
 
 function walkLoop(node: For | Select, scope: Scope, stdin: Flow | null): Flow {
-  const expansion = expansionOf(scope, stdin);
+  const expansion = new ScopeExpansion(scope, stdin);
   const items = node.wordlist?.flatMap((word) => expandWord(word, expansion)) ??
     [...scope.positional ?? [UNKNOWN]];
   const few = items.length === 0 ? [UNKNOWN] : items.slice(0, MAX_LOOP_ITEMS);
@@ -175,7 +182,7 @@ function walkLoop(node: For | Select, scope: Scope, stdin: Flow | null): Flow {
 }
 
 function walkCase(node: Case, scope: Scope, stdin: Flow | null): Flow {
-  const expansion = expansionOf(scope, stdin);
+  const expansion = new ScopeExpansion(scope, stdin);
   expandText(node.word, expansion);
   return mergeFlows(node.items.map((item) => {
     for (const pattern of item.pattern) expandText(pattern, expansion);
@@ -211,10 +218,12 @@ export function callFunction(
   return walkNode(node.body, { ...scope, positional: args, span, active, defining: false }, stdin);
 }
 
+const NO_ASSIGNMENTS = new Map<string, string>();
+
 function walkCommand(node: Command, scope: Scope, stdin: Flow | null): Flow {
   const span = spanOf(node, scope);
-  const expansion = expansionOf(scope, stdin);
-  const assignments = new Map<string, string>();
+  const expansion = new ScopeExpansion(scope, stdin);
+  const assignments = node.prefix.length === 0 ? NO_ASSIGNMENTS : new Map<string, string>();
   for (const part of node.prefix) {
     if (part.type !== "Assignment") continue;
     const value = expandValue(part.value, expansion);
@@ -281,15 +290,31 @@ function expandRedirections(
   return { redirections, input };
 }
 
-function expansionOf(scope: Scope, stdin: Flow | null): Expansion {
-  return {
-    values: scope.values,
-    positional: scope.positional,
-    spend: (chars) => spend(scope.inspection.budget, chars),
-    substitute: (part) => substitute(part, scope, stdin),
-    compute: (part) => walkBrackets(part.expression, part.text.slice(3, -2), scope),
-    substituteProcess: (part) => substituteProcess(part, scope, stdin),
-  };
+/** A class, because each command needs one and four closures for each would cost a tenth of it all. */
+class ScopeExpansion implements Expansion {
+  readonly values;
+  readonly positional;
+
+  constructor(private readonly scope: Scope, private readonly stdin: Flow | null) {
+    this.values = scope.values;
+    this.positional = scope.positional;
+  }
+
+  spend(chars: number): void {
+    spend(this.scope.inspection.budget, chars);
+  }
+
+  substitute(part: CommandExpansionPart): string {
+    return substitute(part, this.scope, this.stdin);
+  }
+
+  substituteProcess(part: ProcessSubstitutionPart): string {
+    return substituteProcess(part, this.scope, this.stdin);
+  }
+
+  compute(part: ArithmeticExpansionPart): void {
+    walkBrackets(part.expression, part.text.slice(3, -2), this.scope);
+  }
 }
 
 function substitute(part: CommandExpansionPart, scope: Scope, stdin: Flow | null): string {
@@ -326,13 +351,14 @@ function inside(
 ): Scope {
   const own = part.type === "CommandExpansion" && part.script?.source !== undefined;
   return fork(scope, {
+    unread: false,
     wrappers: [...scope.wrappers, wrapper],
     span: scope.span ?? (own ? { start: part.pos, end: part.end } : null),
   });
 }
 
 function walkTest(expression: TestExpression, scope: Scope): void {
-  const expansion = expansionOf(scope, null);
+  const expansion = new ScopeExpansion(scope, null);
   switch (expression.type) {
     case "TestUnary":
       expandText(expression.operand, expansion);
@@ -385,7 +411,7 @@ function walkArithmetic(expression: ArithmeticExpression | undefined, scope: Sco
       walkArithmetic(expression.expression, scope);
       return;
     case "ArithmeticWord":
-      expandParts(expression.parts ?? [], expansionOf(scope, null));
+      expandParts(expression.parts ?? [], new ScopeExpansion(scope, null));
       return;
     case "ArithmeticCommandExpansion":
       if (expression.script !== undefined) {
