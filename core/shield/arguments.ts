@@ -59,14 +59,18 @@ export function optionValues(command: SimpleCommand, ...options: readonly string
 
 /** The arguments that are no options, as most rules want them; computed once for each command. */
 export function wordsOf(command: SimpleCommand): readonly string[] {
-  return command.memo.words ??= operands(command);
+  return command.memo.words ??= findOperands(command, NO_OPTIONS);
 }
 
 /** The arguments that are no options; `valued` names options whose next argument is their value. */
 export function operands(
   command: SimpleCommand,
   valued: ReadonlySet<string> = NO_OPTIONS,
-): string[] {
+): readonly string[] {
+  return valued === NO_OPTIONS ? wordsOf(command) : findOperands(command, valued);
+}
+
+function findOperands(command: SimpleCommand, valued: ReadonlySet<string>): string[] {
   const found: string[] = [];
   for (let i = 0; i < command.args.length; i++) {
     const arg = command.args[i] ?? "";

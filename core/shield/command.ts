@@ -93,7 +93,8 @@ export interface SimpleCommand {
 export interface Memo {
   words?: readonly string[];
   rehearsal?: boolean;
-  facts?: Map<unknown, unknown>;
+  /** Questions, each followed by its answer: they are too few for a map. */
+  facts?: unknown[];
 }
 
 /** A rule that matched, and where. */
@@ -105,10 +106,10 @@ export interface Finding {
 
 /** What a function says of a command: many rules ask the same, so it is asked once. */
 export function once<T>(command: SimpleCommand, ask: (command: SimpleCommand) => T): T {
-  const facts = command.memo.facts ??= new Map();
-  const known = facts.get(ask);
-  if (known !== undefined) return known as T;
+  const facts = command.memo.facts ??= [];
+  const at = facts.indexOf(ask);
+  if (at >= 0) return facts[at + 1] as T;
   const fact = ask(command);
-  facts.set(ask, fact);
+  facts.push(ask, fact);
   return fact;
 }

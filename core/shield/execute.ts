@@ -56,7 +56,7 @@ export function execute(argv: readonly string[], call: Call, scope: Scope): Flow
   if (program === undefined) return known("");
   if (program === "") return args.length === 0 ? known("") : NOTHING;
   const defined = scope.functions.get(program);
-  if (scope.active.has(program)) {
+  if (scope.active.size > 0 && scope.active.has(program)) {
     if (scope.concurrent) report(scope, FORK_BOMB, call.span);
     return NOTHING;
   }
@@ -168,7 +168,7 @@ function readName(program: string): string {
 function judge(
   command: SimpleCommand,
   scope: Scope,
-  others: readonly string[] = [],
+  others: readonly string[] = NONE,
 ): void {
   const matched: Rule[] = [];
   for (const rule of rulesFor(command.name)) if (rule.match(command)) matched.push(rule);
@@ -189,12 +189,24 @@ function judge(
 /** A program whose name is computed: `$X -rf /`, `/bin/r? -rf /`; answers the names that it may have. */
 function hiddenNames(command: SimpleCommand, scope: Scope): readonly string[] {
   const { name, program, span } = command;
+  if (isPlain(program)) return NONE;
   if (program.includes(FROM_NETWORK)) report(scope, DOWNLOADED_CODE, span);
   else if (program.includes(FROM_DECODER)) report(scope, DECODED_CODE, span);
   else if (name.includes(UNKNOWN) && !scope.defining) report(scope, HIDDEN_PROGRAM, span);
   if (name.length < 2 || !hasGlob(name)) return [];
   report(scope, HIDDEN_PROGRAM, span);
   return RULE_NAMES.filter((candidate) => matchesGlob(name, candidate));
+}
+
+const NONE: readonly string[] = [];
+
+/** Whether a program's name is letters, digits and the like: nothing unknown, no wildcard. */
+function isPlain(program: string): boolean {
+  for (let i = 0; i < program.length; i++) {
+    const c = program.charCodeAt(i);
+    if (c < 0x20 || c === 0x2a || c === 0x3f || c === 0x5b) return false;
+  }
+  return true;
 }
 
 function innersOf(command: SimpleCommand, scope: Scope): Inner[] {

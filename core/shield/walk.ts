@@ -33,7 +33,7 @@ import { assignElements, expandValue } from "./assignments.ts";
 import { expandParts, expandText, expandWord, type Expansion } from "./expand.ts";
 import { noteRedirections } from "./effects.ts";
 import { MAX_DEPTH } from "./limits.ts";
-import { assign, fork, lastPart, mergeFlows, readFile, report, type Scope } from "./scope.ts";
+import { assign, fork, mergeFlows, readFile, report, type Scope } from "./scope.ts";
 import { UNPARSEABLE } from "./rules/structure.ts";
 
 /** Parses text and walks all that it runs. @throws {BudgetSpent} */
@@ -77,9 +77,11 @@ function walkScript(script: ParsedScript, scope: Scope, stdin: Flow | null): Flo
 }
 
 function walkStatements(statements: readonly Statement[], scope: Scope, stdin: Flow | null): Flow {
-  if (statements.length === 1 && statements[0] !== undefined) {
-    return walkStatement(statements[0], scope, stdin);
+  if (scope.unread) {
+    for (const statement of statements) walkStatement(statement, scope, stdin);
+    return NOTHING;
   }
+  if (statements.length === 1) return walkStatement(statements[0]!, scope, stdin);
   return mergeFlows(statements.map((statement) => walkStatement(statement, scope, stdin)));
 }
 
@@ -339,7 +341,7 @@ function substituteProcess(
     ? NOTHING
     : walkScript(part.script, inside(`${part.operator}()`, part, scope), input);
   files.set(path, flow);
-  fileNames.add(lastPart(path));
+  fileNames.add(path);
   return path;
 }
 

@@ -43,13 +43,13 @@ const READERS = [
 
 /** A project's `.env` is read every day; a private key is not. */
 function readsKey(command: SimpleCommand): boolean {
-  if (!readsSecret(command)) return false;
-  const paths = [
-    ...command.args.map((arg) => arg.startsWith("if=") ? arg.slice(3) : arg),
-    ...command.redirections.map((one) => one.target),
-  ];
-  return paths.some((path) => isSecret(path) && !isEveryday(path));
+  return readsSecret(command) && (
+    command.args.some((arg) => isKey(arg.startsWith("if=") ? arg.slice(3) : arg)) ||
+    command.redirections.some((one) => isKey(one.target))
+  );
 }
+
+const isKey = (path: string): boolean => isSecret(path) && !isEveryday(path);
 
 /** Keys, tokens and passwords. */
 export const CREDENTIAL_RULES: readonly Rule[] = [

@@ -27,9 +27,8 @@ function isRecursive(command: SimpleCommand): boolean {
     command.args.some((arg) => ["-recurse", "-r", "/s"].includes(arg.toLowerCase()));
 }
 
-function removes(command: SimpleCommand, ...kinds: readonly PathKind[]): boolean {
-  if (isRehearsal(command)) return false;
-  return once(command, placesOf).some((place) => kinds.includes(place));
+function removes(command: SimpleCommand, kinds: readonly PathKind[]): boolean {
+  return once(command, placesOf).some((place) => kinds.includes(place)) && !isRehearsal(command);
 }
 
 /** What each operand's loss would mean. */
@@ -38,17 +37,16 @@ function placesOf(command: SimpleCommand): PathKind[] {
 }
 
 function removesTree(...kinds: readonly PathKind[]) {
-  return (command: SimpleCommand) => isRecursive(command) && removes(command, ...kinds);
+  return (command: SimpleCommand) => once(command, isRecursive) && removes(command, kinds);
 }
 
 /** A wildcard over a whole folder needs no `-r` to empty it. */
 function emptiesFolder(command: SimpleCommand): boolean {
-  if (isRehearsal(command)) return false;
   return operands(command).some((path) => {
+    if (!hasGlob(path)) return false;
     const kind = classifyPath(locate(command.cwd, path));
-    return hasGlob(path) &&
-      (kind === "root" || kind === "system" || kind === "home" || kind === "working_folder");
-  });
+    return kind === "root" || kind === "system" || kind === "home" || kind === "working_folder";
+  }) && !isRehearsal(command);
 }
 
 function findDeletes(...kinds: readonly PathKind[]) {
@@ -170,7 +168,7 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     pack: "filesystem",
     commands: REMOVERS,
     match: (command) =>
-      removes(command, "system_part", "system", "root") && operands(command).some(holdsSystem),
+      removes(command, ["system_part", "system", "root"]) && operands(command).some(holdsSystem),
     blast: 4,
     irreversibility: 4,
     threat: "destructive_delete",

@@ -44,7 +44,7 @@ function git(
     commands: ["git", "hub"],
     match: (command) => {
       const { verb, call, rest } = once(command, gitCall);
-      return verbs.includes(verb) && !isRehearsal(call) && match(call, rest);
+      return verbs.includes(verb) && match(call, rest) && !isRehearsal(call);
     },
     blast: weight[0],
     irreversibility: weight[1],

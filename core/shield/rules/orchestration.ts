@@ -16,9 +16,7 @@ function rule(
     id: `${pack}.${id}`,
     pack,
     commands,
-    match: (command) =>
-      !isRehearsal(command) &&
-      match(command, once(command, lowerWords)),
+    match: (command) => match(command, once(command, lowerWords)) && !isRehearsal(command),
     blast: weight[0],
     irreversibility: weight[1],
     threat,
