@@ -1,16 +1,13 @@
 import {
-  type ArithmeticExpansionPart,
   type ArithmeticExpression,
   type Case,
   type Command,
-  type CommandExpansionPart,
   type CompoundList,
   type For,
   type Function as FunctionNode,
   parse,
   type ParsedScript,
   type PipelineNode,
-  type ProcessSubstitutionPart,
   type Redirection as RedirectionNode,
   type Select,
   type Statement,
@@ -18,19 +15,12 @@ import {
   type TestExpression,
 } from "unbash";
 import { BudgetSpent, spend, spendParse } from "./budget.ts";
-import {
-  type Flow,
-  flowText,
-  known,
-  NOTHING,
-  type Redirection,
-  type Span,
-  UNKNOWN,
-} from "./command.ts";
+import { type Flow, known, NOTHING, type Redirection, type Span, UNKNOWN } from "./command.ts";
 import { execute, judgeRedirections, runVariables } from "./execute.ts";
 import { isNoArithmetic } from "./arithmetic.ts";
 import { assignElements, expandValue } from "./assignments.ts";
 import { expandParts, expandText, expandWord, type Expansion } from "./expand.ts";
+import { ScopeExpansion } from "./scope_expansion.ts";
 import { noteRedirections } from "./effects.ts";
 import { MAX_DEPTH } from "./limits.ts";
 import { assign, fork, mergeFlows, readFile, report, type Scope } from "./scope.ts";
@@ -72,7 +62,8 @@ function walkPieces(text: string, separators: string, scope: Scope, whole: boole
   }
 }
 
-function walkScript(script: ParsedScript, scope: Scope, stdin: Flow | null): Flow {
+/** Walks what was parsed. */
+export function walkScript(script: ParsedScript, scope: Scope, stdin: Flow | null): Flow {
   return walkStatements(script.commands, scope, stdin);
 }
 
@@ -292,73 +283,6 @@ function expandRedirections(
   return { redirections, input };
 }
 
-/** A class, because each command needs one and four closures for each would cost a tenth of it all. */
-class ScopeExpansion implements Expansion {
-  readonly values;
-  readonly positional;
-
-  constructor(private readonly scope: Scope, private readonly stdin: Flow | null) {
-    this.values = scope.values;
-    this.positional = scope.positional;
-  }
-
-  spend(chars: number): void {
-    spend(this.scope.inspection.budget, chars);
-  }
-
-  substitute(part: CommandExpansionPart): string {
-    return substitute(part, this.scope, this.stdin);
-  }
-
-  substituteProcess(part: ProcessSubstitutionPart): string {
-    return substituteProcess(part, this.scope, this.stdin);
-  }
-
-  compute(part: ArithmeticExpansionPart): void {
-    walkBrackets(part.expression, part.text.slice(3, -2), this.scope);
-  }
-}
-
-function substitute(part: CommandExpansionPart, scope: Scope, stdin: Flow | null): string {
-  if (part.script === undefined) return UNKNOWN;
-  const flow = walkScript(part.script, inside("$()", part, scope), stdin);
-  const text = flowText(flow);
-  let end = text.length;
-  while (end > 0 && text[end - 1] === "\n") end--;
-  spend(scope.inspection.budget, end);
-  return text.slice(0, end);
-}
-
-function substituteProcess(
-  part: ProcessSubstitutionPart,
-  scope: Scope,
-  stdin: Flow | null,
-): string {
-  const { files, fileNames } = scope.inspection;
-  const path = `/dev/fd/${files.size + 63}`;
-  const input = part.operator === ">" ? stdin ?? NOTHING : stdin;
-  const flow = part.script === undefined
-    ? NOTHING
-    : walkScript(part.script, inside(`${part.operator}()`, part, scope), input);
-  files.set(path, flow);
-  fileNames.add(path);
-  return path;
-}
-
-/** The scope of code inside a word; a script with its own text keeps the place of its word. */
-function inside(
-  wrapper: string,
-  part: CommandExpansionPart | ProcessSubstitutionPart,
-  scope: Scope,
-): Scope {
-  const own = part.type === "CommandExpansion" && part.script?.source !== undefined;
-  return fork(scope, {
-    unread: false,
-    wrappers: [...scope.wrappers, wrapper],
-    span: scope.span ?? (own ? { start: part.pos, end: part.end } : null),
-  });
-}
-
 function walkTest(expression: TestExpression, scope: Scope): void {
   const expansion = new ScopeExpansion(scope, null);
   switch (expression.type) {
@@ -381,7 +305,7 @@ function walkTest(expression: TestExpression, scope: Scope): void {
 }
 
 /** `((…))`: arithmetic, or, where it is none, a command in a subshell. */
-function walkBrackets(
+export function walkBrackets(
   expression: ArithmeticExpression | undefined,
   text: string,
   scope: Scope,
