@@ -19,6 +19,8 @@ export interface Flow {
   readonly secret: boolean;
   /** Holds a database, or folders of the system or of people, as a whole. */
   readonly bulk: boolean;
+  /** The paths that it lists, as far as the names say; for what `xargs` makes of them. */
+  readonly paths?: readonly string[];
 }
 
 export const NOTHING: Flow = {

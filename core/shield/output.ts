@@ -13,6 +13,7 @@ import {
 import { decodeBase32, decodeBase64, decodeEscapes, decodeHex, translate } from "./decode.ts";
 import { isAccounts, readsBulk } from "./bulk.ts";
 import { isSecret } from "./paths.ts";
+import { foundPaths } from "./unwrap_items.ts";
 import type { ReadFile } from "./inner.ts";
 
 const DOWNLOADERS = new Set([
@@ -152,6 +153,9 @@ export function computeOutput(command: SimpleCommand, readFile: ReadFile): Flow 
         : opaque(incoming);
     case "tr":
       return writeTranslation(command, incoming);
+    case "find":
+    case "gfind":
+      return { ...opaque(incoming), paths: foundPaths(command) };
     case "openssl":
       if (args[0] === "s_client") return { ...opaque(incoming), network: true };
       if (

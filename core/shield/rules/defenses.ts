@@ -1,4 +1,4 @@
-import { hasFlag, hasOption } from "../arguments.ts";
+import { hasFlag, hasOption, optionValues } from "../arguments.ts";
 import type { Rule } from "../rule.ts";
 import { defineRule } from "./define.ts";
 
@@ -28,7 +28,9 @@ export const DEFENSE_RULES: readonly Rule[] = [
           return hasFlag(command, "dF");
         case "firewall-cmd":
           return hasOption(command, "--panic-on", "--remove-service", "--complete-reload") ||
-            command.args.some((arg) => arg.startsWith("--remove"));
+            command.args.some((arg) => arg.startsWith("--remove")) ||
+            optionValues(command, "--set-default-zone").includes("trusted") ||
+            optionValues(command, "--add-port").some(isWideRange);
         case "netsh":
           return words.includes("off") || words.includes("delete") || words.includes("reset");
         case "iptables-restore":
@@ -171,3 +173,9 @@ export const DEFENSE_RULES: readonly Rule[] = [
     "Plan it with somebody at the console.",
   ),
 ];
+
+/** `0-65535/tcp`: more ports than any service has. */
+function isWideRange(port: string): boolean {
+  const [from = "", to = ""] = port.split("/", 1)[0]!.split("-");
+  return Number(to) - Number(from) > 10_000;
+}

@@ -1,5 +1,5 @@
 import { hasFlag, hasOption, isRehearsal, operands } from "../arguments.ts";
-import { once, type SimpleCommand } from "../command.ts";
+import { once, type SimpleCommand, UNKNOWN } from "../command.ts";
 import { classifyPath, hasGlob, locate, type PathKind } from "../paths.ts";
 import type { Rule } from "../rule.ts";
 import { findScope } from "../unwrap_items.ts";
@@ -76,6 +76,13 @@ function holdsSystem(path: string): boolean {
   if (kind !== "system_part" && kind !== "system") return false;
   return !["/dev/", "/proc/self/", "/tmp", "/var/log/", "/run/", "/var/run/", "/sys/class/leds"]
     .some((start) => path.startsWith(start));
+}
+
+/** Whether the folder that is synchronized is made again by a build, or temporary. */
+function syncsRegenerable(command: SimpleCommand): boolean {
+  const target = operands(command).at(-1) ?? UNKNOWN;
+  const kind = classifyPath(locate(command.cwd, target));
+  return !target.includes(":") && (kind === "regenerable" || kind === "temporary");
 }
 
 /** Files, folders and their permissions. */
@@ -312,7 +319,8 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     pack: "filesystem",
     commands: ["rsync"],
     match: (command) =>
-      command.args.some((arg) => arg.startsWith("--del") || arg === "--remove-source-files") &&
+      (command.args.includes("--remove-source-files") ||
+        (command.args.some((arg) => arg.startsWith("--del")) && !syncsRegenerable(command))) &&
       !isRehearsal(command) && !hasFlag(command, "n"),
     blast: 3,
     irreversibility: 4,
