@@ -101,6 +101,11 @@ function unwrapPowershell(command: SimpleCommand, family: string): Inner[] {
       : command.args.slice(i + 1).join(" ");
     return [codeText(text, family)];
   }
+  const at = command.args.findIndex((arg) => !arg.startsWith("-"));
+  const first = command.args[at] ?? "";
+  if (family === "powershell" && first.includes("-") && !first.toLowerCase().endsWith(".ps1")) {
+    return [codeText(command.args.slice(at).join(" "), family)];
+  }
   return fromStdin(command, family);
 }
 

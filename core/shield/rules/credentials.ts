@@ -1,6 +1,6 @@
 import { hasFlag, hasOption, isRehearsal, operands } from "../arguments.ts";
 import type { SimpleCommand } from "../command.ts";
-import { isEveryday, isSecret } from "../paths.ts";
+import { classifyPath, isEveryday, isSecret, locate } from "../paths.ts";
 import { readsSecret } from "../output.ts";
 import type { Rule } from "../rule.ts";
 
@@ -74,6 +74,21 @@ export const CREDENTIAL_RULES: readonly Rule[] = [
     threat: "credential_access",
     explanation: "It reads a file that often holds credentials.",
     safer_alternative: "Read the one value that you need.",
+  },
+  {
+    id: "credentials.remove_key",
+    pack: "credentials",
+    commands: ["rm", "unlink", "shred", "srm", "grm"],
+    match: (command) =>
+      operands(command).some((path) => {
+        const kind = classifyPath(locate(command.cwd, path));
+        return (kind === "home_part" || kind === "system_part") && isKey(path);
+      }) && !isRehearsal(command),
+    blast: 3,
+    irreversibility: 5,
+    threat: "credential_loss",
+    explanation: "It deletes a key or a password that may exist only there.",
+    safer_alternative: "Move it aside until its successor is known to work.",
   },
   {
     id: "credentials.dump",

@@ -17,6 +17,7 @@ export const DEFENSE_RULES: readonly Rule[] = [
       "ebtables",
       "netsh",
       "iptables-restore",
+      "ip6tables-restore",
     ],
     (command, words) => {
       switch (command.name) {
@@ -34,6 +35,7 @@ export const DEFENSE_RULES: readonly Rule[] = [
         case "netsh":
           return words.includes("off") || words.includes("delete") || words.includes("reset");
         case "iptables-restore":
+        case "ip6tables-restore":
           return true;
         default:
           return hasFlag(command, "FXD", "flush", "delete-chain", "delete") ||

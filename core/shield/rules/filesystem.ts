@@ -78,6 +78,13 @@ function holdsSystem(path: string): boolean {
     .some((start) => path.startsWith(start));
 }
 
+/** Whatever a search finds below the root or a folder of the system. */
+function isSystemTree(path: string): boolean {
+  if (!path.endsWith(`/${UNKNOWN}`)) return false;
+  const kind = classifyPath(path.slice(0, -UNKNOWN.length));
+  return kind === "root" || kind === "system";
+}
+
 /** Whether the folder that is synchronized is made again by a build, or temporary. */
 function syncsRegenerable(command: SimpleCommand): boolean {
   const target = operands(command).at(-1) ?? UNKNOWN;
@@ -313,6 +320,19 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     threat: "permission_change",
     explanation: "It lets every user of the machine change these files.",
     safer_alternative: "Give the one user or group that needs it the right: chmod g+w.",
+  },
+  {
+    id: "filesystem.edit_tree",
+    pack: "filesystem",
+    commands: ["sed", "gsed", "perl", "chmod", "chown", "chgrp"],
+    match: (command) =>
+      (command.name.startsWith("ch") || hasFlag(command, "i", "in-place")) &&
+      operands(command).slice(1).some(isSystemTree) && !isRehearsal(command),
+    blast: 4,
+    irreversibility: 4,
+    threat: "system_change",
+    explanation: "It changes every file that is found below a folder of the system.",
+    safer_alternative: "Name the files.",
   },
   {
     id: "filesystem.sync_deletes",
