@@ -201,13 +201,16 @@ const SUFFIXES: ReadonlyMap<string, string> = new Map([
 /** The files that archivers and encoders make. */
 function packedPaths(command: SimpleCommand): string[] {
   const { name, args } = command;
-  const first = args[0] ?? "";
   switch (name) {
     case "tar":
     case "gtar":
     case "bsdtar": {
-      const bundled = first.includes("f") && !first.startsWith("--") ? args.slice(1, 2) : [];
-      return [...bundled, ...optionValues(command, "-f", "--file")];
+      const cluster = args.findIndex((arg, i) =>
+        !arg.startsWith("--") &&
+        (i === 0 ? arg.includes("f") : arg.startsWith("-") && arg.endsWith("f"))
+      );
+      const bundled = cluster < 0 ? [] : args.slice(cluster + 1, cluster + 2);
+      return [...bundled, ...optionValues(command, "--file")];
     }
     case "zip":
       return operands(command).slice(0, 1);

@@ -13,7 +13,7 @@ import {
   type Span,
   UNKNOWN,
 } from "./command.ts";
-import { computeOutput } from "./output.ts";
+import { computeOutput, readsSecret } from "./output.ts";
 import type { Rule } from "./rule.ts";
 import {
   RULE_NAMES,
@@ -78,6 +78,8 @@ export function execute(argv: readonly string[], call: Call, scope: Scope): Flow
   updateScope(command, scope);
   const outputs = innersOf(command, scope).map((inner) => runInner(inner, command, scope));
   let written = outputs.at(-1);
+  // What `tar -I zstd` writes is the compressor's, and still holds what tar has read.
+  if (written !== undefined && readsSecret(command)) written = { ...written, secret: true };
   const output = () =>
     written ??= quietOutput(command) ?? computeOutput(command, (path) => readFile(scope, path));
   noteFiles(command, output, scope);

@@ -21,8 +21,10 @@ export function unwrapXargs(command: SimpleCommand): Inner[] {
     ends: false,
   }, command.args);
   if (found === null) return [];
-  const placeholder = optionValues(command, "-I", "--replace", "-J")[0] ??
-    (command.args.some((arg) => arg === "-i" || arg === "--replace") ? "{}" : null);
+  // `-i` behind the program is the program's own: `xargs sed -i`.
+  const own = { ...command, args: command.args.slice(0, -found.argv.length), memo: {} };
+  const placeholder = optionValues(own, "-I", "--replace", "-J")[0] ??
+    (own.args.some((arg) => arg === "-i" || arg === "--replace") ? "{}" : null);
   const flow = command.stdin ?? NOTHING;
   const incoming = flow.text === null
     ? flow.paths ?? [flowText(flow)]

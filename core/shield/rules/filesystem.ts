@@ -79,7 +79,7 @@ function holdsSystem(path: string): boolean {
 }
 
 /** Whatever a search finds below the root or a folder of the system. */
-function isSystemTree(path: string): boolean {
+function isBelowSystem(path: string): boolean {
   if (!path.endsWith(`/${UNKNOWN}`)) return false;
   const kind = classifyPath(path.slice(0, -UNKNOWN.length));
   return kind === "root" || kind === "system";
@@ -325,9 +325,13 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     id: "filesystem.edit_tree",
     pack: "filesystem",
     commands: ["sed", "gsed", "perl", "chmod", "chown", "chgrp"],
-    match: (command) =>
-      (command.name.startsWith("ch") || hasFlag(command, "i", "in-place")) &&
-      operands(command).slice(1).some(isSystemTree) && !isRehearsal(command),
+    match: (command) => {
+      const targets = operands(command).slice(1);
+      if (isRehearsal(command)) return false;
+      if (command.name.startsWith("ch")) return targets.some(isBelowSystem);
+      return hasFlag(command, "i", "in-place") &&
+        targets.some((path) => isBelowSystem(path) || classifyPath(path) === "system");
+    },
     blast: 4,
     irreversibility: 4,
     threat: "system_change",
