@@ -192,8 +192,8 @@ function decode(flow: Flow, by: (text: string) => string): Flow {
     : { ...flow, text: by(flow.text).replaceAll("\0", ""), decoded: true };
 }
 
-/** Programs that print what stands in the files that they are given. */
-const READERS = new Set([
+/** Programs that print or copy what stands in the files that they are given. */
+export const READERS: readonly string[] = [
   "cat",
   "head",
   "tail",
@@ -220,15 +220,14 @@ const READERS = new Set([
   "zip",
   "cp",
   "scp",
-  "rsync",
   "dd",
   "openssl",
-  "gpg",
   "jq",
   "yq",
   "view",
   "base32",
-]);
+];
+const OPENERS = new Set([...READERS, "rsync", "gpg"]);
 
 /** Whether a command opens a file of credentials. */
 export function readsSecret(command: SimpleCommand): boolean {
@@ -236,7 +235,7 @@ export function readsSecret(command: SimpleCommand): boolean {
 }
 
 function opensSecret(command: SimpleCommand): boolean {
-  if (!READERS.has(command.name)) return false;
+  if (!OPENERS.has(command.name)) return false;
   return command.args.some((arg) => isSecret(arg.startsWith("if=") ? arg.slice(3) : arg)) ||
     command.redirections.some((one) => one.operator === "<" && isSecret(one.target));
 }

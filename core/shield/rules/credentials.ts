@@ -1,45 +1,8 @@
 import { hasFlag, hasOption, isRehearsal, operands } from "../arguments.ts";
 import type { SimpleCommand } from "../command.ts";
 import { classifyPath, isEveryday, isSecret, locate } from "../paths.ts";
-import { readsSecret } from "../output.ts";
+import { READERS, readsSecret } from "../output.ts";
 import type { Rule } from "../rule.ts";
-
-const READERS = [
-  "cat",
-  "head",
-  "tail",
-  "less",
-  "more",
-  "bat",
-  "nl",
-  "tac",
-  "base64",
-  "xxd",
-  "od",
-  "hexdump",
-  "strings",
-  "grep",
-  "egrep",
-  "fgrep",
-  "rg",
-  "awk",
-  "sed",
-  "cut",
-  "sort",
-  "cp",
-  "tar",
-  "zip",
-  "gzip",
-  "dd",
-  "scp",
-  "jq",
-  "yq",
-  "view",
-  "openssl",
-  "base32",
-  "ln",
-  "mv",
-];
 
 /** A project's `.env` is read every day; a private key is not. */
 function readsKey(command: SimpleCommand): boolean {
