@@ -211,7 +211,7 @@ function isPlain(program: string): boolean {
   return true;
 }
 
-function innersOf(command: SimpleCommand, scope: Scope): Inner[] {
+function innersOf(command: SimpleCommand, scope: Scope): readonly Inner[] {
   const read = (path: string) => readFile(scope, path);
   if (command.name === "." || command.name === "source") {
     const flow = read(command.args[0] ?? "") ??

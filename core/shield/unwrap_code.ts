@@ -131,8 +131,8 @@ export function unwrapAwk(command: SimpleCommand): Inner[] {
   return [];
 }
 
-/** Code in the options of editors and debuggers, whose own languages can run programs. */
-export function codeOptions(command: SimpleCommand): Inner[] {
+/** Code in the options of editors and debuggers, whose own languages can run programs; null for others. */
+export function codeOptions(command: SimpleCommand): Inner[] | null {
   switch (command.name) {
     case "vi":
     case "vim":
@@ -147,7 +147,7 @@ export function codeOptions(command: SimpleCommand): Inner[] {
     case "lldb":
       return debuggerTexts(command).map((text) => codeText(text, "python"));
     default:
-      return [];
+      return null;
   }
 }
 
