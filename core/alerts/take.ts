@@ -2,6 +2,7 @@ import type { Tenant } from "../../kv/collection.ts";
 import { type AlertRecord, alerts } from "../../kv/records/alert.ts";
 import type { Tx } from "../../kv/tx.ts";
 import type { App } from "../app.ts";
+import { sha256Hex } from "../text.ts";
 import type { Report } from "./report.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -36,9 +37,10 @@ export async function takeReport(
 ): Promise<Outcome> {
   const { source, delivery } = origin;
   const now = app.ports.clock.now();
-  const known = await tx.find(alerts, tenant, "fingerprint", [source, report.fingerprint]);
+  const id = alertIdOf(tenant, source, report.fingerprint);
+  const known = await tx.get(alerts, tenant, id);
   if (known === null) {
-    tx.insert(alerts, tenant, lasting(newAlert(app, origin, report), now));
+    tx.put(alerts, tenant, lasting(newAlert(id, origin, report, now), now));
     return "created";
   }
   if (delivery !== null && known.delivery === delivery && now < known.last_seen_ms + RETRY_MS) {
@@ -57,15 +59,21 @@ export function lasting(alert: AlertRecord, nowMs: number): AlertRecord {
   return { ...alert, expires_at_ms: nowMs + keptMs };
 }
 
+/** One alert for a source and a fingerprint: whoever reports it again finds it by its id. */
+export function alertIdOf(tenant: Tenant, source: string, fingerprint: string): string {
+  const text = JSON.stringify([tenant.org, tenant.space, source, fingerprint]);
+  return `alr_${sha256Hex(text).slice(0, 32)}`;
+}
+
 function newAlert(
-  app: App,
+  id: string,
   { source, by, delivery, times = 1 }: Origin,
   report: Report,
+  now: number,
 ): AlertRecord {
-  const now = app.ports.clock.now();
   const over = report.state === "resolved";
   return {
-    id: app.ports.entropy.id("alr"),
+    id,
     source,
     ...contentOf(report),
     state: report.state,

@@ -1,15 +1,18 @@
 import type { Tenant } from "../../kv/collection.ts";
+import { alerts } from "../../kv/records/alert.ts";
 import type { Tx } from "../../kv/tx.ts";
 import type { Actor, App, RequestInfo } from "../app.ts";
 import { emit } from "../events.ts";
-import { type Origin, type Outcome, takeReport } from "./take.ts";
+import { alertIdOf, type Origin, type Outcome, takeReport } from "./take.ts";
 import type { Report } from "./report.ts";
 
-/** Each report costs up to two checks: an embedded store takes 100 a commit, a shared one 10. */
-const BATCH_SOLE = 16;
-const BATCH_SHARED = 4;
-/** Batches that are on their way at once, to share commits. */
-const TOGETHER = 6;
+/** Each report costs a check, of which a shared store takes 10 a commit, and at most 10 keys of 130 bytes. */
+const BATCH_SOLE = 48;
+const BATCH_SHARED = 8;
+/** Two bytes a character at the worst, and a commit takes 800 KiB. */
+const BATCH_CHARS_MAX = 200_000;
+/** Batches that are read while others are written. */
+const TOGETHER = 3;
 
 /** How many reports had which outcome. */
 export type Counts = Readonly<Record<Outcome, number>>;
@@ -45,6 +48,12 @@ export async function takeReports(
     for (let batch = batches.pop(); batch !== undefined; batch = batches.pop()) {
       const mine = batch;
       const outcomes = await app.store.transact(async (tx) => {
+        // All at once, so that each is then answered from what was read here.
+        await Promise.all(
+          mine.map(({ report: { fingerprint } }) =>
+            tx.get(alerts, tenant, alertIdOf(tenant, source, fingerprint))
+          ),
+        );
         const all: Outcome[] = [];
         for (const { report, times } of mine) {
           const origin = { source, by: actor.id, delivery, times };
@@ -88,9 +97,18 @@ function merged(reports: readonly Report[]): Merged[] {
   return [...all.values()];
 }
 
-/** Batches in an order that lets `pop` take the first one first, so ids sort as the request had them. */
-function batchesOf<T>(items: readonly T[], size: number): T[][] {
-  const batches: T[][] = [];
-  for (let at = 0; at < items.length; at += size) batches.push(items.slice(at, at + size));
+/** Batches in an order that lets `pop` take the first one first. */
+function batchesOf(items: readonly Merged[], countMax: number): Merged[][] {
+  let batch: Merged[] = [], chars = 0;
+  const batches = [batch];
+  for (const item of items) {
+    const length = JSON.stringify(item.report).length;
+    if (batch.length === countMax || (batch.length > 0 && chars + length > BATCH_CHARS_MAX)) {
+      batches.push(batch = []);
+      chars = 0;
+    }
+    batch.push(item);
+    chars += length;
+  }
   return batches.reverse();
 }

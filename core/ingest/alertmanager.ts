@@ -4,7 +4,8 @@ import { takeReports } from "../alerts/take_all.ts";
 import type { Stepping } from "../app.ts";
 import { canonicalJson } from "../canonical.ts";
 import { sha256Hex } from "../text.ts";
-import { ACCEPTED, reasonsOf, receive, refuse } from "./receive.ts";
+import { keepPace } from "./pace.ts";
+import { ACCEPTED, reasonsOf, receive, type Received, refuse } from "./receive.ts";
 import { cut, idOf, severityOf } from "./text.ts";
 
 const Status = z.enum(["firing", "resolved"]);
@@ -38,8 +39,14 @@ const NAME_CHARS_MAX = 200;
 
 /** Takes the alerts of an Alertmanager; a notification that is sent again changes nothing. */
 export async function receiveAlertmanager(work: Stepping, token: string | null, body: unknown) {
-  const received = await receive(work, "alertmanager", token, Message, body);
-  if (received === null) return ACCEPTED;
+  await keepPace(work.app, async () => {
+    const received = await receive(work, "alertmanager", token, Message, body);
+    return received && await takeAlertmanager(received);
+  });
+  return ACCEPTED;
+}
+
+async function takeAlertmanager(received: Received<z.infer<typeof Message>>) {
   const { message } = received;
   const items = message.alerts.map((alert) => itemOf(message, alert));
   const { reports, errors } = readReports(items);

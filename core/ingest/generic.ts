@@ -2,7 +2,8 @@ import { z } from "zod";
 import { fingerprintOf, readReports } from "../alerts/report.ts";
 import { takeReports } from "../alerts/take_all.ts";
 import type { Stepping } from "../app.ts";
-import { ACCEPTED, reasonsOf, receive, refuse } from "./receive.ts";
+import { keepPace } from "./pace.ts";
+import { ACCEPTED, reasonsOf, receive, type Received, refuse } from "./receive.ts";
 import { cut, idOf, severityOf } from "./text.ts";
 
 /** An event of any system, with whatever it says of it. */
@@ -17,8 +18,14 @@ const PAYLOAD_CHARS_MAX = 2_000;
 
 /** Takes one alert in a form of the sender's own: the payload may say its severity, status and labels. */
 export async function receiveGeneric(work: Stepping, token: string | null, body: unknown) {
-  const received = await receive(work, "generic", token, Message, body);
-  if (received === null) return ACCEPTED;
+  await keepPace(work.app, async () => {
+    const received = await receive(work, "generic", token, Message, body);
+    return received && await takeGeneric(received);
+  });
+  return ACCEPTED;
+}
+
+async function takeGeneric(received: Received<z.infer<typeof Message>>) {
   const { event, payload } = received.message;
   const { reports, errors } = readReports([itemOf(event, payload)]);
   await takeReports(received, { source: SOURCE, delivery: null }, reports, {

@@ -1,6 +1,7 @@
 import { z } from "zod";
-import type { Tenant } from "../../kv/collection.ts";
+import { SYSTEM, type Tenant } from "../../kv/collection.ts";
 import type { IngestPurpose, IngestTokenRecord } from "../../kv/records/ingest.ts";
+import { organizations } from "../../kv/records/organization.ts";
 import { firstIssue, type ReportError } from "../alerts/report.ts";
 import type { App, Stepping } from "../app.ts";
 import { emit } from "../events.ts";
@@ -32,7 +33,9 @@ export async function receive<T>(
   body: unknown,
 ): Promise<Received<T> | null> {
   const found = await findIngestToken(app, value, purpose);
-  if (found === null) return null;
+  // Read for nobody's token as well, so that both take the same reads.
+  const organization = await app.store.get(organizations, SYSTEM, found?.tenant.org ?? "nobody");
+  if (found === null || !organization?.active) return null;
   const { tenant, record: token } = found;
   const actor = { id: token.id };
   const read = schema.safeParse(body);

@@ -1,4 +1,4 @@
-import { once, type SimpleCommand, UNKNOWN } from "./command.ts";
+import { type SimpleCommand, UNKNOWN } from "./command.ts";
 
 /** Whether a short letter (also inside a cluster such as `-rf`) or a long name is among the options. */
 export function hasFlag(
@@ -59,14 +59,18 @@ export function optionValues(command: SimpleCommand, ...options: readonly string
 
 /** The arguments that are no options, as most rules want them; computed once for each command. */
 export function wordsOf(command: SimpleCommand): readonly string[] {
-  return once(command, operands);
+  return command.memo.words ??= findOperands(command, NO_OPTIONS);
 }
 
 /** The arguments that are no options; `valued` names options whose next argument is their value. */
 export function operands(
   command: SimpleCommand,
   valued: ReadonlySet<string> = NO_OPTIONS,
-): string[] {
+): readonly string[] {
+  return valued === NO_OPTIONS ? wordsOf(command) : findOperands(command, valued);
+}
+
+function findOperands(command: SimpleCommand, valued: ReadonlySet<string>): string[] {
   const found: string[] = [];
   for (let i = 0; i < command.args.length; i++) {
     const arg = command.args[i] ?? "";
@@ -90,7 +94,7 @@ export function subcommand(
 
 /** Asking for help, a version or a rehearsal harms nothing; after `--` such a word is a file's name. */
 export function isRehearsal(command: SimpleCommand): boolean {
-  return once(command, rehearses);
+  return command.memo.rehearsal ??= rehearses(command);
 }
 
 function rehearses(command: SimpleCommand): boolean {

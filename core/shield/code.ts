@@ -90,7 +90,7 @@ export function scanCode(code: string, language: string, budget: Budget): CodeSc
       const text = decodeEscapes(code.slice(i + 1, end - 1));
       strings.push(text);
       group.push(text);
-      if (c === "`" && backticks) ticks.push(text);
+      if (c === "`" && (backticks || code[i - 1] === "$")) ticks.push(text);
       // Awk: `"program" | getline` and `print | "program"`. Perl and Ruby: open("|program").
       if (pipes === "operator" && (piped || nextIs(code, end, "|"))) ticks.push(text);
       if (pipes === "string" && (text.startsWith("|") || text.endsWith("|"))) {

@@ -19,6 +19,8 @@ export interface Flow {
   readonly secret: boolean;
   /** Holds a database, or folders of the system or of people, as a whole. */
   readonly bulk: boolean;
+  /** The paths that it lists, as far as the names say; for what `xargs` makes of them. */
+  readonly paths?: readonly string[];
 }
 
 export const NOTHING: Flow = {
@@ -86,7 +88,15 @@ export interface SimpleCommand {
   readonly wrappers: readonly string[];
   readonly span: Span;
   /** What has been found out about it; see `once`. */
-  readonly memo: { facts?: Map<unknown, unknown> };
+  readonly memo: Memo;
+}
+
+/** What was asked of a command before. */
+export interface Memo {
+  words?: readonly string[];
+  rehearsal?: boolean;
+  /** Questions, each followed by its answer: they are too few for a map. */
+  facts?: unknown[];
 }
 
 /** A rule that matched, and where. */
@@ -98,10 +108,10 @@ export interface Finding {
 
 /** What a function says of a command: many rules ask the same, so it is asked once. */
 export function once<T>(command: SimpleCommand, ask: (command: SimpleCommand) => T): T {
-  const facts = command.memo.facts ??= new Map();
-  const known = facts.get(ask);
-  if (known !== undefined) return known as T;
+  const facts = command.memo.facts ??= [];
+  const at = facts.indexOf(ask);
+  if (at >= 0) return facts[at + 1] as T;
   const fact = ask(command);
-  facts.set(ask, fact);
+  facts.push(ask, fact);
   return fact;
 }

@@ -4,6 +4,7 @@ import {
   FROM_NETWORK,
   known,
   NOTHING,
+  type Redirection,
   type SimpleCommand,
   textFlow,
 } from "./command.ts";
@@ -118,13 +119,8 @@ const ENVIRONMENT_WORDS = new Set([
 ]);
 
 /** Remembers what the line writes to files, so that running them later is seen through. */
-export function noteFiles(command: SimpleCommand, output: Flow, scope: Scope): void {
-  for (const { operator, target, fd } of command.redirections) {
-    if (!operator.includes(">") || operator === ">&" || fd === 2 || target === "/dev/null") {
-      continue;
-    }
-    writeFile(scope, target, output, operator.includes(">>"));
-  }
+export function noteFiles(command: SimpleCommand, output: () => Flow, scope: Scope): void {
+  if (command.redirections.length > 0) noteRedirections(command.redirections, output(), scope);
   const files = wordsOf(command);
   switch (command.name) {
     case "tee":
@@ -152,7 +148,7 @@ export function noteFiles(command: SimpleCommand, output: Flow, scope: Scope): v
       return;
     case "dd":
       for (const arg of command.args) {
-        if (arg.startsWith("of=")) writeFile(scope, arg.slice(3), output, false);
+        if (arg.startsWith("of=")) writeFile(scope, arg.slice(3), output(), false);
       }
       return;
     case "cp":
@@ -161,7 +157,21 @@ export function noteFiles(command: SimpleCommand, output: Flow, scope: Scope): v
     case "install":
       return noteCopies(files, scope);
     default:
-      for (const path of packedPaths(command)) writeFile(scope, path, output, false);
+      for (const path of packedPaths(command)) writeFile(scope, path, output(), false);
+  }
+}
+
+/** Remembers what redirections write. */
+export function noteRedirections(
+  redirections: readonly Redirection[],
+  output: Flow,
+  scope: Scope,
+): void {
+  for (const { operator, target, fd } of redirections) {
+    if (!operator.includes(">") || operator === ">&" || fd === 2 || target === "/dev/null") {
+      continue;
+    }
+    writeFile(scope, target, output, operator.includes(">>"));
   }
 }
 
@@ -191,13 +201,16 @@ const SUFFIXES: ReadonlyMap<string, string> = new Map([
 /** The files that archivers and encoders make. */
 function packedPaths(command: SimpleCommand): string[] {
   const { name, args } = command;
-  const first = args[0] ?? "";
   switch (name) {
     case "tar":
     case "gtar":
     case "bsdtar": {
-      const bundled = first.includes("f") && !first.startsWith("--") ? args.slice(1, 2) : [];
-      return [...bundled, ...optionValues(command, "-f", "--file")];
+      const cluster = args.findIndex((arg, i) =>
+        !arg.startsWith("--") &&
+        (i === 0 ? arg.includes("f") : arg.startsWith("-") && arg.endsWith("f"))
+      );
+      const bundled = cluster < 0 ? [] : args.slice(cluster + 1, cluster + 2);
+      return [...bundled, ...optionValues(command, "--file")];
     }
     case "zip":
       return operands(command).slice(0, 1);

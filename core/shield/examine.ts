@@ -1,9 +1,10 @@
 import { BudgetSpent, fullBudget } from "./budget.ts";
 import type { Finding, Flow } from "./command.ts";
+import { FileNames } from "./file_names.ts";
 import { MAX_COMMAND_BYTES, MAX_HEREDOCS, MAX_NESTING } from "./limits.ts";
 import type { Examined } from "./policy_match.ts";
 import { OVER_BUDGET, UNPARSEABLE } from "./rules/structure.ts";
-import { type Inspection, lastPart, outermost, report } from "./scope.ts";
+import { type Inspection, outermost, report } from "./scope.ts";
 import { walkText } from "./walk.ts";
 
 /** What a command says and does by itself; who asks, where and under which policy comes later. */
@@ -33,7 +34,7 @@ export function examineCommand(
     commands: [],
     files: new Map(),
     earlier,
-    fileNames: new Set([...earlier.keys()].map(lastPart)),
+    fileNames: new FileNames(earlier.keys()),
     recalled: new Set(),
   };
   const scope = outermost(inspection);

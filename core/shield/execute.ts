@@ -13,7 +13,7 @@ import {
   type Span,
   UNKNOWN,
 } from "./command.ts";
-import { computeOutput } from "./output.ts";
+import { computeOutput, readsSecret } from "./output.ts";
 import type { Rule } from "./rule.ts";
 import {
   RULE_NAMES,
@@ -56,7 +56,7 @@ export function execute(argv: readonly string[], call: Call, scope: Scope): Flow
   if (program === undefined) return known("");
   if (program === "") return args.length === 0 ? known("") : NOTHING;
   const defined = scope.functions.get(program);
-  if (scope.active.has(program)) {
+  if (scope.active.size > 0 && scope.active.has(program)) {
     if (scope.concurrent) report(scope, FORK_BOMB, call.span);
     return NOTHING;
   }
@@ -71,16 +71,19 @@ export function execute(argv: readonly string[], call: Call, scope: Scope): Flow
     wrappers: scope.wrappers,
     memo: {},
   };
-  judge(command, scope, [command.name, ...hiddenNames(command, scope)]);
+  judge(command, scope, hiddenNames(command, scope));
   if (call.assignments.size > 0 || EXPORTERS.has(command.name)) {
     runVariables(assignmentsOf(command), call.span, scope);
   }
   updateScope(command, scope);
   const outputs = innersOf(command, scope).map((inner) => runInner(inner, command, scope));
-  const output = outputs.at(-1) ?? quietOutput(command) ??
-    computeOutput(command, (path) => readFile(scope, path));
+  let written = outputs.at(-1);
+  // What `tar -I zstd` writes is the compressor's, and still holds what tar has read.
+  if (written !== undefined && readsSecret(command)) written = { ...written, secret: true };
+  const output = () =>
+    written ??= quietOutput(command) ?? computeOutput(command, (path) => readFile(scope, path));
   noteFiles(command, output, scope);
-  return output;
+  return scope.unread ? NOTHING : output();
 }
 
 /** `2>&1` and `> /dev/null` stand behind every second command and say nothing. */
@@ -157,19 +160,22 @@ const names = new RecentMap<string>(2_048);
 
 function readName(program: string): string {
   const slash = Math.max(program.lastIndexOf("/"), program.lastIndexOf("\\"));
-  const name = program.slice(slash + 1).toLowerCase();
-  return name.endsWith(".exe") ? name.slice(0, -4) : name;
+  const lower = program.slice(slash + 1).toLowerCase();
+  const name = lower.endsWith(".exe") ? lower.slice(0, -4) : lower;
+  // A property's name is kept once in memory: comparing it with the names in the tables costs nothing.
+  return Object.keys({ [name]: null })[0]!;
 }
 
 /** Holds a command against the rules of its name, or of other names that it may have, and those of all. */
 function judge(
   command: SimpleCommand,
   scope: Scope,
-  names: readonly string[] = [command.name],
+  others: readonly string[] = NONE,
 ): void {
   const matched: Rule[] = [];
-  for (const name of names) {
-    const named = name === command.name ? command : { ...command, name, memo: {} };
+  for (const rule of rulesFor(command.name)) if (rule.match(command)) matched.push(rule);
+  for (const name of others) {
+    const named = { ...command, name, memo: {} };
     for (const rule of rulesFor(name)) if (rule.match(named)) matched.push(rule);
   }
   for (const rule of RULES_FOR_ALL) if (rule.match(command)) matched.push(rule);
@@ -185,6 +191,7 @@ function judge(
 /** A program whose name is computed: `$X -rf /`, `/bin/r? -rf /`; answers the names that it may have. */
 function hiddenNames(command: SimpleCommand, scope: Scope): readonly string[] {
   const { name, program, span } = command;
+  if (isPlain(program)) return NONE;
   if (program.includes(FROM_NETWORK)) report(scope, DOWNLOADED_CODE, span);
   else if (program.includes(FROM_DECODER)) report(scope, DECODED_CODE, span);
   else if (name.includes(UNKNOWN) && !scope.defining) report(scope, HIDDEN_PROGRAM, span);
@@ -193,7 +200,18 @@ function hiddenNames(command: SimpleCommand, scope: Scope): readonly string[] {
   return RULE_NAMES.filter((candidate) => matchesGlob(name, candidate));
 }
 
-function innersOf(command: SimpleCommand, scope: Scope): Inner[] {
+const NONE: readonly string[] = [];
+
+/** Whether a program's name is letters, digits and the like: nothing unknown, no wildcard. */
+function isPlain(program: string): boolean {
+  for (let i = 0; i < program.length; i++) {
+    const c = program.charCodeAt(i);
+    if (c < 0x20 || c === 0x2a || c === 0x3f || c === 0x5b) return false;
+  }
+  return true;
+}
+
+function innersOf(command: SimpleCommand, scope: Scope): readonly Inner[] {
   const read = (path: string) => readFile(scope, path);
   if (command.name === "." || command.name === "source") {
     const flow = read(command.args[0] ?? "") ??
@@ -212,6 +230,7 @@ function runInner(inner: Inner, command: SimpleCommand, scope: Scope): Flow {
     wrappers: [...scope.wrappers, command.name],
     span: command.span,
     defining: false,
+    unread: scope.unread && command.redirections.length === 0,
   });
   switch (inner.kind) {
     case "argv": {

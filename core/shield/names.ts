@@ -9,7 +9,7 @@ export class Names<V> {
   }
 
   get(name: string): V | undefined {
-    return this.#map.get(name);
+    return this.#map.size === 0 ? undefined : this.#map.get(name);
   }
 
   set(name: string, value: V): void {

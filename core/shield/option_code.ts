@@ -3,8 +3,8 @@ import type { SimpleCommand } from "./command.ts";
 import type { ReadFile } from "./inner.ts";
 import { debuggerTexts } from "./unwrap_code.ts";
 
-/** Options of ordinary programs whose value is a command line. */
-export function shellOptions(command: SimpleCommand, readFile: ReadFile): string[] {
+/** Options of ordinary programs whose value is a command line; null for programs that have none. */
+export function shellOptions(command: SimpleCommand, readFile: ReadFile): string[] | null {
   switch (command.name) {
     case "flock":
     case "script":
@@ -110,7 +110,7 @@ export function shellOptions(command: SimpleCommand, readFile: ReadFile): string
         value.startsWith("commands=") ? [trimQuotes(value.slice(9))] : []
       );
     default:
-      return [];
+      return null;
   }
 }
 

@@ -13,6 +13,7 @@ import {
 import { decodeBase32, decodeBase64, decodeEscapes, decodeHex, translate } from "./decode.ts";
 import { isAccounts, readsBulk } from "./bulk.ts";
 import { isSecret } from "./paths.ts";
+import { foundPaths } from "./unwrap_items.ts";
 import type { ReadFile } from "./inner.ts";
 
 const DOWNLOADERS = new Set([
@@ -152,6 +153,9 @@ export function computeOutput(command: SimpleCommand, readFile: ReadFile): Flow 
         : opaque(incoming);
     case "tr":
       return writeTranslation(command, incoming);
+    case "find":
+    case "gfind":
+      return { ...opaque(incoming), paths: foundPaths(command) };
     case "openssl":
       if (args[0] === "s_client") return { ...opaque(incoming), network: true };
       if (
@@ -188,8 +192,8 @@ function decode(flow: Flow, by: (text: string) => string): Flow {
     : { ...flow, text: by(flow.text).replaceAll("\0", ""), decoded: true };
 }
 
-/** Programs that print what stands in the files that they are given. */
-const READERS = new Set([
+/** Programs that print or copy what stands in the files that they are given. */
+export const READERS: readonly string[] = [
   "cat",
   "head",
   "tail",
@@ -216,15 +220,14 @@ const READERS = new Set([
   "zip",
   "cp",
   "scp",
-  "rsync",
   "dd",
   "openssl",
-  "gpg",
   "jq",
   "yq",
   "view",
   "base32",
-]);
+];
+const OPENERS = new Set([...READERS, "rsync", "gpg"]);
 
 /** Whether a command opens a file of credentials. */
 export function readsSecret(command: SimpleCommand): boolean {
@@ -232,7 +235,7 @@ export function readsSecret(command: SimpleCommand): boolean {
 }
 
 function opensSecret(command: SimpleCommand): boolean {
-  if (!READERS.has(command.name)) return false;
+  if (!OPENERS.has(command.name)) return false;
   return command.args.some((arg) => isSecret(arg.startsWith("if=") ? arg.slice(3) : arg)) ||
     command.redirections.some((one) => one.operator === "<" && isSecret(one.target));
 }

@@ -355,21 +355,24 @@ const SECRET_TAILS = [
   ".azure/accesstokens.json",
   ".config/hub",
 ];
-const SECRET_FOLDERS = [".ssh", ".gnupg", ".aws", ".password-store", "keychains"];
+/** What a path must end with to have one of these tails; most end with something else. */
+const SECRET_ENDS = new Set(SECRET_TAILS.map((tail) => tail.slice(tail.lastIndexOf("/") + 1)));
+const SECRET_FOLDERS = new Set([".ssh", ".gnupg", ".aws", ".password-store", "keychains"]);
 
 /** Whether a file by this name holds keys, tokens or password hashes. */
 export function isSecret(raw: string): boolean {
   const path = normalizePath(raw.toLowerCase());
-  if (path.startsWith("/proc/") && path.endsWith("/environ")) return true;
-  const parts = path.split("/");
-  const last = parts.at(-1) ?? "";
+  const slash = path.lastIndexOf("/");
+  const last = path.slice(slash + 1);
+  const folder = slash < 0 ? "" : path.slice(path.lastIndexOf("/", slash - 1) + 1, slash);
+  if (last === "environ" && path.startsWith("/proc/")) return true;
   if (last.endsWith(".pub") || last === "known_hosts" || last === "authorized_keys") return false;
   if (SECRET_NAMES.has(last) || (last.startsWith(".env.") && !isExample(last))) return true;
   if (last.startsWith("id_") && hasGlob(last)) return true;
-  if (SECRET_TAILS.some((tail) => path.endsWith(tail))) return true;
-  if (last === "config" && parts.at(-2) === ".ssh") return false;
-  return SECRET_FOLDERS.some((folder) => last === folder || parts.at(-2) === folder) &&
-    !last.endsWith(".d") && (parts.at(-2) !== ".aws" || last !== "config");
+  if (SECRET_ENDS.has(last) && SECRET_TAILS.some((tail) => path.endsWith(tail))) return true;
+  if (last === "config" && folder === ".ssh") return false;
+  return (SECRET_FOLDERS.has(last) || SECRET_FOLDERS.has(folder)) &&
+    !last.endsWith(".d") && (folder !== ".aws" || last !== "config");
 }
 
 /** A secret file that is read every day, such as a project's `.env`; a private key is not. */

@@ -1,6 +1,7 @@
 import type { Function as FunctionNode } from "unbash";
 import type { Budget } from "./budget.ts";
 import { type Finding, type Flow, known, type SimpleCommand, type Span } from "./command.ts";
+import { FileNames } from "./file_names.ts";
 import { Names } from "./names.ts";
 import { locate, normalizePath } from "./paths.ts";
 import type { Rule } from "./rule.ts";
@@ -17,7 +18,7 @@ export interface Inspection {
   /** What commands before it wrote to files. */
   readonly earlier: ReadonlyMap<string, Flow>;
   /** The last parts of all these paths: most words name none of them, and that is quickly seen. */
-  readonly fileNames: Set<string>;
+  readonly fileNames: FileNames;
   /** The files of earlier commands that it reads. */
   readonly recalled: Set<string>;
 }
@@ -40,6 +41,8 @@ export interface Scope {
   readonly conditional: boolean;
   /** In a function's definition: its arguments are not known yet. */
   readonly defining: boolean;
+  /** Nothing in the line reads what is written here, so it need not be computed. */
+  readonly unread: boolean;
 }
 
 /** The scope of a command's outermost text. */
@@ -55,6 +58,7 @@ export function outermost(inspection: Inspection): Scope {
     concurrent: false,
     conditional: false,
     defining: false,
+    unread: true,
   };
 }
 
@@ -93,7 +97,7 @@ export function folderOf(scope: Scope): string {
 export function readFile(scope: Scope, path: string): Flow | null {
   const { files, earlier, recalled } = scope.inspection;
   if (files.size === 0 && earlier.size === 0) return null;
-  if (!scope.inspection.fileNames.has(lastPart(path)) && !isTangled(path)) return null;
+  if (!scope.inspection.fileNames.mayHave(path)) return null;
   const key = fileKey(scope, path);
   const own = files.get(key);
   if (own !== undefined) return own;
@@ -103,24 +107,18 @@ export function readFile(scope: Scope, path: string): Flow | null {
   return before;
 }
 
-/** What stands behind a path's last slash. */
-export const lastPart = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
-
 /** One name for one file, whatever folder the line is in. */
 function fileKey(scope: Scope, path: string): string {
   return normalizePath(locate(folderOf(scope), path));
-}
-
-/** `a/.`, `a/` and `a/x/..` end otherwise than their path does. */
-function isTangled(path: string): boolean {
-  return path.endsWith("/") || path.endsWith("/.") || path.endsWith("/..");
 }
 
 /** What the files hold that these words name, also as `@file`, `x=@file` and `of=file`. */
 export function readInputs(scope: Scope, words: readonly string[]): Flow | null {
   if (scope.inspection.files.size === 0 && scope.inspection.earlier.size === 0) return null;
   const flows: Flow[] = [];
+  const { fileNames } = scope.inspection;
   for (const word of words) {
+    if (!fileNames.mayEnd(word)) continue;
     const at = Math.max(word.lastIndexOf("@"), word.lastIndexOf("="));
     const flow = readFile(scope, word) ?? (at < 0 ? null : readFile(scope, word.slice(at + 1)));
     if (flow !== null) flows.push(flow);
@@ -136,7 +134,7 @@ export function writeFile(scope: Scope, path: string, flow: Flow, append: boolea
   const parts = before === null ? [flow] : append ? [before, flow] : [before, known("\n"), flow];
   const key = fileKey(scope, path);
   files.set(key, parts.length === 1 ? flow : mergeFlows(parts));
-  scope.inspection.fileNames.add(lastPart(key));
+  scope.inspection.fileNames.add(key);
 }
 
 /** One flow after the other. */

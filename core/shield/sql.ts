@@ -65,12 +65,17 @@ function judgeStatement(words: readonly string[]): SqlHarm {
       return words.includes("where") && !isAlwaysTrue(words) ? "none" : "destroys";
     case "alter":
       if (second === "system" || second === "user" || second === "role") return "changes";
+      if (words[at + 3] === "delete") return isAlwaysTrue(words) ? "destroys" : "changes";
       return words.includes("drop") ? "changes" : "none";
     case "grant":
     case "revoke":
       return words.includes("on") || words.includes("to") || words.includes("from")
         ? "changes"
         : "none";
+    case "reset":
+      return ["master", "replica", "slave", "binary"].includes(second) ? "destroys" : "none";
+    case "purge":
+      return second === "binary" || second === "master" ? "destroys" : "none";
     case "copy":
       return words.includes("program") ? "destroys" : "none";
     case "xp_cmdshell":
@@ -89,6 +94,8 @@ const VERBS = new Set([
   "grant",
   "revoke",
   "copy",
+  "reset",
+  "purge",
   "xp_cmdshell",
 ]);
 const DROPPABLE = new Set([

@@ -1,3 +1,4 @@
+import { RecentMap } from "../../kv/recent.ts";
 import { optionValues } from "./arguments.ts";
 import { type SimpleCommand, textFlow } from "./command.ts";
 import { type Inner, type ReadFile, shellText } from "./inner.ts";
@@ -13,22 +14,37 @@ import {
 } from "./unwrap_items.ts";
 import { innerCommand, wrappersOf } from "./wrappers.ts";
 
+/** Names of programs that run nothing else, whatever their arguments: most of those that are used. */
+const plain = new RecentMap<true>(2_048);
+const NAME_CHARS_MAX = 32;
+const NONE: readonly Inner[] = [];
+
 /** Everything that a command runs besides itself. */
-export function unwrap(command: SimpleCommand, readFile: ReadFile): Inner[] {
+export function unwrap(command: SimpleCommand, readFile: ReadFile): readonly Inner[] {
+  if (plain.get(command.name)) return NONE;
   const special = SPECIAL.get(command.name);
   if (special !== undefined) return special(command);
   if (SHELLS.has(command.name)) return unwrapShell(command, readFile);
   const family = interpreterOf(command.name);
   if (family !== null) return unwrapInterpreter(command, family, readFile);
   const inner: Inner[] = [];
-  for (const wrapper of wrappersOf(command.name)) {
+  const wrappers = wrappersOf(command.name);
+  const texts = shellOptions(command, readFile);
+  const codes = codeOptions(command);
+  const may = wrappers.length > 0 || texts !== null || codes !== null ||
+    CONTAINERS.has(command.name) || LOGINS.has(command.name);
+  if (!may) {
+    if (command.name.length <= NAME_CHARS_MAX) plain.set(command.name, true);
+    return NONE;
+  }
+  for (const wrapper of wrappers) {
     const found = innerCommand(wrapper, command.args);
     if (found === null) continue;
     if (wrapper.mode === "shell") inner.push(shellText(found.argv.join(" ")));
     else inner.push({ kind: "argv", argv: found.argv, assignments: found.assignments });
   }
-  for (const text of shellOptions(command, readFile)) inner.push(shellText(text));
-  inner.push(...codeOptions(command), ...entrypoint(command, inner));
+  for (const text of texts ?? []) inner.push(shellText(text));
+  inner.push(...codes ?? [], ...entrypoint(command, inner));
   const remote = inner.length === 0 && command.stdin !== null && LOGINS.has(command.name);
   return remote && command.stdin !== null ? [{ kind: "shell", flow: command.stdin }] : inner;
 }

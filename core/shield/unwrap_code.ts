@@ -101,6 +101,11 @@ function unwrapPowershell(command: SimpleCommand, family: string): Inner[] {
       : command.args.slice(i + 1).join(" ");
     return [codeText(text, family)];
   }
+  const at = command.args.findIndex((arg) => !arg.startsWith("-"));
+  const first = command.args[at] ?? "";
+  if (family === "powershell" && first.includes("-") && !first.toLowerCase().endsWith(".ps1")) {
+    return [codeText(command.args.slice(at).join(" "), family)];
+  }
   return fromStdin(command, family);
 }
 
@@ -126,8 +131,8 @@ export function unwrapAwk(command: SimpleCommand): Inner[] {
   return [];
 }
 
-/** Code in the options of editors and debuggers, whose own languages can run programs. */
-export function codeOptions(command: SimpleCommand): Inner[] {
+/** Code in the options of editors and debuggers, whose own languages can run programs; null for others. */
+export function codeOptions(command: SimpleCommand): Inner[] | null {
   switch (command.name) {
     case "vi":
     case "vim":
@@ -142,7 +147,7 @@ export function codeOptions(command: SimpleCommand): Inner[] {
     case "lldb":
       return debuggerTexts(command).map((text) => codeText(text, "python"));
     default:
-      return [];
+      return null;
   }
 }
 

@@ -21,10 +21,14 @@ export function unwrapXargs(command: SimpleCommand): Inner[] {
     ends: false,
   }, command.args);
   if (found === null) return [];
-  const placeholder = optionValues(command, "-I", "--replace", "-J")[0] ??
-    (command.args.some((arg) => arg === "-i" || arg === "--replace") ? "{}" : null);
+  // `-i` behind the program is the program's own: `xargs sed -i`.
+  const own = { ...command, args: command.args.slice(0, -found.argv.length), memo: {} };
+  const placeholder = optionValues(own, "-I", "--replace", "-J")[0] ??
+    (own.args.some((arg) => arg === "-i" || arg === "--replace") ? "{}" : null);
   const flow = command.stdin ?? NOTHING;
-  const incoming = flow.text === null ? [flowText(flow)] : splitItems(flow.text, command);
+  const incoming = flow.text === null
+    ? flow.paths ?? [flowText(flow)]
+    : splitItems(flow.text, command);
   if (placeholder === null || placeholder === "") {
     return [{ kind: "argv", argv: [...found.argv, ...incoming] }];
   }
@@ -105,10 +109,15 @@ export function findScope(command: SimpleCommand): { starts: string[]; narrowed:
   return { starts: starts.length === 0 ? ["."] : starts, narrowed };
 }
 
+/** What find finds: a name below its start, or the start itself where nothing narrows it. */
+export function foundPaths(command: SimpleCommand): string[] {
+  const { starts, narrowed } = findScope(command);
+  return starts.map((start) => narrowed === null ? start : `${start}/${narrowed}`);
+}
+
 /** `find … -exec program {} ;`. */
 export function unwrapFind(command: SimpleCommand): Inner[] {
-  const { starts, narrowed } = findScope(command);
-  const targets = starts.map((start) => narrowed === null ? start : `${start}/${narrowed}`);
+  const targets = foundPaths(command);
   const inner: Inner[] = [];
   for (const [i, arg] of command.args.entries()) {
     if (!FIND_ACTIONS.has(arg)) continue;

@@ -2,14 +2,12 @@ import {
   type ArithmeticExpression,
   type Case,
   type Command,
-  type CommandExpansionPart,
   type CompoundList,
   type For,
   type Function as FunctionNode,
   parse,
   type ParsedScript,
   type PipelineNode,
-  type ProcessSubstitutionPart,
   type Redirection as RedirectionNode,
   type Select,
   type Statement,
@@ -17,21 +15,15 @@ import {
   type TestExpression,
 } from "unbash";
 import { BudgetSpent, spend, spendParse } from "./budget.ts";
-import {
-  type Flow,
-  flowText,
-  known,
-  NOTHING,
-  type Redirection,
-  type Span,
-  UNKNOWN,
-} from "./command.ts";
+import { type Flow, known, NOTHING, type Redirection, type Span, UNKNOWN } from "./command.ts";
 import { execute, judgeRedirections, runVariables } from "./execute.ts";
 import { isNoArithmetic } from "./arithmetic.ts";
 import { assignElements, expandValue } from "./assignments.ts";
 import { expandParts, expandText, expandWord, type Expansion } from "./expand.ts";
+import { ScopeExpansion } from "./scope_expansion.ts";
+import { noteRedirections } from "./effects.ts";
 import { MAX_DEPTH } from "./limits.ts";
-import { assign, fork, lastPart, mergeFlows, readFile, report, type Scope } from "./scope.ts";
+import { assign, fork, mergeFlows, readFile, report, type Scope } from "./scope.ts";
 import { UNPARSEABLE } from "./rules/structure.ts";
 
 /** Parses text and walks all that it runs. @throws {BudgetSpent} */
@@ -70,14 +62,17 @@ function walkPieces(text: string, separators: string, scope: Scope, whole: boole
   }
 }
 
-function walkScript(script: ParsedScript, scope: Scope, stdin: Flow | null): Flow {
+/** Walks what was parsed. */
+export function walkScript(script: ParsedScript, scope: Scope, stdin: Flow | null): Flow {
   return walkStatements(script.commands, scope, stdin);
 }
 
 function walkStatements(statements: readonly Statement[], scope: Scope, stdin: Flow | null): Flow {
-  if (statements.length === 1 && statements[0] !== undefined) {
-    return walkStatement(statements[0], scope, stdin);
+  if (scope.unread) {
+    for (const statement of statements) walkStatement(statement, scope, stdin);
+    return NOTHING;
   }
+  if (statements.length === 1) return walkStatement(statements[0]!, scope, stdin);
   return mergeFlows(statements.map((statement) => walkStatement(statement, scope, stdin)));
 }
 
@@ -106,16 +101,21 @@ function walkNode(node: PipelineNode | CompoundList, scope: Scope, stdin: Flow |
         return walkNode(node.commands[0], scope, stdin);
       }
       let flow = stdin;
-      for (const command of node.commands) {
-        flow = walkNode(command, fork(scope, { concurrent: true }), flow);
+      const last = node.commands.length - 1;
+      for (const [i, command] of node.commands.entries()) {
+        const unread = scope.unread && i === last;
+        flow = walkNode(command, fork(scope, { concurrent: true, unread }), flow);
       }
       return flow ?? NOTHING;
     }
     case "Redirected": {
-      const expansion = expansionOf(scope, stdin);
+      const expansion = new ScopeExpansion(scope, stdin);
       const { redirections, input } = expandRedirections(node.redirects, expansion, scope);
       judgeRedirections(redirections, spanOf(node, scope), scope);
-      return walkNode(node.command, scope, input ?? stdin);
+      const unread = scope.unread && redirections.length === 0;
+      const output = walkNode(node.command, { ...scope, unread }, input ?? stdin);
+      noteRedirections(redirections, output, scope);
+      return output;
     }
     case "CompoundList":
       return walkList(node, scope, stdin);
@@ -163,7 +163,7 @@ function walkNode(node: PipelineNode | CompoundList, scope: Scope, stdin: Flow |
 const MAX_LOOP_ITEMS = 16;
 
 function walkLoop(node: For | Select, scope: Scope, stdin: Flow | null): Flow {
-  const expansion = expansionOf(scope, stdin);
+  const expansion = new ScopeExpansion(scope, stdin);
   const items = node.wordlist?.flatMap((word) => expandWord(word, expansion)) ??
     [...scope.positional ?? [UNKNOWN]];
   const few = items.length === 0 ? [UNKNOWN] : items.slice(0, MAX_LOOP_ITEMS);
@@ -175,7 +175,7 @@ function walkLoop(node: For | Select, scope: Scope, stdin: Flow | null): Flow {
 }
 
 function walkCase(node: Case, scope: Scope, stdin: Flow | null): Flow {
-  const expansion = expansionOf(scope, stdin);
+  const expansion = new ScopeExpansion(scope, stdin);
   expandText(node.word, expansion);
   return mergeFlows(node.items.map((item) => {
     for (const pattern of item.pattern) expandText(pattern, expansion);
@@ -211,10 +211,12 @@ export function callFunction(
   return walkNode(node.body, { ...scope, positional: args, span, active, defining: false }, stdin);
 }
 
+const NO_ASSIGNMENTS = new Map<string, string>();
+
 function walkCommand(node: Command, scope: Scope, stdin: Flow | null): Flow {
   const span = spanOf(node, scope);
-  const expansion = expansionOf(scope, stdin);
-  const assignments = new Map<string, string>();
+  const expansion = new ScopeExpansion(scope, stdin);
+  const assignments = node.prefix.length === 0 ? NO_ASSIGNMENTS : new Map<string, string>();
   for (const part of node.prefix) {
     if (part.type !== "Assignment") continue;
     const value = expandValue(part.value, expansion);
@@ -281,58 +283,8 @@ function expandRedirections(
   return { redirections, input };
 }
 
-function expansionOf(scope: Scope, stdin: Flow | null): Expansion {
-  return {
-    values: scope.values,
-    positional: scope.positional,
-    spend: (chars) => spend(scope.inspection.budget, chars),
-    substitute: (part) => substitute(part, scope, stdin),
-    compute: (part) => walkBrackets(part.expression, part.text.slice(3, -2), scope),
-    substituteProcess: (part) => substituteProcess(part, scope, stdin),
-  };
-}
-
-function substitute(part: CommandExpansionPart, scope: Scope, stdin: Flow | null): string {
-  if (part.script === undefined) return UNKNOWN;
-  const flow = walkScript(part.script, inside("$()", part, scope), stdin);
-  const text = flowText(flow);
-  let end = text.length;
-  while (end > 0 && text[end - 1] === "\n") end--;
-  spend(scope.inspection.budget, end);
-  return text.slice(0, end);
-}
-
-function substituteProcess(
-  part: ProcessSubstitutionPart,
-  scope: Scope,
-  stdin: Flow | null,
-): string {
-  const { files, fileNames } = scope.inspection;
-  const path = `/dev/fd/${files.size + 63}`;
-  const input = part.operator === ">" ? stdin ?? NOTHING : stdin;
-  const flow = part.script === undefined
-    ? NOTHING
-    : walkScript(part.script, inside(`${part.operator}()`, part, scope), input);
-  files.set(path, flow);
-  fileNames.add(lastPart(path));
-  return path;
-}
-
-/** The scope of code inside a word; a script with its own text keeps the place of its word. */
-function inside(
-  wrapper: string,
-  part: CommandExpansionPart | ProcessSubstitutionPart,
-  scope: Scope,
-): Scope {
-  const own = part.type === "CommandExpansion" && part.script?.source !== undefined;
-  return fork(scope, {
-    wrappers: [...scope.wrappers, wrapper],
-    span: scope.span ?? (own ? { start: part.pos, end: part.end } : null),
-  });
-}
-
 function walkTest(expression: TestExpression, scope: Scope): void {
-  const expansion = expansionOf(scope, null);
+  const expansion = new ScopeExpansion(scope, null);
   switch (expression.type) {
     case "TestUnary":
       expandText(expression.operand, expansion);
@@ -353,7 +305,7 @@ function walkTest(expression: TestExpression, scope: Scope): void {
 }
 
 /** `((…))`: arithmetic, or, where it is none, a command in a subshell. */
-function walkBrackets(
+export function walkBrackets(
   expression: ArithmeticExpression | undefined,
   text: string,
   scope: Scope,
@@ -385,7 +337,7 @@ function walkArithmetic(expression: ArithmeticExpression | undefined, scope: Sco
       walkArithmetic(expression.expression, scope);
       return;
     case "ArithmeticWord":
-      expandParts(expression.parts ?? [], expansionOf(scope, null));
+      expandParts(expression.parts ?? [], new ScopeExpansion(scope, null));
       return;
     case "ArithmeticCommandExpansion":
       if (expression.script !== undefined) {

@@ -8,6 +8,7 @@ export type AlertSeverity = (typeof ALERT_SEVERITIES)[number];
 
 /** What one source says is wrong, however often it says so. */
 export const AlertRecord = z.strictObject({
+  /** Made of the source and the fingerprint: a report finds its alert without a search. */
   id: z.string(),
   source: z.string(),
   /** Names the alert within its source. */
@@ -51,12 +52,13 @@ const CHOICES = ALERT_FACETS.reduce<AlertFacet[][]>(
 export const alerts = collection({
   name: "alerts",
   schema: AlertRecord,
-  unique: { fingerprint: (alert) => [alert.source, alert.fingerprint] },
   index: Object.fromEntries(CHOICES.map((facets) => [
     alertIndex(facets),
     (alert: AlertRecord) => {
       const values = facets.map((facet) => alert[facet]);
-      return values.includes(null) ? null : [alert.state, ...values as string[]];
+      return values.includes(null)
+        ? null
+        : [alert.state, ...values as string[], alert.first_seen_ms];
     },
   ])),
   expiresAt: (alert) => alert.expires_at_ms,

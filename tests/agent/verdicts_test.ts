@@ -16,7 +16,7 @@ import { mount } from "../../routes/_mount.ts";
 import { routes, upgrades } from "../../routes/index.ts";
 import { AGENT_RIGHTS, eventsOf, exec } from "../areas/fixtures.ts";
 import { mulberry32 } from "../support/random.ts";
-import { World } from "../support/world.ts";
+import { type Account, World } from "../support/world.ts";
 import { openHandClock, openMemoryFiles, runOf, withLinkedAgent } from "./agent_support.ts";
 
 const KEY = privateKeyOf(new Uint8Array(32).fill(3));
@@ -195,30 +195,37 @@ Deno.test("runAgent: what comes without a valid verdict does not start, and a ne
     assert.ok(agent.lines.some((line) => line.startsWith("refused cmd_1, cmd_2: its verdict is")));
   }));
 
-Deno.test("relay and agent: a byte flipped between them runs nothing, and is on record on both sides", async () => {
+/** A relay and an agent on a real link, over which `alter` may change what the relay sends. */
+interface Joined {
+  readonly world: World;
+  readonly owner: Account;
+  readonly agent: { readonly id: string };
+  readonly stateDir: string;
+  /** The link after this one. */
+  nextLink(): Promise<void>;
+}
+
+async function withRelay(
+  alter: (text: string) => string,
+  test: (joined: Joined) => Promise<void>,
+): Promise<void> {
   const stateDir = await Deno.makeTempDir({ prefix: "relay-agent-" });
   await using world = await World.open();
   const owner = await world.signUp();
   const { value: token } = await world.key(owner, AGENT_RIGHTS);
   const serve = mount(world.app, routes, upgrades);
   await using server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, serve);
-  const lines: string[] = [];
   let connected = Promise.withResolvers<void>();
   const write = (line: string) => {
-    lines.push(line);
     if (line.startsWith("connected")) connected.resolve();
   };
-  let flips = 1;
   const host: AgentHost = {
     ...machineHost,
     log: { info: write, warn: write, error: write },
     dial: (url, credential, events) =>
       machineHost.dial(url, credential, {
         ...events,
-        message(text) {
-          if (text?.includes("echo safe") && flips-- > 0) text = text.replace("safe", "sage");
-          events.message(text);
-        },
+        message: (text) => events.message(text && alter(text)),
       }),
   };
   const controller = new AbortController();
@@ -226,9 +233,23 @@ Deno.test("relay and agent: a byte flipped between them runs nothing, and is on 
   const ended = runAgent({ url, token, stateDir, name: "box", signal: controller.signal }, host);
   try {
     await connected.promise;
-    const { agents } = (await world.call("GET", "/api/agents", { as: owner.token })).body;
-    const agent = { id: agents[0].id } as never;
     connected = Promise.withResolvers();
+    const { agents } = (await world.call("GET", "/api/agents", { as: owner.token })).body;
+    const agent = { id: agents[0].id };
+    await test({ world, owner, agent, stateDir, nextLink: () => connected.promise });
+  } finally {
+    controller.abort();
+    await ended;
+    await Deno.remove(stateDir, { recursive: true });
+  }
+}
+
+Deno.test("relay and agent: a byte flipped between them runs nothing, and is on record on both sides", async () => {
+  let flips = 1;
+  const flip = (text: string) =>
+    text.includes("echo safe") && flips-- > 0 ? text.replace("safe", "sage") : text;
+  await withRelay(flip, async ({ world, owner, agent: { id }, stateDir, nextLink }) => {
+    const agent = { id } as never;
     const { status, body } = await exec(world, { owner, agent }, "echo safe");
     assert.equal(status, 503);
     const { command_id } = body.error.details;
@@ -241,7 +262,7 @@ Deno.test("relay and agent: a byte flipped between them runs nothing, and is on 
     assert.equal(own.command_id, command_id);
     assert.equal(events[1]!.details.reason, `the agent refused it (unverified): ${own.reason}`);
     assert.throws(() => Deno.statSync(`${stateDir}/started.log`), Deno.errors.NotFound);
-    await connected.promise;
+    await nextLink();
     const good = await exec(world, { owner, agent }, "echo safe; echo oops >&2; exit 3");
     assert.deepEqual([good.body.stdout, good.body.stderr, good.body.exit_code], [
       "safe\n",
@@ -250,9 +271,52 @@ Deno.test("relay and agent: a byte flipped between them runs nothing, and is on 
     ]);
     const long = await exec(world, { owner, agent }, "head -c 100000 /dev/zero | tr '\\0' x");
     assert.equal(long.body.stdout, "x".repeat(100_000));
-  } finally {
-    controller.abort();
-    await ended;
-    await Deno.remove(stateDir, { recursive: true });
-  }
+  });
+});
+
+Deno.test("relay and agent: an approved command that is changed on its way is refused, on record on both sides", async () => {
+  const flip = (text: string) => text.replace("systemctl stop nginx", "systemctl stop nginX");
+  await withRelay(flip, async ({ world, owner, agent: { id }, stateDir }) => {
+    const approver = await world.join(owner, ["operator"]);
+    const asked = await exec(world, { owner, agent: { id } as never }, "systemctl stop nginx");
+    assert.equal(asked.status, 202);
+    const { approval_id, command_id } = asked.body;
+    const path = `/api/shield/approve/${approval_id}`;
+    await world.call("POST", path, { as: approver.token, body: {} });
+    let events: Awaited<ReturnType<typeof eventsOf>> = [];
+    while (!events.some(({ event_type }) => event_type === "verdict_refused")) {
+      events = await eventsOf(world, owner, command_id);
+    }
+    const own = JSON.parse(Deno.readTextFileSync(`${stateDir}/refused.log`));
+    const told = events.find(({ event_type }) => event_type === "verdict_refused")!;
+    assert.equal(own.command_id, command_id);
+    assert.equal(told.details.reason, `the agent refused it (unverified): ${own.reason}`);
+    assert.throws(() => Deno.statSync(`${stateDir}/started.log`), Deno.errors.NotFound);
+  });
+});
+
+Deno.test("relay and agent: the canary's no-op goes the whole way, and fails loudly where it is changed", async () => {
+  let broken = false;
+  const alter = (text: string) =>
+    broken ? text.replace('"command":"true"', '"command":"trUe"') : text;
+  await withRelay(alter, async ({ world, owner, agent, nextLink }) => {
+    const run = () =>
+      world.call("POST", "/api/shield/canary", { as: owner.token, body: { agent_id: agent.id } });
+    const { status, body } = await run();
+    assert.deepEqual([status, body.status, body.agent.passed, body.agent.status], [
+      200,
+      "passed",
+      true,
+      "succeeded",
+    ]);
+    const proof = await eventsOf(world, owner, body.agent.command_id);
+    assert.ok(proof.some(({ event_type }) => event_type === "command_executed"));
+    broken = true;
+    const changed = await run();
+    assert.deepEqual([changed.status, changed.body.error.code], [503, "CANARY_FAILED"]);
+    assert.deepEqual(changed.body.error.details.canary.failed, ["agent"]);
+    broken = false;
+    await nextLink();
+    assert.equal((await run()).status, 200);
+  });
 });

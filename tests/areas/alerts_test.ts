@@ -139,6 +139,7 @@ Deno.test("alerts: every choice of filters finds exactly what fits", async () =>
           all.push({ source, severity, state, agent_id });
           const named = { name: `${all.length}`, severity, state, agent_id: agent_id || null };
           await ingest(world, owner, [named], source);
+          await world.advance(1);
         }
       }
     }

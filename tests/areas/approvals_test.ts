@@ -182,6 +182,20 @@ Deno.test("approvals: what was approved while its agent was away is sent when it
   ok(ended.reason.includes("not connected in time"));
 });
 
+Deno.test("approvals: settings that change after the approval stop what was not sent yet", async () => {
+  await using world = await World.open();
+  const here = await blocked(world);
+  here.agent.drop();
+  eq((await decide(world, "approve", here.pid, here.approver)).body.command_status, "queued");
+  await change(world, here.owner, { policy: { thresholds: { approve: 20 } } });
+  const again = await ScriptedAgent.connect(world, here.key.value, {
+    identity: here.agent.identity,
+  });
+  deq([(await command(world, here)).status, runsOf(again)], ["failed", []]);
+  const told = await eventsOf(world, here.reader, here.commandId);
+  deq(told.map(({ event_type }) => event_type), ["command_failed", "approval_mismatch"]);
+});
+
 Deno.test("approvals: a request outlives the relay that took it", async () => {
   const kv = await Deno.openKv(":memory:");
   const clock = new ManualClock();

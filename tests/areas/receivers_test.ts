@@ -1,4 +1,7 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { keepPace } from "../../core/ingest/pace.ts";
+import { SYSTEM } from "../../kv/collection.ts";
+import { organizations } from "../../kv/records/organization.ts";
 import { random } from "../support/random.ts";
 import { type Account, World } from "../support/world.ts";
 import { eventsOf } from "./fixtures.ts";
@@ -172,6 +175,43 @@ Deno.test("receivers: the answer is byte for byte the same for a right, a wrong 
     deq(shownOf(await world.call("POST", path, { body, headers })), shownOf(right));
   }
   eq((await alertsOf(world, owner)).length, 4);
+});
+
+Deno.test("receivers: nothing comes of the token of an organization that is switched off", async () => {
+  await using world = await World.open();
+  const { owner, token } = await setUp(world);
+  const set = (active: boolean) =>
+    world.app.store.transact(async (tx) => {
+      const organization = await tx.get(organizations, SYSTEM, owner.org);
+      tx.put(organizations, SYSTEM, { ...organization!, active });
+    });
+  await set(false);
+  eq((await notify(world, token.token, NOTIFICATION)).status, 202);
+  await set(true);
+  deq(await alertsOf(world, owner), []);
+  await notify(world, token.token, NOTIFICATION);
+  eq((await alertsOf(world, owner)).length, 1);
+});
+
+Deno.test("keepPace: who is unknown waits as long as somebody known lately did", async () => {
+  await using world = await World.open();
+  const took = await keepPace(world.app, () => {
+    world.clock.advance(40);
+    return Promise.resolve("done");
+  });
+  eq(took, "done");
+  let answered = false;
+  const unknown = keepPace(world.app, () => Promise.resolve(null)).then(() => answered = true);
+  const passes = async (ms: number) => {
+    for (let turn = 0; turn < 10; turn++) await null;
+    world.clock.advance(ms);
+    for (let turn = 0; turn < 10; turn++) await null;
+  };
+  await passes(39);
+  eq(answered, false);
+  await passes(1);
+  eq(answered, true);
+  await unknown;
 });
 
 Deno.test("receivers: a token brings things into its own organization and space only", async () => {

@@ -15,7 +15,7 @@ function rule(
     id: `${pack}.${id}`,
     pack,
     commands,
-    match: (command) => !isRehearsal(command) && match(command),
+    match: (command) => match(command) && !isRehearsal(command),
     blast: weight[0],
     irreversibility: weight[1],
     threat,

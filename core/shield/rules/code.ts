@@ -155,6 +155,34 @@ function opensDevice(scan: CodeScan): boolean {
   ) && (has(scan, ["write", "open", "writefilesync", "os.open", "file.open"]));
 }
 
+/** PowerShell's cmdlets begin with their verb, and an approved list says which. */
+function destroysByCmdlet(name: string): boolean {
+  if (HARMLESS_CMDLETS.has(name)) return false;
+  return DESTRUCTIVE_CMDLETS.has(name) ||
+    ["remove-", "clear-", "disable-", "uninstall-"].some((verb) => name.startsWith(verb));
+}
+
+const DESTRUCTIVE_CMDLETS = new Set([
+  "format-volume",
+  "initialize-disk",
+  "stop-computer",
+  "restart-computer",
+  "set-executionpolicy",
+  "reset-computermachinepassword",
+]);
+/** They touch only the session that runs them. */
+const HARMLESS_CMDLETS = new Set([
+  "clear-host",
+  "clear-variable",
+  "clear-history",
+  "remove-variable",
+  "remove-module",
+  "remove-job",
+  "remove-event",
+  "remove-typedata",
+  "remove-pssession",
+]);
+
 /** Code that is given to an interpreter on the command line. */
 export const CODE_RULES: readonly CodeRule[] = [
   code(
@@ -179,34 +207,46 @@ export const CODE_RULES: readonly CodeRule[] = [
     "Delete named files with rm, which can be read.",
   ),
   code(
+    "cmdlet",
+    (scan) =>
+      (scan.language === "powershell" || scan.language === "pwsh") &&
+      [...scan.names].some(destroysByCmdlet),
+    [4, 4],
+    "destructive_action",
+    "The cmdlet deletes, empties or switches off what it names.",
+    "Run it with -WhatIf first.",
+  ),
+  code(
     "reverse_shell",
     (scan) =>
+      scan.strings.some((text) => text.startsWith("/inet/") || text.startsWith("/inet4/")) ||
+      (scan.strings.includes("socket") && has(scan, ["os.execute", "io.popen"])) ||
       has(scan, [
-        "socket",
-        "tcpsocket",
-        "net.socket",
-        "net.connect",
-        "fsockopen",
-        "io::socket",
-        "tcpclient",
-        "net",
-        "deno.connect",
-        "io::socket::inet",
-      ]) &&
-      (has(scan, [
-        "dup2",
-        "pty",
-        "spawn",
-        "exec",
-        "subprocess",
-        "child_process",
-        "popen",
-        "system",
-        "shell_exec",
-        "proc_open",
-        "stdin",
-        "fileno",
-      ])),
+          "socket",
+          "tcpsocket",
+          "net.socket",
+          "net.connect",
+          "fsockopen",
+          "io::socket",
+          "tcpclient",
+          "net",
+          "deno.connect",
+          "io::socket::inet",
+        ]) &&
+        (has(scan, [
+          "dup2",
+          "pty",
+          "spawn",
+          "exec",
+          "subprocess",
+          "child_process",
+          "popen",
+          "system",
+          "shell_exec",
+          "proc_open",
+          "stdin",
+          "fileno",
+        ])),
     [5, 5],
     "reverse_shell",
     "The code ties a shell to a network connection.",

@@ -144,7 +144,6 @@ const valuedOf = new Map(
 );
 
 function findHarm(command: SimpleCommand, tool: Tool): Harm | null {
-  if (isRehearsal(command)) return null;
   const words = operands(command, valuedOf.get(tool)).slice(
     0,
     tool.depth,
@@ -155,7 +154,7 @@ function findHarm(command: SimpleCommand, tool: Tool): Harm | null {
     const pair = `${words[i - 1] ?? ""} ${word}`.trim();
     if (tool.except?.some((one) => one === pair || one === word)) continue;
     const harm = verbHarm(word, tool);
-    if (harm !== null) return harm;
+    if (harm !== null) return isRehearsal(command) ? null : harm;
   }
   return null;
 }
@@ -198,8 +197,7 @@ const NEUTRAL = new Set([
 /** `delete-bucket`, `apps:destroy`, `delete_vhost` and `deleteJob` all begin or end with their verb. */
 function verbHarm(word: string, tool: Tool): Harm | null {
   if (word.includes(" ")) return null;
-  const pieces = word.split("-").join(" ").split("_").join(" ").split(":").join(" ").split(".")
-    .join(" ").split(" ");
+  const pieces = word.split(/[-_:.]/);
   const candidates = word.includes(":")
     ? pieces
     : pieces.slice(0, pieces[0] === "batch" || pieces[0] === "bulk" ? 2 : 1);

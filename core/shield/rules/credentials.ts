@@ -1,55 +1,18 @@
 import { hasFlag, hasOption, isRehearsal, operands } from "../arguments.ts";
 import type { SimpleCommand } from "../command.ts";
-import { isEveryday, isSecret } from "../paths.ts";
-import { readsSecret } from "../output.ts";
+import { classifyPath, isEveryday, isSecret, locate } from "../paths.ts";
+import { READERS, readsSecret } from "../output.ts";
 import type { Rule } from "../rule.ts";
-
-const READERS = [
-  "cat",
-  "head",
-  "tail",
-  "less",
-  "more",
-  "bat",
-  "nl",
-  "tac",
-  "base64",
-  "xxd",
-  "od",
-  "hexdump",
-  "strings",
-  "grep",
-  "egrep",
-  "fgrep",
-  "rg",
-  "awk",
-  "sed",
-  "cut",
-  "sort",
-  "cp",
-  "tar",
-  "zip",
-  "gzip",
-  "dd",
-  "scp",
-  "jq",
-  "yq",
-  "view",
-  "openssl",
-  "base32",
-  "ln",
-  "mv",
-];
 
 /** A project's `.env` is read every day; a private key is not. */
 function readsKey(command: SimpleCommand): boolean {
-  if (!readsSecret(command)) return false;
-  const paths = [
-    ...command.args.map((arg) => arg.startsWith("if=") ? arg.slice(3) : arg),
-    ...command.redirections.map((one) => one.target),
-  ];
-  return paths.some((path) => isSecret(path) && !isEveryday(path));
+  return readsSecret(command) && (
+    command.args.some((arg) => isKey(arg.startsWith("if=") ? arg.slice(3) : arg)) ||
+    command.redirections.some((one) => isKey(one.target))
+  );
 }
+
+const isKey = (path: string): boolean => isSecret(path) && !isEveryday(path);
 
 /** Keys, tokens and passwords. */
 export const CREDENTIAL_RULES: readonly Rule[] = [
@@ -74,6 +37,21 @@ export const CREDENTIAL_RULES: readonly Rule[] = [
     threat: "credential_access",
     explanation: "It reads a file that often holds credentials.",
     safer_alternative: "Read the one value that you need.",
+  },
+  {
+    id: "credentials.remove_key",
+    pack: "credentials",
+    commands: ["rm", "unlink", "shred", "srm", "grm"],
+    match: (command) =>
+      operands(command).some((path) => {
+        const kind = classifyPath(locate(command.cwd, path));
+        return (kind === "home_part" || kind === "system_part") && isKey(path);
+      }) && !isRehearsal(command),
+    blast: 3,
+    irreversibility: 5,
+    threat: "credential_loss",
+    explanation: "It deletes a key or a password that may exist only there.",
+    safer_alternative: "Move it aside until its successor is known to work.",
   },
   {
     id: "credentials.dump",

@@ -1,4 +1,4 @@
-import { hasFlag, hasOption } from "../arguments.ts";
+import { hasFlag, hasOption, optionValues } from "../arguments.ts";
 import type { Rule } from "../rule.ts";
 import { defineRule } from "./define.ts";
 
@@ -17,6 +17,7 @@ export const DEFENSE_RULES: readonly Rule[] = [
       "ebtables",
       "netsh",
       "iptables-restore",
+      "ip6tables-restore",
     ],
     (command, words) => {
       switch (command.name) {
@@ -28,10 +29,13 @@ export const DEFENSE_RULES: readonly Rule[] = [
           return hasFlag(command, "dF");
         case "firewall-cmd":
           return hasOption(command, "--panic-on", "--remove-service", "--complete-reload") ||
-            command.args.some((arg) => arg.startsWith("--remove"));
+            command.args.some((arg) => arg.startsWith("--remove")) ||
+            optionValues(command, "--set-default-zone").includes("trusted") ||
+            optionValues(command, "--add-port").some(isWideRange);
         case "netsh":
           return words.includes("off") || words.includes("delete") || words.includes("reset");
         case "iptables-restore":
+        case "ip6tables-restore":
           return true;
         default:
           return hasFlag(command, "FXD", "flush", "delete-chain", "delete") ||
@@ -171,3 +175,9 @@ export const DEFENSE_RULES: readonly Rule[] = [
     "Plan it with somebody at the console.",
   ),
 ];
+
+/** `0-65535/tcp`: more ports than any service has. */
+function isWideRange(port: string): boolean {
+  const [from = "", to = ""] = port.split("/", 1)[0]!.split("-");
+  return Number(to) - Number(from) > 10_000;
+}

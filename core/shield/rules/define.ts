@@ -19,7 +19,7 @@ export function defineRule(
     pack,
     commands,
     ...(also && { also }),
-    match: (command) => !isRehearsal(command) && match(command, wordsOf(command)),
+    match: (command) => match(command, wordsOf(command)) && !isRehearsal(command),
     blast: weight[0],
     irreversibility: weight[1],
     threat,

@@ -1,4 +1,4 @@
-import { hasFlag, hasOption, isRehearsal, operands } from "../arguments.ts";
+import { hasFlag, hasOption, isRehearsal, operands, optionValues } from "../arguments.ts";
 import type { SimpleCommand } from "../command.ts";
 import { isDisk } from "../paths.ts";
 import type { Blast, Irreversibility, Rule } from "../rule.ts";
@@ -168,6 +168,17 @@ export const DISK_RULES: readonly Rule[] = [
     "It removes a volume or a pool with all that it holds.",
   ),
   disk(
+    "resize_volume",
+    ["lvresize", "resize2fs"],
+    (command) =>
+      command.name === "resize2fs"
+        ? operands(command).length > 1 || hasFlag(command, "M")
+        : [...optionValues(command, "-L", "--size"), ...optionValues(command, "-l", "--extents")]
+          .some((size) => !size.startsWith("+")) && !hasFlag(command, "t", "test"),
+    [3, 4],
+    "It sets a size, and one that is smaller cuts off data.",
+  ),
+  disk(
     "unmount",
     ["umount", "swapoff"],
     (command) =>
@@ -178,7 +189,7 @@ export const DISK_RULES: readonly Rule[] = [
   ),
   disk(
     "repair_mounted",
-    ["fsck", "e2fsck", "xfs_repair", "debugfs", "tune2fs", "resize2fs"],
+    ["fsck", "e2fsck", "xfs_repair", "debugfs", "tune2fs"],
     (command) =>
       namesDisk(command) && !hasFlag(command, "nN") &&
       (command.name !== "tune2fs" || !hasFlag(command, "l")) &&

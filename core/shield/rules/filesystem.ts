@@ -1,5 +1,5 @@
 import { hasFlag, hasOption, isRehearsal, operands } from "../arguments.ts";
-import { once, type SimpleCommand } from "../command.ts";
+import { once, type SimpleCommand, UNKNOWN } from "../command.ts";
 import { classifyPath, hasGlob, locate, type PathKind } from "../paths.ts";
 import type { Rule } from "../rule.ts";
 import { findScope } from "../unwrap_items.ts";
@@ -27,9 +27,8 @@ function isRecursive(command: SimpleCommand): boolean {
     command.args.some((arg) => ["-recurse", "-r", "/s"].includes(arg.toLowerCase()));
 }
 
-function removes(command: SimpleCommand, ...kinds: readonly PathKind[]): boolean {
-  if (isRehearsal(command)) return false;
-  return once(command, placesOf).some((place) => kinds.includes(place));
+function removes(command: SimpleCommand, kinds: readonly PathKind[]): boolean {
+  return once(command, placesOf).some((place) => kinds.includes(place)) && !isRehearsal(command);
 }
 
 /** What each operand's loss would mean. */
@@ -38,17 +37,16 @@ function placesOf(command: SimpleCommand): PathKind[] {
 }
 
 function removesTree(...kinds: readonly PathKind[]) {
-  return (command: SimpleCommand) => isRecursive(command) && removes(command, ...kinds);
+  return (command: SimpleCommand) => once(command, isRecursive) && removes(command, kinds);
 }
 
 /** A wildcard over a whole folder needs no `-r` to empty it. */
 function emptiesFolder(command: SimpleCommand): boolean {
-  if (isRehearsal(command)) return false;
   return operands(command).some((path) => {
+    if (!hasGlob(path)) return false;
     const kind = classifyPath(locate(command.cwd, path));
-    return hasGlob(path) &&
-      (kind === "root" || kind === "system" || kind === "home" || kind === "working_folder");
-  });
+    return kind === "root" || kind === "system" || kind === "home" || kind === "working_folder";
+  }) && !isRehearsal(command);
 }
 
 function findDeletes(...kinds: readonly PathKind[]) {
@@ -78,6 +76,20 @@ function holdsSystem(path: string): boolean {
   if (kind !== "system_part" && kind !== "system") return false;
   return !["/dev/", "/proc/self/", "/tmp", "/var/log/", "/run/", "/var/run/", "/sys/class/leds"]
     .some((start) => path.startsWith(start));
+}
+
+/** Whatever a search finds below the root or a folder of the system. */
+function isBelowSystem(path: string): boolean {
+  if (!path.endsWith(`/${UNKNOWN}`)) return false;
+  const kind = classifyPath(path.slice(0, -UNKNOWN.length));
+  return kind === "root" || kind === "system";
+}
+
+/** Whether the folder that is synchronized is made again by a build, or temporary. */
+function syncsRegenerable(command: SimpleCommand): boolean {
+  const target = operands(command).at(-1) ?? UNKNOWN;
+  const kind = classifyPath(locate(command.cwd, target));
+  return !target.includes(":") && (kind === "regenerable" || kind === "temporary");
 }
 
 /** Files, folders and their permissions. */
@@ -170,7 +182,7 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     pack: "filesystem",
     commands: REMOVERS,
     match: (command) =>
-      removes(command, "system_part", "system", "root") && operands(command).some(holdsSystem),
+      removes(command, ["system_part", "system", "root"]) && operands(command).some(holdsSystem),
     blast: 4,
     irreversibility: 4,
     threat: "destructive_delete",
@@ -310,11 +322,29 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     safer_alternative: "Give the one user or group that needs it the right: chmod g+w.",
   },
   {
+    id: "filesystem.edit_tree",
+    pack: "filesystem",
+    commands: ["sed", "gsed", "perl", "chmod", "chown", "chgrp"],
+    match: (command) => {
+      const targets = operands(command).slice(1);
+      if (isRehearsal(command)) return false;
+      if (command.name.startsWith("ch")) return targets.some(isBelowSystem);
+      return hasFlag(command, "i", "in-place") &&
+        targets.some((path) => isBelowSystem(path) || classifyPath(path) === "system");
+    },
+    blast: 4,
+    irreversibility: 4,
+    threat: "system_change",
+    explanation: "It changes every file that is found below a folder of the system.",
+    safer_alternative: "Name the files.",
+  },
+  {
     id: "filesystem.sync_deletes",
     pack: "filesystem",
     commands: ["rsync"],
     match: (command) =>
-      command.args.some((arg) => arg.startsWith("--del") || arg === "--remove-source-files") &&
+      (command.args.includes("--remove-source-files") ||
+        (command.args.some((arg) => arg.startsWith("--del")) && !syncsRegenerable(command))) &&
       !isRehearsal(command) && !hasFlag(command, "n"),
     blast: 3,
     irreversibility: 4,

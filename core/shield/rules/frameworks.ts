@@ -1,4 +1,4 @@
-import { isRehearsal } from "../arguments.ts";
+import { hasOption, isRehearsal, optionValues } from "../arguments.ts";
 import type { SimpleCommand } from "../command.ts";
 import type { Rule } from "../rule.ts";
 
@@ -48,6 +48,19 @@ function resets(command: SimpleCommand): boolean {
 const SCRIPTED = new Set(["python", "python3", "php"]);
 const SCRIPTS = ["manage.py", "artisan", "bin/console"];
 
+/** Modules of ansible that end a machine's work. */
+const ENDING_MODULES = new Set(["reboot", "shutdown", "win_reboot"]);
+
+function endsByModule(command: SimpleCommand): boolean {
+  const modules = optionValues(command, "-m", "--module-name").map((name) =>
+    name.slice(name.lastIndexOf(".") + 1)
+  );
+  return !isRehearsal(command) && !hasOption(command, "--check", "-C") && (
+    modules.some((name) => ENDING_MODULES.has(name)) ||
+    optionValues(command, "-a", "--args").some((text) => text.includes("state=absent"))
+  );
+}
+
 /** The database commands of application frameworks and migration tools. */
 export const FRAMEWORK_RULES: readonly Rule[] = [
   {
@@ -60,5 +73,17 @@ export const FRAMEWORK_RULES: readonly Rule[] = [
     threat: "data_loss",
     explanation: "It drops, empties or rolls back the application's database.",
     safer_alternative: "Take a dump first, and run it on a copy.",
+  },
+  {
+    id: "services.remote_module",
+    pack: "services",
+    commands: ["ansible"],
+    match: endsByModule,
+    blast: 4,
+    irreversibility: 3,
+    threat: "service_disruption",
+    explanation:
+      "It restarts machines, or removes what is installed on them, on every host it names.",
+    safer_alternative: "Run it with --check first, and on one host.",
   },
 ];

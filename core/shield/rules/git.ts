@@ -44,7 +44,7 @@ function git(
     commands: ["git", "hub"],
     match: (command) => {
       const { verb, call, rest } = once(command, gitCall);
-      return verbs.includes(verb) && !isRehearsal(call) && match(call, rest);
+      return verbs.includes(verb) && match(call, rest) && !isRehearsal(call);
     },
     blast: weight[0],
     irreversibility: weight[1],
@@ -54,6 +54,17 @@ function git(
   };
 }
 
+/** Branches that others have; the lease of `--force-with-lease` guards what is one's own. */
+const SHARED_BRANCHES = new Set([
+  "main",
+  "master",
+  "trunk",
+  "develop",
+  "production",
+  "prod",
+  "release",
+  "stable",
+]);
 const STASH = "Run git stash first: it keeps the changes.";
 
 /** Work and history that git cannot bring back. */
@@ -85,10 +96,11 @@ export const GIT_RULES: readonly Rule[] = [
   git(
     "force_push_lease",
     ["push"],
-    (call) =>
-      call.args.some((arg) => arg.startsWith("--force-with-lease")) && !forcesPush(call, []),
+    (call, rest) =>
+      call.args.some((arg) => arg.startsWith("--force-with-lease")) && !forcesPush(call, []) &&
+      rest.slice(1).some((ref) => SHARED_BRANCHES.has(ref.slice(ref.indexOf(":") + 1))),
     [2, 4],
-    "It rewrites a remote branch that others may have.",
+    "It rewrites a branch that others work on.",
     "Push to a new branch.",
   ),
   git(

@@ -346,11 +346,9 @@ function deletesRemotely(command: SimpleCommand): boolean {
     (methods.length === 0 && hasOption(command, "-d", "--data", "--json"));
   return writes && command.args.some((arg) => {
     const url = arg.toLowerCase();
-    return DESTRUCTIVE_PATHS.some((path) => endsPath(url, path));
+    const bare = url.split("?", 1)[0] ?? "";
+    return DESTRUCTIVE_PATHS.some((path) =>
+      bare.endsWith(path) || (path.endsWith("?") && url.includes(path))
+    );
   });
-}
-
-function endsPath(url: string, path: string): boolean {
-  const bare = url.split("?", 1)[0] ?? "";
-  return bare.endsWith(path) || (path.endsWith("?") && url.includes(path));
 }

@@ -16,9 +16,7 @@ function rule(
     id: `${pack}.${id}`,
     pack,
     commands,
-    match: (command) =>
-      !isRehearsal(command) &&
-      match(command, once(command, lowerWords)),
+    match: (command) => match(command, once(command, lowerWords)) && !isRehearsal(command),
     blast: weight[0],
     irreversibility: weight[1],
     threat,
@@ -247,6 +245,28 @@ export const ORCHESTRATION_RULES: readonly Rule[] = [
     "Name the containers.",
   ),
   rule(
+    "kubernetes",
+    "escape",
+    KUBECTL,
+    (command, words) =>
+      ["run", "patch", "create", "replace", "debug", "set"].includes(words[0] ?? "") &&
+      (command.args.some(unlocksHost) || optionValues(command, "--profile").includes("sysadmin")),
+    [4, 4],
+    "privilege_escalation",
+    "It starts a container that can reach the host itself.",
+    "Leave out privileged, the host's namespaces and its paths.",
+  ),
+  rule(
+    "containers",
+    "reset",
+    ["podman"],
+    (_command, words) => words[0] === "system" && words[1] === "reset",
+    [3, 5],
+    "data_loss",
+    "It deletes all containers, images, networks and volumes.",
+    "Delete single ones by name.",
+  ),
+  rule(
     "containers",
     "escape",
     [...COMPOSE, "ctr"],
@@ -279,4 +299,19 @@ export const ORCHESTRATION_RULES: readonly Rule[] = [
     "It takes the node out of its swarm by force.",
     "Drain the node first.",
   ),
+];
+
+/** JSON of a pod that has the host's rights, namespaces or files. */
+function unlocksHost(text: string): boolean {
+  if (!text.includes("{")) return false;
+  const plain = text.split(/[\s"']+/).join("");
+  return HOST_KEYS.some((key) => plain.includes(key));
+}
+
+const HOST_KEYS = [
+  "privileged:true",
+  "hostPID:true",
+  "hostNetwork:true",
+  "hostIPC:true",
+  "hostPath:",
 ];

@@ -119,6 +119,8 @@ export const PACKAGE_RULES: readonly Rule[] = [
         word.startsWith("http://") || word.startsWith("git+http://") ||
         word.includes(UNKNOWN + "\x01")
       )) ||
+      (words[0] === "config" && words[1] === "set" &&
+        words.slice(2).some((word) => word.includes("http://"))) ||
       optionValues(command, "--index-url", "--extra-index-url", "--registry", "-i").some((url) =>
         url.startsWith("http://")
       ),
