@@ -10,9 +10,9 @@ export interface HookReceivers extends AsyncDisposable {
   readonly accepted: ReadonlySet<string>;
   /**
    * Resolves when all these commands have come to the good receiver.
-   * @throws {Error} with how many are missing, after `ms`
+   * @throws {Error} with how many are missing, when nothing has come for `stallMs`
    */
-  untilGood(commands: Iterable<string>, ms: number): Promise<void>;
+  untilGood(commands: Iterable<string>, stallMs: number): Promise<void>;
 }
 
 const SPOKEN = ["good", "flaky", "hang", "drip", "gone"] as const;
@@ -65,14 +65,16 @@ export function startHookReceivers(): HookReceivers {
     urls: { ...spoken, reset: `http://127.0.0.1:${resetting.port}/` } as HookReceivers["urls"],
     came,
     accepted,
-    async untilGood(commands, ms) {
+    async untilGood(commands, stallMs) {
       missing = new Set(commands).difference(good);
       if (missing.size === 0) return;
-      const timer = setTimeout(
-        () => complete.reject(new Error(`${missing!.size} events never came`)),
-        ms,
-      );
-      await complete.promise.finally(() => clearTimeout(timer));
+      let left = missing.size;
+      const timer = setInterval(() => {
+        const stalled = missing!.size === left;
+        left = missing!.size;
+        if (stalled) complete.reject(new Error(`${left} events never came`));
+      }, stallMs);
+      await complete.promise.finally(() => clearInterval(timer));
     },
     async [Symbol.asyncDispose]() {
       await resetting[Symbol.asyncDispose]();
