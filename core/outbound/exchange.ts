@@ -98,21 +98,30 @@ function wireHeaders(request: OutboundRequest, url: URL): Record<string, string 
   return headers;
 }
 
+/** Sockets on which nothing but the exchange is left to do. */
+const ready = new WeakSet<Socket>();
+
 function followSocket(
   socket: Socket,
   outgoing: ClientRequest,
   url: URL,
   enter: (phase: Phase) => void,
 ): void {
-  if (outgoing.reusedSocket) {
+  // Deno sends a request again when a reused socket breaks, even when its caller broke it at the
+  // deadline (denoland/deno#36786). Only the caller may decide to send anything twice.
+  outgoing.reusedSocket = false;
+  // A request that waited in line for a socket is not told that it is a used one.
+  if (ready.has(socket)) return enter("http");
+  const open = () => {
+    ready.add(socket);
     enter("http");
-    // Deno sends a request again when a reused socket breaks, even when its caller broke it at the
-    // deadline (denoland/deno#36786). Only the caller may decide to send anything twice.
-    outgoing.reusedSocket = false;
-    return;
+  };
+  if (url.protocol === "https:") {
+    socket.once("connect", () => enter("tls"));
+    socket.once("secureConnect", open);
+  } else {
+    socket.once("connect", open);
   }
-  socket.once("connect", () => enter(url.protocol === "https:" ? "tls" : "http"));
-  socket.once("secureConnect", () => enter("http"));
 }
 
 /** Collects up to `keepBytes` and settles at the end, with a reason when the body is not whole. */

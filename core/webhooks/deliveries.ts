@@ -195,13 +195,14 @@ export class Deliveries {
     const nextMs = items[some.length]?.record.due_at_ms ?? Infinity;
     if (some.length === 0) return { claims: [], nextMs };
     const claims = await store.transact(async (tx) => {
-      const claims: Claim[] = [];
-      for (const { record: { id } } of some) {
-        const before = await tx.get(deliveries, tenant, id);
-        if (before === null || before.due_at_ms === null || before.due_at_ms > now) continue;
-        claims.push({ tenant, before, delivery: claim(tx, tenant, before, now) });
-      }
-      return claims;
+      const rows = await Promise.all(
+        some.map(({ record }) => tx.get(deliveries, tenant, record.id)),
+      );
+      return rows.flatMap((before) =>
+        before === null || before.due_at_ms === null || before.due_at_ms > now
+          ? []
+          : [{ tenant, before, delivery: claim(tx, tenant, before, now) }]
+      );
     });
     return { claims, nextMs };
   }

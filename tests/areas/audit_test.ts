@@ -238,3 +238,18 @@ Deno.test("audit: a key reads and writes it with the rights for that, and its us
     [reader.id, "GET /api/audit", 200],
   ]);
 });
+
+Deno.test("audit: a cursor that no list gave is refused as bad input", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const made = ["0", "-1", "1.5", "1e30", "18446744073709551616", "x"].map((text) =>
+    btoa(text).replaceAll("=", "")
+  );
+  for (const cursor of ["", "*", "%00", "a".repeat(64), "a".repeat(65), ...made]) {
+    const { status, body } = await world.call("GET", `/api/audit?cursor=${cursor}`, {
+      as: owner.token,
+    });
+    deq([status, body.error.code], [400, "VALIDATION_FAILED"], cursor);
+    eq(body.error.details.issues[0].path, "query.cursor");
+  }
+});

@@ -323,6 +323,25 @@ Deno.test("respect_retry_after: the next attempt comes when the receiver says, n
   eq((await newest(world, owner, hook.id)).next_attempt_at, "2030-01-01T00:03:40.000Z");
 });
 
+Deno.test("respect_retry_after: a receiver that asks for 31 years waits as long as its policy allows", async () => {
+  for (
+    const [status, respect_retry_after, againMs] of [[503, true, 3_600_000], [503, false, 30_000], [
+      500,
+      true,
+      30_000,
+    ]] as const
+  ) {
+    await using world = await World.open();
+    const owner = await world.signUp();
+    const hook = await hear(world, owner, { retry_policy: { respect_retry_after } });
+    answering(world, status, { "retry-after": "1000000000" });
+    await happen(world, owner);
+    await world.settle();
+    const { error, next_attempt_at } = await newest(world, owner, hook.id);
+    deq([error, Date.parse(next_attempt_at) - world.clock.now()], ["http", againMs]);
+  }
+});
+
 Deno.test("Deliveries.sweep: an event that another instance numbered before it died is delivered", async () => {
   const kv = await Deno.openKv(":memory:");
   await using world = await World.open({ kv: overKv(kv, {}), sole: false });

@@ -5,6 +5,7 @@ import { fanOut, idleSubscribers } from "./streams.ts";
 import { refusals, unknownKeys } from "./limits.ts";
 import { endAll, get, HERE, post, residentKiB, start } from "./parts.ts";
 import { report, rounds } from "./rounds.ts";
+import { benchWebhooks } from "./webhooks.ts";
 
 /**
  * Side by side, in one run: what a request costs against a bare route that does nothing else. Machines are
@@ -13,6 +14,8 @@ import { report, rounds } from "./rounds.ts";
 const only = Deno.args.find((arg) => arg !== "--");
 if (only === undefined || only === "shield") benchShield();
 if (only === "shield") Deno.exit(0);
+if (only === undefined || only === "webhooks") await benchWebhooks().finally(endAll);
+if (only === "webhooks") Deno.exit(0);
 
 const http = await start<{ port: number }>("bare_http.ts");
 const barePath = get("/api/v1/agents/agt_1");

@@ -29,6 +29,7 @@ export async function start<T>(
   args: readonly string[] = [],
   env: Record<string, string> = {},
   config = `${ROOT}deno.json`,
+  stdin: "null" | "piped" = "null",
 ): Promise<Started<T>> {
   const child = new Deno.Command(Deno.execPath(), {
     args: [
@@ -42,6 +43,7 @@ export async function start<T>(
       ...args,
     ],
     env,
+    stdin,
     stdout: "piped",
     stderr: "inherit",
   }).spawn();

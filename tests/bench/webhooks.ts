@@ -1,0 +1,129 @@
+import { HERE, lines, median, residentKiB, start, type Started } from "./parts.ts";
+
+interface Receiver {
+  readonly http: number;
+  readonly https: number;
+  readonly hole: number;
+}
+
+/** What that took, and how much of it the relay was on a processor. */
+interface Cost {
+  readonly tookMs: number;
+  readonly cpuMs: number;
+}
+
+/** A relay with webhooks of its own, and what it is told to do. */
+interface Sender {
+  readonly pid: number;
+  /** Commits events and waits until they are numbered, or delivered. */
+  commit(events: number, wait: boolean): Promise<Cost>;
+  end(): void;
+}
+
+/** Deliveries as `relay serve` makes them, rows before and after each attempt, to another process. */
+export async function benchWebhooks(): Promise<void> {
+  const { ready, child } = await start<Receiver>("hook_receiver.ts");
+  await sustained("http", `http://localhost:${ready.http}/`, ready);
+  await sustained("https", `https://localhost:${ready.https}/`, ready);
+  await idle(ready);
+  await blackHoles(ready);
+  await pending(ready);
+  child.kill("SIGKILL");
+}
+
+async function sustained(name: string, url: string, receiver: Receiver): Promise<void> {
+  const [hooks, events, rounds] = [50, 80, 5];
+  const sender = await startSender(url, hooks, receiver, 0);
+  const rates: number[] = [], costs: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    const { tookMs, cpuMs } = await sender.commit(events, true);
+    const came = (await arrivals(receiver, hooks * events)).length;
+    if (came !== hooks * events) throw new Error(`${came} of ${hooks * events} deliveries came`);
+    rates.push(hooks * events / tookMs * 1000);
+    costs.push(cpuMs / (hooks * events));
+  }
+  const shown = rates.map((rate) => Math.round(rate)).join(", ");
+  console.log(
+    `webhooks over ${name}: ${Math.round(median(rates))} deliveries/s (${shown}), ` +
+      `${median(costs).toFixed(2)} ms of processor each`,
+  );
+  sender.end();
+}
+
+/** From before the commit of an event until its first byte is there, one at a time. */
+async function idle(receiver: Receiver): Promise<void> {
+  const sender = await startSender(`http://localhost:${receiver.http}/`, 1, receiver, 0);
+  const lagsMs: number[] = [];
+  for (let n = 0; n < 300; n++) {
+    await sender.commit(1, true);
+    lagsMs.push(...await arrivals(receiver, 1));
+  }
+  console.log(`webhook, idle, commit to first byte: ${show(lagsMs)}`);
+  sender.end();
+}
+
+/** What ten dead endpoints cost the others among a thousand, in the time to their first attempt. */
+async function blackHoles(receiver: Receiver): Promise<void> {
+  const url = `http://localhost:${receiver.http}/`;
+  const measured: Record<number, number[]> = { 0: [], 10: [] };
+  for (const holes of [0, 10]) {
+    const sender = await startSender(url, 990, receiver, holes);
+    for (let event = 0; event < 30; event++) {
+      await sender.commit(1, false);
+      measured[holes]!.push(...await arrivals(receiver, 990));
+    }
+    sender.end();
+  }
+  const ratio = p99(measured[10]!) / p99(measured[0]!);
+  console.log(`webhooks, 990 of them, to the first attempt: ${show(measured[0]!)}`);
+  console.log(
+    `the same beside 10 black holes: ${show(measured[10]!)}; p99 ${ratio.toFixed(2)} times`,
+  );
+}
+
+/** Memory while 100,000 deliveries wait for receivers that say nothing. */
+async function pending(receiver: Receiver): Promise<void> {
+  const sender = await startSender("", 0, receiver, 100);
+  await sender.commit(10, false);
+  const before = residentKiB(sender.pid);
+  await sender.commit(990, false);
+  const grown = (residentKiB(sender.pid) - before) / 1024;
+  console.log(
+    `100,000 pending deliveries: ${grown.toFixed(0)} MiB more than 1,000 ` +
+      `(${(before / 1024).toFixed(0)} MiB)`,
+  );
+  sender.end();
+}
+
+async function startSender(
+  url: string,
+  count: number,
+  { hole }: Receiver,
+  holes: number,
+): Promise<Sender> {
+  const args = [url, `${count}`, `http://localhost:${hole}/`, `${holes}`];
+  const env = { DENO_CERT: `${HERE}../fixtures/tls/authority.pem` };
+  const relay: Started<unknown> = await start("hook_relay.ts", args, env, undefined, "piped");
+  const answers = lines<Cost>(relay);
+  const stdin = relay.child.stdin.getWriter();
+  return {
+    pid: relay.child.pid,
+    async commit(events, wait) {
+      await stdin.write(new TextEncoder().encode(`${JSON.stringify({ events, wait })}\n`));
+      const { value } = await answers.next();
+      return value!;
+    },
+    end: () => relay.child.kill("SIGTERM"),
+  };
+}
+
+/** How long each of so many deliveries was on its way, in ms, once all are there. */
+async function arrivals({ http }: Receiver, n: number): Promise<number[]> {
+  return await (await fetch(`http://127.0.0.1:${http}/until?n=${n}`)).json();
+}
+
+const at = (numbers: readonly number[], share: number) =>
+  [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length * share)]!;
+const p99 = (numbers: readonly number[]) => at(numbers, 0.99);
+const show = (lagsMs: readonly number[]) =>
+  `p50 ${median(lagsMs).toFixed(1)} ms, p99 ${p99(lagsMs).toFixed(1)} ms`;
