@@ -5,7 +5,7 @@ import { sessions, users } from "../kv/records/user.ts";
 import { authenticateKey, keyHolder } from "./api_keys/holder.ts";
 import type { Actor, App } from "./app.ts";
 import { Fault } from "./fault.ts";
-import { rightsOf } from "./scopes.ts";
+import { rightsOf } from "./roles/rights.ts";
 import { type Claims, verifyToken } from "./tokens.ts";
 
 /** Who asks when nobody says who. */
@@ -74,7 +74,7 @@ async function userActor(
     kind: "user",
     id: user.id,
     tenant: { org, space },
-    rights: rightsOf(user.roles, organization.host),
+    rights: await rightsOf(app.store, organization, user.roles),
     userId: user.id,
     plan: organization.plan,
     host: organization.host,

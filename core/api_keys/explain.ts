@@ -7,7 +7,8 @@ import { type Config, planOf } from "../config.ts";
 import { UNLIMITED } from "../limiter.ts";
 import { limitsOf } from "../limits.ts";
 import { iso } from "../lists.ts";
-import { rightsOf, type Scope } from "../scopes.ts";
+import { rightsOf } from "../roles/rights.ts";
+import type { Scope } from "../scopes.ts";
 import { ownedKey } from "./owned.ts";
 import { statusOf } from "./show.ts";
 
@@ -36,7 +37,8 @@ export async function explainApiKey(work: Work, id: string, scope: Scope) {
   const user = await db.get(users, { org: actor.tenant.org, space: "live" }, key.created_by);
   const organization = await db.get(organizations, SYSTEM, actor.tenant.org);
   const roles = user?.roles ?? [];
-  const has_scope = rightsOf(roles, actor.host).has(scope);
+  const own = { id: actor.tenant.org, host: actor.host };
+  const has_scope = (await rightsOf(db, own, roles)).has(scope);
   const nowMs = app.ports.clock.now();
   const reasons = [
     statusReason(key, nowMs),
