@@ -70,11 +70,14 @@ async function userActor(
   const user = await app.store.get(users, tenant, userId);
   const organization = await app.store.get(organizations, SYSTEM, org);
   if (!user?.active || !organization?.active) return "inactive";
+  if (session.epoch !== user.session_epoch) return "ended";
+  // Whoever must have a second factor and has shown none may only set one up.
+  const bare = organization.require_second_factor && !session.second_factor;
   return {
     kind: "user",
     id: user.id,
     tenant: { org, space },
-    rights: await rightsOf(app.store, organization, user.roles),
+    rights: bare ? new Set() : await rightsOf(app.store, organization, user.roles),
     userId: user.id,
     plan: organization.plan,
     host: organization.host,

@@ -1,6 +1,7 @@
 import type { Collection } from "../../kv/collection.ts";
 import { apiKeys } from "../../kv/records/api_key.ts";
 import { signingKeys } from "../../kv/records/installation.ts";
+import { secondFactors } from "../../kv/records/second_factor.ts";
 import { verdictKeys } from "../../kv/records/verdict_key.ts";
 import { webhooks } from "../../kv/records/webhook.ts";
 
@@ -17,6 +18,7 @@ export const SEALED: readonly SealedFields[] = [
   sealedIn(apiKeys, ["sealed"]),
   sealedIn(webhooks, ["sealed_secret", "sealed_headers", "sealed_previous_secret"]),
   sealedIn(signingKeys, ["sealed_private_jwk"]),
+  sealedIn(secondFactors, ["sealed_secret"]),
   sealedIn(verdictKeys, ["sealed_private_key"]),
 ];
 
