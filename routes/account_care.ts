@@ -9,9 +9,10 @@ import {
   requireSecondFactor,
 } from "../core/account/second_factor.ts";
 import { endSession, listSessions } from "../core/account/sessions.ts";
+import { listNotifications, readNotification } from "../core/account/notifications.ts";
 import { readSettings, updateSettings } from "../core/account/settings.ts";
 import { route } from "./_route.ts";
-import { IdParams, NewPassword, PageQuery, Pagination, Timestamp } from "./_schemas.ts";
+import { IdParams, JsonObject, NewPassword, PageQuery, Pagination, Timestamp } from "./_schemas.ts";
 
 const Settings = z.object({
   language: z.string().meta({ description: "BCP 47.", examples: ["en", "pt-BR"] }),
@@ -33,6 +34,17 @@ const SecondFactor = z.object({
   confirmed_at: Timestamp.nullable(),
   recovery_codes_left: z.int(),
 }).meta({ id: "SecondFactor" });
+
+const Notification = z.object({
+  id: z.string(),
+  type: z.string().meta({ description: "Such as approval_requested or agent_lost." }),
+  space: z.enum(["live", "test"]),
+  resource_type: z.string(),
+  resource_id: z.string(),
+  details: JsonObject,
+  created_at: Timestamp,
+  read_at: Timestamp.nullable(),
+}).meta({ id: "Notification" });
 
 const Password = z.string().min(1).max(1024);
 const CodeBody = z.strictObject({
@@ -69,6 +81,44 @@ export const accountCareRoutes = [
     success: { status: 200, body: Settings },
     faults: ["NOT_FOUND"],
     handle: (work, { body }) => updateSettings(work, body),
+  }),
+  route({
+    id: "account.notifications",
+    method: "GET",
+    path: "/api/account/notifications",
+    summary: "What you were told, newest first",
+    description: "The newest 100 of the last 90 days that you have the rights to see. They come " +
+      "live too, as `notification` on the event streams.",
+    access: { signedIn: true },
+    effect: "read",
+    query: PageQuery.extend({
+      unread: z.enum(["true", "false"]).transform((text) => text === "true").optional()
+        .meta({ description: "Only those not read yet." }),
+    }),
+    success: {
+      status: 200,
+      body: z.object({
+        notifications: z.array(Notification),
+        unread: z.int(),
+        pagination: Pagination,
+      }),
+    },
+    faults: [],
+    handle: (work, { query }) => listNotifications(work, query),
+  }),
+  route({
+    id: "account.read_notification",
+    method: "POST",
+    path: "/api/account/notifications/{id}/read",
+    summary: "Mark a notification as read",
+    access: { signedIn: true },
+    effect: "write",
+    audit: { none: "who has read what of their own is theirs" },
+    params: IdParams,
+    body: z.strictObject({}),
+    success: { status: 200, body: Notification },
+    faults: ["NOT_FOUND"],
+    handle: (work, { params }) => readNotification(work, params.id),
   }),
   route({
     id: "account.change_password",
