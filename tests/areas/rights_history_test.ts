@@ -187,12 +187,19 @@ class History {
     );
     const { id } = organization;
     this.organizations.push({ id, canary, secrets: new Set([id, user.id]) });
-    this.callers.push({ kind: "user", id: user.id, org: id, credential: token });
+    const founder: Caller = { kind: "user", id: user.id, org: id, credential: token };
+    this.callers.push(founder);
+    const own = this.organizations.at(-1)!;
+    const permissions = ["system:read", "system:write", "agents:read"];
+    const name = `${canary}-role-0`;
+    await this.ask(founder, "POST", "/api/v1/roles", { name, permissions });
+    // People who may hand out much, but not all, are those who would gain something.
+    for (const role of ["admin", name, name]) await this.invite(founder, own, role);
   }
 
   #roleOf({ canary }: Organization): string {
     const own = [0, 1, 2].map((n) => `${canary}-role-${n}`);
-    return this.dice.pick([...own, ...own, "owner", "admin", "operator", "viewer"]);
+    return this.dice.pick([...own, "owner", "owner", "admin", "operator", "viewer"]);
   }
 
   #some(): string[] {
