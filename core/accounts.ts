@@ -1,26 +1,20 @@
 import { SYSTEM, type Tenant } from "../kv/collection.ts";
 import { type OrganizationRecord, organizations } from "../kv/records/organization.ts";
-import { sessions, type UserRecord, users } from "../kv/records/user.ts";
+import { type UserRecord, users } from "../kv/records/user.ts";
+import { openSession, signedIn } from "./account/open_session.ts";
+import { factorTries, takeSecondFactor } from "./account/second_factor.ts";
+import { beginTry } from "./account/tries.ts";
 import type { Actor, App, Stepping, Work } from "./app.ts";
-import { issuerOf } from "./authenticate.ts";
 import { emit } from "./events.ts";
 import { Fault } from "./fault.ts";
 import { insertVerdictKeys } from "./agents/verdicts.ts";
 import { insertShieldSettings } from "./shield/settings.ts";
 import { iso } from "./lists.ts";
 import { networkOf } from "./network.ts";
+import { joinByInvitation } from "./invitations/accept.ts";
 import { hashPassword, needsRehash, verifyPassword } from "./passwords.ts";
 import { constantTimeEqual, encodeBase62 } from "./text.ts";
-import { signToken, tokenExpiresAtMs } from "./tokens.ts";
 import type { Found, Reader } from "../kv/store.ts";
-import type { Tx } from "../kv/tx.ts";
-
-/** How long a JWT and its session are good. */
-export const TOKEN_TTL_MS = 60 * 60 * 1000;
-
-/** Failed sign-ins for one email from one address, and for how long they count. */
-export const LOGIN_TRIES = 10;
-export const LOGIN_WINDOW_MS = 15 * 60 * 1000;
 
 /** 120 bits, of which nobody guesses one. */
 const CLAIM_CODE_BYTES = 15;
@@ -28,15 +22,30 @@ const CLAIM_CODE_BYTES = 15;
 export interface NewAccount {
   readonly email: string;
   readonly password: string;
-  readonly organization: string;
+  /** Not needed by whoever joins one. */
+  readonly organization?: string | undefined;
   readonly claim_code?: string | undefined;
+  /** Joins the organization that it is of, instead of making one. */
+  readonly invite_code?: string | undefined;
 }
 
 /**
- * Makes an organization with its owner, and signs the owner in. The first organization is the host.
- * @throws {Fault} FORBIDDEN, CONFLICT
+ * Signs a person up: into the organization that invites them, or with one of their own.
+ * @throws {Fault} FORBIDDEN, CONFLICT, VALIDATION_FAILED, GONE for an invitation that is over
  */
 export async function signUp(work: Stepping, input: NewAccount) {
+  const { email, password, organization, invite_code } = input;
+  if (invite_code !== undefined) {
+    return await joinByInvitation(work, { email, password, invite_code });
+  }
+  if (organization !== undefined) return await found(work, { ...input, organization });
+  const message = "is needed to make an organization; to join one, send `invite_code`";
+  const issues = [{ path: "body.organization", message }];
+  throw new Fault("VALIDATION_FAILED", `\`organization\` ${message}.`, { issues });
+}
+
+/** Makes an organization with its owner, and signs the owner in. The first organization is the host. */
+async function found(work: Stepping, input: NewAccount & { readonly organization: string }) {
   const { app } = work;
   // Looked at before the hash, which is dear, and again after it: somebody else may have been first.
   await admitSignUp(app, app.store, input);
@@ -54,6 +63,7 @@ export async function signUp(work: Stepping, input: NewAccount) {
       active: true,
       host,
       created_at_ms: now,
+      require_second_factor: false,
       limits: null,
     });
     insertShieldSettings(tx, organization.id);
@@ -65,6 +75,9 @@ export async function signUp(work: Stepping, input: NewAccount) {
       password,
       roles: ["owner"],
       active: true,
+      session_epoch: 0,
+      language: "en",
+      timezone: "UTC",
       created_at_ms: now,
     });
     const by = { ...work, actor: { id: user.id } };
@@ -78,7 +91,7 @@ export async function signUp(work: Stepping, input: NewAccount) {
       resource: { type: "user", id: user.id },
       details: { email: user.email, roles: user.roles },
     });
-    return { organization, user, session: openSession(app, tx, tenant, user) };
+    return { organization, user, session: await openSession(work, tx, tenant, user, false) };
   });
   return await signedIn(app, made.organization, made.user, made.session);
 }
@@ -102,7 +115,7 @@ async function admitSignUp(app: App, db: Reader, input: NewAccount): Promise<boo
     "FORBIDDEN",
     signup === "closed"
       ? "This server takes no new organizations."
-      : "This server takes new organizations by invitation only.",
+      : "This server takes new people by invitation only: ask for an `invite_code`.",
   );
 }
 
@@ -110,74 +123,94 @@ async function admitSignUp(app: App, db: Reader, input: NewAccount): Promise<boo
 export const claimCodeOf = ({ sealer }: App): string =>
   `claim_${encodeBase62(sealer.mac("claim code").subarray(0, CLAIM_CODE_BYTES))}`;
 
+/** What a sign-in sends. */
+export interface Login {
+  readonly email: string;
+  readonly password: string;
+  /** Of the second factor. */
+  readonly code?: string | undefined;
+}
+
 /**
- * Signs a user in. Unknown users and wrong passwords get the same answer in the same time.
+ * Signs a user in. Unknown users and wrong passwords get the same answer in the same time; who has a second
+ * factor is told so only after the right password.
  * @throws {Fault} INVALID_LOGIN, RATE_LIMIT_EXCEEDED
  */
-export async function logIn(work: Stepping, input: { email: string; password: string }) {
+export async function logIn(work: Stepping, input: Login) {
   const { app } = work;
   const tryKey = `${networkOf(work.request.address)} ${input.email}`;
-  const waitMs = app.logins.begin(tryKey);
-  if (waitMs > 0) throw tooManyTries(app, waitMs);
+  beginTry(app, tryKey);
   const found = await app.store.lookup(users, "email", [input.email]);
   const good = await verifyPassword(input.password, found?.record.password ?? null);
   if (found === null || !good) {
     // Not waited for: an unknown user has nothing to record, and must not be told by a faster answer.
-    if (found !== null) recordFailure(work, found.tenant, found.record);
+    if (found !== null) recordFailure(work, found, "password");
     throw new Fault("INVALID_LOGIN");
   }
   app.logins.succeed(tryKey);
-  const { tenant, record: user } = found;
-  const organization = await app.store.get(organizations, SYSTEM, tenant.org);
-  if (!user.active || !organization?.active) {
+  const organization = await app.store.get(organizations, SYSTEM, found.tenant.org);
+  if (!found.record.active || !organization?.active) {
     throw new Fault("INVALID_LOGIN", "The user or the organization is not active.");
   }
-  const password = needsRehash(user.password)
+  const password = needsRehash(found.record.password)
     ? await hashPassword(input.password, app.ports.entropy)
-    : user.password;
-  const session = await app.store.transact(async (tx) => {
-    await keepHash(tx, found, password);
-    emit({ ...work, actor: { id: user.id } }, tx, tenant, {
-      type: "user_login",
-      resource: { type: "user", id: user.id },
-      details: { email: user.email, address: work.request.address },
-    });
-    return openSession(app, tx, tenant, user);
-  });
+    : found.record.password;
+  const { user, session } = await enter(work, found, password, input.code);
   return await signedIn(app, organization, user, session);
 }
 
-/** Stores a hash that was made at today's cost, unless the password has changed meanwhile. */
-async function keepHash(tx: Tx, { tenant, record }: Found<UserRecord>, password: string) {
-  if (password === record.password) return;
-  const user = await tx.get(users, tenant, record.id);
-  if (user?.password === record.password) tx.put(users, tenant, { ...user, password });
+/** Takes the second factor and begins the session, unless the user has changed meanwhile. */
+async function enter(
+  work: Stepping,
+  found: Found<UserRecord>,
+  password: string,
+  code: string | undefined,
+) {
+  const { app } = work;
+  const { tenant, record: { id } } = found;
+  if (code !== undefined) beginTry(app, factorTries(id));
+  const entered = app.store.transact(async (tx) => {
+    const now = await tx.get(users, tenant, id);
+    if (!now?.active || now.password !== found.record.password) throw new Fault("INVALID_LOGIN");
+    const user = password === now.password ? now : tx.put(users, tenant, { ...now, password });
+    const shown = await takeSecondFactor(app, tx, tenant.org, id, code);
+    const by = { ...work, actor: { id } };
+    const resource = { type: "user", id };
+    if (shown === "recovery_code") {
+      const details = { email: user.email, address: work.request.address };
+      emit(by, tx, tenant, { type: "recovery_code_used", resource, details });
+    }
+    emit(by, tx, tenant, {
+      type: "user_login",
+      resource,
+      details: { email: user.email, address: work.request.address, second_factor: shown },
+    });
+    return { user, session: await openSession(work, tx, tenant, user, shown !== "none") };
+  });
+  const done = await entered.catch((error) => {
+    if (error instanceof Fault && error.details.reason === "second_factor_wrong") {
+      recordFailure(work, found, "second_factor");
+    }
+    throw error;
+  });
+  app.logins.succeed(factorTries(id));
+  return done;
 }
 
-function recordFailure(work: Stepping, tenant: Tenant, user: UserRecord): void {
+function recordFailure(
+  work: Stepping,
+  { tenant, record: user }: Found<UserRecord>,
+  wrong: "password" | "second_factor",
+): void {
   work.app.store.transact((tx) =>
     emit({ ...work, actor: { id: user.id } }, tx, tenant, {
       type: "user_login_failed",
       resource: { type: "user", id: user.id },
-      details: { email: user.email, address: work.request.address },
+      details: { email: user.email, address: work.request.address, wrong },
     })
   ).catch((error) => {
     work.app.ports.log.error("a failed sign-in could not be recorded", { error: String(error) });
   });
-}
-
-function tooManyTries(app: App, waitMs: number): Fault {
-  const retry_after = Math.ceil(waitMs / 1000);
-  return new Fault(
-    "RATE_LIMIT_EXCEEDED",
-    `Too many sign-ins failed. Try again in ${retry_after} s.`,
-    {
-      limit: LOGIN_TRIES,
-      scope: "login",
-      reset: Math.ceil((app.ports.clock.now() + waitMs) / 1000),
-      retry_after,
-    },
-  );
 }
 
 /** Who the caller is and what it may do. */
@@ -209,36 +242,3 @@ const showOrganization = (organization: OrganizationRecord) => ({
   host: organization.host,
   created_at: iso(organization.created_at_ms),
 });
-
-function openSession(app: App, tx: Tx, tenant: Tenant, user: UserRecord) {
-  const now = app.ports.clock.now();
-  return tx.insert(sessions, tenant, {
-    id: app.ports.entropy.id("ses"),
-    user_id: user.id,
-    created_at_ms: now,
-    expires_at_ms: tokenExpiresAtMs(now, TOKEN_TTL_MS),
-  });
-}
-
-async function signedIn(
-  app: App,
-  organization: OrganizationRecord,
-  user: UserRecord,
-  session: { id: string; created_at_ms: number; expires_at_ms: number },
-) {
-  const key = await app.signingKeys.current();
-  const claims = { sub: user.id, org: organization.id, sid: session.id };
-  const options = {
-    issuer: issuerOf(app),
-    nowMs: session.created_at_ms,
-    ttlMs: TOKEN_TTL_MS,
-    jti: app.ports.entropy.uuid(),
-  };
-  return {
-    token: await signToken(key, claims, options),
-    token_type: "Bearer" as const,
-    expires_at: iso(session.expires_at_ms),
-    user: { id: user.id, email: user.email, role: user.roles[0] ?? "viewer" },
-    organization: { id: organization.id, name: organization.name },
-  };
-}

@@ -6,7 +6,7 @@ import { authenticateKey, keyHolder } from "./api_keys/holder.ts";
 import type { Actor, App, ForeignToken } from "./app.ts";
 import { Fault } from "./fault.ts";
 import { isConfigured, issuerNamed, personOf, readForeignToken } from "./issuers/tokens.ts";
-import { rightsOf } from "./scopes.ts";
+import { rightsOf } from "./roles/rights.ts";
 import { type Claims, verifyToken } from "./tokens.ts";
 
 /** Who asks when nobody says who. */
@@ -93,11 +93,15 @@ async function userActor(
   const user = await app.store.get(users, tenant, userId);
   const organization = await app.store.get(organizations, SYSTEM, org);
   if (!user?.active || !organization?.active) return "inactive";
+  if (session !== null && session.epoch !== user.session_epoch) return "ended";
+  // Whoever must have a second factor and has shown none may only set one up; for another issuer's
+  // token that is the issuer's affair.
+  const bare = organization.require_second_factor && session?.second_factor === false;
   return {
     kind: "user",
     id: user.id,
     tenant: { org, space },
-    rights: rightsOf(user.roles, organization.host),
+    rights: bare ? new Set() : await rightsOf(app.store, organization, user.roles),
     userId: user.id,
     plan: organization.plan,
     host: organization.host,

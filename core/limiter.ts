@@ -1,3 +1,4 @@
+import type { Tenant } from "../kv/collection.ts";
 import type { Claim, Claims, Grant, LeasedCounters } from "../kv/counters.ts";
 import type { ApiKeyRecord } from "../kv/records/api_key.ts";
 import type { OrganizationRecord } from "../kv/records/organization.ts";
@@ -26,6 +27,8 @@ const MINUTE_MS = 60_000;
 /** A connection may end at any moment. */
 const CONNECTION_RETRY_MS = 1_000;
 const ACTORS_MAX = 20_000;
+/** Organizations whose refusals are remembered between two housekeepings. */
+const REFUSED_MAX = 1_000;
 
 /** A limit that somebody must pass. */
 interface LimitClaim extends Claim {
@@ -50,6 +53,7 @@ interface Bounds {
 /** Decides whether a request may pass now. */
 export class Limiter {
   readonly #bounds = new RecentMap<Bounds>(ACTORS_MAX);
+  readonly #refusedByPlan = new Map<string, { readonly tenant: Tenant; readonly limit: number }>();
   readonly #unlimited: LimitClaim = {
     key: "",
     limit: UNLIMITED,
@@ -73,6 +77,29 @@ export class Limiter {
    * admitted gives the connection back by `leave`, once.
    */
   admit(actor: Actor, call: "rest" | "mcp"): LimitState | Promise<LimitState> {
+    const state = this.#admit(actor, call);
+    return state instanceof Promise
+      ? state.then((state) => this.#noted(actor, state))
+      : this.#noted(actor, state);
+  }
+
+  /** The organizations whose plan refused a request since this was asked last. */
+  takeRefusedByPlan(): { readonly tenant: Tenant; readonly limit: number }[] {
+    const refused = [...this.#refusedByPlan.values()];
+    this.#refusedByPlan.clear();
+    return refused;
+  }
+
+  /** A refusal writes nothing; it is only remembered, for the next housekeeping. */
+  #noted({ tenant }: Actor, state: LimitState): LimitState {
+    const byPlan = !state.admitted && state.claim.kind === OTHER_LIMITS.organization;
+    if (byPlan && this.#refusedByPlan.size < REFUSED_MAX) {
+      this.#refusedByPlan.set(tenant.org, { tenant, limit: state.claim.limit });
+    }
+    return state;
+  }
+
+  #admit(actor: Actor, call: "rest" | "mcp"): LimitState | Promise<LimitState> {
     const bounds = this.#boundsOf(actor);
     const claims = bounds[call];
     if (actor.key === null) return this.#take(claims);

@@ -1,39 +1,103 @@
 import type { Tenant } from "../kv/collection.ts";
-import { notifications } from "../kv/records/notification.ts";
-import { users } from "../kv/records/user.ts";
+import { SYSTEM } from "../kv/collection.ts";
+import { notifications, toldOnce } from "../kv/records/notification.ts";
+import { organizations } from "../kv/records/organization.ts";
+import { type UserRecord, users } from "../kv/records/user.ts";
 import type { Tx } from "../kv/tx.ts";
 import type { App } from "./app.ts";
-import type { Happening } from "./events.ts";
+import { emit, RELAY_ACTOR } from "./events.ts";
+import type { Notice } from "./notices.ts";
+import { rightsOf } from "./roles/rights.ts";
+import type { Scope } from "./scopes.ts";
 
 const KEPT_MS = 90 * 24 * 60 * 60 * 1000;
 /** What one person has at most; the oldest make room. */
 export const NOTIFICATIONS_MAX = 100;
-/** People who are looked at for administrators, oldest first: who founded an organization is among them. */
+/** People who are looked at for those to tell, oldest first: who founded an organization is among them. */
 const USERS_READ_MAX = 500;
-/** Administrators who are told of one thing. */
+/** People who are told of one thing. */
 const TOLD_MAX = 50;
 const ADMINISTRATORS = ["owner", "admin"];
 
-/** Puts a notification on record for each active owner and administrator, with the change that it tells of. */
+const isAdministrator = ({ roles }: UserRecord) =>
+  roles.some((role) => ADMINISTRATORS.includes(role));
+
+/** Tells each active owner and administrator, with the change that it is about. */
 export async function notifyAdministrators(
   app: App,
   tx: Tx,
-  { org, space }: Tenant,
-  { type, resource, details }: Happening,
+  tenant: Tenant,
+  notice: Notice,
+): Promise<void> {
+  await notify(app, tx, tenant, notice, isAdministrator);
+}
+
+/** Tells each active owner and administrator, and one person more. */
+export async function notifyWithAdministrators(
+  app: App,
+  tx: Tx,
+  tenant: Tenant,
+  notice: Notice,
+  userId: string,
+): Promise<void> {
+  await notify(app, tx, tenant, notice, (user) => user.id === userId || isAdministrator(user));
+}
+
+/** Tells each active person who has a right now, and is one of those meant. */
+export async function notifyHolders(
+  app: App,
+  tx: Tx,
+  tenant: Tenant,
+  notice: Notice,
+  scope: Scope,
+  meant: (user: UserRecord) => boolean = () => true,
+): Promise<void> {
+  const organization = await app.store.get(organizations, SYSTEM, tenant.org);
+  if (organization === null) return;
+  await notify(
+    app,
+    tx,
+    tenant,
+    notice,
+    async (user) => meant(user) && (await rightsOf(app.store, organization, user.roles)).has(scope),
+  );
+}
+
+/** True the first time that something is told within `ms`, which is on record with this commit. */
+export async function isFirstWithin(
+  app: App,
+  tx: Tx,
+  tenant: Tenant,
+  what: string,
+  ms: number,
+): Promise<boolean> {
+  if (await tx.get(toldOnce, tenant, what) !== null) return false;
+  tx.put(toldOnce, tenant, { id: what, expires_at_ms: app.ports.clock.now() + ms });
+  return true;
+}
+
+async function notify(
+  app: App,
+  tx: Tx,
+  tenant: Tenant,
+  { type, resource, details }: Notice,
+  isTold: (user: UserRecord) => boolean | Promise<boolean>,
 ): Promise<void> {
   const { clock, entropy } = app.ports;
-  const home: Tenant = { org, space: "live" };
+  const home: Tenant = { org: tenant.org, space: "live" };
   const { items } = await tx.list(users, home, { limit: USERS_READ_MAX });
-  const told = items
-    .filter(({ active, roles }) => active && roles.some((role) => ADMINISTRATORS.includes(role)))
-    .slice(0, TOLD_MAX);
+  const told: { user_id: string; id: string }[] = [];
   const now = clock.now();
-  for (const { id: user_id } of told) {
+  for (const user of items) {
+    if (told.length === TOLD_MAX) break;
+    if (!user.active || !await isTold(user)) continue;
+    const id = entropy.id("ntf");
+    told.push({ user_id: user.id, id });
     tx.insert(notifications, home, {
-      id: entropy.id("ntf"),
-      user_id,
+      id,
+      user_id: user.id,
       type,
-      space,
+      space: tenant.space,
       resource_type: resource.type,
       resource_id: resource.id,
       details: { ...details },
@@ -42,8 +106,21 @@ export async function notifyAdministrators(
       expires_at_ms: now + KEPT_MS,
     });
   }
+  if (told[0] === undefined) return;
+  // The streams of those who are told carry it from the log, like any event.
+  emit({ app, actor: RELAY_ACTOR }, tx, tenant, {
+    type: "notification_sent",
+    resource: { type: "notification", id: told[0].id },
+    details: {
+      type,
+      told,
+      about_type: resource.type,
+      about_id: resource.id,
+      about: { ...details },
+    },
+  });
   tx.afterCommit(() => {
-    Promise.all(told.map(({ id }) => trim(app, home, id))).catch((error) => {
+    Promise.all(told.map(({ user_id }) => trim(app, home, user_id))).catch((error) => {
       app.ports.log.error("old notifications could not be removed", { error: String(error) });
     });
   });

@@ -44,10 +44,3 @@ export const BUILT_IN_ROLES: Readonly<Record<string, readonly Scope[]>> = {
   ],
   viewer: readsBut("secrets:read"),
 };
-
-/** The rights that a set of roles gives; on the host only an owner changes the installation. */
-export function rightsOf(roles: readonly string[], host: boolean): ReadonlySet<Scope> {
-  const rights = new Set(roles.flatMap((role) => BUILT_IN_ROLES[role] ?? []));
-  if (host && !roles.includes("owner")) rights.delete("system:write");
-  return rights;
-}

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { canonicalJson } from "../core/canonical.ts";
+import { passwordProblem } from "../core/passwords.ts";
 import { SCOPE_LIST } from "../core/scopes.ts";
 
 /** An opaque id in a path or a body. */
@@ -59,3 +60,19 @@ function canonicalBytes(value: unknown): number {
     return Infinity;
   }
 }
+
+/** An email, in lower case. */
+export const Email = z.string().trim().toLowerCase().max(254).meta({ format: "email" })
+  .pipe(z.email());
+
+/** A password that may be set. */
+export const NewPassword = z.string().superRefine((text, context) => {
+  const problem = passwordProblem(text);
+  if (problem !== null) context.addIssue({ code: "custom", message: problem });
+});
+
+/** The name of a role, in a path or a body. */
+export const RoleName = z.string().regex(
+  /^[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,62}[A-Za-z0-9])?$/,
+  "1 to 64 letters, digits, spaces and ._- with a letter or digit at both ends",
+).meta({ description: "The name of a role.", examples: ["deployer"] });

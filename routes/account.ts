@@ -1,15 +1,7 @@
 import { z } from "zod";
 import { accountInfo, logIn, signUp } from "../core/accounts.ts";
-import { passwordProblem } from "../core/passwords.ts";
 import { route } from "./_route.ts";
-import { Name, ScopeName, Timestamp } from "./_schemas.ts";
-
-const Email = z.string().trim().toLowerCase().max(254).meta({ format: "email" }).pipe(z.email());
-
-const Password = z.string().superRefine((text, context) => {
-  const problem = passwordProblem(text);
-  if (problem !== null) context.addIssue({ code: "custom", message: problem });
-});
+import { Email, Name, NewPassword, ScopeName, Timestamp } from "./_schemas.ts";
 
 const SignedIn = z.object({
   token: z.string(),
@@ -17,6 +9,10 @@ const SignedIn = z.object({
   expires_at: Timestamp,
   user: z.object({ id: z.string(), email: z.string(), role: z.string() }),
   organization: z.object({ id: z.string(), name: z.string() }),
+  second_factor: z.literal("setup_required").optional().meta({
+    description: "There when the organization requires a second factor and the user has none: " +
+      "until one is set up, the token has no rights.",
+  }),
 }).meta({ id: "SignedIn" });
 
 const AccountInfo = z.object({
@@ -45,21 +41,25 @@ export const accountRoutes = [
     id: "account.signup",
     method: "POST",
     path: "/api/v1/signup",
-    summary: "Make an organization and its first user, and sign in",
+    summary: "Make an organization and its first user, or join one by invitation, and sign in",
     description: "The first organization runs the installation. Unless the server is bound to " +
-      "loopback, that first signup needs the claim code that Relay prints when it starts.",
+      "loopback, that first signup needs the claim code that Relay prints when it starts. " +
+      "RELAY_SIGNUP decides about the others: `open` takes anybody, `invite` whoever has an " +
+      "`invite_code`, `closed` nobody.",
     access: { public: "nobody has an account before this" },
     noStore: true,
     effect: "steps",
     audit: { byRule: "organization_created, user_created" },
     body: z.strictObject({
       email: Email,
-      password: Password,
-      organization: Name,
+      password: NewPassword,
+      organization: Name.optional().meta({ description: "Its name; not needed to join one." }),
       claim_code: z.string().max(128).optional(),
+      invite_code: z.string().min(1).max(128).optional()
+        .meta({ description: "Joins the organization that invited, instead of making one." }),
     }),
     success: { status: 201, body: SignedIn },
-    faults: ["FORBIDDEN", "CONFLICT"],
+    faults: ["FORBIDDEN", "CONFLICT", "GONE"],
     handle: (work, { body }) => signUp(work, body),
   }),
   route({
@@ -71,7 +71,14 @@ export const accountRoutes = [
     noStore: true,
     effect: "steps",
     audit: { byRule: "user_login, user_login_failed" },
-    body: z.strictObject({ email: Email, password: z.string().min(1).max(1024) }),
+    description: "Whoever has a second factor sends its `code` too: without it the answer is 401 " +
+      "with `details.reason` second_factor_required.",
+    body: z.strictObject({
+      email: Email,
+      password: z.string().min(1).max(1024),
+      code: z.string().min(1).max(64).optional()
+        .meta({ description: "Of the authenticator, or a recovery code." }),
+    }),
     success: { status: 200, body: SignedIn },
     faults: ["INVALID_LOGIN"],
     handle: (work, { body }) => logIn(work, body),

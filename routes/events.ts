@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { Fault } from "../core/fault.ts";
+import { NOTIFICATION } from "../core/streams/notification.ts";
 import { SEVERITIES } from "../core/streams/severity.ts";
 import { EVENT_RIGHTS, retryAfterMs } from "../core/streams/streams.ts";
 import type { Stream, StreamFilter } from "../core/streams/stream.ts";
@@ -9,8 +10,11 @@ import { Id } from "./_schemas.ts";
 import { SseSink } from "./_sse.ts";
 
 const Types = z.string().max(2000).transform((text) => text.split(",")).pipe(
-  z.array(z.enum(EVENT_TYPES)).min(1),
-).meta({ description: "Event types, separated by commas.", examples: ["command_executed"] });
+  z.array(z.enum([...EVENT_TYPES, NOTIFICATION])).min(1),
+).meta({
+  description: "Event types, and `notification`, separated by commas.",
+  examples: ["command_executed"],
+});
 
 /** What a subscriber may ask for. */
 export const StreamQuery = z.strictObject({

@@ -1,4 +1,5 @@
 import { accountRoutes } from "./account.ts";
+import { accountCareRoutes } from "./account_care.ts";
 import { agentRoutes } from "./agents.ts";
 import { alertRoutes } from "./alerts.ts";
 import { apiKeyRoutes } from "./api_keys.ts";
@@ -10,8 +11,10 @@ import { eventRoutes } from "./events.ts";
 import { healthRoutes } from "./health.ts";
 import { ingestTokenRoutes } from "./ingest_tokens.ts";
 import { limitRoutes } from "./limits.ts";
+import { peopleRoutes } from "./people.ts";
 import { pullRoutes } from "./pull.ts";
 import { receiverRoutes } from "./receivers.ts";
+import { roleRoutes } from "./roles.ts";
 import { shieldRoutes } from "./shield.ts";
 import { telegramRoutes } from "./telegram.ts";
 import { usageRoutes } from "./usage.ts";
@@ -23,6 +26,7 @@ import { socket } from "./ws.ts";
 export const routes = [
   ...healthRoutes,
   ...accountRoutes,
+  ...accountCareRoutes,
   ...agentRoutes,
   ...commandRoutes,
   ...approvalRoutes,
@@ -32,6 +36,8 @@ export const routes = [
   ...telegramRoutes,
   ...shieldRoutes,
   ...apiKeyRoutes,
+  ...peopleRoutes,
+  ...roleRoutes,
   ...usageRoutes,
   ...webhookRoutes,
   ...webhookDeliveryRoutes,

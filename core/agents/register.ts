@@ -5,6 +5,7 @@ import type { Found, Page } from "../../kv/store.ts";
 import type { Tx } from "../../kv/tx.ts";
 import type { Actor, App, RequestInfo } from "../app.ts";
 import { emit, RELAY_ACTOR, useJson } from "../events.ts";
+import { lostAt } from "./lost.ts";
 import type { HelloFrame } from "../protocol.ts";
 
 /** Raised when an agent's key belongs to another credential; the message goes to the agent. */
@@ -53,6 +54,7 @@ export async function registerAgent(
       link: (known?.link ?? 0) + 1,
       connected_at_ms: now,
       last_seen_ms: now,
+      lost_at_ms: null,
     });
     const about = { resource: { type: "agent", id: agent.id }, agentId: agent.id };
     const { name, version, platform, hostname, labels } = agent;
@@ -99,7 +101,8 @@ export async function disconnectAgent(
   await app.store.transact(async (tx) => {
     const agent = await tx.get(agents, tenant, id);
     if (agent === null || agent.link !== link || agent.instance === null) return;
-    tx.put(agents, tenant, { ...agent, status: "offline", instance: null });
+    const lost_at_ms = lostAt(reason, app.ports.clock.now());
+    tx.put(agents, tenant, { ...agent, status: "offline", instance: null, lost_at_ms });
     emitDisconnected(app, tx, tenant, agent, reason);
   });
 }

@@ -6,7 +6,8 @@ import { canonicalJson } from "../canonical.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
 import { iso } from "../lists.ts";
-import { rightsOf, type Scope } from "../scopes.ts";
+import { rightsOf } from "../roles/rights.ts";
+import type { Scope } from "../scopes.ts";
 import { homeOf, mustCover, mustHoldNewValue, ownedKey } from "./owned.ts";
 import { showKeyWithUse, statusOf } from "./show.ts";
 
@@ -54,7 +55,8 @@ export async function updateApiKey(work: Writing, id: string, change: ApiKeyChan
 /** What the creator of a key may do now. */
 async function creatorRights({ actor, db }: Writing, key: ApiKeyRecord) {
   const user = await db.get(users, { org: actor.tenant.org, space: "live" }, key.created_by);
-  return rightsOf(user?.active ? user.roles : [], actor.host);
+  const organization = { id: actor.tenant.org, host: actor.host };
+  return await rightsOf(db, organization, user?.active ? user.roles : []);
 }
 
 /**

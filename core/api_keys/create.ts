@@ -47,6 +47,7 @@ export function createApiKey(work: Writing, input: NewApiKey) {
     created_at_ms: now,
     expires_at_ms: now + input.expires_days * DAY_MS,
     revoked_at_ms: null,
+    expiry_told: false,
     rotated_at_ms: null,
     old: null,
     limits: null,

@@ -6,7 +6,8 @@ import type { App, Work } from "../app.ts";
 import { type Left, UNLIMITED } from "../limiter.ts";
 import { KEY_LIMIT_NAMES, type KeyLimit, keyLimit, planLimit } from "../limits.ts";
 import { iso, isoOrNull } from "../lists.ts";
-import { rightsOf, type Scope } from "../scopes.ts";
+import { rightsOf } from "../roles/rights.ts";
+import type { Scope } from "../scopes.ts";
 import { ownedKey } from "./owned.ts";
 import { statusOf } from "./show.ts";
 
@@ -35,7 +36,8 @@ export async function explainApiKey(work: Work, id: string, scope: Scope) {
   const user = await db.get(users, { org: actor.tenant.org, space: "live" }, key.created_by);
   const organization = await db.get(organizations, SYSTEM, actor.tenant.org);
   const roles = user?.roles ?? [];
-  const has_scope = rightsOf(roles, actor.host).has(scope);
+  const own = { id: actor.tenant.org, host: actor.host };
+  const has_scope = (await rightsOf(db, own, roles)).has(scope);
   const nowMs = app.ports.clock.now();
   const reasons = [
     statusReason(key, nowMs),

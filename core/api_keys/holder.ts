@@ -2,11 +2,13 @@ import { rowSlot, SYSTEM, type Tenant } from "../../kv/collection.ts";
 import { RecentMap } from "../../kv/recent.ts";
 import { type ApiKeyRecord, apiKeys } from "../../kv/records/api_key.ts";
 import { type OrganizationRecord, organizations } from "../../kv/records/organization.ts";
+import { type RoleRecord, roles } from "../../kv/records/role.ts";
 import { type UserRecord, users } from "../../kv/records/user.ts";
 import type { Actor, App } from "../app.ts";
 import { Fault } from "../fault.ts";
 import { hashKeyValue, parseKeyValue } from "../key_value.ts";
-import { rightsOf, type Scope } from "../scopes.ts";
+import { combine, customOf } from "../roles/rights.ts";
+import type { Scope } from "../scopes.ts";
 
 /** What a key's actor was made of. */
 interface Known {
@@ -15,6 +17,8 @@ interface Known {
   readonly key: ApiKeyRecord;
   readonly user: UserRecord;
   readonly organization: OrganizationRecord;
+  /** The creator's roles that the organization made, and where the store's memory has them. */
+  readonly custom: readonly { readonly slot: string; readonly role: RoleRecord }[];
   readonly actor: Actor;
   /** When the value stops working. */
   readonly endsAtMs: number;
@@ -48,10 +52,11 @@ export function knownHolder(app: App, value: string): Actor | null {
 /** What is known of a value, if nothing of it has changed. */
 function current(app: App, known: Known | undefined): Known | null {
   if (known === undefined) return null;
-  const { slots, key, user, organization } = known;
+  const { slots, key, user, organization, custom } = known;
   const good = app.store.peek(apiKeys, slots.key) === key &&
     app.store.peek(users, slots.user) === user &&
     app.store.peek(organizations, slots.organization) === organization &&
+    custom.every(({ slot, role }) => app.store.peek(roles, slot) === role) &&
     app.ports.clock.now() < known.endsAtMs;
   return good ? known : null;
 }
@@ -105,13 +110,16 @@ async function know(
   if (!user?.active || !organization?.active) {
     throw keyFault("inactive", "Its creator or its organization is not active.");
   }
-  const actor = actorOf(key, valueHash, tenant, user, organization);
+  const made = await customOf(app.store, tenant.org, user.roles);
+  const rights = effectiveRights(key, combine(user.roles, made, organization.host));
+  const actor = { ...actorOf(key, valueHash, tenant, organization), rights };
+  const custom = made.map((role) => ({ slot: rowSlot(roles, home, role.id), role }));
   const slots = {
     key: rowSlot(apiKeys, tenant, key.id),
     user: rowSlot(users, home, user.id),
     organization: rowSlot(organizations, SYSTEM, tenant.org),
   };
-  return { slots, key, user, organization, actor, endsAtMs };
+  return { slots, key, user, organization, custom, actor, endsAtMs };
 }
 
 /** When a value of a key stops working, in ms; 0 for one that the record has forgotten. */
@@ -124,16 +132,14 @@ function actorOf(
   key: ApiKeyRecord,
   valueHash: string,
   tenant: Tenant,
-  user: UserRecord,
   organization: OrganizationRecord,
-): Actor {
+): Omit<Actor, "rights"> {
   const isOld = valueHash !== key.hash;
   return {
     kind: "api_key",
     id: key.id,
     tenant,
-    rights: effectiveRights(key, rightsOf(user.roles, organization.host)),
-    userId: user.id,
+    userId: key.created_by,
     plan: organization.plan,
     host: organization.host,
     sessionId: null,

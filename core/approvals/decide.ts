@@ -6,7 +6,7 @@ import { type UserRecord, users } from "../../kv/records/user.ts";
 import type { Writing } from "../app.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
-import { rightsOf } from "../scopes.ts";
+import { rightsOf } from "../roles/rights.ts";
 import { shieldSettingsOf } from "../shield/settings.ts";
 import { ownedApproval, showApproval, statusNow } from "./show.ts";
 import { resolveApproval } from "./resolve.ts";
@@ -100,7 +100,7 @@ async function countValid(work: Writing, { decisions, roles }: ApprovalRecord): 
   for (const { user_id, approve } of decisions) {
     const user = await userOf(work, user_id);
     const has = user?.active && organization?.active &&
-      rightsOf(user.roles, organization.host).has("approvals:write");
+      (await rightsOf(work.tx, organization, user.roles)).has("approvals:write");
     const fits = roles.length === 0 || roles.some((role) => user?.roles.includes(role));
     if (approve && has && fits) valid++;
   }

@@ -8,9 +8,12 @@ import { emit } from "../events.ts";
 import { iso } from "../lists.ts";
 import type { PolicyApprovals } from "../shield/decide.ts";
 import type { ShieldResult } from "../shield/result.ts";
+import { notifyHolders } from "../notifications.ts";
 import { sha256Hex } from "../text.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
+/** As much of a command as a notification shows. */
+const SHOWN_CHARACTERS = 200;
 
 /**
  * Holds a command back until people decide: both records and the event in one commit. Who they are the
@@ -29,7 +32,7 @@ export async function requestApproval(
     {};
   const now = fresh.created_at_ms;
   const id = app.ports.entropy.id("prc");
-  return await app.store.transact((tx) => {
+  return await app.store.transact(async (tx) => {
     const command = tx.insert(commands, tenant, {
       ...fresh,
       status: "pending_approval",
@@ -58,6 +61,7 @@ export async function requestApproval(
       purge_at_ms: now + app.config().retention_days.commands * DAY_MS,
     });
     emitRequested(work, tx, tenant, approval);
+    await notifyDeciders(work, tx, tenant, approval);
     work.recordUse(tx, 202);
     return { command, approval };
   });
@@ -83,4 +87,37 @@ function emitRequested(
       shield_result: { layer, risk_score, threats },
     },
   });
+}
+
+/** Tells those who may decide. */
+async function notifyDeciders(
+  { app }: Stepping,
+  tx: Parameters<typeof emit>[1],
+  tenant: Tenant,
+  { id, command, command_id, agent_id, expires_at_ms, ...approval }: ApprovalRecord,
+): Promise<void> {
+  const { roles, self_approval, requested_user } = approval;
+  const details = {
+    pid: id,
+    command_id,
+    agent_id,
+    command: [...command].slice(0, SHOWN_CHARACTERS).join(""),
+    requested_by: approval.requested_by,
+    expires_at: iso(expires_at_ms),
+  };
+  const notice = {
+    type: "approval_requested",
+    resource: { type: "approval", id },
+    details,
+  } as const;
+  await notifyHolders(
+    app,
+    tx,
+    tenant,
+    notice,
+    "approvals:write",
+    (user) =>
+      (self_approval || user.id !== requested_user) &&
+      (roles.length === 0 || roles.some((role) => user.roles.includes(role))),
+  );
 }

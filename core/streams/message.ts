@@ -2,12 +2,13 @@ import type { Tenant } from "../../kv/collection.ts";
 import type { Sequenced } from "../../kv/log.ts";
 import type { EventRow } from "../events.ts";
 import type { Scope } from "../scopes.ts";
-import { isWebhookEvent, WEBHOOK_EVENTS } from "../webhooks/event_types.ts";
+import { isWebhookEvent, WEBHOOK_EVENTS, type WebhookEventType } from "../webhooks/event_types.ts";
+import { NOTIFICATION, NOTIFICATION_EVENT, notificationsIn } from "./notification.ts";
 import { type Severity, severityOf } from "./severity.ts";
 
 /** What a client is sent, whatever carries it. */
 export interface Message {
-  readonly kind: "hello" | "event" | "heartbeat" | "end";
+  readonly kind: "hello" | "event" | "notification" | "heartbeat" | "end";
   /** `<epoch>:<seq>`, where a client goes on; null where that does not change. */
   readonly id: string | null;
   readonly json: string;
@@ -19,6 +20,8 @@ export interface Prepared extends Message {
   readonly type: string;
   readonly agentId: string | undefined;
   readonly severity: Severity;
+  /** Of a notification: what each who was told reads; nobody else gets it. */
+  readonly personal?: ReadonlyMap<string, string>;
   /** The right that reading it takes. */
   readonly scope: Scope;
 }
@@ -34,14 +37,34 @@ export function placeOf(id: string): { epoch: string; seq: number } | null {
   return epoch === undefined ? null : { epoch, seq: Number(seq) };
 }
 
+/** True for what streams carry. */
+export const isStreamed = (
+  type: string,
+): type is WebhookEventType | typeof NOTIFICATION_EVENT =>
+  type === NOTIFICATION_EVENT || isWebhookEvent(type);
+
 /** An event as streams carry it: a webhook's envelope without its delivery. Null for what only auditors read. */
 export function prepare(
   tenant: Tenant,
   epoch: string,
   { seq, type, json }: Sequenced,
 ): Prepared | null {
-  if (!isWebhookEvent(type)) return null;
+  if (!isStreamed(type)) return null;
   const row = JSON.parse(json) as EventRow;
+  if (type === NOTIFICATION_EVENT) {
+    const { scope, texts } = notificationsIn(tenant, row);
+    return {
+      kind: "notification",
+      id: idOf(epoch, seq),
+      json: "",
+      seq,
+      type: NOTIFICATION,
+      agentId: undefined,
+      severity: "warning",
+      personal: texts,
+      scope,
+    };
+  }
   const envelope = {
     event_id: row.event_id,
     event_type: type,

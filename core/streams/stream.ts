@@ -118,13 +118,22 @@ export class Stream {
       if (this.#ended) return;
       this.#position++;
       if (event === null || !this.#wants(event)) continue;
-      this.sink.send(event);
+      this.sink.send(this.#ownOf(event));
       if (this.sink.bufferedBytes > BUFFER_BYTES_MAX) this.end("too_slow");
     }
   }
 
-  #wants({ type, agentId, severity, scope }: Prepared): boolean {
+  /** A notification has another text for each who was told. */
+  #ownOf(event: Prepared): Message {
+    const json = event.personal?.get(this.actor.userId);
+    return json === undefined ? event : { kind: event.kind, id: event.id, json };
+  }
+
+  #wants({ type, agentId, severity, scope, personal }: Prepared): boolean {
     const { filter, actor } = this;
+    if (personal !== undefined && (actor.kind !== "user" || !personal.has(actor.userId))) {
+      return false;
+    }
     return actor.rights.has(scope) &&
       (filter.types === undefined || filter.types.has(type)) &&
       (filter.agentId === undefined || filter.agentId === agentId) &&

@@ -5,9 +5,9 @@ import { currentActor } from "../authenticate.ts";
 import { Fault } from "../fault.ts";
 import type { Scope } from "../scopes.ts";
 import type { Cancel } from "../ports.ts";
-import { isWebhookEvent, WEBHOOK_EVENTS } from "../webhooks/event_types.ts";
+import { WEBHOOK_EVENTS } from "../webhooks/event_types.ts";
 import type { StreamEnd } from "./ends.ts";
-import { idOf, type Message, placeOf, prepare } from "./message.ts";
+import { idOf, isStreamed, type Message, placeOf, prepare } from "./message.ts";
 import { type Sink, Stream, type StreamFilter } from "./stream.ts";
 
 /** How often a client hears of the relay, and of its position in a log that is quiet for it. */
@@ -33,7 +33,7 @@ export class Streams {
   /** Listens to the log. */
   start(): void {
     const { log } = this.app();
-    log.watch((type, tenant) => isWebhookEvent(type) && this.#byTenant.has(tenantKey(tenant)));
+    log.watch((type, tenant) => isStreamed(type) && this.#byTenant.has(tenantKey(tenant)));
     log.onSequenced((tenant, events) => this.#sequenced(tenant, events));
   }
 

@@ -15,7 +15,7 @@ import { ANONYMOUS } from "../authenticate.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
 import { ACCEPTED, receive } from "../ingest/receive.ts";
-import { rightsOf } from "../scopes.ts";
+import { rightsOf } from "../roles/rights.ts";
 import { homeOf, linkAccount } from "./links.ts";
 import { type ChatCommand, type ChatMessage, readUpdate, TelegramBody } from "./update.ts";
 
@@ -111,7 +111,7 @@ async function personOf(tx: Tx, tenant: Tenant, link: TelegramLinkRecord): Promi
     kind: "user",
     id: link.id,
     tenant,
-    rights: rightsOf(user.roles, organization.host),
+    rights: await rightsOf(tx, organization, user.roles),
     userId: user.id,
     plan: organization.plan,
     host: organization.host,

@@ -6,7 +6,8 @@ import type { App, Work } from "../app.ts";
 import { Fault } from "../fault.ts";
 import { checkTarget } from "../outbound/target.ts";
 import { OutboundError } from "../ports.ts";
-import { rightsOf, type Scope } from "../scopes.ts";
+import { rightsOf } from "../roles/rights.ts";
+import type { Scope } from "../scopes.ts";
 import { checkCustomHeaders, type CustomHeaders } from "./custom_headers.ts";
 import { WEBHOOK_EVENTS, type WebhookEventType } from "./event_types.ts";
 
@@ -29,7 +30,7 @@ export async function creatorRights(
   const user = await app.store.get(users, { org: tenant.org, space: "live" }, webhook.created_by);
   const organization = await app.store.get(organizations, SYSTEM, tenant.org);
   if (!user?.active || !organization?.active) return new Set();
-  return rightsOf(user.roles, organization.host);
+  return await rightsOf(app.store, organization, user.roles);
 }
 
 /** True while the webhook's creator may read events of this type. */

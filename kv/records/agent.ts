@@ -23,6 +23,8 @@ export const AgentRecord = z.strictObject({
   link: z.int(),
   connected_at_ms: z.number().nullable(),
   last_seen_ms: z.number().nullable(),
+  /** When its link broke, until it is back or people were told. */
+  lost_at_ms: z.number().nullable(),
   created_at_ms: z.number(),
 });
 export type AgentRecord = z.infer<typeof AgentRecord>;
@@ -33,7 +35,10 @@ export const agents = collection({
   unique: { public_key: (agent) => [agent.public_key] },
   lookup: { id: (agent) => [agent.id] },
   index: { status: (agent) => [agent.status] },
-  queue: { linked: (agent) => agent.instance === null ? null : [agent.instance] },
+  queue: {
+    linked: (agent) => agent.instance === null ? null : [agent.instance],
+    lost: (agent) => agent.lost_at_ms === null ? null : [agent.lost_at_ms],
+  },
   counted: true,
   cached: 20_000,
 });

@@ -21,6 +21,8 @@ export const ApiKeyRecord = z.strictObject({
   created_at_ms: z.number(),
   expires_at_ms: z.number(),
   revoked_at_ms: z.number().nullable(),
+  /** Whether people know that it expires soon. */
+  expiry_told: z.boolean(),
   /** When its value was last changed. */
   rotated_at_ms: z.number().nullable(),
   /** The value before the last rotation, good until that instant. */
@@ -29,6 +31,12 @@ export const ApiKeyRecord = z.strictObject({
   limits: LimitOverrides.nullable(),
 });
 export type ApiKeyRecord = z.infer<typeof ApiKeyRecord>;
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** When people are told that a key expires: a week before, or a fifth of its life for a short one. */
+const warnAtMs = ({ created_at_ms, expires_at_ms }: ApiKeyRecord): number =>
+  expires_at_ms - Math.min(7 * DAY_MS, Math.floor((expires_at_ms - created_at_ms) / 5));
 
 export const apiKeys = collection({
   name: "api_keys",
@@ -39,6 +47,9 @@ export const apiKeys = collection({
     id: (key) => [key.id],
   },
   index: { creator: (key) => [key.created_by] },
+  queue: {
+    expiring: (key) => key.revoked_at_ms === null && !key.expiry_told ? [warnAtMs(key)] : null,
+  },
   counted: true,
   cached: 20_000,
 });

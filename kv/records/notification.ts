@@ -24,3 +24,13 @@ export const notifications = collection({
   index: { user: (n) => [n.user_id] },
   expiresAt: (n) => n.expires_at_ms,
 });
+
+/** What people were told of lately and need not be told again. Lives where it happened; the id says what. */
+export const ToldOnceRecord = z.strictObject({ id: z.string(), expires_at_ms: z.number() });
+export type ToldOnceRecord = z.infer<typeof ToldOnceRecord>;
+
+export const toldOnce = collection({
+  name: "told_once",
+  schema: ToldOnceRecord,
+  expiresAt: (told) => told.expires_at_ms,
+});

@@ -11,6 +11,8 @@ export const OrganizationRecord = z.strictObject({
   /** The first organization runs the installation. */
   host: z.boolean(),
   created_at_ms: z.number(),
+  /** Whoever signs in without a second factor may only set one up. */
+  require_second_factor: z.boolean(),
   /** What the host set for this organization instead of its plan's limit; `null` in it is unlimited. */
   limits: LimitOverrides.pick({ requests_per_minute: true }).nullable(),
 });

@@ -9,6 +9,12 @@ export const UserRecord = z.strictObject({
   password: z.string(),
   roles: z.array(z.string()),
   active: z.boolean(),
+  /** Sessions of an earlier epoch have ended: it changes with the password, and when the user is switched off. */
+  session_epoch: z.number(),
+  /** BCP 47. */
+  language: z.string(),
+  /** IANA. */
+  timezone: z.string(),
   created_at_ms: z.number(),
 });
 export type UserRecord = z.infer<typeof UserRecord>;
@@ -17,6 +23,9 @@ export const users = collection({
   name: "users",
   schema: UserRecord,
   lookup: { email: (user) => [user.email] },
+  index: {
+    owner: ({ active, roles }) => active && roles.includes("owner") ? ["owner"] : null,
+  },
   counted: true,
   cached: 20_000,
 });
@@ -25,6 +34,12 @@ export const users = collection({
 export const SessionRecord = z.strictObject({
   id: z.string(),
   user_id: z.string(),
+  /** The user's, when it began or went on. */
+  epoch: z.number(),
+  /** Where it was begun from. */
+  address: z.string(),
+  /** Whether it was begun, or went on, with a second factor. */
+  second_factor: z.boolean(),
   created_at_ms: z.number(),
   expires_at_ms: z.number(),
 });

@@ -156,8 +156,8 @@ Deno.test("login: every try is on record, with the address", async () => {
     event.details,
   ]);
   deq(told, [
-    ["user_login", { email: owner.email, address: "198.51.100.8" }],
-    ["user_login_failed", { email: owner.email, address: "198.51.100.7" }],
+    ["user_login", { email: owner.email, address: "198.51.100.8", second_factor: "none" }],
+    ["user_login_failed", { email: owner.email, address: "198.51.100.7", wrong: "password" }],
   ]);
 });
 

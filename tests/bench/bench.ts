@@ -2,6 +2,7 @@ import { logLength, signUp, type Tenant } from "./client.ts";
 import { benchShield } from "./shield.ts";
 import { stalled } from "./stalled.ts";
 import { fanOut, idleSubscribers } from "./streams.ts";
+import { wrongPasswords } from "./logins.ts";
 import { refusals, unknownKeys } from "./limits.ts";
 import { endAll, get, HERE, post, residentKiB, start } from "./parts.ts";
 import { report, rounds } from "./rounds.ts";
@@ -91,6 +92,7 @@ try {
   if (only === undefined || only === "exec") await exec(first);
   if (only === undefined || only === "refuse") await refusals(http.ready.port, barePath);
   if (only === undefined || only === "memory") await memory();
+  if (only === undefined || only === "logins") await wrongPasswords(base);
   if (only === undefined || only === "streams") {
     const { port } = relay.ready;
     const target = { base, port, pid: relay.child.pid, ...first };

@@ -31,6 +31,7 @@ const keyOf = (id: string): ApiKeyRecord => ({
   created_at_ms: 0,
   expires_at_ms: Number.MAX_SAFE_INTEGER,
   revoked_at_ms: null,
+  expiry_told: false,
   rotated_at_ms: null,
   old: null,
   limits: null,

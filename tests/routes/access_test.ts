@@ -30,7 +30,16 @@ async function furnish(world: World, account: Account): Promise<Ids> {
   const since = "2026-01-31T12:00:00.000Z";
   const path = `/api/v1/webhooks/${hook.body.id}/recover`;
   const { body: { recovery } } = await world.call("POST", path, { as, body: { since } });
+  const role = `role ${account.org}`;
+  await world.call("POST", "/api/v1/roles", { as, body: { name: role, permissions: [] } });
+  const invited = await world.call("POST", "/api/v1/invitations", { as, body: {} });
+  const sessions = await world.call("GET", "/api/account/sessions", { as });
   return {
+    "/api/v1/roles/{name}": encodeURIComponent(role),
+    "/api/v1/roles/user/{user_id}": account.userId,
+    "/api/v1/users/{id}": account.userId,
+    "/api/v1/invitations/{id}": invited.body.id,
+    "/api/account/sessions/{id}": sessions.body.sessions[0].id,
     "/api/v1/ingest-tokens/{id}": token.body.id,
     "/api/v1/agents/{id}": agent.id,
     "/api/exec/{agent_id}": agent.id,
@@ -53,6 +62,11 @@ function pathWith(route: Route, ids: Ids): string | null {
 }
 
 const MISSING: Ids = {
+  "/api/v1/roles/{name}": "role missing",
+  "/api/v1/roles/user/{user_id}": "usr_missing",
+  "/api/v1/users/{id}": "usr_missing",
+  "/api/v1/invitations/{id}": "inv_missing",
+  "/api/account/sessions/{id}": "ses_missing",
   "/api/v1/ingest-tokens/{id}": "itk_missing",
   "/api/v1/agents/{id}": "agt_missing",
   "/api/exec/{agent_id}": "agt_missing",
@@ -76,6 +90,9 @@ const BODIES: Readonly<Record<string, unknown>> = {
   "commands.start": { command: "id" },
   "webhooks.recover": { since: "2026-01-31T12:00:00.000Z" },
   "webhooks.update": { name: "renamed" },
+  "roles.update": { permissions: [] },
+  "roles.assign": { user_id: "usr_missing" },
+  "roles.revoke": { user_id: "usr_missing" },
 };
 /** Bodies of senders that Relay does not know the schema of take fields that it does not know. */
 const isOpen = ({ body }: Route) => body!.safeParse({ surprise: true }).success;

@@ -1,0 +1,73 @@
+import { type UserRecord, users } from "../../kv/records/user.ts";
+import type { Work, Writing } from "../app.ts";
+import { endSessions } from "../account/sessions.ts";
+import { emit } from "../events.ts";
+import { Fault } from "../fault.ts";
+import { iso, type Paging, showPage } from "../lists.ts";
+import { personOf } from "../roles/assign.ts";
+import { giverOf, homeOf, mustBeAbleToGive, mustKeepAnOwner } from "../roles/grant.ts";
+
+/** The people of the organization, in the order in which they came. */
+export async function listPeople({ db, actor }: Work, paging: Paging) {
+  const home = homeOf(actor.tenant.org);
+  const page = await db.list(users, home, { ...paging });
+  const total = await db.count(users, home);
+  return { users: page.items.map(showPerson), pagination: showPage(paging, page, total) };
+}
+
+/**
+ * Switches a person off: their sessions end, and their keys do nothing, before this answers.
+ * @throws {Fault} NOT_FOUND, INSUFFICIENT_SCOPES and FORBIDDEN for who may do more than the caller,
+ * CONFLICT for the last owner
+ */
+export async function deactivatePerson(work: Writing, id: string) {
+  const { actor, tx } = work;
+  const user = await manageable(work, id);
+  if (!user.active) return showPerson(user);
+  await mustKeepAnOwner(work, user);
+  const home = homeOf(actor.tenant.org);
+  const session_epoch = user.session_epoch + 1;
+  const off = tx.put(users, home, { ...user, active: false, session_epoch });
+  const sessions_ended = await endSessions(tx, home, id, null);
+  emit(work, tx, actor.tenant, {
+    type: "user_deactivated",
+    resource: { type: "user", id },
+    details: { email: user.email, sessions_ended },
+  });
+  return showPerson(off);
+}
+
+/**
+ * Switches a person on again: they sign in anew, and their keys work as before.
+ * @throws {Fault} NOT_FOUND, INSUFFICIENT_SCOPES and FORBIDDEN for who may do more than the caller
+ */
+export async function activatePerson(work: Writing, id: string) {
+  const { actor, tx } = work;
+  const user = await manageable(work, id);
+  if (user.active) return showPerson(user);
+  const on = tx.put(users, homeOf(actor.tenant.org), { ...user, active: true });
+  emit(work, tx, actor.tenant, {
+    type: "user_activated",
+    resource: { type: "user", id },
+    details: { email: user.email, roles: user.roles },
+  });
+  return showPerson(on);
+}
+
+/** A person whose roles the caller could give. */
+async function manageable(work: Writing, id: string): Promise<UserRecord> {
+  const user = await personOf(work.tx, work.actor.tenant.org, id);
+  if (user.id === work.actor.userId) {
+    throw new Fault("CONFLICT", "Nobody switches themselves on or off. Ask somebody else.");
+  }
+  await mustBeAbleToGive(work, await giverOf(work), user.roles);
+  return user;
+}
+
+const showPerson = (user: UserRecord) => ({
+  id: user.id,
+  email: user.email,
+  roles: [...user.roles],
+  active: user.active,
+  created_at: iso(user.created_at_ms),
+});

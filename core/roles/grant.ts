@@ -1,0 +1,96 @@
+import { SYSTEM, type Tenant } from "../../kv/collection.ts";
+import { apiKeys } from "../../kv/records/api_key.ts";
+import { organizations } from "../../kv/records/organization.ts";
+import { type UserRecord, users } from "../../kv/records/user.ts";
+import type { Reader } from "../../kv/store.ts";
+import type { Writing } from "../app.ts";
+import { mustCover } from "../api_keys/owned.ts";
+import { Fault } from "../fault.ts";
+import type { Scope } from "../scopes.ts";
+import { rightsOf } from "./rights.ts";
+
+/** The role of those who own an organization: only an owner gives it or takes it. */
+export const OWNER = "owner";
+/** Owners who are looked at for one that stays. */
+const OWNERS_READ_MAX = 200;
+
+/** Where people and roles live, whichever space is worked in. */
+export const homeOf = (org: string): Tenant => ({ org, space: "live" });
+
+/** Who may hand out rights at this moment. */
+export interface Giver {
+  readonly rights: ReadonlySet<Scope>;
+  /** True for an owner who is signed in: a key is never an owner. */
+  readonly owner: boolean;
+}
+
+/**
+ * What the caller may hand out now, read again in the transaction: whoever is demoted by another request
+ * at the same moment gives nothing any more.
+ */
+export async function giverOf({ tx, actor }: Writing): Promise<Giver> {
+  const rights = await personRights(tx, actor.tenant.org, actor.userId);
+  if (actor.kind !== "api_key") {
+    const user = await tx.get(users, homeOf(actor.tenant.org), actor.userId);
+    return { rights: meet(rights, actor.rights), owner: user?.roles.includes(OWNER) ?? false };
+  }
+  const key = await tx.get(apiKeys, actor.tenant, actor.id);
+  const scopes = key === null || key.revoked_at_ms !== null ? [] : key.scopes as Scope[];
+  return { rights: meet(rights, new Set(scopes)), owner: false };
+}
+
+/** What a person of an organization may do now: nothing once either is inactive. */
+export async function personRights(
+  db: Reader,
+  org: string,
+  userId: string,
+): Promise<ReadonlySet<Scope>> {
+  const user = await db.get(users, homeOf(org), userId);
+  const organization = await db.get(organizations, SYSTEM, org);
+  if (!user?.active || !organization?.active) return new Set();
+  return await rightsOf(db, organization, user.roles);
+}
+
+const meet = (a: ReadonlySet<Scope>, b: ReadonlySet<Scope>): ReadonlySet<Scope> =>
+  new Set([...a].filter((scope) => b.has(scope)));
+
+/**
+ * Nobody gives or takes more than they have, and only an owner ownership.
+ * @throws {Fault} INSUFFICIENT_SCOPES, FORBIDDEN
+ */
+export async function mustBeAbleToGive(
+  { tx, actor }: Writing,
+  { rights, owner }: Giver,
+  roles: readonly string[],
+): Promise<void> {
+  if (roles.includes(OWNER) && !owner) {
+    throw new Fault("FORBIDDEN", "Only an owner who is signed in gives ownership or takes it.");
+  }
+  const organization = { id: actor.tenant.org, host: actor.host };
+  const given = await rightsOf(tx, organization, roles);
+  mustCover(rights, [...given], "You may give and take only rights that you have.");
+}
+
+/**
+ * An organization is never without an active owner. The one that stays is read in the transaction, so of
+ * two requests that each remove the other's owner one loses.
+ * @throws {Fault} CONFLICT
+ */
+export async function mustKeepAnOwner({ tx, actor }: Writing, without: UserRecord): Promise<void> {
+  if (!without.active || !without.roles.includes(OWNER)) return;
+  const home = homeOf(actor.tenant.org);
+  const { items } = await tx.list(users, home, {
+    index: "owner",
+    prefix: [OWNER],
+    limit: OWNERS_READ_MAX,
+  });
+  for (const { id } of items) {
+    if (id === without.id) continue;
+    const other = await tx.get(users, home, id);
+    if (other?.active && other.roles.includes(OWNER)) return;
+  }
+  throw new Fault(
+    "CONFLICT",
+    "This is the organization's last owner. Make somebody else an owner first.",
+  );
+}
