@@ -8,6 +8,7 @@ import { Fault } from "./fault.ts";
 import { insertVerdictKeys } from "./agents/verdicts.ts";
 import { insertShieldSettings } from "./shield/settings.ts";
 import { iso } from "./lists.ts";
+import { subscribe } from "./plans/subscribe.ts";
 import { networkOf } from "./network.ts";
 import { hashPassword, needsRehash, verifyPassword } from "./passwords.ts";
 import { constantTimeEqual, encodeBase62 } from "./text.ts";
@@ -56,6 +57,7 @@ export async function signUp(work: Stepping, input: NewAccount) {
       created_at_ms: now,
       limits: null,
     });
+    await subscribe(app, tx, organization.id, organization.plan);
     insertShieldSettings(tx, organization.id);
     insertVerdictKeys(app, tx, organization.id);
     const tenant: Tenant = { org: organization.id, space: "live" };

@@ -68,6 +68,8 @@ export interface Actor {
   readonly sessionId: string | null;
   /** When the credential ends by itself, in ms. */
   readonly expiresAtMs: number;
+  /** What the plan says of requests per minute: null is unlimited, undefined when there is no such plan. */
+  readonly planPerMinute: number | null | undefined;
   /** What the host set for the organization instead of its plan's limit. */
   readonly planLimits: OrganizationRecord["limits"];
   /** Of an API key: what its limits depend on, and which of its values is in hand. */

@@ -1,6 +1,7 @@
 import { SYSTEM, type Tenant } from "../kv/collection.ts";
 import { RecentMap } from "../kv/recent.ts";
 import { organizations } from "../kv/records/organization.ts";
+import { plans } from "../kv/records/plan.ts";
 import { sessions, users } from "../kv/records/user.ts";
 import { authenticateKey, keyHolder } from "./api_keys/holder.ts";
 import type { Actor, App } from "./app.ts";
@@ -19,6 +20,7 @@ export const ANONYMOUS: Actor = {
   host: false,
   sessionId: null,
   expiresAtMs: Infinity,
+  planPerMinute: undefined,
   planLimits: null,
   key: null,
 };
@@ -80,6 +82,7 @@ async function userActor(
     host: organization.host,
     sessionId,
     expiresAtMs: session.expires_at_ms,
+    planPerMinute: (await app.store.get(plans, SYSTEM, organization.plan))?.requests_per_minute,
     planLimits: organization.limits,
     key: null,
   };

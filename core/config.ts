@@ -57,8 +57,8 @@ export const Config = z.strictObject({
 export type Config = z.infer<typeof Config>;
 type Plan = z.infer<typeof Plan>;
 
-/** The plans of the interface; configuration may change them and add others. */
-const BUILT_IN_PLANS: Readonly<Record<string, Plan>> = {
+/** The plans of the interface, which exist from the first start; configuration may change them and add others. */
+export const BUILT_IN_PLANS: Readonly<Record<string, Plan>> = {
   starter: { requests_per_minute: 100 },
   team: { requests_per_minute: 500 },
   business: { requests_per_minute: 2000 },

@@ -19,6 +19,7 @@ import { FailureThrottle } from "./throttle.ts";
 import { Limiter } from "./limiter.ts";
 import { Metrics } from "./metrics.ts";
 import { sweepSessions } from "./mcp_sessions.ts";
+import { seedPlans } from "./plans/seed.ts";
 import type { Ports } from "./ports.ts";
 import { makeSealer, type Sealer } from "./seal.ts";
 import { admitSecrets } from "./secrets/installation.ts";
@@ -94,6 +95,7 @@ export async function startRelay(
   const epoch = await openInstallation(store, sealer, ports);
   const app: App = { ...parts, streams, epoch, deliveries: new Deliveries(() => app) };
   const sender = app.deliveries;
+  await seedPlans(app);
   const claimCode = await claimCodeNow(app);
   streams.start();
   metrics.watch({

@@ -1,4 +1,6 @@
 import { accountRoutes } from "./account.ts";
+import { adminAccountRoutes } from "./admin_accounts.ts";
+import { adminPlanRoutes } from "./admin_plans.ts";
 import { agentRoutes } from "./agents.ts";
 import { alertRoutes } from "./alerts.ts";
 import { apiKeyRoutes } from "./api_keys.ts";
@@ -38,6 +40,8 @@ export const routes = [
   ...pullRoutes,
   ...auditRoutes,
   ...eventRoutes,
+  ...adminPlanRoutes,
+  ...adminAccountRoutes,
   ...limitRoutes,
   ...docsRoutes,
 ];

@@ -2,10 +2,10 @@ import { SYSTEM } from "../../kv/collection.ts";
 import type { ApiKeyRecord } from "../../kv/records/api_key.ts";
 import { type OrganizationRecord, organizations } from "../../kv/records/organization.ts";
 import { type UserRecord, users } from "../../kv/records/user.ts";
-import type { Work } from "../app.ts";
-import { type Config, planOf } from "../config.ts";
+import type { Actor, Work } from "../app.ts";
+import type { Config } from "../config.ts";
 import { UNLIMITED } from "../limiter.ts";
-import { limitsOf } from "../limits.ts";
+import { limitsOf, planLimit } from "../limits.ts";
 import { iso } from "../lists.ts";
 import { rightsOf, type Scope } from "../scopes.ts";
 import { ownedKey } from "./owned.ts";
@@ -64,7 +64,7 @@ export async function explainApiKey(work: Work, id: string, scope: Scope) {
     },
     limits: {
       key: keyLimits(app.config(), key),
-      organization: planLimits(app.config(), organization, actor.plan),
+      organization: planLimits(app.config(), actor),
     },
   };
 }
@@ -126,7 +126,7 @@ function keyLimits(config: Config, key: ApiKeyRecord) {
   };
 }
 
-function planLimits(config: Config, organization: OrganizationRecord | null, plan: string) {
-  const { requests_per_minute } = { ...planOf(config, plan), ...organization?.limits };
-  return { requests_per_minute: requests_per_minute ?? UNLIMITED };
+function planLimits(config: Config, { plan, planLimits: limits, planPerMinute }: Actor) {
+  const { limit } = planLimit(config, { plan, limits }, planPerMinute);
+  return { requests_per_minute: limit ?? UNLIMITED };
 }

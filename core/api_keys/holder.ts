@@ -2,6 +2,7 @@ import { rowSlot, SYSTEM, type Tenant } from "../../kv/collection.ts";
 import { RecentMap } from "../../kv/recent.ts";
 import { type ApiKeyRecord, apiKeys } from "../../kv/records/api_key.ts";
 import { type OrganizationRecord, organizations } from "../../kv/records/organization.ts";
+import { type PlanRecord, plans } from "../../kv/records/plan.ts";
 import { type UserRecord, users } from "../../kv/records/user.ts";
 import type { Actor, App } from "../app.ts";
 import { Fault } from "../fault.ts";
@@ -11,10 +12,11 @@ import { rightsOf, type Scope } from "../scopes.ts";
 /** What a key's actor was made of. */
 interface Known {
   /** Where the store's memory has the records. */
-  readonly slots: { readonly key: string; readonly user: string; readonly organization: string };
+  readonly slots: Readonly<Record<"key" | "user" | "organization" | "plan", string>>;
   readonly key: ApiKeyRecord;
   readonly user: UserRecord;
   readonly organization: OrganizationRecord;
+  readonly plan: PlanRecord | null;
   readonly actor: Actor;
   /** When the value stops working. */
   readonly endsAtMs: number;
@@ -48,10 +50,11 @@ export function knownHolder(app: App, value: string): Actor | null {
 /** What is known of a value, if nothing of it has changed. */
 function current(app: App, known: Known | undefined): Known | null {
   if (known === undefined) return null;
-  const { slots, key, user, organization } = known;
+  const { slots, key, user, organization, plan } = known;
   const good = app.store.peek(apiKeys, slots.key) === key &&
     app.store.peek(users, slots.user) === user &&
     app.store.peek(organizations, slots.organization) === organization &&
+    (app.store.peek(plans, slots.plan) ?? null) === plan &&
     app.ports.clock.now() < known.endsAtMs;
   return good ? known : null;
 }
@@ -105,13 +108,15 @@ async function know(
   if (!user?.active || !organization?.active) {
     throw keyFault("inactive", "Its creator or its organization is not active.");
   }
-  const actor = actorOf(key, valueHash, tenant, user, organization);
+  const plan = await app.store.get(plans, SYSTEM, organization.plan);
+  const actor = actorOf(key, valueHash, tenant, user, organization, plan);
   const slots = {
     key: rowSlot(apiKeys, tenant, key.id),
     user: rowSlot(users, home, user.id),
     organization: rowSlot(organizations, SYSTEM, tenant.org),
+    plan: rowSlot(plans, SYSTEM, organization.plan),
   };
-  return { slots, key, user, organization, actor, endsAtMs };
+  return { slots, key, user, organization, plan, actor, endsAtMs };
 }
 
 /** When a value of a key stops working, in ms; 0 for one that the record has forgotten. */
@@ -126,6 +131,7 @@ function actorOf(
   tenant: Tenant,
   user: UserRecord,
   organization: OrganizationRecord,
+  plan: PlanRecord | null,
 ): Actor {
   const isOld = valueHash !== key.hash;
   return {
@@ -138,6 +144,7 @@ function actorOf(
     host: organization.host,
     sessionId: null,
     expiresAtMs: endOf(key, valueHash),
+    planPerMinute: plan?.requests_per_minute,
     planLimits: organization.limits,
     key: {
       type: key.type,
