@@ -18,7 +18,10 @@ const COMMANDS: Readonly<
   Record<string, { about: string; run: (args: string[]) => Promise<number> }>
 > = {
   serve: { about: "start the relay (what happens without a command)", run: serveCommand },
-  agent: { about: "run commands of a relay on this machine: --url, --token", run: agentCommand },
+  agent: {
+    about: "run commands of a relay on this machine: pair, --url, --token",
+    run: agentCommand,
+  },
   demo: { about: "show a relay, an agent and a webhook at work, in a minute", run: demoCommand },
   listen: { about: "receive webhooks on this machine: --url, --forward", run: listenCommand },
   secret: { about: "seal everything with a new secret: rotate", run: secretCommand },

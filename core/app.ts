@@ -54,12 +54,12 @@ export interface App {
 
 /** Who is asking, with the rights they have now. */
 export interface Actor {
-  readonly kind: "user" | "api_key" | "anonymous";
-  /** The user's or key's id; `anonymous` for nobody. */
+  readonly kind: "user" | "api_key" | "device" | "anonymous";
+  /** The user's, key's or device's id; `anonymous` for nobody. */
   readonly id: string;
   readonly tenant: Tenant;
   readonly rights: ReadonlySet<Scope>;
-  /** The person behind it: the user, or the key's creator. */
+  /** The person behind it: the user, the key's creator, or who made the device's pairing code. */
   readonly userId: string;
   readonly plan: string;
   /** True for the organization that runs the installation. */

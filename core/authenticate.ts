@@ -5,6 +5,7 @@ import { plans } from "../kv/records/plan.ts";
 import { sessions, users } from "../kv/records/user.ts";
 import { authenticateKey, keyHolder } from "./api_keys/holder.ts";
 import type { Actor, App } from "./app.ts";
+import { DEVICE_PREFIX } from "./devices/credential.ts";
 import { Fault } from "./fault.ts";
 import { rightsOf } from "./scopes.ts";
 import { type Claims, verifyToken } from "./tokens.ts";
@@ -39,6 +40,10 @@ export async function authenticate(
       "MISSING_CREDENTIALS",
       "Send `Authorization: Bearer <JWT or API key>` or `x-api-key: <API key>`.",
     );
+  }
+  if (credential.startsWith(DEVICE_PREFIX)) {
+    const message = "A device's credential opens its own link and nothing else. Use an API key.";
+    throw new Fault("INVALID_API_KEY", message, { reason: "device" });
   }
   if (credential.startsWith("svc_")) return await authenticateKey(app, credential);
   return await authenticateToken(app, credential, space);

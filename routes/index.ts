@@ -7,6 +7,7 @@ import { apiKeyRoutes } from "./api_keys.ts";
 import { approvalRoutes } from "./approvals.ts";
 import { auditRoutes } from "./audit.ts";
 import { commandRoutes } from "./commands.ts";
+import { deviceRoutes } from "./devices.ts";
 import { docsRoutes } from "./docs.ts";
 import { eventRoutes } from "./events.ts";
 import { healthRoutes } from "./health.ts";
@@ -26,6 +27,7 @@ export const routes = [
   ...healthRoutes,
   ...accountRoutes,
   ...agentRoutes,
+  ...deviceRoutes,
   ...commandRoutes,
   ...approvalRoutes,
   ...alertRoutes,
