@@ -103,7 +103,9 @@ async function serveCommand(args: string[]): Promise<number> {
       throw new Error("--mcp-fixtures is only for a relay on a loopback address");
     }
     const opened = await openStore(settings.kv, systemClock);
-    const ports = systemPorts(() => settings.config.outbound.allow_private_targets);
+    const ports = systemPorts(() =>
+      (running?.app.config() ?? settings.config).outbound.allow_private_targets
+    );
     running = await startRelay(
       opened,
       { ...settings, ...secretsOf(settings, ports.entropy) },

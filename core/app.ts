@@ -6,6 +6,7 @@ import type { OrganizationRecord } from "../kv/records/organization.ts";
 import type { Store } from "../kv/store.ts";
 import type { Reader } from "../kv/store.ts";
 import type { Tx } from "../kv/tx.ts";
+import type { Configuration } from "./admin/configuration.ts";
 import type { Commands } from "./commands/registry.ts";
 import type { Config } from "./config.ts";
 import type { Limiter } from "./limiter.ts";
@@ -33,6 +34,10 @@ export interface App {
   readonly settings: Settings;
   /** The configuration in force; a reload replaces it whole. */
   readonly config: () => Config;
+  /** The same with where it comes from. */
+  readonly configuration: () => Configuration;
+  /** Puts another configuration in force, for the next request. */
+  readonly putInForce: (configuration: Configuration) => void;
   readonly sealer: Sealer;
   readonly signingKeys: SigningKeys;
   readonly limiter: Limiter;

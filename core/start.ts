@@ -8,12 +8,14 @@ import type { Store } from "../kv/store.ts";
 import { organizations } from "../kv/records/organization.ts";
 import { Links } from "./agents/links.ts";
 import { sweepStaleAgents } from "./agents/register.ts";
+import type { Configuration } from "./admin/configuration.ts";
 import type { App } from "./app.ts";
 import { lapseOverdue } from "./approvals/lapse.ts";
 import { sweepQueued } from "./commands/queued.ts";
 import { recoverCommands } from "./commands/recover.ts";
 import { Commands } from "./commands/registry.ts";
 import { jobsDue } from "./health.ts";
+import type { Config } from "./config.ts";
 import { claimCodeOf, LOGIN_TRIES, LOGIN_WINDOW_MS } from "./accounts.ts";
 import { FailureThrottle } from "./throttle.ts";
 import { Limiter } from "./limiter.ts";
@@ -60,7 +62,12 @@ export async function startRelay(
     ports.log.error(what, { error: error instanceof Error ? error.stack : String(error) });
   const sealer = makeSealer(settings.secret, entropy, settings.olderSecrets);
   const log = new EventLog(store, complain("events could not be sequenced"));
-  const config = () => settings.config;
+  let configuration: Configuration = {
+    config: settings.config,
+    said: saidBy(settings),
+    loadedAtMs: clock.now(),
+  };
+  const config = () => configuration.config;
   const instance = entropy.id("ins");
   const sharing = store.sole ? 1 : SHARING_INSTANCES;
   const connections = new LeasedSlots(store, instance, sharing);
@@ -71,8 +78,10 @@ export async function startRelay(
     store,
     log,
     ports,
-    settings,
+    settings: withLocal(settings, config),
     config,
+    configuration: () => configuration,
+    putInForce: (next: Configuration) => configuration = next,
     sealer,
     signingKeys: new SigningKeys(store, sealer, clock),
     limiter: new Limiter({
@@ -95,7 +104,7 @@ export async function startRelay(
   const epoch = await openInstallation(store, sealer, ports);
   const app: App = { ...parts, streams, epoch, deliveries: new Deliveries(() => app) };
   const sender = app.deliveries;
-  await seedPlans(app);
+  await seedPlans(app, config());
   const claimCode = await claimCodeNow(app);
   streams.start();
   metrics.watch({
@@ -129,6 +138,24 @@ export async function startRelay(
     },
   };
 }
+
+/** What the configuration at the start said by itself. */
+function saidBy({ configSource }: Settings): unknown {
+  try {
+    return JSON.parse(configSource.read());
+  } catch {
+    // It was readable a moment ago; then all of it is shown as the default until the next reload.
+    return {};
+  }
+}
+
+/** A proxy that a reload named brings strangers: such a server is not local any more. */
+const withLocal = <S extends Settings>(settings: S, config: () => Config): S => ({
+  ...settings,
+  get local() {
+    return settings.local && config().trusted_proxies.length === 0;
+  },
+});
 
 /** Checks the secrets against what the store was made with; answers the name of the logs' history. */
 async function openInstallation(store: Store, sealer: Sealer, ports: Ports): Promise<string> {

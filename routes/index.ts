@@ -1,5 +1,6 @@
 import { accountRoutes } from "./account.ts";
 import { adminAccountRoutes } from "./admin_accounts.ts";
+import { adminConfigRoutes } from "./admin_config.ts";
 import { adminPlanRoutes } from "./admin_plans.ts";
 import { agentRoutes } from "./agents.ts";
 import { alertRoutes } from "./alerts.ts";
@@ -44,6 +45,7 @@ export const routes = [
   ...eventRoutes,
   ...adminPlanRoutes,
   ...adminAccountRoutes,
+  ...adminConfigRoutes,
   ...limitRoutes,
   ...docsRoutes,
 ];

@@ -1,7 +1,7 @@
 import { SYSTEM } from "../../kv/collection.ts";
 import { plans } from "../../kv/records/plan.ts";
 import type { App } from "../app.ts";
-import { BUILT_IN_PLANS } from "../config.ts";
+import { BUILT_IN_PLANS, type Config } from "../config.ts";
 
 /** How the plans of the interface are called and what they offer, until the host says otherwise. */
 const SHOWN: Readonly<Record<string, { readonly name: string; readonly features: string[] }>> = {
@@ -15,11 +15,11 @@ const SHOWN: Readonly<Record<string, { readonly name: string; readonly features:
  * Puts the plans on record that every installation begins with, and those that the configuration names.
  * A plan that the host has deleted does not come back: one of them is the default, which stays.
  */
-export async function seedPlans(app: App): Promise<void> {
+export async function seedPlans(app: App, config: Config): Promise<void> {
   const { store } = app;
   const first = await store.count(plans, SYSTEM) === 0;
-  const named = { ...(first ? BUILT_IN_PLANS : {}), ...app.config().plans };
-  const wanted = app.config().default_plan;
+  const named = { ...(first ? BUILT_IN_PLANS : {}), ...config.plans };
+  const wanted = config.default_plan;
   const ids = new Set([...Object.keys(named), wanted]);
   for (const id of ids) {
     const { requests_per_minute } = named[id] ?? BUILT_IN_PLANS[id] ?? { requests_per_minute: 100 };
