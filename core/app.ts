@@ -6,6 +6,7 @@ import type { OrganizationRecord } from "../kv/records/organization.ts";
 import type { Store } from "../kv/store.ts";
 import type { Reader } from "../kv/store.ts";
 import type { Tx } from "../kv/tx.ts";
+import type { Activity } from "./admin/activity.ts";
 import type { Configuration } from "./admin/configuration.ts";
 import type { Commands } from "./commands/registry.ts";
 import type { Config } from "./config.ts";
@@ -43,6 +44,8 @@ export interface App {
   readonly limiter: Limiter;
   readonly logins: FailureThrottle;
   readonly usage: Usage;
+  /** What happens in each organization, for statistics. */
+  readonly activity: Activity;
   readonly links: Links;
   readonly commands: Commands;
   /** What each session's commands left behind, for the shield's behaviour layer. */

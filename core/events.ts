@@ -1,6 +1,7 @@
 import type { Tenant } from "../kv/collection.ts";
 import type { Tx } from "../kv/tx.ts";
 import type { Actor, App, RequestInfo } from "./app.ts";
+import { countedAs } from "./admin/counted.ts";
 import { canonicalJson } from "./canonical.ts";
 import { iso } from "./lists.ts";
 import { WEBHOOK_EVENTS, type WebhookEventType } from "./webhooks/event_types.ts";
@@ -100,6 +101,9 @@ type Context = {
 /** Puts an event into the log, in the transaction of the change that it reports. */
 export function emit(work: Context, tx: Tx, tenant: Tenant, happening: Happening): void {
   tx.append(tenant, happening.type, eventJson(work, tenant, happening));
+  const names = countedAs(happening);
+  if (names.length === 0) return;
+  tx.afterCommit(() => names.forEach((name) => work.app.activity.count(tenant, name)));
 }
 
 /** The canonical JSON of an event row. */

@@ -8,6 +8,7 @@ import type { Store } from "../kv/store.ts";
 import { organizations } from "../kv/records/organization.ts";
 import { Links } from "./agents/links.ts";
 import { sweepStaleAgents } from "./agents/register.ts";
+import { Activity } from "./admin/activity.ts";
 import type { Configuration } from "./admin/configuration.ts";
 import type { App } from "./app.ts";
 import { lapseOverdue } from "./approvals/lapse.ts";
@@ -92,6 +93,7 @@ export async function startRelay(
       now: () => clock.now(),
     }),
     logins: new FailureThrottle(clock, { tries: LOGIN_TRIES, windowMs: LOGIN_WINDOW_MS }),
+    activity: new Activity(store, instance, complain("the statistics could not be recorded")),
     usage: new Usage(store, instance, complain("the use of keys could not be recorded")),
     links,
     commands,
@@ -132,6 +134,7 @@ export async function startRelay(
       await connections.close();
       await store.idle();
       await parts.usage.stop();
+      await parts.activity.stop();
       await log.stop();
       ports.outbound.close();
       await opened.close();

@@ -170,6 +170,7 @@ async function serve(app: App, route: Route, c: Context<Env>): Promise<Response>
     if (holds) app.limiter.leave(actor);
   }
   app.metrics.request(route.id, response.status, performance.now() - startedMs);
+  app.activity.request(actor.tenant, response.status);
   app.usage.request(actor, route, agent, response.status);
   return response;
 }
@@ -276,6 +277,7 @@ async function visit(app: App, service: Service, c: Context<Env>): Promise<Respo
     if (holds) app.limiter.leave(actor);
   }
   app.metrics.request(service.path, response.status, performance.now() - startedMs);
+  app.activity.request(actor.tenant, response.status);
   if (response.status === 429 || service.call === "rest") {
     app.usage.request(actor, { method: c.req.method, path: service.path }, null, response.status);
   } else app.usage.mcpCall(actor, null);
@@ -308,6 +310,7 @@ async function guarded(
     response = fail(app, error, { requestId: request.id, limit, key: actor.key }, id);
   }
   app.metrics.request(id, response.status, performance.now() - startedMs);
+  app.activity.request(actor.tenant, response.status);
   app.usage.request(actor, endpoint, null, response.status);
   return response;
 }

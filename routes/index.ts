@@ -1,6 +1,7 @@
 import { accountRoutes } from "./account.ts";
 import { adminAccountRoutes } from "./admin_accounts.ts";
 import { adminConfigRoutes } from "./admin_config.ts";
+import { adminDashboardRoutes } from "./admin_dashboard.ts";
 import { adminPlanRoutes } from "./admin_plans.ts";
 import { agentRoutes } from "./agents.ts";
 import { alertRoutes } from "./alerts.ts";
@@ -46,6 +47,7 @@ export const routes = [
   ...adminPlanRoutes,
   ...adminAccountRoutes,
   ...adminConfigRoutes,
+  ...adminDashboardRoutes,
   ...limitRoutes,
   ...docsRoutes,
 ];

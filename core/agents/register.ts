@@ -6,6 +6,7 @@ import type { Found, Page } from "../../kv/store.ts";
 import type { Tx } from "../../kv/tx.ts";
 import type { Actor, App, RequestInfo } from "../app.ts";
 import { emit, RELAY_ACTOR, useJson } from "../events.ts";
+import { countAgent } from "./count.ts";
 import type { HelloFrame } from "../protocol.ts";
 
 /** Raised when an agent's key belongs to another credential; the message goes to the agent. */
@@ -58,6 +59,7 @@ export async function registerAgent(
       connected_at_ms: now,
       last_seen_ms: now,
     });
+    countAgent(tx, tenant, known?.status ?? null, "online");
     const about = { resource: { type: "agent", id: agent.id }, agentId: agent.id };
     const { name, version, platform, hostname, labels } = agent;
     const details = { name, version, platform, hostname, labels };
@@ -121,6 +123,7 @@ export async function disconnectAgent(
     const agent = await tx.get(agents, tenant, id);
     if (agent === null || agent.link !== link || agent.instance === null) return;
     tx.put(agents, tenant, { ...agent, status: "offline", instance: null });
+    countAgent(tx, tenant, agent.status, "offline");
     emitDisconnected(app, tx, tenant, agent, reason);
   });
 }
@@ -158,6 +161,7 @@ export async function noteHeartbeat(
     if (agent.instance === null) return "unavailable";
     tx.put(agents, tenant, { ...agent, status, last_seen_ms: app.ports.clock.now() });
     if (agent.status === status) return null;
+    countAgent(tx, tenant, agent.status, status);
     emit({ app, actor: RELAY_ACTOR }, tx, tenant, {
       type: "agent_health_changed",
       resource: { type: "agent", id },

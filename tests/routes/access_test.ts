@@ -86,7 +86,7 @@ async function stored(world: World): Promise<Map<string, string>> {
   await world.settle();
   const rows = new Map<string, string>();
   for await (const { key, versionstamp } of world.kv.list({ prefix: [] })) {
-    const left = key[0] === "~" || ["log", "api_key_usage@"].includes(String(key[2]));
+    const left = key[0] === "~" || ["log", "api_key_usage@", "activity@"].includes(String(key[2]));
     if (!left) rows.set(key.join("/"), versionstamp);
   }
   return rows;
