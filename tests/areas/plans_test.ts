@@ -1,4 +1,7 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { SYSTEM } from "../../kv/collection.ts";
+import { plans } from "../../kv/records/plan.ts";
+import { overKv } from "../support/kv.ts";
 import { type Account, World } from "../support/world.ts";
 
 const MINUTE_MS = 60_000;
@@ -176,6 +179,51 @@ Deno.test("accounts: off ends sessions, keys and streams at once, on restores wh
   deq(await tries(), [200, 200]);
   eq((await toggle(host.org, false)).status, 409);
   eq((await toggle("org_missing", false)).status, 404);
+});
+
+Deno.test("accounts: an ingest token of one that is off brings in nothing", async () => {
+  const { world, host, guest } = await two();
+  await using _ = world;
+  const made = await world.call("POST", "/api/v1/ingest-tokens", {
+    as: guest.token,
+    body: { name: "alerts", purpose: "alertmanager" },
+  });
+  const path = `/api/admin/accounts/${guest.org}/toggle`;
+  const toggle = (active: boolean) =>
+    world.call("POST", path, { as: host.token, body: { active } });
+  const alert = {
+    status: "firing",
+    labels: { alertname: "down" },
+    startsAt: "2026-01-31T12:00:00Z",
+  };
+  const send = () =>
+    world.call("POST", "/api/webhooks/alertmanager", {
+      headers: { "x-ingest-token": made.body.token },
+      body: { version: "4", status: "firing", alerts: [alert] },
+    });
+  const alerts = async () => {
+    const answer = await world.call("GET", "/api/shield/alerts", { as: guest.token });
+    return answer.body.pagination.total;
+  };
+  await toggle(false);
+  const refused = await send();
+  await toggle(true);
+  eq(await alerts(), 0);
+  const taken = await send();
+  deq([taken.status, taken.text], [refused.status, refused.text], "the answer does not tell");
+  eq(await alerts(), 1);
+});
+
+Deno.test("plans: one that the host deleted does not come back with the next start", async () => {
+  const engine = await Deno.openKv(":memory:");
+  {
+    await using world = await World.open({ kv: overKv(engine, { close: () => {} }), config: {} });
+    const host = await world.signUp();
+    eq((await world.call("DELETE", "/api/admin/plans/team", { as: host.token })).status, 204);
+  }
+  await using world = await World.open({ kv: engine, config: {}, seed: 2 });
+  eq(await world.app.store.get(plans, SYSTEM, "team"), null);
+  ok(await world.app.store.get(plans, SYSTEM, "starter") !== null);
 });
 
 Deno.test("accounts: of a toggle and a request that begins after its answer, the request always loses", async () => {
