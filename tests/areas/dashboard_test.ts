@@ -112,7 +112,10 @@ Deno.test("dashboard: what was counted is there after a restart, and once", asyn
   const login = await world.call("POST", "/api/v1/login", {
     body: { email: guests[0]!.email, password: "password 2" },
   });
-  const body = await stats(world, { ...guests[0]!, token: login.body.token });
+  const again = { ...guests[0]!, token: login.body.token };
+  await stats(world, again);
+  await world.app.activity.flush();
+  const body = await stats(world, again);
   deq(body.last_24_hours.commands, { succeeded: 1 });
   deq(body.agents, { online: 0, degraded: 0, offline: 1, total: 1 });
 });

@@ -113,6 +113,15 @@ Deno.test("devices: after ten failures an address waits, and others do not", asy
   eq((await pair(world, await codeOf(world, owner))).status, 201);
 });
 
+Deno.test("devices: a pairing that succeeds forgives itself and no failure before it", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  for (let n = 0; n < 9; n++) eq((await pair(world, `wrong ${n}`)).status, 400);
+  for (let n = 0; n < 3; n++) eq((await pair(world, await codeOf(world, owner))).status, 201);
+  eq((await pair(world, "wrong")).status, 400);
+  eq((await pair(world, await codeOf(world, owner))).status, 429);
+});
+
 Deno.test("devices: a credential opens its own link and nothing else", async () => {
   await using world = await World.open();
   const owner = await world.signUp();

@@ -1,4 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { nextTurn } from "../../core/turn.ts";
 import { SYSTEM } from "../../kv/collection.ts";
 import { plans } from "../../kv/records/plan.ts";
 import { overKv } from "../support/kv.ts";
@@ -66,6 +67,8 @@ Deno.test("plans: a changed limit is in force for the next request of everybody 
   const { world, host, guest } = await two();
   await using _ = world;
   const key = await world.key(guest, ["agents:read"]);
+  const first = await world.call("GET", "/api/v1/agents", { as: key.value });
+  eq(first.headers.get("x-ratelimit-limit"), "100");
   const body = { requests_per_minute: 7 };
   await world.call("PUT", "/api/admin/plans/starter", { as: host.token, body });
   eq(await limitNow(world, guest), 7);
@@ -107,19 +110,28 @@ Deno.test("plans: one that an account has cannot be deleted, and one that was de
 });
 
 Deno.test("plans: of a deletion and a subscription at once exactly one succeeds", async () => {
-  for (let round = 1; round <= 10; round++) {
-    const { world, host, guest } = await two();
-    await using _ = world;
-    const path = `/api/admin/accounts/${guest.org}/plan`;
-    const [removed, changed] = await Promise.all([
-      world.call("DELETE", "/api/admin/plans/team", { as: host.token }),
-      world.call("PUT", path, { as: host.token, body: { plan_id: "team" } }),
-    ]);
-    deq(
-      removed.status === 204 ? [removed.status, changed.status] : [changed.status, removed.status],
-      removed.status === 204 ? [204, 400] : [200, 409],
-    );
+  const { world, host, guest } = await two({ plans: { starter: { requests_per_minute: null } } });
+  await using _ = world;
+  const path = `/api/admin/accounts/${guest.org}/plan`;
+  const outcomes = new Set<string>();
+  for (let round = 0; round < 24; round++) {
+    const body = { name: `Plan ${round}`, price: 1, features: [], requests_per_minute: null };
+    const plan = await world.call("POST", "/api/admin/plans", { as: host.token, body });
+    const { id } = plan.body;
+    const changing = world.call("PUT", path, { as: host.token, body: { plan_id: id } });
+    // Each round begins the deletion at another step of the change.
+    for (let turn = 0; turn < round; turn++) await nextTurn();
+    const removing = world.call("DELETE", `/api/admin/plans/${id}`, { as: host.token });
+    const outcome = `${(await changing).status} ${(await removing).status}`;
+    ok(["200 409", "400 204"].includes(outcome), `round ${round}: ${outcome}`);
+    outcomes.add(outcome);
+    await world.call("PUT", path, { as: host.token, body: { plan_id: "enterprise" } });
+    if (outcome === "200 409") {
+      const removed = await world.call("DELETE", `/api/admin/plans/${id}`, { as: host.token });
+      eq(removed.status, 204);
+    }
   }
+  deq([...outcomes].sort(), ["200 409", "400 204"]);
 });
 
 Deno.test("plans: bad input is refused with the path of the fault, and nothing is stored", async () => {
