@@ -18,7 +18,10 @@ const COMMANDS: Readonly<
   Record<string, { about: string; run: (args: string[]) => Promise<number> }>
 > = {
   serve: { about: "start the relay (what happens without a command)", run: serveCommand },
-  agent: { about: "run commands of a relay on this machine: --url, --token", run: agentCommand },
+  agent: {
+    about: "run commands of a relay on this machine: pair, --url, --token",
+    run: agentCommand,
+  },
   demo: { about: "show a relay, an agent and a webhook at work, in a minute", run: demoCommand },
   listen: { about: "receive webhooks on this machine: --url, --forward", run: listenCommand },
   secret: { about: "seal everything with a new secret: rotate", run: secretCommand },
@@ -100,7 +103,9 @@ async function serveCommand(args: string[]): Promise<number> {
       throw new Error("--mcp-fixtures is only for a relay on a loopback address");
     }
     const opened = await openStore(settings.kv, systemClock);
-    const ports = systemPorts(() => settings.config.outbound.allow_private_targets);
+    const ports = systemPorts(() =>
+      (running?.app.config() ?? settings.config).outbound.allow_private_targets
+    );
     running = await startRelay(
       opened,
       { ...settings, ...secretsOf(settings, ports.entropy) },

@@ -10,6 +10,7 @@ import { Fault } from "./fault.ts";
 import { insertVerdictKeys } from "./agents/verdicts.ts";
 import { insertShieldSettings } from "./shield/settings.ts";
 import { iso } from "./lists.ts";
+import { subscribe } from "./plans/subscribe.ts";
 import { networkOf } from "./network.ts";
 import { joinByInvitation } from "./invitations/accept.ts";
 import { hashPassword, needsRehash, verifyPassword } from "./passwords.ts";
@@ -66,6 +67,7 @@ async function found(work: Stepping, input: NewAccount & { readonly organization
       require_second_factor: false,
       limits: null,
     });
+    await subscribe(app, tx, organization.id, organization.plan);
     insertShieldSettings(tx, organization.id);
     insertVerdictKeys(app, tx, organization.id);
     const tenant: Tenant = { org: organization.id, space: "live" };

@@ -6,6 +6,8 @@ import type { OrganizationRecord } from "../kv/records/organization.ts";
 import type { Store } from "../kv/store.ts";
 import type { Reader } from "../kv/store.ts";
 import type { Tx } from "../kv/tx.ts";
+import type { Activity } from "./admin/activity.ts";
+import type { Configuration } from "./admin/configuration.ts";
 import type { Commands } from "./commands/registry.ts";
 import type { Config } from "./config.ts";
 import type { Issuer } from "./issuers/config.ts";
@@ -34,11 +36,17 @@ export interface App {
   readonly settings: Settings;
   /** The configuration in force; a reload replaces it whole. */
   readonly config: () => Config;
+  /** The same with where it comes from. */
+  readonly configuration: () => Configuration;
+  /** Puts another configuration in force, for the next request. */
+  readonly putInForce: (configuration: Configuration) => void;
   readonly sealer: Sealer;
   readonly signingKeys: SigningKeys;
   readonly limiter: Limiter;
   readonly logins: FailureThrottle;
   readonly usage: Usage;
+  /** What happens in each organization, for statistics. */
+  readonly activity: Activity;
   readonly links: Links;
   readonly commands: Commands;
   /** What each session's commands left behind, for the shield's behaviour layer. */
@@ -67,12 +75,12 @@ export interface ForeignToken {
 
 /** Who is asking, with the rights they have now. */
 export interface Actor {
-  readonly kind: "user" | "api_key" | "anonymous";
-  /** The user's or key's id; `anonymous` for nobody. */
+  readonly kind: "user" | "api_key" | "device" | "anonymous";
+  /** The user's, key's or device's id; `anonymous` for nobody. */
   readonly id: string;
   readonly tenant: Tenant;
   readonly rights: ReadonlySet<Scope>;
-  /** The person behind it: the user, or the key's creator. */
+  /** The person behind it: the user, the key's creator, or who made the device's pairing code. */
   readonly userId: string;
   readonly plan: string;
   /** True for the organization that runs the installation. */
@@ -83,6 +91,8 @@ export interface Actor {
   readonly foreign?: ForeignToken;
   /** When the credential ends by itself, in ms. */
   readonly expiresAtMs: number;
+  /** What the plan says of requests per minute: null is unlimited, undefined when there is no such plan. */
+  readonly planPerMinute: number | null | undefined;
   /** What the host set for the organization instead of its plan's limit. */
   readonly planLimits: OrganizationRecord["limits"];
   /** Of an API key: what its limits depend on, and which of its values is in hand. */

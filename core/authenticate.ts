@@ -1,9 +1,11 @@
 import { SYSTEM, type Tenant } from "../kv/collection.ts";
 import { RecentMap } from "../kv/recent.ts";
 import { organizations } from "../kv/records/organization.ts";
+import { plans } from "../kv/records/plan.ts";
 import { sessions, users } from "../kv/records/user.ts";
 import { authenticateKey, keyHolder } from "./api_keys/holder.ts";
 import type { Actor, App, ForeignToken } from "./app.ts";
+import { DEVICE_PREFIX } from "./devices/credential.ts";
 import { Fault } from "./fault.ts";
 import { isConfigured, issuerNamed, personOf, readForeignToken } from "./issuers/tokens.ts";
 import { rightsOf } from "./roles/rights.ts";
@@ -20,6 +22,7 @@ export const ANONYMOUS: Actor = {
   host: false,
   sessionId: null,
   expiresAtMs: Infinity,
+  planPerMinute: undefined,
   planLimits: null,
   key: null,
 };
@@ -38,6 +41,10 @@ export async function authenticate(
       "MISSING_CREDENTIALS",
       "Send `Authorization: Bearer <JWT or API key>` or `x-api-key: <API key>`.",
     );
+  }
+  if (credential.startsWith(DEVICE_PREFIX)) {
+    const message = "A device's credential opens its own link and nothing else. Use an API key.";
+    throw new Fault("INVALID_API_KEY", message, { reason: "device" });
   }
   if (credential.startsWith("svc_")) return await authenticateKey(app, credential);
   return await authenticateToken(app, credential, space);
@@ -107,6 +114,7 @@ async function userActor(
     host: organization.host,
     sessionId,
     expiresAtMs: session?.expires_at_ms ?? Infinity,
+    planPerMinute: (await app.store.get(plans, SYSTEM, organization.plan))?.requests_per_minute,
     planLimits: organization.limits,
     key: null,
   };

@@ -65,8 +65,8 @@ export const Config = z.strictObject({
 export type Config = z.infer<typeof Config>;
 type Plan = z.infer<typeof Plan>;
 
-/** The plans of the interface; configuration may change them and add others. */
-const BUILT_IN_PLANS: Readonly<Record<string, Plan>> = {
+/** The plans of the interface, which exist from the first start; configuration may change them and add others. */
+export const BUILT_IN_PLANS: Readonly<Record<string, Plan>> = {
   starter: { requests_per_minute: 100 },
   team: { requests_per_minute: 500 },
   business: { requests_per_minute: 2000 },
@@ -93,7 +93,8 @@ export function parseConfig(text: string): Config {
     value = JSON.parse(text);
   } catch (cause) {
     const message = `RELAY_CONFIG is not JSON: ${(cause as Error).message}`;
-    throw new Fault("VALIDATION_FAILED", message, {}, { cause });
+    const issues = [{ path: "", message }];
+    throw new Fault("VALIDATION_FAILED", message, { issues }, { cause });
   }
   const result = Config.safeParse(value);
   if (result.success) return result.data;
@@ -104,6 +105,18 @@ export function parseConfig(text: string): Config {
   const said = issues.map(({ path, message }) => `${path || "(whole)"}: ${message}`).join("; ");
   throw new Fault("VALIDATION_FAILED", `RELAY_CONFIG is invalid: ${said}`, { issues });
 }
+
+/** Where the configuration comes from, so that it can be read again. */
+export interface ConfigSource {
+  readonly kind: "none" | "environment" | "file";
+  /** The file's path; null for the others. */
+  readonly path: string | null;
+  /** Its text as it is now; throws when there is none. */
+  readonly read: () => string;
+}
+
+/** What stands in the place of a configuration that nobody gave. */
+export const NO_SOURCE: ConfigSource = { kind: "none", path: null, read: () => "{}" };
 
 /** The configuration of a server that was told nothing. */
 export const defaultConfig = (): Config => Config.parse({});

@@ -1,6 +1,7 @@
 import type { Tenant } from "../kv/collection.ts";
 import type { Tx } from "../kv/tx.ts";
 import type { Actor, App, RequestInfo } from "./app.ts";
+import { countedAs } from "./admin/counted.ts";
 import { canonicalJson } from "./canonical.ts";
 import { iso } from "./lists.ts";
 import { WEBHOOK_EVENTS, type WebhookEventType } from "./webhooks/event_types.ts";
@@ -53,6 +54,17 @@ export const AUDIT_EVENTS = {
   second_factor_required: "the organization requires a second factor, or no longer does",
   notification_sent: "people were told of something that they must know",
   organization_created: "an organization signed up",
+  plan_created: "the host made a plan",
+  plan_updated: "the host changed a plan",
+  plan_deleted: "the host deleted a plan",
+  account_plan_changed: "the host gave an account another plan: a subscription and an order",
+  account_deactivated: "the host switched an account off: its sessions, streams and keys ended",
+  account_activated: "the host switched an account on again",
+  config_reloaded: "the configuration was read again",
+  device_code_created: "a one-time code for pairing a device was made",
+  device_paired: "a device showed its pairing code, and waits for its confirmation",
+  device_confirmed: "a device was confirmed and got its credential",
+  device_deleted: "a device was deleted, and its credential ended",
   user_created: "a user was made",
   user_login: "a user signed in",
   user_login_failed: "a sign-in failed",
@@ -107,6 +119,9 @@ type Context = {
 /** Puts an event into the log, in the transaction of the change that it reports. */
 export function emit(work: Context, tx: Tx, tenant: Tenant, happening: Happening): void {
   tx.append(tenant, happening.type, eventJson(work, tenant, happening));
+  const names = countedAs(happening);
+  if (names.length === 0) return;
+  tx.afterCommit(() => names.forEach((name) => work.app.activity.count(tenant, name)));
 }
 
 /** The canonical JSON of an event row. */

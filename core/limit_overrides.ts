@@ -2,7 +2,8 @@ import { SYSTEM, type Tenant } from "../kv/collection.ts";
 import { type ApiKeyRecord, apiKeys } from "../kv/records/api_key.ts";
 import type { LimitOverrides } from "../kv/records/limits.ts";
 import { type OrganizationRecord, organizations } from "../kv/records/organization.ts";
-import type { App, Work, Writing } from "./app.ts";
+import { plans } from "../kv/records/plan.ts";
+import type { Work, Writing } from "./app.ts";
 import { Fault } from "./fault.ts";
 import { type Left, UNLIMITED } from "./limiter.ts";
 import {
@@ -29,7 +30,7 @@ interface Subject {
  * @throws {Fault} NOT_FOUND
  */
 export async function showLimits(work: Work, id: string) {
-  return await show(work.app, await subjectOf(work, id));
+  return await show(work, await subjectOf(work, id));
 }
 
 /**
@@ -37,12 +38,12 @@ export async function showLimits(work: Work, id: string) {
  * @throws {Fault} NOT_FOUND, VALIDATION_FAILED
  */
 export async function changeLimits(work: Writing, id: string, asked: LimitOverrides) {
-  const { app, tx } = work;
+  const { tx } = work;
   const { organization, key } = await subjectOf(work, id);
   const limits = Object.keys(asked).length === 0 ? null : asked;
   if (key !== null) {
     const record = tx.put(apiKeys, key.tenant, { ...key.record, limits });
-    return await show(app, { organization, key: { ...key, record } });
+    return await show(work, { organization, key: { ...key, record } });
   }
   const { requests_per_minute, ...others } = asked;
   const [misplaced] = Object.keys(others);
@@ -53,7 +54,7 @@ export async function changeLimits(work: Writing, id: string, asked: LimitOverri
   }
   const plan = requests_per_minute === undefined ? null : { requests_per_minute };
   const changed = tx.put(organizations, SYSTEM, { ...organization, limits: plan });
-  return await show(app, { organization: changed, key: null });
+  return await show(work, { organization: changed, key: null });
 }
 
 /** What is not the caller's to see is answered like what is not there. */
@@ -66,7 +67,8 @@ async function subjectOf({ db, actor }: Work, id: string): Promise<Subject> {
   throw new Fault("NOT_FOUND", "There is no such API key or organization.");
 }
 
-async function show(app: App, { organization, key }: Subject) {
+async function show({ app, db }: Work, { organization, key }: Subject) {
+  const ofPlan = (await db.get(plans, SYSTEM, organization.plan))?.requests_per_minute;
   const names = key === null ? [] : KEY_LIMIT_NAMES;
   const own = names.map(async (name) => {
     const { record } = key!;
@@ -76,8 +78,8 @@ async function show(app: App, { organization, key }: Subject) {
   const shared = row(
     "requests_per_minute",
     OTHER_LIMITS.organization,
-    planLimit(app.config(), organization),
-    await app.limiter.leftOfPlan(organization),
+    planLimit(app.config(), organization, ofPlan),
+    await app.limiter.leftOfPlan({ ...organization, ofPlan }),
   );
   return {
     id: key?.record.id ?? organization.id,

@@ -39,7 +39,10 @@ interface LimitClaim extends Claim {
 export type LimitState = Grant<LimitClaim>;
 
 type Key = Pick<ApiKeyRecord, "id" | "type" | "limits">;
-type Organization = Pick<OrganizationRecord, "id" | "plan" | "limits">;
+/** With what its plan says of requests per minute. */
+type Organization = Pick<OrganizationRecord, "id" | "plan" | "limits"> & {
+  readonly ofPlan: number | null | undefined;
+};
 
 /** What an actor must pass, worked out once for as long as the actor and the configuration stand. */
 interface Bounds {
@@ -152,7 +155,7 @@ export class Limiter {
 
   /** The same of an organization's plan. */
   async leftOfPlan(organization: Organization): Promise<Left> {
-    const { limit } = planLimit(this.parts.config(), organization);
+    const { limit } = planLimit(this.parts.config(), organization, organization.ofPlan);
     return await this.#left(OTHER_LIMITS.organization, organization.id, limit);
   }
 
@@ -202,9 +205,9 @@ export class Limiter {
     const config = this.parts.config();
     const known = this.#bounds.get(actor.id);
     if (known !== undefined && known.actor === actor && known.config === config) return known;
-    const { key, plan, planLimits, tenant } = actor;
+    const { key, plan, planLimits, planPerMinute: ofPlan, tenant } = actor;
     const of = key && { id: actor.id, type: key.type, limits: key.limits };
-    const organization = { id: tenant.org, plan, limits: planLimits };
+    const organization = { id: tenant.org, plan, limits: planLimits, ofPlan };
     const connections = of && keyLimit(config, "max_concurrent", of).limit;
     const bounds = {
       actor,
@@ -230,7 +233,11 @@ export class Limiter {
         [KEY_LIMITS[name], key.id, keyLimit(config, name, key).limit] as const
       );
     const shared = organization === null || !CALLS[call].plan ? [] : [
-      [OTHER_LIMITS.organization, organization.id, planLimit(config, organization).limit] as const,
+      [
+        OTHER_LIMITS.organization,
+        organization.id,
+        planLimit(config, organization, organization.ofPlan).limit,
+      ] as const,
     ];
     const [first, ...others] = [...own, ...shared].flatMap(([kind, id, limit]) =>
       limit === null ? [] : [claimOf(kind, id, limit)]

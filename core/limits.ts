@@ -125,13 +125,21 @@ export function keyLimit(
   return { limit: config.limits[type][name], source: "configuration" };
 }
 
-/** What an organization may do a minute. */
+/**
+ * What an organization may do a minute: what the host set for it, else what the configuration says of its
+ * plan, else what the plan itself says, `undefined` when there is no such plan.
+ */
 export function planLimit(
   config: Config,
   { plan, limits }: Pick<OrganizationRecord, "plan" | "limits">,
+  ofPlan: number | null | undefined,
 ): Figure {
   const limit = limits?.requests_per_minute;
   if (limit !== undefined) return { limit, source: "override" };
+  if (Object.hasOwn(config.plans, plan)) {
+    return { limit: config.plans[plan]!.requests_per_minute, source: "configuration" };
+  }
+  if (ofPlan !== undefined) return { limit: ofPlan, source: "plan" };
   return { limit: planOf(config, plan).requests_per_minute, source: "plan" };
 }
 

@@ -1,4 +1,4 @@
-import { type Config, defaultConfig, parseConfig } from "./config.ts";
+import { type Config, type ConfigSource, NO_SOURCE, parseConfig } from "./config.ts";
 
 /** What the environment says. Everything else is in the configuration. */
 export interface Settings {
@@ -15,6 +15,10 @@ export interface Settings {
   /** True when nobody but this machine reaches the server, so that a first signup needs no code. */
   readonly local: boolean;
   readonly config: Config;
+  /** Where `config` came from, and how to read it again. */
+  readonly configSource: ConfigSource;
+  /** The names of the variables that were set. */
+  readonly environment: readonly string[];
 }
 
 /** Where the store is, and what opens its secrets. */
@@ -33,7 +37,8 @@ export function readSettings(
 ): Settings {
   const host = env.RELAY_HOST ?? "127.0.0.1";
   const publicUrl = env.RELAY_PUBLIC_URL ? publicUrlOf(env.RELAY_PUBLIC_URL) : null;
-  const config = configOf(env.RELAY_CONFIG, readText);
+  const configSource = configSourceOf(env.RELAY_CONFIG, readText);
+  const config = parseConfig(configSource.read());
   const local = !hosted && LOOPBACK.has(host) && publicUrl === null &&
     config.trusted_proxies.length === 0;
   return {
@@ -45,6 +50,8 @@ export function readSettings(
     signup: signupOf(env.RELAY_SIGNUP, local),
     local,
     config,
+    configSource,
+    environment: Object.keys(env).filter((name) => name.startsWith("RELAY_") && env[name] !== ""),
   };
 }
 
@@ -100,7 +107,13 @@ function tlsOf(
   return { cert: readText(cert), key: readText(key) };
 }
 
-function configOf(text: string | undefined, readText: (path: string) => string): Config {
-  if (text === undefined || text.trim() === "") return defaultConfig();
-  return parseConfig(text.trimStart().startsWith("{") ? text : readText(text));
+function configSourceOf(
+  text: string | undefined,
+  readText: (path: string) => string,
+): ConfigSource {
+  if (text === undefined || text.trim() === "") return NO_SOURCE;
+  if (text.trimStart().startsWith("{")) {
+    return { kind: "environment", path: null, read: () => text };
+  }
+  return { kind: "file", path: text, read: () => readText(text) };
 }

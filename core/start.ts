@@ -9,6 +9,8 @@ import { organizations } from "../kv/records/organization.ts";
 import { Links } from "./agents/links.ts";
 import { tellOfLost } from "./agents/lost.ts";
 import { sweepStaleAgents } from "./agents/register.ts";
+import { Activity } from "./admin/activity.ts";
+import type { Configuration } from "./admin/configuration.ts";
 import type { App } from "./app.ts";
 import { tellOfExpiring } from "./api_keys/expiring.ts";
 import { lapseOverdue } from "./approvals/lapse.ts";
@@ -18,11 +20,13 @@ import { Commands } from "./commands/registry.ts";
 import { jobsDue } from "./health.ts";
 import { LOGIN_TRIES, LOGIN_WINDOW_MS } from "./account/tries.ts";
 import { claimCodeOf } from "./accounts.ts";
+import type { Config } from "./config.ts";
 import { FailureThrottle } from "./throttle.ts";
 import { Limiter } from "./limiter.ts";
 import { Metrics } from "./metrics.ts";
 import { sweepSessions } from "./mcp_sessions.ts";
 import { tellOfPlanLimits } from "./plan_limit.ts";
+import { seedPlans } from "./plans/seed.ts";
 import type { Ports } from "./ports.ts";
 import { makeSealer, type Sealer } from "./seal.ts";
 import { admitSecrets } from "./secrets/installation.ts";
@@ -63,7 +67,12 @@ export async function startRelay(
     ports.log.error(what, { error: error instanceof Error ? error.stack : String(error) });
   const sealer = makeSealer(settings.secret, entropy, settings.olderSecrets);
   const log = new EventLog(store, complain("events could not be sequenced"));
-  const config = () => settings.config;
+  let configuration: Configuration = {
+    config: settings.config,
+    said: saidBy(settings),
+    loadedAtMs: clock.now(),
+  };
+  const config = () => configuration.config;
   const instance = entropy.id("ins");
   const sharing = store.sole ? 1 : SHARING_INSTANCES;
   const connections = new LeasedSlots(store, instance, sharing);
@@ -74,8 +83,10 @@ export async function startRelay(
     store,
     log,
     ports,
-    settings,
+    settings: withLocal(settings, config),
     config,
+    configuration: () => configuration,
+    putInForce: (next: Configuration) => configuration = next,
     sealer,
     signingKeys: new SigningKeys(store, sealer, clock),
     limiter: new Limiter({
@@ -86,6 +97,7 @@ export async function startRelay(
       now: () => clock.now(),
     }),
     logins: new FailureThrottle(clock, { tries: LOGIN_TRIES, windowMs: LOGIN_WINDOW_MS }),
+    activity: new Activity(store, instance, complain("the statistics could not be recorded")),
     usage: new Usage(store, instance, complain("the use of keys could not be recorded")),
     links,
     commands,
@@ -98,6 +110,7 @@ export async function startRelay(
   const epoch = await openInstallation(store, sealer, ports);
   const app: App = { ...parts, streams, epoch, deliveries: new Deliveries(() => app) };
   const sender = app.deliveries;
+  await seedPlans(app, config());
   const claimCode = await claimCodeNow(app);
   streams.start();
   metrics.watch({
@@ -125,12 +138,31 @@ export async function startRelay(
       await connections.close();
       await store.idle();
       await parts.usage.stop();
+      await parts.activity.stop();
       await log.stop();
       ports.outbound.close();
       await opened.close();
     },
   };
 }
+
+/** What the configuration at the start said by itself. */
+function saidBy({ configSource }: Settings): unknown {
+  try {
+    return JSON.parse(configSource.read());
+  } catch {
+    // It was readable a moment ago; then all of it is shown as the default until the next reload.
+    return {};
+  }
+}
+
+/** A proxy that a reload named brings strangers: such a server is not local any more. */
+const withLocal = <S extends Settings>(settings: S, config: () => Config): S => ({
+  ...settings,
+  get local() {
+    return settings.local && config().trusted_proxies.length === 0;
+  },
+});
 
 /** Checks the secrets against what the store was made with; answers the name of the logs' history. */
 async function openInstallation(store: Store, sealer: Sealer, ports: Ports): Promise<string> {

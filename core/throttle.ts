@@ -31,6 +31,12 @@ export class FailureThrottle {
     return 0;
   }
 
+  /** The try was good, and only that is forgiven. */
+  forgive(key: string): void {
+    const tries = this.#tries.get(key);
+    if (tries !== undefined) tries.count--;
+  }
+
   /** The try was good: what failed before it is forgiven. */
   succeed(key: string): void {
     this.#tries.delete(key);

@@ -3,6 +3,7 @@ import { Accepted } from "../core/accepted.ts";
 import type { Actor, App, RequestInfo } from "../core/app.ts";
 import { knownHolder } from "../core/api_keys/holder.ts";
 import { ANONYMOUS, authenticate } from "../core/authenticate.ts";
+import { authenticateSocket } from "../core/devices/holder.ts";
 import { Fault } from "../core/fault.ts";
 import { type LimitState, mustPass } from "../core/limiter.ts";
 import type { Endpoint } from "../core/usage/day.ts";
@@ -83,7 +84,7 @@ export function mount(
       guarded(app, c, path, async (info, known, limited) => {
         const { headers } = c.req.raw;
         const find = (headers: Headers) => credentialOf(headers) ?? bearerOffered(headers);
-        const actor = await identify(app, headers, info, limited, find);
+        const actor = await identify(app, headers, info, limited, find, authenticateSocket);
         known(actor);
         return await handle(app, actor, c.req.raw, info, limited);
       }, endpoint));
@@ -173,6 +174,7 @@ async function serve(app: App, route: Route, c: Context<Env>): Promise<Response>
     if (holds) app.limiter.leave(actor);
   }
   app.metrics.request(route.id, response.status, performance.now() - startedMs);
+  app.activity.request(actor.tenant, response.status);
   app.usage.request(actor, route, agent, response.status);
   return response;
 }
@@ -207,10 +209,11 @@ function identify(
   request: RequestInfo,
   limited: (state: LimitState) => void,
   find: (headers: Headers) => string | null = credentialOf,
+  who: typeof authenticate = authenticate,
 ): Actor | Promise<Actor> {
   const credential = find(headers);
   const known = credential === null ? null : knownHolder(app, credential);
-  return known ?? lookUp(app, credential, headers, request, limited);
+  return known ?? lookUp(app, credential, headers, request, limited, who);
 }
 
 /** A failure to say who is asking counts against the address. */
@@ -220,6 +223,7 @@ async function lookUp(
   headers: Headers,
   request: RequestInfo,
   limited: (state: LimitState) => void,
+  who: typeof authenticate,
 ): Promise<Actor> {
   try {
     if (credential === "") {
@@ -230,7 +234,7 @@ async function lookUp(
       );
     }
     const isKey = credential?.startsWith("svc_") ?? false;
-    return await authenticate(app, credential, isKey ? "live" : spaceOf(headers));
+    return await who(app, credential, isKey ? "live" : spaceOf(headers));
   } catch (error) {
     const limit = await app.limiter.takeForAddress(request.address);
     limited(limit);
@@ -277,6 +281,7 @@ async function visit(app: App, service: Service, c: Context<Env>): Promise<Respo
     if (holds) app.limiter.leave(actor);
   }
   app.metrics.request(service.path, response.status, performance.now() - startedMs);
+  app.activity.request(actor.tenant, response.status);
   if (response.status === 429 || service.call === "rest") {
     app.usage.request(actor, { method: c.req.method, path: service.path }, null, response.status);
   } else app.usage.mcpCall(actor, null);
@@ -309,6 +314,7 @@ async function guarded(
     response = fail(app, error, { requestId: request.id, limit, key: actor.key }, id);
   }
   app.metrics.request(id, response.status, performance.now() - startedMs);
+  app.activity.request(actor.tenant, response.status);
   app.usage.request(actor, endpoint, null, response.status);
   return response;
 }

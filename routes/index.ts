@@ -1,11 +1,16 @@
 import { accountRoutes } from "./account.ts";
 import { accountCareRoutes } from "./account_care.ts";
+import { adminAccountRoutes } from "./admin_accounts.ts";
+import { adminConfigRoutes } from "./admin_config.ts";
+import { adminDashboardRoutes } from "./admin_dashboard.ts";
+import { adminPlanRoutes } from "./admin_plans.ts";
 import { agentRoutes } from "./agents.ts";
 import { alertRoutes } from "./alerts.ts";
 import { apiKeyRoutes } from "./api_keys.ts";
 import { approvalRoutes } from "./approvals.ts";
 import { auditRoutes } from "./audit.ts";
 import { commandRoutes } from "./commands.ts";
+import { deviceRoutes } from "./devices.ts";
 import { docsRoutes } from "./docs.ts";
 import { eventRoutes } from "./events.ts";
 import { healthRoutes } from "./health.ts";
@@ -28,6 +33,7 @@ export const routes = [
   ...accountRoutes,
   ...accountCareRoutes,
   ...agentRoutes,
+  ...deviceRoutes,
   ...commandRoutes,
   ...approvalRoutes,
   ...alertRoutes,
@@ -44,6 +50,10 @@ export const routes = [
   ...pullRoutes,
   ...auditRoutes,
   ...eventRoutes,
+  ...adminPlanRoutes,
+  ...adminAccountRoutes,
+  ...adminConfigRoutes,
+  ...adminDashboardRoutes,
   ...limitRoutes,
   ...docsRoutes,
 ];

@@ -65,11 +65,12 @@ async function openAgentSocket(
   info: RequestInfo,
 ): Promise<Response> {
   parse(NO_QUERY, Object.fromEntries(new URL(request.url).searchParams), "query");
-  if (!actor.rights.has(AGENT_RIGHT)) {
+  if (actor.kind !== "device" && !actor.rights.has(AGENT_RIGHT)) {
     throw await deny(app, { method: "GET", path: "/ws" }, actor, info, [AGENT_RIGHT]);
   }
-  if (actor.kind !== "api_key") {
-    throw new Fault("FORBIDDEN", "An agent connects with an API key, which outlives a JWT.");
+  if (actor.kind === "user") {
+    const message = "An agent connects with a device's credential or an API key, not with a JWT.";
+    throw new Fault("FORBIDDEN", message);
   }
   // `info` looks things up in the request, which the upgrade takes away; the link needs this much.
   const { id } = info;

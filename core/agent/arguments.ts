@@ -5,6 +5,8 @@ export interface AgentArguments {
   readonly tokenFile?: string;
   readonly name?: string;
   readonly stateDir?: string;
+  /** The one-time code of `relay agent pair`. */
+  readonly code?: string;
   readonly labels: Readonly<Record<string, string>>;
 }
 
@@ -14,6 +16,7 @@ const OPTIONS = {
   "--token-file": "tokenFile",
   "--name": "name",
   "--state": "stateDir",
+  "--code": "code",
 } as const;
 
 /**

@@ -1,6 +1,7 @@
 import { type AgentRecord, agents } from "../../kv/records/agent.ts";
 import type { Stepping, Work, Writing } from "../app.ts";
 import { lapseForAgent } from "../approvals/lapse.ts";
+import { countAgent } from "./count.ts";
 import { Fault } from "../fault.ts";
 import { mustPass } from "../limiter.ts";
 import { iso, isoOrNull, type Paging, showPage } from "../lists.ts";
@@ -49,6 +50,7 @@ export async function deleteAgent(work: Writing, id: string): Promise<AgentRecor
   const { app, actor, tx } = work;
   const agent = await ownedAgent(work, id);
   tx.delete(agents, actor.tenant, id);
+  countAgent(tx, actor.tenant, agent.status, null);
   tx.afterCommit(() => {
     app.links.of(actor.tenant, id)?.close("deleted");
     lapseForAgent(app, actor.tenant, id);

@@ -78,9 +78,9 @@ export class Link {
     return this.actor.id;
   }
 
-  /** SHA-256 of the value that opened it, hex: a key that is rotated has two. */
-  get valueHash(): string {
-    return this.actor.key?.valueHash ?? "";
+  /** SHA-256 of the key's value that opened it, hex: a key that is rotated has two; null for a device. */
+  get valueHash(): string | null {
+    return this.actor.key?.valueHash ?? null;
   }
 
   get tenant(): Tenant {

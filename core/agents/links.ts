@@ -1,6 +1,7 @@
 import { type Tenant, tenantKey } from "../../kv/collection.ts";
 import type { App } from "../app.ts";
 import { keyHolder } from "../api_keys/holder.ts";
+import { deviceHolder } from "../devices/holder.ts";
 import type { Scope } from "../scopes.ts";
 import type { Link } from "./link.ts";
 import type { CloseName } from "../protocol.ts";
@@ -93,12 +94,20 @@ export class Links {
 
   /** A value that has ended, was revoked elsewhere, or whose creator lost the right, loses its links. */
   async #checkCredentials(): Promise<void> {
-    for (const links of Map.groupBy(this.#links.values(), (link) => link.valueHash).values()) {
-      const { tenant, credentialId, valueHash } = links[0]!;
-      const holder = await keyHolder(this.app(), tenant, credentialId, valueHash);
-      if (holder?.rights.has(AGENT_RIGHT)) continue;
+    const byValue = Map.groupBy(
+      this.#links.values(),
+      ({ credentialId, valueHash }) => `${credentialId} ${valueHash}`,
+    );
+    for (const links of byValue.values()) {
+      if (await this.#mayStay(links[0]!)) continue;
       for (const link of links) link.close("credential_refused");
     }
+  }
+
+  async #mayStay({ tenant, credentialId, valueHash }: Link): Promise<boolean> {
+    if (valueHash === null) return await deviceHolder(this.app(), tenant, credentialId) !== null;
+    const holder = await keyHolder(this.app(), tenant, credentialId, valueHash);
+    return holder?.rights.has(AGENT_RIGHT) ?? false;
   }
 }
 

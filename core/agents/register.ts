@@ -1,10 +1,12 @@
 import type { Tenant } from "../../kv/collection.ts";
 import { type AgentRecord, agents } from "../../kv/records/agent.ts";
 import { apiKeys } from "../../kv/records/api_key.ts";
+import { type DeviceRecord, devices } from "../../kv/records/device.ts";
 import type { Found, Page } from "../../kv/store.ts";
 import type { Tx } from "../../kv/tx.ts";
 import type { Actor, App, RequestInfo } from "../app.ts";
 import { emit, RELAY_ACTOR, useJson } from "../events.ts";
+import { countAgent } from "./count.ts";
 import { lostAt } from "./lost.ts";
 import type { HelloFrame } from "../protocol.ts";
 
@@ -27,12 +29,15 @@ export async function registerAgent(
   const work = { app, actor, request };
   const registered = await app.store.transact(async (tx) => {
     const known = await tx.find(agents, tenant, "public_key", [hello.public_key]);
-    if (known !== null && !await mayClaim(app, tx, tenant, known, actor)) {
+    const device = actor.kind === "device" ? await tx.get(devices, tenant, actor.id) : null;
+    const may = (known === null || await mayClaim(app, tx, tenant, known, actor)) &&
+      (device === null || await mayServe(tx, tenant, device, known));
+    if (!may) {
       emit(work, tx, tenant, {
         type: "agent_credential_refused",
-        resource: { type: "agent", id: known.id },
-        agentId: known.id,
-        details: { name: known.name, credential: actor.id },
+        resource: { type: "agent", id: known?.id ?? device!.agent_id! },
+        agentId: known?.id ?? device!.agent_id!,
+        details: { name: known?.name ?? hello.agent.name, credential: actor.id },
       });
       return null;
     }
@@ -56,6 +61,7 @@ export async function registerAgent(
       last_seen_ms: now,
       lost_at_ms: null,
     });
+    countAgent(tx, tenant, known?.status ?? null, "online");
     const about = { resource: { type: "agent", id: agent.id }, agentId: agent.id };
     const { name, version, platform, hostname, labels } = agent;
     const details = { name, version, platform, hostname, labels };
@@ -64,12 +70,16 @@ export async function registerAgent(
       emit(work, tx, tenant, { type: "agent_created", ...about, details: created });
     }
     emit(work, tx, tenant, { type: "agent_connected", ...about, details });
-    tx.append(tenant, "api_key_used", useJson(work, tenant, "GET /ws", 101));
+    if (device !== null) tx.put(devices, tenant, { ...device, agent_id: agent.id });
+    if (actor.kind === "api_key") {
+      tx.append(tenant, "api_key_used", useJson(work, tenant, "GET /ws", 101));
+    }
     return agent;
   });
   if (registered !== null) return registered;
   throw new RefusedIdentity(
-    "this agent belongs to another credential: use that one, or delete the agent first",
+    "this agent belongs to another credential, or this credential to another agent: use its own, or " +
+      "delete the agent first",
   );
 }
 
@@ -82,9 +92,22 @@ async function mayClaim(
   actor: Actor,
 ): Promise<boolean> {
   if (agent.credential_id === actor.id) return true;
+  const device = await tx.get(devices, tenant, agent.credential_id);
+  if (device !== null) return device.trust !== "trusted";
   const owner = await tx.get(apiKeys, tenant, agent.credential_id);
   return owner === null || owner.revoked_at_ms !== null ||
     app.ports.clock.now() >= owner.expires_at_ms;
+}
+
+/** A device serves the agent that registered with it first, as long as there is that one. */
+async function mayServe(
+  tx: Tx,
+  tenant: Tenant,
+  { agent_id }: DeviceRecord,
+  agent: AgentRecord | null,
+): Promise<boolean> {
+  if (agent_id === null || agent_id === agent?.id) return true;
+  return await tx.get(agents, tenant, agent_id) === null;
 }
 
 function newAgent(id: string, created_at_ms: number) {
@@ -103,6 +126,7 @@ export async function disconnectAgent(
     if (agent === null || agent.link !== link || agent.instance === null) return;
     const lost_at_ms = lostAt(reason, app.ports.clock.now());
     tx.put(agents, tenant, { ...agent, status: "offline", instance: null, lost_at_ms });
+    countAgent(tx, tenant, agent.status, "offline");
     emitDisconnected(app, tx, tenant, agent, reason);
   });
 }
@@ -140,6 +164,7 @@ export async function noteHeartbeat(
     if (agent.instance === null) return "unavailable";
     tx.put(agents, tenant, { ...agent, status, last_seen_ms: app.ports.clock.now() });
     if (agent.status === status) return null;
+    countAgent(tx, tenant, agent.status, status);
     emit({ app, actor: RELAY_ACTOR }, tx, tenant, {
       type: "agent_health_changed",
       resource: { type: "agent", id },

@@ -65,7 +65,7 @@ export async function explainApiKey(work: Work, id: string, scope: Scope) {
     },
     limits: {
       key: await keyLimits(app, key),
-      organization: await planLimits(app, organization),
+      organization: await planLimits(app, organization, actor.planPerMinute),
     },
   };
 }
@@ -125,9 +125,14 @@ async function keyLimits(app: App, key: ApiKeyRecord): Promise<Record<KeyLimit, 
   return Object.fromEntries(shown) as Record<KeyLimit, LimitLeft>;
 }
 
-async function planLimits(app: App, organization: OrganizationRecord | null) {
-  const { limit } = organization ? planLimit(app.config(), organization) : { limit: null };
-  const left = organization ? await app.limiter.leftOfPlan(organization) : NOTHING_TAKEN;
+async function planLimits(
+  { config, limiter }: App,
+  organization: OrganizationRecord | null,
+  ofPlan: number | null | undefined,
+) {
+  if (organization === null) return { requests_per_minute: limitLeft(null, NOTHING_TAKEN) };
+  const { limit } = planLimit(config(), organization, ofPlan);
+  const left = await limiter.leftOfPlan({ ...organization, ofPlan });
   return { requests_per_minute: limitLeft(limit, left) };
 }
 

@@ -2,6 +2,7 @@ import { rowSlot, SYSTEM, type Tenant } from "../../kv/collection.ts";
 import { RecentMap } from "../../kv/recent.ts";
 import { type ApiKeyRecord, apiKeys } from "../../kv/records/api_key.ts";
 import { type OrganizationRecord, organizations } from "../../kv/records/organization.ts";
+import { type PlanRecord, plans } from "../../kv/records/plan.ts";
 import { type RoleRecord, roles } from "../../kv/records/role.ts";
 import { type UserRecord, users } from "../../kv/records/user.ts";
 import type { Actor, App } from "../app.ts";
@@ -13,12 +14,13 @@ import type { Scope } from "../scopes.ts";
 /** What a key's actor was made of. */
 interface Known {
   /** Where the store's memory has the records. */
-  readonly slots: { readonly key: string; readonly user: string; readonly organization: string };
+  readonly slots: Readonly<Record<"key" | "user" | "organization" | "plan", string>>;
   readonly key: ApiKeyRecord;
   readonly user: UserRecord;
   readonly organization: OrganizationRecord;
   /** The creator's roles that the organization made, and where the store's memory has them. */
   readonly custom: readonly { readonly slot: string; readonly role: RoleRecord }[];
+  readonly plan: PlanRecord | null;
   readonly actor: Actor;
   /** When the value stops working. */
   readonly endsAtMs: number;
@@ -52,10 +54,11 @@ export function knownHolder(app: App, value: string): Actor | null {
 /** What is known of a value, if nothing of it has changed. */
 function current(app: App, known: Known | undefined): Known | null {
   if (known === undefined) return null;
-  const { slots, key, user, organization, custom } = known;
+  const { slots, key, user, organization, plan, custom } = known;
   const good = app.store.peek(apiKeys, slots.key) === key &&
     app.store.peek(users, slots.user) === user &&
     app.store.peek(organizations, slots.organization) === organization &&
+    (app.store.peek(plans, slots.plan) ?? null) === plan &&
     custom.every(({ slot, role }) => app.store.peek(roles, slot) === role) &&
     app.ports.clock.now() < known.endsAtMs;
   return good ? known : null;
@@ -110,16 +113,18 @@ async function know(
   if (!user?.active || !organization?.active) {
     throw keyFault("inactive", "Its creator or its organization is not active.");
   }
+  const plan = await app.store.get(plans, SYSTEM, organization.plan);
   const made = await customOf(app.store, tenant.org, user.roles);
   const rights = effectiveRights(key, combine(user.roles, made, organization.host));
-  const actor = { ...actorOf(key, valueHash, tenant, organization), rights };
+  const actor = { ...actorOf(key, valueHash, tenant, organization, plan), rights };
   const custom = made.map((role) => ({ slot: rowSlot(roles, home, role.id), role }));
   const slots = {
     key: rowSlot(apiKeys, tenant, key.id),
     user: rowSlot(users, home, user.id),
     organization: rowSlot(organizations, SYSTEM, tenant.org),
+    plan: rowSlot(plans, SYSTEM, organization.plan),
   };
-  return { slots, key, user, organization, custom, actor, endsAtMs };
+  return { slots, key, user, organization, plan, custom, actor, endsAtMs };
 }
 
 /** When a value of a key stops working, in ms; 0 for one that the record has forgotten. */
@@ -133,6 +138,7 @@ function actorOf(
   valueHash: string,
   tenant: Tenant,
   organization: OrganizationRecord,
+  plan: PlanRecord | null,
 ): Omit<Actor, "rights"> {
   const isOld = valueHash !== key.hash;
   return {
@@ -144,6 +150,7 @@ function actorOf(
     host: organization.host,
     sessionId: null,
     expiresAtMs: endOf(key, valueHash),
+    planPerMinute: plan?.requests_per_minute,
     planLimits: organization.limits,
     key: {
       type: key.type,

@@ -3,6 +3,7 @@ import { type ApprovalRecord, approvals } from "../../kv/records/approval.ts";
 import { type CommandRecord, commands } from "../../kv/records/command.ts";
 import type { ShieldSettingsRecord } from "../../kv/records/shield.ts";
 import type { Stepping } from "../app.ts";
+import { countWaiting } from "./count.ts";
 import { textForEvent } from "../commands/text.ts";
 import { emit } from "../events.ts";
 import { iso } from "../lists.ts";
@@ -60,6 +61,7 @@ export async function requestApproval(
       resolved_at_ms: null,
       purge_at_ms: now + app.config().retention_days.commands * DAY_MS,
     });
+    countWaiting(tx, tenant, 1);
     emitRequested(work, tx, tenant, approval);
     await notifyDeciders(work, tx, tenant, approval);
     work.recordUse(tx, 202);

@@ -3,6 +3,8 @@ import { type ApprovalRecord, approvals } from "../../kv/records/approval.ts";
 import { commands } from "../../kv/records/command.ts";
 import type { Tx } from "../../kv/tx.ts";
 import type { Actor, App, RequestInfo } from "../app.ts";
+import { waitName } from "../admin/counted.ts";
+import { countWaiting } from "./count.ts";
 import { emit } from "../events.ts";
 import { iso } from "../lists.ts";
 import { textForEvent } from "../commands/text.ts";
@@ -39,6 +41,10 @@ export async function resolveApproval(
   const { app } = work;
   const now = app.ports.clock.now();
   const resolved = tx.put(approvals, tenant, { ...approval, status, reason, resolved_at_ms: now });
+  if (approval.status === "pending") {
+    countWaiting(tx, tenant, -1);
+    tx.afterCommit(() => app.activity.count(tenant, waitName(now - approval.created_at_ms)));
+  }
   const command = await tx.get(commands, tenant, approval.command_id);
   if (command?.status === "pending_approval") {
     tx.put(commands, tenant, {

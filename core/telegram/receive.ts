@@ -117,6 +117,7 @@ async function personOf(tx: Tx, tenant: Tenant, link: TelegramLinkRecord): Promi
     host: organization.host,
     sessionId: null,
     expiresAtMs: Infinity,
+    planPerMinute: undefined, // a chat counts against no plan
     planLimits: organization.limits,
     key: null,
   };

@@ -59,6 +59,7 @@ export async function attemptDelivery(app: App, claim: Claim): Promise<boolean |
   if (webhook === null) return null;
   const attempt = await send(app, webhook, claim.delivery);
   app.metrics.delivery(attempt.status);
+  app.activity.count(claim.tenant, `deliveries.${attempt.status}`);
   await app.store.transact((tx) => settle(app, tx, claim, attempt));
   return !UNANSWERED.includes(attempt.error);
 }

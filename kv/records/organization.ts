@@ -23,6 +23,10 @@ export const organizations = collection({
   schema: OrganizationRecord,
   /** Two first signups at once: one gets it. */
   unique: { host: (org) => org.host ? ["host"] : null },
+  index: {
+    active: (org) => [org.active ? "yes" : "no"],
+    plan: (org) => [org.plan, org.active ? "yes" : "no"],
+  },
   counted: true,
   cached: 20_000,
 });

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { createHash, type Hash, type KeyObject } from "node:crypto";
 import { openVerdicts, type Verdicts } from "../../core/agent/verdicts.ts";
 import type { Actor } from "../../core/app.ts";
-import { authenticate } from "../../core/authenticate.ts";
+import { authenticateSocket } from "../../core/devices/holder.ts";
 import { Link } from "../../core/agents/link.ts";
 import {
   type AgentFrame,
@@ -86,7 +86,7 @@ export class ScriptedAgent {
     options: Options = {},
   ): Promise<ScriptedAgent> {
     const agent = new ScriptedAgent(options.identity ?? newIdentity(), options, world.clock);
-    const actor: Actor = await authenticate(world.app, credential, "live");
+    const actor: Actor = await authenticateSocket(world.app, credential, "live");
     const info = { id: "req" };
     agent.#link = new Link(world.app, actor, info, {
       send: (text) => agent.#take(options.wire?.(text) ?? text),

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import type { App } from "../../core/app.ts";
-import { defaultConfig, parseConfig } from "../../core/config.ts";
+import { defaultConfig, NO_SOURCE, parseConfig } from "../../core/config.ts";
 import type { Log, Ports } from "../../core/ports.ts";
 import type { Settings } from "../../core/settings.ts";
 import { type Running, startRelay } from "../../core/start.ts";
@@ -236,6 +236,8 @@ const SETTINGS: Omit<Settings, "config"> & { secret: string } = {
   publicUrl: null,
   signup: "open",
   local: true,
+  configSource: NO_SOURCE,
+  environment: [],
 };
 
 /** Unguessable to nobody: the same seed gives the same ids, keys and nonces. */

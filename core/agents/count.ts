@@ -1,0 +1,30 @@
+import { SYSTEM, type Tenant } from "../../kv/collection.ts";
+import type { AgentRecord } from "../../kv/records/agent.ts";
+import type { Store } from "../../kv/store.ts";
+import { addToTally, readTally } from "../../kv/tally.ts";
+import type { Tx } from "../../kv/tx.ts";
+
+type Status = AgentRecord["status"];
+const TALLY = "agents";
+const STATUSES = ["online", "degraded", "offline"] as const satisfies readonly Status[];
+
+/** Moves an agent from one count to another, with the change of its status; null is where there is none. */
+export function countAgent(tx: Tx, tenant: Tenant, from: Status | null, to: Status | null): void {
+  if (from === to) return;
+  // The installation counts what is live.
+  for (const whose of tenant.space === "live" ? [tenant, SYSTEM] : [tenant]) {
+    if (from !== null) addToTally(tx, whose, TALLY, from, -1);
+    if (to !== null) addToTally(tx, whose, TALLY, to);
+  }
+}
+
+/** How many agents have each status; of the installation for the system's tenant. */
+export async function agentsByStatus(
+  store: Store,
+  whose: Tenant,
+): Promise<Record<Status, number>> {
+  const counts = STATUSES.map(async (status) =>
+    [status, await readTally(store, whose, TALLY, status)] as const
+  );
+  return Object.fromEntries(await Promise.all(counts)) as Record<Status, number>;
+}

@@ -1,0 +1,177 @@
+import { SYSTEM, type Tenant } from "../../kv/collection.ts";
+import { devices, pairingCodes } from "../../kv/records/device.ts";
+import { organizations } from "../../kv/records/organization.ts";
+import type { Reader } from "../../kv/store.ts";
+import type { App, Stepping, Writing } from "../app.ts";
+import { emit } from "../events.ts";
+import { Fault } from "../fault.ts";
+import { makeCheckedText } from "../key_value.ts";
+import { iso } from "../lists.ts";
+import { networkOf } from "../network.ts";
+import { notifyAdministrators } from "../notifications.ts";
+import { constantTimeEqual, sha256Hex } from "../text.ts";
+import { FailureThrottle } from "../throttle.ts";
+import { DEVICE_PREFIX } from "./credential.ts";
+import { showDevice } from "./devices.ts";
+import { hashPairingCode, makePairingCode } from "./pairing_code.ts";
+
+/** How long a code can be used, and then a device's token. */
+export const CODE_TTL_MS = 10 * 60 * 1000;
+/** What may fail for one address, codes and tokens together, and for how long it counts. */
+export const PAIRING_TRIES = 10;
+export const PAIRING_WINDOW_MS = 15 * 60 * 1000;
+const DEVICES_MAX = 5_000;
+const TOKEN_PREFIX = "svc_pairing_";
+
+/** Makes a one-time code; it is in this answer and in no other. @throws {Fault} CONFLICT */
+export async function createPairingCode({ app, actor, tx }: Writing) {
+  await mustHaveRoom(tx, actor.tenant);
+  const { clock, entropy } = app.ports;
+  const pairing_code = makePairingCode(entropy);
+  const code = tx.insert(pairingCodes, actor.tenant, {
+    id: entropy.id("pco"),
+    hash: hashPairingCode(pairing_code),
+    created_by: actor.userId,
+    expires_at_ms: clock.now() + CODE_TTL_MS,
+    used_at_ms: null,
+  });
+  return { id: code.id, pairing_code, expires_at: iso(code.expires_at_ms) };
+}
+
+/**
+ * Takes a one-time code from a device and gives it a single-use token for its confirmation.
+ * @throws {Fault} VALIDATION_FAILED for an unknown code, CONFLICT for a used one, GONE for an expired one,
+ * RATE_LIMIT_EXCEEDED after too many failures
+ */
+export async function pairDevice(
+  work: Stepping,
+  { device_name, pairing_code }: { device_name: string; pairing_code: string },
+) {
+  const { app } = work;
+  return await trying(work, () =>
+    app.store.transact(async (tx) => {
+      const found = await tx.lookup(pairingCodes, "hash", [hashPairingCode(pairing_code)]);
+      if (found === null || !await isActive(tx, found.tenant)) throw unknown("pairing_code");
+      const { tenant, record: code } = found;
+      const now = app.ports.clock.now();
+      if (code.used_at_ms !== null) throw used("The pairing code", "Make another.");
+      if (now >= code.expires_at_ms) throw expired("The pairing code", "Make another.");
+      await mustHaveRoom(tx, tenant);
+      tx.put(pairingCodes, tenant, { ...code, used_at_ms: now });
+      const token = makeCheckedText(TOKEN_PREFIX, app.ports.entropy);
+      const device = tx.insert(devices, tenant, {
+        id: app.ports.entropy.id("dev"),
+        name: device_name,
+        trust: "pending",
+        token_hash: sha256Hex(token),
+        token_expires_at_ms: now + CODE_TTL_MS,
+        credential_hash: null,
+        agent_id: null,
+        created_by: code.created_by,
+        created_at_ms: now,
+        confirmed_at_ms: null,
+        revoked_at_ms: null,
+        revoked_by: null,
+      });
+      const happening = {
+        type: "device_paired",
+        resource: { type: "device", id: device.id },
+        details: { name: device.name, code_by: code.created_by, address: work.request.address },
+      } as const;
+      emit({ ...work, actor: { id: device.id } }, tx, tenant, happening);
+      await notifyAdministrators(app, tx, tenant, happening);
+      return {
+        device_id: device.id,
+        token,
+        token_expires_at: iso(device.token_expires_at_ms),
+        trust_status: device.trust,
+      };
+    }));
+}
+
+/**
+ * Takes a device's token and gives it its credential, which is in this answer and in no other.
+ * @throws {Fault} VALIDATION_FAILED for an unknown device or token, CONFLICT for a used one, GONE for an
+ * expired one, RATE_LIMIT_EXCEEDED after too many failures
+ */
+export async function confirmDevice(
+  work: Stepping,
+  { device_id, token }: { device_id: string; token: string },
+) {
+  const { app } = work;
+  return await trying(work, () =>
+    app.store.transact(async (tx) => {
+      const found = await tx.lookup(devices, "id", [device_id]);
+      const right = constantTimeEqual(found?.record.token_hash ?? "", sha256Hex(token));
+      if (found === null || !right || !await isActive(tx, found.tenant)) throw unknown("token");
+      const { tenant, record } = found;
+      const now = app.ports.clock.now();
+      if (record.trust === "trusted") throw used("The token", "Pair the device again.");
+      if (record.trust === "revoked") {
+        throw new Fault("GONE", "The device was deleted. Pair it again.", { reason: "deleted" });
+      }
+      if (now >= record.token_expires_at_ms) throw expired("The token", "Pair the device again.");
+      const credential = makeCheckedText(DEVICE_PREFIX, app.ports.entropy);
+      const device = tx.put(devices, tenant, {
+        ...record,
+        trust: "trusted",
+        credential_hash: sha256Hex(credential),
+        confirmed_at_ms: now,
+      });
+      emit({ ...work, actor: { id: device.id } }, tx, tenant, {
+        type: "device_confirmed",
+        resource: { type: "device", id: device.id },
+        details: { name: device.name, address: work.request.address },
+      });
+      return { device: await showDevice(tx, tenant, device), credential };
+    }));
+}
+
+const throttles = new WeakMap<App, FailureThrottle>();
+
+/** Counts what fails against the address, so that guessing meets a wall. @throws {Fault} RATE_LIMIT_EXCEEDED */
+async function trying<R>({ app, request }: Stepping, attempt: () => Promise<R>): Promise<R> {
+  const { clock } = app.ports;
+  let throttle = throttles.get(app);
+  if (throttle === undefined) {
+    throttle = new FailureThrottle(clock, { tries: PAIRING_TRIES, windowMs: PAIRING_WINDOW_MS });
+    throttles.set(app, throttle);
+  }
+  const whose = networkOf(request.address);
+  const waitMs = throttle.begin(whose);
+  if (waitMs > 0) {
+    const retry_after = Math.ceil(waitMs / 1000);
+    throw new Fault(
+      "RATE_LIMIT_EXCEEDED",
+      `Too many pairings failed from here. Try again in ${retry_after} s.`,
+      {
+        limit: PAIRING_TRIES,
+        scope: "pairing",
+        reset: Math.ceil((clock.now() + waitMs) / 1000),
+        retry_after,
+      },
+    );
+  }
+  const result = await attempt();
+  throttle.forgive(whose);
+  return result;
+}
+
+async function isActive(db: Reader, tenant: Tenant): Promise<boolean> {
+  return (await db.get(organizations, SYSTEM, tenant.org))?.active ?? false;
+}
+
+async function mustHaveRoom(db: Reader, tenant: Tenant): Promise<void> {
+  if (await db.countBy(devices, tenant, "listed", []) < DEVICES_MAX) return;
+  throw new Fault("CONFLICT", `There are ${DEVICES_MAX} devices already. Delete one first.`);
+}
+
+const unknown = (field: string) =>
+  new Fault("VALIDATION_FAILED", "There is no such code or token. Check it for typos.", {
+    reason: "unknown",
+    issues: [{ path: `body.${field}`, message: "is not known" }],
+  });
+const used = (what: string, then: string) =>
+  new Fault("CONFLICT", `${what} was used already. ${then}`, { reason: "used" });
+const expired = (what: string, then: string) =>
+  new Fault("GONE", `${what} has expired. ${then}`, { reason: "expired" });

@@ -1,0 +1,111 @@
+import { SYSTEM } from "../../kv/collection.ts";
+import { type PlanRecord, plans } from "../../kv/records/plan.ts";
+import { organizations } from "../../kv/records/organization.ts";
+import type { Work, Writing } from "../app.ts";
+import { Fault } from "../fault.ts";
+import { UNLIMITED } from "../limiter.ts";
+import { planLimit } from "../limits.ts";
+import { iso, type Paging, showPage } from "../lists.ts";
+import { holdersOf } from "./subscribe.ts";
+
+const PLANS_MAX = 100;
+
+type Given = Pick<PlanRecord, "name" | "price" | "currency" | "features" | "requests_per_minute">;
+type Change = { readonly [K in keyof Given]?: Given[K] | undefined };
+
+/** The plans, oldest first: the host sees all of them, another organization its own. */
+export async function listPlans(work: Work, paging: Paging) {
+  const { db, actor } = work;
+  if (actor.host) {
+    const page = await db.list(plans, SYSTEM, paging);
+    const shown = await Promise.all(page.items.map((plan) => showPlan(work, plan)));
+    const total = await db.count(plans, SYSTEM);
+    return { plans: shown, pagination: showPage(paging, page, total) };
+  }
+  const organization = await db.get(organizations, SYSTEM, actor.tenant.org);
+  const own = organization && await db.get(plans, SYSTEM, organization.plan);
+  const items = own === null || paging.offset > 0 ? [] : [await showPlan(work, own)];
+  const pagination = showPage(paging, { items, cursor: null }, own === null ? 0 : 1);
+  return { plans: items, pagination };
+}
+
+/** Makes a plan. @throws {Fault} CONFLICT */
+export async function createPlan(work: Writing, given: Given) {
+  const { app, tx } = work;
+  if (await tx.count(plans, SYSTEM) >= PLANS_MAX) {
+    throw new Fault("CONFLICT", `There are ${PLANS_MAX} plans already. Delete one first.`);
+  }
+  await mustBeFree(work, given.name);
+  const now = app.ports.clock.now();
+  const times = { created_at_ms: now, updated_at_ms: now };
+  const id = app.ports.entropy.id("pln");
+  return await showPlan(work, tx.put(plans, SYSTEM, { id, ...given, ...times }));
+}
+
+/**
+ * Changes a plan; limits are in force for the next request of every account that has it, prices for the
+ * subscriptions that begin from now on.
+ * @throws {Fault} NOT_FOUND, CONFLICT
+ */
+export async function updatePlan(work: Writing, id: string, change: Change) {
+  const { app, tx } = work;
+  const plan = await planOfId(work, id);
+  if (change.name !== undefined && change.name.toLowerCase() !== plan.name.toLowerCase()) {
+    await mustBeFree(work, change.name);
+  }
+  if (change.requests_per_minute !== undefined && Object.hasOwn(app.config().plans, id)) {
+    throw new Fault(
+      "CONFLICT",
+      `The configuration sets plans.${id}.requests_per_minute. Change it there and reload.`,
+    );
+  }
+  const said = Object.fromEntries(Object.entries(change).filter(([, v]) => v !== undefined));
+  const changed = { ...plan, ...said, updated_at_ms: app.ports.clock.now() };
+  return await showPlan(work, tx.put(plans, SYSTEM, changed));
+}
+
+/** Deletes a plan that no account has. @throws {Fault} NOT_FOUND, CONFLICT */
+export async function deletePlan(work: Writing, id: string) {
+  const { app, tx } = work;
+  const plan = await planOfId(work, id);
+  const accounts = await holdersOf(tx, id);
+  if (accounts > 0) {
+    const whose = accounts === 1 ? "1 account has" : `${accounts} accounts have`;
+    throw new Fault("CONFLICT", `${whose} this plan. Give them another one first.`, { accounts });
+  }
+  const { default_plan, plans: configured } = app.config();
+  if (id === default_plan || Object.hasOwn(configured, id)) {
+    throw new Fault("CONFLICT", "The configuration names this plan. Take it out there first.");
+  }
+  tx.delete(plans, SYSTEM, id);
+  return plan;
+}
+
+async function planOfId({ tx }: Writing, id: string): Promise<PlanRecord> {
+  const plan = await tx.get(plans, SYSTEM, id);
+  if (plan === null) throw new Fault("NOT_FOUND", "There is no such plan.");
+  return plan;
+}
+
+async function mustBeFree({ tx }: Writing, name: string): Promise<void> {
+  if (await tx.find(plans, SYSTEM, "name", [name.toLowerCase()]) === null) return;
+  throw new Fault("CONFLICT", `There is a plan named ${JSON.stringify(name)} already.`);
+}
+
+async function showPlan({ app, db, actor }: Work, plan: PlanRecord) {
+  const inForce = { plan: plan.id, limits: null };
+  const { limit, source } = planLimit(app.config(), inForce, plan.requests_per_minute);
+  return {
+    id: plan.id,
+    name: plan.name,
+    price: plan.price,
+    currency: plan.currency,
+    features: plan.features,
+    requests_per_minute: limit ?? UNLIMITED,
+    limit_source: source === "configuration" ? "configuration" as const : "plan" as const,
+    // How many others there are is the host's to know.
+    accounts: actor.host ? await holdersOf(db, plan.id) : null,
+    created_at: iso(plan.created_at_ms),
+    updated_at: iso(plan.updated_at_ms),
+  };
+}

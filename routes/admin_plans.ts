@@ -1,0 +1,119 @@
+import { z } from "zod";
+import { createPlan, deletePlan, listPlans, updatePlan } from "../core/plans/plans.ts";
+import { route } from "./_route.ts";
+import { IdParams, Name, Named, PageQuery, Pagination, Timestamp } from "./_schemas.ts";
+
+const Price = z.number().min(0).max(1_000_000)
+  .refine((price) => Math.round(price * 100) / 100 === price, "at most two decimals")
+  .meta({ description: "A month, in units of the currency." });
+const Features = z.array(Name).max(32).meta({ description: "What it offers, in words." });
+const Currency = z.string().regex(/^[A-Z]{3}$/, "three capital letters, as in ISO 4217");
+const PerMinute = z.int().min(1).max(2_147_483_646).nullable()
+  .meta({ description: "For all keys and users of an account together; null is unlimited." });
+
+const NewPlan = z.strictObject({
+  name: Name,
+  price: Price,
+  features: Features,
+  currency: Currency.default("USD"),
+  requests_per_minute: PerMinute.default(100),
+});
+const PlanChange = z.strictObject({
+  name: Name.optional(),
+  price: Price.optional(),
+  features: Features.optional(),
+  currency: Currency.optional(),
+  requests_per_minute: PerMinute.optional(),
+});
+
+const Plan = z.object({
+  id: z.string(),
+  name: z.string(),
+  price: z.number(),
+  currency: z.string(),
+  features: z.array(z.string()),
+  requests_per_minute: z.int().meta({ description: "In force; 2147483647 means no limit." }),
+  limit_source: z.enum(["plan", "configuration"]),
+  accounts: z.int().nullable().meta({ description: "How many have it; null but for the host." }),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+}).meta({ id: "Plan" });
+
+const hostWrites = { scope: "system:write", host: true } as const;
+
+export const adminPlanRoutes = [
+  route({
+    id: "plans.list",
+    method: "GET",
+    path: "/api/admin/plans",
+    summary: "Plans",
+    description: "The host organization sees all of them, another organization its own.",
+    access: { scope: "system:read" },
+    liveOnly: true,
+    effect: "read",
+    query: PageQuery,
+    success: { status: 200, body: z.object({ plans: z.array(Plan), pagination: Pagination }) },
+    faults: [],
+    handle: (work, { query }) => listPlans(work, query),
+  }),
+  route({
+    id: "plans.create",
+    method: "POST",
+    path: "/api/admin/plans",
+    summary: "Make a plan",
+    access: hostWrites,
+    liveOnly: true,
+    effect: "write",
+    audit: {
+      event: "plan_created",
+      resource: "plan",
+      id: ({ id }) => id,
+      details: ({ name, price, currency }) => ({ name, price, currency }),
+    },
+    body: NewPlan,
+    success: { status: 201, body: Plan },
+    faults: ["CONFLICT"],
+    handle: (work, { body }) => createPlan(work, body),
+  }),
+  route({
+    id: "plans.update",
+    method: "PUT",
+    path: "/api/admin/plans/{id}",
+    summary: "Change a plan",
+    description: "What is left out stays. A limit is in force for the next request of every " +
+      "account that has the plan, a price for the subscriptions that begin from now on.",
+    access: hostWrites,
+    liveOnly: true,
+    effect: "write",
+    audit: {
+      event: "plan_updated",
+      resource: "plan",
+      id: ({ id }) => id,
+      details: (_, { body }) => ({ changed: Object.keys(body).sort() }),
+    },
+    params: IdParams,
+    body: PlanChange,
+    success: { status: 200, body: Plan },
+    faults: ["NOT_FOUND", "CONFLICT"],
+    handle: (work, { params, body }) => updatePlan(work, params.id, body),
+  }),
+  route({
+    id: "plans.delete",
+    method: "DELETE",
+    path: "/api/admin/plans/{id}",
+    summary: "Delete a plan that no account has",
+    access: hostWrites,
+    liveOnly: true,
+    effect: "write",
+    audit: {
+      event: "plan_deleted",
+      resource: "plan",
+      id: ({ id }) => id,
+      details: ({ name }) => ({ name }),
+    },
+    params: IdParams,
+    success: { status: 204, about: Named },
+    faults: ["NOT_FOUND", "CONFLICT"],
+    handle: (work, { params }) => deletePlan(work, params.id),
+  }),
+];

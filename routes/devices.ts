@@ -1,0 +1,152 @@
+import { z } from "zod";
+import { deleteDevice, deviceTrust, listDevices } from "../core/devices/devices.ts";
+import { confirmDevice, createPairingCode, pairDevice } from "../core/devices/pair.ts";
+import { route } from "./_route.ts";
+import { Id, IdParams, Name, Named, PageQuery, Pagination, Timestamp } from "./_schemas.ts";
+
+const TrustStatus = z.enum(["pending", "trusted", "revoked"]);
+
+const Device = z.object({
+  id: z.string(),
+  name: z.string(),
+  trust_status: TrustStatus,
+  agent_id: z.string().nullable().meta({ description: "The agent that runs with it." }),
+  last_seen_at: Timestamp.nullable(),
+  created_by: z.string().meta({ description: "Who made the pairing code." }),
+  created_at: Timestamp,
+  confirmed_at: Timestamp.nullable(),
+}).meta({ id: "Device" });
+
+const Secret = z.string().min(1).max(128);
+const TRIES = "After 10 failures in 15 minutes from one address it answers 429.";
+
+export const deviceRoutes = [
+  route({
+    id: "devices.create_code",
+    method: "POST",
+    path: "/api/devices/pairing-codes",
+    summary: "Make a one-time code for pairing a device",
+    description: "The code is in this answer only, and good for 10 minutes: " +
+      "`relay agent pair --url … --code …` on the machine does the rest.",
+    access: { scope: "agents:admin" },
+    effect: "write",
+    noStore: true,
+    audit: {
+      event: "device_code_created",
+      resource: "pairing_code",
+      id: ({ id }) => id,
+      details: ({ expires_at }) => ({ expires_at }),
+    },
+    body: z.strictObject({}),
+    success: {
+      status: 201,
+      body: z.object({
+        id: z.string(),
+        pairing_code: z.string().meta({ examples: ["7K3M-QX1D-0ZTA-94HV"] }),
+        expires_at: Timestamp,
+      }),
+    },
+    faults: ["CONFLICT"],
+    handle: (work) => createPairingCode(work),
+  }),
+  route({
+    id: "devices.pair",
+    method: "POST",
+    path: "/api/devices/pair",
+    summary: "Begin the pairing of a device with a one-time code",
+    description: "The token is in this answer only, and good for 10 minutes and one " +
+      `confirmation. ${TRIES}`,
+    access: { public: "the one-time code is the credential" },
+    effect: "steps",
+    noStore: true,
+    audit: { byRule: "device_paired, in the organization of whoever made the code" },
+    body: z.strictObject({ device_name: Name, pairing_code: Secret }),
+    success: {
+      status: 201,
+      body: z.object({
+        device_id: z.string(),
+        token: z.string(),
+        token_expires_at: Timestamp,
+        trust_status: TrustStatus,
+      }),
+    },
+    faults: ["CONFLICT", "GONE"],
+    handle: (work, { body }) => pairDevice(work, body),
+  }),
+  route({
+    id: "devices.confirm",
+    method: "POST",
+    path: "/api/devices/confirm",
+    summary: "Confirm the pairing of a device, and get its credential",
+    description:
+      "The credential is in this answer only. It opens the link of this device's agent " +
+      `and nothing else. ${TRIES}`,
+    access: { public: "the single-use token is the credential" },
+    effect: "steps",
+    noStore: true,
+    audit: { byRule: "device_confirmed" },
+    body: z.strictObject({ device_id: Id, token: Secret }),
+    success: { status: 200, body: z.object({ device: Device, credential: z.string() }) },
+    faults: ["CONFLICT", "GONE"],
+    handle: (work, { body }) => confirmDevice(work, body),
+  }),
+  route({
+    id: "devices.list",
+    method: "GET",
+    path: "/api/devices",
+    summary: "List devices",
+    access: { scope: "agents:read" },
+    effect: "read",
+    query: PageQuery.extend({ trust_status: z.enum(["pending", "trusted"]).optional() }),
+    success: {
+      status: 200,
+      body: z.object({ devices: z.array(Device), pagination: Pagination }),
+    },
+    faults: [],
+    handle: (work, { query }) => listDevices(work, query),
+  }),
+  route({
+    id: "devices.delete",
+    method: "DELETE",
+    path: "/api/devices/{id}",
+    summary: "Delete a device: its credential ends and its link is cut within a second",
+    access: { scope: "agents:admin" },
+    effect: "write",
+    audit: {
+      event: "device_deleted",
+      resource: "device",
+      id: ({ id }) => id,
+      details: ({ name }) => ({ name }),
+    },
+    params: IdParams,
+    success: { status: 204, about: Named },
+    faults: ["NOT_FOUND"],
+    handle: (work, { params }) => deleteDevice(work, params.id),
+  }),
+  route({
+    id: "devices.trust",
+    method: "GET",
+    path: "/api/devices/{id}/trust",
+    summary: "Whether a device is trusted, and why",
+    description: "A deleted device is `revoked`, and is remembered for 90 days.",
+    access: { scope: "agents:read" },
+    effect: "read",
+    params: IdParams,
+    success: {
+      status: 200,
+      body: z.object({
+        device_id: z.string(),
+        name: z.string(),
+        trust_status: TrustStatus,
+        trusted: z.boolean(),
+        reasons: z.array(z.object({
+          code: z.string(),
+          message: z.string(),
+          at: Timestamp.nullable(),
+        })),
+      }),
+    },
+    faults: ["NOT_FOUND"],
+    handle: (work, { params }) => deviceTrust(work, params.id),
+  }),
+];

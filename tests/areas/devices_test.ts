@@ -1,0 +1,211 @@
+import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { newIdentity, ScriptedAgent } from "../support/agent.ts";
+import { type Account, World } from "../support/world.ts";
+
+const MINUTE_MS = 60_000;
+
+async function codeOf(world: World, { token }: Account): Promise<string> {
+  const made = await world.call("POST", "/api/devices/pairing-codes", { as: token });
+  eq(made.status, 201);
+  return made.body.pairing_code;
+}
+
+const pair = (world: World, pairing_code: string, from = "192.0.2.9") =>
+  world.call("POST", "/api/devices/pair", {
+    body: { device_name: "box", pairing_code },
+    from,
+  });
+const confirm = (world: World, device_id: string, token: string, from = "192.0.2.9") =>
+  world.call("POST", "/api/devices/confirm", { body: { device_id, token }, from });
+const trust = (world: World, { token }: Account, id: string) =>
+  world.call("GET", `/api/devices/${id}/trust`, { as: token });
+
+/** A confirmed device. */
+async function paired(world: World, account: Account) {
+  const { body } = await pair(world, await codeOf(world, account));
+  const answer = await confirm(world, body.device_id, body.token);
+  eq(answer.status, 200);
+  return { id: body.device_id as string, credential: answer.body.credential as string, body };
+}
+
+/** What was refused, and why. */
+const why = ({ status, body }: { status: number; body: { error: { details: unknown } } }) => [
+  status,
+  (body.error.details as { reason?: string }).reason,
+];
+
+Deno.test("devices: a code becomes a device, a token its credential, and that runs an agent", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const code = await codeOf(world, owner);
+  ok(/^([0-9A-HJKMNP-TV-Z]{4}-){3}[0-9A-HJKMNP-TV-Z]{4}$/.test(code), code);
+  const { body } = await pair(world, code.toLowerCase().replaceAll("-", " "));
+  const pending = await trust(world, owner, body.device_id);
+  deq(
+    [pending.body.trust_status, pending.body.reasons.map((r: { code: string }) => r.code)],
+    ["pending", ["paired", "unconfirmed"]],
+  );
+  const { body: { credential } } = await confirm(world, body.device_id, body.token);
+  const agent = await ScriptedAgent.connect(world, credential);
+  eq(agent.closed, null);
+  const now = await trust(world, owner, body.device_id);
+  deq(
+    [now.body.trusted, now.body.reasons.map((r: { code: string }) => r.code)],
+    [true, ["paired", "confirmed", "agent_bound"]],
+  );
+  const { body: { devices, pagination } } = await world.call("GET", "/api/devices", {
+    as: owner.token,
+  });
+  deq([devices[0].agent_id, pagination.total], [agent.id, 1]);
+  const run = await world.call("GET", `/api/exec/${agent.id}?command=uptime`, { as: owner.token });
+  eq(run.body.stdout, "done\n");
+  const trail = await world.trail(owner);
+  deq(
+    ["device_code_created", "device_paired", "device_confirmed"].filter((type) =>
+      !trail.includes(type)
+    ),
+    [],
+  );
+});
+
+Deno.test("devices: unknown, used and expired codes and tokens are 400, 409 and 410, and nothing is stored", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const total = async () =>
+    (await world.call("GET", "/api/devices", { as: owner.token })).body.pagination.total;
+  deq(why(await pair(world, "0000-0000-0000-0000")), [400, "unknown"]);
+  const code = await codeOf(world, owner);
+  const { body } = await pair(world, code);
+  deq(why(await pair(world, code)), [409, "used"]);
+  deq(why(await confirm(world, body.device_id, "svc_pairing_wrong")), [400, "unknown"]);
+  deq(why(await confirm(world, "dev_missing", body.token)), [400, "unknown"]);
+  const late = await codeOf(world, owner);
+  await world.advance(10 * MINUTE_MS);
+  deq(why(await pair(world, late)), [410, "expired"]);
+  deq(why(await confirm(world, body.device_id, body.token)), [410, "expired"]);
+  eq(await total(), 1);
+  eq((await trust(world, owner, body.device_id)).body.reasons.at(-1).code, "token_expired");
+  const other = await paired(world, owner);
+  deq(why(await confirm(world, other.id, other.body.token)), [409, "used"]);
+  eq((await pair(world, "")).status, 400);
+  eq((await pair(world, "x".repeat(129))).status, 400);
+  eq(await total(), 2);
+});
+
+Deno.test("devices: a code shown twice at once lets one device in", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const code = await codeOf(world, owner);
+  const answers = await Promise.all([1, 2, 3, 4].map((n) => pair(world, code, `192.0.2.${n}`)));
+  deq(answers.map(({ status }) => status).sort(), [201, 409, 409, 409]);
+});
+
+Deno.test("devices: after ten failures an address waits, and others do not", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  for (let n = 0; n < 10; n++) eq((await pair(world, `wrong ${n}`)).status, 400);
+  const code = await codeOf(world, owner);
+  const refused = await pair(world, code);
+  deq([refused.status, refused.body.error.details.scope], [429, "pairing"]);
+  eq((await confirm(world, "dev_x", "x")).status, 429);
+  eq((await pair(world, code, "198.51.100.1")).status, 201);
+  await world.advance(15 * MINUTE_MS);
+  eq((await pair(world, await codeOf(world, owner))).status, 201);
+});
+
+Deno.test("devices: a pairing that succeeds forgives itself and no failure before it", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  for (let n = 0; n < 9; n++) eq((await pair(world, `wrong ${n}`)).status, 400);
+  for (let n = 0; n < 3; n++) eq((await pair(world, await codeOf(world, owner))).status, 201);
+  eq((await pair(world, "wrong")).status, 400);
+  eq((await pair(world, await codeOf(world, owner))).status, 429);
+});
+
+Deno.test("devices: a credential opens its own link and nothing else", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const { credential } = await paired(world, owner);
+  for (const path of ["/api/account/info", "/api/v1/agents", "/api/devices", "/api/events"]) {
+    const answer = await world.call("GET", path, { as: credential });
+    deq(why(answer), [401, "device"]);
+  }
+  const socket = { upgrade: "websocket", connection: "upgrade" };
+  eq((await world.call("GET", "/ws", { as: credential, headers: socket })).status, 403);
+  const mine = newIdentity();
+  const agent = await ScriptedAgent.connect(world, credential, { identity: mine });
+  const second = await ScriptedAgent.connect(world, credential);
+  deq([second.closed?.code, agent.closed], [4403, null]);
+  const stolen = await paired(world, owner);
+  const thief = await ScriptedAgent.connect(world, stolen.credential, { identity: mine });
+  deq([thief.closed?.code, agent.closed], [4403, null]);
+  const key = await world.key(owner, ["agents:admin"]);
+  const byKey = await ScriptedAgent.connect(world, key.value, { identity: mine });
+  deq([byKey.closed?.code, agent.closed], [4403, null]);
+});
+
+Deno.test("devices: deleting one cuts its link and no other, and its trust is revoked with the reason", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const [one, other] = [await paired(world, owner), await paired(world, owner)];
+  const cut = await ScriptedAgent.connect(world, one.credential);
+  const kept = await ScriptedAgent.connect(world, other.credential);
+  const path = `/api/devices/${one.id}`;
+  eq((await world.call("DELETE", path, { as: owner.token })).status, 204);
+  ok(cut.closed !== null, "the link is cut at once");
+  await world.advance(1000);
+  eq(kept.closed, null);
+  const { body } = await trust(world, owner, one.id);
+  deq([body.trust_status, body.reasons.at(-1).code], ["revoked", "deleted"]);
+  ok(body.reasons.at(-1).message.includes(owner.userId));
+  eq((await world.call("DELETE", path, { as: owner.token })).status, 404);
+  const list = await world.call("GET", "/api/devices", { as: owner.token });
+  deq(list.body.devices.map(({ id }: { id: string }) => id), [other.id]);
+});
+
+Deno.test("devices: those of an account that is switched off lose their links within a second, and its codes work no more", async () => {
+  await using world = await World.open();
+  const host = await world.signUp();
+  const guest = await world.signUp();
+  const device = await paired(world, guest);
+  const agent = await ScriptedAgent.connect(world, device.credential);
+  await world.advance(1000);
+  const code = await codeOf(world, guest);
+  const path = `/api/admin/accounts/${guest.org}/toggle`;
+  await world.call("POST", path, { as: host.token, body: { active: false } });
+  await world.advance(1000);
+  eq(agent.closed?.code, 4401);
+  deq(why(await pair(world, code)), [400, "unknown"]);
+});
+
+Deno.test("devices: those of another organization or of the other space are not there", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const stranger = await world.signUp();
+  const { id } = await paired(world, owner);
+  const inTest = { as: owner.token, headers: { "x-relay-space": "test" } };
+  for (const call of [{ as: stranger.token }, inTest]) {
+    eq((await world.call("GET", `/api/devices/${id}/trust`, call)).status, 404);
+    eq((await world.call("DELETE", `/api/devices/${id}`, call)).status, 404);
+    eq((await world.call("GET", "/api/devices", call)).body.pagination.total, 0);
+  }
+  eq((await trust(world, owner, id)).body.trusted, true);
+});
+
+Deno.test("devices: codes, tokens and credentials are nowhere in the store", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const code = await codeOf(world, owner);
+  const { body } = await pair(world, code);
+  const { body: { credential } } = await confirm(world, body.device_id, body.token);
+  await world.settle();
+  for await (const { key, value } of world.kv.list({ prefix: [] })) {
+    const text = JSON.stringify(
+      [key, value],
+      (_, v) => typeof v === "bigint" || v instanceof Deno.KvU64 ? String(v) : v,
+    );
+    for (const secret of [code, code.replaceAll("-", ""), body.token, credential]) {
+      ok(!text.includes(secret), `${key.join("/")} holds a secret`);
+    }
+  }
+});

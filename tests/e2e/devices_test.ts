@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { clientOf, expectStatus } from "../../core/cli/client.ts";
+import {
+  signUpOwner,
+  START_MS,
+  startMain,
+  startRelayProcess,
+  withFolder,
+} from "../support/processes.ts";
+
+Deno.test("relay agent pair: a code is enough for a machine to run commands, until its device is deleted", async () => {
+  await withFolder(async (folder) => {
+    const { relay, url } = await startRelayProcess({ RELAY_KV: `${folder}/relay.kv` });
+    const state = `${folder}/agent`;
+    try {
+      const owner = clientOf(url, await signUpOwner(clientOf(url)));
+      const asked = await owner<{ pairing_code: string }>("POST", "/api/devices/pairing-codes");
+      const { pairing_code: code } = expectStatus(asked, 201, "making a code");
+      const args = [
+        "agent",
+        "pair",
+        "--url",
+        url,
+        "--code",
+        code,
+        "--name",
+        "box",
+        "--state",
+        state,
+      ];
+      const paired = startMain(args);
+      assert.equal((await paired.ended).code, 0, paired.lines.join("\n"));
+      const again = startMain(args);
+      assert.equal((await again.ended).code, 1);
+      assert.match(again.lines.join("\n"), /used already/);
+      const { mode } = await Deno.stat(`${state}/credential.json`);
+      assert.equal(mode! & 0o777, 0o600);
+      const { credential } = JSON.parse(await Deno.readTextFile(`${state}/credential.json`));
+      assert.ok(!paired.lines.join("\n").includes(credential), "the credential is not shown");
+
+      const agent = startMain(["agent", "--state", state, "--name", "box"]);
+      try {
+        const [, id] = await agent.line(/ as box \((agt_\w+)\)$/, START_MS);
+        const run = await owner<{ stdout: string }>("GET", `/api/exec/${id}?command=echo%20hello`);
+        assert.equal(expectStatus(run, 200, "a command").stdout, "hello\n");
+        const { body } = await owner<{ devices: { id: string }[] }>("GET", "/api/devices");
+        const gone = await owner("DELETE", `/api/devices/${body.devices[0]!.id}`);
+        expectStatus(gone, 204, "deleting the device");
+        assert.equal((await agent.ended).code, 1);
+        const after = await owner<{ status: string }>("GET", `/api/v1/agents/${id}`);
+        assert.equal(after.body.status, "offline");
+      } finally {
+        await agent.kill();
+      }
+    } finally {
+      await relay.stop();
+    }
+  });
+});

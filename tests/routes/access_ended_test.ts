@@ -1,0 +1,120 @@
+import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { SCOPE_LIST } from "../../core/scopes.ts";
+import { users } from "../../kv/records/user.ts";
+import { routes } from "../../routes/index.ts";
+import { World } from "../support/world.ts";
+import {
+  bodyOf,
+  furnish,
+  guarded,
+  type Ids,
+  MISSING,
+  pathWith,
+  queryOf,
+  stored,
+} from "./access_world.ts";
+
+/** No key may do these, whatever it names. */
+const PERSONS_ONLY = ["telegram_links.delete"];
+const HOUR_MS = 60 * 60 * 1000;
+
+/** Calls every guarded route with a credential; all must be 401 for this reason, and change nothing. */
+async function allRefused(world: World, as: string, ids: Ids, code: string, reason: string) {
+  const before = await stored(world);
+  for (const route of guarded) {
+    const path = (pathWith(route, ids) ?? route.path) + queryOf(route);
+    const { status, body } = await world.call(route.method, path, { as, body: bodyOf(route) });
+    deq(
+      [route.id, status, body.error.code, body.error.details.reason],
+      [route.id, 401, code, reason],
+    );
+  }
+  deq(await stored(world), before);
+}
+
+/** A host, and a guest with one of everything, a member with all rights, and their keys. */
+async function furnished() {
+  const world = await World.open();
+  const host = await world.signUp();
+  const guest = await world.signUp();
+  const ids = await furnish(world, guest);
+  const member = await world.join(guest, ["owner"]);
+  const key = await world.key(guest, SCOPE_LIST, { expires_days: 1 });
+  const ofMember = await world.key(member, SCOPE_LIST);
+  return { world, host, guest, member, ids, key, ofMember };
+}
+
+Deno.test("access: every path with a parameter is tried with an id of somebody's and one of nobody's", async () => {
+  const { world, ids } = await furnished();
+  await using _ = world;
+  for (const some of [ids, MISSING]) {
+    const bare = routes.filter((route) => route.path.includes("{"))
+      .filter((route) => pathWith(route, some)?.includes("{") ?? true);
+    deq(bare.map(({ id }) => id), []);
+  }
+  ok(Object.values(ids).every((id) => typeof id === "string" && id.length > 0));
+});
+
+Deno.test("access: nothing is open to a deactivated account, with a session or a key", async () => {
+  const { world, host, guest, ids, key } = await furnished();
+  await using _ = world;
+  const path = `/api/admin/accounts/${guest.org}/toggle`;
+  const off = await world.call("POST", path, { as: host.token, body: { active: false } });
+  eq(off.status, 200);
+  await world.advance(1000);
+  await allRefused(world, guest.token, ids, "INVALID_TOKEN", "inactive");
+  await allRefused(world, key.value, ids, "INVALID_API_KEY", "inactive");
+});
+
+Deno.test("access: nothing is open to a deactivated person, with a session or a key", async () => {
+  const { world, guest, member, ids, ofMember } = await furnished();
+  await using _ = world;
+  const tenant = { org: guest.org, space: "live" } as const;
+  await world.app.store.transact(async (tx) => {
+    const user = await tx.get(users, tenant, member.userId);
+    tx.put(users, tenant, { ...user!, active: false });
+  });
+  await allRefused(world, member.token, ids, "INVALID_TOKEN", "inactive");
+  await allRefused(world, ofMember.value, ids, "INVALID_API_KEY", "inactive");
+});
+
+Deno.test("access: nothing is open to a credential that has expired", async () => {
+  const { world, guest, ids, key } = await furnished();
+  await using _ = world;
+  world.clock.nowMs += HOUR_MS;
+  await world.settle();
+  await allRefused(world, guest.token, ids, "INVALID_TOKEN", "expired");
+  world.clock.nowMs += 24 * HOUR_MS;
+  await world.settle();
+  await allRefused(world, key.value, ids, "INVALID_API_KEY", "expired");
+});
+
+Deno.test("access: nothing is open to a key that was revoked", async () => {
+  const { world, guest, ids, key } = await furnished();
+  await using _ = world;
+  const path = `/api/v1/api-keys/${key.id}/revoke`;
+  eq((await world.call("POST", path, { as: guest.token })).status, 200);
+  await allRefused(world, key.value, ids, "INVALID_API_KEY", "revoked");
+});
+
+Deno.test("access: live data is not there for a test key, byte for byte, and nothing changes", async () => {
+  const { world, guest, ids } = await furnished();
+  await using _ = world;
+  const { value: as } = await world.key(guest, SCOPE_LIST, { type: "test" });
+  const before = await stored(world);
+  let compared = 0;
+  for (const route of guarded) {
+    const [live, missing] = [pathWith(route, ids), pathWith(route, MISSING)];
+    if (live === null || missing === null) continue;
+    const call = { as, body: bodyOf(route) };
+    const seen = await world.call(route.method, live + queryOf(route), call);
+    const gone = await world.call(route.method, missing + queryOf(route), call);
+    const closed = route.liveOnly || PERSONS_ONLY.includes(route.id);
+    eq(seen.status, closed ? 403 : 404, `${route.id} answered ${seen.text}`);
+    for (const answer of [seen, gone]) delete answer.body.error.details.request_id;
+    deq([route.id, seen.body], [route.id, gone.body]);
+    compared++;
+  }
+  ok(compared > 20);
+  deq(await stored(world), before);
+});

@@ -1,0 +1,162 @@
+import { strictEqual as eq } from "node:assert/strict";
+import { routes } from "../../routes/index.ts";
+import type { Route } from "../../routes/_route.ts";
+import { ScriptedAgent } from "../support/agent.ts";
+import type { Account, World } from "../support/world.ts";
+
+/** Every id that a path may name, as one organization has them. */
+export type Ids = Readonly<Record<string, string>>;
+
+/** Makes one of everything that a path may name. */
+export async function furnish(world: World, account: Account): Promise<Ids> {
+  const key = await world.key(account, ["agents:admin", "agents:write"]);
+  const agent = await ScriptedAgent.connect(world, key.value);
+  const as = account.token;
+  const run = await world.call("GET", `/api/exec/${agent.id}?command=uptime`, { as });
+  const waits = await world.call("GET", `/api/exec/${agent.id}?command=systemctl+stop+nginx`, {
+    as,
+  });
+  eq(waits.status, 202);
+  const code = await world.call("POST", "/api/devices/pairing-codes", { as });
+  const { pairing_code } = code.body;
+  const device = await world.call("POST", "/api/devices/pair", {
+    body: { device_name: "box", pairing_code },
+  });
+  const hook = await world.call("POST", "/api/v1/webhooks", {
+    as,
+    body: {
+      name: "hook",
+      url: "https://hooks.example.com/x",
+      secret: "sixteen characters",
+      events: ["command_executed"],
+    },
+  });
+  const ping = await world.call("POST", `/api/v1/webhooks/${hook.body.id}/test`, { as });
+  eq(ping.status, 202);
+  const made = { name: "alerts", purpose: "alertmanager" };
+  const token = await world.call("POST", "/api/v1/ingest-tokens", { as, body: made });
+  const since = "2026-01-31T12:00:00.000Z";
+  const path = `/api/v1/webhooks/${hook.body.id}/recover`;
+  const { body: { recovery } } = await world.call("POST", path, { as, body: { since } });
+  const role = `role ${account.org}`;
+  await world.call("POST", "/api/v1/roles", { as, body: { name: role, permissions: [] } });
+  const invited = await world.call("POST", "/api/v1/invitations", { as, body: {} });
+  const sessions = await world.call("GET", "/api/account/sessions", { as });
+  return {
+    "/api/v1/roles/{name}": encodeURIComponent(role),
+    "/api/v1/roles/user/{user_id}": account.userId,
+    "/api/v1/users/{id}": account.userId,
+    "/api/v1/invitations/{id}": invited.body.id,
+    "/api/account/sessions/{id}": sessions.body.sessions[0].id,
+    "/api/devices/{id}": device.body.device_id,
+    "/api/admin/plans/{id}": "team",
+    "/api/admin/accounts/{id}": account.org,
+    "/api/shield/approvals/{pid}": waits.body.approval_id,
+    "/api/shield/approve/{pid}": waits.body.approval_id,
+    "/api/shield/reject/{pid}": waits.body.approval_id,
+    "/api/shield/telegram-links/{id}": await linkChat(world, account),
+    "/api/v1/ingest-tokens/{id}": token.body.id,
+    "/api/v1/agents/{id}": agent.id,
+    "/api/exec/{agent_id}": agent.id,
+    "/commands/{command_id}": run.body.command_id,
+    "/api/v1/api-keys/{id}": key.id,
+    "/api/admin/limits/{id}": key.id,
+    "/api/v1/webhooks/{id}": hook.body.id,
+    "/deliveries/{del_id}": ping.body.id,
+    "/recoveries/{recovery_id}": recovery.id,
+  };
+}
+
+/** Links a chat to the person; answers the link's id. */
+async function linkChat(world: World, { token: as }: Account): Promise<string> {
+  const bot = await world.call("POST", "/api/v1/ingest-tokens", {
+    as,
+    body: { name: "bot", purpose: "telegram" },
+  });
+  const asked = await world.call("POST", "/api/shield/telegram-links", { as });
+  const from = { id: 5_123_456_789, is_bot: false, first_name: "Bob" };
+  const message = {
+    message_id: 1,
+    date: 1_893_456_000,
+    from,
+    chat: { id: from.id, type: "private" },
+    text: asked.body.message,
+  };
+  await world.call("POST", "/api/tg/webhook", {
+    body: { update_id: 1, message },
+    headers: { "x-telegram-bot-api-secret-token": bot.body.token },
+  });
+  const { body } = await world.call("GET", "/api/shield/telegram-links", { as });
+  return Object.values(body as Record<string, { id: string }[]>).flat()[0]!.id;
+}
+
+/** The path of a route with somebody's ids, or null when it names none. */
+export function pathWith(route: Route, ids: Ids): string | null {
+  let path = route.path;
+  for (const [pattern, id] of Object.entries(ids)) {
+    path = path.replace(pattern, pattern.replace(/\{\w+\}/, id));
+  }
+  return path === route.path ? null : path;
+}
+
+/** Ids of nothing. */
+export const MISSING: Ids = {
+  "/api/v1/roles/{name}": "role missing",
+  "/api/v1/roles/user/{user_id}": "usr_missing",
+  "/api/v1/users/{id}": "usr_missing",
+  "/api/v1/invitations/{id}": "inv_missing",
+  "/api/account/sessions/{id}": "ses_missing",
+  "/api/devices/{id}": "dev_missing",
+  "/api/admin/plans/{id}": "pln_missing",
+  "/api/admin/accounts/{id}": "org_missing",
+  "/api/shield/approvals/{pid}": "prc_missing",
+  "/api/shield/approve/{pid}": "prc_missing",
+  "/api/shield/reject/{pid}": "prc_missing",
+  "/api/shield/telegram-links/{id}": "tgl_missing",
+  "/api/v1/ingest-tokens/{id}": "itk_missing",
+  "/api/v1/agents/{id}": "agt_missing",
+  "/api/exec/{agent_id}": "agt_missing",
+  "/commands/{command_id}": "cmd_missing",
+  "/api/v1/api-keys/{id}": "key_missing",
+  "/api/admin/limits/{id}": "key_missing",
+  "/api/v1/webhooks/{id}": "whk_missing",
+  "/deliveries/{del_id}": "dlv_missing",
+  "/recoveries/{recovery_id}": "rcv_missing",
+};
+
+/** A query that a route with a required one takes. */
+const QUERIES: Readonly<Record<string, string>> = {
+  "api_keys.explain": "?scope=agents:read",
+  "commands.exec": "?command=uptime",
+};
+export const queryOf = (route: Route) => QUERIES[route.id] ?? "";
+/** A body that passes the schema, for routes whose refusal must come from elsewhere. */
+const BODIES: Readonly<Record<string, unknown>> = {
+  "accounts.change_plan": { plan_id: "team" },
+  "accounts.toggle": { active: false },
+  "api_keys.update": { metadata: {} },
+  "commands.start": { command: "id" },
+  "roles.update": { permissions: [] },
+  "roles.assign": { user_id: "usr_missing" },
+  "roles.revoke": { user_id: "usr_missing" },
+  "webhooks.recover": { since: "2026-01-31T12:00:00.000Z" },
+  "webhooks.update": { name: "renamed" },
+};
+/** Bodies of senders that Relay does not know the schema of take fields that it does not know. */
+export const isOpen = ({ body }: Route) => body!.safeParse({ surprise: true }).success;
+export const bodyOf = (route: Route) =>
+  route.body === undefined ? undefined : BODIES[route.id] ?? {};
+
+/** Everything stored but what a refusal may leave: log rows, counters and the use of keys. */
+export async function stored(world: World): Promise<Map<string, string>> {
+  await world.settle();
+  const rows = new Map<string, string>();
+  for await (const { key, versionstamp } of world.kv.list({ prefix: [] })) {
+    const left = key[0] === "~" || ["log", "api_key_usage@", "activity@"].includes(String(key[2]));
+    if (!left) rows.set(key.join("/"), versionstamp);
+  }
+  return rows;
+}
+
+/** Every route that asks who is there. */
+export const guarded = routes.filter((route) => !("public" in route.access));
