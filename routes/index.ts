@@ -7,6 +7,8 @@ import { auditRoutes } from "./audit.ts";
 import { commandRoutes } from "./commands.ts";
 import { docsRoutes } from "./docs.ts";
 import { eventRoutes } from "./events.ts";
+import { gitopsRoutes } from "./gitops.ts";
+import { gitopsPolicyRoutes } from "./gitops_policies.ts";
 import { healthRoutes } from "./health.ts";
 import { ingestTokenRoutes } from "./ingest_tokens.ts";
 import { limitRoutes } from "./limits.ts";
@@ -31,6 +33,8 @@ export const routes = [
   ...receiverRoutes,
   ...telegramRoutes,
   ...shieldRoutes,
+  ...gitopsRoutes,
+  ...gitopsPolicyRoutes,
   ...apiKeyRoutes,
   ...usageRoutes,
   ...webhookRoutes,

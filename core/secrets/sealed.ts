@@ -1,5 +1,6 @@
 import type { Collection } from "../../kv/collection.ts";
 import { apiKeys } from "../../kv/records/api_key.ts";
+import { repositories } from "../../kv/records/gitops.ts";
 import { signingKeys } from "../../kv/records/installation.ts";
 import { verdictKeys } from "../../kv/records/verdict_key.ts";
 import { webhooks } from "../../kv/records/webhook.ts";
@@ -16,6 +17,7 @@ export interface SealedFields {
 export const SEALED: readonly SealedFields[] = [
   sealedIn(apiKeys, ["sealed"]),
   sealedIn(webhooks, ["sealed_secret", "sealed_headers", "sealed_previous_secret"]),
+  sealedIn(repositories, ["sealed_authorization", "sealed_webhook_secret"]),
   sealedIn(signingKeys, ["sealed_private_jwk"]),
   sealedIn(verdictKeys, ["sealed_private_key"]),
 ];

@@ -3,6 +3,7 @@ import { routes } from "../../routes/index.ts";
 import { openapi } from "../../routes/_openapi.ts";
 import type { Route } from "../../routes/_route.ts";
 import { SCOPE_LIST } from "../../core/scopes.ts";
+import { forbidding, withRepository } from "../gitops/fixtures.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { type Account, World } from "../support/world.ts";
 
@@ -25,6 +26,10 @@ async function furnish(world: World, account: Account): Promise<Ids> {
   });
   const ping = await world.call("POST", `/api/v1/webhooks/${hook.body.id}/test`, { as });
   eq(ping.status, 202);
+  const { host, repositoryId, apply } = await withRepository(world, {}, account);
+  await host.commit({ "policies/a.yaml": forbidding("nmap") });
+  eq((await apply()).status, 200);
+  const { body: { policies } } = await world.call("GET", "/api/v1/gitops/policies", { as });
   const made = { name: "alerts", purpose: "alertmanager" };
   const token = await world.call("POST", "/api/v1/ingest-tokens", { as, body: made });
   const since = "2026-01-31T12:00:00.000Z";
@@ -32,6 +37,9 @@ async function furnish(world: World, account: Account): Promise<Ids> {
   const { body: { recovery } } = await world.call("POST", path, { as, body: { since } });
   return {
     "/api/v1/ingest-tokens/{id}": token.body.id,
+    "/api/v1/gitops/repos/{id}": repositoryId,
+    "/api/v1/gitops/policies/{id}": policies[0].id,
+    "/versions/{version}": "1",
     "/api/v1/agents/{id}": agent.id,
     "/api/exec/{agent_id}": agent.id,
     "/commands/{command_id}": run.body.command_id,
@@ -54,6 +62,9 @@ function pathWith(route: Route, ids: Ids): string | null {
 
 const MISSING: Ids = {
   "/api/v1/ingest-tokens/{id}": "itk_missing",
+  "/api/v1/gitops/repos/{id}": "rpo_missing",
+  "/api/v1/gitops/policies/{id}": "pol_missing",
+  "/versions/{version}": "1",
   "/api/v1/agents/{id}": "agt_missing",
   "/api/exec/{agent_id}": "agt_missing",
   "/commands/{command_id}": "cmd_missing",
@@ -68,6 +79,7 @@ const MISSING: Ids = {
 const QUERIES: Readonly<Record<string, string>> = {
   "api_keys.explain": "?scope=agents:read",
   "commands.exec": "?command=uptime",
+  "gitops.diff": "?from=1&to=1",
 };
 const queryOf = (route: Route) => QUERIES[route.id] ?? "";
 /** A body that passes the schema, for routes whose refusal must come from elsewhere. */

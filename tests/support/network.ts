@@ -1,12 +1,15 @@
-import type {
-  Outbound,
+import {
+  type Outbound,
   OutboundError,
-  OutboundRequest,
-  OutboundResponse,
+  type OutboundRequest,
+  type OutboundResponse,
 } from "../../core/ports.ts";
 
-/** What a receiver in a test answers: a status, or a failure. */
-export type Reply = number | OutboundError;
+/** What a receiver in a test answers: a status, a whole answer, or a failure. */
+export type Reply =
+  | number
+  | OutboundError
+  | Partial<OutboundResponse> & { readonly status: number };
 
 /** The outside world of a test: remembers what was sent and answers as told. */
 export class RecordedNetwork implements Outbound {
@@ -16,13 +19,14 @@ export class RecordedNetwork implements Outbound {
   request(request: OutboundRequest): Promise<OutboundResponse> {
     this.sent.push(request);
     const reply = this.reply(request);
-    if (typeof reply !== "number") return Promise.reject(reply);
+    if (reply instanceof OutboundError) return Promise.reject(reply);
+    const given = typeof reply === "number" ? { status: reply } : reply;
     return Promise.resolve({
-      status: reply,
       headers: {},
       bytes: new Uint8Array(),
       body: "",
       truncated: false,
+      ...given,
     });
   }
 
