@@ -14,6 +14,7 @@ import { Fault } from "../fault.ts";
 import { type PolicyFor, replayCommands } from "../shield/evaluate.ts";
 import type { Policy } from "../shield/policy.ts";
 import { inForce, ownPolicy, shieldInForce } from "../shield/settings.ts";
+import { nextTurn } from "../turn.ts";
 import { policySetOf, versionId } from "./book.ts";
 import { policyEvent } from "./events.ts";
 import { fetchPolicyFiles, normalPath } from "./fetch.ts";
@@ -71,7 +72,11 @@ export async function readWanted(
   const { commit, files } = await fetchPolicyFiles(app.ports, source).catch((error) => {
     throw error instanceof GitFailure ? faultOfGit(error) : error;
   });
-  const read = files.map((file) => ({ path: file.path, ...readPolicyFile(file) }));
+  const read = [];
+  for (const file of files) {
+    read.push({ path: file.path, ...readPolicyFile(file) });
+    await nextTurn();
+  }
   const issues = read.flatMap((file) => file.issues);
   const first = issues[0];
   if (first !== undefined) {

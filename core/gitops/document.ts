@@ -27,7 +27,6 @@ export const PolicyDocument = z.strictObject({
     retention_days: z.int().min(1).max(RETENTION_DAYS_MAX),
   }).optional().describe("How long commands and their output are kept, at the most."),
 }).superRefine(checkPolicy).meta({
-  id: "PolicyDocument",
   title: "A policy file of Relay",
 });
 export type PolicyDocument = z.infer<typeof PolicyDocument>;

@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import * as git from "isomorphic-git";
 import { type Clock, type Outbound, OutboundError } from "../ports.ts";
+import { MAX_POLICIES } from "../protocol.ts";
 import { GitFailure, gitFailureOf, RepositoryTooLarge } from "./git_failure.ts";
 import { openMemoryFiles } from "./memory_files.ts";
 import { checkPack, inMegabytes, type PackBounds } from "./pack.ts";
@@ -21,10 +22,8 @@ const BOUNDS: PackBounds = {
 const FILES_BYTES_MAX = PACK_BYTES_MAX + 8 * 1024 * 1024;
 /** Folders within the folder of policies. */
 const NESTING_MAX = 8;
-/** Policy files of one folder. */
-export const POLICY_FILES_MAX = 100;
-/** One policy file. */
-export const POLICY_FILE_BYTES_MAX = 64 * 1024;
+/** One policy file; reading it takes longer than its length, when somebody means it to. */
+const POLICY_FILE_BYTES_MAX = 32 * 1024;
 
 const POLICY_FILE = /\.(ya?ml|json)$/i;
 const DIR = "/clone";
@@ -164,8 +163,8 @@ async function readFolder(
     const name = path === "" ? entry.path : `${path}/${entry.path}`;
     if (entry.type === "tree") await readFolder(clone, entry.oid, name, depth + 1, into);
     if (entry.type !== "blob" || isLink(entry) || !POLICY_FILE.test(name)) continue;
-    if (into.length >= POLICY_FILES_MAX) {
-      throw new RepositoryTooLarge(`it holds more than ${POLICY_FILES_MAX} policy files`);
+    if (into.length >= MAX_POLICIES) {
+      throw new RepositoryTooLarge(`it holds more than ${MAX_POLICIES} policy files`);
     }
     into.push(await readFile(clone, entry.oid, name));
   }

@@ -1,4 +1,12 @@
-import { type Document, isAlias, isMap, isNode, LineCounter, parseDocument, visit } from "yaml";
+import {
+  type Document,
+  isMap,
+  isNode,
+  LineCounter,
+  parseDocument,
+  visit,
+  type YAMLMap,
+} from "yaml";
 import type { z } from "zod";
 import { failedTests } from "../shield/policy_tests.ts";
 import { type NamedDocument, PolicyDocument } from "./document.ts";
@@ -32,15 +40,21 @@ export function readPolicyFile({ path: file, text }: PolicyFile): ReadFile {
   };
   const failed = (issues: readonly FileIssue[]): ReadFile => ({
     document: null,
-    issues: issues.slice(0, ISSUES_MAX),
+    issues,
   });
   let parsed: Document;
   let value: unknown;
   try {
-    parsed = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+    parsed = parseDocument(text, {
+      lineCounter: lines,
+      prettyErrors: false,
+      uniqueKeys: false,
+    });
     const wrong = syntaxIssues(parsed);
     if (wrong.length > 0) {
-      return failed(wrong.map(({ at, message }) => ({ ...place(at), path: "", message })));
+      return failed(
+        wrong.slice(0, ISSUES_MAX).map(({ at, message }) => ({ ...place(at), path: "", message })),
+      );
     }
     value = parsed.toJS();
   } catch {
@@ -49,7 +63,7 @@ export function readPolicyFile({ path: file, text }: PolicyFile): ReadFile {
   const at = (path: readonly PropertyKey[], ofKey = false) => place(offsetOf(parsed, path, ofKey));
   const checked = PolicyDocument.safeParse(value);
   if (!checked.success) {
-    const issues = checked.error.issues.flatMap(spread);
+    const issues = checked.error.issues.flatMap(spread).slice(0, ISSUES_MAX);
     return failed(
       issues.map(({ path, message, ofKey }) => ({
         ...at(path, ofKey),
@@ -91,11 +105,27 @@ function syntaxIssues(parsed: Document): Wrong[] {
     message: code === "MULTIPLE_DOCS" ? "One file holds one policy." : message,
   }));
   // An alias hides what a reviewer should read, and a few of them stand for megabytes.
-  visit(parsed, (_, node) => {
-    if (!isAlias(node)) return;
-    wrong.push({ at: node.range?.[0] ?? 0, message: "An alias is not read: write it out." });
+  visit(parsed, {
+    Alias(_, node) {
+      wrong.push({ at: node.range?.[0] ?? 0, message: "An alias is not read: write it out." });
+    },
+    Map(_, map) {
+      wrong.push(...repeatedKeys(map));
+    },
   });
   return wrong;
+}
+
+/** The library compares every key of a map with every other, which a long map would make last. */
+function repeatedKeys({ items }: YAMLMap): Wrong[] {
+  const seen = new Set<string>();
+  return items.flatMap(({ key }) => {
+    const name = String(key);
+    const isRepeated = seen.has(name);
+    seen.add(name);
+    const at = isNode(key) ? key.range?.[0] ?? 0 : 0;
+    return isRepeated ? [{ at, message: `The key ${name} stands twice.` }] : [];
+  });
 }
 
 interface Issue {

@@ -214,7 +214,7 @@ Deno.test("policies: mode, tools and retention hold on the agents that they conc
   eq(ran.status, 200, ran.text);
   const path = (agent: ScriptedAgent, id: string) => `/api/v1/agents/${agent.id}/commands/${id}`;
   const late = await exec(lab, "uptime");
-  await world.advance(25 * 60 * 60 * 1000);
+  world.clock.advance(25 * 60 * 60 * 1000);
   const as = (await world.call("POST", "/api/v1/login", {
     body: { email: owner.email, password: "password 1" },
   })).body.token;
