@@ -21,6 +21,7 @@ import { fetchPolicyFiles, normalPath } from "./fetch.ts";
 import { GitFailure } from "./git_failure.ts";
 import { concerns, mergePolicies } from "./merge.ts";
 import { candidateOf, carryOut, isIdle, planPolicies, type PlanStep, type Wanted } from "./plan.ts";
+import { pruneVersions } from "./prune.ts";
 import { pushPolicies } from "./push.ts";
 import { readPolicyFile } from "./read_document.ts";
 import { repositoryAt, sourceOf } from "./repositories.ts";
@@ -149,6 +150,7 @@ export async function activate(
           lapseOutdated(app, tenant, inForce(own, after).version);
         }
         pushPolicies(app, app.links.serving(tenant));
+        pruneVersions(app, tenant);
       });
     }
     const { branch, path, commit } = wanted;

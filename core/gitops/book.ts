@@ -52,6 +52,7 @@ export const NO_POLICY_VERSION = policyVersionOf([]);
 export class PolicyBook {
   readonly #documents = new RecentMap<NamedDocument>(DOCUMENTS_MAX);
   readonly #merged = new RecentMap<Merged>(MERGED_MAX);
+  readonly #told = new RecentMap<AgentPolicies>(MERGED_MAX);
 
   constructor(private readonly store: () => Reader) {}
 
@@ -79,9 +80,14 @@ export class PolicyBook {
     labels: Readonly<Record<string, string>>,
   ): Promise<AgentPolicies> {
     const items = set.items.filter((item) => concerns({ agents: item }, labels));
+    const key = `${tenantKey(tenant)} ${items.map(versionId).join(" ")}`;
+    const known = this.#told.get(key);
+    if (known !== undefined) return known;
     const found = await this.documentsOf(tenant, items);
     const documents = found.map(({ tests: _tests, description: _description, ...rest }) => rest);
-    return { version: policyVersionOf(documents), documents };
+    const told = { version: policyVersionOf(documents), documents };
+    this.#told.set(key, told);
+    return told;
   }
 
   /** @throws {Error} when a version's record is gone, so that nothing is judged without it */

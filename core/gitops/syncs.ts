@@ -21,6 +21,7 @@ const JITTER = 0.1;
 /** Looks at repositories when they are due, and brings into force what has changed. */
 export class Syncs {
   readonly #running = new Map<string, Promise<void>>();
+  readonly #others = new Set<Promise<void>>();
   #waking: Promise<void> | null = null;
   /** Something came due while the store was being asked. */
   #again = false;
@@ -86,11 +87,17 @@ export class Syncs {
     }
   }
 
+  /** Something is under way that never fails, and that the relay's end waits for. */
+  also(task: Promise<void>): void {
+    this.#others.add(task);
+    task.then(() => this.#others.delete(task));
+  }
+
   /** Resolves when nothing is under way. */
   async idle(): Promise<void> {
-    while (this.#waking !== null || this.#running.size > 0) {
+    while (this.#waking !== null || this.#running.size + this.#others.size > 0) {
       await this.#waking;
-      await Promise.all(this.#running.values());
+      await Promise.all([...this.#running.values(), ...this.#others]);
     }
   }
 

@@ -1,6 +1,10 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { policyVersions, repositories } from "../../kv/records/gitops.ts";
+import { versionId } from "../../core/gitops/book.ts";
+import { VERSIONS_KEPT } from "../../core/gitops/prune.ts";
 import { nextLookMs } from "../../core/gitops/syncs.ts";
 import { forbidding, type GitWorld, withRepository } from "../gitops/fixtures.ts";
+import { shared } from "../support/kv.ts";
 import { type Account, World } from "../support/world.ts";
 import { eventsOf } from "./fixtures.ts";
 
@@ -184,6 +188,60 @@ Deno.test("repositories: what is never dialled or is no address is refused", asy
     deq([url, answer.status], [url, 400]);
     eq(answer.body.error.details.issues[0].path, "body.url");
   }
+});
+
+Deno.test("syncs: of two instances one looks at a repository that is due", async () => {
+  const kv = await Deno.openKv(":memory:");
+  const first = await World.open({ kv: shared(kv), sole: false });
+  const git = await withRepository(first, SYNCED);
+  const second = await World.open({ kv: shared(kv), sole: false, seed: 2, clock: first.clock });
+  second.network.reply = (request) => git.host.reply(request);
+  await git.host.commit({ "policies/a.yaml": forbidding("nmap") });
+  await first.settle();
+  const { due_at_ms } = (await first.app.store.list(repositories, {
+    org: git.owner.org,
+    space: "live",
+  }, { limit: 1 })).items[0]!;
+  first.clock.advance(due_at_ms! - first.clock.nowMs);
+  const asked = git.host.asked;
+  await Promise.all([first.app.syncs.sweep(), second.app.syncs.sweep()]);
+  for (const world of [first, second, first]) await world.settle();
+  // The look at the head, and the two requests of a fetch.
+  eq(git.host.asked - asked, 3);
+  deq(await inForce(git), [["a", "1", false]]);
+  for (const world of [second, first]) await world[Symbol.asyncDispose]();
+  kv.close();
+});
+
+Deno.test("versions: the oldest beyond the bound are deleted, those in force never", async () => {
+  await using world = await World.open();
+  const git = await withRepository(world);
+  const { host, owner } = git;
+  await host.commit({ "policies/a.yaml": forbidding("nmap") });
+  await git.apply();
+  const tenant = { org: owner.org, space: "live" } as const;
+  const [first] = (await world.app.store.list(policyVersions, tenant, { limit: 1 })).items;
+  for (let n = 0; n < VERSIONS_KEPT; n += 100) {
+    await world.app.store.transact((tx) => {
+      for (let version = n; version < n + 100; version++) {
+        tx.insert(policyVersions, tenant, {
+          ...first!,
+          id: versionId({ id: "pol_zzz", version }),
+          policy_id: "pol_zzz",
+          version,
+        });
+      }
+    });
+  }
+  await host.commit({ "policies/a.yaml": forbidding("nmap"), "policies/b.yaml": forbidding("nc") });
+  await git.apply();
+  await world.settle();
+  eq(await world.app.store.count(policyVersions, tenant), VERSIONS_KEPT);
+  const { body: { policies } } = await git.get("policies");
+  for (const { id } of policies) eq((await git.get(`policies/${id}/versions/1`)).status, 200);
+  const { body: { versions } } = await git.get("versions?policy_id=pol_zzz&limit=1");
+  eq(versions[0].version, String(VERSIONS_KEPT - 1));
+  eq(await world.app.store.get(policyVersions, tenant, "pol_zzz.000001"), null);
 });
 
 Deno.test("nextLookMs: spread by a tenth, doubled with each failure up to an hour", () => {
