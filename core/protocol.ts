@@ -23,8 +23,11 @@ export const MAX_CONCURRENT_COMMANDS = 64;
 export const MAX_BATCH = 64;
 /** How many commands one agent names in `hello`: as many as run, and as many results kept. */
 export const MAX_NAMED_COMMANDS = 2 * MAX_CONCURRENT_COMMANDS;
-/** How many policies may concern one agent: as many as an organization may have. */
-export const MAX_POLICIES = 40;
+/**
+ * How many policies may concern one agent: as many as an organization may have. All of them may be exchanged
+ * for others in one change, whose events fit into one value of the log.
+ */
+export const MAX_POLICIES = 32;
 /** How long the relay waits for `hello` after its `challenge`. */
 export const HELLO_TIMEOUT_MS = 10_000;
 /** Longest a command may run: the limit of `timeout` in the interface, 600 s. */

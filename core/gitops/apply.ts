@@ -131,7 +131,11 @@ export async function activate(
   tenant: Tenant,
   repository: RepositoryRecord,
   wanted: Wanted,
-  { alongside = () => {} }: { readonly alongside?: (tx: Tx) => void } = {},
+  { alongside = () => {}, following = false }: {
+    readonly alongside?: (tx: Tx) => void;
+    /** True for a sync: it gives way to whoever has applied since it began to look. */
+    readonly following?: boolean;
+  } = {},
 ): Promise<Carried> {
   const { app } = applier;
   const { clock, entropy } = app.ports;
@@ -139,6 +143,9 @@ export async function activate(
     const registered = await tx.get(repositories, tenant, repository.id);
     if (registered === null) throw new Fault("NOT_FOUND", "The repository was removed meanwhile.");
     const { own, policies: before } = await shieldInForce(tx, tenant);
+    if (following && registered.applied_commit !== repository.applied_commit) {
+      return { changed: false, plan: [], version: before.version };
+    }
     const plan = planPolicies(before, wanted);
     const nowMs = clock.now();
     const after = carryOut(before, plan, wanted, { nowMs, newId: () => entropy.id("pol") });

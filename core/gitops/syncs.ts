@@ -120,7 +120,8 @@ export class Syncs {
     const head = await fetchHead(app.ports, sourceOf(app, repository, branch, policy_path));
     if (head === repository.applied_commit) return;
     const wanted = await readWanted(app, repository, branch, policy_path);
-    await activate({ app, actor: RELAY_ACTOR }, tenant, repository, wanted);
+    const relay = { app, actor: RELAY_ACTOR };
+    await activate(relay, tenant, repository, wanted, { following: true });
   }
 
   async #finish(

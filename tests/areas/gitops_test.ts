@@ -1,4 +1,6 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { activate, readWanted } from "../../core/gitops/apply.ts";
+import { repositories } from "../../kv/records/gitops.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { World } from "../support/world.ts";
 import { forbidding, withRepository } from "../gitops/fixtures.ts";
@@ -183,6 +185,52 @@ Deno.test("apply: replay shows which of the last commands would be judged otherw
       ["df", "allow", "deny"],
     ],
   );
+});
+
+Deno.test("apply: as many policies as may be in force are exchanged for as many others in one step", async () => {
+  await using world = await World.open();
+  const url = `https://git.example.com/${"p".repeat(170)}.git`;
+  const { owner, host, get } = await withRepository(world, { url }, undefined, url);
+  const { value } = await world.key(owner, ["policy:write"]);
+  const apply = () =>
+    world.call("POST", "/api/v1/gitops/apply", {
+      as: value,
+      body: { repo_url: url, branch: "main", policy_path: "" },
+    });
+  const files = (letter: string, count: number) =>
+    Object.fromEntries(
+      Array.from({ length: count }, (_, n) => {
+        const name = `${letter}${n}`.padEnd(64, "x");
+        return [`${name}.yaml`, forbidding("nmap", `description: ${letter.repeat(800)}\n`)];
+      }),
+    );
+  await host.commit(files("a", 32));
+  eq((await apply()).status, 200);
+  await host.commit(files("b", 32));
+  const exchanged = await apply();
+  eq(exchanged.status, 200, exchanged.text);
+  eq(exchanged.body.plan.length, 64);
+  eq((await get("policies?limit=200")).body.pagination.total, 32);
+  await host.commit({ ...files("b", 32), "c.yml": "{}" });
+  const beyond = await apply();
+  deq([beyond.status, beyond.body.error.details.git], [400, "too_large"]);
+});
+
+Deno.test("apply: a sync gives way to who has applied something newer meanwhile", async () => {
+  await using world = await World.open();
+  const git = await withRepository(world, { sync_seconds: 60, policy_path: "policies" });
+  await git.host.commit({ "policies/a.yaml": forbidding("nmap") });
+  await git.apply();
+  await git.host.commit({ "policies/a.yaml": forbidding("nc") });
+  const tenant = { org: git.owner.org, space: "live" } as const;
+  const looked = (await world.app.store.get(repositories, tenant, git.repositoryId))!;
+  const older = await readWanted(world.app, looked, "main", "policies");
+  await git.host.commit({ "policies/a.yaml": forbidding("ssh") });
+  const { body: { version } } = await git.apply();
+  const relay = { app: world.app, actor: { id: "relay" } };
+  const late = await activate(relay, tenant, looked, older, { following: true });
+  deq([late.changed, late.version], [false, version]);
+  eq((await git.get("policies")).body.version, version);
 });
 
 Deno.test("policies: mode, tools and retention hold on the agents that they concern", async () => {

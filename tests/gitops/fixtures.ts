@@ -16,8 +16,9 @@ export async function withRepository(
   world: World,
   more: Record<string, unknown> = {},
   account?: Account,
+  url?: string,
 ): Promise<GitWorld> {
-  const host = await openFakeHost();
+  const host = await openFakeHost(url);
   world.network.reply = (request) => host.reply(request);
   const owner = account ?? await world.signUp();
   const as = owner.token;
