@@ -10,6 +10,8 @@ import type { Activity } from "./admin/activity.ts";
 import type { Configuration } from "./admin/configuration.ts";
 import type { Commands } from "./commands/registry.ts";
 import type { Config } from "./config.ts";
+import type { PolicyBook } from "./gitops/book.ts";
+import type { Syncs } from "./gitops/syncs.ts";
 import type { Issuer } from "./issuers/config.ts";
 import type { Limiter } from "./limiter.ts";
 import type { Links } from "./agents/links.ts";
@@ -52,6 +54,10 @@ export interface App {
   /** What each session's commands left behind, for the shield's behaviour layer. */
   readonly sessions: Sessions;
   readonly deliveries: Deliveries;
+  /** The documents of the policies in force. */
+  readonly policyBook: PolicyBook;
+  /** Repositories that are being looked at. */
+  readonly syncs: Syncs;
   readonly metrics: Metrics;
   readonly streams: Streams;
   /** Names this history of the logs, in the ids of streamed events. */
@@ -108,6 +114,20 @@ export interface Actor {
   } | null;
 }
 
+/** The headers by which Git hosts name and sign what they send; null where there is none. */
+export interface GitHookHeaders {
+  readonly event: string | null;
+  readonly delivery: string | null;
+  /** GitHub's and Gitea's `sha256=…`. */
+  readonly hubSignature: string | null;
+  readonly giteaSignature: string | null;
+  readonly gitlabToken: string | null;
+  /** Those of Standard Webhooks. */
+  readonly webhookId: string | null;
+  readonly webhookTimestamp: string | null;
+  readonly webhookSignature: string | null;
+}
+
 /** What is known of a request besides its input. */
 export interface RequestInfo {
   readonly id: string;
@@ -120,6 +140,8 @@ export interface RequestInfo {
   readonly ingestToken: string | null;
   /** What Telegram shows. */
   readonly telegramSecret: string | null;
+  /** What a Git host shows beside a push. */
+  readonly gitHook: GitHookHeaders;
   /** True when a browser fetches ahead of a click, which must never run anything. */
   readonly prefetch: boolean;
 }

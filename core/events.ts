@@ -23,6 +23,13 @@ export const AUDIT_EVENTS = {
   ingest_token_deleted: "an ingest token was deleted",
   telegram_linked: "a person linked their Telegram account",
   telegram_unlinked: "a link to a Telegram account was deleted",
+  policy_confirmed: "an agent holds the policies that concern it now",
+  policy_rolled_back: "a policy went back to an earlier version and is pinned to it",
+  policy_unpinned: "a policy follows its repository again",
+  repository_created: "a Git repository was registered",
+  repository_deleted: "a Git repository was removed",
+  repository_sync_failed:
+    "a repository could not be synced by itself: the policies stay as they are",
   canary_run: "the shield's canary was run",
   shield_changed: "the settings of the shield were changed",
   agent_restart_requested: "an agent was told to start again",

@@ -23,6 +23,11 @@ export const MAX_CONCURRENT_COMMANDS = 64;
 export const MAX_BATCH = 64;
 /** How many commands one agent names in `hello`: as many as run, and as many results kept. */
 export const MAX_NAMED_COMMANDS = 2 * MAX_CONCURRENT_COMMANDS;
+/**
+ * How many policies may concern one agent: as many as an organization may have. All of them may be exchanged
+ * for others in one change, whose events fit into one value of the log.
+ */
+export const MAX_POLICIES = 32;
 /** How long the relay waits for `hello` after its `challenge`. */
 export const HELLO_TIMEOUT_MS = 10_000;
 /** Longest a command may run: the limit of `timeout` in the interface, 600 s. */
@@ -37,6 +42,8 @@ const SHA256 = /^[0-9a-f]{64}$/;
 const sha256 = z.string().regex(SHA256);
 /** Ed25519 signatures are 64 bytes, base64url without padding; one that is left out signs nothing. */
 const signature = z.string().max(128).default("");
+/** The name of the policies that an agent holds: the start of their digest. */
+const policyVersion = z.string().regex(/^[0-9a-f]{16}$/);
 const count = z.int().min(1).max(999_999_999_999_999);
 /** Text that can go into an event: no half characters. */
 const wholeText = (max: number) =>
@@ -70,6 +77,8 @@ export const helloFrame = z.object({
   running: z.array(commandId).max(MAX_NAMED_COMMANDS),
   /** What makes this link unlike any other: all that the relay signs on it names this nonce. */
   nonce: z.string().regex(/^[A-Za-z0-9_-]{16,64}$/),
+  /** The policies that it holds from earlier links; not there when it never got any. */
+  policy_version: policyVersion.optional(),
 });
 
 export const heartbeatFrame = z.object({
@@ -121,6 +130,12 @@ export const refusedFrame = z.object({
   message: wholeText(512),
 });
 
+/** The agent holds these policies now. */
+export const policyHeldFrame = z.object({
+  type: z.literal("policy_held"),
+  policy_version: policyVersion,
+});
+
 export const challengeFrame = z.object({
   type: z.literal("challenge"),
   nonce: z.string().regex(/^[\x21-\x7e]{16,256}$/),
@@ -161,6 +176,17 @@ export const runFrame = z.object({
   signature,
 });
 
+/** The policies that concern the agent, in place of all that it held, under the relay's signature. */
+export const policyFrame = z.object({
+  type: z.literal("policy"),
+  /** Counts these frames on this link; a number that is not above the last one is a replay. */
+  serial: count,
+  policy_version: policyVersion,
+  policies: z.array(z.record(z.string(), z.unknown())).max(MAX_POLICIES),
+  /** By the verdict key, over `policyText`. */
+  signature,
+});
+
 export const cancelFrame = z.object({ type: z.literal("cancel"), command_id: commandId });
 
 export const restartFrame = z.object({ type: z.literal("restart") });
@@ -181,12 +207,14 @@ const AGENT_FRAMES = {
   output: outputFrame,
   results: resultsFrame,
   refused: refusedFrame,
+  policy_held: policyHeldFrame,
 } as const;
 
 const RELAY_FRAMES = {
   challenge: challengeFrame,
   welcome: welcomeFrame,
   run: runFrame,
+  policy: policyFrame,
   cancel: cancelFrame,
   restart: restartFrame,
   heartbeat_ack: heartbeatAckFrame,
@@ -203,6 +231,7 @@ export type ResultsFrame = z.infer<typeof resultsFrame>;
 export type RefusedFrame = z.infer<typeof refusedFrame>;
 export type WelcomeFrame = z.infer<typeof welcomeFrame>;
 export type CommandOrder = z.infer<typeof commandOrder>;
+export type PolicyFrame = z.infer<typeof policyFrame>;
 export type RunFrame = z.infer<typeof runFrame>;
 
 /**

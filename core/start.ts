@@ -22,6 +22,9 @@ import { LOGIN_TRIES, LOGIN_WINDOW_MS } from "./account/tries.ts";
 import { claimCodeOf } from "./accounts.ts";
 import type { Config } from "./config.ts";
 import { FailureThrottle } from "./throttle.ts";
+import { PolicyBook } from "./gitops/book.ts";
+import { pushPolicies } from "./gitops/push.ts";
+import { Syncs } from "./gitops/syncs.ts";
 import { Limiter } from "./limiter.ts";
 import { Metrics } from "./metrics.ts";
 import { sweepSessions } from "./mcp_sessions.ts";
@@ -103,6 +106,8 @@ export async function startRelay(
     commands,
     sessions: new Sessions(() => clock.now()),
     metrics,
+    policyBook: new PolicyBook(() => store),
+    syncs: new Syncs(() => app),
     instance,
     startedAtMs: clock.now(),
   };
@@ -135,12 +140,14 @@ export async function startRelay(
       await links.idle();
       await commands.stop();
       await sender.stop();
+      // A host that hangs must not hold up the end.
+      ports.outbound.close();
+      await parts.syncs.stop();
       await connections.close();
       await store.idle();
       await parts.usage.stop();
       await parts.activity.stop();
       await log.stop();
-      ports.outbound.close();
       await opened.close();
     },
   };
@@ -208,6 +215,9 @@ export async function housekeep(app: App): Promise<void> {
   await sweepQueued(app);
   await sweepSessions(app);
   await sweepStaleAgents(app);
+  // Policies that another instance applied, and those of agents that were not linked then.
+  pushPolicies(app, app.links.serving(null));
+  await app.syncs.sweep();
   await sweepBlobs(app.store);
   await dropExpired(app);
 }

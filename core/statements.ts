@@ -4,9 +4,11 @@ import {
   AGENT_PROTOCOL,
   type CommandOrder,
   type CommandResult,
+  type PolicyFrame,
   type RunFrame,
   type WelcomeFrame,
 } from "./protocol.ts";
+import { canonicalJson } from "./canonical.ts";
 import { sha256Hex } from "./text.ts";
 
 /**
@@ -56,6 +58,21 @@ function orderLine(order: CommandOrder, sha256: string): string {
   const { command_id, timeout_ms, max_output_bytes, policy_version } = order;
   return `${command_id} ${sha256} ${timeout_ms} ${max_output_bytes} ${policy_version}\n`;
 }
+
+const POLICY_VERSION_CHARS = 16;
+
+/** The policies that an agent is told, by the digest of their canonical JSON. */
+export function policyText(
+  { agentId, nonce }: LinkIdentity,
+  { serial, policy_version, policies }: Omit<PolicyFrame, "type" | "signature">,
+): string {
+  const sha256 = sha256Hex(canonicalJson(policies));
+  return `relay.policy.v1\n${agentId}\n${nonce}\n${serial}\n${policy_version} ${sha256}\n`;
+}
+
+/** The name of exactly these policies: the start of the same digest. */
+export const policyVersionOf = (policies: PolicyFrame["policies"]): string =>
+  sha256Hex(canonicalJson(policies)).slice(0, POLICY_VERSION_CHARS);
 
 /** What is signed of a result besides its own fields: the digests of all that was sent. */
 export interface OutputDigests {

@@ -14,6 +14,8 @@ export interface RawInput {
   readonly query: Readonly<Record<string, unknown>>;
   /** Reads the body; called only when the route takes one. */
   readonly body: () => unknown;
+  /** The body as it came, once it was read; only over HTTP. */
+  readonly bodyText?: () => string;
   readonly accept: string;
 }
 
@@ -34,6 +36,7 @@ export async function call(
       params: route.params && parse(route.params, raw.params, "params"),
       query: parse(route.query ?? NO_QUERY, raw.query, "query"),
       body: route.body && parse(route.body, await raw.body(), "body"),
+      bodyText: raw.bodyText?.() ?? "",
       accept: raw.accept,
     };
     return await EFFECTS[route.effect](app, route, actor, request, input as never);

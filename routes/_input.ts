@@ -26,8 +26,14 @@ export function parse(schema: z.ZodType, value: unknown, where: string): unknown
  * Reads a JSON body; none at all is the same as `{}`.
  * @throws {Fault} PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, VALIDATION_FAILED
  */
-export async function readJson(request: Request, bytesMax = BODY_BYTES_MAX): Promise<unknown> {
+export async function readJson(
+  request: Request,
+  bytesMax = BODY_BYTES_MAX,
+  /** Gets the text as it came: what a signature is over. */
+  keep: (text: string) => void = () => {},
+): Promise<unknown> {
   const text = await readText(request, bytesMax);
+  keep(text);
   if (text.trim() === "") return {};
   const type = request.headers.get("content-type");
   if (type !== null && !JSON_TYPE.test(type)) {

@@ -154,11 +154,13 @@ async function serve(app: App, route: Route, c: Context<Env>): Promise<Response>
       const missing = missingRights(route, actor);
       if (missing !== null) throw await deny(app, route, actor, request, missing);
       const params = c.req.param();
+      let bodyText = "";
       agent = route.agent === undefined ? null : params[route.agent]!;
       const result = await call(app, route, actor, request, {
         params,
         query: c.req.query(),
-        body: () => readJson(c.req.raw, route.bodyBytesMax),
+        body: () => readJson(c.req.raw, route.bodyBytesMax, (text) => bodyText = text),
+        bodyText: () => bodyText,
         accept: c.req.header("accept") ?? "*/*",
       });
       response = success(route, envelope, result, () => app.limiter.leave(actor));

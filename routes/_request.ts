@@ -1,5 +1,5 @@
 import type { Context } from "@hono/hono";
-import type { App, RequestInfo } from "../core/app.ts";
+import type { App, GitHookHeaders, RequestInfo } from "../core/app.ts";
 import { Fault } from "../core/fault.ts";
 import { clientAddress } from "./_address.ts";
 
@@ -62,6 +62,21 @@ export class HttpRequestInfo implements RequestInfo {
     return this.#header("x-telegram-bot-api-secret-token");
   }
 
+  get gitHook(): GitHookHeaders {
+    const of = (...names: string[]) =>
+      names.map((name) => this.#header(name)).find((value) => value !== null) ?? null;
+    return {
+      event: of("x-github-event", "x-gitea-event", "x-gitlab-event"),
+      delivery: of("x-github-delivery", "x-gitea-delivery", "x-gitlab-event-uuid"),
+      hubSignature: of("x-hub-signature-256"),
+      giteaSignature: of("x-gitea-signature"),
+      gitlabToken: of("x-gitlab-token"),
+      webhookId: of("webhook-id"),
+      webhookTimestamp: of("webhook-timestamp"),
+      webhookSignature: of("webhook-signature"),
+    };
+  }
+
   get prefetch(): boolean {
     return this.#header("sec-purpose")?.includes("prefetch") ?? false;
   }
@@ -72,14 +87,13 @@ export class HttpRequestInfo implements RequestInfo {
 }
 
 /** The same, looked up now: for answers that outlive the request. */
-export const copyInfo = (
-  { id, address, idempotencyKey, lastEventId, ingestToken, telegramSecret, prefetch }: RequestInfo,
-): RequestInfo => ({
-  id,
-  address,
-  idempotencyKey,
-  lastEventId,
-  ingestToken,
-  telegramSecret,
-  prefetch,
+export const copyInfo = (info: RequestInfo): RequestInfo => ({
+  id: info.id,
+  address: info.address,
+  idempotencyKey: info.idempotencyKey,
+  lastEventId: info.lastEventId,
+  ingestToken: info.ingestToken,
+  telegramSecret: info.telegramSecret,
+  gitHook: info.gitHook,
+  prefetch: info.prefetch,
 });

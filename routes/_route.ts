@@ -60,6 +60,8 @@ interface Input<P, Q, B> {
   readonly params: Out<P>;
   readonly query: Out<Q>;
   readonly body: Out<B>;
+  /** The body as it came, for signatures over it; empty for what did not come over HTTP. */
+  readonly bodyText: string;
   /** The Accept header, for routes that can answer in several media types. */
   readonly accept: string;
 }

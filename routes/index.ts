@@ -13,6 +13,8 @@ import { commandRoutes } from "./commands.ts";
 import { deviceRoutes } from "./devices.ts";
 import { docsRoutes } from "./docs.ts";
 import { eventRoutes } from "./events.ts";
+import { gitopsRoutes } from "./gitops.ts";
+import { gitopsPolicyRoutes } from "./gitops_policies.ts";
 import { healthRoutes } from "./health.ts";
 import { ingestTokenRoutes } from "./ingest_tokens.ts";
 import { limitRoutes } from "./limits.ts";
@@ -41,6 +43,8 @@ export const routes = [
   ...receiverRoutes,
   ...telegramRoutes,
   ...shieldRoutes,
+  ...gitopsRoutes,
+  ...gitopsPolicyRoutes,
   ...apiKeyRoutes,
   ...peopleRoutes,
   ...roleRoutes,

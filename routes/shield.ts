@@ -35,7 +35,8 @@ const EvaluateBody = z.strictObject({
 
 const Evaluated = ShieldResult.extend({ command: z.string() }).meta({ id: "EvaluatedCommand" });
 const Evaluation = z.object({ results: z.array(Evaluated) }).meta({ id: "Evaluation" });
-const Replay = z.object({
+/** What a candidate makes of the last commands. */
+export const Replay = z.object({
   replayed: z.int().describe("Commands that were judged."),
   changed: z.array(Evaluated.extend({
     agent_id: z.string().nullable(),
@@ -93,7 +94,7 @@ export const shieldRoutes = [
     handle: (work, { body: { commands, replay, labels, policy } }) =>
       replay === undefined
         ? evaluateCommands(work, { commands: commands ?? [], labels, policy })
-        : replayCommands(work, { replay, policy: policy ?? null }),
+        : replayCommands(work, { replay, candidate: async () => policy ?? null }),
   }),
   route({
     id: "shield.canary",

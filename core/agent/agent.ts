@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import type { CloseName, RunFrame, WelcomeFrame } from "../protocol.ts";
+import type { CloseName, PolicyFrame, RunFrame, WelcomeFrame } from "../protocol.ts";
 import { backoffMs } from "./backoff.ts";
 import { openCommands } from "./commands.ts";
 import { describeAgent, writeHello } from "./hello.ts";
@@ -9,6 +9,7 @@ import { type Link, type LinkEnd, openLink, type Order, type Welcomed } from "./
 import { openOutbox } from "./outbox.ts";
 import { pinVerdictKey } from "./pin.ts";
 import type { AgentHost, AgentOptions, AgentSocket } from "./port.ts";
+import { openPolicies } from "./policies.ts";
 import { openRefusals } from "./refusals.ts";
 import { openVerdicts, type Verdicts } from "./verdicts.ts";
 
@@ -35,6 +36,7 @@ export async function runAgent(options: AgentOptions, host: AgentHost): Promise<
   const identity = await loadIdentity(stateDir, host.files);
   const journal = openJournal(stateDir, host.files);
   const refusals = openRefusals(stateDir, host);
+  const policies = openPolicies(stateDir, host.files);
   const outbox = openOutbox(host.clock, identity.sign);
   const commands = openCommands(host, journal, outbox);
   const { promise: exited, resolve: exit } = Promise.withResolvers<number>();
@@ -42,6 +44,7 @@ export async function runAgent(options: AgentOptions, host: AgentHost): Promise<
   let link: Link | undefined;
   let nonce = "";
   let verdicts: Verdicts | null = null;
+  let linked: { readonly welcome: WelcomeFrame; readonly socket: AgentSocket } | null = null;
   let wake: (() => void) | undefined;
 
   async function finish(code: number, graceMs: number, reason: string) {
@@ -56,7 +59,7 @@ export async function runAgent(options: AgentOptions, host: AgentHost): Promise<
   function hello(challenge: string): string {
     nonce = Buffer.from(host.entropy.bytes(NONCE_BYTES)).toString("base64url");
     const ids = [...commands.running(), ...outbox.unsettled()];
-    return writeHello(facts, identity, challenge, nonce, ids);
+    return writeHello(facts, identity, challenge, nonce, ids, policies.version());
   }
 
   function welcomed(frame: WelcomeFrame, socket: AgentSocket): Welcomed {
@@ -64,14 +67,36 @@ export async function runAgent(options: AgentOptions, host: AgentHost): Promise<
     if (verdicts === null) return "unproven";
     if (!pinVerdictKey(stateDir, frame.verdict_key, host.files)) return "another_key";
     host.log.info(`connected to ${options.url} as ${frame.name} (${frame.agent_id})`);
+    linked = { welcome: frame, socket };
     outbox.attach(socket, frame.agent_id);
     return "accepted";
   }
 
   function ordered(order: Order): CloseName | null {
     if (order.type === "cancel") commands.cancel(order.command_id);
+    else if (order.type === "policy") return hold(order);
     else if (order.type === "restart") finish(RESTART_EXIT_CODE, RESTART_GRACE_MS, "restarting");
     else return run(order);
+    return null;
+  }
+
+  function hold(frame: PolicyFrame): CloseName | null {
+    if (linked === null) return "unexpected_frame";
+    const { welcome, socket } = linked;
+    try {
+      const why = policies.take(frame, welcome, nonce);
+      if (why !== null) {
+        host.log.error(`policies were refused: ${why}`);
+        return "verdict_refused";
+      }
+    } catch (error) {
+      // The relay goes on without a confirmation, and shows that this agent holds others.
+      host.log.error(`the policies cannot be written down: ${error}`);
+      return null;
+    }
+    const { policy_version } = frame;
+    host.log.info(`holds the policies ${policy_version} (${frame.policies.length})`);
+    socket.send(JSON.stringify({ type: "policy_held", policy_version }));
     return null;
   }
 

@@ -21,13 +21,14 @@ export function describeAgent(
   return { failure: `The agent's ${issue?.path.join(".")} is not accepted: ${issue?.message}.` };
 }
 
-/** The text of `hello`: the agent's facts, its proof of key, its nonce and the commands it answers for. */
+/** The text of `hello`: the agent's facts, its proof of key, its nonce, the commands it answers for and its policies. */
 export function writeHello(
   agent: AgentFacts,
   identity: Identity,
   challenge: string,
   nonce: string,
   commandIds: readonly string[],
+  policyVersion?: string,
 ): string {
   const frame: HelloFrame = {
     type: "hello",
@@ -36,6 +37,7 @@ export function writeHello(
     signature: identity.sign(challengeText(challenge)),
     running: [...new Set(commandIds)].slice(0, MAX_NAMED_COMMANDS),
     nonce,
+    ...(policyVersion !== undefined && { policy_version: policyVersion }),
   };
   return JSON.stringify(frame);
 }

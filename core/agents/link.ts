@@ -27,6 +27,8 @@ import {
   receiptText,
   verifiesText,
 } from "../statements.ts";
+import { type AgentPolicies, NO_POLICY_VERSION } from "../gitops/book.ts";
+import { notePolicyHeld, pushPolicies } from "../gitops/push.ts";
 import { startQueued } from "../commands/queued.ts";
 import { noteRefusedReceipt } from "./receipts.ts";
 import { disconnectAgent, noteHeartbeat, RefusedIdentity, registerAgent } from "./register.ts";
@@ -54,6 +56,8 @@ export class Link {
   readonly #cancelHello: () => void;
   #lastFrameMs: number;
   #signer: LinkSigner | null = null;
+  /** The policies that the agent was told last, or says that it holds. */
+  #policyVersion = NO_POLICY_VERSION;
   #agentKey: KeyObject | null = null;
   readonly #orders: Batch<DigestedOrder> = openBatch(
     MAX_RELAY_FRAME_BYTES,
@@ -95,6 +99,18 @@ export class Link {
     if (this.#phase !== "open") return false;
     this.#orders.add(digested, jsonBytesMax(digested.order.command) + ORDER_BYTES);
     return true;
+  }
+
+  /** Whose link it is; null before that is known. */
+  get agent(): AgentRecord | null {
+    return this.#phase === "open" ? this.#agent : null;
+  }
+
+  /** Tells the agent the policies that concern it, unless it knows them. */
+  tellPolicies({ version, documents }: AgentPolicies): void {
+    if (this.#phase !== "open" || version === this.#policyVersion) return;
+    this.#policyVersion = version;
+    this.send(this.#signer!.policies(documents));
   }
 
   /** Sends a frame behind the commands; false when the link is closed or the agent does not keep up. */
@@ -213,6 +229,8 @@ export class Link {
       relay_version: VERSION,
       ...signer.welcome(this.app.ports.clock.now()),
     });
+    this.#policyVersion = hello.policy_version ?? NO_POLICY_VERSION;
+    pushPolicies(this.app, [this]);
     startQueued(this.app, this.actor.tenant, agent.id);
   }
 
@@ -256,6 +274,10 @@ export class Link {
         return;
       case "refused":
         return commands.refused(agent.id, frame);
+      case "policy_held":
+        return this.app.links.recording(
+          notePolicyHeld(this.app, tenant, agent, frame.policy_version),
+        );
       case "heartbeat":
         this.send({ type: "heartbeat_ack" });
         noteHeartbeat(this.app, tenant, agent, frame.status).then(

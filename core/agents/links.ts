@@ -30,6 +30,14 @@ export class Links {
     return this.#links.get(keyOf(tenant, agentId));
   }
 
+  /** The links of a tenant's agents, or all of them. */
+  serving(tenant: Tenant | null): Link[] {
+    const links = [...this.#links.values()];
+    if (tenant === null) return links;
+    const key = tenantKey(tenant);
+    return links.filter((link) => tenantKey(link.tenant) === key);
+  }
+
   /** A link has opened; whose it is will show. */
   join(link: Link): void {
     this.#open.add(link);

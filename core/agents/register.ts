@@ -8,6 +8,7 @@ import type { Actor, App, RequestInfo } from "../app.ts";
 import { emit, RELAY_ACTOR, useJson } from "../events.ts";
 import { countAgent } from "./count.ts";
 import { lostAt } from "./lost.ts";
+import { NO_POLICY_VERSION } from "../gitops/book.ts";
 import type { HelloFrame } from "../protocol.ts";
 
 /** Raised when an agent's key belongs to another credential; the message goes to the agent. */
@@ -52,6 +53,7 @@ export async function registerAgent(
       platform: hello.agent.platform,
       hostname: hello.agent.hostname,
       labels: hello.agent.labels,
+      policy_version: heldVersion(hello.policy_version),
       public_key: hello.public_key,
       credential_id: actor.id,
       status: "online",
@@ -111,8 +113,12 @@ async function mayServe(
 }
 
 function newAgent(id: string, created_at_ms: number) {
-  return { id, created_at_ms, reported_status: null, policy_version: null };
+  return { id, created_at_ms, reported_status: null };
 }
+
+/** What an agent says that it holds, as its record shows it: null for no policy. */
+export const heldVersion = (version: string | undefined): string | null =>
+  version === undefined || version === NO_POLICY_VERSION ? null : version;
 
 /** An agent's link has ended; a newer link of the same agent is left alone. */
 export async function disconnectAgent(

@@ -4,9 +4,11 @@ import { type Tenant, tenantKey } from "../../kv/collection.ts";
 import { verdictKeys } from "../../kv/records/verdict_key.ts";
 import type { Tx } from "../../kv/tx.ts";
 import type { App } from "../app.ts";
-import type { CommandOrder, RunFrame } from "../protocol.ts";
+import type { CommandOrder, PolicyFrame, RunFrame } from "../protocol.ts";
 import {
   type LinkIdentity,
+  policyText,
+  policyVersionOf,
   privateKeyOf,
   rawPublicKey,
   signText,
@@ -60,16 +62,24 @@ export async function verdictKeyOf({ store, sealer }: App, tenant: Tenant): Prom
 export interface LinkSigner {
   /** What `welcome` says besides its own facts. */
   welcome(nowMs: number): { time_ms: number; verdict_key: string; signature: string };
+  /** The policies that the agent shall hold. */
+  policies(documents: PolicyFrame["policies"]): PolicyFrame;
   /** The next batch, and the name of its verdict in receipts. */
   run(orders: readonly DigestedOrder[], nowMs: number): { frame: RunFrame; verdict: string };
 }
 
 export function openSigner(key: VerdictKey, link: LinkIdentity): LinkSigner {
   let last = 0;
+  let serial = 0;
   return {
     welcome(time_ms) {
       const text = welcomeText({ agent_id: link.agentId, time_ms }, link.nonce);
       return { time_ms, verdict_key: key.publicKey, signature: signText(key.privateKey, text) };
+    },
+    policies(policies) {
+      const policy_version = policyVersionOf(policies);
+      const frame = { type: "policy", serial: ++serial, policy_version, policies } as const;
+      return { ...frame, signature: signText(key.privateKey, policyText(link, frame)) };
     },
     run(orders, nowMs) {
       const batch = ++last;

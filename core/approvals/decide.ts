@@ -7,7 +7,7 @@ import type { Writing } from "../app.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
 import { rightsOf } from "../roles/rights.ts";
-import { shieldSettingsOf } from "../shield/settings.ts";
+import { shieldInForce } from "../shield/settings.ts";
 import { ownedApproval, showApproval, statusNow } from "./show.ts";
 import { resolveApproval } from "./resolve.ts";
 
@@ -80,7 +80,7 @@ function mustBeEntitled(
 
 /** An approval is of these bytes, for this agent, under these settings. */
 async function mustStillHold({ tx, actor }: Writing, approval: ApprovalRecord): Promise<void> {
-  const { version } = await shieldSettingsOf(tx, actor.tenant);
+  const { version } = await shieldInForce(tx, actor.tenant);
   const agent = await tx.get(agents, actor.tenant, approval.agent_id);
   const change = agent === null
     ? "the agent is gone"

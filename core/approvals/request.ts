@@ -1,7 +1,6 @@
 import type { Tenant } from "../../kv/collection.ts";
 import { type ApprovalRecord, approvals } from "../../kv/records/approval.ts";
 import { type CommandRecord, commands } from "../../kv/records/command.ts";
-import type { ShieldSettingsRecord } from "../../kv/records/shield.ts";
 import type { Stepping } from "../app.ts";
 import { countWaiting } from "./count.ts";
 import { textForEvent } from "../commands/text.ts";
@@ -10,6 +9,7 @@ import { iso } from "../lists.ts";
 import type { PolicyApprovals } from "../shield/decide.ts";
 import type { ShieldResult } from "../shield/result.ts";
 import { notifyHolders } from "../notifications.ts";
+import type { ShieldInForce } from "../shield/settings.ts";
 import { sha256Hex } from "../text.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -23,7 +23,7 @@ const SHOWN_CHARACTERS = 200;
 export async function requestApproval(
   work: Stepping,
   fresh: CommandRecord,
-  settings: ShieldSettingsRecord,
+  { own: settings, version }: ShieldInForce,
   ofPolicy: PolicyApprovals | null,
 ): Promise<{ command: CommandRecord; approval: ApprovalRecord }> {
   const { app, actor } = work;
@@ -46,7 +46,7 @@ export async function requestApproval(
       agent_id: fresh.agent_id,
       command: fresh.command,
       command_sha256: sha256Hex(fresh.command),
-      policy_version: settings.version,
+      policy_version: version,
       shield_result: fresh.shield_result,
       requested_by: actor.id,
       requested_user: actor.userId,

@@ -15,12 +15,15 @@ export interface Beginning {
   readonly policyVersion: string;
   readonly createdAtMs: number;
   readonly shield: ShieldResult;
+  /** How long it is kept where a policy wants less than the configuration; null for none. */
+  readonly retentionDays: number | null;
   readonly idempotency: CommandRecord["idempotency"];
 }
 
 /** The record of a command that begins to run. */
 export function beginRecord(app: App, beginning: Beginning): CommandRecord {
-  const { createdAtMs } = beginning;
+  const { createdAtMs, retentionDays } = beginning;
+  const days = app.config().retention_days.commands;
   return {
     id: beginning.id,
     agent_id: beginning.agentId,
@@ -45,6 +48,6 @@ export function beginRecord(app: App, beginning: Beginning): CommandRecord {
     created_at_ms: createdAtMs,
     started_at_ms: createdAtMs,
     finished_at_ms: null,
-    expires_at_ms: createdAtMs + app.config().retention_days.commands * DAY_MS,
+    expires_at_ms: createdAtMs + Math.min(days, retentionDays ?? days) * DAY_MS,
   };
 }

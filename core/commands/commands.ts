@@ -12,10 +12,10 @@ import { alertOfDenial } from "../alerts/denied.ts";
 import { requestApproval } from "../approvals/request.ts";
 import { withdrawCommand } from "../approvals/withdraw.ts";
 import { judgeForAgent } from "../shield/judge.ts";
-import { shieldSettingsOf } from "../shield/settings.ts";
+import { shieldInForce } from "../shield/settings.ts";
 import type { ShieldResult } from "../shield/result.ts";
 import { sha256Hex } from "../text.ts";
-import { beginRecord } from "./begin.ts";
+import { type Beginning, beginRecord } from "./begin.ts";
 import { findCommand } from "./finished.ts";
 import { outputOf } from "./output.ts";
 import type { InSettlement } from "./registry.ts";
@@ -89,14 +89,15 @@ export async function startCommand(
     if (earlier.status === "denied") throw blocked(earlier);
     return { record: earlier, done: app.commands.waitFor(earlier.id) ?? null };
   }
-  const settings = await shieldSettingsOf(work.db, actor.tenant);
-  const { result: shield, approvals, note } = await judgeForAgent(
+  const settings = await shieldInForce(work.db, actor.tenant);
+  const { result: shield, approvals, retentionDays, note } = await judgeForAgent(
     work,
     request.command,
     agent,
     settings,
   );
-  const fresh = newCommand(work, request, shield, settings.version, idempotency);
+  const judged = { shield, policyVersion: settings.version, retentionDays };
+  const fresh = newCommand(work, request, judged, idempotency);
   try {
     if (shield.verdict === "deny") return await block(work, agent, fresh, shield);
     if (shield.verdict === "approve" || request.hold) {
@@ -215,8 +216,7 @@ async function ownedCommand(work: Work, agentId: string, id: string): Promise<Co
 function newCommand(
   { app, actor, request: { id: requestId } }: Stepping,
   request: CommandRequest,
-  shield: ShieldResult,
-  policyVersion: string,
+  judged: Pick<Beginning, "shield" | "policyVersion" | "retentionDays">,
   idempotency: CommandRecord["idempotency"],
 ): CommandRecord {
   return beginRecord(app, {
@@ -224,9 +224,8 @@ function newCommand(
     id: app.ports.entropy.id("cmd"),
     actor: actor.id,
     requestId,
-    policyVersion,
+    ...judged,
     createdAtMs: app.ports.clock.now(),
-    shield,
     idempotency,
   });
 }

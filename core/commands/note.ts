@@ -60,6 +60,7 @@ export function readNote(text: string, app: App): { tenant: Tenant; record: Comm
     createdAtMs,
     policyVersion,
     shield: inspectCommand(command),
+    retentionDays: null,
     idempotency: null,
   });
   return { tenant: { org, space }, record };

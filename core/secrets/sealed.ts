@@ -1,5 +1,6 @@
 import type { Collection } from "../../kv/collection.ts";
 import { apiKeys } from "../../kv/records/api_key.ts";
+import { repositories } from "../../kv/records/gitops.ts";
 import { idempotencyRecords } from "../../kv/records/idempotency.ts";
 import { signingKeys } from "../../kv/records/installation.ts";
 import { secondFactors } from "../../kv/records/second_factor.ts";
@@ -18,6 +19,7 @@ export interface SealedFields {
 export const SEALED: readonly SealedFields[] = [
   sealedIn(apiKeys, ["sealed"]),
   sealedIn(webhooks, ["sealed_secret", "sealed_headers", "sealed_previous_secret"]),
+  sealedIn(repositories, ["sealed_authorization", "sealed_webhook_secret"]),
   sealedIn(signingKeys, ["sealed_private_jwk"]),
   sealedIn(idempotencyRecords, ["sealed"]),
   sealedIn(secondFactors, ["sealed_secret"]),

@@ -8,7 +8,7 @@ import { examineCommand } from "./examine.ts";
 import { inspectCommand, type ShieldContext } from "./inspect.ts";
 import type { ShieldLayer, ShieldResult, Verdict } from "./result.ts";
 import { Sessions } from "./sessions.ts";
-import { policyOf, shieldSettingsOf } from "./settings.ts";
+import { policiesFor, shieldInForce } from "./settings.ts";
 
 const NO_OP = "true";
 const NO_OP_TIMEOUT_MS = 10_000;
@@ -84,8 +84,10 @@ function judgeLast(commands: readonly string[]): ShieldResult {
  * @throws {Fault} CANARY_FAILED with the whole report when anything is not as it must be; AGENT_NOT_FOUND
  */
 export async function runCanary(work: Stepping, agentId: string | null) {
-  const settings = await shieldSettingsOf(work.db, work.actor.tenant);
-  const layers = checkLayers({ policy: policyOf(settings) });
+  const { app, actor: { tenant } } = work;
+  const shield = await shieldInForce(work.db, tenant);
+  const { policy } = await policiesFor(app, tenant, shield, {});
+  const layers = checkLayers({ policy });
   const agent = agentId === null ? null : await tryAgent(work, agentId);
   const failed = [
     ...layers.filter(({ passed }) => !passed).map(({ layer }) => layer as string),
@@ -101,7 +103,7 @@ export async function runCanary(work: Stepping, agentId: string | null) {
     });
     work.recordUse(tx, failed.length === 0 ? 200 : 503);
   });
-  const report = { status, failed, mode: settings.mode, layers, agent };
+  const report = { status, failed, mode: shield.own.mode, layers, agent };
   if (failed.length === 0) return report;
   const message = `The canary failed: ${
     failed.join(", ")

@@ -11,7 +11,7 @@ import { decide } from "./decide.ts";
 import type { Policy } from "./policy.ts";
 import { asksForRoles, type Circumstances, type Who } from "./policy_context.ts";
 import { examineAgain } from "./remember.ts";
-import { policyOf, shieldSettingsOf } from "./settings.ts";
+import { policiesFor, shieldInForce } from "./settings.ts";
 import type { Verdict } from "./result.ts";
 
 /** Characters of commands that are judged before others get their turn: well below 10 ms of work. */
@@ -26,6 +26,18 @@ const LOOKUPS_MAX = 10_000;
 
 type Labels = Circumstances["labels"];
 
+/** What is needed to look at the past: any work that reads. */
+export type ReadingAlone = Pick<Reading, "app" | "actor" | "db">;
+
+/** The policy that holds for an agent with these labels. */
+export type PolicyFor = (labels: Labels) => Promise<Policy | null>;
+
+/** The policies in force, as they are now. */
+function currentPolicy({ app, actor: { tenant }, db }: ReadingAlone): PolicyFor {
+  const shield = shieldInForce(db, tenant);
+  return async (labels) => (await policiesFor(app, tenant, await shield, labels)).policy;
+}
+
 /** Judges commands without running or storing anything. Without a policy the one in force holds. */
 export async function evaluateCommands(
   work: Reading,
@@ -35,12 +47,9 @@ export async function evaluateCommands(
     readonly policy?: Policy | null | undefined;
   },
 ) {
-  const { app, actor, db } = work;
-  const candidate = policy === undefined
-    ? policyOf(await shieldSettingsOf(db, actor.tenant))
-    : policy;
-  const people = new People(work, asksForRoles(candidate));
-  const who = await people.find(actor.id);
+  const { app, actor } = work;
+  const candidate = policy === undefined ? await currentPolicy(work)(labels) : policy;
+  const who = await new People(work).find(actor.id, asksForRoles(candidate));
   const atMs = app.ports.clock.now();
   const slice = new Slice();
   const results = [];
@@ -65,22 +74,28 @@ interface Past {
  * change. The labels and roles are those of now, the hour is that of then.
  */
 export async function replayCommands(
-  work: Reading,
-  { replay, policy: candidate }: { readonly replay: number; readonly policy: Policy | null },
+  work: ReadingAlone,
+  { replay, candidate: candidateFor }: {
+    readonly replay: number;
+    readonly candidate: PolicyFor;
+  },
 ) {
-  const { actor: { tenant }, db } = work;
-  const current = policyOf(await shieldSettingsOf(db, tenant));
   const { past, scanned, skipped, complete } = await readPast(work, replay);
-  const people = new People(work, asksForRoles(candidate) || asksForRoles(current));
+  const currentFor = currentPolicy(work);
+  const people = new People(work);
   const places = new Places(work);
   const slice = new Slice();
   const changed = [];
   const counts = { allow: 0, approve: 0, deny: 0 };
   for (const { row, command, commandId, recorded } of past) {
     await slice.take(command);
+    const labels = await places.labelsOf(row.agent_id ?? "");
+    const current = await currentFor(labels);
+    const candidate = await candidateFor(labels);
+    const asked = asksForRoles(candidate) || asksForRoles(current);
     const circumstances = {
-      labels: await places.labelsOf(row.agent_id ?? ""),
-      who: await people.find(row.actor),
+      labels,
+      who: await people.find(row.actor, asked),
       atMs: Date.parse(row.timestamp),
     };
     const examination = examineAgain(command);
@@ -95,7 +110,7 @@ export async function replayCommands(
 }
 
 /** The last `count` commands of the log, newest first. */
-async function readPast(work: Reading, count: number) {
+async function readPast(work: ReadingAlone, count: number) {
   const { app, actor: { tenant } } = work;
   await app.log.flush();
   const past = new Map<string, Past>();
@@ -130,7 +145,7 @@ const VERDICTS: ReadonlyMap<string, Verdict> = new Map([
 
 /** The command of a row; null when the event was too short for it and its record is gone. */
 async function readRow(
-  { app, db }: Reading,
+  { app, db }: ReadingAlone,
   tenant: Tenant,
   { json }: Sequenced,
   recorded: Verdict,
@@ -160,10 +175,10 @@ class Slice {
 class People {
   readonly #known = new Map<string, Who>();
 
-  constructor(private readonly work: Reading, private readonly asked: boolean) {}
+  constructor(private readonly work: ReadingAlone) {}
 
-  async find(actorId: string): Promise<Who> {
-    if (!this.asked) return { userId: actorId, actorId, roles: [] };
+  async find(actorId: string, asked: boolean): Promise<Who> {
+    if (!asked) return { userId: actorId, actorId, roles: [] };
     const known = this.#known.get(actorId);
     if (known !== undefined) return known;
     const { db, actor: { tenant } } = this.work;
@@ -180,7 +195,7 @@ class People {
 class Places {
   readonly #known = new Map<string, Labels>();
 
-  constructor(private readonly work: Reading) {}
+  constructor(private readonly work: ReadingAlone) {}
 
   async labelsOf(agentId: string): Promise<Labels> {
     const known = this.#known.get(agentId);

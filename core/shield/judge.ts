@@ -1,5 +1,4 @@
 import type { AgentRecord } from "../../kv/records/agent.ts";
-import type { ShieldSettingsRecord } from "../../kv/records/shield.ts";
 import { users } from "../../kv/records/user.ts";
 import type { Work } from "../app.ts";
 import { judgeChain } from "./behaviour.ts";
@@ -8,13 +7,15 @@ import type { Policy } from "./policy.ts";
 import { asksForRoles, type Who } from "./policy_context.ts";
 import { examineAgain } from "./remember.ts";
 import type { ShieldResult } from "./result.ts";
-import { modeFor, policyOf } from "./settings.ts";
+import { modeFor, policiesFor, type ShieldInForce } from "./settings.ts";
 
 /** The verdict that binds. */
 export interface Judgement {
   readonly result: ShieldResult;
   /** Who must approve, where a policy's rule says so. */
   readonly approvals: PolicyApprovals | null;
+  /** How long the command and its output may be kept, where a policy says so. */
+  readonly retentionDays: number | null;
   /** Remembers the command for the chains of its session; to be called when it is not refused. */
   note(commandId: string): void;
 }
@@ -24,10 +25,11 @@ export async function judgeForAgent(
   work: Work,
   command: string,
   { id, labels }: Pick<AgentRecord, "id" | "labels">,
-  settings: ShieldSettingsRecord,
+  shield: ShieldInForce,
 ): Promise<Judgement> {
   const { app, actor } = work;
-  const policy = policyOf(settings);
+  const merged = await policiesFor(app, actor.tenant, shield, labels);
+  const { policy, retentionDays } = merged;
   const who = await whoIs(work, policy);
   const key = `${actor.tenant.org} ${actor.tenant.space} ${actor.sessionId ?? actor.id} ${id}`;
   const { decision, examination, steps } = judgeChain(
@@ -39,11 +41,18 @@ export async function judgeForAgent(
   );
   const note = (commandId: string) => app.sessions.note(key, commandId, examination, steps);
   const { result, approvals } = decision;
-  const mode = modeFor(settings, id);
-  if (mode === "enforce" || result.verdict === "allow") return { result, approvals, note };
+  const mode = modeFor(shield, merged, id);
+  if (mode === "enforce" || result.verdict === "allow") {
+    return { result, approvals, retentionDays, note };
+  }
   const explanation =
     `Not enforced (mode ${mode}, would be ${result.verdict}): ${result.explanation}`;
-  return { result: { ...result, verdict: "allow", explanation }, approvals: null, note };
+  return {
+    result: { ...result, verdict: "allow", explanation },
+    approvals: null,
+    retentionDays,
+    note,
+  };
 }
 
 /** Who asks; the roles are only looked up for a policy that speaks of them. */

@@ -10,6 +10,7 @@ const RULES_MAX = 200;
 const TESTS_MAX = 100;
 const WORDS_MAX = 64;
 const TEXT_MAX = 256;
+const TEST_CHARS_MAX = 4096;
 
 const PACKS = [...new Set(RULES.map((rule) => rule.pack))] as [Pack, ...Pack[]];
 const KNOWN = new Set(RULES.map((rule) => rule.id));
@@ -17,7 +18,15 @@ const KNOWN = new Set(RULES.map((rule) => rule.id));
 const FIXED = new Set([UNPARSEABLE.id, OVER_BUDGET.id]);
 
 const Text = z.string().min(1).max(TEXT_MAX);
-const Words = z.array(Text).min(1).max(WORDS_MAX);
+/** A list of names or patterns. */
+export const Words = z.array(Text).min(1).max(WORDS_MAX);
+/** Labels that an agent has or must have. */
+export const Labels = z.record(Text, Text);
+/** The id of a rule, and the name of a policy. */
+export const RuleName = z.string().regex(
+  /^[a-z0-9][a-z0-9_.-]{0,63}$/,
+  "is lower case, at most 64 characters",
+);
 const RuleId = Text.refine((id) => KNOWN.has(id), "is no rule of the shield");
 
 const Clock = z.string().refine(
@@ -35,6 +44,9 @@ export type Hours = z.infer<typeof Hours>;
 
 const Match = z.strictObject({
   commands: Words.optional().describe("Names of programs, without folders; `*` and `?` may stand."),
+  other_commands: Words.optional().describe(
+    "Names of programs: every program that none of them matches, also one whose name is not known.",
+  ),
   arguments: Words.optional().describe(
     "Each must be among the arguments; `*` and `?` may stand, `-r` is also found in `-rf`.",
   ),
@@ -45,14 +57,14 @@ const Match = z.strictObject({
   ),
   rule_ids: z.array(RuleId).min(1).max(WORDS_MAX).optional(),
   packs: z.array(z.enum(PACKS)).min(1).optional(),
-  labels: z.record(Text, Text).optional().describe("Labels that the agent must have."),
+  labels: Labels.optional().describe("Labels that the agent must have."),
   roles: Words.optional().describe("One of these roles has whoever asks."),
   users: Words.optional().describe("Ids of users, or of their API keys."),
   hours: Hours.optional(),
 });
 
 const PolicyRule = z.strictObject({
-  id: z.string().regex(/^[a-z0-9][a-z0-9_.-]{0,63}$/, "is lower case, at most 64 characters"),
+  id: RuleName,
   description: Text.optional(),
   match: Match.describe("All that is said must hold; an empty one matches everything."),
   verdict: Verdict,
@@ -64,14 +76,18 @@ const PolicyRule = z.strictObject({
 export type PolicyRule = z.infer<typeof PolicyRule>;
 
 const PolicyTest = z.strictObject({
-  command: z.string().max(4096),
-  labels: z.record(Text, Text).optional(),
+  command: z.string().max(TEST_CHARS_MAX),
+  labels: Labels.optional().describe("Labels of the agent."),
+  user: Text.optional().describe("The id of who asks."),
+  roles: Words.optional().describe("The roles of who asks."),
+  at: z.iso.datetime({ offset: true }).optional()
+    .describe("When; rules about hours match nothing without it."),
   expect: Verdict,
 });
+export type PolicyTest = z.infer<typeof PolicyTest>;
 
-/** An organization's own rules over commands; what GitOps loads and `PATCH /api/shield/settings` takes. */
-export const Policy = z.strictObject({
-  version: Text.optional().describe("A name for people; nothing depends on it."),
+/** What every policy may say of commands, wherever it is written. */
+export const POLICY_FIELDS = {
   rules: z.array(PolicyRule).max(RULES_MAX).default([]),
   thresholds: z.strictObject({
     approve: z.int().min(1).max(100).default(APPROVE_SCORE),
@@ -83,7 +99,12 @@ export const Policy = z.strictObject({
     .optional(),
   tests: z.array(PolicyTest).max(TESTS_MAX).optional()
     .describe("Run when the policy is applied: one that fails refuses it."),
-}).superRefine((policy, context) => {
+};
+
+type Fields = z.infer<z.ZodObject<typeof POLICY_FIELDS>>;
+
+/** Looks at what no single field shows. */
+export function checkPolicy(policy: Fields, context: z.RefinementCtx): void {
   const complain = (path: (string | number)[], message: string) =>
     context.addIssue({ code: "custom", path, message });
   const seen = new Set<string>();
@@ -96,7 +117,13 @@ export const Policy = z.strictObject({
   if (new TextEncoder().encode(JSON.stringify(policy)).length > POLICY_BYTES_MAX) {
     complain([], `must be at most ${POLICY_BYTES_MAX} bytes`);
   }
-}).meta({ id: "ShieldPolicy" });
+}
+
+/** An organization's own rules over commands, as `PATCH /api/shield/settings` takes them. */
+export const Policy = z.strictObject({
+  version: Text.optional().describe("A name for people; nothing depends on it."),
+  ...POLICY_FIELDS,
+}).superRefine(checkPolicy).meta({ id: "ShieldPolicy" });
 export type Policy = z.infer<typeof Policy>;
 
 /** Minutes since midnight of `HH:MM`; null for anything else. */

@@ -13,13 +13,12 @@ export interface Examined {
 
 /** Whether a policy's rule speaks of this command; who asks, where and when is asked elsewhere. */
 export function matchesCommand({ match, verdict }: PolicyRule, { command, rules }: Examined) {
-  const { commands, paths } = match;
+  const { commands, other_commands, paths } = match;
   if (!namesRules(match, rules)) return false;
   if (commands !== undefined) {
-    const { name } = command;
-    if (name.includes(UNKNOWN)) return false;
-    if (!commands.some((pattern) => matchesGlob(pattern.toLowerCase(), name))) return false;
+    if (!isNamed(command.name, commands)) return false;
   }
+  if (other_commands !== undefined && isNamed(command.name, other_commands)) return false;
   if (!matchesArguments(match, command)) return false;
   if (paths === undefined) return true;
   return verdict === "allow"
@@ -27,9 +26,13 @@ export function matchesCommand({ match, verdict }: PolicyRule, { command, rules 
     : pathWords(command).some((path) => paths.some((glob) => mayMatch(glob, path)));
 }
 
+const isNamed = (name: string, patterns: readonly string[]): boolean =>
+  !name.includes(UNKNOWN) && patterns.some((each) => matchesGlob(each.toLowerCase(), name));
+
 /** Whether it speaks of findings that belong to no command: unreadable text, hidden code. */
 export function matchesLoose({ match }: PolicyRule, loose: readonly Rule[]): boolean {
-  if (match.commands !== undefined || match.arguments !== undefined) return false;
+  const { commands, other_commands } = match;
+  if ((commands ?? other_commands ?? match.arguments) !== undefined) return false;
   return match.paths === undefined && namesRules(match, loose);
 }
 

@@ -4,11 +4,14 @@ import {
   shieldSettings,
   type ShieldSettingsRecord,
 } from "../../kv/records/shield.ts";
+import type { PolicySetRecord } from "../../kv/records/gitops.ts";
 import type { Reader } from "../../kv/store.ts";
 import type { Tx } from "../../kv/tx.ts";
-import type { Work, Writing } from "../app.ts";
+import type { App, Work, Writing } from "../app.ts";
 import { lapseOutdated } from "../approvals/lapse.ts";
 import { canonicalJson } from "../canonical.ts";
+import { policySetOf } from "../gitops/book.ts";
+import type { Merged } from "../gitops/merge.ts";
 import { sha256Hex } from "../text.ts";
 import type { Policy } from "./policy.ts";
 import { mustPassTests } from "./policy_tests.ts";
@@ -49,22 +52,54 @@ export function insertShieldSettings(tx: Tx, org: string): void {
   }
 }
 
-/** How the shield of a tenant decides. */
-export async function shieldSettingsOf(db: Reader, tenant: Tenant): Promise<ShieldSettingsRecord> {
+/** How the shield of a tenant decides: its settings and the policies that were applied. */
+export interface ShieldInForce {
+  readonly own: ShieldSettingsRecord;
+  readonly policies: PolicySetRecord;
+  /** Names all of it: what a verdict and an approval are bound to. */
+  readonly version: string;
+}
+
+/** How the shield of a tenant decides now. */
+export async function shieldInForce(db: Reader, tenant: Tenant): Promise<ShieldInForce> {
+  return inForce(await ownSettings(db, tenant), await policySetOf(db, tenant));
+}
+
+/** Settings and policies under one name. */
+export function inForce(own: ShieldSettingsRecord, policies: PolicySetRecord): ShieldInForce {
+  const version = policies.version === "" ? own.version : `${own.version}.${policies.version}`;
+  return { own, policies, version };
+}
+
+async function ownSettings(db: Reader, tenant: Tenant): Promise<ShieldSettingsRecord> {
   return await db.get(shieldSettings, tenant, "shield") ?? defaults;
 }
 
-/** Whether the shield's verdicts bind an agent. */
-export const modeFor = (settings: ShieldSettingsRecord, agentId: string): ShieldMode =>
-  settings.agent_modes[agentId] ?? settings.mode;
+/** What is in force for an agent with these labels, all policies put together. */
+export async function policiesFor(
+  { policyBook }: App,
+  tenant: Tenant,
+  { own, policies }: ShieldInForce,
+  labels: Readonly<Record<string, string>>,
+): Promise<Merged> {
+  const { version } = own;
+  return await policyBook.mergedFor(tenant, policies, { version, policy: ownPolicy(own) }, labels);
+}
 
-/** The organization's policy; null where it has none. */
-export const policyOf = ({ policy }: ShieldSettingsRecord): Policy | null =>
+/** Whether the shield's verdicts bind an agent; the policies go before the settings. */
+export const modeFor = (
+  { own }: ShieldInForce,
+  { mode }: Pick<Merged, "mode">,
+  agentId: string,
+): ShieldMode => mode ?? own.agent_modes[agentId] ?? own.mode;
+
+/** The organization's own policy; null where it has none. */
+export const ownPolicy = ({ policy }: ShieldSettingsRecord): Policy | null =>
   policy as Policy | null;
 
 /** The settings as every answer shows them. */
 export async function getShieldSettings({ db, actor }: Work) {
-  return showSettings(await shieldSettingsOf(db, actor.tenant));
+  return showSettings(await shieldInForce(db, actor.tenant));
 }
 
 /**
@@ -74,7 +109,7 @@ export async function getShieldSettings({ db, actor }: Work) {
 export async function changeShieldSettings(work: Writing, change: ShieldChange) {
   const { app, actor, tx } = work;
   if (change.policy) mustPassTests(change.policy);
-  const before = await shieldSettingsOf(tx, actor.tenant);
+  const { own: before, policies } = await shieldInForce(tx, actor.tenant);
   const { required, roles, self_approval, expires_seconds } = change.approvals ?? {};
   const settings = withVersion({
     mode: change.mode ?? before.mode,
@@ -85,16 +120,17 @@ export async function changeShieldSettings(work: Writing, change: ShieldChange) 
       self_approval: self_approval ?? before.approvals.self_approval,
       expires_seconds: expires_seconds ?? before.approvals.expires_seconds,
     },
-    policy: change.policy === undefined ? policyOf(before) : change.policy,
+    policy: change.policy === undefined ? ownPolicy(before) : change.policy,
   });
   tx.put(shieldSettings, actor.tenant, settings);
+  const now = inForce(settings, policies);
   if (settings.version !== before.version) {
-    tx.afterCommit(() => lapseOutdated(app, actor.tenant, settings.version));
+    tx.afterCommit(() => lapseOutdated(app, actor.tenant, now.version));
   }
-  return showSettings(settings);
+  return showSettings(now);
 }
 
-function showSettings(settings: ShieldSettingsRecord) {
-  const { id: _id, version, ...shown } = settings;
-  return { ...shown, policy: policyOf(settings), policy_version: version };
+function showSettings({ own, version }: ShieldInForce) {
+  const { id: _id, version: _version, ...shown } = own;
+  return { ...shown, policy: ownPolicy(own), policy_version: version };
 }

@@ -20,6 +20,7 @@ import {
 } from "../../core/protocol.ts";
 import {
   challengeText,
+  policyText,
   privateKeyOf,
   receiptText,
   signText,
@@ -66,6 +67,7 @@ const AGENT_FRAMES: AgentFrame[] = [
   { type: "output", command_id: "cmd_1", stream: "stderr", data: "\u0000é😀" },
   { type: "results", results: [RESULT], signature: "b".repeat(86) },
   { type: "refused", command_id: "cmd_1", reason: "busy", message: "64 commands are running" },
+  { type: "policy_held", policy_version: "964d3e65a0d75a70" },
 ];
 
 const RELAY_FRAMES: RelayFrame[] = [
@@ -85,6 +87,13 @@ const RELAY_FRAMES: RelayFrame[] = [
     batch: 1,
     expires_at_ms: 1_900_000_060_000,
     commands: [ORDER],
+    signature: "b".repeat(86),
+  },
+  {
+    type: "policy",
+    serial: 1,
+    policy_version: "964d3e65a0d75a70",
+    policies: [{ name: "basics", rules: [] }],
     signature: "b".repeat(86),
   },
   { type: "cancel", command_id: "cmd_1" },
@@ -310,10 +319,12 @@ Deno.test("docs/agent-protocol.md: every frame and signature of its example is r
       ? [verdictKey, welcomeText(frame, nonce)]
       : frame.type === "run"
       ? [verdictKey, verdictText({ agentId, nonce }, frame)]
+      : frame.type === "policy"
+      ? [verdictKey, policyText({ agentId, nonce }, frame)]
       : [agentKey, receiptText(agentId, frame.results)];
     assert.equal(frame.signature, signText(key, text));
   }
-  assert.equal(signatures, 5);
+  assert.equal(signatures, 6);
 });
 
 Deno.test("parseAgentFrame: a result that is checked by hand is one that the schema takes, unchanged", () => {

@@ -93,6 +93,18 @@ async function furnish(world: World): Promise<Account> {
       const as = { as: account.token, headers };
       const made = await world.call("POST", "/api/v1/webhooks", { ...as, body: hook });
       eq(made.status, 201);
+      const repository = {
+        name: "policies",
+        provider: "gitlab",
+        url: "https://git.example.com/acme/policies.git",
+        token: "a repository's token",
+        webhook_secret: "a repository's secret",
+      };
+      const registered = await world.call("POST", "/api/v1/gitops/repos", {
+        ...as,
+        body: repository,
+      });
+      eq(registered.status, 201);
       const body = { secret: "a webhook's next secret" };
       const path = `/api/v1/webhooks/${made.body.id}`;
       eq((await world.call("PATCH", path, { ...as, body })).status, 200);
@@ -138,7 +150,7 @@ Deno.test("sealed: whatever a relay seals lies in a field of the table", async (
   const known = SEALED.flatMap(({ of, fields }) => fields.map((field) => `${of.name}.${field}`));
   const seen = (await sealedTexts(kv)).map(({ where }) => where);
   deq([...new Set(seen)].sort(), known.sort());
-  eq(seen.length, 24 + 3 * 4 + 4 + 1 + 1 + 1);
+  eq(seen.length, 24 + 3 * 4 + 2 * 4 + 4 + 1 + 1 + 1);
 });
 
 Deno.test("rotateSecret: cut off at any commit, both secrets open everything, and running it again ends it", async () => {
@@ -207,7 +219,7 @@ Deno.test("rotateSecret: fits a shared server, and relays at work meanwhile lose
   await rotate(server, false);
   const key = await world.app.store.get(apiKeys, { org: owner.org, space: "live" }, made.id);
   eq(makeSealer(NEW, entropy).open(key!.sealed, made.id), made.value);
-  eq((await contents(kv, NEW)).length, 24 + 3 * 4 + 4 + 1 + 1 + 1 + 2);
+  eq((await contents(kv, NEW)).length, 24 + 3 * 4 + 2 * 4 + 4 + 1 + 1 + 1 + 2);
   for (const each of [old, world]) await each[Symbol.asyncDispose]();
   kv.close();
 });

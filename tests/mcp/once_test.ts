@@ -21,6 +21,16 @@ const INFO: RequestInfo = {
   lastEventId: null,
   ingestToken: null,
   telegramSecret: null,
+  gitHook: {
+    event: null,
+    delivery: null,
+    hubSignature: null,
+    giteaSignature: null,
+    gitlabToken: null,
+    webhookId: null,
+    webhookTimestamp: null,
+    webhookSignature: null,
+  },
   prefetch: false,
 };
 

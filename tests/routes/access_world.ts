@@ -1,6 +1,7 @@
 import { strictEqual as eq } from "node:assert/strict";
 import { routes } from "../../routes/index.ts";
 import type { Route } from "../../routes/_route.ts";
+import { forbidding, withRepository } from "../gitops/fixtures.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import type { Account, World } from "../support/world.ts";
 
@@ -38,11 +39,18 @@ export async function furnish(world: World, account: Account): Promise<Ids> {
   const since = "2026-01-31T12:00:00.000Z";
   const path = `/api/v1/webhooks/${hook.body.id}/recover`;
   const { body: { recovery } } = await world.call("POST", path, { as, body: { since } });
+  const { host, repositoryId, apply } = await withRepository(world, {}, account);
+  await host.commit({ "policies/a.yaml": forbidding("nmap") });
+  eq((await apply()).status, 200);
+  const { body: { policies } } = await world.call("GET", "/api/v1/gitops/policies", { as });
   const role = `role ${account.org}`;
   await world.call("POST", "/api/v1/roles", { as, body: { name: role, permissions: [] } });
   const invited = await world.call("POST", "/api/v1/invitations", { as, body: {} });
   const sessions = await world.call("GET", "/api/account/sessions", { as });
   return {
+    "/api/v1/gitops/repos/{id}": repositoryId,
+    "/api/v1/gitops/policies/{id}": policies[0].id,
+    "/versions/{version}": "1",
     "/api/v1/roles/{name}": encodeURIComponent(role),
     "/api/v1/roles/user/{user_id}": account.userId,
     "/api/v1/users/{id}": account.userId,
@@ -101,6 +109,9 @@ export function pathWith(route: Route, ids: Ids): string | null {
 
 /** Ids of nothing. */
 export const MISSING: Ids = {
+  "/api/v1/gitops/repos/{id}": "rpo_missing",
+  "/api/v1/gitops/policies/{id}": "pol_missing",
+  "/versions/{version}": "1",
   "/api/v1/roles/{name}": "role missing",
   "/api/v1/roles/user/{user_id}": "usr_missing",
   "/api/v1/users/{id}": "usr_missing",
@@ -128,6 +139,7 @@ export const MISSING: Ids = {
 const QUERIES: Readonly<Record<string, string>> = {
   "api_keys.explain": "?scope=agents:read",
   "commands.exec": "?command=uptime",
+  "gitops.diff": "?from=1&to=1",
 };
 export const queryOf = (route: Route) => QUERIES[route.id] ?? "";
 /** A body that passes the schema, for routes whose refusal must come from elsewhere. */

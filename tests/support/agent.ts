@@ -33,6 +33,8 @@ interface Options {
   readonly labels?: Record<string, string>;
   /** What is sent in place of the hello that it should send; null for nothing. */
   readonly hello?: (hello: HelloFrame) => unknown;
+  /** False for one that never says which policies it holds. */
+  readonly confirms?: boolean;
   /** What becomes of the relay's messages on their way. */
   readonly wire?: (text: string) => string;
 }
@@ -153,6 +155,10 @@ export class ScriptedAgent {
       this.id = frame.agent_id;
       this.#verdicts = openVerdicts(frame, this.nonce, this.#clock);
       this.#welcome.resolve();
+    }
+    if (frame.type === "policy" && this.options.confirms !== false) {
+      const { policy_version } = frame;
+      queueMicrotask(() => this.sendRaw(JSON.stringify({ type: "policy_held", policy_version })));
     }
     if (frame.type === "run") queueMicrotask(() => this.#order(frame));
   }

@@ -1,12 +1,15 @@
-import type {
-  Outbound,
+import {
+  type Outbound,
   OutboundError,
-  OutboundRequest,
-  OutboundResponse,
+  type OutboundRequest,
+  type OutboundResponse,
 } from "../../core/ports.ts";
 
-/** What a receiver in a test answers: a status, that with a body, or a failure. */
-export type Reply = number | { readonly status: number; readonly body: string } | OutboundError;
+/** What a receiver in a test answers: a status, a whole answer, or a failure. */
+export type Reply =
+  | number
+  | OutboundError
+  | Partial<OutboundResponse> & { readonly status: number };
 
 /** The outside world of a test: remembers what was sent and answers as told. */
 export class RecordedNetwork implements Outbound {
@@ -16,14 +19,15 @@ export class RecordedNetwork implements Outbound {
   request(request: OutboundRequest): Promise<OutboundResponse> {
     this.sent.push(request);
     const reply = this.reply(request);
-    if (reply instanceof Error) return Promise.reject(reply);
-    const { status, body } = typeof reply === "number" ? { status: reply, body: "" } : reply;
+    if (reply instanceof OutboundError) return Promise.reject(reply);
+    const given = typeof reply === "number" ? { status: reply } : reply;
+    const body = given.body ?? "";
     return Promise.resolve({
-      status,
       headers: {},
       bytes: new TextEncoder().encode(body),
       body,
       truncated: false,
+      ...given,
     });
   }
 

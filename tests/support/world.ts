@@ -191,9 +191,10 @@ export class World implements AsyncDisposable {
 
   /** Resolves when all that was started has come to rest at this instant. */
   async settle(): Promise<void> {
-    const { store, log, deliveries, links } = this.app;
+    const { store, log, deliveries, links, syncs } = this.app;
     for (let round = 0; round < 3; round++) {
       await this.quiet();
+      await syncs.idle();
       await links.idle();
       await store.idle();
       await log.flush();

@@ -1,0 +1,229 @@
+import { Buffer } from "node:buffer";
+import * as git from "isomorphic-git";
+import { type Clock, type Outbound, OutboundError } from "../ports.ts";
+import { MAX_POLICIES } from "../protocol.ts";
+import { GitFailure, gitFailureOf, RepositoryTooLarge } from "./git_failure.ts";
+import { openMemoryFiles } from "./memory_files.ts";
+import { checkPack, inMegabytes, type PackBounds } from "./pack.ts";
+
+/** From the first look at the host to the last byte. */
+const FETCH_MS = 20_000;
+/** The list of branches and tags. */
+const REFS_BYTES_MAX = 4 * 1024 * 1024;
+/** The files of one commit, compressed. */
+const PACK_BYTES_MAX = 16 * 1024 * 1024;
+const BOUNDS: PackBounds = {
+  objectsMax: 50_000,
+  objectBytesMax: 16 * 1024 * 1024,
+  totalBytesMax: 64 * 1024 * 1024,
+  depthMax: 300, // what `git gc --aggressive` makes is at most 250 deep
+};
+/** The packfile, its index and what a Git folder holds besides. */
+const FILES_BYTES_MAX = PACK_BYTES_MAX + 8 * 1024 * 1024;
+/** Folders within the folder of policies. */
+const NESTING_MAX = 8;
+/** One policy file; reading it takes longer than its length, when somebody means it to. */
+const POLICY_FILE_BYTES_MAX = 32 * 1024;
+
+const POLICY_FILE = /\.(ya?ml|json)$/i;
+const DIR = "/clone";
+
+/** Where policies come from. */
+export interface Source {
+  readonly url: string;
+  /** The value of the Authorization header, or null. */
+  readonly authorization: string | null;
+  readonly branch: string;
+  /** A file or a folder; empty for the whole repository. */
+  readonly path: string;
+}
+
+/** A file as it stands in a commit. */
+export interface PolicyFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** The policy files of the last commit of a branch. */
+export interface Fetched {
+  readonly commit: string;
+  readonly files: readonly PolicyFile[];
+}
+
+interface Network {
+  readonly outbound: Outbound;
+  readonly clock: Clock;
+}
+
+/** The last commit of a branch, without fetching it. @throws {GitFailure} */
+export async function fetchHead(network: Network, source: Source): Promise<string> {
+  try {
+    const refs = await git.listServerRefs({
+      http: httpOver(network),
+      url: source.url,
+      headers: headersOf(source),
+      prefix: `refs/heads/${source.branch}`,
+    });
+    const head = refs.find(({ ref }) => ref === `refs/heads/${source.branch}`);
+    if (head !== undefined) return head.oid;
+    throw new GitFailure("missing_branch", `The repository has no branch ${source.branch}.`);
+  } catch (error) {
+    throw gitFailureOf(error, source.branch);
+  }
+}
+
+/**
+ * Fetches the last commit of a branch into memory and reads the policy files in it.
+ * @throws {GitFailure}
+ */
+export async function fetchPolicyFiles(network: Network, source: Source): Promise<Fetched> {
+  try {
+    const fs = openMemoryFiles(FILES_BYTES_MAX, (path, bytes) => {
+      if (path.endsWith(".pack")) checkPack(bytes, BOUNDS);
+    });
+    const cache = {};
+    await fs.promises.mkdir(DIR);
+    await git.init({ fs, dir: DIR });
+    await git.addRemote({ fs, dir: DIR, remote: "origin", url: source.url });
+    const { fetchHead: commit } = await git.fetch({
+      fs,
+      cache,
+      dir: DIR,
+      http: httpOver(network),
+      url: source.url,
+      headers: headersOf(source),
+      remote: "origin",
+      ref: source.branch,
+      remoteRef: `refs/heads/${source.branch}`,
+      singleBranch: true,
+      depth: 1,
+      tags: false,
+    });
+    if (commit === null) {
+      throw new GitFailure("empty", "The repository is empty: push a commit first.");
+    }
+    const files = await readFiles({ fs, cache, dir: DIR }, commit, normalPath(source.path));
+    return { commit, files };
+  } catch (error) {
+    throw gitFailureOf(error, source.branch);
+  }
+}
+
+/** A path as Git writes it: without slashes at its ends, empty for the whole repository. */
+export const normalPath = (path: string): string =>
+  path.split("/").filter((part) => part !== "" && part !== ".").join("/");
+
+interface Clone {
+  readonly fs: git.PromiseFsClient;
+  readonly cache: object;
+  readonly dir: string;
+}
+
+async function readFiles(clone: Clone, commit: string, path: string): Promise<PolicyFile[]> {
+  const found = await lookUp(clone, commit, path);
+  if (found === null) {
+    throw new GitFailure("missing_path", `The commit ${commit.slice(0, 12)} has no ${path}.`);
+  }
+  if (found.type === "blob") return [await readFile(clone, found.oid, path)];
+  const files: PolicyFile[] = [];
+  await readFolder(clone, found.oid, path, 0, files);
+  return files;
+}
+
+/** What lies at a path: a file or a folder; null for nothing, a link or a submodule. */
+async function lookUp(clone: Clone, commit: string, path: string) {
+  let found = { type: "tree", oid: commit };
+  for (const part of path === "" ? [] : path.split("/")) {
+    if (found.type !== "tree") return null;
+    const { tree } = await git.readTree({ ...clone, oid: found.oid });
+    const next = tree.find((entry) => entry.path === part && !isLink(entry));
+    if (next === undefined) return null;
+    found = next;
+  }
+  return found.type === "tree" || found.type === "blob" ? found : null;
+}
+
+/** A symbolic link points anywhere, so none is followed. */
+const isLink = ({ mode }: { mode: string }) => mode === "120000";
+
+async function readFolder(
+  clone: Clone,
+  oid: string,
+  path: string,
+  depth: number,
+  into: PolicyFile[],
+): Promise<void> {
+  if (depth > NESTING_MAX) {
+    throw new RepositoryTooLarge(
+      `its folders are nested more than ${NESTING_MAX} deep below the policies`,
+    );
+  }
+  const { tree } = await git.readTree({ ...clone, oid });
+  for (const entry of tree) {
+    const name = path === "" ? entry.path : `${path}/${entry.path}`;
+    if (entry.type === "tree") await readFolder(clone, entry.oid, name, depth + 1, into);
+    if (entry.type !== "blob" || isLink(entry) || !POLICY_FILE.test(name)) continue;
+    if (into.length >= MAX_POLICIES) {
+      throw new RepositoryTooLarge(`it holds more than ${MAX_POLICIES} policy files`);
+    }
+    into.push(await readFile(clone, entry.oid, name));
+  }
+}
+
+async function readFile(clone: Clone, oid: string, path: string): Promise<PolicyFile> {
+  const { blob } = await git.readBlob({ ...clone, oid });
+  if (blob.length > POLICY_FILE_BYTES_MAX) {
+    throw new RepositoryTooLarge(`${path} has more than ${POLICY_FILE_BYTES_MAX / 1024} KiB`);
+  }
+  return { path, text: new TextDecoder().decode(blob) };
+}
+
+const headersOf = ({ authorization }: Source): Record<string, string> =>
+  authorization === null ? {} : { authorization };
+
+/** The Git library's network: the Outbound port, with one deadline over all requests of a fetch. */
+function httpOver({ outbound, clock }: Network): git.HttpClient {
+  const endsMs = clock.now() + FETCH_MS;
+  return {
+    async request({ url, method = "GET", headers = {}, body }) {
+      const leftMs = endsMs - clock.now();
+      if (leftMs <= 0) throw new OutboundError("timeout", "The fetch took too long.");
+      const keepBytes = method === "POST" ? PACK_BYTES_MAX : REFS_BYTES_MAX;
+      const sent = body === undefined ? undefined : await collect(body);
+      const answer = await outbound.request({
+        method,
+        url,
+        headers,
+        deadlineMs: leftMs,
+        keepBytes,
+        ...(sent !== undefined && { body: sent }),
+      });
+      if (answer.truncated) throw cutShort(answer.bytes.length, keepBytes);
+      return {
+        url,
+        method,
+        headers: { ...answer.headers },
+        statusCode: answer.status,
+        statusMessage: "",
+        body: once(answer.bytes),
+      };
+    },
+  };
+}
+
+function cutShort(bytes: number, keepBytes: number): Error {
+  if (bytes < keepBytes) return new OutboundError("timeout", "The answer broke off.");
+  return new RepositoryTooLarge(`one commit of it has more than ${inMegabytes(keepBytes)}`);
+}
+
+async function collect(
+  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}

@@ -1,0 +1,194 @@
+import { Buffer } from "node:buffer";
+import { createHmac } from "node:crypto";
+import {
+  gitDeliveries,
+  type GitProvider,
+  repositories,
+  type RepositoryRecord,
+} from "../../kv/records/gitops.ts";
+import type { Found, Store } from "../../kv/store.ts";
+import type { App, GitHookHeaders, Stepping } from "../app.ts";
+import { ACCEPTED } from "../ingest/receive.ts";
+import { constantTimeEqual, sha256Hex } from "../text.ts";
+import { addressOf } from "./address.ts";
+
+/** Registrations of one address, over all organizations, that one push is offered to. */
+const MATCHES_MAX = 50;
+/** Longer than any host tries to deliver a push. */
+const DELIVERY_KEPT_MS = 3 * 24 * 60 * 60 * 1000;
+/** How far the clock of a Standard Webhooks sender may be off. */
+const TOLERANCE_MS = 5 * 60 * 1000;
+/** What nobody signed makes a host be asked this often at most. */
+const UNSIGNED_EVERY_MS = 10_000;
+const NAMES_MAX = 8;
+
+/** What came, whoever sent it. */
+export interface PushBody {
+  readonly [field: string]: unknown;
+}
+
+/** What a push says of itself. */
+interface Push {
+  /** Addresses of the repository, host and path. */
+  readonly addresses: readonly string[];
+  /** The path alone, where no host is told. */
+  readonly path: string | null;
+  /** Null where none is told. */
+  readonly branch: string | null;
+  /** True for a body that is like no other, because it names the new commit. */
+  readonly unique: boolean;
+}
+
+/**
+ * Hears of a push. All that ever comes of it is that a repository that is registered is looked at, with its
+ * own address and credentials; the answer is always the same.
+ */
+export async function receivePush(
+  { app, request }: Pick<Stepping, "app" | "request">,
+  body: PushBody,
+  text: string,
+) {
+  const push = readPush(body, request.gitHook);
+  for (const { tenant, record } of push === null ? [] : await registered(app.store, push)) {
+    if (push?.branch != null && push.branch !== record.branch) continue;
+    const proof = proofOf(app, record, request.gitHook, text);
+    if (proof !== null) {
+      await ask(app, { tenant, record }, marksOf(proof, push, request.gitHook, text));
+    }
+  }
+  return ACCEPTED;
+}
+
+const PUSH_EVENTS = ["push", "Push Hook", "System Hook"];
+
+function readPush(body: PushBody, { event }: GitHookHeaders): Push | null {
+  const { repository, project, ref } = body;
+  const said = event ?? body["event"] ?? body["object_kind"];
+  if (!PUSH_EVENTS.includes(String(said))) return null;
+  if (said === "System Hook" && body["object_kind"] !== "push") return null;
+  const unique = typeof (body["after"] ?? body["checkout_sha"]) === "string";
+  const branch = typeof ref === "string" ? /^refs\/heads\/(.+)$/.exec(ref)?.[1] ?? "" : null;
+  if (typeof repository === "string") {
+    const address = addressOf(repository);
+    const path = address === null ? repository.replace(/^\/+|\/+$|\.git$/g, "") : null;
+    return { addresses: address === null ? [] : [address], path, branch, unique };
+  }
+  const names = [repository, project].flatMap((named) =>
+    typeof named === "object" && named !== null ? Object.values(named) : []
+  );
+  const found = names.flatMap((name) => typeof name === "string" ? addressOf(name) ?? [] : []);
+  return { addresses: [...new Set(found)], path: null, branch, unique };
+}
+
+/** The registrations, in every organization, that a push may be about. */
+async function registered(store: Store, push: Push): Promise<Found<RepositoryRecord>[]> {
+  const found = new Map<string, Found<RepositoryRecord>>();
+  const keys = push.addresses.slice(0, NAMES_MAX).map((key) => ["pushed", key] as const);
+  for (const [index, key] of push.path === null ? keys : [["pushed_path", push.path] as const]) {
+    if (key === "" || key.length > KEY_CHARS_MAX) continue;
+    const options = { prefix: [key.toLowerCase()], limit: MATCHES_MAX };
+    const page = await store.queued(repositories, index, options);
+    for (const one of page.items) found.set(one.record.id, one);
+  }
+  return [...found.values()];
+}
+
+const KEY_CHARS_MAX = 512;
+
+/** How a push shows whom it is from: by its secret's signature, by the secret, or not at all. */
+type Proof = "signed" | "dated" | "token" | "none";
+
+type Check = (secret: string, headers: GitHookHeaders, text: string, nowMs: number) => Proof | null;
+
+const hex = (secret: string, text: string) =>
+  createHmac("sha256", secret).update(text).digest("hex");
+
+const byHubSignature: Check = (secret, { hubSignature }, text) =>
+  hubSignature !== null && constantTimeEqual(hubSignature, `sha256=${hex(secret, text)}`)
+    ? "signed"
+    : null;
+
+const byGiteaSignature: Check = (secret, { giteaSignature }, text) =>
+  giteaSignature !== null && constantTimeEqual(giteaSignature, hex(secret, text)) ? "signed" : null;
+
+const byGitlabToken: Check = (secret, { gitlabToken }) =>
+  gitlabToken !== null && constantTimeEqual(gitlabToken, secret) ? "token" : null;
+
+/** Standard Webhooks: the signature covers the id and the time too. */
+const byStandardWebhooks: Check = (secret, headers, text, nowMs) => {
+  const { webhookId, webhookTimestamp, webhookSignature } = headers;
+  if (webhookId === null || webhookTimestamp === null || webhookSignature === null) return null;
+  const atMs = Number(webhookTimestamp) * 1000;
+  if (!(Math.abs(nowMs - atMs) <= TOLERANCE_MS)) return null;
+  const encoded = /^whsec_(.+)$/.exec(secret)?.[1];
+  const key = encoded === undefined ? Buffer.from(secret) : Buffer.from(encoded, "base64");
+  const mac = createHmac("sha256", key).update(`${webhookId}.${webhookTimestamp}.${text}`);
+  const right = `v1,${mac.digest("base64")}`;
+  const given = webhookSignature.split(" ").slice(0, NAMES_MAX);
+  return given.some((one) => constantTimeEqual(one, right)) ? "dated" : null;
+};
+
+/** What each kind of host signs with. */
+const CHECKS: Readonly<Record<GitProvider, readonly Check[]>> = {
+  github: [byHubSignature],
+  gitlab: [byStandardWebhooks, byGitlabToken],
+  gitea: [byGiteaSignature, byHubSignature],
+  generic: [byHubSignature, byStandardWebhooks],
+};
+
+/** Null for a push that does not show the secret of a repository that has one. */
+function proofOf(
+  { sealer, ports }: App,
+  { id, provider, sealed_webhook_secret: sealed }: RepositoryRecord,
+  headers: GitHookHeaders,
+  text: string,
+): Proof | null {
+  if (sealed === null) return "none";
+  const secret = sealer.open(sealed, id);
+  const now = ports.clock.now();
+  for (const check of CHECKS[provider]) {
+    const proof = check(secret, headers, text, now);
+    if (proof !== null) return proof;
+  }
+  return null;
+}
+
+/** What makes a push known when it comes again; the body too, because no header but two is signed. */
+function marksOf(
+  proof: Proof,
+  push: Push | null,
+  { delivery, webhookId }: GitHookHeaders,
+  text: string,
+): { readonly marks: string[]; readonly eager: boolean } {
+  const eager = proof !== "none";
+  if (proof === "dated") return { marks: [`id ${webhookId}`], eager };
+  const marks = [
+    ...(delivery === null ? [] : [`delivery ${delivery}`]),
+    ...(push?.unique ? [`body ${text}`] : []),
+  ];
+  // Without either, it may be a new push or an old one: it is heard, and spaced like an unsigned one.
+  return { marks, eager: eager && marks.length > 0 };
+}
+
+/** Has a repository looked at soon, once for each push. */
+async function ask(
+  app: App,
+  { tenant, record: { id } }: Found<RepositoryRecord>,
+  { marks, eager }: { readonly marks: readonly string[]; readonly eager: boolean },
+): Promise<void> {
+  await app.store.transact(async (tx) => {
+    const repository = await tx.get(repositories, tenant, id);
+    if (repository === null) return;
+    const now = app.ports.clock.now();
+    const ids = marks.map((mark) => `${id}.${sha256Hex(mark)}`);
+    const seen = await Promise.all(ids.map((each) => tx.get(gitDeliveries, tenant, each)));
+    if (seen.some((delivery) => delivery !== null)) return;
+    for (const each of ids) {
+      tx.put(gitDeliveries, tenant, { id: each, expires_at_ms: now + DELIVERY_KEPT_MS });
+    }
+    const spaced = Math.max(now, (repository.last?.at_ms ?? 0) + UNSIGNED_EVERY_MS);
+    const due_at_ms = Math.min(eager ? now : spaced, repository.due_at_ms ?? Infinity);
+    tx.put(repositories, tenant, { ...repository, due_at_ms });
+    tx.afterCommit(() => app.syncs.wakeAt(due_at_ms));
+  });
+}

@@ -1,0 +1,206 @@
+import { Buffer } from "node:buffer";
+import {
+  type GitProvider,
+  policySets,
+  repositories,
+  type RepositoryRecord,
+} from "../../kv/records/gitops.ts";
+import type { App, Work, Writing } from "../app.ts";
+import { emit } from "../events.ts";
+import { Fault } from "../fault.ts";
+import { iso, type Paging, showPage } from "../lists.ts";
+import { checkTarget } from "../outbound/target.ts";
+import { OutboundError } from "../ports.ts";
+import { lapseOutdated } from "../approvals/lapse.ts";
+import { inForce, shieldInForce } from "../shield/settings.ts";
+import { addressOf } from "./address.ts";
+import { policySetOf } from "./book.ts";
+import { policyEvent } from "./events.ts";
+import { normalPath, type Source } from "./fetch.ts";
+import { setOf } from "./plan.ts";
+import { pushPolicies } from "./push.ts";
+
+/** Repositories of one organization and space. */
+const REPOSITORIES_MAX = 50;
+
+export interface NewRepository {
+  readonly name: string;
+  readonly provider: GitProvider;
+  readonly url: string;
+  readonly branch: string;
+  readonly policy_path: string;
+  readonly token?: string | undefined;
+  readonly username?: string | undefined;
+  readonly password?: string | undefined;
+  readonly webhook_secret?: string | undefined;
+  readonly sync_seconds: number | null;
+}
+
+/** Who a token is for: each host has its own custom, and most take any name. */
+const TOKEN_USERS: Readonly<Record<GitProvider, string>> = {
+  github: "x-access-token",
+  gitlab: "oauth2",
+  gitea: "relay",
+  generic: "relay",
+};
+
+/** Registers a repository; nothing is fetched yet. @throws {Fault} VALIDATION_FAILED, CONFLICT */
+export async function createRepository(work: Writing, input: NewRepository) {
+  const { app, actor, tx } = work;
+  const { tenant } = actor;
+  const address = mustBeUsable(app, input.url);
+  if (await tx.count(repositories, tenant) >= REPOSITORIES_MAX) {
+    const message = `There are ${REPOSITORIES_MAX} repositories already. Delete one first.`;
+    throw new Fault("CONFLICT", message);
+  }
+  const known = await tx.find(repositories, tenant, "address", [address]);
+  if (known !== null) {
+    throw new Fault("CONFLICT", `This repository is registered already, as ${known.name}.`, {
+      id: known.id,
+    });
+  }
+  const id = app.ports.entropy.id("rpo");
+  const now = app.ports.clock.now();
+  const seal = (text: string | null) => text === null ? null : app.sealer.seal(text, id);
+  const record = tx.insert(repositories, tenant, {
+    id,
+    name: input.name,
+    provider: input.provider,
+    url: input.url,
+    address,
+    sealed_authorization: seal(authorizationOf(input)),
+    sealed_webhook_secret: seal(input.webhook_secret ?? null),
+    branch: input.branch,
+    policy_path: normalPath(input.policy_path),
+    sync_seconds: input.sync_seconds,
+    due_at_ms: input.sync_seconds === null ? null : now,
+    failures: 0,
+    last: null,
+    applied_commit: null,
+    created_by: actor.userId,
+    created_at_ms: now,
+  });
+  tx.afterCommit(() => app.syncs.wake());
+  return showRepository(record);
+}
+
+/** @throws {Fault} VALIDATION_FAILED for what is never dialled, or is no repository's address */
+function mustBeUsable(app: App, url: string): string {
+  const refuse = (message: string): never => {
+    throw new Fault("VALIDATION_FAILED", message, { issues: [{ path: "body.url", message }] });
+  };
+  try {
+    checkTarget(url, app.config().outbound.allow_private_targets);
+  } catch (error) {
+    if (error instanceof OutboundError) return refuse(error.message);
+    throw error;
+  }
+  const { protocol, search, hash } = new URL(url);
+  if (protocol !== "https:" && !app.config().outbound.allow_private_targets) {
+    return refuse("Git is spoken over https only, so that nobody on the way changes a policy.");
+  }
+  if (search !== "" || hash !== "") return refuse("The address of a repository has no ? and no #.");
+  return addressOf(url) ?? refuse("This is no address of a repository.");
+}
+
+function authorizationOf({ provider, token, username, password }: NewRepository): string | null {
+  const basic = (user: string, secret: string) =>
+    `Basic ${Buffer.from(`${user}:${secret}`).toString("base64")}`;
+  if (token !== undefined) return basic(TOKEN_USERS[provider], token);
+  return username === undefined ? null : basic(username, password ?? "");
+}
+
+/** The caller's repositories, oldest first. */
+export async function listRepositories({ actor, db }: Work, paging: Paging) {
+  const page = await db.list(repositories, actor.tenant, paging);
+  const total = await db.count(repositories, actor.tenant);
+  return {
+    repositories: page.items.map(showRepository),
+    pagination: showPage(paging, page, total),
+  };
+}
+
+export async function getRepository(work: Work, id: string) {
+  return showRepository(await ownedRepository(work, id));
+}
+
+/** The caller's repository. @throws {Fault} NOT_FOUND */
+export async function ownedRepository({ db, actor }: Work, id: string): Promise<RepositoryRecord> {
+  const repository = await db.get(repositories, actor.tenant, id);
+  if (repository === null) throw new Fault("NOT_FOUND", "There is no such repository.");
+  return repository;
+}
+
+/** The caller's repository at an address. @throws {Fault} NOT_FOUND */
+export async function repositoryAt({ db, actor }: Work, url: string): Promise<RepositoryRecord> {
+  const address = addressOf(url);
+  const found = address && await db.find(repositories, actor.tenant, "address", [address]);
+  if (found) return found;
+  throw new Fault("NOT_FOUND", "No repository with this address is registered. Register it first.");
+}
+
+/**
+ * Removes a repository, and with `policies` also what it brought; without, one that still has policies in
+ * force stays. @throws {Fault} NOT_FOUND, CONFLICT
+ */
+export async function deleteRepository(work: Writing, id: string, policies: boolean) {
+  const { app, actor, tx } = work;
+  const { tenant } = actor;
+  const repository = await ownedRepository(work, id);
+  const set = await policySetOf(tx, tenant);
+  const its = set.items.filter((item) => item.repository_id === id);
+  if (its.length > 0 && !policies) {
+    throw new Fault(
+      "CONFLICT",
+      `${its.length} policies from this repository are in force. Delete with policies=delete to end them too.`,
+      { policies: its.map((item) => item.id) },
+    );
+  }
+  tx.delete(repositories, tenant, id);
+  if (its.length > 0) {
+    const after = tx.put(
+      policySets,
+      tenant,
+      setOf(set.items.filter((item) => item.repository_id !== id)),
+    );
+    for (const item of its) {
+      emit(work, tx, tenant, policyEvent("policy_deleted", item, repository.url, actor.id));
+    }
+    const { own } = await shieldInForce(tx, tenant);
+    tx.afterCommit(() => {
+      lapseOutdated(app, tenant, inForce(own, after).version);
+      pushPolicies(app, app.links.serving(tenant));
+    });
+  }
+  return { id, name: repository.name, url: repository.url };
+}
+
+/** What a fetch needs to know of a repository. */
+export function sourceOf(
+  { sealer }: App,
+  { id, url, sealed_authorization: sealed }: RepositoryRecord,
+  branch: string,
+  path: string,
+): Source {
+  return { url, branch, path, authorization: sealed === null ? null : sealer.open(sealed, id) };
+}
+
+/** A repository as every answer shows it. */
+export function showRepository(repository: RepositoryRecord) {
+  const { id, name, provider, url, branch, policy_path, sync_seconds, last } = repository;
+  return {
+    id,
+    name,
+    provider,
+    url,
+    branch,
+    policy_path,
+    has_credentials: repository.sealed_authorization !== null,
+    has_webhook_secret: repository.sealed_webhook_secret !== null,
+    sync_seconds,
+    last_sync: last && { at: iso(last.at_ms), commit: last.commit, error: last.error },
+    applied_commit: repository.applied_commit,
+    created_by: repository.created_by,
+    created_at: iso(repository.created_at_ms),
+  };
+}

@@ -1,0 +1,172 @@
+import { type Tenant, tenantKey } from "../../kv/collection.ts";
+import { repositories, type RepositoryRecord } from "../../kv/records/gitops.ts";
+import type { App } from "../app.ts";
+import { emit, RELAY_ACTOR } from "../events.ts";
+import { Fault } from "../fault.ts";
+import { activate, readWanted } from "./apply.ts";
+import { fetchHead } from "./fetch.ts";
+import { GitFailure } from "./git_failure.ts";
+import { sourceOf } from "./repositories.ts";
+
+/** Longer than a fetch and an apply take: another instance does not begin the same, and a crash is made up for. */
+const LEASE_MS = 60_000;
+/** Repositories that are looked at together. */
+const CONCURRENCY = 4;
+const BACKOFF_MS_MAX = 60 * 60 * 1000;
+/** Doublings of the wait after failures. */
+const DOUBLINGS_MAX = 6;
+/** Looks are spread by a tenth to either side, so that organizations do not come all at once. */
+const JITTER = 0.1;
+
+/** Looks at repositories when they are due, and brings into force what has changed. */
+export class Syncs {
+  readonly #running = new Map<string, Promise<void>>();
+  readonly #others = new Set<Promise<void>>();
+  #waking: Promise<void> | null = null;
+  /** Something came due while the store was being asked. */
+  #again = false;
+  #alarm: { readonly atMs: number; readonly cancel: () => void } | null = null;
+  #stopped = false;
+
+  constructor(private readonly app: () => App) {}
+
+  /** Something may be due now; never fails. */
+  wake(): void {
+    this.#again = true;
+    this.#waking ??= this.#sweepAll()
+      .catch((error) => {
+        const fields = { error: String(error) };
+        this.app().ports.log.error("repositories could not be looked at", fields);
+      })
+      .finally(() => this.#waking = null);
+  }
+
+  /** Something will be due then. */
+  wakeAt(atMs: number): void {
+    const { clock } = this.app().ports;
+    if (atMs <= clock.now()) return this.wake();
+    if (this.#alarm !== null && this.#alarm.atMs <= atMs) return;
+    this.#alarm?.cancel();
+    const cancel = clock.after(atMs - clock.now(), () => {
+      this.#alarm = null;
+      this.wake();
+    });
+    this.#alarm = { atMs, cancel };
+  }
+
+  /** Begins nothing any more; resolves when what was under way has ended. */
+  async stop(): Promise<void> {
+    this.#alarm?.cancel();
+    this.#stopped = true;
+    await this.idle();
+  }
+
+  async #sweepAll(): Promise<void> {
+    while (this.#again) {
+      this.#again = false;
+      await this.sweep();
+    }
+  }
+
+  /** Starts on what is due, as far as there is room; what is left is begun when there is. */
+  async sweep(): Promise<void> {
+    const { store, ports } = this.app();
+    if (this.#stopped) return;
+    const before = [ports.clock.now() + 1];
+    const due = await store.queued(repositories, "due", { limit: 4 * CONCURRENCY, before });
+    for (const { tenant, record } of due.items) {
+      const key = `${tenantKey(tenant)}/${record.id}`;
+      if (this.#running.has(key) || this.#running.size >= CONCURRENCY) continue;
+      const running = this.#sync(tenant, record.id)
+        .catch((error) => ports.log.error("a sync failed", { error: String(error) }))
+        .finally(() => {
+          this.#running.delete(key);
+          this.wake();
+        });
+      this.#running.set(key, running);
+    }
+  }
+
+  /** Something is under way that never fails, and that the relay's end waits for. */
+  also(task: Promise<void>): void {
+    this.#others.add(task);
+    task.then(() => this.#others.delete(task));
+  }
+
+  /** Resolves when nothing is under way. */
+  async idle(): Promise<void> {
+    while (this.#waking !== null || this.#running.size + this.#others.size > 0) {
+      await this.#waking;
+      await Promise.all([...this.#running.values(), ...this.#others]);
+    }
+  }
+
+  async #sync(tenant: Tenant, id: string): Promise<void> {
+    const { store, ports } = this.app();
+    const leaseMs = ports.clock.now() + LEASE_MS;
+    const repository = await store.transact(async (tx) => {
+      const found = await tx.get(repositories, tenant, id);
+      if (found?.due_at_ms == null || found.due_at_ms > ports.clock.now()) return null;
+      return tx.put(repositories, tenant, { ...found, due_at_ms: leaseMs });
+    });
+    if (repository === null) return;
+    const failure = await this.#follow(tenant, repository).then(() => null, reasonOf);
+    await this.#finish(tenant, id, leaseMs, failure);
+  }
+
+  async #follow(tenant: Tenant, repository: RepositoryRecord): Promise<void> {
+    const app = this.app();
+    const { branch, policy_path } = repository;
+    const head = await fetchHead(app.ports, sourceOf(app, repository, branch, policy_path));
+    if (head === repository.applied_commit) return;
+    const wanted = await readWanted(app, repository, branch, policy_path);
+    const relay = { app, actor: RELAY_ACTOR };
+    await activate(relay, tenant, repository, wanted, { following: true });
+  }
+
+  async #finish(
+    tenant: Tenant,
+    id: string,
+    leaseMs: number,
+    failure: string | null,
+  ): Promise<void> {
+    const app = this.app();
+    const now = app.ports.clock.now();
+    await app.store.transact(async (tx) => {
+      const found = await tx.get(repositories, tenant, id);
+      if (found === null) return;
+      const failures = failure === null ? 0 : found.failures + 1;
+      // Who pushed meanwhile has asked for another look.
+      const due_at_ms = found.due_at_ms === leaseMs
+        ? nextLookMs({ ...found, failures }, now, app.ports.entropy.unit())
+        : found.due_at_ms;
+      const last = { at_ms: now, commit: found.applied_commit, error: failure };
+      tx.put(repositories, tenant, { ...found, failures, due_at_ms, last });
+      if (failure === null || failure === found.last?.error) return;
+      emit({ app, actor: RELAY_ACTOR }, tx, tenant, {
+        type: "repository_sync_failed",
+        resource: { type: "repository", id },
+        details: { name: found.name, repository: found.url, reason: failure },
+      });
+    });
+  }
+}
+
+/** When a repository is looked at next by itself, in ms; null for never. */
+export function nextLookMs(
+  { sync_seconds, failures }: Pick<RepositoryRecord, "sync_seconds" | "failures">,
+  nowMs: number,
+  unit: number,
+): number | null {
+  if (sync_seconds === null) return null;
+  const everyMs = sync_seconds * 1000;
+  const backedOffMs = everyMs * 2 ** Math.min(failures, DOUBLINGS_MAX);
+  const waitMs = Math.max(everyMs, Math.min(backedOffMs, BACKOFF_MS_MAX));
+  return Math.round(nowMs + waitMs * (1 - JITTER + 2 * JITTER * unit));
+}
+
+/** Why a sync came to nothing, for whoever looks at the repository. */
+function reasonOf(error: unknown): string {
+  if (error instanceof Fault || error instanceof GitFailure) return error.message;
+  throw error;
+}

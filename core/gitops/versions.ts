@@ -1,0 +1,205 @@
+import {
+  type PolicyItem,
+  policySets,
+  type PolicyVersionRecord,
+  policyVersions,
+  repositories,
+} from "../../kv/records/gitops.ts";
+import type { Work, Writing } from "../app.ts";
+import { lapseOutdated } from "../approvals/lapse.ts";
+import { emit } from "../events.ts";
+import { Fault } from "../fault.ts";
+import { iso, type Paging, showPage } from "../lists.ts";
+import { inForce, shieldInForce } from "../shield/settings.ts";
+import { policySetOf, versionId } from "./book.ts";
+import { diffDocuments } from "./diff.ts";
+import { type NamedDocument, PolicyDocument } from "./document.ts";
+import { policyEvent } from "./events.ts";
+import { setOf } from "./plan.ts";
+import { pushPolicies } from "./push.ts";
+import { mustFit } from "./set_bounds.ts";
+
+/** The policies in force, in the order in which they are asked. */
+export async function listPolicies({ db, actor }: Work, paging: Paging) {
+  const { items, version } = await policySetOf(db, actor.tenant);
+  const { limit, offset } = paging;
+  const page = { items: items.slice(offset, offset + limit), cursor: null };
+  const pagination = { ...showPage(paging, page, items.length) };
+  return {
+    policies: page.items.map(showPolicy),
+    pagination: { ...pagination, has_more: offset + limit < items.length },
+    version,
+  };
+}
+
+/** The versions of one policy, or of all, the newest first. @throws {Fault} POLICY_NOT_FOUND */
+export async function listVersions(
+  { db, actor }: Work,
+  { policy_id, ...paging }: Paging & { readonly policy_id?: string | undefined },
+) {
+  const { tenant } = actor;
+  const by = policy_id === undefined ? {} : { index: "policy", prefix: [policy_id] };
+  const page = await db.list(policyVersions, tenant, { ...paging, ...by, reverse: true });
+  const total = policy_id === undefined
+    ? await db.count(policyVersions, tenant)
+    : await db.countBy(policyVersions, tenant, "policy", [policy_id]);
+  if (policy_id !== undefined && total === 0) throw new Fault("POLICY_NOT_FOUND");
+  const { items } = await policySetOf(db, tenant);
+  const versions = page.items.map((record) => showVersion(record, items));
+  return { versions, pagination: showPage(paging, page, total) };
+}
+
+/** One version with its document. @throws {Fault} POLICY_NOT_FOUND, NOT_FOUND */
+export async function getVersion(work: Work, policyId: string, version: string) {
+  const record = await versionOf(work, policyId, version);
+  const { items } = await policySetOf(work.db, work.actor.tenant);
+  return { ...showVersion(record, items), document: record.document as Record<string, unknown> };
+}
+
+/** What has changed between two versions. @throws {Fault} POLICY_NOT_FOUND, NOT_FOUND */
+export async function diffVersions(
+  work: Work,
+  policyId: string,
+  { from, to }: { readonly from: string; readonly to: string },
+) {
+  const [before, after] = [
+    await versionOf(work, policyId, from),
+    await versionOf(work, policyId, to),
+  ];
+  return { policy_id: policyId, from, to, changes: diffDocuments(before.document, after.document) };
+}
+
+const VERSION = /^[1-9][0-9]{0,5}$/;
+
+async function versionOf({ db, actor }: Work, policyId: string, version: string) {
+  const number = VERSION.test(version) ? Number(version) : 0;
+  const record = await db.get(
+    policyVersions,
+    actor.tenant,
+    versionId({ id: policyId, version: number }),
+  );
+  if (record !== null) return record;
+  if (await db.countBy(policyVersions, actor.tenant, "policy", [policyId]) === 0) {
+    throw new Fault("POLICY_NOT_FOUND");
+  }
+  throw new Fault("NOT_FOUND", `The policy has no version ${version}.`);
+}
+
+/**
+ * Brings an earlier version back and pins it: what the file says now does not return by itself.
+ * @throws {Fault} POLICY_NOT_FOUND, NOT_FOUND, VALIDATION_FAILED
+ */
+export async function rollBack(
+  work: Writing,
+  { policy_id, version }: { readonly policy_id: string; readonly version: string },
+) {
+  const { app, actor, tx } = work;
+  const { tenant } = actor;
+  const { own, policies: before } = await shieldInForce(tx, tenant);
+  const item = ownedPolicy(before.items, policy_id);
+  const record = await versionOf(work, policy_id, version);
+  const document = readable(record);
+  const pinned: PolicyItem = {
+    ...item,
+    name: record.name,
+    version: record.version,
+    digest: record.digest,
+    commit: record.commit,
+    labels: document.agents?.labels ?? {},
+    bytes: new TextEncoder().encode(JSON.stringify(document)).length,
+    pin: {
+      digest: item.pin?.digest ?? item.digest,
+      by: actor.id,
+      at_ms: app.ports.clock.now(),
+    },
+    updated_at_ms: app.ports.clock.now(),
+  };
+  const after = setOf(before.items.map((one) => one.id === item.id ? pinned : one));
+  mustFit(after);
+  tx.put(policySets, tenant, after);
+  if (pinned.version !== item.version) {
+    emit(
+      work,
+      tx,
+      tenant,
+      policyEvent("policy_updated", pinned, record.repository, actor.id, item.version),
+    );
+  }
+  tx.afterCommit(() => {
+    if (after.version !== before.version) lapseOutdated(app, tenant, inForce(own, after).version);
+    pushPolicies(app, app.links.serving(tenant));
+  });
+  return showPolicy(pinned);
+}
+
+/** A version that an earlier program wrote may say what this one does not know. */
+function readable({ document, version }: PolicyVersionRecord): NamedDocument {
+  const read = PolicyDocument.safeParse(document);
+  if (read.success) return document as NamedDocument;
+  const issues = read.error.issues.map(({ path, message }) => ({ path: path.join("."), message }));
+  throw new Fault("VALIDATION_FAILED", `This Relay cannot read version ${version} any more.`, {
+    issues,
+  });
+}
+
+/** Lets a policy follow its repository again. @throws {Fault} POLICY_NOT_FOUND, CONFLICT */
+export async function unpin(work: Writing, policyId: string) {
+  const { app, actor, tx } = work;
+  const { tenant } = actor;
+  const before = await policySetOf(tx, tenant);
+  const item = ownedPolicy(before.items, policyId);
+  if (item.pin === null) throw new Fault("CONFLICT", "The policy is not pinned.");
+  const now = app.ports.clock.now();
+  const followed = { ...item, pin: null, updated_at_ms: now };
+  tx.put(policySets, tenant, setOf(before.items.map((one) => one.id === item.id ? followed : one)));
+  const repository = await tx.get(repositories, tenant, item.repository_id);
+  if (repository !== null) {
+    const due_at_ms = repository.sync_seconds === null ? null : now;
+    tx.put(repositories, tenant, { ...repository, applied_commit: null, due_at_ms });
+    tx.afterCommit(() => app.syncs.wake());
+  }
+  return showPolicy(followed);
+}
+
+/** The caller's policy, if it is in force. @throws {Fault} POLICY_NOT_FOUND */
+function ownedPolicy(items: readonly PolicyItem[], id: string): PolicyItem {
+  const item = items.find((one) => one.id === id);
+  if (item === undefined) throw new Fault("POLICY_NOT_FOUND");
+  return item;
+}
+
+/** A policy in force as every answer shows it. */
+export function showPolicy(item: PolicyItem) {
+  return {
+    id: item.id,
+    name: item.name,
+    repository_id: item.repository_id,
+    path: item.path,
+    branch: item.branch,
+    commit: item.commit,
+    version: String(item.version),
+    latest_version: String(item.latest),
+    digest: item.digest,
+    agent_labels: item.labels,
+    pinned: item.pin && { by: item.pin.by, at: iso(item.pin.at_ms) },
+    created_at: iso(item.created_at_ms),
+    updated_at: iso(item.updated_at_ms),
+  };
+}
+
+function showVersion(record: PolicyVersionRecord, items: readonly PolicyItem[]) {
+  const item = items.find(({ id }) => id === record.policy_id);
+  return {
+    policy_id: record.policy_id,
+    name: record.name,
+    version: String(record.version),
+    digest: record.digest,
+    repository: record.repository,
+    path: record.path,
+    branch: record.branch,
+    commit: record.commit,
+    in_force: item?.version === record.version,
+    created_by: record.created_by,
+    created_at: iso(record.created_at_ms),
+  };
+}

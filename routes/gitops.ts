@@ -1,0 +1,235 @@
+import { z } from "zod";
+import { applyPolicies } from "../core/gitops/apply.ts";
+import { receivePush } from "../core/gitops/hooks.ts";
+import { PLAN_ACTIONS } from "../core/gitops/plan.ts";
+import {
+  createRepository,
+  deleteRepository,
+  getRepository,
+  listRepositories,
+} from "../core/gitops/repositories.ts";
+import { GIT_PROVIDERS } from "../kv/records/gitops.ts";
+import { route } from "./_route.ts";
+import { IdParams, Name, PageQuery, Pagination, Timestamp } from "./_schemas.ts";
+import { Replay } from "./shield.ts";
+
+const URL_CHARS_MAX = 200;
+const PATH_CHARS_MAX = 150;
+const SECRET_CHARS_MAX = 4096;
+const REPLAY_MAX = 10_000;
+const PUSH_BYTES_MAX = 2 * 1024 * 1024;
+const SYNC_SECONDS_MIN = 60;
+const SYNC_SECONDS_MAX = 24 * 60 * 60;
+
+const RepoUrl = z.string().min(1).max(URL_CHARS_MAX);
+/** As `git check-ref-format` has it, as far as it matters here. */
+const Branch = z.string().min(1).max(200).regex(
+  /^(?![-/.])(?!.*(\.\.|\/\/|\/\.|@\{))[^\p{Cc} ~^:?*[\\]+(?<![/.])$/u,
+  "is no name of a branch",
+);
+const PolicyPath = z.string().max(PATH_CHARS_MAX)
+  .regex(/^[^\p{Cc}\\]*$/u, "no control characters and no backslash")
+  .refine((path) => !path.split("/").includes(".."), "stays within the repository")
+  .describe("A file, or a folder of them; empty for the whole repository.");
+const Secret = z.string().min(1).max(SECRET_CHARS_MAX).regex(
+  /^[^\p{Cc}]*$/u,
+  "no control characters",
+);
+
+const Repository = z.object({
+  id: z.string(),
+  name: z.string(),
+  provider: z.enum(GIT_PROVIDERS),
+  url: z.string(),
+  branch: z.string(),
+  policy_path: z.string(),
+  has_credentials: z.boolean(),
+  has_webhook_secret: z.boolean(),
+  sync_seconds: z.int().nullable().describe("How often it is looked at; null for never by itself."),
+  last_sync: z.object({
+    at: Timestamp,
+    commit: z.string().nullable(),
+    error: z.string().nullable().describe("Why the last look came to nothing."),
+  }).nullable(),
+  applied_commit: z.string().nullable().describe("The head of the branch that is in force."),
+  created_by: z.string(),
+  created_at: Timestamp,
+}).meta({ id: "Repository" });
+
+const PlanStep = z.object({
+  action: z.enum(PLAN_ACTIONS).describe(
+    "`pinned`: a rollback holds it, though the file says otherwise. `unpin`: the file says the same as " +
+      "the version in force, so the pin has no meaning any more.",
+  ),
+  policy_id: z.string().nullable().describe("Null for a policy that does not exist yet."),
+  name: z.string(),
+  path: z.string(),
+  version: z.string().nullable().describe("In force afterwards; null when it is deleted."),
+  previous_version: z.string().nullable(),
+  digest: z.string().nullable().describe("SHA-256 of the document in force afterwards."),
+}).meta({ id: "PlanStep" });
+
+const Applied = z.object({
+  dry_run: z.boolean(),
+  commit: z.string().describe("The head of the branch."),
+  changed: z.boolean().describe("False for a plan that leaves everything as it is."),
+  plan: z.array(PlanStep).describe("Every policy that is concerned, deletions too."),
+  version: z.string().describe("The name of all policies in force afterwards; empty for none."),
+  replay: Replay.nullable(),
+}).meta({ id: "PolicyApply" });
+
+const RepositoryBody = z.strictObject({
+  name: Name,
+  provider: z.enum(GIT_PROVIDERS),
+  url: RepoUrl,
+  branch: Branch.default("main"),
+  policy_path: PolicyPath.default(""),
+  token: Secret.optional().describe("An access token of the host."),
+  username: Secret.optional().describe("Instead of a token, with `password`."),
+  password: Secret.optional(),
+  webhook_secret: Secret.min(8).optional().describe(
+    "What the host signs its pushes with, or shows. With one, an unsigned push is not obeyed.",
+  ),
+  sync_seconds: z.int().min(SYNC_SECONDS_MIN).max(SYNC_SECONDS_MAX).nullable().default(null)
+    .describe("Apply what is pushed, and look for it this often. Null: only when a push is told."),
+}).superRefine(({ token, username, password }, context) => {
+  const complain = (path: string, message: string) =>
+    context.addIssue({ code: "custom", path: [path], message });
+  if (token !== undefined && username !== undefined) complain("token", "or `username`, not both");
+  if ((username === undefined) !== (password === undefined)) {
+    complain(username === undefined ? "username" : "password", "goes with the other");
+  }
+  if (username?.includes(":")) complain("username", "holds no colon");
+});
+
+const anything = (description: string) => z.unknown().optional().meta({ description });
+
+export const gitopsRoutes = [
+  route({
+    id: "gitops.list_repositories",
+    method: "GET",
+    path: "/api/v1/gitops/repos",
+    summary: "List the Git repositories that policies may come from",
+    access: { scope: "policy:read" },
+    effect: "read",
+    query: PageQuery,
+    success: {
+      status: 200,
+      body: z.object({ repositories: z.array(Repository), pagination: Pagination }),
+    },
+    faults: [],
+    tool: { destructive: false },
+    handle: (work, { query }) => listRepositories(work, query),
+  }),
+  route({
+    id: "gitops.create_repository",
+    method: "POST",
+    path: "/api/v1/gitops/repos",
+    summary: "Register a Git repository",
+    description:
+      "Credentials are kept sealed and shown to nobody. Nothing is fetched before the first " +
+      "apply, unless `sync_seconds` is given.",
+    access: { scope: "policy:write" },
+    effect: "write",
+    audit: {
+      event: "repository_created",
+      resource: "repository",
+      id: ({ id }) => id,
+      details: ({ name, provider, url, branch, policy_path, sync_seconds }) => ({
+        name,
+        provider,
+        url,
+        branch,
+        policy_path,
+        sync_seconds,
+      }),
+    },
+    body: RepositoryBody,
+    success: { status: 201, body: Repository },
+    faults: ["CONFLICT"],
+    handle: (work, { body }) => createRepository(work, body),
+  }),
+  route({
+    id: "gitops.get_repository",
+    method: "GET",
+    path: "/api/v1/gitops/repos/{id}",
+    summary: "One repository, and how its last sync went",
+    access: { scope: "policy:read" },
+    effect: "read",
+    params: IdParams,
+    success: { status: 200, body: Repository },
+    faults: ["NOT_FOUND"],
+    handle: (work, { params }) => getRepository(work, params.id),
+  }),
+  route({
+    id: "gitops.delete_repository",
+    method: "DELETE",
+    path: "/api/v1/gitops/repos/{id}",
+    summary: "Remove a repository",
+    description: "One whose policies are in force stays, unless `policies=delete` ends them too.",
+    access: { scope: "policy:write" },
+    effect: "write",
+    audit: {
+      event: "repository_deleted",
+      resource: "repository",
+      id: ({ id }) => id,
+      details: ({ name, url }) => ({ name, url }),
+    },
+    params: IdParams,
+    query: z.strictObject({ policies: z.enum(["delete"]).optional() }),
+    success: {
+      status: 204,
+      about: z.object({ id: z.string(), name: z.string(), url: z.string() }),
+    },
+    faults: ["NOT_FOUND", "CONFLICT"],
+    handle: (work, { params, query }) =>
+      deleteRepository(work, params.id, query.policies === "delete"),
+  }),
+  route({
+    id: "gitops.apply",
+    method: "POST",
+    path: "/api/v1/gitops/apply",
+    summary: "Bring the policies of a branch into force, or show what that would do",
+    description:
+      "What stands under `policy_path` at the head of `branch` is in force afterwards, and policies " +
+      "that are no longer there are deleted. Faults of the files are told with file, line and column, and " +
+      "a test of a policy that fails refuses the whole. With `dry_run` nothing is written and the plan is " +
+      "the one that an apply carries out. Agents that are concerned confirm: see their `policy_version`.",
+    access: { scope: "policy:write" },
+    effect: "steps",
+    audit: { byRule: "policy_created, policy_updated, policy_deleted, policy_unpinned" },
+    body: z.strictObject({
+      repo_url: RepoUrl,
+      branch: Branch,
+      policy_path: PolicyPath,
+      dry_run: z.boolean().default(false),
+      replay: z.int().min(1).max(REPLAY_MAX).optional()
+        .describe("Judge this many of the last commands by the result, and show what changes."),
+    }),
+    success: { status: 200, body: Applied },
+    faults: ["NOT_FOUND", "UNAVAILABLE"],
+    tool: { destructive: true },
+    handle: (work, { body }) => applyPolicies(work, body),
+  }),
+  route({
+    id: "receivers.git",
+    method: "POST",
+    path: "/api/v1/gitops/webhook",
+    summary: "Hear of a push to a Git repository",
+    description:
+      "Takes `event` and `repository`, and what GitHub, GitLab and Gitea send of a push, with their " +
+      "signatures. All that comes of it is that a registered repository is looked at. The answer is the " +
+      "same for one that is known and one that is not.",
+    access: { public: "it only makes Relay look at a repository that is registered" },
+    effect: "steps",
+    audit: { none: "what the look brings is told by the events of the policies" },
+    body: z.looseObject({
+      event: anything("`push`; what else a host tells is not obeyed."),
+      repository: anything("Its address or its path, or the host's own object."),
+    }),
+    bodyBytesMax: PUSH_BYTES_MAX,
+    success: { status: 202, body: z.object({ accepted: z.literal(true) }) },
+    faults: [],
+    handle: async (work, { body, bodyText }) => await receivePush(work, body, bodyText),
+  }),
+];

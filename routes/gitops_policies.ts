@@ -1,0 +1,185 @@
+import { z } from "zod";
+import { policyJsonSchema } from "../core/gitops/document.ts";
+import {
+  diffVersions,
+  getVersion,
+  listPolicies,
+  listVersions,
+  rollBack,
+  unpin,
+} from "../core/gitops/versions.ts";
+import { route } from "./_route.ts";
+import { Id, IdParams, PageQuery, Pagination, Timestamp } from "./_schemas.ts";
+
+const Version = z.string().regex(/^[1-9][0-9]{0,5}$/, "is the number of a version");
+
+const Policy = z.object({
+  id: z.string(),
+  name: z.string(),
+  repository_id: z.string(),
+  path: z.string(),
+  branch: z.string(),
+  commit: z.string(),
+  version: z.string().describe("In force."),
+  latest_version: z.string().describe("The newest one; another after a rollback."),
+  digest: z.string(),
+  agent_labels: z.record(z.string(), z.string()).describe("Labels of the agents that it concerns."),
+  pinned: z.object({ by: z.string(), at: Timestamp }).nullable()
+    .describe("After a rollback: who holds it at this version."),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+}).meta({ id: "GitPolicy" });
+
+const PolicyVersion = z.object({
+  policy_id: z.string(),
+  name: z.string(),
+  version: z.string(),
+  digest: z.string().describe("SHA-256 of the document's canonical JSON."),
+  repository: z.string(),
+  path: z.string(),
+  branch: z.string(),
+  commit: z.string(),
+  in_force: z.boolean(),
+  created_by: z.string(),
+  created_at: Timestamp,
+}).meta({ id: "PolicyVersion" });
+
+export const gitopsPolicyRoutes = [
+  route({
+    id: "gitops.list_policies",
+    method: "GET",
+    path: "/api/v1/gitops/policies",
+    summary: "List the policies in force",
+    access: { scope: "policy:read" },
+    effect: "read",
+    query: PageQuery,
+    success: {
+      status: 200,
+      body: z.object({
+        policies: z.array(Policy),
+        pagination: Pagination,
+        version: z.string().describe("The name of all of them together; empty for none."),
+      }),
+    },
+    faults: [],
+    tool: { destructive: false },
+    handle: (work, { query }) => listPolicies(work, query),
+  }),
+  route({
+    id: "gitops.list_versions",
+    method: "GET",
+    path: "/api/v1/gitops/versions",
+    summary: "List the versions of policies, the newest first",
+    access: { scope: "policy:read" },
+    effect: "read",
+    query: PageQuery.extend({ policy_id: Id.optional() }),
+    success: {
+      status: 200,
+      body: z.object({ versions: z.array(PolicyVersion), pagination: Pagination }),
+    },
+    faults: ["POLICY_NOT_FOUND"],
+    tool: { destructive: false },
+    handle: (work, { query }) => listVersions(work, query),
+  }),
+  route({
+    id: "gitops.get_version",
+    method: "GET",
+    path: "/api/v1/gitops/policies/{id}/versions/{version}",
+    summary: "One version of a policy, with its document",
+    access: { scope: "policy:read" },
+    effect: "read",
+    params: IdParams.extend({ version: Id }),
+    success: {
+      status: 200,
+      body: PolicyVersion.extend({ document: z.record(z.string(), z.unknown()) })
+        .meta({ id: "PolicyVersionDocument" }),
+    },
+    faults: ["POLICY_NOT_FOUND", "NOT_FOUND"],
+    handle: (work, { params }) => getVersion(work, params.id, params.version),
+  }),
+  route({
+    id: "gitops.diff",
+    method: "GET",
+    path: "/api/v1/gitops/policies/{id}/diff",
+    summary: "What has changed between two versions of a policy",
+    access: { scope: "policy:read" },
+    effect: "read",
+    params: IdParams,
+    query: z.strictObject({ from: Version, to: Version }),
+    success: {
+      status: 200,
+      body: z.object({
+        policy_id: z.string(),
+        from: z.string(),
+        to: z.string(),
+        changes: z.array(
+          z.object({
+            path: z.string().describe("Where; rules stand there by their ids."),
+            kind: z.enum(["added", "removed", "changed", "moved"]),
+            before: z.unknown().optional(),
+            after: z.unknown().optional(),
+          }).meta({ id: "PolicyChange" }),
+        ),
+      }),
+    },
+    faults: ["POLICY_NOT_FOUND", "NOT_FOUND"],
+    tool: { destructive: false },
+    handle: (work, { params, query }) => diffVersions(work, params.id, query),
+  }),
+  route({
+    id: "gitops.rollback",
+    method: "POST",
+    path: "/api/v1/gitops/rollback",
+    summary: "Bring an earlier version of a policy back, and pin it",
+    description:
+      "Neither a sync nor an apply undoes it before the file says something else than it does now, or " +
+      "the policy is unpinned.",
+    access: { scope: "policy:write" },
+    effect: "write",
+    audit: {
+      event: "policy_rolled_back",
+      resource: "policy",
+      id: ({ id }) => id,
+      details: ({ name, version, latest_version }) => ({ name, version, latest_version }),
+    },
+    body: z.strictObject({ policy_id: Id, version: Version }),
+    success: { status: 200, body: Policy },
+    faults: ["POLICY_NOT_FOUND", "NOT_FOUND"],
+    tool: { destructive: true },
+    handle: (work, { body }) => rollBack(work, body),
+  }),
+  route({
+    id: "gitops.unpin",
+    method: "POST",
+    path: "/api/v1/gitops/policies/{id}/unpin",
+    summary: "Let a policy follow its repository again",
+    description: "The next sync or apply brings what the file says.",
+    access: { scope: "policy:write" },
+    effect: "write",
+    audit: {
+      event: "policy_unpinned",
+      resource: "policy",
+      id: ({ id }) => id,
+      details: ({ name, version }) => ({ name, version }),
+    },
+    params: IdParams,
+    body: z.strictObject({}),
+    success: { status: 200, body: Policy },
+    faults: ["POLICY_NOT_FOUND", "CONFLICT"],
+    handle: (work, { params }) => unpin(work, params.id),
+  }),
+  route({
+    id: "docs.policy_schema",
+    method: "GET",
+    path: "/schemas/policy.json",
+    summary: "The JSON Schema of a policy file",
+    access: { public: "it is the same for every installation of this version" },
+    effect: "read",
+    success: { status: 200, content: ["application/schema+json"] },
+    faults: [],
+    handle: () => ({
+      type: "application/schema+json",
+      body: JSON.stringify(policyJsonSchema(), null, 2),
+    }),
+  }),
+];

@@ -1,0 +1,254 @@
+import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { policyVersions, repositories } from "../../kv/records/gitops.ts";
+import { versionId } from "../../core/gitops/book.ts";
+import { VERSIONS_KEPT } from "../../core/gitops/prune.ts";
+import { nextLookMs } from "../../core/gitops/syncs.ts";
+import { forbidding, type GitWorld, withRepository } from "../gitops/fixtures.ts";
+import { shared } from "../support/kv.ts";
+import { type Account, World } from "../support/world.ts";
+import { eventsOf } from "./fixtures.ts";
+
+const SYNCED = { sync_seconds: 60, policy_path: "policies" };
+const MINUTE_MS = 60_000;
+
+const post = (world: World, { token }: Account, path: string, body: unknown = {}) =>
+  world.call("POST", `/api/v1/gitops/${path}`, { as: token, body });
+
+/** Name, version and pin of what is in force. */
+async function inForce({ get }: GitWorld) {
+  const { body } = await get("policies");
+  return body.policies.map((one: Record<string, unknown>) => [
+    one["name"],
+    one["version"],
+    one["pinned"] !== null,
+  ]);
+}
+
+Deno.test("syncs: what is pushed is in force after the next look, by Relay itself", async () => {
+  await using world = await World.open();
+  const git = await withRepository(world, SYNCED);
+  await world.settle();
+  const first = await git.get(`repos/${git.repositoryId}`);
+  eq(first.body.last_sync.error, "The repository has no branch main.");
+  await git.host.commit({ "policies/a.yaml": forbidding("nmap") });
+  // After a failure it waits twice as long.
+  await world.advance(3 * MINUTE_MS);
+  deq(await inForce(git), [["a", "1", false]]);
+  const commit = await git.host.commit({ "policies/a.yaml": forbidding("nc") });
+  await world.advance(2 * MINUTE_MS);
+  deq(await inForce(git), [["a", "2", false]]);
+  const { body } = await git.get(`repos/${git.repositoryId}`);
+  deq([body.applied_commit, body.last_sync.error], [commit, null]);
+  const { body: { policies: [policy] } } = await git.get("policies");
+  const [created] = await eventsOf(world, git.owner, policy.id);
+  deq([created?.actor, created?.details["user"]], ["relay", null]);
+});
+
+Deno.test("syncs: a faulty commit leaves everything in force, is told once, and is made good by the next", async () => {
+  await using world = await World.open();
+  const git = await withRepository(world, SYNCED);
+  await world.settle();
+  await git.host.commit({ "policies/a.yaml": forbidding("nmap") });
+  await world.advance(3 * MINUTE_MS);
+  await git.host.commit({ "policies/a.yaml": "rules: nonsense\n" });
+  await world.advance(8 * MINUTE_MS);
+  deq(await inForce(git), [["a", "1", false]]);
+  const events = await eventsOf(world, git.owner, git.repositoryId);
+  const failed = events.filter(({ event_type }) => event_type === "repository_sync_failed");
+  eq(failed.length, 2);
+  ok(String(failed[1]?.details["reason"]).startsWith("policies/a.yaml:1:8"));
+  await git.host.commit({ "policies/a.yaml": forbidding("ssh") });
+  await world.advance(20 * MINUTE_MS);
+  deq(await inForce(git), [["a", "2", false]]);
+});
+
+Deno.test("rollback: no sync and no apply undoes it, until the file says something new", async () => {
+  await using world = await World.open();
+  const git = await withRepository(world, SYNCED);
+  const { owner, host } = git;
+  for (const program of ["nmap", "nc"]) {
+    await host.commit({ "policies/a.yaml": forbidding(program) });
+    await git.apply();
+  }
+  const { body: { policies: [{ id: policy_id }] } } = await git.get("policies");
+  const back = await post(world, owner, "rollback", { policy_id, version: "1" });
+  deq([back.status, back.body.version, back.body.latest_version], [200, "1", "2"]);
+  ok(back.body.pinned);
+  await world.advance(2 * MINUTE_MS);
+  const again = await git.apply();
+  deq([again.body.changed, again.body.plan[0].action], [false, "pinned"]);
+  // A commit that does not touch the policy changes nothing either.
+  await host.commit({ "policies/a.yaml": forbidding("nc"), "README.md": "news" });
+  await world.advance(2 * MINUTE_MS);
+  deq(await inForce(git), [["a", "1", true]]);
+  await host.commit({ "policies/a.yaml": forbidding("ssh") });
+  await world.advance(2 * MINUTE_MS);
+  deq(await inForce(git), [["a", "3", false]]);
+  const types = (await eventsOf(world, owner, policy_id)).map(({ event_type }) => event_type);
+  deq(types, [
+    "policy_created",
+    "policy_updated",
+    "policy_updated",
+    "policy_rolled_back",
+    "policy_updated",
+  ]);
+});
+
+Deno.test("unpin: the policy follows its repository again", async () => {
+  await using world = await World.open();
+  const git = await withRepository(world, SYNCED);
+  const { owner, host } = git;
+  for (const program of ["nmap", "nc"]) {
+    await host.commit({ "policies/a.yaml": forbidding(program) });
+    await git.apply();
+  }
+  const { body: { policies: [{ id }] } } = await git.get("policies");
+  eq((await post(world, owner, `policies/${id}/unpin`)).status, 409);
+  await post(world, owner, "rollback", { policy_id: id, version: "1" });
+  await world.settle();
+  eq((await post(world, owner, `policies/${id}/unpin`)).status, 200);
+  await world.settle();
+  deq(await inForce(git), [["a", "3", false]]);
+  const { body } = await git.get(`policies/${id}/diff?from=1&to=3`);
+  deq(body.changes.map((one: Record<string, unknown>) => [one["path"], one["kind"]]), [
+    ["rules.no-nmap", "removed"],
+    ["rules.no-nc", "added"],
+  ]);
+  deq((await git.get(`policies/${id}/diff?from=2&to=3`)).body.changes, []);
+});
+
+Deno.test("rollback: a policy or a version that is not there is told, and nothing changes", async () => {
+  await using world = await World.open();
+  const git = await withRepository(world);
+  await git.host.commit({ "policies/a.yaml": forbidding("nmap") });
+  await git.apply();
+  const { body: { policies: [{ id }] } } = await git.get("policies");
+  const stranger = await world.signUp();
+  const wrong = async (account: Account, policy_id: string, version: string) =>
+    (await post(world, account, "rollback", { policy_id, version })).body.error.code;
+  eq(await wrong(git.owner, "pol_none", "1"), "POLICY_NOT_FOUND");
+  eq(await wrong(git.owner, id, "2"), "NOT_FOUND");
+  eq(await wrong(stranger, id, "1"), "POLICY_NOT_FOUND");
+  eq(
+    (await post(world, stranger, "apply", {
+      repo_url: git.host.url,
+      branch: "main",
+      policy_path: "",
+    })).status,
+    404,
+  );
+  deq(await inForce(git), [["a", "1", false]]);
+});
+
+Deno.test("repositories: one with policies in force stays, unless they are to end with it", async () => {
+  await using world = await World.open();
+  const git = await withRepository(world, { token: "a secret token", ...SYNCED });
+  const { owner, repositoryId, host } = git;
+  await host.commit({ "policies/a.yaml": forbidding("nmap") });
+  await git.apply();
+  const sent = world.network.sent.at(-1)?.headers["authorization"];
+  eq(sent, `Basic ${btoa("relay:a secret token")}`);
+  const shown = await git.get(`repos/${repositoryId}`);
+  ok(!shown.text.includes("secret token") && shown.body.has_credentials);
+  for await (const { value } of world.kv.list({ prefix: [] })) {
+    ok(!Deno.inspect(value, { depth: 9 }).includes("secret token"));
+  }
+  const twice = await post(world, owner, "repos", {
+    name: "again",
+    provider: "github",
+    url: "https://git.example.com/acme/policies/",
+  });
+  eq(twice.status, 409);
+  const path = `/api/v1/gitops/repos/${repositoryId}`;
+  eq((await world.call("DELETE", path, { as: owner.token })).status, 409);
+  eq((await world.call("DELETE", `${path}?policies=delete`, { as: owner.token })).status, 204);
+  deq(await inForce(git), []);
+  ok((await world.trail(owner)).includes("policy_deleted"));
+  eq((await git.get(`repos/${repositoryId}`)).status, 404);
+  const asked = host.asked;
+  await world.advance(2 * MINUTE_MS);
+  eq(host.asked, asked);
+});
+
+Deno.test("repositories: what is never dialled or is no address is refused", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  for (
+    const url of [
+      "http://git.example.com/a.git",
+      "ssh://git@git.example.com/a.git",
+      "https://user:secret@git.example.com/a.git",
+      "https://127.0.0.1/a.git",
+      "https://git.example.com/",
+      "https://git.example.com/a?b=c",
+      "git.example.com/a",
+    ]
+  ) {
+    const answer = await post(world, owner, "repos", { name: "x", provider: "github", url });
+    deq([url, answer.status], [url, 400]);
+    eq(answer.body.error.details.issues[0].path, "body.url");
+  }
+});
+
+Deno.test("syncs: of two instances one looks at a repository that is due", async () => {
+  const kv = await Deno.openKv(":memory:");
+  const first = await World.open({ kv: shared(kv), sole: false });
+  const git = await withRepository(first, SYNCED);
+  const second = await World.open({ kv: shared(kv), sole: false, seed: 2, clock: first.clock });
+  second.network.reply = (request) => git.host.reply(request);
+  await git.host.commit({ "policies/a.yaml": forbidding("nmap") });
+  await first.settle();
+  const { due_at_ms } = (await first.app.store.list(repositories, {
+    org: git.owner.org,
+    space: "live",
+  }, { limit: 1 })).items[0]!;
+  first.clock.advance(due_at_ms! - first.clock.nowMs);
+  const asked = git.host.asked;
+  await Promise.all([first.app.syncs.sweep(), second.app.syncs.sweep()]);
+  for (const world of [first, second, first]) await world.settle();
+  // The look at the head, and the two requests of a fetch.
+  eq(git.host.asked - asked, 3);
+  deq(await inForce(git), [["a", "1", false]]);
+  for (const world of [second, first]) await world[Symbol.asyncDispose]();
+  kv.close();
+});
+
+Deno.test("versions: the oldest beyond the bound are deleted, those in force never", async () => {
+  await using world = await World.open();
+  const git = await withRepository(world);
+  const { host, owner } = git;
+  await host.commit({ "policies/a.yaml": forbidding("nmap") });
+  await git.apply();
+  const tenant = { org: owner.org, space: "live" } as const;
+  const [first] = (await world.app.store.list(policyVersions, tenant, { limit: 1 })).items;
+  for (let n = 0; n < VERSIONS_KEPT; n += 100) {
+    await world.app.store.transact((tx) => {
+      for (let version = n; version < n + 100; version++) {
+        tx.insert(policyVersions, tenant, {
+          ...first!,
+          id: versionId({ id: "pol_zzz", version }),
+          policy_id: "pol_zzz",
+          version,
+        });
+      }
+    });
+  }
+  await host.commit({ "policies/a.yaml": forbidding("nmap"), "policies/b.yaml": forbidding("nc") });
+  await git.apply();
+  await world.settle();
+  eq(await world.app.store.count(policyVersions, tenant), VERSIONS_KEPT);
+  const { body: { policies } } = await git.get("policies");
+  for (const { id } of policies) eq((await git.get(`policies/${id}/versions/1`)).status, 200);
+  const { body: { versions } } = await git.get("versions?policy_id=pol_zzz&limit=1");
+  eq(versions[0].version, String(VERSIONS_KEPT - 1));
+  eq(await world.app.store.get(policyVersions, tenant, "pol_zzz.000001"), null);
+});
+
+Deno.test("nextLookMs: spread by a tenth, doubled with each failure up to an hour", () => {
+  const at = (failures: number, unit: number, sync_seconds: number | null = 300) =>
+    nextLookMs({ sync_seconds, failures }, 1_000_000, unit);
+  deq([at(0, 0), at(0, 0.5), at(0, 1)], [1_270_000, 1_300_000, 1_330_000]);
+  deq([at(1, 0.5), at(3, 0.5), at(40, 0.5)], [1_600_000, 3_400_000, 4_600_000]);
+  eq(at(9, 0.5, 24 * 3600), 1_000_000 + 24 * 3600 * 1000);
+  eq(at(0, 0.5, null), null);
+});

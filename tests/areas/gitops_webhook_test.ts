@@ -1,0 +1,228 @@
+import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import type { GitProvider } from "../../kv/records/gitops.ts";
+import { forbidding, type GitWorld, withRepository } from "../gitops/fixtures.ts";
+import { mulberry32 } from "../support/random.ts";
+import { World } from "../support/world.ts";
+
+const HOOK = "/api/v1/gitops/webhook";
+const SECRET = "a secret of the hook";
+const WHSEC = `whsec_${btoa("thirty-two bytes of a secret key")}`;
+const AFTER = "0f5e1c0d9a8b7c6d5e4f3a2b1c0d9e8f7a6b5c4d";
+
+/** What each host sends of a push, as far as it is looked at, with what stands around it. */
+const BODIES = {
+  github: {
+    ref: "refs/heads/main",
+    before: "6113728f27ae82c7b1a177c8d03f9e96e0adf246",
+    after: AFTER,
+    repository: {
+      id: 186853002,
+      full_name: "acme/policies",
+      html_url: "https://git.example.com/acme/policies",
+      clone_url: "https://git.example.com/acme/policies.git",
+      ssh_url: "git@git.example.com:acme/policies.git",
+      owner: { name: "acme" },
+    },
+    pusher: { name: "a" },
+    commits: [{ id: AFTER, message: "a change", added: [], modified: ["policies/a.yaml"] }],
+  },
+  gitlab: {
+    object_kind: "push",
+    event_name: "push",
+    ref: "refs/heads/main",
+    after: AFTER,
+    checkout_sha: AFTER,
+    project: {
+      id: 15,
+      web_url: "https://git.example.com/acme/policies",
+      git_http_url: "https://git.example.com/acme/policies.git",
+      path_with_namespace: "acme/policies",
+    },
+    repository: { name: "policies", git_http_url: "https://git.example.com/acme/policies.git" },
+  },
+  gitea: {
+    ref: "refs/heads/main",
+    after: AFTER,
+    repository: {
+      id: 1,
+      full_name: "acme/policies",
+      clone_url: "https://git.example.com/acme/policies.git",
+    },
+    pusher: { login: "a" },
+  },
+};
+
+type Headers = Record<string, string>;
+const hex = (text: string) => createHmac("sha256", SECRET).update(text).digest("hex");
+
+/** How each host names and signs it. */
+const SENDERS: readonly {
+  name: string;
+  provider: GitProvider;
+  secret?: string;
+  body: unknown;
+  headers(text: string, delivery: string, nowMs: number): Headers;
+  /** Headers whose bytes are all under the proof. */
+  proof: readonly string[];
+}[] = [
+  {
+    name: "GitHub",
+    provider: "github",
+    body: BODIES.github,
+    headers: (text, delivery) => ({
+      "x-github-event": "push",
+      "x-github-delivery": delivery,
+      "x-hub-signature-256": `sha256=${hex(text)}`,
+    }),
+    proof: ["x-hub-signature-256"],
+  },
+  {
+    name: "GitLab with a token",
+    provider: "gitlab",
+    body: BODIES.gitlab,
+    headers: (_, delivery) => ({
+      "x-gitlab-event": "Push Hook",
+      "x-gitlab-event-uuid": delivery,
+      "x-gitlab-token": SECRET,
+    }),
+    proof: ["x-gitlab-token"],
+  },
+  {
+    name: "GitLab with a signature",
+    provider: "gitlab",
+    secret: WHSEC,
+    body: BODIES.gitlab,
+    headers(text, delivery, nowMs) {
+      const at = String(Math.floor(nowMs / 1000));
+      const mac = createHmac("sha256", "thirty-two bytes of a secret key");
+      const signature = mac.update(`${delivery}.${at}.${text}`).digest("base64");
+      return {
+        "x-gitlab-event": "Push Hook",
+        "webhook-id": delivery,
+        "webhook-timestamp": at,
+        "webhook-signature": `v1,${btoa("another key, that was changed")} v1,${signature}`,
+      };
+    },
+    proof: ["webhook-id", "webhook-timestamp"],
+  },
+  {
+    name: "Gitea",
+    provider: "gitea",
+    body: BODIES.gitea,
+    headers: (text, delivery) => ({
+      "x-gitea-event": "push",
+      "x-gitea-delivery": delivery,
+      "x-gitea-signature": hex(text),
+    }),
+    proof: ["x-gitea-signature"],
+  },
+];
+
+/** Sends a push and tells how often the host was asked because of it. */
+async function push(world: World, git: GitWorld, body: string, headers: Headers) {
+  const before = git.host.asked;
+  const all = { "content-type": "application/json", ...headers };
+  const answer = await world.call("POST", HOOK, { body, headers: all });
+  await world.settle();
+  return { answer, asked: git.host.asked - before };
+}
+
+for (const { name, provider, secret = SECRET, body, headers, proof } of SENDERS) {
+  Deno.test(`webhook: a push of ${name} is applied, its replay is not, and no flipped byte passes`, async () => {
+    await using world = await World.open();
+    const git = await withRepository(world, { provider, webhook_secret: secret });
+    await git.host.commit({ "a.yaml": forbidding("nmap") });
+    const text = JSON.stringify(body);
+    const sign = (delivery: string) => headers(text, delivery, world.clock.nowMs);
+    const right = sign("d1");
+    const flip = (value: string, at: number) =>
+      value.slice(0, at) + String.fromCharCode(value.charCodeAt(at) ^ 1) + value.slice(at + 1);
+
+    const unit = mulberry32(7);
+    const isSigned = !Object.hasOwn(right, "x-gitlab-token");
+    for (let n = 0; isSigned && n < 40; n++) {
+      const changed = flip(text, Math.floor(unit() * text.length));
+      eq((await push(world, git, changed, right)).asked, 0, changed);
+    }
+    for (const header of proof) {
+      const value = right[header]!;
+      for (const at of [0, value.length >> 1, value.length - 1]) {
+        const changed = { ...right, [header]: flip(value, at) };
+        eq((await push(world, git, text, changed)).asked, 0, JSON.stringify(changed));
+      }
+      const { [header]: _, ...without } = right;
+      eq((await push(world, git, text, without)).asked, 0);
+    }
+
+    const first = await push(world, git, text, right);
+    deq([first.answer.status, first.answer.body], [202, { accepted: true }]);
+    ok(first.asked > 0, "the push was not obeyed");
+    eq((await git.get("policies")).body.policies[0].name, "a");
+    eq((await push(world, git, text, right)).asked, 0);
+    // The name of a delivery is signed by one of them only: with another one it is the same push still.
+    if (!Object.hasOwn(right, "webhook-id")) {
+      eq((await push(world, git, text, sign("d2"))).asked, 0);
+    }
+    await world.advance(6 * 60_000);
+    eq((await push(world, git, text, right)).asked, 0);
+
+    const elsewhere = JSON.stringify({ ...body as object, ref: "refs/heads/other", after: "1" });
+    eq((await push(world, git, elsewhere, headers(elsewhere, "d3", world.clock.nowMs))).asked, 0);
+    const next = JSON.stringify({ ...body as object, after: "2" });
+    ok((await push(world, git, next, headers(next, "d4", world.clock.nowMs))).asked > 0);
+  });
+}
+
+Deno.test("webhook: known or not, right or wrong, the answer is the same", async () => {
+  await using world = await World.open();
+  const git = await withRepository(world, { provider: "github", webhook_secret: SECRET });
+  const github = JSON.stringify(BODIES.github);
+  const bodies = [
+    github,
+    github.replaceAll("acme/policies", "acme/none"),
+    JSON.stringify({ event: "push", repository: git.host.url }),
+    JSON.stringify({ event: "push", repository: "nobody/nothing" }),
+    JSON.stringify({ event: "ping", repository: 7 }),
+    JSON.stringify({ event: "push", repository: null, ref: [] }),
+    "{}",
+  ];
+  for (const body of bodies) {
+    const { answer, asked } = await push(world, git, body, { "x-github-event": "push" });
+    deq([answer.status, answer.text, asked], [202, '{"accepted":true}', 0], body);
+  }
+});
+
+Deno.test("webhook: the short form makes a repository without a secret be looked at, and not too often", async () => {
+  await using world = await World.open();
+  const git = await withRepository(world);
+  const commit = (program: string) => git.host.commit({ "a.yaml": forbidding(program) });
+  const version = async () => (await git.get("policies")).body.policies[0].version;
+  const send = (repository: string) =>
+    push(world, git, JSON.stringify({ event: "push", repository }), {});
+  await commit("nmap");
+  for (const other of ["acme/other", "https://git.example.com/acme", "policies"]) {
+    eq((await send(other)).asked, 0, other);
+  }
+  ok((await send("acme/policies")).asked > 0);
+  eq(await version(), "1");
+  await commit("nc");
+  eq((await send(git.host.url)).asked, 0);
+  eq((await send("git@git.example.com:acme/policies.git")).asked, 0);
+  await world.advance(10_000);
+  eq(await version(), "2");
+  const asked = git.host.asked;
+  await world.advance(60 * 60_000);
+  eq(git.host.asked, asked);
+});
+
+Deno.test("webhook: it is limited for each address", async () => {
+  await using world = await World.open({ config: { limits: { public_per_minute: 3 } } });
+  const body = { event: "push", repository: "acme/none" };
+  const statuses = [];
+  for (let n = 0; n < 5; n++) {
+    statuses.push((await world.call("POST", HOOK, { body, from: "198.51.100.7" })).status);
+  }
+  deq(statuses, [202, 202, 202, 429, 429]);
+  eq((await world.call("POST", HOOK, { body, from: "198.51.100.8" })).status, 202);
+});

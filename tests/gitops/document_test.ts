@@ -1,0 +1,131 @@
+import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { diffDocuments } from "../../core/gitops/diff.ts";
+import { PolicyDocument, policyJsonSchema } from "../../core/gitops/document.ts";
+import { mergePolicies } from "../../core/gitops/merge.ts";
+import { readPolicyFile } from "../../core/gitops/read_document.ts";
+import { addressOf } from "../../core/gitops/address.ts";
+import { inspectCommand } from "../../core/shield/inspect.ts";
+import { World } from "../support/world.ts";
+
+const read = (text: string, path = "policies/a.yaml") => readPolicyFile({ path, text });
+const documentOf = (text: string, path?: string) => {
+  const { document, issues } = read(text, path);
+  deq(issues, []);
+  return document!;
+};
+const issuesOf = (text: string) =>
+  read(text).issues.map(({ line, column, path, message }) => [line, column, path, message]);
+
+Deno.test("docs/policy.md: its example is a policy whose tests pass, and every field is explained", async () => {
+  const page = await Deno.readTextFile(new URL("../../docs/policy.md", import.meta.url));
+  const [, example] = /```yaml\n([\s\S]*?)```/.exec(page)!;
+  eq(documentOf(example!).name, "production");
+  for (const name of Object.keys(PolicyDocument.shape)) {
+    ok(page.includes(`\`${name}`), `${name} is not explained`);
+  }
+  const rule = PolicyDocument.shape.rules.unwrap().element;
+  for (const name of Object.keys(rule.shape.match.shape)) {
+    ok(page.includes(`\`${name}\``), `match.${name} is not explained`);
+  }
+});
+
+Deno.test("schemas/policy.json: it is a JSON Schema with every field, for anybody", async () => {
+  await using world = await World.open();
+  const answer = await world.call("GET", "/schemas/policy.json");
+  eq(answer.headers.get("content-type"), "application/schema+json");
+  const schema = JSON.parse(answer.text);
+  deq(schema, JSON.parse(JSON.stringify(policyJsonSchema())));
+  eq(schema.additionalProperties, false);
+  deq(Object.keys(schema.properties).sort(), Object.keys(PolicyDocument.shape).sort());
+});
+
+Deno.test("readPolicyFile: every fault stands at its own place", () => {
+  const unknown = "is no field of a policy";
+  deq(issuesOf("nme: a\nmodes: off\n"), [[1, 1, "nme", unknown], [2, 1, "modes", unknown]]);
+  deq(issuesOf("thresholds: { approve: 80, deny: 60 }\n"), [
+    [1, 24, "thresholds.approve", "must not be above `deny`"],
+  ]);
+  deq(issuesOf("rules:\n- id: a\n  match: {}\n"), [
+    [2, 3, "rules.0.verdict", 'Invalid option: expected one of "allow"|"approve"|"deny"'],
+  ]);
+  deq(issuesOf('{\n  "mode": "off",\n  "mode": "observe"\n}'), [
+    [3, 3, "", "The key mode stands twice."],
+  ]);
+  deq(issuesOf("name: a\n---\nname: b\n"), [[2, 1, "", "One file holds one policy."]]);
+  deq(issuesOf("name: !secret a\n"), [[1, 7, "", "Unresolved tag: !secret"]]);
+  eq(read("[".repeat(60_000)).issues.length > 0, true);
+  eq(read(`a: &a [1]\nb: [${"*a, ".repeat(9)}*a]\n`).issues.length, 10);
+});
+
+Deno.test("readPolicyFile: the name is the file's, and JSON is read too", () => {
+  eq(documentOf("rules: []", "policies/Web Servers.yml").name, "web-servers");
+  eq(documentOf('{\n\t"name": "b",\n\t"rules": []\n}', "x.json").name, "b");
+  eq(read("rules: []", "policies/_.yaml").issues[0]?.path, "name");
+});
+
+Deno.test("readPolicyFile: tests have a context, and one that fails is told", () => {
+  const rules = "rules:\n- { id: a, match: { roles: [admin], users: [u1], labels: { env: prod }, " +
+    'hours: { from: "08:00", to: "09:00" } }, verdict: deny }\n';
+  const test = (more: string, expect: string) =>
+    `- { command: uptime, expect: ${expect}${more} }\n`;
+  const whole = ', roles: [admin], user: u1, labels: { env: prod }, at: "2026-01-31T08:30:00Z"';
+  documentOf(
+    `${rules}tests:\n${test(whole, "deny")}${test("", "allow")}${
+      test(whole.replace("08:30", "09:30"), "allow")
+    }`,
+  );
+  const failed = issuesOf(`${rules}tests:\n${test(whole, "allow")}`);
+  deq(failed.map(([line, column, path]) => [line, column, path]), [[4, 3, "tests.0"]]);
+});
+
+Deno.test("mergePolicies: the strictest of several counts, and every list of tools must allow", () => {
+  const documents = [
+    "name: a\nmode: observe\nthresholds: { approve: 20, deny: 90 }\ntools: { allow: [cat, ls] }\n",
+    "name: b\nmode: enforce\nthresholds: { approve: 40, deny: 60 }\ntools: { allow: [cat, id] }\n" +
+    "output: { retention_days: 9 }\n",
+    "name: c\nmode: off\noutput: { retention_days: 3 }\ndisabled_rules: [filesystem.delete]\n"
+      .replace("disabled_rules: [filesystem.delete]\n", ""),
+  ].map((text) => documentOf(text));
+  const { policy, mode, retentionDays } = mergePolicies(documents, null);
+  deq([mode, retentionDays], ["enforce", 3]);
+  deq(policy?.thresholds, { approve: 20, deny: 60 });
+  const verdict = (command: string) => inspectCommand(command, { policy }).verdict;
+  deq(["cat x", "ls", "id", "cat x; id", "$X y"].map(verdict), [
+    "allow",
+    "deny",
+    "deny",
+    "deny",
+    "deny",
+  ]);
+  deq(mergePolicies([], null), { policy: null, mode: null, retentionDays: null });
+});
+
+Deno.test("diffDocuments: rules are compared by their ids, and an order of their own is a change", () => {
+  const rule = (id: string, verdict = "deny") => ({ id, match: {}, verdict });
+  const before = { name: "a", rules: [rule("x"), rule("y"), rule("z")], mode: "off" };
+  const after = { name: "a", rules: [rule("z"), rule("x", "allow"), rule("w")], tools: {} };
+  deq(diffDocuments(before, after), [
+    { path: "mode", kind: "removed", before: "off" },
+    { path: "rules.x.verdict", kind: "changed", before: "deny", after: "allow" },
+    { path: "rules.y", kind: "removed", before: rule("y") },
+    { path: "rules.w", kind: "added", after: rule("w") },
+    { path: "rules", kind: "moved", before: ["x", "z"], after: ["z", "x"] },
+    { path: "tools", kind: "added", after: {} },
+  ]);
+  deq(diffDocuments(before, structuredClone(before)), []);
+});
+
+Deno.test("addressOf: every spelling of an address is one", () => {
+  for (
+    const text of [
+      "https://git.example.com/acme/policies.git",
+      "https://git.example.com/acme/policies/",
+      "https://GIT.example.com:443//acme/policies",
+      "ssh://git@git.example.com/acme/policies.git",
+      "git@git.example.com:acme/policies.git",
+    ]
+  ) eq(addressOf(text), "git.example.com/acme/policies", text);
+  for (const text of ["", "acme/policies", "https://git.example.com/", "file:///x/y"]) {
+    eq(addressOf(text), null, text);
+  }
+});

@@ -1,0 +1,113 @@
+import { Buffer } from "node:buffer";
+import * as git from "isomorphic-git";
+import { openMemoryFiles } from "../../core/gitops/memory_files.ts";
+import type { OutboundRequest } from "../../core/ports.ts";
+import type { Reply } from "../support/network.ts";
+
+const DIR = "/repo";
+const ZERO = "0".repeat(40);
+
+/** A Git host in memory that holds one branch of one repository and answers over the recorded network. */
+export interface FakeHost {
+  readonly url: string;
+  /** Puts a commit with exactly these files at the head; answers its id. */
+  commit(files: Readonly<Record<string, string>>): Promise<string>;
+  /** To be the network's reply. */
+  reply(request: OutboundRequest): Reply;
+  /** Fails from now on; null works again. */
+  broken: Reply | null;
+  /** Requests that came. */
+  asked: number;
+}
+
+export async function openFakeHost(
+  url = "https://git.example.com/acme/policies.git",
+): Promise<FakeHost> {
+  const fs = openMemoryFiles(64 * 1024 * 1024, () => {});
+  await fs.promises.mkdir(DIR);
+  await git.init({ fs, dir: DIR });
+  let head: string | null = null;
+  let pack = Buffer.alloc(0);
+  let seconds = 1_700_000_000;
+
+  async function writeTree(files: ReadonlyMap<string, string>, oids: Set<string>): Promise<string> {
+    const entries = new Map<string, Map<string, string> | string>();
+    for (const [path, text] of files) {
+      const [first = "", ...rest] = path.split("/");
+      if (rest.length === 0) entries.set(first, text);
+      else {
+        const folder = entries.get(first);
+        const inside = folder instanceof Map ? folder : new Map<string, string>();
+        entries.set(first, inside.set(rest.join("/"), text));
+      }
+    }
+    const tree: git.TreeObject = [];
+    for (const [path, content] of entries) {
+      const isFolder = content instanceof Map;
+      const oid = isFolder
+        ? await writeTree(content, oids)
+        : await git.writeBlob({ fs, dir: DIR, blob: new TextEncoder().encode(content) });
+      oids.add(oid);
+      const type = isFolder ? "tree" as const : "blob" as const;
+      tree.push({ mode: isFolder ? "040000" : "100644", path, oid, type });
+    }
+    return await git.writeTree({ fs, dir: DIR, tree });
+  }
+
+  const line = (text: string) => `${(text.length + 4).toString(16).padStart(4, "0")}${text}`;
+
+  function refs(): Buffer {
+    const capabilities = "shallow side-band-64k ofs-delta agent=fake";
+    const refs = head === null
+      ? line(`${ZERO} capabilities^{}\0${capabilities}\n`)
+      : line(`${head} HEAD\0${capabilities} symref=HEAD:refs/heads/main\n`) +
+        line(`${head} refs/heads/main\n`);
+    return Buffer.from(`${line("# service=git-upload-pack\n")}0000${refs}0000`);
+  }
+
+  function fetched(): Buffer {
+    const bands: Buffer[] = [];
+    for (let at = 0; at < pack.length; at += 60_000) {
+      const piece = pack.subarray(at, at + 60_000);
+      const size = (piece.length + 5).toString(16).padStart(4, "0");
+      bands.push(Buffer.from(size), Buffer.from([1]), piece);
+    }
+    const start = `${line(`shallow ${head}`)}0000${line("NAK\n")}`;
+    return Buffer.concat([Buffer.from(start), ...bands, Buffer.from("0000")]);
+  }
+
+  const answer = (bytes: Buffer, type: string): Reply => ({
+    status: 200,
+    headers: { "content-type": `application/x-git-upload-pack-${type}` },
+    bytes: new Uint8Array(bytes),
+  });
+
+  const host: FakeHost = {
+    url,
+    broken: null,
+    asked: 0,
+    async commit(files) {
+      const oids = new Set<string>();
+      const tree = await writeTree(new Map(Object.entries(files)), oids);
+      const person = { name: "A", email: "a@example.com", timestamp: seconds++, timezoneOffset: 0 };
+      const commit = { message: "a change\n", tree, author: person, committer: person };
+      head = await git.writeCommit({
+        fs,
+        dir: DIR,
+        commit: { ...commit, parent: head === null ? [] : [head] },
+      });
+      const packed = await git.packObjects({ fs, dir: DIR, oids: [head, tree, ...oids] });
+      pack = Buffer.from(packed.packfile!);
+      return head;
+    },
+    reply(request) {
+      host.asked++;
+      if (host.broken !== null) return host.broken;
+      if (request.url === `${url}/info/refs?service=git-upload-pack`) {
+        return answer(refs(), "advertisement");
+      }
+      return request.url === `${url}/git-upload-pack` ? answer(fetched(), "result") : 404;
+    },
+  };
+  return host;
+}

@@ -1,0 +1,43 @@
+import { strictEqual as eq } from "node:assert/strict";
+import { type Account, World } from "../support/world.ts";
+import { type FakeHost, openFakeHost } from "./fake_host.ts";
+
+/** A world with a Git host and one registered repository. */
+export interface GitWorld {
+  readonly owner: Account;
+  readonly host: FakeHost;
+  readonly repositoryId: string;
+  apply(more?: Record<string, unknown>): ReturnType<World["call"]>;
+  get(path: string): ReturnType<World["call"]>;
+}
+
+/** Registers a fake host's repository for a new organization. */
+export async function withRepository(
+  world: World,
+  more: Record<string, unknown> = {},
+  account?: Account,
+  url?: string,
+): Promise<GitWorld> {
+  const host = await openFakeHost(url);
+  world.network.reply = (request) => host.reply(request);
+  const owner = account ?? await world.signUp();
+  const as = owner.token;
+  const body = { name: "policies", provider: "generic", url: host.url, ...more };
+  const made = await world.call("POST", "/api/v1/gitops/repos", { as, body });
+  eq(made.status, 201, made.text);
+  return {
+    owner,
+    host,
+    repositoryId: made.body.id,
+    apply: (input = {}) =>
+      world.call("POST", "/api/v1/gitops/apply", {
+        as,
+        body: { repo_url: host.url, branch: "main", policy_path: "policies", ...input },
+      }),
+    get: (path) => world.call("GET", `/api/v1/gitops/${path}`, { as }),
+  };
+}
+
+/** A policy that forbids one program. */
+export const forbidding = (program: string, more = ""): string =>
+  `rules:\n  - id: no-${program}\n    match: { commands: [${program}] }\n    verdict: deny\n${more}`;
