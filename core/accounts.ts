@@ -6,6 +6,7 @@ import { issuerOf } from "./authenticate.ts";
 import { emit } from "./events.ts";
 import { Fault } from "./fault.ts";
 import { insertVerdictKeys } from "./agents/verdicts.ts";
+import { insertAuditKeys } from "./audit/keys.ts";
 import { insertShieldSettings } from "./shield/settings.ts";
 import { iso } from "./lists.ts";
 import { networkOf } from "./network.ts";
@@ -58,6 +59,7 @@ export async function signUp(work: Stepping, input: NewAccount) {
     });
     insertShieldSettings(tx, organization.id);
     insertVerdictKeys(app, tx, organization.id);
+    insertAuditKeys(app, tx, organization.id);
     const tenant: Tenant = { org: organization.id, space: "live" };
     const user = tx.insert(users, tenant, {
       id: app.ports.entropy.id("usr"),

@@ -6,6 +6,7 @@ import type { OrganizationRecord } from "../kv/records/organization.ts";
 import type { Store } from "../kv/store.ts";
 import type { Reader } from "../kv/store.ts";
 import type { Tx } from "../kv/tx.ts";
+import type { Sequencer } from "./audit/sequencer.ts";
 import type { Commands } from "./commands/registry.ts";
 import type { Config } from "./config.ts";
 import type { Limiter } from "./limiter.ts";
@@ -29,6 +30,8 @@ export const VERSION: string = program.version;
 export interface App {
   readonly store: Store;
   readonly log: EventLog;
+  /** Makes the log provable. */
+  readonly audit: Sequencer;
   readonly ports: Ports;
   readonly settings: Settings;
   /** The configuration in force; a reload replaces it whole. */

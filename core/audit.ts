@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import type { Tenant } from "../kv/collection.ts";
+import { type Tenant, tenantKey } from "../kv/collection.ts";
 import type { Sequenced } from "../kv/log.ts";
 import type { App, Reading, Writing } from "./app.ts";
 import { csvRow } from "./csv.ts";
@@ -95,6 +95,18 @@ export async function tailAudit(
     if (page.length === 0) break;
   }
   return { events, cursor: position, has_more: position < head };
+}
+
+/** Puts a look at the trail into the trail. */
+export async function recordRead(
+  { app, actor, request }: Reading,
+  type: "audit_read" | "audit_exported" | "audit_checkpoint_read" | "audit_proof_read",
+  details: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const { tenant } = actor;
+  const resource = { type: "audit_log", id: tenantKey(tenant) };
+  const json = eventJson({ app, actor, request }, tenant, { type, resource, details });
+  await app.store.append(tenant, type, json);
 }
 
 /** Every matching event, oldest first, a bounded piece at a time. */

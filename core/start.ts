@@ -9,6 +9,7 @@ import { organizations } from "../kv/records/organization.ts";
 import { Links } from "./agents/links.ts";
 import { sweepStaleAgents } from "./agents/register.ts";
 import type { App } from "./app.ts";
+import { Sequencer } from "./audit/sequencer.ts";
 import { lapseOverdue } from "./approvals/lapse.ts";
 import { sweepQueued } from "./commands/queued.ts";
 import { recoverCommands } from "./commands/recover.ts";
@@ -66,9 +67,11 @@ export async function startRelay(
   const commands: Commands = new Commands(() => app, store, instance);
   const links: Links = new Links(() => app);
   const metrics = new Metrics();
+  const audit: Sequencer = new Sequencer(() => app);
   const parts = {
     store,
     log,
+    audit,
     ports,
     settings,
     config,
@@ -96,6 +99,7 @@ export async function startRelay(
   const sender = app.deliveries;
   const claimCode = await claimCodeNow(app);
   streams.start();
+  audit.start();
   metrics.watch({
     agentsLinked: () => links.size,
     commandsUnderWay: () => commands.size,
@@ -122,6 +126,7 @@ export async function startRelay(
       await store.idle();
       await parts.usage.stop();
       await log.stop();
+      await audit.stop();
       ports.outbound.close();
       await opened.close();
     },
@@ -164,6 +169,7 @@ function keepHouse(app: App, onError: (error: unknown) => void): () => void {
 /** What must happen now and then on every instance; also what a hosted schedule calls. */
 export async function housekeep(app: App): Promise<void> {
   await app.log.flush();
+  app.audit.wake();
   app.deliveries.sweep();
   await lapseOverdue(app);
   await sweepQueued(app);

@@ -19,6 +19,8 @@ export interface Sequenced {
 export interface Follower {
   readonly name: string;
   readonly wants: (type: string, tenant: Tenant) => boolean;
+  /** True for one that can wait as long as plain audit lines do. */
+  readonly lazy?: boolean;
 }
 
 /** How long plain audit lines may wait, so that many of them share one fold. */
@@ -74,7 +76,7 @@ export class EventLog {
   constructor(private readonly store: Store, private readonly onError: (error: unknown) => void) {
     store.onEvents((lines) => {
       const soon = lines.some(({ type, tenant }) =>
-        this.#followers.some((f) => f.wants(type, tenant)) ||
+        this.#followers.some((f) => !f.lazy && f.wants(type, tenant)) ||
         this.#watchers.some((wants) => wants(type, tenant))
       );
       this.#foldWithin(soon ? FOLD_SOON_MS : FOLD_LAZY_MS);

@@ -1,5 +1,6 @@
 import type { Collection } from "../../kv/collection.ts";
 import { apiKeys } from "../../kv/records/api_key.ts";
+import { auditKeys } from "../../kv/records/audit.ts";
 import { signingKeys } from "../../kv/records/installation.ts";
 import { verdictKeys } from "../../kv/records/verdict_key.ts";
 import { webhooks } from "../../kv/records/webhook.ts";
@@ -18,6 +19,7 @@ export const SEALED: readonly SealedFields[] = [
   sealedIn(webhooks, ["sealed_secret", "sealed_headers", "sealed_previous_secret"]),
   sealedIn(signingKeys, ["sealed_private_jwk"]),
   sealedIn(verdictKeys, ["sealed_private_key"]),
+  sealedIn(auditKeys, ["sealed_private_key"]),
 ];
 
 function sealedIn<T extends Row>(

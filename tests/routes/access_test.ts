@@ -81,12 +81,15 @@ const BODIES: Readonly<Record<string, unknown>> = {
 const isOpen = ({ body }: Route) => body!.safeParse({ surprise: true }).success;
 const bodyOf = (route: Route) => route.body === undefined ? undefined : BODIES[route.id] ?? {};
 
-/** Everything stored but what a refusal may leave: log rows, counters and the use of keys. */
+/** What a refusal may leave: log rows and what proves them, and the use of keys. */
+const LEFT = ["log", "log_cursors", "audit_trees", "audit_tiles", "audit_ids", "api_key_usage@"];
+
+/** Everything else that is stored, but counters. */
 async function stored(world: World): Promise<Map<string, string>> {
   await world.settle();
   const rows = new Map<string, string>();
   for await (const { key, versionstamp } of world.kv.list({ prefix: [] })) {
-    const left = key[0] === "~" || ["log", "api_key_usage@"].includes(String(key[2]));
+    const left = key[0] === "~" || LEFT.includes(String(key[2]).split(".")[0]!);
     if (!left) rows.set(key.join("/"), versionstamp);
   }
   return rows;
