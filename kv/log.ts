@@ -162,9 +162,8 @@ export class EventLog {
     });
     let start = from;
     for await (const entry of holder) {
-      const events = decodeSegment(entry);
-      start = events.at(-1)!.seq + 1;
-      yield events;
+      start = entry.key.at(-1) as number + 1;
+      yield decodeSegment(entry);
     }
     const rest = { prefix, start: segmentKey(tenant, start) };
     for await (const entry of kv.list<Uint8Array>(rest, { batchSize: 16 })) {

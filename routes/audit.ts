@@ -1,6 +1,7 @@
 import { z } from "zod";
-import { EXPORTS, queryAudit, recordRead, registerAuditEvent, walkAudit } from "../core/audit.ts";
+import { queryAudit, recordRead, registerAuditEvent, RESULTS } from "../core/audit.ts";
 import { proveConsistency, proveEvent, readCheckpoint } from "../core/audit/checkpoints.ts";
+import { exportAudit, EXPORTS } from "../core/audit/export.ts";
 import { Fault } from "../core/fault.ts";
 import { route } from "./_route.ts";
 import { boundedObject, Id, Instant, JsonObject, Pagination, Timestamp } from "./_schemas.ts";
@@ -39,6 +40,8 @@ const Filter = z.strictObject({
   actor: z.string().min(1).max(128).optional(),
   resource_type: z.string().min(1).max(64).optional(),
   resource_id: z.string().min(1).max(128).optional(),
+  result: z.enum(RESULTS).optional(),
+  text: z.string().min(1).max(200).optional(),
 });
 
 const filterOf = ({ start_time, end_time, ...rest }: z.output<typeof Filter>) => ({
@@ -80,17 +83,14 @@ export const auditRoutes = [
     method: "GET",
     path: "/api/audit/export",
     summary: "Export the audit log, oldest first, as JSON, NDJSON or CSV",
+    description: "JSON and NDJSON end with a signed checkpoint and prove themselves: " +
+      "`relay audit verify` checks them without this server. CSV holds each row's hash.",
     access: { scope: ["system:read", "audit:read"] },
     effect: "read",
     query: Filter,
     success: { status: 200, content: ["application/json", "application/x-ndjson", "text/csv"] },
     faults: ["NOT_ACCEPTABLE"],
-    handle: ({ app, actor }, { query, accept }) => {
-      const type = mediaType(accept);
-      const { extension, write } = EXPORTS[type]!;
-      const rows = walkAudit(app, actor.tenant, filterOf(query));
-      return { type, body: write(rows), filename: `audit.${extension}` };
-    },
+    handle: (work, { query, accept }) => exportAudit(work, filterOf(query), mediaType(accept)),
   }),
   route({
     id: "audit.checkpoint",

@@ -129,6 +129,7 @@ export function verifyConsistency(
 /** A tree that grows at its right edge: only the complete subtrees on the way to the root are kept. */
 export class GrowingTree {
   #size = 0;
+  #made: readonly { level: number; hash: Uint8Array }[] = [];
   /** From the largest subtree to the smallest. */
   readonly #peaks: { level: number; hash: Uint8Array }[] = [];
 
@@ -144,10 +145,18 @@ export class GrowingTree {
     if (this.#size % 2 ** level !== 0) throw new RangeError("a subtree stands out of its place");
     this.#size += 2 ** level;
     let top = { level, hash };
+    const made = [top];
     for (let at = this.#peaks.length - 1; at >= 0 && this.#peaks[at]!.level === top.level; at--) {
       top = { level: top.level + 1, hash: nodeHash(this.#peaks.pop()!.hash, top.hash) };
+      made.push(top);
     }
     this.#peaks.push(top);
+    this.#made = made;
+  }
+
+  /** The hash of the complete subtree of 2^`level` leaves that the last addition ended, if it ended one. */
+  node(level: number): Uint8Array | undefined {
+    return this.#made.find((node) => node.level === level)?.hash;
   }
 
   root(): Uint8Array {

@@ -110,7 +110,7 @@ export function keyText(key: NoteKey): string {
 
 /** The key that `keyText` wrote; null when it is none. */
 export function readKey(text: string): NoteKey | null {
-  const [, name = "", id = "", encoded = ""] = /^([^+]+)\+([0-9a-f]{8})\+(\S+)$/.exec(text) ?? [];
+  const [, name = "", , encoded = ""] = /^([^+]+)\+([0-9a-f]{8})\+(\S+)$/.exec(text) ?? [];
   const bytes = Buffer.from(encoded, "base64");
   const key = { name, publicKey: bytes.subarray(1).toString("base64url") };
   const good = NAME.test(name) && bytes[0] === ED25519 && publicKeyOf(key.publicKey) !== null &&
