@@ -16,6 +16,7 @@ export const AUDIT_EVENTS = {
   audit_read: "the audit log was queried",
   audit_exported: "the audit log was exported",
   audit_checkpoint_read: "a checkpoint of the audit log was asked for",
+  checkpoint_refused: "an agent was shown another past of the audit log than the one it knows",
   audit_proof_read: "a proof about the audit log was asked for",
   access_denied: "a request was refused for lack of a right",
   approval_given: "one of several people whose approval is needed has given it",

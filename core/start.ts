@@ -9,6 +9,7 @@ import { organizations } from "../kv/records/organization.ts";
 import { Links } from "./agents/links.ts";
 import { sweepStaleAgents } from "./agents/register.ts";
 import type { App } from "./app.ts";
+import { dropExpiredRows } from "./audit/retention.ts";
 import { Sequencer } from "./audit/sequencer.ts";
 import { lapseOverdue } from "./approvals/lapse.ts";
 import { sweepQueued } from "./commands/queued.ts";
@@ -99,6 +100,7 @@ export async function startRelay(
   const sender = app.deliveries;
   const claimCode = await claimCodeNow(app);
   streams.start();
+  audit.onCheckpoint((tenant, checkpoint) => links.witness(tenant, checkpoint));
   audit.start();
   metrics.watch({
     agentsLinked: () => links.size,
@@ -177,4 +179,5 @@ export async function housekeep(app: App): Promise<void> {
   await sweepStaleAgents(app);
   await sweepBlobs(app.store);
   await dropExpired(app);
+  await dropExpiredRows(app);
 }

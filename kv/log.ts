@@ -145,6 +145,24 @@ export class EventLog {
     return out;
   }
 
+  /** The oldest segment that is kept, and what removes it; null when it is the only one. */
+  async oldest(
+    tenant: Tenant,
+  ): Promise<{ events: Sequenced[]; drop: (tx: Tx) => void } | null> {
+    const segments = { prefix: segmentsOf(tenant) };
+    const found: Deno.KvEntry<Uint8Array>[] = [];
+    for await (const entry of this.store.kv.list<Uint8Array>(segments, { limit: 2 })) {
+      found.push(entry);
+    }
+    const [first, next] = found;
+    if (first === undefined || next === undefined) return null;
+    const { key } = first;
+    return {
+      events: decodeSegment(first),
+      drop: (tx) => tx.stage({ kind: "delete", key, slot: slotOf(key) }),
+    };
+  }
+
   /** Sequences what is left and stops. */
   async stop(): Promise<void> {
     this.#stopped = true;

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import type { CloseName, RunFrame, WelcomeFrame } from "../protocol.ts";
+import type { CheckpointFrame, CloseName, RunFrame, WelcomeFrame } from "../protocol.ts";
 import { backoffMs } from "./backoff.ts";
 import { openCommands } from "./commands.ts";
 import { describeAgent, writeHello } from "./hello.ts";
@@ -7,6 +7,8 @@ import { loadIdentity } from "./identity.ts";
 import { openJournal } from "./journal.ts";
 import { type Link, type LinkEnd, openLink, type Order, type Welcomed } from "./link.ts";
 import { openOutbox } from "./outbox.ts";
+import { readStatement } from "../audit/note.ts";
+import { keepCheckpoint, witnessedSize } from "./witness.ts";
 import { pinVerdictKey } from "./pin.ts";
 import type { AgentHost, AgentOptions, AgentSocket } from "./port.ts";
 import { openRefusals } from "./refusals.ts";
@@ -41,6 +43,7 @@ export async function runAgent(options: AgentOptions, host: AgentHost): Promise<
   let ending = false;
   let link: Link | undefined;
   let nonce = "";
+  let wire: AgentSocket | undefined;
   let verdicts: Verdicts | null = null;
   let wake: (() => void) | undefined;
 
@@ -56,7 +59,14 @@ export async function runAgent(options: AgentOptions, host: AgentHost): Promise<
   function hello(challenge: string): string {
     nonce = Buffer.from(host.entropy.bytes(NONCE_BYTES)).toString("base64url");
     const ids = [...commands.running(), ...outbox.unsettled()];
-    return writeHello(facts, identity, challenge, nonce, ids);
+    return writeHello(
+      facts,
+      identity,
+      challenge,
+      nonce,
+      ids,
+      witnessedSize(stateDir, host.files),
+    );
   }
 
   function welcomed(frame: WelcomeFrame, socket: AgentSocket): Welcomed {
@@ -65,14 +75,25 @@ export async function runAgent(options: AgentOptions, host: AgentHost): Promise<
     if (!pinVerdictKey(stateDir, frame.verdict_key, host.files)) return "another_key";
     host.log.info(`connected to ${options.url} as ${frame.name} (${frame.agent_id})`);
     outbox.attach(socket, frame.agent_id);
+    wire = socket;
     return "accepted";
   }
 
   function ordered(order: Order): CloseName | null {
     if (order.type === "cancel") commands.cancel(order.command_id);
+    else if (order.type === "checkpoint") witness(order);
     else if (order.type === "restart") finish(RESTART_EXIT_CODE, RESTART_GRACE_MS, "restarting");
     else return run(order);
     return null;
+  }
+
+  function witness(frame: CheckpointFrame) {
+    const reason = keepCheckpoint(stateDir, frame, host.files);
+    if (reason === null) return;
+    const witnessed = witnessedSize(stateDir, host.files);
+    const size = readStatement(frame.note)?.size ?? 0;
+    host.log.error(`the relay's audit log is not the one that this agent knows: ${reason}`);
+    wire?.send(JSON.stringify({ type: "checkpoint_refused", reason, witnessed, size }));
   }
 
   function run(frame: RunFrame): CloseName | null {

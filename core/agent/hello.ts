@@ -28,6 +28,7 @@ export function writeHello(
   challenge: string,
   nonce: string,
   commandIds: readonly string[],
+  witnessed: number,
 ): string {
   const frame: HelloFrame = {
     type: "hello",
@@ -36,6 +37,7 @@ export function writeHello(
     signature: identity.sign(challengeText(challenge)),
     running: [...new Set(commandIds)].slice(0, MAX_NAMED_COMMANDS),
     nonce,
+    ...(witnessed > 0 && { witnessed }),
   };
   return JSON.stringify(frame);
 }

@@ -7,6 +7,7 @@ import type { AgentRecord } from "../../kv/records/agent.ts";
 import { type Batch, jsonBytesMax, openBatch } from "../batch.ts";
 import {
   type AgentFrame,
+  type CheckpointRefusedFrame,
   CLOSE_CODES,
   type CloseName,
   fitsBytes,
@@ -28,6 +29,8 @@ import {
   verifiesText,
 } from "../statements.ts";
 import { startQueued } from "../commands/queued.ts";
+import type { Checkpoint } from "../audit/checkpoints.ts";
+import { checkpointFrame, noteRefusedCheckpoint } from "./witness.ts";
 import { noteRefusedReceipt } from "./receipts.ts";
 import { disconnectAgent, noteHeartbeat, RefusedIdentity, registerAgent } from "./register.ts";
 import { type DigestedOrder, type LinkSigner, openSigner, verdictKeyOf } from "./verdicts.ts";
@@ -55,6 +58,9 @@ export class Link {
   #lastFrameMs: number;
   #signer: LinkSigner | null = null;
   #agentKey: KeyObject | null = null;
+  /** How many rows of the audit log the agent has a checkpoint of. */
+  #witnessed = 0;
+  #refusedCheckpoint = false;
   readonly #orders: Batch<DigestedOrder> = openBatch(
     MAX_RELAY_FRAME_BYTES,
     (orders) => this.#sendOrders(orders),
@@ -213,6 +219,8 @@ export class Link {
       relay_version: VERSION,
       ...signer.welcome(this.app.ports.clock.now()),
     });
+    this.#witnessed = hello.witnessed ?? 0;
+    this.witness();
     startQueued(this.app, this.actor.tenant, agent.id);
   }
 
@@ -240,6 +248,26 @@ export class Link {
     );
   }
 
+  /** Gives the agent a checkpoint, the newest unless said, which it keeps as a witness. */
+  witness(checkpoint?: Checkpoint): void {
+    this.app.links.recording(
+      checkpointFrame(this.app, this.tenant, this.#witnessed, checkpoint).then((made) => {
+        if (made === null || this.#phase !== "open") return;
+        this.#witnessed = made.size;
+        this.send(made.frame);
+      }).catch((error) => {
+        this.app.ports.log.error("an agent got no checkpoint", { error: String(error) });
+      }),
+    );
+  }
+
+  /** Once a link is enough: the relay's past does not come back while it lasts. */
+  #takeRefusedCheckpoint(frame: CheckpointRefusedFrame, agent: AgentRecord): void {
+    if (this.#refusedCheckpoint) return;
+    this.#refusedCheckpoint = true;
+    this.app.links.recording(noteRefusedCheckpoint(this.app, this.tenant, agent, frame));
+  }
+
   #isClosed(): boolean {
     return this.#phase === "closed";
   }
@@ -263,6 +291,8 @@ export class Link {
           (error) => ports.log.warn("a heartbeat could not be recorded", { error: String(error) }),
         );
         return;
+      case "checkpoint_refused":
+        return this.#takeRefusedCheckpoint(frame, agent);
       case "hello":
         return this.close("unexpected_frame");
     }

@@ -1,4 +1,5 @@
 import { type Tenant, tenantKey } from "../../kv/collection.ts";
+import type { Checkpoint } from "../audit/checkpoints.ts";
 import type { App } from "../app.ts";
 import { keyHolder } from "../api_keys/holder.ts";
 import type { Scope } from "../scopes.ts";
@@ -27,6 +28,13 @@ export class Links {
 
   of(tenant: Tenant, agentId: string): Link | undefined {
     return this.#links.get(keyOf(tenant, agentId));
+  }
+
+  /** Gives every agent of a tenant a checkpoint to keep. */
+  witness(tenant: Tenant, checkpoint: Checkpoint): void {
+    for (const link of this.#links.values()) {
+      if (tenantKey(link.tenant) === tenantKey(tenant)) link.witness(checkpoint);
+    }
   }
 
   /** A link has opened; whose it is will show. */

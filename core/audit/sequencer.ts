@@ -1,6 +1,8 @@
+import { Buffer } from "node:buffer";
 import { type Tenant, tenantKey, tenantOf } from "../../kv/collection.ts";
 import { LogFollower, type Step } from "../../kv/follow.ts";
 import type { Sequenced } from "../../kv/log.ts";
+import { RecentMap } from "../../kv/recent.ts";
 import { auditTreeId, type AuditTreeRecord, auditTrees } from "../../kv/records/audit.ts";
 import type { Tx } from "../../kv/tx.ts";
 import type { App } from "../app.ts";
@@ -17,6 +19,7 @@ const EVENTS_PER_STEP = 2_048;
 const TENANTS_AT_ONCE = 16;
 /** Rows whose ids are sorted together; see ids.ts. */
 const GROUP = 65_536;
+const NOTES_MAX = 10_000;
 
 /** Tells whoever keeps checkpoints of a new one. */
 export type Witness = (tenant: Tenant, checkpoint: Checkpoint) => void;
@@ -25,6 +28,8 @@ export type Witness = (tenant: Tenant, checkpoint: Checkpoint) => void;
 export class Sequencer {
   #follower: LogFollower | null = null;
   readonly #grown = new Set<string>();
+  /** The newest note of each log. */
+  readonly #notes = new RecentMap<string>(NOTES_MAX);
   readonly #witnesses: Witness[] = [];
   readonly #sorting = new Set<Promise<void>>();
   #cancel: (() => void) | null = null;
@@ -68,6 +73,12 @@ export class Sequencer {
     await this.#follower!.catchUp(tenant).catch((error) => this.#complain(error));
     const id = auditTreeId(tenant);
     return await store.get(auditTrees, tenant, id) ?? { id, size: 0, expired: 0 };
+  }
+
+  /** What a webhook's delivery carries: the newest checkpoint that was made here, for its receiver to keep. */
+  witnessHeader(tenant: Tenant): Readonly<Record<string, string>> {
+    const note = this.#notes.get(tenantKey(tenant));
+    return note === undefined ? {} : { "X-Audit-Checkpoint": Buffer.from(note).toString("base64") };
   }
 
   /** Resolves when nothing is marked and nothing is being made. */
@@ -127,6 +138,7 @@ export class Sequencer {
     for (const tenant of grown) {
       try {
         const checkpoint = await makeCheckpoint(this.app(), tenant);
+        this.#notes.set(tenantKey(tenant), checkpoint.note);
         for (const witness of this.#witnesses) witness(tenant, checkpoint);
       } catch (error) {
         this.#complain(error);
