@@ -1,4 +1,5 @@
 import { logLength, signUp, type Tenant } from "./client.ts";
+import { benchAudit } from "./audit.ts";
 import { benchShield } from "./shield.ts";
 import { fanOut, idleSubscribers } from "./streams.ts";
 import { refusals, unknownKeys } from "./limits.ts";
@@ -10,6 +11,8 @@ import { report, rounds } from "./rounds.ts";
  * shared and noisy, so ratios of medians over interleaved rounds are what counts.
  */
 const only = Deno.args.find((arg) => arg !== "--");
+if (only === undefined || only === "audit") await benchAudit();
+if (only === "audit") Deno.exit(0);
 if (only === undefined || only === "shield") benchShield();
 if (only === "shield") Deno.exit(0);
 
