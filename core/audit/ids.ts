@@ -26,14 +26,28 @@ const ENTRY_BYTES = ID_BYTES - 1 + 2;
 
 const partId = (group: number, part: number) => `${placeId(group)}.${part}`;
 
-/** The bytes of the id in an event row. Quotes within texts are escaped, so the last match is the member. */
-function idBytes(json: string): Buffer {
-  const at = json.lastIndexOf(',"event_id":"') + ',"event_id":"'.length;
-  return keptBytes(json.slice(at, at + 36));
+/** Where an id begins in an event row. Quotes within texts are escaped, so the last match is the member. */
+const idPlace = (json: string): number => json.lastIndexOf(MEMBER) + MEMBER.length;
+const MEMBER = ',"event_id":"';
+/** Where in an id the digits of each kept byte are: the dash is passed over. */
+const DIGITS = [0, 2, 4, 6, 9, 11];
+
+/** Writes the first bytes of the id that stands in a text; there is one for each row of the log. */
+function putId(ids: Uint8Array, at: number, text: string, from: number): void {
+  for (let n = 0; n < ID_BYTES; n++) {
+    const digit = from + DIGITS[n]!;
+    ids[at + n] = valueOf(text.charCodeAt(digit)) << 4 | valueOf(text.charCodeAt(digit + 1));
+  }
 }
 
-const keptBytes = (eventId: string): Buffer =>
-  Buffer.from(eventId.replaceAll("-", "").slice(0, 2 * ID_BYTES), "hex");
+/** Of a lower-case hexadecimal digit. */
+const valueOf = (code: number): number => code < 58 ? code - 48 : code - 87;
+
+function keptBytes(eventId: string): Buffer {
+  const ids = Buffer.alloc(ID_BYTES);
+  putId(ids, 0, eventId, 0);
+  return ids;
+}
 
 /** Adds the ids of rows that follow the first `size`, in the transaction. */
 export async function appendIds(
@@ -51,7 +65,7 @@ export async function appendIds(
       const before = await tx.get(auditIds, tenant, placeId(block));
       ids.set(before?.ids.subarray(0, there * ID_BYTES) ?? []);
     }
-    taken.forEach((json, n) => ids.set(idBytes(json), (there + n) * ID_BYTES));
+    taken.forEach((json, n) => putId(ids, (there + n) * ID_BYTES, json, idPlace(json)));
     const record = { id: placeId(block), ids };
     if (there > 0) tx.put(auditIds, tenant, record);
     else tx.insert(auditIds, tenant, record);
@@ -126,22 +140,25 @@ async function placesIn(
   group: number,
   wanted: Buffer,
 ): Promise<number[]> {
-  const places: number[] = [];
   const part = await store.get(auditIdParts, tenant, partId(group, wanted[0]!));
   if (part !== null) {
-    const rest = wanted.subarray(1), ids = Buffer.from(part.ids);
-    for (let at = 0; at < ids.length; at += ENTRY_BYTES) {
-      if (ids.compare(rest, 0, rest.length, at, at + rest.length) !== 0) continue;
-      places.push(group * GROUP + ids.readUInt16BE(at + rest.length));
-    }
-    return places;
+    const rest = wanted.subarray(1);
+    return placesOf(part.ids, rest, ENTRY_BYTES).map((at) =>
+      group * GROUP + part.ids[at + rest.length]! * 256 + part.ids[at + rest.length + 1]!
+    );
   }
-  (await blocksOf(store, tenant, group)).forEach((block, n) => {
-    const ids = Buffer.from(block ?? []);
-    for (let at = 0; at < ids.length; at += ID_BYTES) {
-      if (ids.compare(wanted, 0, ID_BYTES, at, at + ID_BYTES) !== 0) continue;
-      places.push(group * GROUP + n * BLOCK + at / ID_BYTES);
-    }
-  });
+  const blocks = await blocksOf(store, tenant, group);
+  return blocks.flatMap((ids = new Uint8Array(), block) =>
+    placesOf(ids, wanted, ID_BYTES).map((at) => group * GROUP + block * BLOCK + at / ID_BYTES)
+  );
+}
+
+/** Where in `ids`, whose entries are `step` bytes long, one begins with these bytes. */
+function placesOf(ids: Uint8Array, wanted: Uint8Array, step: number): number[] {
+  const places: number[] = [];
+  const first = wanted[0]!;
+  for (let at = 0; at < ids.length; at += step) {
+    if (ids[at] === first && wanted.every((byte, n) => ids[at + n] === byte)) places.push(at);
+  }
   return places;
 }
