@@ -126,10 +126,12 @@ export function verifyConsistency(
   return last === 0 && sameHash(old, fromRoot) && sameHash(now, toRoot);
 }
 
+const TILE_LEVEL = 8;
+
 /** A tree that grows at its right edge: only the complete subtrees on the way to the root are kept. */
 export class GrowingTree {
   #size = 0;
-  #made: readonly { level: number; hash: Uint8Array }[] = [];
+  #tile: Uint8Array | null = null;
   /** From the largest subtree to the smallest. */
   readonly #peaks: { level: number; hash: Uint8Array }[] = [];
 
@@ -145,18 +147,17 @@ export class GrowingTree {
     if (this.#size % 2 ** level !== 0) throw new RangeError("a subtree stands out of its place");
     this.#size += 2 ** level;
     let top = { level, hash };
-    const made = [top];
+    this.#tile = null;
     for (let at = this.#peaks.length - 1; at >= 0 && this.#peaks[at]!.level === top.level; at--) {
       top = { level: top.level + 1, hash: nodeHash(this.#peaks.pop()!.hash, top.hash) };
-      made.push(top);
+      if (top.level === TILE_LEVEL) this.#tile = top.hash;
     }
     this.#peaks.push(top);
-    this.#made = made;
   }
 
-  /** The hash of the complete subtree of 2^`level` leaves that the last addition ended, if it ended one. */
-  node(level: number): Uint8Array | undefined {
-    return this.#made.find((node) => node.level === level)?.hash;
+  /** The hash over the 256 leaves that the last addition completed; null when it completed none. */
+  get tile(): Uint8Array | null {
+    return this.#tile;
   }
 
   root(): Uint8Array {

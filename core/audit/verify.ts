@@ -83,10 +83,11 @@ export function checkExport({ key, checkpoint }: VerifyOptions): ExportCheck {
       if (!skip(seq - 1, before.hashes)) return false;
       firstGap = Math.max(firstGap ?? 0, seq - 1);
     }
-    tree.add(Buffer.from(claimed, "base64"));
+    // It is what the row hashes to, so it is base64 of 32 bytes.
+    tree.add(Uint8Array.fromBase64(claimed));
     look();
     if ((seq % TILE === 0) !== (tile !== null)) return false;
-    if (tile !== null && tile !== Buffer.from(tree.node(8)!).toString("base64")) {
+    if (tile !== null && tile !== Buffer.from(tree.tile!).toString("base64")) {
       block ??= { kind: "altered", first: seq - TILE + 1, last: seq, line: line.at };
     }
     numbered += `${seq}\n`;
