@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { type Tenant, tenantKey } from "../kv/collection.ts";
+import { tenantKey } from "../kv/collection.ts";
 import type { Sequenced } from "../kv/log.ts";
 import type { Reading, Writing } from "./app.ts";
 import { eventJson, type EventRow, isOwnEvent } from "./events.ts";
