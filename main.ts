@@ -1,6 +1,7 @@
 import { agentCommand } from "./core/agent/cli.ts";
 import { onStopSignal } from "./core/agent/host.ts";
 import { VERSION } from "./core/app.ts";
+import { auditCommand } from "./core/cli/audit.ts";
 import { demoCommand } from "./core/cli/demo.ts";
 import { listenCommand } from "./core/cli/listen.ts";
 import { secretCommand } from "./core/cli/secret.ts";
@@ -24,6 +25,7 @@ const COMMANDS: Readonly<
   },
   demo: { about: "show a relay, an agent and a webhook at work, in a minute", run: demoCommand },
   listen: { about: "receive webhooks on this machine: --url, --forward", run: listenCommand },
+  audit: { about: "check an export of the audit log: verify <export>", run: auditCommand },
   secret: { about: "seal everything with a new secret: rotate", run: secretCommand },
   version: { about: "print the version", run: () => say(`relay ${VERSION}`) },
   help: { about: "print this text", run: () => say(help()) },

@@ -8,6 +8,7 @@ import type { Actor, App, Stepping, Work } from "./app.ts";
 import { emit } from "./events.ts";
 import { Fault } from "./fault.ts";
 import { insertVerdictKeys } from "./agents/verdicts.ts";
+import { insertAuditKeys } from "./audit/keys.ts";
 import { insertShieldSettings } from "./shield/settings.ts";
 import { iso } from "./lists.ts";
 import { subscribe } from "./plans/subscribe.ts";
@@ -70,6 +71,7 @@ async function found(work: Stepping, input: NewAccount & { readonly organization
     await subscribe(app, tx, organization.id, organization.plan);
     insertShieldSettings(tx, organization.id);
     insertVerdictKeys(app, tx, organization.id);
+    insertAuditKeys(app, tx, organization.id);
     const tenant: Tenant = { org: organization.id, space: "live" };
     const user = tx.insert(users, tenant, {
       id: app.ports.entropy.id("usr"),

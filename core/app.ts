@@ -8,6 +8,7 @@ import type { Reader } from "../kv/store.ts";
 import type { Tx } from "../kv/tx.ts";
 import type { Activity } from "./admin/activity.ts";
 import type { Configuration } from "./admin/configuration.ts";
+import type { Sequencer } from "./audit/sequencer.ts";
 import type { Commands } from "./commands/registry.ts";
 import type { Config } from "./config.ts";
 import type { PolicyBook } from "./gitops/book.ts";
@@ -34,6 +35,8 @@ export const VERSION: string = program.version;
 export interface App {
   readonly store: Store;
   readonly log: EventLog;
+  /** Makes the log provable. */
+  readonly audit: Sequencer;
   readonly ports: Ports;
   readonly settings: Settings;
   /** The configuration in force; a reload replaces it whole. */

@@ -1,10 +1,10 @@
 import { Buffer } from "node:buffer";
-import type { Tenant } from "../kv/collection.ts";
+import { tenantKey } from "../kv/collection.ts";
 import type { Sequenced } from "../kv/log.ts";
-import type { App, Reading, Writing } from "./app.ts";
-import { csvRow } from "./csv.ts";
+import type { Reading, Writing } from "./app.ts";
 import { eventJson, type EventRow, isOwnEvent } from "./events.ts";
 import { Fault } from "./fault.ts";
+import { iso } from "./lists.ts";
 
 /** What an audit query may ask for; times in ms, all conditions must hold. */
 export interface AuditFilter {
@@ -14,6 +14,9 @@ export interface AuditFilter {
   readonly actor?: string | undefined;
   readonly resource_type?: string | undefined;
   readonly resource_id?: string | undefined;
+  readonly result?: (typeof RESULTS)[number] | undefined;
+  /** What the details must hold, whatever its case. */
+  readonly text?: string | undefined;
 }
 
 /** An event with its number in the organization's log. */
@@ -38,7 +41,7 @@ export async function queryAudit(
   await app.log.flush();
   const { tenant } = actor;
   const head = await app.log.head(tenant);
-  let before = cursor === undefined ? head + 1 : positionOf(cursor);
+  let before = cursor === undefined ? head + 1 : positionOf(cursor, head);
   const events: AuditEvent[] = [];
   let scanned = 0;
   scan: while (before > 1 && scanned < SCAN_MAX) {
@@ -48,7 +51,7 @@ export async function queryAudit(
       break;
     }
     for (const sequenced of page) {
-      const event = show(sequenced);
+      const event = showEvent(sequenced);
       if (filter.startMs !== undefined && atMs(event) < filter.startMs - CLOCK_SLACK_MS) {
         before = 1;
         break scan;
@@ -62,9 +65,10 @@ export async function queryAudit(
     }
   }
   const more = before > 1;
+  await recordRead(work, "audit_read", { filter: describe(filter), events: events.length });
   return {
     events,
-    cursor: more ? Buffer.from(`${before}`).toString("base64url") : null,
+    cursor: more ? cursorOf(before) : null,
     pagination: { total: head, limit, offset: 0, has_more: more },
   };
 }
@@ -86,7 +90,7 @@ export async function tailAudit(
     const page = await app.log.read(tenant, position, PAGE);
     for (const sequenced of page) {
       if (events.length === limit || sequenced.seq > head) break;
-      const event = show(sequenced);
+      const event = showEvent(sequenced);
       const wanted = filter.agent_id === undefined || filter.agent_id === event.agent_id;
       if (wanted && matches(event, filter)) events.push(event);
       position = sequenced.seq;
@@ -97,69 +101,16 @@ export async function tailAudit(
   return { events, cursor: position, has_more: position < head };
 }
 
-/** Every matching event, oldest first, a bounded piece at a time. */
-export async function* walkAudit(
-  app: App,
-  tenant: Tenant,
-  filter: AuditFilter,
-): AsyncGenerator<AuditEvent> {
-  await app.log.flush();
-  const head = await app.log.head(tenant);
-  let after = 0;
-  while (after < head) {
-    const page = await app.log.read(tenant, after, PAGE);
-    if (page.length === 0) return;
-    for (const sequenced of page) {
-      if (sequenced.seq > head) return;
-      const event = show(sequenced);
-      if (filter.endMs !== undefined && atMs(event) > filter.endMs + CLOCK_SLACK_MS) return;
-      if (matches(event, filter)) yield event;
-    }
-    after = page.at(-1)!.seq;
-  }
-}
-
-/** The forms in which the trail can be taken away, by media type. */
-export const EXPORTS: Readonly<
-  Record<string, { extension: string; write: (rows: AsyncIterable<AuditEvent>) => Lines }>
-> = {
-  "application/json": { extension: "json", write: writeJson },
-  "application/x-ndjson": { extension: "ndjson", write: writeNdjson },
-  "text/csv": { extension: "csv", write: writeCsv },
-};
-type Lines = AsyncGenerator<string>;
-
-async function* writeJson(rows: AsyncIterable<AuditEvent>): Lines {
-  yield '{"events":[';
-  let separator = "";
-  for await (const row of rows) {
-    yield `${separator}\n${JSON.stringify(row)}`;
-    separator = ",";
-  }
-  yield "\n]}\n";
-}
-
-async function* writeNdjson(rows: AsyncIterable<AuditEvent>): Lines {
-  for await (const row of rows) yield `${JSON.stringify(row)}\n`;
-}
-
-const COLUMNS = [
-  "seq",
-  "event_id",
-  "event_type",
-  "timestamp",
-  "actor",
-  "resource_type",
-  "resource_id",
-  "agent_id",
-  "request_id",
-] as const;
-
-async function* writeCsv(rows: AsyncIterable<AuditEvent>): Lines {
-  yield csvRow([...COLUMNS, "details"]);
-  for await (const row of rows) {
-    yield csvRow([...COLUMNS.map((name) => row[name] ?? null), JSON.stringify(row.details)]);
-  }
+/** Puts a look at the trail into the trail. */
+export async function recordRead(
+  { app, actor, request }: Reading,
+  type: "audit_read" | "audit_exported" | "audit_checkpoint_read" | "audit_proof_read",
+  details: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const { tenant } = actor;
+  const resource = { type: "audit_log", id: tenantKey(tenant) };
+  const json = eventJson({ app, actor, request }, tenant, { type, resource, details });
+  await app.store.append(tenant, type, json);
 }
 
 /**
@@ -186,21 +137,61 @@ export function registerAuditEvent(
   return { event_id, event_type, timestamp };
 }
 
-const show = ({ seq, json }: Sequenced): AuditEvent => ({ seq, ...JSON.parse(json) as EventRow });
+/** An event of the log as answers show it. */
+export const showEvent = ({ seq, json }: Sequenced): AuditEvent => ({
+  seq,
+  ...JSON.parse(json) as EventRow,
+});
 const atMs = (event: AuditEvent) => Date.parse(event.timestamp);
 
-function matches(event: AuditEvent, filter: AuditFilter): boolean {
+/** A filter as the signed note says it. */
+export function describe({ startMs, endMs, ...rest }: AuditFilter): Record<string, string> {
+  const times = {
+    ...(startMs !== undefined && { start_time: iso(startMs) }),
+    ...(endMs !== undefined && { end_time: iso(endMs) }),
+  };
+  const said = Object.entries(rest).filter(([, value]) => value !== undefined);
+  return { ...Object.fromEntries(said), ...times };
+}
+
+/** Whether an event fulfils every condition. */
+export function matches(event: AuditEvent, filter: AuditFilter): boolean {
   const at = atMs(event);
   return (filter.startMs === undefined || at >= filter.startMs) &&
     (filter.endMs === undefined || at <= filter.endMs) &&
     (["event_type", "actor", "resource_type", "resource_id"] as const)
-      .every((name) => filter[name] === undefined || filter[name] === event[name]);
+      .every((name) => filter[name] === undefined || filter[name] === event[name]) &&
+    (filter.result === undefined || filter.result === resultOf(event)) &&
+    (filter.text === undefined || holdsText(event, filter.text));
 }
 
-function positionOf(cursor: string): number {
-  const position = Number(Buffer.from(cursor, "base64url").toString());
-  if (Number.isSafeInteger(position) && position >= 1) return position;
+/** What came of what an event reports. */
+export const RESULTS = ["success", "failure", "denied"] as const;
+
+const DENIED = /^(access_denied|command_denied|approval_rejected|.*_refused|approval_mismatch)$/;
+
+function resultOf({ event_type, details }: EventRow): (typeof RESULTS)[number] {
+  if (DENIED.test(event_type)) return "denied";
+  if (event_type.endsWith("_failed")) return "failure";
+  const { status } = details;
+  if (event_type !== "api_key_used" || typeof status !== "number" || status < 400) return "success";
+  return status === 403 ? "denied" : "failure";
+}
+
+/** Whether the details hold a text, in a name or a value, whatever its case. */
+function holdsText({ details }: EventRow, text: string): boolean {
+  const wanted = JSON.stringify(text).slice(1, -1).toLowerCase();
+  return JSON.stringify(details).toLowerCase().includes(wanted);
+}
+
+function positionOf(cursor: string, head: number): number {
+  const text = Buffer.from(cursor, "base64url").toString();
+  const position = Number(text);
+  const ours = /^[1-9]\d{0,15}$/.test(text) && cursorOf(position) === cursor;
+  if (ours && position <= head) return position;
   throw new Fault("VALIDATION_FAILED", "The cursor is not one that this list gave.", {
     issues: [{ path: "query.cursor", message: "is not a cursor of this list" }],
   });
 }
+
+const cursorOf = (position: number): string => Buffer.from(`${position}`).toString("base64url");

@@ -54,7 +54,11 @@ export const Config = z.strictObject({
   retention_days: z.strictObject({
     deliveries: z.int().min(1).max(365).default(30),
     commands: z.int().min(1).max(3650).default(90),
+    /** Of the audit log; null keeps every row. What has expired leaves its hash. */
+    audit: z.int().min(1).max(36_500).nullable().default(null),
   }).prefault({}),
+  /** Organizations whose audit rows stay whatever their age; `*` is all of them. */
+  legal_hold: z.array(z.string().min(1).max(64)).max(10_000).default([]),
   /** Sites whose pages may call the relay, such as `https://console.example.com`. */
   allowed_origins: z.array(Origin).max(64).default([]),
   trusted_proxies: z.array(Proxy).max(64).default([]),

@@ -79,6 +79,8 @@ export const helloFrame = z.object({
   nonce: z.string().regex(/^[A-Za-z0-9_-]{16,64}$/),
   /** The policies that it holds from earlier links; not there when it never got any. */
   policy_version: policyVersion.optional(),
+  /** How many rows of the audit log the checkpoint that it keeps speaks of; left out for none. */
+  witnessed: count.optional(),
 });
 
 export const heartbeatFrame = z.object({
@@ -136,6 +138,15 @@ export const policyHeldFrame = z.object({
   policy_version: policyVersion,
 });
 
+/** A checkpoint that the agent did not take: what it keeps says otherwise. */
+export const checkpointRefusedFrame = z.object({
+  type: z.literal("checkpoint_refused"),
+  reason: z.enum(["another_key", "unproven", "rolled_back", "rewritten"]),
+  /** Rows that the checkpoint which it keeps speaks of, and the refused one. */
+  witnessed: z.int().min(0),
+  size: z.int().min(0),
+});
+
 export const challengeFrame = z.object({
   type: z.literal("challenge"),
   nonce: z.string().regex(/^[\x21-\x7e]{16,256}$/),
@@ -191,6 +202,16 @@ export const cancelFrame = z.object({ type: z.literal("cancel"), command_id: com
 
 export const restartFrame = z.object({ type: z.literal("restart") });
 
+/** A signed checkpoint of the organization's audit log: the agent is its witness. */
+export const checkpointFrame = z.object({
+  type: z.literal("checkpoint"),
+  /** A signed note. */
+  note: z.string().max(4096),
+  public_key: z.string().max(512),
+  /** That it only grew since the checkpoint that the agent keeps: RFC 6962, hashes in base64. */
+  proof: z.array(z.string().regex(/^[A-Za-z0-9+/]{43}=$/)).max(64),
+});
+
 /** The relay's answer to each heartbeat: how an agent tells a silent relay from a dead link. */
 export const heartbeatAckFrame = z.object({ type: z.literal("heartbeat_ack") });
 
@@ -208,6 +229,7 @@ const AGENT_FRAMES = {
   results: resultsFrame,
   refused: refusedFrame,
   policy_held: policyHeldFrame,
+  checkpoint_refused: checkpointRefusedFrame,
 } as const;
 
 const RELAY_FRAMES = {
@@ -217,6 +239,7 @@ const RELAY_FRAMES = {
   policy: policyFrame,
   cancel: cancelFrame,
   restart: restartFrame,
+  checkpoint: checkpointFrame,
   heartbeat_ack: heartbeatAckFrame,
   error: errorFrame,
 } as const;
@@ -232,6 +255,8 @@ export type RefusedFrame = z.infer<typeof refusedFrame>;
 export type WelcomeFrame = z.infer<typeof welcomeFrame>;
 export type CommandOrder = z.infer<typeof commandOrder>;
 export type PolicyFrame = z.infer<typeof policyFrame>;
+export type CheckpointFrame = z.infer<typeof checkpointFrame>;
+export type CheckpointRefusedFrame = z.infer<typeof checkpointRefusedFrame>;
 export type RunFrame = z.infer<typeof runFrame>;
 
 /**

@@ -13,6 +13,8 @@ import { Activity } from "./admin/activity.ts";
 import type { Configuration } from "./admin/configuration.ts";
 import type { App } from "./app.ts";
 import { tellOfExpiring } from "./api_keys/expiring.ts";
+import { dropExpiredRows } from "./audit/retention.ts";
+import { Sequencer } from "./audit/sequencer.ts";
 import { lapseOverdue } from "./approvals/lapse.ts";
 import { sweepQueued } from "./commands/queued.ts";
 import { recoverCommands } from "./commands/recover.ts";
@@ -82,9 +84,11 @@ export async function startRelay(
   const commands: Commands = new Commands(() => app, store, instance);
   const links: Links = new Links(() => app);
   const metrics = new Metrics();
+  const audit: Sequencer = new Sequencer(() => app);
   const parts = {
     store,
     log,
+    audit,
     ports,
     settings: withLocal(settings, config),
     config,
@@ -118,6 +122,8 @@ export async function startRelay(
   await seedPlans(app, config());
   const claimCode = await claimCodeNow(app);
   streams.start();
+  audit.onCheckpoint((tenant, checkpoint) => links.witness(tenant, checkpoint));
+  audit.start();
   metrics.watch({
     agentsLinked: () => links.size,
     commandsUnderWay: () => commands.size,
@@ -148,6 +154,7 @@ export async function startRelay(
       await parts.usage.stop();
       await parts.activity.stop();
       await log.stop();
+      await audit.stop();
       await opened.close();
     },
   };
@@ -207,6 +214,7 @@ function keepHouse(app: App, onError: (error: unknown) => void): () => void {
 /** What must happen now and then on every instance; also what a hosted schedule calls. */
 export async function housekeep(app: App): Promise<void> {
   await app.log.flush();
+  app.audit.wake();
   app.deliveries.sweep();
   await lapseOverdue(app);
   await tellOfLost(app);
@@ -220,4 +228,5 @@ export async function housekeep(app: App): Promise<void> {
   await app.syncs.sweep();
   await sweepBlobs(app.store);
   await dropExpired(app);
+  await dropExpiredRows(app);
 }

@@ -23,6 +23,12 @@ export interface Step {
 export interface FollowerRules {
   readonly name: string;
   readonly wants: (type: string, tenant: Tenant) => boolean;
+  /** True for one whose events need not be numbered at once. */
+  readonly lazy?: boolean;
+  /** How many events a step gets at most; 64 unless said. */
+  readonly eventsPerStep?: number;
+  /** How many tenants are served at once, so that they share commits; 1 unless said. */
+  readonly tenantsAtOnce?: number;
   /** False when nothing of the tenant's log up to now matters, so that all of it may be passed over. */
   readonly cares: (tenant: Tenant) => Promise<boolean>;
   readonly step: (
@@ -66,6 +72,17 @@ export class LogFollower {
     this.#running ??= this.#run();
   }
 
+  /** Handles a tenant's events up to those that have their numbers now, whoever else is marked. */
+  async catchUp(tenant: Tenant): Promise<void> {
+    const mark = await this.store.kv.get([
+      ...markPrefix(this.rules.name),
+      tenant.org,
+      tenant.space,
+    ]);
+    if (mark.versionstamp === null) return;
+    while (await this.#step(tenant, mark));
+  }
+
   /** Moves a tenant's position to the end of its log, in the transaction. */
   async skip(tx: Tx, tenant: Tenant): Promise<void> {
     const id = this.rules.name;
@@ -93,19 +110,30 @@ export class LogFollower {
   }
 
   async #pass(): Promise<void> {
+    const atOnce = this.rules.tenantsAtOnce ?? 1;
+    let serving: Promise<void>[] = [];
     for await (const mark of this.store.kv.list({ prefix: markPrefix(this.rules.name) })) {
-      const [org, space] = mark.key.slice(-2) as [string, Tenant["space"]];
-      try {
-        let steps = 0;
-        while (await this.#step({ org, space }, mark.key, mark.versionstamp)) {
-          if (++steps < STEPS_PER_PASS) continue;
-          this.#again = true;
-          break;
-        }
-      } catch (error) {
-        // One tenant's trouble must not hold up the others; its mark stays.
-        this.#tryLater(error);
+      serving.push(this.#serve(mark));
+      if (serving.length < atOnce) continue;
+      await Promise.all(serving);
+      serving = [];
+    }
+    await Promise.all(serving);
+  }
+
+  /** One tenant's turn; it never rejects. */
+  async #serve(mark: Deno.KvEntry<unknown>): Promise<void> {
+    const [org, space] = mark.key.slice(-2) as [string, Tenant["space"]];
+    try {
+      let steps = 0;
+      while (await this.#step({ org, space }, mark)) {
+        if (++steps < STEPS_PER_PASS) continue;
+        this.#again = true;
+        break;
       }
+    } catch (error) {
+      // One tenant's trouble must not hold up the others; its mark stays.
+      this.#tryLater(error);
     }
   }
 
@@ -120,16 +148,18 @@ export class LogFollower {
   }
 
   /** True while there is more to do for the tenant. */
-  async #step(tenant: Tenant, mark: Deno.KvKey, versionstamp: string): Promise<boolean> {
+  async #step(tenant: Tenant, mark: Deno.KvEntry<unknown>): Promise<boolean> {
     const head = await this.log.head(tenant);
     const cares = await this.rules.cares(tenant);
     return await this.store.transact(async (tx) => {
       const id = this.rules.name;
       const at = await tx.get(cursors, tenant, id) ?? { id, seq: 0, part: "" };
-      const events = cares ? await this.log.read(tenant, at.seq, EVENTS_PER_STEP) : [];
+      const events = cares
+        ? await this.log.read(tenant, at.seq, this.rules.eventsPerStep ?? EVENTS_PER_STEP)
+        : [];
       if (events.length === 0) {
         if (at.seq < head) tx.put(cursors, tenant, { id, seq: head, part: "" });
-        await this.#unmark(tx, mark, versionstamp);
+        await this.#unmark(tx, mark);
         return false;
       }
       const { done, part } = await this.rules.step(tx, tenant, events, at.part);
@@ -140,13 +170,13 @@ export class LogFollower {
   }
 
   /** Takes the mark away unless the fold has set it again, for events that this pass did not see. */
-  async #unmark(tx: Tx, mark: Deno.KvKey, versionstamp: string): Promise<void> {
-    const now = await this.store.kv.get(mark);
+  async #unmark(tx: Tx, { key, versionstamp }: Deno.KvEntry<unknown>): Promise<void> {
+    const now = await this.store.kv.get(key);
     if (now.versionstamp !== versionstamp) {
       this.#again = true;
       return;
     }
-    tx.check(mark, versionstamp);
-    tx.stage({ kind: "delete", key: mark, slot: slotOf(mark) });
+    tx.check(key, versionstamp);
+    tx.stage({ kind: "delete", key, slot: slotOf(key) });
   }
 }

@@ -19,6 +19,8 @@ export interface Sequenced {
 export interface Follower {
   readonly name: string;
   readonly wants: (type: string, tenant: Tenant) => boolean;
+  /** True for one that can wait as long as plain audit lines do. */
+  readonly lazy?: boolean;
 }
 
 /** How long plain audit lines may wait, so that many of them share one fold. */
@@ -74,7 +76,7 @@ export class EventLog {
   constructor(private readonly store: Store, private readonly onError: (error: unknown) => void) {
     store.onEvents((lines) => {
       const soon = lines.some(({ type, tenant }) =>
-        this.#followers.some((f) => f.wants(type, tenant)) ||
+        this.#followers.some((f) => !f.lazy && f.wants(type, tenant)) ||
         this.#watchers.some((wants) => wants(type, tenant))
       );
       this.#foldWithin(soon ? FOLD_SOON_MS : FOLD_LAZY_MS);
@@ -143,6 +145,24 @@ export class EventLog {
     return out;
   }
 
+  /** The oldest segment that is kept, and what removes it; null when it is the only one. */
+  async oldest(
+    tenant: Tenant,
+  ): Promise<{ events: Sequenced[]; drop: (tx: Tx) => void } | null> {
+    const segments = { prefix: segmentsOf(tenant) };
+    const found: Deno.KvEntry<Uint8Array>[] = [];
+    for await (const entry of this.store.kv.list<Uint8Array>(segments, { limit: 2 })) {
+      found.push(entry);
+    }
+    const [first, next] = found;
+    if (first === undefined || next === undefined) return null;
+    const { key } = first;
+    return {
+      events: decodeSegment(first),
+      drop: (tx) => tx.stage({ kind: "delete", key, slot: slotOf(key) }),
+    };
+  }
+
   /** Sequences what is left and stops. */
   async stop(): Promise<void> {
     this.#stopped = true;
@@ -160,9 +180,8 @@ export class EventLog {
     });
     let start = from;
     for await (const entry of holder) {
-      const events = decodeSegment(entry);
-      start = events.at(-1)!.seq + 1;
-      yield events;
+      start = entry.key.at(-1) as number + 1;
+      yield decodeSegment(entry);
     }
     const rest = { prefix, start: segmentKey(tenant, start) };
     for await (const entry of kv.list<Uint8Array>(rest, { batchSize: 16 })) {

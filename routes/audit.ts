@@ -1,8 +1,10 @@
 import { z } from "zod";
-import { EXPORTS, queryAudit, registerAuditEvent, walkAudit } from "../core/audit.ts";
+import { queryAudit, recordRead, registerAuditEvent, RESULTS } from "../core/audit.ts";
+import { proveConsistency, proveEvent, readCheckpoint } from "../core/audit/checkpoints.ts";
+import { exportAudit, EXPORTS } from "../core/audit/export.ts";
 import { Fault } from "../core/fault.ts";
 import { route } from "./_route.ts";
-import { boundedObject, Instant, JsonObject, Pagination, Timestamp } from "./_schemas.ts";
+import { boundedObject, Id, Instant, JsonObject, Pagination, Timestamp } from "./_schemas.ts";
 
 const DETAILS_BYTES_MAX = 8 * 1024;
 
@@ -21,6 +23,16 @@ export const AuditEvent = z.object({
   details: JsonObject,
 }).meta({ id: "AuditEvent" });
 
+/** A signed state of the log; hashes in base64. */
+const Checkpoint = z.object({
+  tree_size: z.int(),
+  root_hash: z.string(),
+  timestamp: Timestamp,
+  note: z.string(),
+}).meta({ id: "AuditCheckpoint" });
+
+const Size = z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER);
+
 const Filter = z.strictObject({
   start_time: Instant.optional(),
   end_time: Instant.optional(),
@@ -28,6 +40,8 @@ const Filter = z.strictObject({
   actor: z.string().min(1).max(128).optional(),
   resource_type: z.string().min(1).max(64).optional(),
   resource_id: z.string().min(1).max(128).optional(),
+  result: z.enum(RESULTS).optional(),
+  text: z.string().min(1).max(200).optional(),
 });
 
 const filterOf = ({ start_time, end_time, ...rest }: z.output<typeof Filter>) => ({
@@ -69,16 +83,90 @@ export const auditRoutes = [
     method: "GET",
     path: "/api/audit/export",
     summary: "Export the audit log, oldest first, as JSON, NDJSON or CSV",
+    description: "JSON and NDJSON end with a signed checkpoint and prove themselves: " +
+      "`relay audit verify` checks them without this server. CSV holds each row's hash.",
     access: { scope: ["system:read", "audit:read"] },
     effect: "read",
     query: Filter,
     success: { status: 200, content: ["application/json", "application/x-ndjson", "text/csv"] },
     faults: ["NOT_ACCEPTABLE"],
-    handle: ({ app, actor }, { query, accept }) => {
-      const type = mediaType(accept);
-      const { extension, write } = EXPORTS[type]!;
-      const rows = walkAudit(app, actor.tenant, filterOf(query));
-      return { type, body: write(rows), filename: `audit.${extension}` };
+    handle: (work, { query, accept }) => exportAudit(work, filterOf(query), mediaType(accept)),
+  }),
+  route({
+    id: "audit.checkpoint",
+    method: "GET",
+    path: "/api/audit/checkpoint",
+    summary: "The signed state of the audit log now",
+    description:
+      "`note` is a signed note (c2sp.org/tlog-checkpoint): origin, number of rows, root of " +
+      "the Merkle tree (RFC 6962), its time. Keep it: whatever is shown later must be consistent with it.",
+    access: { scope: ["system:read", "audit:read"] },
+    effect: "read",
+    success: {
+      status: 200,
+      body: Checkpoint.extend({ origin: z.string(), public_key: z.string() }),
+    },
+    faults: [],
+    handle: async (work) => {
+      const shown = await readCheckpoint(work.app, work.actor.tenant);
+      await recordRead(work, "audit_checkpoint_read", { tree_size: shown.tree_size });
+      return shown;
+    },
+  }),
+  route({
+    id: "audit.proof",
+    method: "GET",
+    path: "/api/audit/proof/{event_id}",
+    summary: "Prove that an event is in the audit log",
+    description:
+      "`path` leads from the leaf, SHA-256(0x00 ‖ the bytes of `row`), to the root of the " +
+      "checkpoint (RFC 6962, 2.1.1). `row` is null when the event is no longer kept: its hash still is.",
+    access: { scope: ["system:read", "audit:read"] },
+    effect: "read",
+    params: z.strictObject({ event_id: Id }),
+    success: {
+      status: 200,
+      body: z.object({
+        event_id: z.string(),
+        seq: z.int(),
+        leaf_index: z.int(),
+        leaf_hash: z.string(),
+        row: z.string().nullable(),
+        path: z.array(z.string()),
+        checkpoint: Checkpoint,
+      }),
+    },
+    faults: ["NOT_FOUND"],
+    handle: async (work, { params: { event_id } }) => {
+      const proof = await proveEvent(work.app, work.actor.tenant, event_id);
+      await recordRead(work, "audit_proof_read", { event_id });
+      return proof;
+    },
+  }),
+  route({
+    id: "audit.consistency",
+    method: "GET",
+    path: "/api/audit/consistency",
+    summary: "Prove that the audit log only grew between two sizes",
+    description: "`path` as in RFC 6962, 2.1.2. `to` is the size now unless given.",
+    access: { scope: ["system:read", "audit:read"] },
+    effect: "read",
+    query: z.strictObject({ from: Size, to: Size.optional() }),
+    success: {
+      status: 200,
+      body: z.object({
+        from: z.int(),
+        to: z.int(),
+        from_root: z.string(),
+        to_root: z.string(),
+        path: z.array(z.string()),
+      }),
+    },
+    faults: [],
+    handle: async (work, { query }) => {
+      const proof = await proveConsistency(work.app, work.actor.tenant, query);
+      await recordRead(work, "audit_proof_read", { from: proof.from, to: proof.to });
+      return proof;
     },
   }),
   route({

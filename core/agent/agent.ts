@@ -1,5 +1,11 @@
 import { Buffer } from "node:buffer";
-import type { CloseName, PolicyFrame, RunFrame, WelcomeFrame } from "../protocol.ts";
+import type {
+  CheckpointFrame,
+  CloseName,
+  PolicyFrame,
+  RunFrame,
+  WelcomeFrame,
+} from "../protocol.ts";
 import { backoffMs } from "./backoff.ts";
 import { openCommands } from "./commands.ts";
 import { describeAgent, writeHello } from "./hello.ts";
@@ -7,6 +13,8 @@ import { loadIdentity } from "./identity.ts";
 import { openJournal } from "./journal.ts";
 import { type Link, type LinkEnd, openLink, type Order, type Welcomed } from "./link.ts";
 import { openOutbox } from "./outbox.ts";
+import { readStatement } from "../audit/note.ts";
+import { keepCheckpoint, witnessedSize } from "./witness.ts";
 import { pinVerdictKey } from "./pin.ts";
 import type { AgentHost, AgentOptions, AgentSocket } from "./port.ts";
 import { openPolicies } from "./policies.ts";
@@ -59,7 +67,8 @@ export async function runAgent(options: AgentOptions, host: AgentHost): Promise<
   function hello(challenge: string): string {
     nonce = Buffer.from(host.entropy.bytes(NONCE_BYTES)).toString("base64url");
     const ids = [...commands.running(), ...outbox.unsettled()];
-    return writeHello(facts, identity, challenge, nonce, ids, policies.version());
+    const witnessed = witnessedSize(stateDir, host.files);
+    return writeHello(facts, identity, challenge, nonce, ids, policies.version(), witnessed);
   }
 
   function welcomed(frame: WelcomeFrame, socket: AgentSocket): Welcomed {
@@ -75,6 +84,7 @@ export async function runAgent(options: AgentOptions, host: AgentHost): Promise<
   function ordered(order: Order): CloseName | null {
     if (order.type === "cancel") commands.cancel(order.command_id);
     else if (order.type === "policy") return hold(order);
+    else if (order.type === "checkpoint") witness(order);
     else if (order.type === "restart") finish(RESTART_EXIT_CODE, RESTART_GRACE_MS, "restarting");
     else return run(order);
     return null;
@@ -98,6 +108,15 @@ export async function runAgent(options: AgentOptions, host: AgentHost): Promise<
     host.log.info(`holds the policies ${policy_version} (${frame.policies.length})`);
     socket.send(JSON.stringify({ type: "policy_held", policy_version }));
     return null;
+  }
+
+  function witness(frame: CheckpointFrame) {
+    const reason = keepCheckpoint(stateDir, frame, host.files);
+    if (reason === null) return;
+    const witnessed = witnessedSize(stateDir, host.files);
+    const size = readStatement(frame.note)?.size ?? 0;
+    host.log.error(`the relay's audit log is not the one that this agent knows: ${reason}`);
+    linked?.socket.send(JSON.stringify({ type: "checkpoint_refused", reason, witnessed, size }));
   }
 
   function run(frame: RunFrame): CloseName | null {

@@ -28,7 +28,8 @@ export function writeHello(
   challenge: string,
   nonce: string,
   commandIds: readonly string[],
-  policyVersion?: string,
+  policyVersion: string | undefined,
+  witnessed: number,
 ): string {
   const frame: HelloFrame = {
     type: "hello",
@@ -38,6 +39,7 @@ export function writeHello(
     running: [...new Set(commandIds)].slice(0, MAX_NAMED_COMMANDS),
     nonce,
     ...(policyVersion !== undefined && { policy_version: policyVersion }),
+    ...(witnessed > 0 && { witnessed }),
   };
   return JSON.stringify(frame);
 }

@@ -7,6 +7,7 @@ import type { AgentRecord } from "../../kv/records/agent.ts";
 import { type Batch, jsonBytesMax, openBatch } from "../batch.ts";
 import {
   type AgentFrame,
+  type CheckpointRefusedFrame,
   CLOSE_CODES,
   type CloseName,
   fitsBytes,
@@ -30,6 +31,8 @@ import {
 import { type AgentPolicies, NO_POLICY_VERSION } from "../gitops/book.ts";
 import { notePolicyHeld, pushPolicies } from "../gitops/push.ts";
 import { startQueued } from "../commands/queued.ts";
+import type { Checkpoint } from "../audit/checkpoints.ts";
+import { checkpointFrame, noteRefusedCheckpoint } from "./witness.ts";
 import { noteRefusedReceipt } from "./receipts.ts";
 import { disconnectAgent, noteHeartbeat, RefusedIdentity, registerAgent } from "./register.ts";
 import { type DigestedOrder, type LinkSigner, openSigner, verdictKeyOf } from "./verdicts.ts";
@@ -59,6 +62,9 @@ export class Link {
   /** The policies that the agent was told last, or says that it holds. */
   #policyVersion = NO_POLICY_VERSION;
   #agentKey: KeyObject | null = null;
+  /** How many rows of the audit log the agent has a checkpoint of. */
+  #witnessed = 0;
+  #refusedCheckpoint = false;
   readonly #orders: Batch<DigestedOrder> = openBatch(
     MAX_RELAY_FRAME_BYTES,
     (orders) => this.#sendOrders(orders),
@@ -231,6 +237,8 @@ export class Link {
     });
     this.#policyVersion = hello.policy_version ?? NO_POLICY_VERSION;
     pushPolicies(this.app, [this]);
+    this.#witnessed = hello.witnessed ?? 0;
+    this.witness();
     startQueued(this.app, this.actor.tenant, agent.id);
   }
 
@@ -256,6 +264,26 @@ export class Link {
         verdict: result.verdict,
       })
     );
+  }
+
+  /** Gives the agent a checkpoint, the newest unless said, which it keeps as a witness. */
+  witness(checkpoint?: Checkpoint): void {
+    this.app.links.recording(
+      checkpointFrame(this.app, this.tenant, this.#witnessed, checkpoint).then((made) => {
+        if (made === null || this.#phase !== "open") return;
+        this.#witnessed = made.size;
+        this.send(made.frame);
+      }).catch((error) => {
+        this.app.ports.log.error("an agent got no checkpoint", { error: String(error) });
+      }),
+    );
+  }
+
+  /** Once a link is enough: the relay's past does not come back while it lasts. */
+  #takeRefusedCheckpoint(frame: CheckpointRefusedFrame, agent: AgentRecord): void {
+    if (this.#refusedCheckpoint) return;
+    this.#refusedCheckpoint = true;
+    this.app.links.recording(noteRefusedCheckpoint(this.app, this.tenant, agent, frame));
   }
 
   #isClosed(): boolean {
@@ -285,6 +313,8 @@ export class Link {
           (error) => ports.log.warn("a heartbeat could not be recorded", { error: String(error) }),
         );
         return;
+      case "checkpoint_refused":
+        return this.#takeRefusedCheckpoint(frame, agent);
       case "hello":
         return this.close("unexpected_frame");
     }

@@ -1,4 +1,5 @@
 import { type Tenant, tenantKey } from "../../kv/collection.ts";
+import type { Checkpoint } from "../audit/checkpoints.ts";
 import type { App } from "../app.ts";
 import { keyHolder } from "../api_keys/holder.ts";
 import { deviceHolder } from "../devices/holder.ts";
@@ -36,6 +37,13 @@ export class Links {
     if (tenant === null) return links;
     const key = tenantKey(tenant);
     return links.filter((link) => tenantKey(link.tenant) === key);
+  }
+
+  /** Gives every agent of a tenant a checkpoint to keep. */
+  witness(tenant: Tenant, checkpoint: Checkpoint): void {
+    for (const link of this.#links.values()) {
+      if (tenantKey(link.tenant) === tenantKey(tenant)) link.witness(checkpoint);
+    }
   }
 
   /** A link has opened; whose it is will show. */

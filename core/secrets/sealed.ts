@@ -1,5 +1,6 @@
 import type { Collection } from "../../kv/collection.ts";
 import { apiKeys } from "../../kv/records/api_key.ts";
+import { auditKeys } from "../../kv/records/audit.ts";
 import { repositories } from "../../kv/records/gitops.ts";
 import { idempotencyRecords } from "../../kv/records/idempotency.ts";
 import { signingKeys } from "../../kv/records/installation.ts";
@@ -24,6 +25,7 @@ export const SEALED: readonly SealedFields[] = [
   sealedIn(idempotencyRecords, ["sealed"]),
   sealedIn(secondFactors, ["sealed_secret"]),
   sealedIn(verdictKeys, ["sealed_private_key"]),
+  sealedIn(auditKeys, ["sealed_private_key"]),
 ];
 
 function sealedIn<T extends Row>(

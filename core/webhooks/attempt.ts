@@ -57,7 +57,7 @@ const BETWEEN: readonly (string | null)[] = [NOT_ALLOWED, DISCARDED];
 export async function attemptDelivery(app: App, claim: Claim): Promise<boolean | null> {
   const webhook = await app.store.transact((tx) => admit(app, tx, claim));
   if (webhook === null) return null;
-  const attempt = await send(app, webhook, claim.delivery);
+  const attempt = await send(app, claim.tenant, webhook, claim.delivery);
   app.metrics.delivery(attempt.status);
   app.activity.count(claim.tenant, `deliveries.${attempt.status}`);
   await app.store.transact((tx) => settle(app, tx, claim, attempt));
@@ -136,11 +136,16 @@ function policyOf({ retry_policy }: WebhookRecord): RetryPolicy {
   return RetryPolicy.safeParse(retry_policy).data ?? RetryPolicy.parse({});
 }
 
-async function send(app: App, webhook: WebhookRecord, delivery: DeliveryRecord): Promise<Attempt> {
+async function send(
+  app: App,
+  tenant: Tenant,
+  webhook: WebhookRecord,
+  delivery: DeliveryRecord,
+): Promise<Attempt> {
   const { clock, outbound, log } = app.ports;
   const startedMs = clock.now();
   try {
-    const response = await outbound.request(requestOf(app, webhook, delivery));
+    const response = await outbound.request(requestOf(app, tenant, webhook, delivery));
     const good = response.status >= 200 && response.status < 300;
     return {
       status: good ? "succeeded" : "failed",
@@ -169,7 +174,12 @@ async function send(app: App, webhook: WebhookRecord, delivery: DeliveryRecord):
 }
 
 /** @throws {SealError} when the webhook's secrets do not open */
-function requestOf(app: App, webhook: WebhookRecord, delivery: DeliveryRecord): OutboundRequest {
+function requestOf(
+  app: App,
+  tenant: Tenant,
+  webhook: WebhookRecord,
+  delivery: DeliveryRecord,
+): OutboundRequest {
   const { sealer, ports: { clock } } = app;
   const { sealed_previous_secret: previous, previous_ends_at_ms: endsAtMs } = webhook;
   const inGrace = previous !== null && clock.now() < (endsAtMs ?? 0);
@@ -186,7 +196,7 @@ function requestOf(app: App, webhook: WebhookRecord, delivery: DeliveryRecord): 
   return {
     method: "POST",
     url: webhook.url,
-    headers: mergeCustomHeaders(custom, signed),
+    headers: mergeCustomHeaders(custom, { ...signed, ...app.audit.witnessHeader(tenant) }),
     body: delivery.body,
     deadlineMs: policyOf(webhook).timeout_seconds * 1000,
     keepBytes: RESPONSE_BYTES_KEPT,

@@ -16,7 +16,7 @@ const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const FIELD_VALUE = /^[\t\x20-\x7e]*$/;
 
 /** Names that describe the body, and the families that prove where a delivery comes from. */
-const RESERVED_PREFIXES = ["content-", "webhook-", "x-service-", "svix-", "proxy-"];
+const RESERVED_PREFIXES = ["content-", "webhook-", "x-service-", "x-audit-", "svix-", "proxy-"];
 const RESERVED_NAMES = new Set(["accept-encoding"]);
 
 /** What is wrong with the headers of a webhook, one `headers.<name>: reason` each; empty if sound. */

@@ -66,6 +66,7 @@ const AGENT_FRAMES: AgentFrame[] = [
   { type: "started", command_id: "cmd_1" },
   { type: "output", command_id: "cmd_1", stream: "stderr", data: "\u0000é😀" },
   { type: "results", results: [RESULT], signature: "b".repeat(86) },
+  { type: "checkpoint_refused", reason: "rolled_back", witnessed: 9, size: 3 },
   { type: "refused", command_id: "cmd_1", reason: "busy", message: "64 commands are running" },
   { type: "policy_held", policy_version: "964d3e65a0d75a70" },
 ];
@@ -98,6 +99,7 @@ const RELAY_FRAMES: RelayFrame[] = [
   },
   { type: "cancel", command_id: "cmd_1" },
   { type: "restart" },
+  { type: "checkpoint", note: "a note", public_key: "a key", proof: ["A".repeat(43) + "="] },
   { type: "heartbeat_ack" },
   { type: "error", code: "SHUTTING_DOWN", message: "back soon" },
 ];

@@ -21,12 +21,21 @@ const register = (world: World, as: string, body: Record<string, unknown>) =>
 const exported = (world: World, { token }: Account, accept: string, text = "") =>
   world.call("GET", `/api/audit/export${text}`, { as: token, headers: { accept } });
 
-/** The whole log as it is stored, oldest first. */
+/** The whole log as it is stored, oldest first, but the record of looks at it. */
 async function stored(world: World, { org }: Account): Promise<Event[]> {
   await world.settle();
   const rows = await world.app.log.read({ org, space: "live" }, 0, 10_000);
-  return rows.map(({ seq, json }) => ({ seq, ...JSON.parse(json) }));
+  return rows.map(({ seq, json }) => ({ seq, ...JSON.parse(json) })).filter(isChange);
 }
+
+const isChange = ({ event_type }: Event) => !/^audit_(read|exported)$/.test(event_type);
+
+/** The rows of an export without what proves them. */
+const rowsOf = (rows: Record<string, unknown>[]) =>
+  rows.map(({ leaf_hash, before, tile_hash, ...row }) => {
+    ok(leaf_hash !== undefined && before !== null && tile_hash !== null);
+    return row as unknown as Event;
+  }).filter(isChange);
 
 async function fill(world: World, { token }: Account, n: number): Promise<void> {
   const ids = Array.from({ length: n }, (_, at) => at);
@@ -45,8 +54,8 @@ Deno.test("audit: a query shows every change that was answered before it, newest
     eq(body.pagination.total, body.events[0].seq);
   }
   const { body: { events } } = await query(world, owner);
-  deq(events, (await stored(world, owner)).reverse());
-  deq(events.map(({ seq }: Event) => seq), [7, 6, 5, 4, 3, 2, 1]);
+  deq(events.filter(isChange), (await stored(world, owner)).reverse());
+  deq(events.map(({ seq }: Event) => seq), [12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1]);
 });
 
 Deno.test("audit: every filter and both times narrow the answer, together", async () => {
@@ -67,6 +76,10 @@ Deno.test("audit: every filter and both times narrow the answer, together", asyn
     [`end_time=${at(1)}`, (e) => e.timestamp <= at(1)],
     [`start_time=${at(1)}&end_time=${at(1)}`, (e) => e.timestamp === at(1)],
     [`start_time=2030-01-01T01:00:01%2B01:00`, (e) => e.timestamp >= at(1)],
+    ["result=success", () => true],
+    ["result=denied", () => false],
+    ["text=WEB-1.example", (e) => "hostname" in e.details],
+    ["text=%22", () => false],
     [`resource_type=agent&event_type=api_key_created`, () => false],
     [
       `actor=${here.owner.userId}&resource_type=api_key&end_time=${at(0)}`,
@@ -76,9 +89,10 @@ Deno.test("audit: every filter and both times narrow the answer, together", asyn
   ];
   for (const [text, wanted] of cases) {
     const expected = all.filter(wanted);
-    deq((await query(world, here.owner, `?${text}`)).body.events, expected, text);
+    const { events } = (await query(world, here.owner, `?${text}`)).body;
+    deq(events.filter(isChange), expected, text);
     const { body } = await exported(world, here.owner, "application/json", `?${text}`);
-    deq(body.events, expected.toReversed(), text);
+    deq(rowsOf(body.events), expected.toReversed(), text);
   }
 });
 
@@ -94,7 +108,7 @@ Deno.test("audit: a walk by cursor sees each row once, whatever is written meanw
     while (cursor !== null) {
       const more: string = cursor === "" ? "" : `&cursor=${cursor}`;
       const { body } = await query(world, owner, `?limit=3${filter}${more}`);
-      seen.push(...body.events);
+      seen.push(...body.events.filter(isChange));
       eq(body.pagination.has_more, body.cursor !== null);
       cursor = body.cursor;
       await fill(world, owner, 2);
@@ -128,16 +142,18 @@ Deno.test("audit.export: JSON, NDJSON and CSV hold the whole log, oldest first",
   await fill(world, here.owner, 1_200);
   const rows = await stored(world, here.owner);
   const json = await exported(world, here.owner, "application/json");
-  deq(json.body.events, rows);
+  deq(rowsOf(json.body.events), rows);
   const lines = await exported(world, here.owner, "application/x-ndjson");
-  deq(lines.text.trimEnd().split("\n").map((line) => JSON.parse(line)), rows);
+  const parsed = lines.text.trimEnd().split("\n").map((line) => JSON.parse(line));
+  deq(rowsOf(parsed.slice(0, -1)), rows);
+  deq(Object.keys(parsed.at(-1)), ["proof"]);
   const csv = await exported(world, here.owner, "text/csv");
   const [head, ...records] = csv.text.trimEnd().split("\r\n");
   eq(
     head,
-    "seq,event_id,event_type,timestamp,actor,resource_type,resource_id,agent_id,request_id,details",
+    "seq,event_id,event_type,timestamp,actor,resource_type,resource_id,agent_id,request_id,details,leaf_hash",
   );
-  eq(records.length, rows.length);
+  eq(records.length, rows.length + 2);
   for (const [at, row] of rows.entries()) {
     ok(records[at]!.startsWith(`${row.seq},${row.event_id},${row.event_type},${row.timestamp}`));
     ok(records[at]!.includes(JSON.stringify(row.details).replaceAll('"', '""')));
@@ -171,6 +187,46 @@ Deno.test("audit.export: a spreadsheet runs nothing of what callers wrote", asyn
   const { text } = await exported(world, owner, "text/csv", "?event_type=note");
   const actors = text.trimEnd().split("\r\n").slice(1).map((line) => line.split(/Z,|,external/)[1]);
   deq(actors, ["'=1+1", "'@SUM(A1)", "'+1", "'-1", '"a,b"', '"say ""x"""']);
+});
+
+Deno.test("audit: a cursor that this list did not give is 400", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const b64 = (text: string) => btoa(text).replaceAll("=", "");
+  for (
+    const cursor of ["x", "%20", b64("0"), b64("-1"), b64("1e1"), b64(" 1"), b64("99"), "Mg=="]
+  ) {
+    const answer = await query(world, owner, `?cursor=${cursor}`);
+    deq([answer.status, answer.body.error.code], [400, "VALIDATION_FAILED"], cursor);
+  }
+  eq((await query(world, owner, `?cursor=${b64("2")}`)).body.events.length, 1);
+});
+
+Deno.test("audit: looking at the log and taking it away is on record, with what was asked for", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  await query(world, owner, "?text=abc&start_time=2029-01-01T00:00:00Z");
+  await exported(world, owner, "text/csv", "?result=denied");
+  const as = { as: owner.token };
+  const { body: { events: [first] } } = await query(world, owner, "?event_type=audit_read");
+  for (const path of [`checkpoint`, `proof/${first.event_id}`, "consistency?from=1&to=2"]) {
+    eq((await world.call("GET", `/api/audit/${path}`, as)).status, 200);
+  }
+  eq((await world.call("GET", `/api/audit/proof/${first.actor}`, as)).status, 404);
+  eq((await world.call("GET", "/api/audit/consistency?from=3&to=2", as)).status, 400);
+  eq((await world.call("GET", "/api/audit/consistency?from=1&to=2000", as)).status, 400);
+  const { body: { events } } = await query(world, owner, "?resource_type=audit_log");
+  deq(events.toReversed().map(({ event_type, details }: Event) => [event_type, details]), [
+    ["audit_read", {
+      events: 0,
+      filter: { text: "abc", start_time: "2029-01-01T00:00:00.000Z" },
+    }],
+    ["audit_exported", { filter: { result: "denied" }, format: "text/csv", tree_size: 3 }],
+    ["audit_read", { events: 1, filter: { event_type: "audit_read" } }],
+    ["audit_checkpoint_read", { tree_size: 5 }],
+    ["audit_proof_read", { event_id: first.event_id }],
+    ["audit_proof_read", { from: 1, to: 2 }],
+  ]);
 });
 
 Deno.test("audit.register: keeps whom the caller names, and who said so beside it", async () => {

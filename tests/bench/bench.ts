@@ -1,4 +1,5 @@
 import { logLength, signUp, type Tenant } from "./client.ts";
+import { benchAudit } from "./audit.ts";
 import { benchShield } from "./shield.ts";
 import { stalled } from "./stalled.ts";
 import { fanOut, idleSubscribers } from "./streams.ts";
@@ -13,6 +14,8 @@ import { benchWebhooks } from "./webhooks.ts";
  * shared and noisy, so ratios of medians over interleaved rounds are what counts.
  */
 const only = Deno.args.find((arg) => arg !== "--");
+if (only === undefined || only === "audit") await benchAudit();
+if (only === "audit") Deno.exit(0);
 if (only === undefined || only === "shield") benchShield();
 if (only === "shield") Deno.exit(0);
 if (only === undefined || only === "webhooks") await benchWebhooks().finally(endAll);
@@ -73,7 +76,8 @@ async function reads(
       tenants.map(requestOf),
     ]);
     report(`${name}, ${connections} connections`, pair);
-    const rows = total(await lengths()) - before;
+    // Each look at the lengths before left a row of its own.
+    const rows = total(await lengths()) - before - tenants.length;
     console.log(`  ${pair.answered} requests answered, ${rows} audit rows written for them`);
     if (rows !== pair.answered) throw new Error("an answered request is not in the audit trail");
   }

@@ -47,7 +47,9 @@ export async function furnish(world: World, account: Account): Promise<Ids> {
   await world.call("POST", "/api/v1/roles", { as, body: { name: role, permissions: [] } });
   const invited = await world.call("POST", "/api/v1/invitations", { as, body: {} });
   const sessions = await world.call("GET", "/api/account/sessions", { as });
+  const { body: { events: [event] } } = await world.call("GET", "/api/audit?limit=1", { as });
   return {
+    "/api/audit/proof/{event_id}": event.event_id,
     "/api/v1/gitops/repos/{id}": repositoryId,
     "/api/v1/gitops/policies/{id}": policies[0].id,
     "/versions/{version}": "1",
@@ -109,6 +111,7 @@ export function pathWith(route: Route, ids: Ids): string | null {
 
 /** Ids of nothing. */
 export const MISSING: Ids = {
+  "/api/audit/proof/{event_id}": "6f1b0c3e-0000-4000-8000-000000000000",
   "/api/v1/gitops/repos/{id}": "rpo_missing",
   "/api/v1/gitops/policies/{id}": "pol_missing",
   "/versions/{version}": "1",
@@ -159,12 +162,23 @@ export const isOpen = ({ body }: Route) => body!.safeParse({ surprise: true }).s
 export const bodyOf = (route: Route) =>
   route.body === undefined ? undefined : BODIES[route.id] ?? {};
 
-/** Everything stored but what a refusal may leave: log rows, counters and the use of keys. */
+/** What a refusal may leave: log rows and what proves them, and what is counted. */
+const LEFT = [
+  "log",
+  "log_cursors",
+  "audit_trees",
+  "audit_tiles",
+  "audit_ids",
+  "api_key_usage@",
+  "activity@",
+];
+
+/** Everything else that is stored, but counters. */
 export async function stored(world: World): Promise<Map<string, string>> {
   await world.settle();
   const rows = new Map<string, string>();
   for await (const { key, versionstamp } of world.kv.list({ prefix: [] })) {
-    const left = key[0] === "~" || ["log", "api_key_usage@", "activity@"].includes(String(key[2]));
+    const left = key[0] === "~" || LEFT.includes(String(key[2]).split(".")[0]!);
     if (!left) rows.set(key.join("/"), versionstamp);
   }
   return rows;

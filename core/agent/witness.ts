@@ -1,0 +1,42 @@
+import { readKey, readStatement, verifiesNote } from "../audit/note.ts";
+import { verifyConsistency } from "../audit/merkle.ts";
+import type { CheckpointFrame } from "../protocol.ts";
+import type { AgentFiles } from "./port.ts";
+
+/** Why a checkpoint was not taken. */
+export type Refusal = "another_key" | "unproven" | "rolled_back" | "rewritten";
+
+const notePath = (stateDir: string) => `${stateDir}/audit-checkpoint`;
+const keyPath = (stateDir: string) => `${stateDir}/audit-key`;
+
+/** How many rows of the relay's audit log the checkpoint that is kept here speaks of. */
+export function witnessedSize(stateDir: string, files: AgentFiles): number {
+  return readStatement(files.read(notePath(stateDir)) ?? "")?.size ?? 0;
+}
+
+/**
+ * Keeps the newest checkpoint of the relay's audit log, and with it what the log was: one that forgets or
+ * changes what an earlier one said is refused, and the earlier one stays. The key is that of the first one.
+ */
+export function keepCheckpoint(
+  stateDir: string,
+  { note, public_key, proof }: CheckpointFrame,
+  files: AgentFiles,
+): Refusal | null {
+  const pinned = files.read(keyPath(stateDir))?.trim() || null;
+  if (pinned !== null && pinned !== public_key) return "another_key";
+  const key = readKey(public_key);
+  const now = readStatement(note);
+  if (key === null || now === null || now.origin !== key.name || !verifiesNote(note, key)) {
+    return "unproven";
+  }
+  const before = readStatement(files.read(notePath(stateDir)) ?? "");
+  if (before !== null) {
+    if (now.size < before.size) return "rolled_back";
+    const path = proof.map((hash) => Uint8Array.fromBase64(hash));
+    if (!verifyConsistency(before.size, now.size, before.root, now.root, path)) return "rewritten";
+  }
+  if (pinned === null) files.write(keyPath(stateDir), `${public_key}\n`);
+  files.write(notePath(stateDir), note);
+  return null;
+}

@@ -1,0 +1,207 @@
+import { Buffer } from "node:buffer";
+import { createHash } from "node:crypto";
+import type { Tenant } from "../../kv/collection.ts";
+import type { Sequenced } from "../../kv/log.ts";
+import type { Reading } from "../app.ts";
+import {
+  type AuditEvent,
+  type AuditFilter,
+  describe,
+  matches,
+  recordRead,
+  showEvent,
+} from "../audit.ts";
+import { canonicalJson } from "../canonical.ts";
+import { csvRow } from "../csv.ts";
+import { iso } from "../lists.ts";
+import { auditKeyOf, originOf } from "./keys.ts";
+import { type ReadNode, subtreesOf } from "./merkle.ts";
+import { HASH_BYTES } from "./node_hash.ts";
+import { keyText, type NoteKey, signNote, statementText } from "./note.ts";
+import { leavesOf, nodesOf, rootOf, TILE } from "./tiles.ts";
+
+/** Log order and timestamps differ by no more than the time between a change and its commit. */
+const CLOCK_SLACK_MS = 60_000;
+
+/** A row to be exported, with what proves it. */
+interface ProvenRow {
+  readonly event: Sequenced;
+  /** Members that stand in front of the row's own, as JSON: its number and hashes. */
+  readonly front: string;
+  readonly leaf: string;
+}
+
+/** What stands at the end of an export. */
+interface Ending {
+  /** The signed note: the tree, and which rows of it the export holds. */
+  readonly checkpoint: string;
+  readonly public_key: string;
+  /** The number of the last row, and the hashes of the rows after it that the export leaves out. */
+  readonly after: number;
+  readonly hashes: readonly string[];
+}
+
+type Pages = AsyncGenerator<readonly ProvenRow[], Ending>;
+type Text = AsyncGenerator<string>;
+
+/** The forms in which the trail can be taken away, by media type. */
+export const EXPORTS: Readonly<
+  Record<string, { readonly extension: string; readonly write: (pages: Pages) => Text }>
+> = {
+  "application/json": { extension: "json", write: writeJson },
+  "application/x-ndjson": { extension: "ndjson", write: writeNdjson },
+  "text/csv": { extension: "csv", write: writeCsv },
+};
+
+/** Every matching event, oldest first, as text of this media type, a bounded piece at a time. */
+export async function exportAudit(work: Reading, filter: AuditFilter, type: string) {
+  const { app, actor: { tenant } } = work;
+  const { size, expired } = await app.audit.reach(tenant);
+  const root = await rootOf(app.store, tenant, size);
+  const asked = describe(filter);
+  await recordRead(work, "audit_exported", { filter: asked, format: type, tree_size: size });
+  const key = await auditKeyOf(app, tenant);
+  const statement = {
+    origin: originOf(tenant),
+    size,
+    root,
+    time: iso(app.ports.clock.now()),
+    expired,
+    selection: null,
+  };
+  const plain = signNote(statementText(statement), key, key.privateKey);
+  const sign = (rows: number, digest: string): string => {
+    const selection = { filter: canonicalJson(asked), rows, digest };
+    return signNote(statementText({ ...statement, selection }), key, key.privateKey);
+  };
+  const { extension, write } = EXPORTS[type]!;
+  return {
+    type,
+    body: write(provenPages(app, tenant, filter, { size, expired, key, sign })),
+    filename: `audit.${extension}`,
+    headers: { "x-audit-checkpoint": Buffer.from(plain).toString("base64") },
+  };
+}
+
+interface Plan {
+  readonly size: number;
+  readonly expired: number;
+  readonly key: NoteKey;
+  readonly sign: (rows: number, digest: string) => string;
+}
+
+async function* provenPages(
+  app: Reading["app"],
+  tenant: Tenant,
+  filter: AuditFilter,
+  { size, expired, key, sign }: Plan,
+): Pages {
+  const read = nodesOf(app.store, tenant);
+  const everything = Object.values(filter).every((value) => value === undefined);
+  const numbers = createHash("sha256");
+  // The last row in the export, the last one that was looked at, and whether one is missing between them.
+  let shown = 0, looked = expired, hole = false, rows = 0, over = false;
+  while (looked < size && !over) {
+    const first = looked;
+    const end = Math.min(size, (Math.floor(first / TILE) + 1) * TILE);
+    const leaves = Buffer.from(await leavesOf(app.store, tenant, first, end));
+    const page: ProvenRow[] = [];
+    for (const event of await app.log.read(tenant, first, end - first)) {
+      const { seq } = event;
+      over = isAfter(event, filter);
+      if (over || seq > end) break;
+      // What is not in the store was not left out by the filter: no hash may stand for it.
+      hole ||= seq > looked + 1;
+      looked = seq;
+      if (!everything && !matches(showEvent(event), filter)) continue;
+      const at = (seq - 1 - first) * HASH_BYTES;
+      const leaf = leaves.toString("base64", at, at + HASH_BYTES);
+      const before = !hole && seq > shown + 1
+        ? `,"before":${
+          JSON.stringify({ after: shown, hashes: await hashesOf(read, shown, seq - 1) })
+        }`
+        : "";
+      const tile = seq % TILE === 0 ? `,"tile_hash":"${await tileHash(read, seq)}"` : "";
+      page.push({ event, leaf, front: `"seq":${seq},"leaf_hash":"${leaf}"${before}${tile}` });
+      numbers.update(`${seq}\n`);
+      rows++;
+      shown = seq;
+      hole = false;
+    }
+    if (page.length > 0) yield page;
+    if (over) break;
+    hole ||= looked < end;
+    looked = end;
+  }
+  return {
+    checkpoint: sign(rows, numbers.digest("hex")),
+    public_key: keyText(key),
+    after: shown,
+    hashes: hole ? [] : await hashesOf(read, shown, size),
+  };
+}
+
+function isAfter(event: Sequenced, { endMs }: AuditFilter): boolean {
+  return endMs !== undefined && Date.parse(showEvent(event).timestamp) > endMs + CLOCK_SLACK_MS;
+}
+
+async function hashesOf(read: ReadNode, lo: number, hi: number): Promise<string[]> {
+  const hashes: string[] = [];
+  for (const { level, index } of subtreesOf(lo, hi)) {
+    hashes.push(Buffer.from(await read(level, index)).toString("base64"));
+  }
+  return hashes;
+}
+
+const tileHash = async (read: ReadNode, seq: number): Promise<string> =>
+  Buffer.from(await read(Math.log2(TILE), seq / TILE - 1)).toString("base64");
+
+const rowText = ({ event: { json }, front }: ProvenRow): string => `{${front},${json.slice(1)}`;
+
+async function* writeJson(pages: Pages): Text {
+  yield '{"events":[\n';
+  let separator = "";
+  for (;;) {
+    const { done, value } = await pages.next();
+    if (done) {
+      yield `\n],"proof":${JSON.stringify(value)}}\n`;
+      return;
+    }
+    yield separator + value.map(rowText).join(",\n");
+    separator = ",\n";
+  }
+}
+
+async function* writeNdjson(pages: Pages): Text {
+  for (;;) {
+    const { done, value } = await pages.next();
+    if (done) {
+      yield `{"proof":${JSON.stringify(value)}}\n`;
+      return;
+    }
+    yield value.map((row) => `${rowText(row)}\n`).join("");
+  }
+}
+
+const COLUMNS = [
+  "seq",
+  "event_id",
+  "event_type",
+  "timestamp",
+  "actor",
+  "resource_type",
+  "resource_id",
+  "agent_id",
+  "request_id",
+] as const satisfies readonly (keyof AuditEvent)[];
+
+async function* writeCsv(pages: Pages): Text {
+  yield csvRow([...COLUMNS, "details", "leaf_hash"]);
+  for await (const page of pages) {
+    yield page.map(({ event, leaf }) => {
+      const row = showEvent(event);
+      const cells = COLUMNS.map((name) => row[name] ?? null);
+      return csvRow([...cells, JSON.stringify(row.details), leaf]);
+    }).join("");
+  }
+}

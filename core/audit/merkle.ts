@@ -1,0 +1,191 @@
+import { createHash } from "node:crypto";
+import { foldPair, HASH_BYTES, nodeHash } from "./node_hash.ts";
+
+/** A hash of 32 bytes. */
+export type Hash = Uint8Array<ArrayBuffer>;
+
+/** Reads the hash of a complete subtree: the `index`th of 2^`level` leaves. */
+export type ReadNode = (level: number, index: number) => Hash | Promise<Hash>;
+
+/** The hash of a leaf, RFC 6962: SHA-256(0x00 ‖ the UTF-8 bytes), in hex. */
+export const leafHex = (text: string): string =>
+  createHash("sha256").update(`\0${text}`).digest("hex");
+
+/** The same as bytes. */
+export const leafHash = (text: string): Hash => Uint8Array.fromHex(leafHex(text));
+
+/** The hash of a tree without leaves. */
+export const EMPTY_ROOT: Hash = Uint8Array.fromHex(
+  "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+);
+
+export function sameHash(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, at) => byte === b[at]);
+}
+
+/** The hash over `count` hashes that lie side by side; `count` is a power of two. */
+export function foldHashes(hashes: Uint8Array, from: number, count: number): Hash {
+  const layer = hashes.slice(from * HASH_BYTES, (from + count) * HASH_BYTES);
+  for (let width = count; width > 1; width /= 2) {
+    for (let at = 0; at < width / 2; at++) foldPair(layer, at);
+  }
+  return layer.slice(0, HASH_BYTES) as Hash;
+}
+
+/** The hash of the leaves from `lo` to below `hi`, which a tree has as one node: MTH(D[lo:hi]). */
+export async function rangeHash(read: ReadNode, lo: number, hi: number): Promise<Hash> {
+  const count = hi - lo;
+  if (count === 0) return EMPTY_ROOT;
+  const left = largestPower(count);
+  if (left === count) return await read(Math.log2(count), lo / count);
+  return nodeHash(await rangeHash(read, lo, lo + left), await rangeHash(read, lo + left, hi));
+}
+
+/** The audit path of leaf `index` in the tree of `size` leaves, from the leaf up: PATH(m, D[n]). */
+export async function inclusionPath(read: ReadNode, index: number, size: number): Promise<Hash[]> {
+  const path: Hash[] = [];
+  for (let lo = 0, hi = size; hi - lo > 1;) {
+    const middle = lo + splitOf(hi - lo);
+    if (index < middle) {
+      path.push(await rangeHash(read, middle, hi));
+      hi = middle;
+    } else {
+      path.push(await rangeHash(read, lo, middle));
+      lo = middle;
+    }
+  }
+  return path.reverse();
+}
+
+/** That the first `from` leaves of the tree of `to` are the tree of `from`: PROOF(m, D[n]). */
+export async function consistencyPath(read: ReadNode, from: number, to: number): Promise<Hash[]> {
+  const path: Hash[] = [];
+  let lo = 0, hi = to, whole = true;
+  while (hi > from) {
+    const middle = lo + splitOf(hi - lo);
+    if (from <= middle) {
+      path.push(await rangeHash(read, middle, hi));
+      hi = middle;
+    } else {
+      path.push(await rangeHash(read, lo, middle));
+      lo = middle;
+      whole = false;
+    }
+  }
+  if (!whole) path.push(await rangeHash(read, lo, hi));
+  return path.reverse();
+}
+
+/** Whether a leaf is the `index`th of the tree with this root. */
+export function verifyInclusion(
+  leaf: Uint8Array,
+  index: number,
+  size: number,
+  path: readonly Uint8Array[],
+  root: Uint8Array,
+): boolean {
+  if (index < 0 || index >= size) return false;
+  let hash = leaf, at = index, last = size - 1;
+  for (const sibling of path) {
+    if (last === 0) return false;
+    if (at % 2 === 1 || at === last) {
+      hash = nodeHash(sibling, hash);
+      while (at % 2 === 0 && at > 0) at /= 2, last = Math.floor(last / 2);
+    } else hash = nodeHash(hash, sibling);
+    at = Math.floor(at / 2), last = Math.floor(last / 2);
+  }
+  return last === 0 && sameHash(hash, root);
+}
+
+/** Whether the tree of `to` leaves begins with the tree of `from`. */
+export function verifyConsistency(
+  from: number,
+  to: number,
+  fromRoot: Uint8Array,
+  toRoot: Uint8Array,
+  path: readonly Uint8Array[],
+): boolean {
+  if (from > to) return false;
+  if (from === to) return path.length === 0 && sameHash(fromRoot, toRoot);
+  if (from === 0) return path.length === 0;
+  const rest = largestPower(from) === from ? [fromRoot, ...path] : [...path];
+  let at = from - 1, last = to - 1;
+  while (at % 2 === 1) at = Math.floor(at / 2), last = Math.floor(last / 2);
+  const first = rest.shift();
+  if (first === undefined) return false;
+  let old = first, now = first;
+  for (const sibling of rest) {
+    if (last === 0) return false;
+    if (at % 2 === 1 || at === last) {
+      old = nodeHash(sibling, old);
+      now = nodeHash(sibling, now);
+      while (at % 2 === 0 && at > 0) at /= 2, last = Math.floor(last / 2);
+    } else now = nodeHash(now, sibling);
+    at = Math.floor(at / 2), last = Math.floor(last / 2);
+  }
+  return last === 0 && sameHash(old, fromRoot) && sameHash(now, toRoot);
+}
+
+const TILE_LEVEL = 8;
+
+/** A tree that grows at its right edge: only the complete subtrees on the way to the root are kept. */
+export class GrowingTree {
+  #size = 0;
+  #tile: Uint8Array | null = null;
+  /** From the largest subtree to the smallest. */
+  readonly #peaks: { level: number; hash: Uint8Array }[] = [];
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /**
+   * Adds a complete subtree of 2^`level` leaves; one leaf is of level 0.
+   * @throws {RangeError} when it cannot stand at this place
+   */
+  add(hash: Uint8Array, level = 0): void {
+    if (this.#size % 2 ** level !== 0) throw new RangeError("a subtree stands out of its place");
+    this.#size += 2 ** level;
+    let top = { level, hash };
+    this.#tile = null;
+    for (let at = this.#peaks.length - 1; at >= 0 && this.#peaks[at]!.level === top.level; at--) {
+      top = { level: top.level + 1, hash: nodeHash(this.#peaks.pop()!.hash, top.hash) };
+      if (top.level === TILE_LEVEL) this.#tile = top.hash;
+    }
+    this.#peaks.push(top);
+  }
+
+  /** The hash over the 256 leaves that the last addition completed; null when it completed none. */
+  get tile(): Uint8Array | null {
+    return this.#tile;
+  }
+
+  root(): Uint8Array {
+    if (this.#size === 0) return EMPTY_ROOT;
+    let hash = this.#peaks.at(-1)!.hash;
+    for (let at = this.#peaks.length - 2; at >= 0; at--) {
+      hash = nodeHash(this.#peaks[at]!.hash, hash);
+    }
+    return hash;
+  }
+}
+
+/** The complete subtrees that cover the leaves from `lo` to below `hi`, each as large as its place allows. */
+export function* subtreesOf(lo: number, hi: number): Generator<{ level: number; index: number }> {
+  for (let at = lo; at < hi;) {
+    let level = 0;
+    while (at % 2 ** (level + 1) === 0 && at + 2 ** (level + 1) <= hi) level++;
+    yield { level, index: at / 2 ** level };
+    at += 2 ** level;
+  }
+}
+
+/** The largest power of two that is not above `n`. */
+function largestPower(n: number): number {
+  let power = 1;
+  while (power * 2 <= n) power *= 2;
+  return power;
+}
+
+/** The largest power of two below `n`: where a tree of `n` leaves splits. */
+const splitOf = (n: number): number => largestPower(n - 1);

@@ -1,0 +1,152 @@
+import { Buffer } from "node:buffer";
+import { type Tenant, tenantKey, tenantOf } from "../../kv/collection.ts";
+import { LogFollower, type Step } from "../../kv/follow.ts";
+import type { Sequenced } from "../../kv/log.ts";
+import { RecentMap } from "../../kv/recent.ts";
+import { auditTreeId, type AuditTreeRecord, auditTrees } from "../../kv/records/audit.ts";
+import type { Tx } from "../../kv/tx.ts";
+import type { App } from "../app.ts";
+import { type Checkpoint, makeCheckpoint } from "./checkpoints.ts";
+import { appendIds, sortIds } from "./ids.ts";
+import { leafHex } from "./merkle.ts";
+import { HASH_BYTES } from "./node_hash.ts";
+import { growTiles } from "./tiles.ts";
+
+/** How often a log that grows gets a checkpoint that witnesses see. */
+export const WITNESS_MS = 60_000;
+const EVENTS_PER_STEP = 2_048;
+/** Logs that grow at once share their commits. */
+const TENANTS_AT_ONCE = 16;
+/** Rows whose ids are sorted together; see ids.ts. */
+const GROUP = 65_536;
+const NOTES_MAX = 10_000;
+
+/** Tells whoever keeps checkpoints of a new one. */
+export type Witness = (tenant: Tenant, checkpoint: Checkpoint) => void;
+
+/** Makes every event a leaf of its tenant's tree, off the path of requests. */
+export class Sequencer {
+  #follower: LogFollower | null = null;
+  readonly #grown = new Set<string>();
+  /** The newest note of each log. */
+  readonly #notes = new RecentMap<string>(NOTES_MAX);
+  readonly #witnesses: Witness[] = [];
+  readonly #sorting = new Set<Promise<void>>();
+  #cancel: (() => void) | null = null;
+  #running: Promise<void> | null = null;
+  #stopped = false;
+
+  constructor(private readonly app: () => App) {}
+
+  /** Takes up what an earlier process left, and follows every log. */
+  start(): void {
+    const { store, log } = this.app();
+    this.#follower = new LogFollower(store, log, {
+      name: "audit",
+      lazy: true,
+      eventsPerStep: EVENTS_PER_STEP,
+      tenantsAtOnce: TENANTS_AT_ONCE,
+      wants: () => true,
+      cares: () => Promise.resolve(true),
+      step: (tx, tenant, events) => this.#grow(tx, tenant, events),
+    }, (error) => this.#complain(error));
+    this.#follower.wake();
+  }
+
+  /** Looks for what another instance has left. */
+  wake(): void {
+    if (!this.#stopped) this.#follower?.wake();
+  }
+
+  /** Calls `witness` with each checkpoint that is made for keeping. */
+  onCheckpoint(witness: Witness): void {
+    this.#witnesses.push(witness);
+  }
+
+  /**
+   * Resolves when every event that was committed before the call is a leaf; answers the tree. Of a log that
+   * somebody has cut this is the tree before the cut, so that it can still be shown.
+   */
+  async reach(tenant: Tenant): Promise<AuditTreeRecord> {
+    const { log, store } = this.app();
+    await log.flush();
+    await this.#follower!.catchUp(tenant).catch((error) => this.#complain(error));
+    const id = auditTreeId(tenant);
+    return await store.get(auditTrees, tenant, id) ?? { id, size: 0, expired: 0 };
+  }
+
+  /** What a webhook's delivery carries: the newest checkpoint that was made here, for its receiver to keep. */
+  witnessHeader(tenant: Tenant): Readonly<Record<string, string>> {
+    const note = this.#notes.get(tenantKey(tenant));
+    return note === undefined ? {} : { "X-Audit-Checkpoint": Buffer.from(note).toString("base64") };
+  }
+
+  /** Resolves when nothing is marked and nothing is being made. */
+  async idle(): Promise<void> {
+    await this.#follower?.idle();
+    while (this.#sorting.size > 0) await Promise.all(this.#sorting);
+    await this.#running;
+  }
+
+  /** Follows no more. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#cancel?.();
+    await this.idle();
+  }
+
+  async #grow(tx: Tx, tenant: Tenant, events: readonly Sequenced[]): Promise<Step> {
+    const id = auditTreeId(tenant);
+    const tree = await tx.get(auditTrees, tenant, id) ?? { id, size: 0, expired: 0 };
+    const { size } = tree;
+    // Read between another step's commit and this one's: the check of the position will tell.
+    const known = events.filter(({ seq }) => seq <= size).length;
+    if (known > 0) return { done: known, part: "" };
+    if (events.at(-1)!.seq !== size + events.length) {
+      throw new Error(`the log of ${id} has a gap after ${size}`);
+    }
+    const leaves = new Uint8Array(events.length * HASH_BYTES);
+    events.forEach(({ json }, at) => leaves.subarray(at * HASH_BYTES).setFromHex(leafHex(json)));
+    await growTiles(tx, tenant, size, leaves);
+    await appendIds(tx, tenant, size, events.map(({ json }) => json));
+    const grown = size + events.length;
+    tx.put(auditTrees, tenant, { ...tree, size: grown });
+    tx.afterCommit(() => this.#hasGrown(tenant, size, grown));
+    return { done: events.length, part: "" };
+  }
+
+  #hasGrown(tenant: Tenant, from: number, to: number): void {
+    const group = Math.floor(to / GROUP);
+    if (group > Math.floor(from / GROUP)) {
+      const sorting = sortIds(this.app(), tenant, group - 1)
+        .catch((error) => this.#complain(error))
+        .finally(() => this.#sorting.delete(sorting));
+      this.#sorting.add(sorting);
+    }
+    this.#grown.add(tenantKey(tenant));
+    if (this.#stopped) return;
+    this.#cancel ??= this.app().ports.clock.after(WITNESS_MS, () => {
+      this.#cancel = null;
+      this.#running = this.#tellAll().finally(() => this.#running = null);
+    });
+  }
+
+  /** One log after the other, so that requests have their turns in between. */
+  async #tellAll(): Promise<void> {
+    const grown = [...this.#grown].map(tenantOf);
+    this.#grown.clear();
+    for (const tenant of grown) {
+      try {
+        const checkpoint = await makeCheckpoint(this.app(), tenant);
+        this.#notes.set(tenantKey(tenant), checkpoint.note);
+        for (const witness of this.#witnesses) witness(tenant, checkpoint);
+      } catch (error) {
+        this.#complain(error);
+      }
+    }
+  }
+
+  #complain(error: unknown): void {
+    this.app().ports.log.error("the audit tree could not grow", { error: String(error) });
+  }
+}

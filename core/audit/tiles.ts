@@ -1,0 +1,93 @@
+import type { Tenant } from "../../kv/collection.ts";
+import { auditTiles, tileId } from "../../kv/records/audit.ts";
+import { RecentMap } from "../../kv/recent.ts";
+import type { Reader } from "../../kv/store.ts";
+import type { Tx } from "../../kv/tx.ts";
+import { foldHashes, type Hash, rangeHash, type ReadNode } from "./merkle.ts";
+import { HASH_BYTES } from "./node_hash.ts";
+
+/** Hashes in a full tile; it stands for one hash of the level above. */
+export const TILE = 256;
+const TILE_LEVELS = 8;
+/** What one reader of nodes keeps: half a megabyte. */
+const TILES_KEPT = 64;
+
+/** Reads nodes of a tenant's tree out of its tiles, each of them once. */
+export function nodesOf(db: Reader, tenant: Tenant): ReadNode {
+  const tiles = new RecentMap<Promise<Uint8Array>>(TILES_KEPT);
+  const tileOf = (level: number, index: number) => {
+    const id = tileId(level, index);
+    const known = tiles.get(id);
+    if (known !== undefined) return known;
+    const read = db.get(auditTiles, tenant, id).then((tile) => tile?.hashes ?? new Uint8Array());
+    tiles.set(id, read);
+    return read;
+  };
+  return async (level, index) => {
+    const within = level % TILE_LEVELS;
+    const first = index * 2 ** within, count = 2 ** within;
+    const tileLevel = (level - within) / TILE_LEVELS;
+    const hashes = await tileOf(tileLevel, Math.floor(first / TILE));
+    const from = first % TILE;
+    if (hashes.length < (from + count) * HASH_BYTES) {
+      throw new Error(`the tree lacks hashes of level ${level} at ${index}`);
+    }
+    return foldHashes(hashes, from, count);
+  };
+}
+
+/** The root over the first `size` leaves. */
+export const rootOf = (db: Reader, tenant: Tenant, size: number): Promise<Hash> =>
+  rangeHash(nodesOf(db, tenant), 0, size);
+
+/** The leaf hashes from `lo` to below `hi`, within one tile. */
+export async function leavesOf(
+  db: Reader,
+  tenant: Tenant,
+  lo: number,
+  hi: number,
+): Promise<Uint8Array> {
+  const index = Math.floor(lo / TILE);
+  const tile = await db.get(auditTiles, tenant, tileId(0, index));
+  const from = lo - index * TILE;
+  return (tile?.hashes ?? new Uint8Array()).subarray(
+    from * HASH_BYTES,
+    (hi - index * TILE) * HASH_BYTES,
+  );
+}
+
+/** Adds leaves to the right of the first `size`, in the transaction: the tiles that they touch, at every level. */
+export async function growTiles(
+  tx: Tx,
+  tenant: Tenant,
+  size: number,
+  leaves: Uint8Array,
+): Promise<void> {
+  let added = leaves, place = size;
+  for (let level = 0; added.length > 0; level++) {
+    const complete: Uint8Array[] = [];
+    for (let at = 0; at < added.length;) {
+      const index = Math.floor(place / TILE);
+      const there = (place - index * TILE) * HASH_BYTES;
+      const taken = added.subarray(at, at + TILE * HASH_BYTES - there);
+      const hashes = new Uint8Array(there + taken.length);
+      if (there > 0) {
+        const before = await tx.get(auditTiles, tenant, tileId(level, index));
+        if (before?.hashes.length !== there) {
+          throw new Error(`the tree's tile ${tileId(level, index)} does not end at ${place}`);
+        }
+        hashes.set(before.hashes);
+      }
+      hashes.set(taken, there);
+      const tile = { id: tileId(level, index), hashes };
+      if (there > 0) tx.put(auditTiles, tenant, tile);
+      else tx.insert(auditTiles, tenant, tile);
+      if (hashes.length === TILE * HASH_BYTES) complete.push(foldHashes(hashes, 0, TILE));
+      at += taken.length;
+      place += taken.length / HASH_BYTES;
+    }
+    place = Math.floor((place - added.length / HASH_BYTES) / TILE);
+    added = new Uint8Array(complete.length * HASH_BYTES);
+    complete.forEach((hash, at) => added.set(hash, at * HASH_BYTES));
+  }
+}

@@ -1,0 +1,122 @@
+import type { Finding } from "../audit/findings.ts";
+import { verifyExport } from "../audit/lines.ts";
+import { type NoteKey, readKey } from "../audit/note.ts";
+import type { Verdict } from "../audit/verify.ts";
+
+const HELP = `relay audit verify: check an export of the audit log without its server
+
+Usage:
+  relay audit verify <export> [--key <key>] [--checkpoint <file>]
+
+  <export>             What GET /api/audit/export gave, as JSON or NDJSON.
+
+Options:
+  --key <key>          The log's public key, or a file that holds it: public_key of
+                       GET /api/audit/checkpoint. Without it the file's own key is used,
+                       which shows changes by all who do not sign the whole anew.
+  --checkpoint <file>  A checkpoint that was kept elsewhere (the note, or the answer that holds it):
+                       shows whether the log was cut or rolled back since.
+  --help               Show this text.
+
+Exit codes:
+  0  the export is whole
+  1  it is not: the first wrong row is named
+  2  wrong arguments, or a file that cannot be read
+`;
+
+/** Runs `relay audit`; resolves to the exit code. */
+export async function auditCommand(args: string[]): Promise<number> {
+  if (args.includes("--help") || args.includes("-h")) {
+    console.log(HELP);
+    return 0;
+  }
+  try {
+    const { file, key, checkpoint } = await readArguments(args);
+    const { readable } = await Deno.open(file);
+    const verdict = await verifyExport(readable, { key, checkpoint });
+    console.log(describeVerdict(verdict));
+    return verdict.finding === null ? 0 : 1;
+  } catch (error) {
+    console.error(`relay audit: ${error instanceof Error ? error.message : String(error)}`);
+    return 2;
+  }
+}
+
+interface Arguments {
+  readonly file: string;
+  readonly key: NoteKey | undefined;
+  readonly checkpoint: string | undefined;
+}
+
+/** @throws {Error} with what to write instead */
+async function readArguments([command, ...args]: string[]): Promise<Arguments> {
+  if (command !== "verify") throw new Error("there is only `relay audit verify`: see --help");
+  let file: string | undefined, key: NoteKey | undefined, checkpoint: string | undefined;
+  for (let at = 0; at < args.length; at++) {
+    const argument = args[at]!;
+    if (argument === "--key") key = await keyOf(args[++at]);
+    else if (argument === "--checkpoint") checkpoint = await noteOf(args[++at]);
+    else if (argument.startsWith("-") || file !== undefined) {
+      throw new Error(`${JSON.stringify(argument)} is too much: see --help`);
+    } else file = argument;
+  }
+  if (file === undefined) throw new Error("name the file that holds the export");
+  return { file, key, checkpoint };
+}
+
+async function keyOf(text = ""): Promise<NoteKey> {
+  const key = readKey(text) ?? readKey((await Deno.readTextFile(text)).trim());
+  if (key === null) throw new Error("the key is not written as name+id+base64");
+  return key;
+}
+
+async function noteOf(path = ""): Promise<string> {
+  const text = await Deno.readTextFile(path);
+  if (!text.startsWith("{")) return text;
+  const { note } = JSON.parse(text) as { note?: unknown };
+  if (typeof note !== "string") throw new Error(`${path} holds no checkpoint`);
+  return note;
+}
+
+/** What a check found, for people. */
+export function describeVerdict(
+  { finding, rows, statement, witness, keyFromFile }: Verdict,
+): string {
+  if (finding !== null) return `NOT WHOLE: ${describeFinding(finding)}`;
+  const { size, expired, origin, time, selection } = statement!;
+  const lines = [`whole: ${rows} rows of ${origin}, which had ${size} at ${time}`];
+  if (selection !== null && selection.filter !== "{}") {
+    lines.push(`selected by ${selection.filter}`);
+  }
+  if (expired > 0) lines.push(`rows 1 to ${expired} are no longer kept: their hashes fit`);
+  if (witness === "consistent") lines.push("it begins as the checkpoint that was given says");
+  if (witness === "not comparable") {
+    lines.push("the given checkpoint lies among rows that are left out");
+  }
+  if (keyFromFile) lines.push("checked with the file's own key: give --key to know whose it is");
+  return lines.join("\n");
+}
+
+/** One finding as a sentence. */
+export function describeFinding({ kind, first, last, line, why }: Finding): string {
+  const rows = last === null || last === first ? `row ${first}` : `rows ${first} to ${last}`;
+  const at = ` (line ${line})`;
+  switch (kind) {
+    case "altered":
+      return last === first ? `${rows} was altered${at}` : `one of ${rows} was altered${at}`;
+    case "missing":
+      return `missing: ${rows}${at}`;
+    case "added":
+      return `added: a row that says it is ${first}${at}`;
+    case "swapped":
+      return `rows ${first} and ${last} changed places${at}`;
+    case "truncated":
+      return `cut off: row ${first} and what follows are missing, or the proof at the end is`;
+    case "rolled_back":
+      return `rolled back: ${rows} were witnessed and are not in this export`;
+    case "rewritten":
+      return `rewritten: ${rows} are not those that were witnessed`;
+    case "proof":
+      return `the proof at the end does not hold: ${why}`;
+  }
+}

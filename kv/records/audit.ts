@@ -1,0 +1,80 @@
+import { z } from "zod";
+import { collection, tenantKey } from "../collection.ts";
+import { Sealed } from "./sealed.ts";
+
+/** How far a tenant's log is a tree; one record, whose id is the tenant's. */
+export const AuditTreeRecord = z.strictObject({
+  id: z.string(),
+  /** How many events are leaves. */
+  size: z.int().min(0),
+  /** How many of the oldest events are no longer kept: only their hashes are. */
+  expired: z.int().min(0),
+});
+export type AuditTreeRecord = z.infer<typeof AuditTreeRecord>;
+
+export const auditTrees = collection({
+  name: "audit_trees",
+  schema: AuditTreeRecord,
+  queue: { all: () => [] },
+  cached: 10_000,
+});
+
+export const auditTreeId = tenantKey;
+
+const Bytes = z.instanceof(Uint8Array);
+
+/** Up to 256 hashes of one level of the tree, from left to right. */
+export const AuditTileRecord = z.strictObject({
+  /** `level.index`; one hash of a level stands for a whole tile of the one below. */
+  id: z.string(),
+  hashes: Bytes,
+});
+export type AuditTileRecord = z.infer<typeof AuditTileRecord>;
+
+export const auditTiles = collection({
+  name: "audit_tiles",
+  schema: AuditTileRecord,
+  cached: 1_000,
+});
+
+/** Which events are near a place of the log: the first bytes of their ids, 6 bytes each. */
+export const AuditIdsRecord = z.strictObject({ id: z.string(), ids: Bytes });
+export type AuditIdsRecord = z.infer<typeof AuditIdsRecord>;
+
+/** The ids of each 256 events in a row, in the log's order. */
+export const auditIds = collection({ name: "audit_ids", schema: AuditIdsRecord, cached: 1_000 });
+
+/** The same of 65,536 events in a row, sorted into 256 parts by the first byte, with their places. */
+export const auditIdParts = collection({ name: "audit_id_parts", schema: AuditIdsRecord });
+
+/** A signed statement of how the log stood; each one stays true of every later state. */
+export const CheckpointRecord = z.strictObject({
+  /** The size, so that checkpoints lie in the log's order. */
+  id: z.string(),
+  /** The signed note. */
+  note: z.string(),
+  created_at_ms: z.number(),
+});
+export type CheckpointRecord = z.infer<typeof CheckpointRecord>;
+
+export const checkpoints = collection({ name: "audit_checkpoints", schema: CheckpointRecord });
+
+/** The Ed25519 key that signs a tenant's checkpoints. */
+export const AuditKeyRecord = z.strictObject({
+  /** The tenant, as `tenantKey` writes it. */
+  id: z.string(),
+  /** The 32 raw bytes, base64url. */
+  public_key: z.string(),
+  /** The 32 bytes of the private half, base64url. */
+  sealed_private_key: Sealed,
+  created_at_ms: z.number(),
+});
+export type AuditKeyRecord = z.infer<typeof AuditKeyRecord>;
+
+export const auditKeys = collection({ name: "audit_keys", schema: AuditKeyRecord, cached: 10_000 });
+
+/** A number as part of an id that sorts by it. */
+export const placeId = (place: number): string => String(place).padStart(15, "0");
+
+/** Where a tile of the tree lies. */
+export const tileId = (level: number, index: number): string => `${level}.${placeId(index)}`;

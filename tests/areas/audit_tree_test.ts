@@ -1,0 +1,94 @@
+import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { GrowingTree, leafHash, verifyInclusion } from "../../core/audit/merkle.ts";
+import { makeCheckpoint, newestCheckpoint, proveEvent } from "../../core/audit/checkpoints.ts";
+import { rootOf } from "../../core/audit/tiles.ts";
+import { auditIds } from "../../kv/records/audit.ts";
+import { eventJson } from "../../core/events.ts";
+import { type Account, World } from "../support/world.ts";
+
+const live = ({ org }: Account) => ({ org, space: "live" } as const);
+
+/** Puts rows straight into the log. */
+async function append(world: World, owner: Account, n: number): Promise<void> {
+  const { entropy } = world.app.ports;
+  for (let from = 0; from < n; from += 400) {
+    const some = Math.min(400, n - from);
+    await Promise.all(Array.from({ length: some }, async (_, at) => {
+      const json = eventJson({ app: world.app, actor: { id: "somebody" } }, live(owner), {
+        type: "note",
+        resource: { type: "external", id: "somebody" },
+        details: { at: from + at, event_id: `,"event_id":"${entropy.uuid()}"` },
+      });
+      await world.app.store.append(live(owner), "note", json);
+    }));
+  }
+}
+
+async function rootByHand(world: World, owner: Account, size: number): Promise<Uint8Array> {
+  const tree = new GrowingTree();
+  const rows = await world.app.log.read(live(owner), 0, size);
+  for (const { json } of rows) tree.add(leafHash(json));
+  eq(tree.size, size);
+  return tree.root();
+}
+
+Deno.test("Sequencer: every event is a leaf within a second, whatever the sizes of its steps", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  let size = 2;
+  for (const more of [0, 1, 253, 1, 255, 256, 257, 700, 3]) {
+    await append(world, owner, more);
+    size += more;
+    await world.advance(1_000);
+    const [tree] = (await world.app.store.kv.get<{ size: number }>([
+        owner.org,
+        "live",
+        "audit_trees",
+        `${owner.org}/live`,
+      ])).value!.size === size
+      ? [size]
+      : [0];
+    eq(tree, size);
+    deq(await rootOf(world.app.store, live(owner), size), await rootByHand(world, owner, size));
+  }
+  for (const old of [1, 2, 255, 256, 257, 512, 1000]) {
+    deq(await rootOf(world.app.store, live(owner), old), await rootByHand(world, owner, old));
+  }
+});
+
+Deno.test("Sequencer: a log that grows has a new checkpoint each minute, one that rests has none", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  await world.advance(61_000);
+  const first = await newestCheckpoint(world.app, live(owner));
+  eq(first!.size, 2);
+  await append(world, owner, 5);
+  await world.advance(61_000);
+  const second = await newestCheckpoint(world.app, live(owner));
+  eq(second!.size, 7);
+  await world.advance(600_000);
+  deq(await newestCheckpoint(world.app, live(owner)), second);
+  deq(await makeCheckpoint(world.app, live(owner)), second);
+});
+
+Deno.test("findEvent: finds any of 70,000 events, also after their ids were sorted, and no other", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  await append(world, owner, 70_000);
+  await world.settle();
+  const blocks = await world.app.store.list(auditIds, live(owner), { limit: 100 });
+  eq(blocks.items.length, 3);
+  for (const seq of [1, 2, 3, 2_048, 2_049, 40_000, 65_536, 65_537, 70_002]) {
+    const [row] = await world.app.log.read(live(owner), seq - 1, 1);
+    const id = JSON.parse(row!.json).event_id;
+    const proof = await proveEvent(world.app, live(owner), id);
+    deq([proof.seq, proof.row], [seq, row!.json]);
+    const { checkpoint, path, leaf_hash } = proof;
+    const [leaf, root] = [leaf_hash, checkpoint.root_hash].map((text) =>
+      Uint8Array.fromBase64(text)
+    );
+    const hashes = path.map((text) => Uint8Array.fromBase64(text));
+    ok(verifyInclusion(leaf!, seq - 1, checkpoint.tree_size, hashes, root!));
+    deq(leaf, leafHash(row!.json));
+  }
+});

@@ -1,0 +1,120 @@
+import process from "node:process";
+import { verifyExport } from "../../core/audit/lines.ts";
+import { readKey } from "../../core/audit/note.ts";
+import { proveEvent } from "../../core/audit/checkpoints.ts";
+import { exportAudit } from "../../core/audit/export.ts";
+import type { Reading } from "../../core/app.ts";
+import { eventJson } from "../../core/events.ts";
+import { readSettings } from "../../core/settings.ts";
+import { startRelay } from "../../core/start.ts";
+import { systemClock, systemPorts } from "../../core/system.ts";
+import { openStore } from "../../kv/open.ts";
+import { auditKeyOf, insertAuditKeys } from "../../core/audit/keys.ts";
+import { keyText } from "../../core/audit/note.ts";
+
+/** CPU time in ms: machines are shared, and the wall clock tells who else was there. */
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
+const ROWS = 1_000_000;
+const PROOFS = 300;
+const SEGMENT = 150;
+
+/** What proving costs: sequencing a row, a proof, an export and its check, with a million rows in the store. */
+export async function benchAudit(): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "relay-bench-audit-" });
+  const settings = readSettings({ RELAY_KV: `${folder}/relay.kv` }, () => "", false);
+  const ports = systemPorts(() => true);
+  const opened = await openStore(settings.kv, systemClock);
+  const running = await startRelay(opened, { ...settings, secret: "a secret of the bench" }, ports);
+  const { app } = running;
+  const tenant = { org: "org_bench", space: "live" } as const;
+  await app.store.transact((tx) => insertAuditKeys(app, tx, tenant.org));
+  const ids = await fillLog(app, tenant);
+  const [started, startedCpu] = [performance.now(), cpuMs()];
+  for (let size = 0; size < ROWS;) ({ size } = await app.audit.reach(tenant));
+  const each = (performance.now() - started) * 1000 / ROWS;
+  const cpu = (cpuMs() - startedCpu) * 1000 / ROWS;
+  console.log(`sequencing: ${each.toFixed(2)} µs a row, ${cpu.toFixed(2)} µs of CPU`);
+  await app.audit.idle();
+
+  const times: number[] = [];
+  await proveEvent(app, tenant, ids[0]!);
+  for (let n = 0; n < PROOFS; n++) {
+    const from = performance.now();
+    await proveEvent(app, tenant, ids[n * 37 % ids.length]!);
+    times.push(performance.now() - from);
+  }
+  times.sort((a, b) => a - b);
+  const at = (share: number) => times[Math.floor(share * times.length)]!.toFixed(2);
+  console.log(`inclusion proof at ${ROWS} rows: median ${at(0.5)} ms, 99 % ${at(0.99)} ms`);
+
+  const path = `${folder}/export.ndjson`;
+  const file = await Deno.open(path, { create: true, write: true });
+  const writer = file.writable.getWriter();
+  const actor = { id: "bench", tenant } as Reading["actor"];
+  const request = { id: "req" } as Reading["request"];
+  const before = Deno.memoryUsage().rss, from = performance.now();
+  let first = 0, peak = before;
+  const work = { app, actor, request, db: app.store };
+  const { body } = await exportAudit(work, {}, "application/x-ndjson");
+  for await (const text of body) {
+    first ||= performance.now() - from;
+    await writer.write(new TextEncoder().encode(text));
+    peak = Math.max(peak, Deno.memoryUsage().rss);
+  }
+  await writer.close();
+  const seconds = (performance.now() - from) / 1000;
+  const mib = ((peak - before) / 2 ** 20).toFixed(0);
+  console.log(
+    `export: first byte ${first.toFixed(1)} ms, ${
+      Math.round(ROWS / seconds)
+    } rows/s, ${mib} MiB more`,
+  );
+
+  const key = readKey(keyText(await auditKeyOf(app, tenant)))!;
+  const [checked, checkedCpu] = [performance.now(), cpuMs()];
+  const { finding, rows } = await verifyExport((await Deno.open(path)).readable, { key });
+  if (finding !== null) throw new Error(`the export is not whole: ${JSON.stringify(finding)}`);
+  const rate = Math.round(rows / (performance.now() - checked) * 1000);
+  const verifying = (cpuMs() - checkedCpu) * 1000 / rows;
+  console.log(`verify: ${rate} rows/s of ${rows}, ${verifying.toFixed(2)} µs of CPU a row`);
+  await running.stop();
+  await Deno.remove(folder, { recursive: true });
+}
+
+/** Writes segments as the fold does, without the requests that would fill them; answers some ids. */
+async function fillLog(
+  app: Reading["app"],
+  tenant: { org: string; space: "live" },
+): Promise<string[]> {
+  const ids: string[] = [];
+  let first = 1;
+  while (first <= ROWS) {
+    const atomic = app.store.kv.atomic();
+    for (let n = 0; n < 8 && first <= ROWS; n++) {
+      const rows = Array.from(
+        { length: Math.min(SEGMENT, ROWS - first + 1) },
+        () =>
+          eventJson(
+            { app, actor: { id: "key_0m3xabcdefghij" }, request: { id: app.ports.entropy.uuid() } },
+            tenant,
+            {
+              type: "api_key_used",
+              resource: { type: "api_key", id: "key_0m3xabcdefghij" },
+              details: { endpoint: "GET /api/v1/agents/{id}", status: 200 },
+            },
+          ),
+      );
+      ids.push(JSON.parse(rows[0]!).event_id);
+      const text = rows.map((json) => `api_key_used\t${json}`).join("\n");
+      atomic.set([tenant.org, tenant.space, "log", first], new TextEncoder().encode(text));
+      first += rows.length;
+    }
+    await atomic.commit();
+  }
+  await app.store.kv.set(["~", "mark", "audit", tenant.org, tenant.space], true);
+  return ids;
+}
