@@ -120,6 +120,9 @@ export class Listeners {
   }
 }
 
+/** Rows that say that somebody looked, and change nothing. */
+const isLook = (type: string) => type === "api_key_used" || type === "audit_read";
+
 const sameRights = (a: Actor, b: Actor) =>
   a.rights.size === b.rights.size && [...a.rights].every((right) => b.rights.has(right));
 
@@ -133,7 +136,7 @@ function tasksOf(events: readonly Sequenced[]): string[] {
 /** The resources that show an event, or what it changed. */
 function resourcesOf({ type, json }: Sequenced): string[] {
   // A reader who is told to read again by its own reading would never stop.
-  if (type === "api_key_used") return [];
+  if (isLook(type)) return [];
   const always = ["relay://events", "relay://audit"];
   const kind = type.startsWith("agent_")
     ? "agents"

@@ -30,8 +30,8 @@ Deno.test("webhooks.disable: what happens is held, and webhooks.enable lets it g
   eq(on.active, true);
   await happen(world, owner, "after");
   await world.settle();
-  deq(namesSent(world).toSorted((a, b) => Number(a) - Number(b)).length, 41);
-  deq(namesSent(world).slice(0, 40), range(40));
+  eq(namesSent(world).length, 41);
+  deq(namesSent(world).filter((name) => name !== "after"), range(40));
   const job = await world.call("GET", `${HOOKS}/${hook.id}/recoveries/${on.release_id}`, {
     as: owner.token,
   });
@@ -117,8 +117,8 @@ Deno.test("webhooks.enable: a release that its process did not survive goes on i
   const hook = await hear(dead, owner, { active: false });
   for (const name of range(200)) await happen(dead, owner, name);
   await dead.settle();
+  commits = 8; // those of the answer, and some of the release
   const on = await act(dead, owner, hook.id, "enable");
-  commits = 5;
   await dead.settle();
   ok(dead.network.sent.length < 200);
   await using world = await World.open({ kv, seed: 2 });

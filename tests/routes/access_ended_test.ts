@@ -15,7 +15,7 @@ import {
 } from "./access_world.ts";
 
 /** No key may do these, whatever it names. */
-const PERSONS_ONLY = ["telegram_links.delete"];
+const PERSONS_ONLY = ["telegram_links.delete", "account.end_session"];
 const HOUR_MS = 60 * 60 * 1000;
 
 /** Calls every guarded route with a credential; all must be 401 for this reason, and change nothing. */

@@ -70,7 +70,7 @@ Deno.test("access: what is closed to the test space is 403 there, on record, and
     eq(live.status, 400, `${route.id} answered ${live.text}`);
   }
   deq(await stored(world), before);
-  const trail = await world.call("GET", "/api/audit?event_type=access_denied", {
+  const trail = await world.call("GET", "/api/audit?event_type=access_denied&limit=200", {
     as: account.token,
     headers: { "x-relay-space": "test" },
   });

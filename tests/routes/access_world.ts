@@ -48,7 +48,13 @@ export async function furnish(world: World, account: Account): Promise<Ids> {
   const invited = await world.call("POST", "/api/v1/invitations", { as, body: {} });
   const sessions = await world.call("GET", "/api/account/sessions", { as });
   const { body: { events: [event] } } = await world.call("GET", "/api/audit?limit=1", { as });
+  const { body: { notifications: [notice] } } = await world.call(
+    "GET",
+    "/api/account/notifications",
+    { as },
+  );
   return {
+    "/api/account/notifications/{id}": notice.id,
     "/api/audit/proof/{event_id}": event.event_id,
     "/api/v1/gitops/repos/{id}": repositoryId,
     "/api/v1/gitops/policies/{id}": policies[0].id,
@@ -111,6 +117,7 @@ export function pathWith(route: Route, ids: Ids): string | null {
 
 /** Ids of nothing. */
 export const MISSING: Ids = {
+  "/api/account/notifications/{id}": "ntf_missing",
   "/api/audit/proof/{event_id}": "6f1b0c3e-0000-4000-8000-000000000000",
   "/api/v1/gitops/repos/{id}": "rpo_missing",
   "/api/v1/gitops/policies/{id}": "pol_missing",
