@@ -166,16 +166,15 @@ export class Tx implements Reader {
   /** Everything read and written here, ready for the committer. */
   async change(): Promise<Change> {
     const mutations: Mutation[] = [];
-    const changes: { write: Write; before: Row | null }[] = [];
+    const steps: Step[] = [];
     for (const write of this.#writes.values()) {
-      changes.push({ write, before: await this.#before(write) });
+      const { of, tenant, id, fresh } = write;
+      steps.push(stepOf(write, fresh ? null : await this.#row(of, tenant, id)));
     }
     // Releases first: a key that one record gives up may be taken by another in the same commit.
-    for (const { write, before } of changes) await this.#release(mutations, write, before);
+    for (const step of steps) await this.#release(mutations, step);
     const taken = new Set<string>();
-    for (const { write, before } of changes) {
-      await this.#claim(mutations, taken, write, before);
-    }
+    for (const step of steps) await this.#claim(mutations, taken, step);
     return {
       checks: [...this.#checks.values()],
       mutations: [...mutations, ...this.#extra],
@@ -202,10 +201,6 @@ export class Tx implements Reader {
     return value;
   }
 
-  async #before(write: Write): Promise<Row | null> {
-    return write.fresh ? null : await this.#row(write.of, write.tenant, write.id);
-  }
-
   #row<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): Promise<Row | null> {
     const key = rowKey(of, tenant, id);
     return this.#read(key, () => this.store.entry(of, key)) as Promise<Row | null>;
@@ -229,15 +224,11 @@ export class Tx implements Reader {
   }
 
   /** Drops every index entry that the old value had and the new one has not. */
-  async #release(out: Mutation[], write: Write, before: Row | null): Promise<void> {
-    if (before === null) return;
-    for (const { key, value, held } of entries(write.of, write.tenant, before)) {
-      const slot = slotOf(key);
-      const still = write.value !== null &&
-        entries(write.of, write.tenant, write.value).some((e) => slotOf(e.key) === slot);
-      if (still) continue;
-      if (held && !samePointer(await this.#point(write.of, key), value)) continue;
-      out.push({ kind: "delete", key, slot, ...(held && pointerCacheOf(write.of)) });
+  async #release(out: Mutation[], { write: { of }, old, next }: Step): Promise<void> {
+    for (const { key, slot, value, held } of old) {
+      if (next.some((entry) => entry.slot === slot)) continue;
+      if (held && !samePointer(await this.#point(of, key), value)) continue;
+      out.push({ kind: "delete", key, slot, ...(held && pointerCacheOf(of)) });
     }
   }
 
@@ -245,13 +236,11 @@ export class Tx implements Reader {
   async #claim(
     out: Mutation[],
     taken: Set<string>,
-    write: Write,
-    before: Row | null,
+    { write: { of, tenant, id, value, fresh }, before, old, next }: Step,
   ): Promise<void> {
-    const { of, tenant, value } = write;
-    const key = rowKey(of, tenant, write.id);
-    const counter = countKey(of, tenant);
+    const key = rowKey(of, tenant, id);
     if (of.counted && (before === null) !== (value === null)) {
+      const counter = countKey(of, tenant);
       const n = value === null ? ONE_LESS : 1n;
       out.push({ kind: "sum", key: counter, slot: slotOf(counter), n });
     }
@@ -264,16 +253,14 @@ export class Tx implements Reader {
       expireIn: Math.max(0, expiresAt - this.store.clock.now()) + EXPIRY_SLACK_MS,
     };
     const bytes = roughBytes(value);
-    const { fresh } = write;
     out.push({ kind: "set", key, slot: slotOf(key), value, bytes, fresh, ...ttl, ...cacheOf(of) });
-    // An entry with a TTL is written again, so that it lives as long as its record.
-    const lasting = before !== null && expiresAt === null && of.expiresAt(before) === null;
-    const kept = new Set(lasting ? entries(of, tenant, before).map((e) => slotOf(e.key)) : []);
-    for (const entry of entries(of, tenant, value)) {
-      const slot = slotOf(entry.key);
+    // An entry lives as long as its record: with another end it is written again.
+    const lasting = before !== null && of.expiresAt(before) === expiresAt;
+    for (const entry of next) {
+      const { slot } = entry;
       if (entry.held && taken.has(slot)) throw new DuplicateError(of.name, entry.name);
       if (entry.held) taken.add(slot);
-      if (kept.has(slot)) continue;
+      if (lasting && old.some((earlier) => earlier.slot === slot)) continue;
       if (entry.held) await this.#take(of, entry);
       const cache = entry.held ? pointerCacheOf(of) : {};
       out.push({
@@ -289,14 +276,13 @@ export class Tx implements Reader {
   }
 
   /** Makes sure that a unique key is free, ours, or left over from a record that no longer has it. */
-  async #take(of: Collection<Row>, { key, name, value }: IndexEntry): Promise<void> {
-    const slot = slotOf(key);
+  async #take(of: Collection<Row>, { key, slot, name, value }: IndexEntry): Promise<void> {
     const holder = await this.#point(of, key);
     if (holder === null || samePointer(holder, value)) return;
     const [org, space, rivalId] = Array.isArray(holder) ? holder : [key[0], key[1], holder];
     const tenant = { org, space } as Tenant;
     const rival = await this.get(of, tenant, rivalId as string);
-    const has = rival !== null && entries(of, tenant, rival).some((e) => slotOf(e.key) === slot);
+    const has = rival !== null && entries(of, tenant, rival).some((entry) => entry.slot === slot);
     if (has) throw new DuplicateError(of.name, name);
   }
 }
@@ -304,10 +290,26 @@ export class Tx implements Reader {
 interface IndexEntry {
   readonly name: string;
   readonly key: KeyParts;
+  readonly slot: string;
   readonly value: unknown;
   /** True for unique keys, which one record holds at a time. */
   readonly held: boolean;
 }
+
+/** A write, with the index entries that its record had before it and has after it. */
+interface Step {
+  readonly write: Write;
+  readonly before: Row | null;
+  readonly old: readonly IndexEntry[];
+  readonly next: readonly IndexEntry[];
+}
+
+const stepOf = (write: Write, before: Row | null): Step => ({
+  write,
+  before,
+  old: before === null ? [] : entries(write.of, write.tenant, before),
+  next: write.value === null ? [] : entries(write.of, write.tenant, write.value),
+});
 
 /** Roughly what a record weighs in the engine, for the cap on an atomic. */
 function roughBytes(value: unknown): number {
@@ -329,22 +331,24 @@ function entries(of: Collection<Row>, tenant: Tenant, record: Row): IndexEntry[]
   for (const name in of.unique) {
     const key = of.unique[name]!(record);
     const at = key && indexKey(of, tenant, name, key);
-    if (at) out.push({ name, key: at, value: record.id, held: true });
+    if (at) out.push({ name, key: at, slot: slotOf(at), value: record.id, held: true });
   }
   for (const name in of.lookup) {
     const key = of.lookup[name]!(record);
     const at = key && systemKey(of, name, key);
-    if (at) out.push({ name, key: at, value: [org, space, record.id], held: true });
+    if (at) {
+      out.push({ name, key: at, slot: slotOf(at), value: [org, space, record.id], held: true });
+    }
   }
   for (const name in of.index) {
     const key = of.index[name]!(record);
     const at = key && indexKey(of, tenant, name, [...key, record.id]);
-    if (at) out.push({ name, key: at, value: true, held: false });
+    if (at) out.push({ name, key: at, slot: slotOf(at), value: true, held: false });
   }
   for (const name in of.queue) {
     const key = of.queue[name]!(record);
     const at = key && systemKey(of, name, [...key, org, space, record.id]);
-    if (at) out.push({ name, key: at, value: true, held: false });
+    if (at) out.push({ name, key: at, slot: slotOf(at), value: true, held: false });
   }
   return out;
 }

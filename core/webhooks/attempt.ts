@@ -12,7 +12,8 @@ import { addToTally } from "../../kv/tally.ts";
 import type { Tx } from "../../kv/tx.ts";
 import type { App } from "../app.ts";
 import { OutboundError, type OutboundRequest } from "../ports.ts";
-import { mergeCustomHeaders } from "./custom_headers.ts";
+import type { Sealer } from "../seal.ts";
+import { type CustomHeaders, mergeCustomHeaders } from "./custom_headers.ts";
 import { isWebhookEvent } from "./event_types.ts";
 import { disableFailing } from "./disable.ts";
 import { dropDelivery, writeDelivery } from "./ledger.ts";
@@ -173,6 +174,24 @@ async function send(
   }
 }
 
+/** What a webhook's record holds sealed, opened once for as long as the store's memory has the record. */
+const openedOf = new WeakMap<WebhookRecord, Opened>();
+
+interface Opened {
+  readonly secret: string;
+  readonly custom: CustomHeaders;
+}
+
+/** @throws {SealError} when they do not open */
+function opened(sealer: Sealer, webhook: WebhookRecord): Opened {
+  const known = openedOf.get(webhook);
+  if (known !== undefined) return known;
+  const secret = sealer.open(webhook.sealed_secret, webhook.id);
+  const custom = JSON.parse(sealer.open(webhook.sealed_headers, webhook.id)) as CustomHeaders;
+  openedOf.set(webhook, { secret, custom });
+  return { secret, custom };
+}
+
 /** @throws {SealError} when the webhook's secrets do not open */
 function requestOf(
   app: App,
@@ -185,14 +204,14 @@ function requestOf(
   const inGrace = previous !== null && clock.now() < (endsAtMs ?? 0);
   const signed = signDelivery({
     body: delivery.body,
-    secret: sealer.open(webhook.sealed_secret, webhook.id),
+    secret: opened(sealer, webhook).secret,
     ...(inGrace && { previousSecret: sealer.open(previous, webhook.id) }),
     deliveryId: delivery.id,
     timestampMs: clock.now(),
     eventType: delivery.event_type,
     eventTimestamp: delivery.event_at,
   });
-  const custom = JSON.parse(sealer.open(webhook.sealed_headers, webhook.id));
+  const { custom } = opened(sealer, webhook);
   return {
     method: "POST",
     url: webhook.url,
