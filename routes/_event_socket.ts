@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Actor, App } from "../core/app.ts";
+import { currentActor } from "../core/authenticate.ts";
 import { Fault } from "../core/fault.ts";
 import { STREAM_ENDS, type StreamEnd } from "../core/streams/ends.ts";
 import type { Message } from "../core/streams/message.ts";
@@ -33,7 +34,10 @@ export function openEventSocket(
     const before = stream;
     stream = null;
     if (before !== null) app.streams.leave(before);
-    stream = await app.streams.open(actor, filterOf(filter), last_event_id ?? null, sink);
+    // A socket may stay open for days: it goes on with the rights of now.
+    const now = await currentActor(app, actor);
+    if (now === null) return sink.end("credential_ended");
+    stream = await app.streams.open(now, filterOf(filter), last_event_id ?? null, sink);
   };
   let turn: Promise<void> = Promise.resolve();
   const reopen = (what: StreamChoice) => {
