@@ -18,12 +18,16 @@ const DRAINED_BYTES = 16 * 1024;
 /** The one frame that a client may send: go on from another place, or with another filter. */
 const Resume = z.strictObject({ type: z.literal("resume"), ...StreamQuery.shape });
 
-/** `/ws` as a stream of events, for an actor who was admitted; gives the connection back at its end. */
+/**
+ * `/ws` as a stream of events, for an actor who was admitted; gives the connection back at its end. `record`
+ * puts the opening on record, which nothing is sent before.
+ */
 export function openEventSocket(
   app: App,
   actor: Actor,
   request: Request,
   asked: StreamChoice,
+  record: () => Promise<void>,
 ): Response {
   const { headers } = request;
   const protocol = offeredProtocols(headers).includes(EVENTS_PROTOCOL) ? EVENTS_PROTOCOL : null;
@@ -45,7 +49,10 @@ export function openEventSocket(
       sink.end(error instanceof Fault && error.status === 400 ? "malformed_frame" : "interrupted")
     );
   };
-  socket.onopen = () => reopen(asked);
+  socket.onopen = () => {
+    turn = record();
+    reopen(asked);
+  };
   socket.onmessage = ({ data }) => {
     if (typeof data !== "string") return sink.end("malformed_frame");
     if (data.length > FRAME_BYTES_MAX) return sink.end("frame_too_large");

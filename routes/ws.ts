@@ -6,7 +6,7 @@ import { Fault } from "../core/fault.ts";
 import { type LimitState, mustPass } from "../core/limiter.ts";
 import { AGENT_PROTOCOL, CLOSE_CODES } from "../core/protocol.ts";
 import type { Scope } from "../core/scopes.ts";
-import { deny } from "./_call.ts";
+import { deny, recordUse } from "./_call.ts";
 import { NO_QUERY, parse } from "./_input.ts";
 import { openEventSocket } from "./_event_socket.ts";
 import { BEARER, EVENTS_PROTOCOL, offeredProtocols } from "./_protocols.ts";
@@ -42,7 +42,9 @@ async function openSocket(
       const limit = await app.limiter.admit(actor, "rest");
       limited(limit);
       mustPass(limit, app.ports.clock.now());
-      return openEventSocket(app, actor, request, { ...asked, last_event_id });
+      const choice = { ...asked, last_event_id };
+      const record = () => recordUse(app, ENDPOINT, actor, info, SWITCHED);
+      return openEventSocket(app, actor, request, choice, record);
     }
     throw await refuse(app, actor, info, limited, EVENT_RIGHTS);
   }
@@ -67,6 +69,9 @@ function mustBeHome(app: App, request: Request): void {
   throw new Fault("FORBIDDEN", "This origin may not connect: name it in `allowed_origins`.");
 }
 
+const ENDPOINT = { method: "GET", path: "/ws" } as const;
+const SWITCHED = 101;
+
 /** Refuses for want of rights. A refusal is put on record, so it is limited as elsewhere. */
 async function refuse(
   app: App,
@@ -79,7 +84,7 @@ async function refuse(
   limited(limit);
   mustPass(limit, app.ports.clock.now());
   try {
-    return await deny(app, { method: "GET", path: "/ws" }, actor, info, required);
+    return await deny(app, ENDPOINT, actor, info, required);
   } finally {
     app.limiter.leave(actor);
   }

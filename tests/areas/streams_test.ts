@@ -248,6 +248,14 @@ Deno.test("streams: a socket that resumes has the rights of now, not those that 
   }).getReader();
   const next = async () => (await messages.read()).value!;
   eq((await next()).type, "hello");
+  const used = await world.call("GET", "/api/audit?event_type=api_key_used", { as: owner.token });
+  deq(
+    used.body.events.map(({ actor, details }: { actor: string; details: unknown }) => [
+      actor,
+      details,
+    ]),
+    [[key.id, { endpoint: "GET /ws", status: 101 }]],
+  );
   const path = `/api/v1/api-keys/${key.id}`;
   const narrow = { as: owner.token, body: { scopes: ["approvals:read"] } };
   eq((await world.call("PATCH", path, narrow)).status, 200);
