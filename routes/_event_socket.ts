@@ -10,6 +10,8 @@ import { EVENTS_PROTOCOL, offeredProtocols } from "./_protocols.ts";
 import { filterOf, type StreamChoice, StreamQuery } from "./events.ts";
 import { upgrade } from "./_upgrade.ts";
 
+/** How long a handshake may take. */
+const OPEN_MS = 5_000;
 const FRAME_BYTES_MAX = 4 * 1024;
 const DRAIN_POLL_MS = 20;
 /** Below this a client counts as having taken all. */
@@ -78,12 +80,24 @@ function connect(
   try {
     app.streams.mustHaveRoom();
     const upgraded = upgrade(request, protocol);
-    upgraded.socket.addEventListener("close", () => app.limiter.leave(actor), { once: true });
+    leaveAtEnd(app, actor, upgraded.socket);
     return upgraded;
   } catch (error) {
     app.limiter.leave(actor);
     throw error;
   }
+}
+
+/** A client that went away before the upgrade leaves a socket that neither opens nor closes. */
+function leaveAtEnd(app: App, actor: Actor, socket: WebSocket): void {
+  let over = false;
+  const leave = () => {
+    if (!over) app.limiter.leave(actor);
+    over = true;
+  };
+  const giveUp = app.ports.clock.after(OPEN_MS, leave);
+  socket.addEventListener("open", giveUp, { once: true });
+  socket.addEventListener("close", leave, { once: true });
 }
 
 function readFrame(text: string): z.output<typeof Resume> | null {
