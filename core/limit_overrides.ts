@@ -3,6 +3,7 @@ import { type ApiKeyRecord, apiKeys } from "../kv/records/api_key.ts";
 import type { LimitOverrides } from "../kv/records/limits.ts";
 import { type OrganizationRecord, organizations } from "../kv/records/organization.ts";
 import { plans } from "../kv/records/plan.ts";
+import { mustHoldNewValue } from "./api_keys/owned.ts";
 import type { Work, Writing } from "./app.ts";
 import { Fault } from "./fault.ts";
 import { type Left, UNLIMITED } from "./limiter.ts";
@@ -35,10 +36,11 @@ export async function showLimits(work: Work, id: string) {
 
 /**
  * Replaces what was set for a key or an organization; what is left out is configured again.
- * @throws {Fault} NOT_FOUND, VALIDATION_FAILED
+ * @throws {Fault} FORBIDDEN, NOT_FOUND, VALIDATION_FAILED
  */
 export async function changeLimits(work: Writing, id: string, asked: LimitOverrides) {
-  const { tx } = work;
+  const { actor, tx } = work;
+  mustHoldNewValue(actor);
   const { organization, key } = await subjectOf(work, id);
   const limits = Object.keys(asked).length === 0 ? null : asked;
   if (key !== null) {

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Actor, App } from "../core/app.ts";
+import { currentActor } from "../core/authenticate.ts";
 import { Fault } from "../core/fault.ts";
 import { STREAM_ENDS, type StreamEnd } from "../core/streams/ends.ts";
 import type { Message } from "../core/streams/message.ts";
@@ -9,6 +10,8 @@ import { EVENTS_PROTOCOL, offeredProtocols } from "./_protocols.ts";
 import { filterOf, type StreamChoice, StreamQuery } from "./events.ts";
 import { upgrade } from "./_upgrade.ts";
 
+/** How long a handshake may take. */
+const OPEN_MS = 5_000;
 const FRAME_BYTES_MAX = 4 * 1024;
 const DRAIN_POLL_MS = 20;
 /** Below this a client counts as having taken all. */
@@ -17,12 +20,16 @@ const DRAINED_BYTES = 16 * 1024;
 /** The one frame that a client may send: go on from another place, or with another filter. */
 const Resume = z.strictObject({ type: z.literal("resume"), ...StreamQuery.shape });
 
-/** `/ws` as a stream of events, for an actor who was admitted; gives the connection back at its end. */
+/**
+ * `/ws` as a stream of events, for an actor who was admitted; gives the connection back at its end. `record`
+ * puts the opening on record, which nothing is sent before.
+ */
 export function openEventSocket(
   app: App,
   actor: Actor,
   request: Request,
   asked: StreamChoice,
+  record: () => Promise<void>,
 ): Response {
   const { headers } = request;
   const protocol = offeredProtocols(headers).includes(EVENTS_PROTOCOL) ? EVENTS_PROTOCOL : null;
@@ -33,7 +40,10 @@ export function openEventSocket(
     const before = stream;
     stream = null;
     if (before !== null) app.streams.leave(before);
-    stream = await app.streams.open(actor, filterOf(filter), last_event_id ?? null, sink);
+    // A socket may stay open for days: it goes on with the rights of now.
+    const now = await currentActor(app, actor);
+    if (now === null) return sink.end("credential_ended");
+    stream = await app.streams.open(now, filterOf(filter), last_event_id ?? null, sink);
   };
   let turn: Promise<void> = Promise.resolve();
   const reopen = (what: StreamChoice) => {
@@ -41,7 +51,10 @@ export function openEventSocket(
       sink.end(error instanceof Fault && error.status === 400 ? "malformed_frame" : "interrupted")
     );
   };
-  socket.onopen = () => reopen(asked);
+  socket.onopen = () => {
+    turn = record();
+    reopen(asked);
+  };
   socket.onmessage = ({ data }) => {
     if (typeof data !== "string") return sink.end("malformed_frame");
     if (data.length > FRAME_BYTES_MAX) return sink.end("frame_too_large");
@@ -67,12 +80,24 @@ function connect(
   try {
     app.streams.mustHaveRoom();
     const upgraded = upgrade(request, protocol);
-    upgraded.socket.addEventListener("close", () => app.limiter.leave(actor), { once: true });
+    leaveAtEnd(app, actor, upgraded.socket);
     return upgraded;
   } catch (error) {
     app.limiter.leave(actor);
     throw error;
   }
+}
+
+/** A client that went away before the upgrade leaves a socket that neither opens nor closes. */
+function leaveAtEnd(app: App, actor: Actor, socket: WebSocket): void {
+  let over = false;
+  const leave = () => {
+    if (!over) app.limiter.leave(actor);
+    over = true;
+  };
+  const giveUp = app.ports.clock.after(OPEN_MS, leave);
+  socket.addEventListener("open", giveUp, { once: true });
+  socket.addEventListener("close", leave, { once: true });
 }
 
 function readFrame(text: string): z.output<typeof Resume> | null {

@@ -56,7 +56,7 @@ export const limitRoutes = [
     params: IdParams,
     body: LimitOverrides,
     success: { status: 200, body: Limits },
-    faults: ["NOT_FOUND"],
+    faults: ["NOT_FOUND", "FORBIDDEN"],
     handle: (work, { params, body }) => changeLimits(work, params.id, body),
   }),
 ];

@@ -5,7 +5,8 @@ import { EVENT_RIGHTS } from "../core/streams/streams.ts";
 import { Fault } from "../core/fault.ts";
 import { type LimitState, mustPass } from "../core/limiter.ts";
 import { AGENT_PROTOCOL, CLOSE_CODES } from "../core/protocol.ts";
-import { deny } from "./_call.ts";
+import type { Scope } from "../core/scopes.ts";
+import { deny, recordUse } from "./_call.ts";
 import { NO_QUERY, parse } from "./_input.ts";
 import { openEventSocket } from "./_event_socket.ts";
 import { isWelcome } from "./_origin.ts";
@@ -32,7 +33,9 @@ async function openSocket(
   }
   mustBeHome(app, request);
   const offered = offeredProtocols(headers);
-  if (offered.includes(AGENT_PROTOCOL)) return await openAgentSocket(app, actor, request, info);
+  if (offered.includes(AGENT_PROTOCOL)) {
+    return await openAgentSocket(app, actor, request, info, limited);
+  }
   const other = offered.filter((name) => name !== EVENTS_PROTOCOL && !name.startsWith(BEARER));
   if (other.length === 0) {
     if (EVENT_RIGHTS.some((right) => actor.rights.has(right))) {
@@ -40,9 +43,11 @@ async function openSocket(
       const limit = await app.limiter.admit(actor, "rest");
       limited(limit);
       mustPass(limit, app.ports.clock.now());
-      return openEventSocket(app, actor, request, { ...asked, last_event_id });
+      const choice = { ...asked, last_event_id };
+      const record = () => recordUse(app, ENDPOINT, actor, info, SWITCHED);
+      return openEventSocket(app, actor, request, choice, record);
     }
-    throw await deny(app, { method: "GET", path: "/ws" }, actor, info, EVENT_RIGHTS);
+    throw await refuse(app, actor, info, limited, EVENT_RIGHTS);
   }
   throw new Fault(
     "VALIDATION_FAILED",
@@ -58,15 +63,37 @@ function mustBeHome(app: App, request: Request): void {
   throw new Fault("FORBIDDEN", "This origin may not connect: name it in `allowed_origins`.");
 }
 
+const ENDPOINT = { method: "GET", path: "/ws" } as const;
+const SWITCHED = 101;
+
+/** Refuses for want of rights. A refusal is put on record, so it is limited as elsewhere. */
+async function refuse(
+  app: App,
+  actor: Actor,
+  info: RequestInfo,
+  limited: (state: LimitState) => void,
+  required: readonly Scope[],
+): Promise<Fault> {
+  const limit = await app.limiter.admit(actor, "rest");
+  limited(limit);
+  mustPass(limit, app.ports.clock.now());
+  try {
+    return await deny(app, ENDPOINT, actor, info, required);
+  } finally {
+    app.limiter.leave(actor);
+  }
+}
+
 async function openAgentSocket(
   app: App,
   actor: Actor,
   request: Request,
   info: RequestInfo,
+  limited: (state: LimitState) => void,
 ): Promise<Response> {
   parse(NO_QUERY, Object.fromEntries(new URL(request.url).searchParams), "query");
   if (actor.kind !== "device" && !actor.rights.has(AGENT_RIGHT)) {
-    throw await deny(app, { method: "GET", path: "/ws" }, actor, info, [AGENT_RIGHT]);
+    throw await refuse(app, actor, info, limited, [AGENT_RIGHT]);
   }
   if (actor.kind === "user") {
     const message = "An agent connects with a device's credential or an API key, not with a JWT.";

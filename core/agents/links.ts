@@ -9,7 +9,8 @@ import type { CloseName } from "../protocol.ts";
 
 /** What a credential needs to open a link, and to keep it. */
 export const AGENT_RIGHT: Scope = "agents:admin";
-const SWEEP_MS = 1_000;
+/** A credential that has ended is found within half of the second in which its links must close. */
+const SWEEP_MS = 500;
 
 /** The agents' links that this process holds. */
 export class Links {

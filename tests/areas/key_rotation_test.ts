@@ -205,6 +205,7 @@ Deno.test("api_keys.rotate: the old value of a rotating key manages no key, what
     ["POST", `${KEYS}/${key.id}/rotate`],
     ["POST", `${KEYS}/${other.id}/revoke`],
     ["DELETE", `${KEYS}/${key.id}`],
+    ["PUT", `/api/admin/limits/${key.id}`, { max_concurrent: null }],
   ];
   const before = await world.call("GET", KEYS, { as: owner.token });
   for (const [method, path, body] of acts) {

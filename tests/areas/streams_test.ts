@@ -3,6 +3,8 @@ import { eventJson } from "../../core/events.ts";
 import { EVENT_RIGHTS } from "../../core/streams/streams.ts";
 import { WEBHOOK_EVENTS, type WebhookEventType } from "../../core/webhooks/event_types.ts";
 import { users } from "../../kv/records/user.ts";
+import { mount } from "../../routes/_mount.ts";
+import { routes, upgrades } from "../../routes/index.ts";
 import { random } from "../support/random.ts";
 import { type Received, StreamClient } from "../support/stream.ts";
 import { type Account, World } from "../support/world.ts";
@@ -225,6 +227,45 @@ Deno.test("streams: a revoked or expired credential and a demoted creator end it
   for (let event = await aged.next(); event !== null; event = await aged.next()) last = event;
   deq([last!.event, last!.data.name], ["end", "credential_ended"]);
   eq(world.app.streams.size, 0);
+});
+
+Deno.test("streams: a socket that resumes has the rights of now, not those that it connected with", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const key = await world.key(owner, ["agents:read", "approvals:read"]);
+  await happen(world, owner, "agent_created", "agt_1");
+  await happen(world, owner, "approval_requested", "agt_1");
+  const serve = mount(world.app, routes, upgrades);
+  await using server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, serve);
+  const socket = new WebSocket(`ws://127.0.0.1:${server.addr.port}/ws`, {
+    headers: { authorization: `Bearer ${key.value}` },
+  });
+  const closed = new Promise<CloseEvent>((resolve) => socket.onclose = resolve);
+  const messages = new ReadableStream<Record<string, { event_type?: string }>>({
+    start: (controller) => {
+      socket.onmessage = ({ data }) => controller.enqueue(JSON.parse(data));
+    },
+  }).getReader();
+  const next = async () => (await messages.read()).value!;
+  eq((await next()).type, "hello");
+  const used = await world.call("GET", "/api/audit?event_type=api_key_used", { as: owner.token });
+  deq(
+    used.body.events.map(({ actor, details }: { actor: string; details: unknown }) => [
+      actor,
+      details,
+    ]),
+    [[key.id, { endpoint: "GET /ws", status: 101 }]],
+  );
+  const path = `/api/v1/api-keys/${key.id}`;
+  const narrow = { as: owner.token, body: { scopes: ["approvals:read"] } };
+  eq((await world.call("PATCH", path, narrow)).status, 200);
+  const resume = JSON.stringify({ type: "resume", last_event_id: `${world.app.epoch}:0` });
+  socket.send(resume);
+  eq((await next()).type, "hello");
+  eq((await next()).data!.event_type, "approval_requested");
+  await world.call("POST", `${path}/revoke`, { as: owner.token });
+  socket.send(resume);
+  eq((await closed).code, 4401);
 });
 
 Deno.test("streams: a reader that stands still is ended at 1 MiB, and nobody else notices", async () => {

@@ -80,3 +80,42 @@ Deno.test("connections over real sockets: whoever goes away, at any moment, give
   await untilOpen(0);
   half.close();
 });
+
+Deno.test("connections over real sockets: who goes away before `/ws` is upgraded gives it back too", async () => {
+  await using world = await World.open({ config });
+  const key = await world.key(await world.signUp(), ["agents:read"]);
+  const { limiter } = world.app;
+  const [admit, leave] = [limiter.admit.bind(limiter), limiter.leave.bind(limiter)];
+  const reached = Promise.withResolvers<void>(), gate = Promise.withResolvers<void>();
+  // As when a lease is being renewed: the connection is taken, and the answer is late.
+  limiter.admit = async (...asked) => {
+    const state = await admit(...asked);
+    reached.resolve();
+    await gate.promise;
+    return state;
+  };
+  let left = 0;
+  limiter.leave = (actor) => {
+    left++;
+    leave(actor);
+  };
+  const stop = new AbortController();
+  const serve = mount(world.app, routes, upgrades);
+  const asked = { port: 0, hostname: "127.0.0.1", onListen: () => {}, signal: stop.signal };
+  const server = Deno.serve(asked, serve);
+  const { port } = server.addr;
+  const socket = await Deno.connect({ port });
+  const head = `GET /ws HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n` +
+    `Authorization: Bearer ${key.value}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
+    "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+  await socket.write(new TextEncoder().encode(head));
+  await reached.promise;
+  socket.close();
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  gate.resolve();
+  await new Promise((resolve) => setImmediate(resolve));
+  await world.advance(5_000);
+  eq(left, 1);
+  stop.abort();
+  await server.finished;
+});

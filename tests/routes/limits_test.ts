@@ -211,3 +211,31 @@ Deno.test("limits: guesses at keys count against the address, and beyond its lim
   await world.settle();
   deq(await rows(world), before);
 });
+
+Deno.test("limits: whom `/ws` refuses for want of rights is limited, and beyond it nothing is on record", async () => {
+  const headers = { upgrade: "websocket", connection: "Upgrade" };
+  for (const protocol of ["relay.agent.v1", "relay.events.v1"]) {
+    await using world = await World.open({
+      config: { plans: { starter: { requests_per_minute: 4 } } },
+    });
+    const owner = await world.signUp();
+    const key = await world.key(owner, ["secrets:read"], { type: "test" });
+    const knock = async () => {
+      const asked = { ...headers, "sec-websocket-protocol": protocol };
+      const answer = await world.raw("GET", "/ws", { as: key.value, headers: asked });
+      await answer.body?.cancel();
+      return [answer.status, answer.headers.get("x-ratelimit-remaining")];
+    };
+    // Making the key took one of the four.
+    deq([await knock(), await knock(), await knock()], [[403, "2"], [403, "1"], [403, "0"]]);
+    await world.settle();
+    await world.advance(1_000);
+    const before = await rows(world);
+    for (let n = 0; n < 9; n++) deq(await knock(), [429, "0"]);
+    await world.settle();
+    deq(await rows(world), before);
+    // No connection is kept by a refusal: a test key has three.
+    await world.advance(MINUTE_MS);
+    eq((await world.call("GET", `/api/v1/api-keys`, { as: key.value })).status, 200);
+  }
+});
