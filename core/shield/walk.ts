@@ -238,7 +238,10 @@ function walkCommand(node: Command, scope: Scope, stdin: Flow | null): Flow {
   }
   // `X=rm; X=ls $X` expands before the prefix takes hold, yet `X=rm sh -c '$X'` sees it.
   const argv = expandWord(node.name, expansion);
+  const both = node.redirects.find(({ operator }) => operator.startsWith("&>"));
+  let behind: number | null = null;
   for (const arg of node.args) {
+    if (both !== undefined && arg.pos > both.pos) behind ??= argv.length;
     if (arg.type === "Word") argv.push(...expandWord(arg, expansion));
     else {
       const value = expandValue(arg.value, expansion);
@@ -248,6 +251,11 @@ function walkCommand(node: Command, scope: Scope, stdin: Flow | null): Flow {
   }
   const inner = assignments.size === 0 ? scope : { ...scope, values: scope.values.fork() };
   for (const [name, value] of assignments) inner.values.set(name, value);
+  if (behind !== null) {
+    // A plain sh knows no `&>`: for it a command ends at the `&`, and the words behind are the next one.
+    const next = { assignments: NO_ASSIGNMENTS, redirections: [], stdin, span };
+    execute(argv.slice(behind), next, fork(scope, { concurrent: true }));
+  }
   return execute(argv, { assignments, redirections, stdin: input ?? stdin, span }, inner);
 }
 

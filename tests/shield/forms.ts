@@ -336,4 +336,11 @@ export const FORMS: readonly ((command: string) => string)[] = [
   (c) => `\t${c}`,
   (c) => `${c}\n`,
   (c) => `\r\n${c}`,
+  // What a plain sh runs where bash sees the inside of a word, or an argument.
+  (c) => `echo $'\\' ; ${c} #'`,
+  (c) => `echo "\${x:-'}" ; ${c} #'}"`,
+  (c) => `echo x &> /dev/null ${c}`,
+  (c) => `echo x &>> /dev/null ${c}`,
+  (c) => `echo \${x/$(${c})/}`,
+  (c) => `x=1; echo "\${x//\`${c}\`/y}"`,
 ];
