@@ -103,11 +103,11 @@ function addPart(part: WordPart, quoted: boolean, fields: Fields, expansion: Exp
       expandReplacement(part, expansion);
       const value = expandParameter(part, expansion, (word) => expandText(word, expansion));
       expansion.spend(value.length);
-      fields.add(value, quoted);
+      addSplit(value, quoted, fields, expansion);
       return;
     }
     case "CommandExpansion":
-      fields.add(expansion.substitute(part), quoted);
+      addSplit(expansion.substitute(part), quoted, fields, expansion);
       return;
     case "ProcessSubstitution":
       fields.add(expansion.substituteProcess(part), true);
@@ -117,6 +117,11 @@ function addPart(part: WordPart, quoted: boolean, fields: Fields, expansion: Exp
       fields.add(computeInteger(part.text), true);
       return;
     case "ExtendedGlob":
+      // The pattern stays as it stands; only its code runs.
+      expandParts(part.parts ?? [], expansion);
+      expansion.spend(part.text.length);
+      fields.add(part.text, true);
+      return;
     case "BraceExpansion":
       expansion.spend(part.text.length);
       fields.add(part.text, true);
@@ -150,7 +155,17 @@ function addVariable(name: string, quoted: boolean, fields: Fields, expansion: E
   }
   const value = lookUp(name, expansion) ?? UNKNOWN;
   expansion.spend(value.length);
-  fields.add(value, quoted);
+  addSplit(value, quoted, fields, expansion);
+}
+
+/** Adds a value, split where the line's own IFS says so too; white space always splits here. */
+function addSplit(value: string, quoted: boolean, fields: Fields, expansion: Expansion): void {
+  let text = value;
+  for (const separator of quoted ? "" : expansion.values.get("IFS") ?? "") {
+    expansion.spend(text.length);
+    if (separator !== UNKNOWN) text = text.replaceAll(separator, " ");
+  }
+  fields.add(text, quoted);
 }
 
 /** `"${words[@]}"`: every element is a word of its own. */

@@ -246,7 +246,7 @@ function walkCommand(node: Command, scope: Scope, stdin: Flow | null): Flow {
     else {
       const value = expandValue(arg.value, expansion);
       argv.push(`${arg.name}=${value}`);
-      assign(scope, arg.name, value);
+      assign(scope, arg.name, isReference(argv) ? UNKNOWN : value);
     }
   }
   const inner = assignments.size === 0 ? scope : { ...scope, values: scope.values.fork() };
@@ -258,6 +258,11 @@ function walkCommand(node: Command, scope: Scope, stdin: Flow | null): Flow {
   }
   return execute(argv, { assignments, redirections, stdin: input ?? stdin, span }, inner);
 }
+
+/** `declare -n a=b`: `$a` is then what `$b` will be. */
+const isReference = ([name = "", ...args]: readonly string[]) =>
+  REFERRERS.has(name) && args.some((arg) => arg.startsWith("-") && arg.includes("n"));
+const REFERRERS = new Set(["declare", "typeset", "local"]);
 
 /** Redirections with their targets filled in, and what they make the command read. */
 function expandRedirections(

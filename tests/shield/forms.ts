@@ -345,6 +345,11 @@ export const FORMS: readonly ((command: string) => string)[] = [
   (c) => `nsenter -t 1 -a <<E\n${c}\nE`,
   (c) => `parallel sh -c ::: ${q(c)}`,
   (c) => `echo ${q(c)} | parallel bash -c {}`,
+  (c) => `IFS=,; x=${q(c.replaceAll(" ", ","))}; $x`,
+  (c) => `IFS=:; $(echo ${q(c.replaceAll(" ", ":"))})`,
+  (c) => `declare -n r=x; x=${q(c)}; $r`,
+  (c) => `[[ x == @(a|$(${c})) ]]`,
+  (c) => `PS4=${q(`$(${c})`)}; set -x; :`,
   // What a plain sh runs where bash sees the inside of a word, or an argument.
   (c) => `echo $'\\' ; ${c} #'`,
   (c) => `echo "\${x:-'}" ; ${c} #'}"`,
