@@ -23,7 +23,7 @@ import { expandParts, expandText, expandWord, type Expansion } from "./expand.ts
 import { ScopeExpansion } from "./scope_expansion.ts";
 import { noteRedirections } from "./effects.ts";
 import { MAX_DEPTH } from "./limits.ts";
-import { assign, fork, mergeFlows, readFile, report, type Scope } from "./scope.ts";
+import { assign, fork, mergeFlows, readFile, report, type Scope, writeFile } from "./scope.ts";
 import { UNPARSEABLE } from "./rules/structure.ts";
 
 /** Parses text and walks all that it runs. @throws {BudgetSpent} */
@@ -273,6 +273,7 @@ function expandRedirections(
   const redirections: Redirection[] = [];
   let input: Flow | null = null;
   for (const node of nodes) {
+    const fd = node.descriptor?.type === "FileDescriptor" ? node.descriptor.value : null;
     if (node.type === "HereDoc") {
       const { body } = node;
       input = known(
@@ -280,20 +281,28 @@ function expandRedirections(
           ? body.text
           : expandParts(body.parts, expansion),
       );
+      keepDescriptor(fd, input, scope);
       continue;
     }
     const target = node.target === undefined ? "" : expandText(node.target, expansion);
     if (node.type === "HereString") {
       input = known(`${target}\n`);
+      keepDescriptor(fd, input, scope);
       continue;
     }
-    const fd = node.descriptor?.type === "FileDescriptor" ? node.descriptor.value : null;
     redirections.push({ operator: node.operator, fd, target });
     if (node.operator === "<" || node.operator === "<>") {
       input = target === "/dev/null" ? known("") : readFile(scope, target) ?? NOTHING;
+      keepDescriptor(fd, input, scope);
     }
+    if (node.operator === "<&") input = readFile(scope, `/dev/fd/${target}`) ?? input;
   }
   return { redirections, input };
+}
+
+/** What a numbered descriptor reads is found again as `<&3` and `/dev/fd/3`. */
+function keepDescriptor(fd: number | null, flow: Flow, scope: Scope): void {
+  if (fd !== null && fd > 2) writeFile(scope, `/dev/fd/${fd}`, flow, false);
 }
 
 function walkTest(expression: TestExpression, scope: Scope): void {

@@ -350,6 +350,9 @@ export const FORMS: readonly ((command: string) => string)[] = [
   (c) => `declare -n r=x; x=${q(c)}; $r`,
   (c) => `[[ x == @(a|$(${c})) ]]`,
   (c) => `PS4=${q(`$(${c})`)}; set -x; :`,
+  (c) => `sh /dev/fd/3 3<<E\n${c}\nE`,
+  (c) => `exec 3<<E\n${c}\nE\nsh <&3`,
+  (c) => `bash <&4 4<<< ${q(c)}`,
   // What a plain sh runs where bash sees the inside of a word, or an argument.
   (c) => `echo $'\\' ; ${c} #'`,
   (c) => `echo "\${x:-'}" ; ${c} #'}"`,
