@@ -181,7 +181,8 @@ export function unwrapParallel(command: SimpleCommand): Inner[] {
     if (template === "") return [shellText(line)];
     const filled = template.includes("{}") ? template : `${template} {}`;
     // It quotes what it fills in, which is one word for `sh -c`; in quotes of the template it is several.
-    return [line, quoteWord(line)].map((word) => shellText(filled.replaceAll("{}", () => word)));
+    const forms = line.includes(" ") ? [line, quoteWord(line)] : [line];
+    return forms.map((word) => shellText(filled.replaceAll("{}", () => word)));
   });
 }
 
