@@ -28,6 +28,8 @@ export async function requestApproval(
   const { required = settings.approvals.required, roles = settings.approvals.roles } = ofPolicy ??
     {};
   const now = fresh.created_at_ms;
+  const lapsesAtMs = now + expires_seconds * 1000;
+  const keptUntilMs = lapsesAtMs + app.config().retention_days.commands * DAY_MS;
   const id = app.ports.entropy.id("prc");
   return await app.store.transact((tx) => {
     const command = tx.insert(commands, tenant, {
@@ -35,6 +37,7 @@ export async function requestApproval(
       status: "pending_approval",
       approval_id: id,
       started_at_ms: null,
+      expires_at_ms: keptUntilMs,
     });
     const approval = tx.insert(approvals, tenant, {
       id,
@@ -53,9 +56,9 @@ export async function requestApproval(
       decisions: [],
       reason: null,
       created_at_ms: now,
-      expires_at_ms: now + expires_seconds * 1000,
+      expires_at_ms: lapsesAtMs,
       resolved_at_ms: null,
-      purge_at_ms: now + app.config().retention_days.commands * DAY_MS,
+      purge_at_ms: keptUntilMs,
     });
     emitRequested(work, tx, tenant, approval);
     work.recordUse(tx, 202);

@@ -278,3 +278,13 @@ Deno.test("approvals: what would be refused by now is neither approved nor sent"
   await world.settle();
   deq(runsOf(again), []);
 });
+
+Deno.test("approvals: a request is kept as long as it may wait, however soon commands are forgotten", async () => {
+  await using world = await World.open({ config: { retention_days: { commands: 1 } } });
+  const here = await blocked(world, { expires_seconds: 3 * 24 * 3600 });
+  await world.advance(2 * 24 * HOUR_MS);
+  eq((await approval(world, here)).status, "pending");
+  await world.advance(24 * HOUR_MS);
+  eq((await approval(world, here)).status, "expired");
+  eq((await command(world, here)).status, "expired");
+});
