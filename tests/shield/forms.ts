@@ -353,6 +353,9 @@ export const FORMS: readonly ((command: string) => string)[] = [
   (c) => `sh /dev/fd/3 3<<E\n${c}\nE`,
   (c) => `exec 3<<E\n${c}\nE\nsh <&3`,
   (c) => `bash <&4 4<<< ${q(c)}`,
+  (c) => `let ${q(`a[$(${c})]=1`)}`,
+  (c) => `test -v ${q(`a[$(${c})]`)}`,
+  (c) => `printf -v ${q(`a[\`${c}\`]`)} x`,
   // What a plain sh runs where bash sees the inside of a word, or an argument.
   (c) => `echo $'\\' ; ${c} #'`,
   (c) => `echo "\${x:-'}" ; ${c} #'}"`,
