@@ -9,6 +9,7 @@ import { Fault } from "../fault.ts";
 import { rightsOf } from "../roles/rights.ts";
 import { shieldInForce } from "../shield/settings.ts";
 import { ownedApproval, showApproval, statusNow } from "./show.ts";
+import { isRefusedNow } from "./refused.ts";
 import { resolveApproval } from "./resolve.ts";
 
 /** What a person says of a blocked process. */
@@ -79,13 +80,15 @@ function mustBeEntitled(
 }
 
 /** An approval is of these bytes, for this agent, under these settings. */
-async function mustStillHold({ tx, actor }: Writing, approval: ApprovalRecord): Promise<void> {
-  const { version } = await shieldInForce(tx, actor.tenant);
+async function mustStillHold({ app, tx, actor }: Writing, approval: ApprovalRecord): Promise<void> {
+  const settings = await shieldInForce(tx, actor.tenant);
   const agent = await tx.get(agents, actor.tenant, approval.agent_id);
   const change = agent === null
     ? "the agent is gone"
-    : version !== approval.policy_version
+    : settings.version !== approval.policy_version
     ? "the shield's settings have changed"
+    : await isRefusedNow(app, tx, actor.tenant, approval, agent, settings)
+    ? "the shield refuses it by now"
     : null;
   if (change === null) return;
   throw new Fault("CONFLICT", `This request does not hold any more: ${change}. Ask again.`, {

@@ -12,7 +12,6 @@ import { notifyHolders } from "../notifications.ts";
 import type { ShieldInForce } from "../shield/settings.ts";
 import { sha256Hex } from "../text.ts";
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 /** As much of a command as a notification shows. */
 const SHOWN_CHARACTERS = 200;
 
@@ -32,6 +31,9 @@ export async function requestApproval(
   const { required = settings.approvals.required, roles = settings.approvals.roles } = ofPolicy ??
     {};
   const now = fresh.created_at_ms;
+  const lapsesAtMs = now + expires_seconds * 1000;
+  // It is kept as long after its wait as a command that ran at once.
+  const keptUntilMs = lapsesAtMs + fresh.expires_at_ms - now;
   const id = app.ports.entropy.id("prc");
   return await app.store.transact(async (tx) => {
     const command = tx.insert(commands, tenant, {
@@ -39,6 +41,7 @@ export async function requestApproval(
       status: "pending_approval",
       approval_id: id,
       started_at_ms: null,
+      expires_at_ms: keptUntilMs,
     });
     const approval = tx.insert(approvals, tenant, {
       id,
@@ -57,9 +60,9 @@ export async function requestApproval(
       decisions: [],
       reason: null,
       created_at_ms: now,
-      expires_at_ms: now + expires_seconds * 1000,
+      expires_at_ms: lapsesAtMs,
       resolved_at_ms: null,
-      purge_at_ms: now + app.config().retention_days.commands * DAY_MS,
+      purge_at_ms: keptUntilMs,
     });
     countWaiting(tx, tenant, 1);
     emitRequested(work, tx, tenant, approval);

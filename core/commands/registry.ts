@@ -111,7 +111,7 @@ export class Commands {
     let place = "", approved = "";
     const record = await this.app().store.transact(async (tx) => {
       const queued = await tx.get(commands, tenant, id);
-      approved = await approvedDigest(tx, tenant, queued);
+      approved = await approvedDigest(this.app(), tx, tenant, queued);
       const now = this.app().ports.clock.now();
       if (queued?.status !== "queued" || now >= (queued.start_before_ms ?? 0)) return null;
       const taken = {

@@ -12,7 +12,7 @@ export function hasFlag(
     if (arg.startsWith("--")) {
       const name = arg.slice(2).split("=", 1)[0] ?? "";
       // GNU programs take any unambiguous start of a long option: `--recurs` is `--recursive`.
-      if (long.some((one) => one === name || (name.length >= 4 && one.startsWith(name)))) {
+      if (long.some((one) => one === name || (name.length >= MIN_START && one.startsWith(name)))) {
         return true;
       }
       continue;
@@ -23,6 +23,9 @@ export function hasFlag(
   }
   return false;
 }
+
+/** Shorter starts are ambiguous for most programs, which then refuse them. */
+const MIN_START = 3;
 
 /** Whether one of these stands among the arguments exactly, or followed by `=`. */
 export function hasOption(command: SimpleCommand, ...options: readonly string[]): boolean {

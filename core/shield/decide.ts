@@ -2,7 +2,7 @@ import type { Finding } from "./command.ts";
 import type { Examination } from "./examine.ts";
 import type { Policy, PolicyRule } from "./policy.ts";
 import { type Circumstances, rulesThatHold } from "./policy_context.ts";
-import { matchesCommand, matchesLoose } from "./policy_match.ts";
+import { exceedsWork, matchesCommand, matchesLoose } from "./policy_match.ts";
 import { APPROVE_SCORE, DENY_SCORE, type ShieldResult, type Verdict } from "./result.ts";
 import type { Rule } from "./rule.ts";
 import { OVER_BUDGET, UNPARSEABLE } from "./rules/structure.ts";
@@ -29,6 +29,11 @@ export function decide(
   const plain = judgeFindings(findings, labels, policy);
   if (policy === null || policy.rules.length === 0) return { result: plain, approvals: null };
   const rules = rulesThatHold(policy, circumstances);
+  if (exceedsWork(rules, commands)) {
+    const span = commands[0]?.command.span ?? { start: 0, end: 0 };
+    const unread = [...findings, { rule: OVER_BUDGET, span, wrapped: false }];
+    return { result: judgeFindings(unread, labels, policy), approvals: null };
+  }
   const said = askPolicy(rules, commands, findings);
   if (said.deny !== null) return byPolicy("deny", said.deny, plain);
   const lifted = said.allows === null ? [] : liftBy(said.allows, findings, policy);

@@ -1,7 +1,7 @@
 import { BudgetSpent, fullBudget } from "./budget.ts";
 import type { Finding, Flow } from "./command.ts";
 import { FileNames } from "./file_names.ts";
-import { MAX_COMMAND_BYTES, MAX_HEREDOCS, MAX_NESTING } from "./limits.ts";
+import { MAX_COMMAND_BYTES, MAX_EXPANDED_CHARS, MAX_HEREDOCS, MAX_NESTING } from "./limits.ts";
 import type { Examined } from "./policy_match.ts";
 import { OVER_BUDGET, UNPARSEABLE } from "./rules/structure.ts";
 import { type Inspection, outermost, report } from "./scope.ts";
@@ -16,6 +16,8 @@ export interface Examination {
   readonly files: ReadonlyMap<string, Flow>;
   /** The files of earlier commands that it reads. */
   readonly recalled: ReadonlySet<string>;
+  /** Characters that words, variables and substitutions grew to: about what this takes in memory. */
+  readonly expandedChars: number;
 }
 
 const NO_FILES: ReadonlyMap<string, Flow> = new Map();
@@ -53,8 +55,9 @@ export function examineCommand(
       report(scope, rule, whole);
     }
   }
-  const { commands, files, recalled } = inspection;
-  return { findings: [...inspection.findings.values()], commands, files, recalled };
+  const { commands, files, recalled, budget } = inspection;
+  const expandedChars = MAX_EXPANDED_CHARS - budget.chars;
+  return { findings: [...inspection.findings.values()], commands, files, recalled, expandedChars };
 }
 
 /** Bytes, here-documents and open brackets are counted before anything is parsed. */

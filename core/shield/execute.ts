@@ -75,6 +75,7 @@ export function execute(argv: readonly string[], call: Call, scope: Scope): Flow
   if (call.assignments.size > 0 || EXPORTERS.has(command.name)) {
     runVariables(assignmentsOf(command), call.span, scope);
   }
+  if (EVALUATORS.has(command.name)) walkSubscripts(command, scope);
   updateScope(command, scope);
   const outputs = innersOf(command, scope).map((inner) => runInner(inner, command, scope));
   let written = outputs.at(-1);
@@ -287,6 +288,24 @@ function runCode(flow: Flow, language: string, command: SimpleCommand, scope: Sc
     if (rule.matchCode(scan)) report(scope, rule, command.span);
   }
   for (const text of scan.shellTexts) walkText(text, fork(scope, { positional: [] }), null);
+}
+
+/** Builtins that compute the subscripts in their arguments, and so run the code in them: `let 'a[$(…)]=1'`. */
+const EVALUATORS = new Set(
+  "[ declare export let local mapfile printf read readarray readonly test typeset unset wait".split(
+    " ",
+  ),
+);
+
+function walkSubscripts(command: SimpleCommand, scope: Scope): void {
+  const { name, args, span } = command;
+  // What printf prints is no name.
+  for (const arg of name === "printf" ? optionValues(command, "-v") : args) {
+    const at = arg.indexOf("[");
+    if (at < 0 || !(arg.includes("$(", at) || arg.includes("`", at))) continue;
+    const place = fork(scope, { wrappers: [...scope.wrappers, "[]"], span });
+    walkText(`: "${arg.slice(at).replaceAll('"', "")}"`, place, null);
+  }
 }
 
 /** Builtins that change what later words expand to. */

@@ -1,6 +1,7 @@
 import {
   type ArithmeticExpansionPart,
   type CommandExpansionPart,
+  type ParameterExpansionPart,
   parse,
   type ProcessSubstitutionPart,
   type Word,
@@ -21,6 +22,8 @@ export interface Expansion extends Variables {
   compute(part: ArithmeticExpansionPart): void;
   /** Counts work; throws when the budget is spent. */
   spend(chars: number): void;
+  /** Notes that shells disagree about where a word ends, so that code may stand where the parser saw none. */
+  doubt(part: WordPart): void;
 }
 
 /** The words that a word becomes: braces expanded, variables and substitutions filled in and split. */
@@ -66,6 +69,8 @@ function expandRaw(raw: string, expansion: Expansion): string[] {
 function addPart(part: WordPart, quoted: boolean, fields: Fields, expansion: Expansion): void {
   switch (part.type) {
     case "AnsiCQuoted":
+      // A plain sh knows no `$'…'`: for it an escaped quote ends the word.
+      if (part.text.slice(2, -1).includes("'")) expansion.doubt(part);
       // The shell ends `$'…'` at an encoded NUL; NUL means "unknown" here and must not be forged.
       expansion.spend(part.value.length);
       fields.add(part.value.split(UNKNOWN, 1)[0] ?? "", true);
@@ -94,13 +99,15 @@ function addPart(part: WordPart, quoted: boolean, fields: Fields, expansion: Exp
         addElements(part.parameter, fields, expansion);
         return;
       }
+      if (quoted && endsEarlier(part)) expansion.doubt(part);
+      expandReplacement(part, expansion);
       const value = expandParameter(part, expansion, (word) => expandText(word, expansion));
       expansion.spend(value.length);
-      fields.add(value, quoted);
+      addSplit(value, quoted, fields, expansion);
       return;
     }
     case "CommandExpansion":
-      fields.add(expansion.substitute(part), quoted);
+      addSplit(expansion.substitute(part), quoted, fields, expansion);
       return;
     case "ProcessSubstitution":
       fields.add(expansion.substituteProcess(part), true);
@@ -110,9 +117,30 @@ function addPart(part: WordPart, quoted: boolean, fields: Fields, expansion: Exp
       fields.add(computeInteger(part.text), true);
       return;
     case "ExtendedGlob":
+      // The pattern stays as it stands; only its code runs.
+      expandParts(part.parts ?? [], expansion);
+      expansion.spend(part.text.length);
+      fields.add(part.text, true);
+      return;
     case "BraceExpansion":
       expansion.spend(part.text.length);
       fields.add(part.text, true);
+  }
+}
+
+/** Whether a `}` or `"` behind a single quote ends it for shells to which that quote means nothing there. */
+function endsEarlier({ operation, text }: ParameterExpansionPart): boolean {
+  const quote = operation?.type === "Default" ? text.indexOf("'") : -1;
+  if (quote < 0) return false;
+  const rest = text.slice(quote, -1);
+  return rest.includes("}") || rest.includes('"');
+}
+
+/** Walks the code in `${x/$(…)/…}` by itself: the parser ends the pattern at a slash inside of it. */
+function expandReplacement({ operation, text }: ParameterExpansionPart, expansion: Expansion) {
+  if (operation?.type !== "Replace") return;
+  for (let at = 0; at < text.length; at++) {
+    if (text[at] === "`" || text.startsWith("$(", at)) expandRaw(text.slice(at), expansion);
   }
 }
 
@@ -127,7 +155,17 @@ function addVariable(name: string, quoted: boolean, fields: Fields, expansion: E
   }
   const value = lookUp(name, expansion) ?? UNKNOWN;
   expansion.spend(value.length);
-  fields.add(value, quoted);
+  addSplit(value, quoted, fields, expansion);
+}
+
+/** Adds a value, split where the line's own IFS says so too; white space always splits here. */
+function addSplit(value: string, quoted: boolean, fields: Fields, expansion: Expansion): void {
+  let text = value;
+  for (const separator of quoted ? "" : expansion.values.get("IFS") ?? "") {
+    expansion.spend(text.length);
+    if (separator !== UNKNOWN) text = text.replaceAll(separator, " ");
+  }
+  fields.add(text, quoted);
 }
 
 /** `"${words[@]}"`: every element is a word of its own. */

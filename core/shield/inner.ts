@@ -28,3 +28,8 @@ export function shellText(text: string): Inner {
 export function isDownloaded(flow: Flow): boolean {
   return flow.network || (flow.text?.includes(FROM_NETWORK) ?? false);
 }
+
+/** One word that a shell reads back as this text. */
+export function quoteWord(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
+}

@@ -1,5 +1,5 @@
 import { operands } from "./arguments.ts";
-import { type SimpleCommand, UNKNOWN } from "./command.ts";
+import { once, type SimpleCommand, UNKNOWN } from "./command.ts";
 import { matchesGlob, matchesPathGlob } from "./glob.ts";
 import { hasGlob, locate, normalizePath } from "./paths.ts";
 import type { PolicyRule } from "./policy.ts";
@@ -9,6 +9,27 @@ import type { Rule } from "./rule.ts";
 export interface Examined {
   readonly command: SimpleCommand;
   readonly rules: readonly Rule[];
+}
+
+/** Characters of words, times the patterns that they are held against: some 20 ms. */
+const WORK_MAX = 2_000_000;
+/** What a word costs besides its characters. */
+const WORD_COST = 8;
+
+/** Whether holding these commands against a policy's rules takes longer than one inspection may. */
+export function exceedsWork(rules: readonly PolicyRule[], commands: readonly Examined[]): boolean {
+  let patterns = 0;
+  for (const { match } of rules) {
+    for (const list of [match.commands, match.arguments, match.paths]) {
+      patterns += list?.length ?? 0;
+    }
+  }
+  let chars = 0;
+  for (const { command } of commands) {
+    for (const arg of command.args) chars += arg.length + WORD_COST;
+    for (const { target } of command.redirections) chars += target.length + WORD_COST;
+  }
+  return patterns * chars > WORK_MAX;
 }
 
 /** Whether a policy's rule speaks of this command; who asks, where and when is asked elsewhere. */
@@ -23,7 +44,7 @@ export function matchesCommand({ match, verdict }: PolicyRule, { command, rules 
   if (paths === undefined) return true;
   return verdict === "allow"
     ? liesWithin(paths, match.arguments ?? [], command)
-    : pathWords(command).some((path) => paths.some((glob) => mayMatch(glob, path)));
+    : once(command, pathWords).some((path) => paths.some((glob) => mayMatch(glob, path)));
 }
 
 const isNamed = (name: string, patterns: readonly string[]): boolean =>

@@ -4,6 +4,8 @@ import { type Examination, examineCommand } from "./examine.ts";
 /** Programs send the same short commands again and again; what they say depends on nothing else. */
 const REMEMBERED_MAX = 4_096;
 const COMMAND_CHARS_MAX = 1_024;
+/** A short line may double a variable ten times over; what it grew to is not kept. */
+const EXPANDED_CHARS_MAX = 8 * 1024;
 
 const examinations = new RecentMap<Examination>(REMEMBERED_MAX);
 
@@ -13,6 +15,6 @@ export function examineAgain(command: string): Examination {
   const remembered = examinations.get(command);
   if (remembered !== undefined) return remembered;
   const examination = examineCommand(command);
-  examinations.set(command, examination);
+  if (examination.expandedChars <= EXPANDED_CHARS_MAX) examinations.set(command, examination);
   return examination;
 }

@@ -2,11 +2,13 @@ import type {
   ArithmeticExpansionPart,
   CommandExpansionPart,
   ProcessSubstitutionPart,
+  WordPart,
 } from "unbash";
 import { spend } from "./budget.ts";
 import { type Flow, flowText, NOTHING, UNKNOWN } from "./command.ts";
 import type { Expansion } from "./expand.ts";
-import { fork, type Scope } from "./scope.ts";
+import { UNPARSEABLE } from "./rules/structure.ts";
+import { fork, report, type Scope } from "./scope.ts";
 import { walkBrackets, walkScript } from "./walk.ts";
 
 /**
@@ -24,6 +26,10 @@ export class ScopeExpansion implements Expansion {
 
   spend(chars: number): void {
     spend(this.scope.inspection.budget, chars);
+  }
+
+  doubt({ pos, end }: WordPart): void {
+    report(this.scope, UNPARSEABLE, this.scope.span ?? { start: pos, end });
   }
 
   substitute(part: CommandExpansionPart): string {

@@ -7,8 +7,10 @@ export const WINDOW_MS = 30 * 60 * 1000;
 /** Sessions on agents that are remembered; the ones used longest ago are forgotten. */
 const SESSIONS_MAX = 2_048;
 const FILES_MAX = 64;
-/** Text of written files that one session keeps; further files are known by their origin only. */
+/** Names and text of written files that one session keeps; further ones are known by their origin only. */
 const CHARS_MAX = 16 * 1024;
+/** Longer paths are none: systems take at most 4 KiB. */
+const PATH_CHARS_MAX = 4 * 1024;
 /** Earlier commands that one explanation names. */
 const STEPS_MAX = 8;
 
@@ -72,7 +74,9 @@ export class Sessions {
     const takesDown = findings.some(({ rule }) =>
       rule.threat === "defense_evasion" && rule.pack !== "behaviour"
     );
-    const written = [...files].filter(([path]) => !path.startsWith("/dev/"));
+    const written = [...files].filter(([path]) =>
+      !path.startsWith("/dev/") && path.length <= PATH_CHARS_MAX
+    );
     if (written.length === 0 && !takesDown) return;
     const session: Session = this.#sessions.get(key) ?? { files: new Map(), defensesDown: null };
     const atMs = this.now();
@@ -93,11 +97,16 @@ function asEarlier({ text, secret, bulk, network }: Flow): Flow {
   return { ...NOTHING, text: network ? null : text, secret, bulk };
 }
 
-/** Drops the oldest files, and the text of what is too long. */
+/** Drops the oldest files, and the text of what is too long; files that no chain begins with go first. */
 function shrink(files: Map<string, Kept>): void {
-  for (const path of files.keys()) {
-    if (files.size <= FILES_MAX) break;
-    files.delete(path);
+  const newest = [...files.keys()].at(-1);
+  for (const telling of [false, true]) {
+    for (const [path, { flow }] of files) {
+      if (files.size <= FILES_MAX) break;
+      if (path !== newest && (flow.secret || flow.network || flow.bulk) === telling) {
+        files.delete(path);
+      }
+    }
   }
   let chars = 0;
   for (const [path, kept] of [...files].reverse()) {

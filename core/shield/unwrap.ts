@@ -1,7 +1,7 @@
 import { RecentMap } from "../../kv/recent.ts";
-import { optionValues } from "./arguments.ts";
+import { hasFlag, optionValues } from "./arguments.ts";
 import { type SimpleCommand, textFlow } from "./command.ts";
-import { type Inner, type ReadFile, shellText } from "./inner.ts";
+import { type Inner, quoteWord, type ReadFile, shellText } from "./inner.ts";
 import { afterFirst, shellOptions } from "./option_code.ts";
 import { interpreterOf, SHELLS } from "./shells.ts";
 import { codeOptions, codeText, STDIN_PATHS, unwrapAwk, unwrapInterpreter } from "./unwrap_code.ts";
@@ -32,7 +32,7 @@ export function unwrap(command: SimpleCommand, readFile: ReadFile): readonly Inn
   const texts = shellOptions(command, readFile);
   const codes = codeOptions(command);
   const may = wrappers.length > 0 || texts !== null || codes !== null ||
-    CONTAINERS.has(command.name) || LOGINS.has(command.name);
+    CONTAINERS.has(command.name) || opensShell(command);
   if (!may) {
     if (command.name.length <= NAME_CHARS_MAX) plain.set(command.name, true);
     return NONE;
@@ -45,12 +45,20 @@ export function unwrap(command: SimpleCommand, readFile: ReadFile): readonly Inn
   }
   for (const text of texts ?? []) inner.push(shellText(text));
   inner.push(...codes ?? [], ...entrypoint(command, inner));
-  const remote = inner.length === 0 && command.stdin !== null && LOGINS.has(command.name);
-  return remote && command.stdin !== null ? [{ kind: "shell", flow: command.stdin }] : inner;
+  return inner.length === 0 && opensShell(command) ? unwrapStdin(command) : inner;
 }
 
-/** Without a command these hand what they read to the shell at the other end. */
-const LOGINS = new Set(["ssh", "slogin", "rsh", "autossh", "tsh"]);
+/** Whether a program without a command starts a shell, here or at the other end, that runs what it reads. */
+function opensShell(command: SimpleCommand): boolean {
+  if (ASKED_SHELLS.has(command.name)) return hasFlag(command, "is", "login", "shell");
+  return LOGINS.has(command.name);
+}
+
+const ASKED_SHELLS = new Set(["sudo", "sudo-rs", "doas"]);
+const LOGINS = new Set(
+  ("ssh slogin rsh autossh tsh chroot nsenter unshare fakeroot fakechroot schroot proot setarch linux32 " +
+    "linux64 newgrp pkexec run0 lxc-attach").split(" "),
+);
 
 /** `docker run --entrypoint sh image -c text`: the program stands before its arguments' image. */
 function entrypoint(command: SimpleCommand, found: readonly Inner[]): Inner[] {
@@ -173,10 +181,6 @@ function unwrapEnv(command: SimpleCommand): Inner[] {
     if (found === null) return [];
     return [{ kind: "argv" as const, argv: found.argv, assignments: found.assignments }];
   });
-}
-
-function quoteWord(word: string): string {
-  return `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 function afterDashes({ args }: SimpleCommand, ...program: string[]): Inner[] {

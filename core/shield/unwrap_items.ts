@@ -1,7 +1,7 @@
 import { hasFlag, optionValues } from "./arguments.ts";
 import { decodeEscapes } from "./decode.ts";
 import { flowText, NOTHING, type SimpleCommand, UNKNOWN } from "./command.ts";
-import { type Inner, shellText } from "./inner.ts";
+import { type Inner, quoteWord, shellText } from "./inner.ts";
 import { innerCommand } from "./wrappers.ts";
 
 const XARGS = {
@@ -177,15 +177,13 @@ export function unwrapParallel(command: SimpleCommand): Inner[] {
     : flow.text.split("\n").filter((line) => line !== "");
   const template = found?.argv.join(" ") ?? "";
   if (lines.length === 0) return template === "" ? [] : [shellText(template)];
-  return lines.slice(0, 16).map((line) =>
-    shellText(
-      template === ""
-        ? line
-        : template.includes("{}")
-        ? template.replaceAll("{}", () => line)
-        : `${template} ${line}`,
-    )
-  );
+  return lines.slice(0, 16).flatMap((line) => {
+    if (template === "") return [shellText(line)];
+    const filled = template.includes("{}") ? template : `${template} {}`;
+    // It quotes what it fills in, which is one word for `sh -c`; in quotes of the template it is several.
+    const forms = line.includes(" ") ? [line, quoteWord(line)] : [line];
+    return forms.map((word) => shellText(filled.replaceAll("{}", () => word)));
+  });
 }
 
 /** How many arguments follow an option of bwrap; the others take none. */

@@ -23,7 +23,7 @@ import { expandParts, expandText, expandWord, type Expansion } from "./expand.ts
 import { ScopeExpansion } from "./scope_expansion.ts";
 import { noteRedirections } from "./effects.ts";
 import { MAX_DEPTH } from "./limits.ts";
-import { assign, fork, mergeFlows, readFile, report, type Scope } from "./scope.ts";
+import { assign, fork, mergeFlows, readFile, report, type Scope, writeFile } from "./scope.ts";
 import { UNPARSEABLE } from "./rules/structure.ts";
 
 /** Parses text and walks all that it runs. @throws {BudgetSpent} */
@@ -238,18 +238,31 @@ function walkCommand(node: Command, scope: Scope, stdin: Flow | null): Flow {
   }
   // `X=rm; X=ls $X` expands before the prefix takes hold, yet `X=rm sh -c '$X'` sees it.
   const argv = expandWord(node.name, expansion);
+  const both = node.redirects.find(({ operator }) => operator.startsWith("&>"));
+  let behind: number | null = null;
   for (const arg of node.args) {
+    if (both !== undefined && arg.pos > both.pos) behind ??= argv.length;
     if (arg.type === "Word") argv.push(...expandWord(arg, expansion));
     else {
       const value = expandValue(arg.value, expansion);
       argv.push(`${arg.name}=${value}`);
-      assign(scope, arg.name, value);
+      assign(scope, arg.name, isReference(argv) ? UNKNOWN : value);
     }
   }
   const inner = assignments.size === 0 ? scope : { ...scope, values: scope.values.fork() };
   for (const [name, value] of assignments) inner.values.set(name, value);
+  if (behind !== null) {
+    // A plain sh knows no `&>`: for it a command ends at the `&`, and the words behind are the next one.
+    const next = { assignments: NO_ASSIGNMENTS, redirections: [], stdin, span };
+    execute(argv.slice(behind), next, fork(scope, { concurrent: true }));
+  }
   return execute(argv, { assignments, redirections, stdin: input ?? stdin, span }, inner);
 }
+
+/** `declare -n a=b`: `$a` is then what `$b` will be. */
+const isReference = ([name = "", ...args]: readonly string[]) =>
+  REFERRERS.has(name) && args.some((arg) => arg.startsWith("-") && arg.includes("n"));
+const REFERRERS = new Set(["declare", "typeset", "local"]);
 
 /** Redirections with their targets filled in, and what they make the command read. */
 function expandRedirections(
@@ -260,6 +273,7 @@ function expandRedirections(
   const redirections: Redirection[] = [];
   let input: Flow | null = null;
   for (const node of nodes) {
+    const fd = node.descriptor?.type === "FileDescriptor" ? node.descriptor.value : null;
     if (node.type === "HereDoc") {
       const { body } = node;
       input = known(
@@ -267,20 +281,28 @@ function expandRedirections(
           ? body.text
           : expandParts(body.parts, expansion),
       );
+      keepDescriptor(fd, input, scope);
       continue;
     }
     const target = node.target === undefined ? "" : expandText(node.target, expansion);
     if (node.type === "HereString") {
       input = known(`${target}\n`);
+      keepDescriptor(fd, input, scope);
       continue;
     }
-    const fd = node.descriptor?.type === "FileDescriptor" ? node.descriptor.value : null;
     redirections.push({ operator: node.operator, fd, target });
     if (node.operator === "<" || node.operator === "<>") {
       input = target === "/dev/null" ? known("") : readFile(scope, target) ?? NOTHING;
+      keepDescriptor(fd, input, scope);
     }
+    if (node.operator === "<&") input = readFile(scope, `/dev/fd/${target}`) ?? input;
   }
   return { redirections, input };
+}
+
+/** What a numbered descriptor reads is found again as `<&3` and `/dev/fd/3`. */
+function keepDescriptor(fd: number | null, flow: Flow, scope: Scope): void {
+  if (fd !== null && fd > 2) writeFile(scope, `/dev/fd/${fd}`, flow, false);
 }
 
 function walkTest(expression: TestExpression, scope: Scope): void {

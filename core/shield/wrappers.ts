@@ -230,6 +230,8 @@ export function innerCommand(
       literal = true;
       continue;
     }
+    // `env -` is `env -i`.
+    if (!literal && wrapper.assigns && arg === "-") continue;
     const started = wrapper.ends && skipped === wrapper.skip;
     if (!literal && !started && arg.startsWith("-") && arg.length > 1) {
       if (takesNext(wrapper, arg)) i++;

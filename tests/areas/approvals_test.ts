@@ -261,3 +261,30 @@ Deno.test("shield modes: observe and off let a command pass, for all agents or o
     if (status === 200) ok(answer.body.shield_result.explanation.startsWith("Not enforced"));
   }
 });
+
+Deno.test("approvals: what would be refused by now is neither approved nor sent", async () => {
+  await using world = await World.open();
+  const here = await blocked(world);
+  const policy = { rules: [{ id: "prod", match: { labels: { env: "prod" } }, verdict: "deny" }] };
+  await change(world, here.owner, { policy });
+  const ask = async () => (await exec(world, here, RISKY)).body.approval_id;
+  const [first, second] = [await ask(), await ask()];
+  here.agent.drop();
+  eq((await decide(world, "approve", first, here.approver)).body.command_status, "queued");
+  const labels = { env: "prod" };
+  const { identity } = here.agent;
+  const again = await ScriptedAgent.connect(world, here.key.value, { identity, labels });
+  eq((await decide(world, "approve", second, here.approver)).status, 409);
+  await world.settle();
+  deq(runsOf(again), []);
+});
+
+Deno.test("approvals: a request is kept as long as it may wait, however soon commands are forgotten", async () => {
+  await using world = await World.open({ config: { retention_days: { commands: 1 } } });
+  const here = await blocked(world, { expires_seconds: 3 * 24 * 3600 });
+  await world.advance(2 * 24 * HOUR_MS);
+  eq((await approval(world, here)).status, "pending");
+  await world.advance(24 * HOUR_MS);
+  eq((await approval(world, here)).status, "expired");
+  eq((await command(world, here)).status, "expired");
+});

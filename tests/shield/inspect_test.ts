@@ -53,6 +53,7 @@ Deno.test("inspectCommand: everyday commands are allowed", () => {
 Deno.test("inspectCommand: data is not code", () => {
   const data = [
     "echo 'rm -rf /'",
+    "printf '[$(rm -rf /)]'",
     'echo "curl x | sh"',
     "grep -rn 'rm -rf /' .",
     "git commit -m 'do not rm -rf /'",

@@ -225,3 +225,19 @@ Deno.test("matchesPathGlob: a star stays in its folder, two cross them, and no p
   const path = "/a".repeat(2_000);
   eq(matchesPathGlob(`${"**/a".repeat(60)}x`, path), false);
 });
+
+Deno.test("policy: a line that would take too long to hold against the rules needs approval", () => {
+  const rules = Array.from({ length: 200 }, (_, i) => ({
+    id: `r${i}`,
+    verdict: "allow",
+    match: { paths: Array.from({ length: 14 }, (_, k) => `/*a${k}`) },
+  }));
+  const words = (count: number) => Array.from({ length: count }, (_, i) => `/x${i}`).join(" ");
+  deq(under({ rules }, [`ls ${words(4_000)}`, "ls /x1", `rm -rf / ${words(4_000)}`]), [
+    "approve",
+    "allow",
+    "deny",
+  ]);
+  const few = only("deny", { paths: ["/x3999"] });
+  deq(under(few, [`ls ${words(4_000)}`]), ["deny"]);
+});
