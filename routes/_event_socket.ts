@@ -1,9 +1,10 @@
 import { z } from "zod";
 import type { Actor, App } from "../core/app.ts";
+import { currentActor } from "../core/authenticate.ts";
 import { Fault } from "../core/fault.ts";
 import { STREAM_ENDS, type StreamEnd } from "../core/streams/ends.ts";
 import type { Message } from "../core/streams/message.ts";
-import { retryAfterMs } from "../core/streams/streams.ts";
+import { mayRead, retryAfterMs } from "../core/streams/streams.ts";
 import type { Sink, Stream } from "../core/streams/stream.ts";
 import { EVENTS_PROTOCOL, offeredProtocols } from "./_protocols.ts";
 import { filterOf, type StreamChoice, StreamQuery } from "./events.ts";
@@ -33,7 +34,11 @@ export function openEventSocket(
     const before = stream;
     stream = null;
     if (before !== null) app.streams.leave(before);
-    stream = await app.streams.open(actor, filterOf(filter), last_event_id ?? null, sink);
+    // Rights may have gone since the handshake, and the next look at them is a moment away.
+    const now = await currentActor(app, actor);
+    if (now === null) return sink.end("credential_ended");
+    if (!mayRead(now)) return sink.end("rights_lost");
+    stream = await app.streams.open(now, filterOf(filter), last_event_id ?? null, sink);
   };
   let turn: Promise<void> = Promise.resolve();
   const reopen = (what: StreamChoice) => {

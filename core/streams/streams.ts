@@ -218,4 +218,6 @@ export const EVENT_RIGHTS: readonly Scope[] = [
   ...new Set(Object.values(WEBHOOK_EVENTS).map(({ scope }) => scope)),
 ];
 
-const mayRead = ({ rights }: Actor): boolean => EVENT_RIGHTS.some((scope) => rights.has(scope));
+/** True for who may read some events. */
+export const mayRead = ({ rights }: Actor): boolean =>
+  EVENT_RIGHTS.some((scope) => rights.has(scope));
