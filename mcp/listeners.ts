@@ -5,7 +5,8 @@ import type { Sequenced } from "../kv/log.ts";
 import { tenantKey } from "../kv/collection.ts";
 import type { Params } from "./rpc.ts";
 
-const CHECK_MS = 1_000;
+/** With the time that looking takes, a lost right is gone from open streams within a second. */
+const CHECK_MS = 500;
 const LISTENERS_MAX = 5_000;
 const PER_ACTOR_MAX = 10;
 
