@@ -2,6 +2,7 @@ import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/stric
 import { eventJson } from "../../core/events.ts";
 import { EVENT_RIGHTS } from "../../core/streams/streams.ts";
 import { WEBHOOK_EVENTS, type WebhookEventType } from "../../core/webhooks/event_types.ts";
+import { apiKeys } from "../../kv/records/api_key.ts";
 import { users } from "../../kv/records/user.ts";
 import { random } from "../support/random.ts";
 import { type Received, StreamClient } from "../support/stream.ts";
@@ -175,6 +176,15 @@ Deno.test("streams: scopes decide what is seen, also in what is caught up on, an
   const client = await StreamClient.open(world, key.value, { query: `?last_event_id=${start}` });
   const all: (Received | null)[] = [await client.next(), ...await take(world, client, 1)];
   deq(typesOf(all.slice(1)), ["approval_requested"]);
+  const tenant = { org: owner.org, space: "live" } as const;
+  await world.app.store.transact(async (tx) => {
+    const record = await tx.get(apiKeys, tenant, key.id);
+    tx.put(apiKeys, tenant, { ...record!, scopes: ["agents:read"] });
+  });
+  await world.advance(1_000);
+  await happen(world, owner, "approval_requested", "agt_1");
+  await happen(world, owner, "agent_created", "agt_1");
+  deq(typesOf(await take(world, client, 1)), ["agent_created"], "the rights of now");
   const none = await world.key(owner, ["catalog:read"]);
   eq((await world.call("GET", "/api/events", { as: none.value })).status, 403);
   await client.cut();
