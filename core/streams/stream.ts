@@ -106,8 +106,10 @@ export class Stream {
         if (this.#ended || events.length === 0) break;
         // What was there a moment ago is over its retention: the client has to know.
         if (events[0]!.seq !== this.#position + 1) return this.end("interrupted");
-        this.#send(prepare(events));
-        if (this.sink.bufferedBytes > CATCH_UP_BYTES) await this.sink.drained();
+        for (const event of prepare(events)) {
+          this.#send([event]);
+          if (this.sink.bufferedBytes > CATCH_UP_BYTES) await this.sink.drained();
+        }
       }
     } while (this.#behind && !this.#ended);
     this.#catchingUp = false;

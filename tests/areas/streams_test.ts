@@ -258,6 +258,22 @@ Deno.test("streams: a reader that stands still is ended at 1 MiB, and nobody els
   await reading.cut();
 });
 
+Deno.test("streams: who reads catches up on large events, however many", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const total = 300;
+  const details = { ...WEBHOOK_EVENTS.agent_created.example, hostname: "x".repeat(10_000) };
+  const ids = Array.from({ length: total }, (_, n) => `agt_${n}`);
+  for (const id of ids) await happen(world, owner, "agent_created", id, details);
+  await world.app.log.flush();
+  const query = `?types=agent_created&last_event_id=${world.app.epoch}:0`;
+  const client = await StreamClient.open(world, owner.token, { query });
+  eq((await client.next())!.data.recovered, true);
+  const events = await take(world, client, total);
+  deq(events.map(({ data }) => data.agent_id ?? data.name), ids);
+  await client.cut();
+});
+
 Deno.test("streams: a relay that stops sends its clients on, not all at the same moment", async () => {
   const world = await World.open();
   const owner = await world.signUp();
