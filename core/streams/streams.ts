@@ -168,7 +168,7 @@ export class Streams {
     const { epoch } = this.app();
     for (const stream of this.#all()) {
       if (stream.ended) this.leave(stream);
-      else stream.sink.send({ kind: "heartbeat", id: idOf(epoch, stream.position), json: "{}" });
+      else stream.beat({ kind: "heartbeat", id: idOf(epoch, stream.position), json: "{}" });
     }
   }
 

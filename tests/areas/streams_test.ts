@@ -268,9 +268,16 @@ Deno.test("streams: who reads catches up on large events, however many", async (
   await world.app.log.flush();
   const query = `?types=agent_created&last_event_id=${world.app.epoch}:0`;
   const client = await StreamClient.open(world, owner.token, { query });
+  const stalled = await StreamClient.open(world, owner.token, { query });
   eq((await client.next())!.data.recovered, true);
   const events = await take(world, client, total);
   deq(events.map(({ data }) => data.agent_id ?? data.name), ids);
+  // Who asks for all of it and takes nothing is let go, though 1 MiB never waits.
+  await world.advance(30_000);
+  let last: Received | null = null;
+  for (let event = await stalled.next(); event !== null; event = await stalled.next()) last = event;
+  deq([last!.event, last!.data.name], ["end", "too_slow"]);
+  eq(world.app.streams.size, 1);
   await client.cut();
 });
 
