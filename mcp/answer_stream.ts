@@ -7,6 +7,8 @@ import { EVENT_STREAM, openStream, type Stream } from "./stream.ts";
 
 /** How long a client's user may take for an answer. */
 const ASK_MS = 10 * 60 * 1000;
+/** How often it is looked whether the caller may still have what comes: lost rights end it within 1 s. */
+const LOOK_MS = 500;
 
 /** A response whose body is a stream. */
 export function streamResponse({ envelope }: Visit, stream: Stream): Response {
@@ -20,17 +22,31 @@ export function streamResponse({ envelope }: Visit, stream: Stream): Response {
   return new Response(stream.body, { headers });
 }
 
-/** Answers by a stream that `work` fills, and ends it with what that gives. */
+/**
+ * Answers by a stream that `work` fills, and ends it with what that gives, or with what `refusal` gives
+ * once the caller may not have it any more.
+ */
 export function openAnswer(
   visit: Visit,
   { server, app, session }: Exchange,
   work: (sink: Sink) => Promise<string>,
+  refusal: () => Promise<string | null>,
 ): Response {
   const stream = openStream(app, (method, params, own) => {
     if (session === null) throw new TypeError("a client without a session cannot be asked");
     return ask(server, session.id, method, params, own);
   });
-  work(stream).then((text) => stream.end(text));
+  const look = async () => {
+    const text = await refusal();
+    if (text !== null) stream.end(text);
+    else if (stream.open) cancelLook = app.ports.clock.after(LOOK_MS, look);
+  };
+  let cancelLook = app.ports.clock.after(LOOK_MS, look);
+  stream.onGone(() => cancelLook());
+  work(stream).then((text) => {
+    cancelLook();
+    stream.end(text);
+  });
   return streamResponse(visit, stream);
 }
 

@@ -138,7 +138,12 @@ async function answer(
   const tells = method.streams?.(base) ?? false;
   const streams = alwaysStreams || prefersStream(headers, tells);
   if (streams && tells) {
-    return openAnswer(visit, base, (sink) => runInStream(method, visit, base, sink));
+    return openAnswer(
+      visit,
+      base,
+      (sink) => runInStream(method, visit, base, sink),
+      () => refusalNow(method, visit, base),
+    );
   }
   const text = response(message.id, writeResult(base, await run(method, base)));
   const type = streams ? EVENT_STREAM : "application/json";
@@ -173,6 +178,19 @@ async function runInStream(
     return response(base.id, writeResult(exchange, await run(method, exchange)));
   } catch (error) {
     return tell(visit, error, base.id).text;
+  }
+}
+
+/** What a caller is told who may not go on; null for who may, or when that cannot be found out now. */
+async function refusalNow(method: Method, visit: Visit, base: Exchange): Promise<string | null> {
+  try {
+    await method.admit?.({ ...base, actor: await visit.identifyAgain() });
+    return null;
+  } catch (error) {
+    const status = faultOf(error)?.status;
+    if (status === 401 || status === 403) return tell(visit, error, base.id).text;
+    visit.app.ports.log.warn("a caller could not be checked", { error: String(error) });
+    return null;
   }
 }
 

@@ -30,7 +30,7 @@ export async function hear(server: Server, visit: Visit): Promise<Response> {
   }
   const session = await mustHaveSession(visit);
   const stream = openStream(app, nobodyToAsk);
-  const stop = server.listeners.add({
+  const stop = await server.listeners.add({
     actor,
     async identifyAgain() {
       const now = await visit.identifyAgain();

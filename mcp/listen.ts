@@ -56,7 +56,7 @@ export async function listen(
     told.state = state;
     if (!notify("notifications/tasks", JSON.parse(state))) stream.end();
   };
-  const stop = server.listeners.add(listener);
+  const stop = await server.listeners.add(listener);
   const honoured = {
     ...Object.fromEntries([...lists].map((list) => [`${list}ListChanged`, true])),
     ...(readable.size > 0 && { resourceSubscriptions: [...readable] }),

@@ -2,11 +2,13 @@ import type { Actor, App } from "../core/app.ts";
 import type { EventRow } from "../core/events.ts";
 import { Fault } from "../core/fault.ts";
 import type { Sequenced } from "../kv/log.ts";
-import { tenantKey } from "../kv/collection.ts";
+import { tenantKey, tenantOf } from "../kv/collection.ts";
 import type { Params } from "./rpc.ts";
 
-/** A credential that has ended is found within half of the second in which its stream must close. */
+/** With the time that looking takes, a lost right is gone from open streams within a second. */
 const CHECK_MS = 500;
+/** Events that are read at once. */
+const PAGE = 1_000;
 const LISTENERS_MAX = 5_000;
 const PER_ACTOR_MAX = 10;
 
@@ -30,6 +32,9 @@ export type ListName = "tools" | "prompts" | "resources";
 /** Everybody who listens here: they hear only what they may read now. */
 export class Listeners {
   readonly #all = new Set<Listener>();
+  /** On a store that others write to: the last event of each tenant's that was told. */
+  readonly #told = new Map<string, number>();
+  #polling = false;
   readonly #app: App;
   #timer: (() => void) | null = null;
   #unfollow: (() => void) | null = null;
@@ -39,16 +44,23 @@ export class Listeners {
   }
 
   /** @throws {Fault} RATE_LIMIT_EXCEEDED when too many listen */
-  add(listener: Listener): () => void {
+  async add(listener: Listener): Promise<() => void> {
+    const { log, store } = this.#app;
+    const { tenant } = listener.actor;
+    if (!store.sole) {
+      await log.flush();
+      const head = await log.head(tenant);
+      if (!this.#told.has(tenantKey(tenant))) this.#told.set(tenantKey(tenant), head);
+    }
     const same = [...this.#all].filter(({ actor }) => actor.id === listener.actor.id).length;
     if (same >= PER_ACTOR_MAX || this.#all.size >= LISTENERS_MAX) {
       const message = `At most ${PER_ACTOR_MAX} streams of one caller listen at a time. Close one.`;
       throw new Fault("RATE_LIMIT_EXCEEDED", message, { limit: PER_ACTOR_MAX, scope: "streams" });
     }
     this.#all.add(listener);
-    this.#unfollow ??= this.#app.log.onSequenced((tenant, events) =>
-      this.#tell(tenantKey(tenant), events)
-    );
+    if (store.sole) {
+      this.#unfollow ??= log.onSequenced((tenant, events) => this.#tell(tenantKey(tenant), events));
+    }
     this.#timer ??= this.#checkLater();
     return () => this.#remove(listener);
   }
@@ -94,11 +106,38 @@ export class Listeners {
     this.#timer = null;
     this.#unfollow?.();
     this.#unfollow = null;
+    this.#told.clear();
+  }
+
+  /** What happened since, whichever instance did it. */
+  async #poll(): Promise<void> {
+    const { log } = this.#app;
+    for (const [key, told] of [...this.#told]) {
+      const tenant = tenantOf(key);
+      if (![...this.#all].some(({ actor }) => tenantKey(actor.tenant) === key)) {
+        this.#told.delete(key);
+        continue;
+      }
+      if (await log.head(tenant) <= told) continue;
+      const events = await log.read(tenant, told, PAGE);
+      if (!this.#told.has(key)) continue;
+      this.#told.set(key, events.at(-1)?.seq ?? told);
+      this.#tell(key, events);
+    }
+  }
+
+  #pollOnce(): void {
+    if (this.#polling || this.#app.store.sole) return;
+    this.#polling = true;
+    this.#poll().catch((error) => {
+      this.#app.ports.log.warn("others' events could not be read", { error: String(error) });
+    }).finally(() => this.#polling = false);
   }
 
   #checkLater(): () => void {
     return this.#app.ports.clock.after(CHECK_MS, () => {
       for (const listener of this.#all) this.#check(listener);
+      this.#pollOnce();
       this.#timer = this.#all.size === 0 ? null : this.#checkLater();
     });
   }

@@ -4,7 +4,7 @@ import { currentActor } from "../core/authenticate.ts";
 import { Fault } from "../core/fault.ts";
 import { STREAM_ENDS, type StreamEnd } from "../core/streams/ends.ts";
 import type { Message } from "../core/streams/message.ts";
-import { retryAfterMs } from "../core/streams/streams.ts";
+import { mayRead, retryAfterMs } from "../core/streams/streams.ts";
 import type { Sink, Stream } from "../core/streams/stream.ts";
 import { EVENTS_PROTOCOL, offeredProtocols } from "./_protocols.ts";
 import { filterOf, type StreamChoice, StreamQuery } from "./events.ts";
@@ -40,14 +40,24 @@ export function openEventSocket(
     const before = stream;
     stream = null;
     if (before !== null) app.streams.leave(before);
-    // A socket may stay open for days: it goes on with the rights of now.
+    // Rights may have gone since the handshake, and the next look at them is a moment away.
     const now = await currentActor(app, actor);
     if (now === null) return sink.end("credential_ended");
+    if (!mayRead(now)) return sink.end("rights_lost");
     stream = await app.streams.open(now, filterOf(filter), last_event_id ?? null, sink);
   };
   let turn: Promise<void> = Promise.resolve();
+  // One is under way and one waits at most: of several that wait only the last one matters.
+  let wanted: StreamChoice | null = null;
   const reopen = (what: StreamChoice) => {
-    turn = turn.then(() => open(what)).catch((error) =>
+    const waits = wanted !== null;
+    wanted = what;
+    if (waits) return;
+    turn = turn.then(() => {
+      const next = wanted!;
+      wanted = null;
+      return open(next);
+    }).catch((error) =>
       sink.end(error instanceof Fault && error.status === 400 ? "malformed_frame" : "interrupted")
     );
   };

@@ -5,7 +5,7 @@ export const STREAM_ENDS = {
   too_slow: {
     code: 4408,
     then: "resume",
-    meaning: "More than 1 MiB waited for the client to read.",
+    meaning: "More than 1 MiB waited for the client, or nothing was taken for 15 s.",
   },
   // The runtime closes a WebSocket like this by itself; no event stream ends so.
   unresponsive: { code: 1001, then: "resume", meaning: "No answer to a ping came for 30 s." },

@@ -37,6 +37,9 @@ export class Stream {
   #position: number;
   #catchingUp = false;
   #ended = false;
+  /** Reading on waits for the client; and it did so at the heartbeat before. */
+  #waiting = false;
+  #waitedBefore = false;
   /** Something came that does not follow on the position. */
   #behind = false;
 
@@ -86,6 +89,13 @@ export class Stream {
     });
   }
 
+  /** Sends a heartbeat, unless the client has taken nothing of what it asked for since the last one. */
+  beat(heartbeat: Message): void {
+    if (this.#waitedBefore) return this.end("too_slow");
+    this.#waitedBefore = this.#waiting;
+    this.sink.send(heartbeat);
+  }
+
   end(name: StreamEnd): void {
     if (this.#ended) return;
     this.#ended = true;
@@ -106,11 +116,19 @@ export class Stream {
         if (this.#ended || events.length === 0) break;
         // What was there a moment ago is over its retention: the client has to know.
         if (events[0]!.seq !== this.#position + 1) return this.end("interrupted");
-        this.#send(prepare(events));
-        if (this.sink.bufferedBytes > CATCH_UP_BYTES) await this.sink.drained();
+        for (const event of prepare(events)) {
+          this.#send([event]);
+          if (this.sink.bufferedBytes > CATCH_UP_BYTES) await this.#drained();
+        }
       }
     } while (this.#behind && !this.#ended);
     this.#catchingUp = false;
+  }
+
+  async #drained(): Promise<void> {
+    this.#waiting = true;
+    await this.sink.drained();
+    this.#waiting = this.#waitedBefore = false;
   }
 
   #send(events: readonly (Prepared | null)[]): void {

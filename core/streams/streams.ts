@@ -168,7 +168,7 @@ export class Streams {
     const { epoch } = this.app();
     for (const stream of this.#all()) {
       if (stream.ended) this.leave(stream);
-      else stream.sink.send({ kind: "heartbeat", id: idOf(epoch, stream.position), json: "{}" });
+      else stream.beat({ kind: "heartbeat", id: idOf(epoch, stream.position), json: "{}" });
     }
   }
 
@@ -218,4 +218,6 @@ export const EVENT_RIGHTS: readonly Scope[] = [
   ...new Set(Object.values(WEBHOOK_EVENTS).map(({ scope }) => scope)),
 ];
 
-const mayRead = ({ rights }: Actor): boolean => EVENT_RIGHTS.some((scope) => rights.has(scope));
+/** True for who may read some events. */
+export const mayRead = ({ rights }: Actor): boolean =>
+  EVENT_RIGHTS.some((scope) => rights.has(scope));

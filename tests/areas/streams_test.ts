@@ -2,6 +2,7 @@ import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/stric
 import { eventJson } from "../../core/events.ts";
 import { EVENT_RIGHTS } from "../../core/streams/streams.ts";
 import { WEBHOOK_EVENTS, type WebhookEventType } from "../../core/webhooks/event_types.ts";
+import { apiKeys } from "../../kv/records/api_key.ts";
 import { users } from "../../kv/records/user.ts";
 import { mount } from "../../routes/_mount.ts";
 import { routes, upgrades } from "../../routes/index.ts";
@@ -177,6 +178,15 @@ Deno.test("streams: scopes decide what is seen, also in what is caught up on, an
   const client = await StreamClient.open(world, key.value, { query: `?last_event_id=${start}` });
   const all: (Received | null)[] = [await client.next(), ...await take(world, client, 1)];
   deq(typesOf(all.slice(1)), ["approval_requested"]);
+  const tenant = { org: owner.org, space: "live" } as const;
+  await world.app.store.transact(async (tx) => {
+    const record = await tx.get(apiKeys, tenant, key.id);
+    tx.put(apiKeys, tenant, { ...record!, scopes: ["agents:read"] });
+  });
+  await world.advance(1_000);
+  await happen(world, owner, "approval_requested", "agt_1");
+  await happen(world, owner, "agent_created", "agt_1");
+  deq(typesOf(await take(world, client, 1)), ["agent_created"], "the rights of now");
   const none = await world.key(owner, ["catalog:read"]);
   eq((await world.call("GET", "/api/events", { as: none.value })).status, 403);
   await client.cut();
@@ -287,6 +297,29 @@ Deno.test("streams: a reader that stands still is ended at 1 MiB, and nobody els
   deq([rest.at(-1)!.event, rest.at(-1)!.data.name], ["end", "too_slow"]);
   ok(rest.length < 30, "what waited was given up");
   await reading.cut();
+});
+
+Deno.test("streams: who reads catches up on large events, however many", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const total = 300;
+  const details = { ...WEBHOOK_EVENTS.agent_created.example, hostname: "x".repeat(10_000) };
+  const ids = Array.from({ length: total }, (_, n) => `agt_${n}`);
+  for (const id of ids) await happen(world, owner, "agent_created", id, details);
+  await world.app.log.flush();
+  const query = `?types=agent_created&last_event_id=${world.app.epoch}:0`;
+  const client = await StreamClient.open(world, owner.token, { query });
+  const stalled = await StreamClient.open(world, owner.token, { query });
+  eq((await client.next())!.data.recovered, true);
+  const events = await take(world, client, total);
+  deq(events.map(({ data }) => data.agent_id ?? data.name), ids);
+  // Who asks for all of it and takes nothing is let go, though 1 MiB never waits.
+  await world.advance(30_000);
+  let last: Received | null = null;
+  for (let event = await stalled.next(); event !== null; event = await stalled.next()) last = event;
+  deq([last!.event, last!.data.name], ["end", "too_slow"]);
+  eq(world.app.streams.size, 1);
+  await client.cut();
 });
 
 Deno.test("streams: a relay that stops sends its clients on, not all at the same moment", async () => {

@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { clientOf } from "../../core/cli/client.ts";
+import { authenticate } from "../../core/authenticate.ts";
+import { eventJson } from "../../core/events.ts";
+import { apiKeys } from "../../kv/records/api_key.ts";
 import { requestOf } from "../mcp/client.ts";
 import { makeKey, signUpOwner, startRelayProcess, withFolder } from "../support/processes.ts";
+import { openServer } from "../support/server.ts";
 
 interface Message {
   readonly type: string;
@@ -108,4 +112,47 @@ Deno.test("streams of a real relay: a browser's WebSocket resumes, strangers are
       await relay.kill();
     }
   });
+});
+
+Deno.test("streams: a WebSocket that resumes is replayed what its key may read now, not at its handshake", async () => {
+  await using server = await openServer();
+  const { app } = server.running;
+  const owner = clientOf(server.url, await signUpOwner(clientOf(server.url)));
+  const key = await makeKey(owner, ["agents:read", "approvals:read"]);
+  const actor = await authenticate(app, key, "live");
+  const happen = async (type: string) => {
+    const resource = { type: "test", id: "t_1" };
+    const json = eventJson({ app, actor }, actor.tenant, { type, resource, details: {} } as never);
+    await app.store.append(actor.tenant, type, json);
+    await app.log.flush();
+  };
+  const ws = openSocket(`${server.url.replace("http", "ws")}/ws`, ["relay.events.v1"], {
+    authorization: `Bearer ${key}`,
+  });
+  const { id } = await ws.next();
+  await happen("agent_created");
+  await happen("approval_requested");
+  const resume = () => ws.socket.send(JSON.stringify({ type: "resume", last_event_id: id }));
+  const types = async (n: number) => {
+    const found: unknown[] = [];
+    while (found.length < n) {
+      const { type, data } = await ws.next();
+      found.push(type === "event" ? data.event_type : type);
+    }
+    return found;
+  };
+  assert.deepEqual(await types(2), ["agent_created", "approval_requested"]);
+  resume();
+  assert.deepEqual(await types(3), ["hello", "agent_created", "approval_requested"]);
+  const setScopes = (scopes: string[]) =>
+    app.store.transact(async (tx) => {
+      const record = await tx.get(apiKeys, actor.tenant, actor.id);
+      tx.put(apiKeys, actor.tenant, { ...record!, scopes } as typeof record & object);
+    });
+  await setScopes(["approvals:read"]);
+  resume();
+  assert.deepEqual(await types(2), ["hello", "approval_requested"]);
+  await setScopes([]);
+  resume();
+  assert.equal((await ws.closed).code, 4403);
 });

@@ -1,5 +1,6 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { users } from "../../kv/records/user.ts";
+import { shared } from "../support/kv.ts";
 import { type Account, World } from "../support/world.ts";
 import { type Json, messagesOf, Reader, readReply, requestOf, rpc } from "./client.ts";
 
@@ -87,10 +88,10 @@ Deno.test("listen: a revoked key's stream ends within a second; a changed role i
   const demoted = await listen(world, colleague.token, { toolsListChanged: true });
   await revoked.until(1);
   await demoted.until(1);
+  await world.advance(100);
   await world.call("POST", `/api/v1/api-keys/${key.id}/revoke`, { as: owner.token });
   await demote(world, colleague);
-  // The other half of the second is for the way.
-  await world.advance(500);
+  await world.advance(500); // and looking takes time
   await revoked.until(Infinity);
   ok(revoked.ended);
   const [, told] = await demoted.until(2);
@@ -147,4 +148,24 @@ Deno.test("listen: a relay that stops answers at last, and sends its clients on 
     deq([last.id, last.result.resultType], [1, "complete"]);
   }
   ok(waits.size > 1 && [...waits].every((ms) => ms >= 1_000 && ms <= 5_000));
+});
+
+Deno.test("listen: on a store that others write to, what they did is told too, once", async () => {
+  const kv = await Deno.openKv(":memory:");
+  const one = await World.open({ kv: shared(kv), sole: false, seed: 1 });
+  const two = await World.open({ kv: shared(kv), sole: false, seed: 2, clock: one.clock });
+  const owner = await one.signUp();
+  await one.settle();
+  const here = await listen(two, owner.token, { resourceSubscriptions: ["relay://events"] });
+  await here.until(1);
+  for (const world of [one, two]) {
+    await note(world, owner.token);
+    await world.app.log.flush();
+    for (let n = 0; n < 4; n++) await one.advance(500);
+  }
+  const heard = await here.until(3);
+  deq(heard.slice(1).map(({ params }) => params.uri), ["relay://events", "relay://events"]);
+  await here.drop();
+  for (const world of [two, one]) await world[Symbol.asyncDispose]();
+  kv.close();
 });

@@ -1,5 +1,6 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { eventsOf, finish, linkAgent, type Linked, runsOf } from "../areas/fixtures.ts";
+import { users } from "../../kv/records/user.ts";
 import { World } from "../support/world.ts";
 import { type Json, Reader, requestOf, toolError } from "./client.ts";
 
@@ -139,6 +140,40 @@ Deno.test("mcp streams: a client that does not read costs 1 MiB of progress at t
   const bytes = messages.slice(0, -1).reduce((sum, { params }) => sum + params.message.length, 0);
   ok(bytes <= MiB + text.length, `${bytes} bytes waited`);
   eq(messages.at(-1).result.structuredContent.truncated, true);
+});
+
+Deno.test("mcp streams: who loses the key or the right hears no more within a second, the command goes on", async () => {
+  await using world = await World.open();
+  const here = await linkAgent(world);
+  const second = await world.join(here.owner, ["owner"]);
+  const tenant = { org: here.owner.org, space: "live" } as const;
+  const revoke = (key: { id: string }) =>
+    world.call("POST", `/api/v1/api-keys/${key.id}/revoke`, { as: here.owner.token });
+  const demote = () =>
+    world.app.store.transact(async (tx) => {
+      const user = await tx.get(users, tenant, second.userId);
+      tx.put(users, tenant, { ...user!, roles: ["viewer"] });
+    });
+  for (
+    const [lose, code] of [[revoke, "INVALID_API_KEY"], [demote, "INSUFFICIENT_SCOPES"]] as const
+  ) {
+    const key = await world.key(second, ["agents:write"]);
+    const reader = await start(world, { ...here, key });
+    const { command_id } = runsOf(here.agent).at(-1)!;
+    const say = (data: string) =>
+      here.agent.send({ type: "output", command_id, stream: "stdout", data });
+    say("before");
+    await reader.until(1);
+    await world.advance(1_000);
+    await lose(key);
+    await world.advance(1_000);
+    say("after");
+    const messages = await reader.until(Infinity);
+    deq(messages.map(({ params, error }) => params?.message ?? error.data.code), ["before", code]);
+    deq(here.agent.received.filter(({ type }) => type === "cancel"), []);
+    finish(here.agent, command_id);
+    await world.settle();
+  }
 });
 
 Deno.test("mcp streams: a refusal in a stream is its last message", async () => {
