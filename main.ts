@@ -1,6 +1,8 @@
 import { agentCommand } from "./core/agent/cli.ts";
 import { onStopSignal } from "./core/agent/host.ts";
 import { VERSION } from "./core/app.ts";
+import { backupCommand, restoreCommand } from "./core/cli/backup.ts";
+import { compactCommand } from "./core/cli/compact.ts";
 import { demoCommand } from "./core/cli/demo.ts";
 import { listenCommand } from "./core/cli/listen.ts";
 import { secretCommand } from "./core/cli/secret.ts";
@@ -22,6 +24,9 @@ const COMMANDS: Readonly<
   demo: { about: "show a relay, an agent and a webhook at work, in a minute", run: demoCommand },
   listen: { about: "receive webhooks on this machine: --url, --forward", run: listenCommand },
   secret: { about: "seal everything with a new secret: rotate", run: secretCommand },
+  backup: { about: "copy the store into a new folder, while the relay serves", run: backupCommand },
+  restore: { about: "make a new store from a backup", run: restoreCommand },
+  compact: { about: "give unused space of the store back to the disk", run: compactCommand },
   version: { about: "print the version", run: () => say(`relay ${VERSION}`) },
   help: { about: "print this text", run: () => say(help()) },
 };

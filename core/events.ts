@@ -1,8 +1,9 @@
 import type { Tenant } from "../kv/collection.ts";
 import type { Tx } from "../kv/tx.ts";
-import type { Actor, App, RequestInfo } from "./app.ts";
+import type { Actor, RequestInfo } from "./app.ts";
 import { canonicalJson } from "./canonical.ts";
 import { iso } from "./lists.ts";
+import type { Ports } from "./ports.ts";
 import { WEBHOOK_EVENTS, type WebhookEventType } from "./webhooks/event_types.ts";
 
 /** Audit events that no webhook carries. */
@@ -22,6 +23,7 @@ export const AUDIT_EVENTS = {
   ingest_token_deleted: "an ingest token was deleted",
   telegram_linked: "a person linked their Telegram account",
   telegram_unlinked: "a link to a Telegram account was deleted",
+  backup_restored: "a backup took the place of the store: what happened after it is not in the log",
   canary_run: "the shield's canary was run",
   shield_changed: "the settings of the shield were changed",
   agent_restart_requested: "an agent was told to start again",
@@ -81,7 +83,7 @@ export interface EventRow {
 }
 
 type Context = {
-  readonly app: App;
+  readonly app: { readonly ports: Pick<Ports, "clock" | "entropy"> };
   readonly actor: Pick<Actor, "id">;
   readonly request?: Pick<RequestInfo, "id">;
 };

@@ -5,11 +5,19 @@ import { DatabaseSync } from "node:sqlite";
  * file is as small as it can be. It may be open here, and by nobody else; it needs its own size in free space.
  */
 export function vacuum(path: string): void {
+  run(path, ["VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"]);
+}
+
+/** Moves everything that was committed into an embedded store's file itself: nothing beside it is needed. */
+export function settleFile(path: string): void {
+  run(path, ["PRAGMA wal_checkpoint(TRUNCATE)"]);
+}
+
+function run(path: string, statements: readonly string[]): void {
   const database = new DatabaseSync(path);
   try {
     database.exec("PRAGMA busy_timeout = 10000");
-    database.exec("VACUUM");
-    database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    for (const statement of statements) database.exec(statement);
   } finally {
     database.close();
   }
