@@ -84,8 +84,14 @@ export function openFile(path: string): StoreFile {
       return version.toString(16).padStart(16, "0") + VERSIONSTAMP_TAIL;
     },
     faults() {
-      const rows = database.prepare(`PRAGMA integrity_check(${FAULTS_MAX})`).all();
-      return rows.map((row) => String(Object.values(row)[0])).filter((text) => text !== "ok");
+      try {
+        const rows = database.prepare(`PRAGMA integrity_check(${FAULTS_MAX})`).all();
+        return rows.map((row) => String(Object.values(row)[0])).filter((text) => text !== "ok");
+      } catch (error) {
+        // What is damaged enough ends the check itself.
+        if (!/malformed|not a database/.test((error as Error).message)) throw error;
+        return [(error as Error).message];
+      }
     },
     size() {
       const page = number("page_size");
