@@ -4,6 +4,7 @@ import { VERSION } from "./core/app.ts";
 import { backupCommand, restoreCommand } from "./core/cli/backup.ts";
 import { compactCommand } from "./core/cli/compact.ts";
 import { demoCommand } from "./core/cli/demo.ts";
+import { doctorCommand } from "./core/cli/doctor.ts";
 import { listenCommand } from "./core/cli/listen.ts";
 import { secretCommand } from "./core/cli/secret.ts";
 import { housekeep, type Running, startRelay } from "./core/start.ts";
@@ -27,6 +28,7 @@ const COMMANDS: Readonly<
   backup: { about: "copy the store into a new folder, while the relay serves", run: backupCommand },
   restore: { about: "make a new store from a backup", run: restoreCommand },
   compact: { about: "give unused space of the store back to the disk", run: compactCommand },
+  doctor: { about: "say what is wrong here, and what to do about it", run: doctorCommand },
   version: { about: "print the version", run: () => say(`relay ${VERSION}`) },
   help: { about: "print this text", run: () => say(help()) },
 };

@@ -1,6 +1,5 @@
 import { dirname } from "node:path";
 import { openFile } from "../../kv/file.ts";
-import { refuseNewer } from "../../kv/migrations.ts";
 import { VERSION } from "../app.ts";
 import { iso } from "../lists.ts";
 import type { Clock, Entropy } from "../ports.ts";
@@ -15,7 +14,7 @@ import {
   signerOf,
   STORE_FILE,
 } from "./manifest.ts";
-import { readStored } from "./stored.ts";
+import { STORED_KEYS, storedOf } from "./stored.ts";
 
 /** The doors that a backup needs. */
 export interface KeepPorts {
@@ -51,18 +50,21 @@ export function writeBackup(
 function fill(part: string, kv: string, secrets: Secrets, ports: KeepPorts): Manifest {
   const copy = `${part}/${STORE_FILE}`;
   const takenAtMs = ports.clock.now();
-  withFile(kv, (file) => file.copyInto(copy));
+  copyStore(kv, copy);
   Deno.chmodSync(copy, 0o600);
-  const about = withFile(copy, (file) => {
+  const { versionstamp, stored } = withFile(copy, (file) => {
     const faults = file.faults();
     if (faults.length > 0) throw new Error(`the store ${kv} is damaged: ${faults.join("; ")}`);
-    return { versionstamp: file.versionstamp(), stored: readStored(file) };
+    const [schema, installation] = [STORED_KEYS.schema, STORED_KEYS.installation].map(file.get);
+    return {
+      versionstamp: file.versionstamp(),
+      stored: storedOf(`the store ${kv}`, schema, installation),
+    };
   });
-  if (about.stored === null) {
+  if (stored === null) {
     throw new Error(`there is nothing in ${kv} yet: a relay has never started with it`);
   }
-  const { schema, installation: { secret_fingerprints, epoch } } = about.stored;
-  refuseNewer(`the store ${kv}`, schema);
+  const { schema, installation: { secret_fingerprints, epoch } } = stored;
   const sealers = sealersOf(secrets, ports.entropy);
   const signer = signerOf(`the store ${kv}`, secret_fingerprints, sealers);
   const manifest: Manifest = {
@@ -72,7 +74,7 @@ function fill(part: string, kv: string, secrets: Secrets, ports: KeepPorts): Man
     secret_fingerprints,
     epoch,
     taken_at: iso(takenAtMs),
-    versionstamp: about.versionstamp,
+    versionstamp,
     ...digestFile(copy),
   };
   writeText(`${part}/${MANIFEST_FILE}`, encodeManifest(manifest, signer));
@@ -80,6 +82,15 @@ function fill(part: string, kv: string, secrets: Secrets, ports: KeepPorts): Man
   file.syncSync();
   syncFolder(copy);
   return manifest;
+}
+
+function copyStore(kv: string, copy: string): void {
+  try {
+    withFile(kv, (file) => file.copyInto(copy));
+  } catch (cause) {
+    const why = (cause as Error).message;
+    throw new Error(`the store ${kv} was not copied: ${why}: see \`relay doctor\``, { cause });
+  }
 }
 
 /** A folder of the owner's only. @throws {Error} when it is there: somebody else may be writing in it */
