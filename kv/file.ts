@@ -2,6 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { deserialize } from "node:v8";
 import type { KeyParts } from "./collection.ts";
 import { decodeKey, encodeKey } from "./file_key.ts";
+import { runVacuum } from "./vacuum.ts";
 
 /** How the engine's file marks a value that is neither bytes nor a counter. */
 const STRUCTURED = 1;
@@ -98,7 +99,7 @@ export function openFile(path: string): StoreFile {
       return { bytes: page * number("page_count"), freeBytes: page * number("freelist_count") };
     },
     copyInto(into) {
-      database.prepare("VACUUM INTO ?").run(into);
+      runVacuum(database, into);
     },
     close: () => database.close(),
   };

@@ -44,7 +44,13 @@ export async function doctorCommand(args: string[]): Promise<number> {
     console.error(`There is no option ${JSON.stringify(wrong)}. See: relay doctor --help`);
     return 2;
   }
-  const findings = await examine();
+  let findings: Finding[];
+  try {
+    findings = await examine();
+  } catch (error) {
+    console.error(`relay: ${error instanceof Error ? error.message : String(error)}`);
+    return 1;
+  }
   const width = Math.max(...findings.map(({ name }) => name.length));
   for (const { name, state, text } of findings) {
     const mark = state === "fault" ? "FAULT" : state;

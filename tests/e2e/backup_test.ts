@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { type Client, clientOf, expectStatus } from "../../core/cli/client.ts";
+import { openFile } from "../../kv/file.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";
 import {
   makeKey,
@@ -140,6 +141,10 @@ Deno.test("relay restore: a truncated backup is refused with one sentence, and t
     const env = { RELAY_KV: `${folder}/relay.kv`, RELAY_SECRET: "a secret of enough characters" };
     const { relay } = await startRelayProcess(env);
     await relay.stop();
+    const permissions = ["--no-prompt", "--allow-read", "--allow-write", "--allow-env"];
+    const narrow = startMain(["backup", `${folder}/good`], env, { permissions });
+    assert.equal((await narrow.ended).code, 1);
+    assert.match(narrow.lines.join("\n"), /was not copied: .*: start it with `deno run -A`/);
     const made = await run(["backup", `${folder}/good/`], env);
     assert.equal(made.code, 0, made.text);
     assert.match(made.text, /^The secret is not in it: keep a copy of RELAY_SECRET in another/m);
@@ -172,6 +177,66 @@ Deno.test("relay restore: a truncated backup is refused with one sentence, and t
     const compacted = await run(["compact"], there);
     assert.match(compacted.text, /relay\.kv: \d+ bytes before, \d+ bytes now$/);
     assert.equal(compacted.code, 0);
+  });
+});
+
+/** Starts a command and kills it when so many things have happened to the files in a folder. */
+async function killAtChange(n: number, folder: string, args: readonly string[], env: Env) {
+  const watcher = Deno.watchFs(folder);
+  const program = startMain(args, env);
+  const ended = program.ended.then(() => watcher.close());
+  let left = n;
+  for await (const _ of watcher) if (--left === 0) await program.kill();
+  await ended;
+}
+
+Deno.test("relay restore, relay backup: killed in the middle, what they make is there whole or not at all", async () => {
+  await withFolder(async (folder) => {
+    const env = { RELAY_KV: `${folder}/relay.kv`, RELAY_SECRET: "a secret of enough characters" };
+    const { relay } = await startRelayProcess(env);
+    await relay.stop();
+    const kv = await Deno.openKv(env.RELAY_KV);
+    for (let n = 0; n < 300; n++) await kv.set(["weight", n], new Uint8Array(50_000).fill(n));
+    kv.close();
+    const weight = (path: string) => {
+      const file = openFile(path);
+      try {
+        return [file.faults(), file.keys(["weight"], 1_000).length];
+      } finally {
+        file.close();
+      }
+    };
+    const whole = [[], 300];
+    const isThere = (path: string) => {
+      try {
+        return Deno.statSync(path).size > 0;
+      } catch {
+        return false;
+      }
+    };
+
+    Deno.mkdirSync(`${folder}/backups`);
+    for (const n of [1, 2, 4]) {
+      await killAtChange(n, `${folder}/backups`, ["backup", `${folder}/backups/${n}`], env);
+      if (isThere(`${folder}/backups/${n}`)) {
+        assert.deepEqual(weight(`${folder}/backups/${n}/relay.kv`), whole);
+      }
+    }
+    const good = `${folder}/backups/good`;
+    assert.equal((await run(["backup", good], env)).code, 0);
+
+    let cut = 0;
+    for (const n of [1, 2, 3, 5, 8, 13, 21, 34]) {
+      Deno.mkdirSync(`${folder}/new${n}`);
+      const there = { ...env, RELAY_KV: `${folder}/new${n}/relay.kv` };
+      await killAtChange(n, `${folder}/new${n}`, ["restore", good], there);
+      if (!isThere(there.RELAY_KV)) {
+        cut++;
+        assert.equal((await run(["restore", good], there)).code, 0, `killed at change ${n}`);
+      }
+      assert.deepEqual(weight(there.RELAY_KV), whole, `killed at change ${n}`);
+    }
+    console.log(`${cut} of 8 restores were cut off`);
   });
 });
 
