@@ -216,7 +216,7 @@ Deno.test("relay restore, relay backup: killed in the middle, what they make is 
     };
 
     Deno.mkdirSync(`${folder}/backups`);
-    for (const n of [1, 2, 4]) {
+    for (const n of [1, 3]) {
       await killAtChange(n, `${folder}/backups`, ["backup", `${folder}/backups/${n}`], env);
       if (isThere(`${folder}/backups/${n}`)) {
         assert.deepEqual(weight(`${folder}/backups/${n}/relay.kv`), whole);
@@ -226,7 +226,7 @@ Deno.test("relay restore, relay backup: killed in the middle, what they make is 
     assert.equal((await run(["backup", good], env)).code, 0);
 
     let cut = 0;
-    for (const n of [1, 2, 3, 5, 8, 13, 21, 34]) {
+    for (const n of [2, 10, 30, 60]) {
       Deno.mkdirSync(`${folder}/new${n}`);
       const there = { ...env, RELAY_KV: `${folder}/new${n}/relay.kv` };
       await killAtChange(n, `${folder}/new${n}`, ["restore", good], there);
@@ -236,7 +236,7 @@ Deno.test("relay restore, relay backup: killed in the middle, what they make is 
       }
       assert.deepEqual(weight(there.RELAY_KV), whole, `killed at change ${n}`);
     }
-    console.log(`${cut} of 8 restores were cut off`);
+    console.log(`${cut} of 4 restores were cut off`);
   });
 });
 
