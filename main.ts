@@ -2,7 +2,10 @@ import { agentCommand } from "./core/agent/cli.ts";
 import { onStopSignal } from "./core/agent/host.ts";
 import { VERSION } from "./core/app.ts";
 import { auditCommand } from "./core/cli/audit.ts";
+import { backupCommand, restoreCommand } from "./core/cli/backup.ts";
+import { compactCommand } from "./core/cli/compact.ts";
 import { demoCommand } from "./core/cli/demo.ts";
+import { doctorCommand } from "./core/cli/doctor.ts";
 import { listenCommand } from "./core/cli/listen.ts";
 import { secretCommand } from "./core/cli/secret.ts";
 import { housekeep, type Running, startRelay } from "./core/start.ts";
@@ -27,6 +30,10 @@ const COMMANDS: Readonly<
   listen: { about: "receive webhooks on this machine: --url, --forward", run: listenCommand },
   audit: { about: "check an export of the audit log: verify <export>", run: auditCommand },
   secret: { about: "seal everything with a new secret: rotate", run: secretCommand },
+  backup: { about: "copy the store into a new folder, while the relay serves", run: backupCommand },
+  restore: { about: "make a new store from a backup", run: restoreCommand },
+  compact: { about: "give unused space of the store back to the disk", run: compactCommand },
+  doctor: { about: "say what is wrong here, and what to do about it", run: doctorCommand },
   version: { about: "print the version", run: () => say(`relay ${VERSION}`) },
   help: { about: "print this text", run: () => say(help()) },
 };

@@ -4,6 +4,7 @@ import type { Actor, App, RequestInfo } from "./app.ts";
 import { countedAs } from "./admin/counted.ts";
 import { canonicalJson } from "./canonical.ts";
 import { iso } from "./lists.ts";
+import type { Ports } from "./ports.ts";
 import { WEBHOOK_EVENTS, type WebhookEventType } from "./webhooks/event_types.ts";
 
 /** Audit events that no webhook carries. */
@@ -35,6 +36,7 @@ export const AUDIT_EVENTS = {
   repository_deleted: "a Git repository was removed",
   repository_sync_failed:
     "a repository could not be synced by itself: the policies stay as they are",
+  backup_restored: "a backup took the place of the store: what happened after it is not in the log",
   canary_run: "the shield's canary was run",
   shield_changed: "the settings of the shield were changed",
   agent_restart_requested: "an agent was told to start again",
@@ -123,13 +125,18 @@ export interface EventRow {
 }
 
 type Context = {
-  readonly app: App;
+  readonly app: { readonly ports: Pick<Ports, "clock" | "entropy"> };
   readonly actor: Pick<Actor, "id">;
   readonly request?: Pick<RequestInfo, "id">;
 };
 
 /** Puts an event into the log, in the transaction of the change that it reports. */
-export function emit(work: Context, tx: Tx, tenant: Tenant, happening: Happening): void {
+export function emit(
+  work: Context & { readonly app: Pick<App, "activity"> },
+  tx: Tx,
+  tenant: Tenant,
+  happening: Happening,
+): void {
   tx.append(tenant, happening.type, eventJson(work, tenant, happening));
   const names = countedAs(happening);
   if (names.length === 0) return;

@@ -11,7 +11,20 @@ export interface Migration {
 /** Every migration, oldest first. An empty store starts at the newest. */
 export const MIGRATIONS: readonly Migration[] = [];
 
-const SCHEMA_KEY = ["~", "schema"];
+/** Where a store says which schema it has. */
+export const SCHEMA_KEY = ["~", "schema"];
+
+/** The schema of this program. */
+export const newestSchema = (migrations: readonly Migration[] = MIGRATIONS): number =>
+  migrations.at(-1)?.number ?? 0;
+
+/** Refuses what a newer program wrote. @throws {Error} */
+export function refuseNewer(what: string, schema: number, newest = newestSchema()): void {
+  if (schema <= newest) return;
+  throw new Error(
+    `${what} has schema ${schema}, this program knows ${newest}: start a newer Relay`,
+  );
+}
 
 /**
  * Brings the store to this program's schema.
@@ -21,17 +34,13 @@ export async function migrate(
   store: Store,
   migrations: readonly Migration[] = MIGRATIONS,
 ): Promise<void> {
-  const newest = migrations.at(-1)?.number ?? 0;
+  const newest = newestSchema(migrations);
   const stored = await store.kv.get<number>(SCHEMA_KEY);
   if (stored.value === null) {
     await store.kv.atomic().check(stored).set(SCHEMA_KEY, newest).commit();
     return;
   }
-  if (stored.value > newest) {
-    throw new Error(
-      `this store has schema ${stored.value}, this program knows ${newest}: start a newer Relay`,
-    );
-  }
+  refuseNewer("this store", stored.value, newest);
   for (const { number, run } of migrations.filter(({ number }) => number > stored.value!)) {
     await run(store);
     await store.kv.set(SCHEMA_KEY, number);

@@ -16,7 +16,7 @@ export interface OpenStore {
  */
 export async function openStore(location: string | null, clock: Clock): Promise<OpenStore> {
   const embedded = location !== null && !/^https?:\/\//.test(location);
-  const lock = embedded && location !== ":memory:" ? await lockFile(location) : null;
+  const lock = embedded && location !== ":memory:" ? await lockStore(location) : null;
   try {
     const kv = location === null ? await Deno.openKv() : await Deno.openKv(location);
     const store = new Store(kv, { clock, sole: embedded, hasQueue: embedded });
@@ -31,7 +31,11 @@ export async function openStore(location: string | null, clock: Clock): Promise<
   }
 }
 
-async function lockFile(path: string): Promise<Deno.FsFile> {
+/**
+ * Takes an embedded store for this process, until the file that it answers is closed.
+ * @throws {Error} when another process has it
+ */
+export async function lockStore(path: string): Promise<Deno.FsFile> {
   await Deno.mkdir(dirname(path), { recursive: true });
   const file = await Deno.open(`${path}.lock`, { create: true, write: true });
   if (await file.tryLock(true)) return file;
@@ -40,4 +44,15 @@ async function lockFile(path: string): Promise<Deno.FsFile> {
     `another Relay has the store ${path} open: stop it, give this one another RELAY_KV, ` +
       `or share one database by a KV Connect URL`,
   );
+}
+
+/** Whether a process has an embedded store open. */
+export async function isOwned(path: string): Promise<boolean> {
+  try {
+    using file = await Deno.open(`${path}.lock`, { write: true });
+    return !await file.tryLock(true);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
 }

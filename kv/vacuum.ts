@@ -1,15 +1,54 @@
 import { DatabaseSync } from "node:sqlite";
 
+/** How long to wait for a moment in which nobody has the file. */
+const BUSY_MS = 10_000;
+
 /**
  * Writes an embedded store's file anew: what was overwritten or deleted is in no byte of it any more, and the
  * file is as small as it can be. It may be open here, and by nobody else; it needs its own size in free space.
+ * @throws {Error} when somebody else has it
  */
 export function vacuum(path: string): void {
+  withDatabase(path, (database) => {
+    runVacuum(database);
+    checkpoint(database, path);
+  });
+}
+
+/**
+ * Moves everything that was committed into an embedded store's file itself: nothing beside it is needed.
+ * @throws {Error} when somebody else has it
+ */
+export function settleFile(path: string): void {
+  withDatabase(path, (database) => checkpoint(database, path));
+}
+
+/**
+ * Writes an open database anew, in its place or into a new file.
+ * @throws {Error} when it fails; the runtime allows it only to a program that may do everything
+ */
+export function runVacuum(database: DatabaseSync, into: string | null = null): void {
+  try {
+    if (into === null) database.exec("VACUUM");
+    else database.prepare("VACUUM INTO ?").run(into);
+  } catch (cause) {
+    const { message } = cause as Error;
+    if (!message.startsWith("too many attached databases")) throw cause;
+    throw new Error("this program lacks permissions: start it with `deno run -A`", { cause });
+  }
+}
+
+/** The engine's log goes into the file, and is empty then. */
+function checkpoint(database: DatabaseSync, path: string): void {
+  const { busy } = database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get() as { busy: number };
+  if (busy !== 0) throw new Error(`somebody else has ${path} open: try again without them`);
+}
+
+function withDatabase(path: string, use: (database: DatabaseSync) => void): void {
   const database = new DatabaseSync(path);
   try {
-    database.exec("PRAGMA busy_timeout = 10000");
-    database.exec("VACUUM");
-    database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    database.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
+    use(database);
   } finally {
     database.close();
   }

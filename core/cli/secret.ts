@@ -11,6 +11,7 @@ import {
 import { rotateSecret, type RotationProgress } from "../secrets/rotate.ts";
 import { isRemote, readStoreSettings, type StoreSettings } from "../settings.ts";
 import { systemClock, systemEntropy } from "../system.ts";
+import { storePath } from "./store_path.ts";
 
 const HELP = `relay secret rotate: seal everything in the store with a new secret
 
@@ -66,7 +67,7 @@ export async function secretCommand(args: string[]): Promise<number> {
 
 /** The secret is in a file beside the store. */
 async function rotateFile({ kv, olderSecrets }: StoreSettings): Promise<void> {
-  const path = pathOf(kv);
+  const path = storePath(kv);
   const current = readSecret(secretPath(path));
   if (current === null) {
     throw new Error(
@@ -91,23 +92,9 @@ async function rotateSettings({ kv, secret, olderSecrets }: StoreSettings): Prom
         "RELAY_SECRET",
     );
   }
-  const path = kv !== null && isRemote(kv) ? kv : pathOf(kv);
+  const path = kv !== null && isRemote(kv) ? kv : storePath(kv);
   await rotate(path, () => ({ secret: secret!, olderSecrets }), () => {});
   console.log("Done: RELAY_SECRET_OLD is not needed any more, what it names opens nothing.");
-}
-
-/** The path of a store that is there. */
-function pathOf(kv: string | null): string {
-  if (kv === null || kv === ":memory:") {
-    throw new Error("a store in memory has no secret to rotate");
-  }
-  try {
-    Deno.statSync(kv);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-    throw new Error(`there is no store at ${kv}: RELAY_KV says where it is`);
-  }
-  return kv;
 }
 
 async function rotate(kv: string, secrets: () => Secrets, settle: () => void): Promise<void> {

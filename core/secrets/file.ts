@@ -21,16 +21,26 @@ export const nextSecretPath = (kv: string): string => `${kv}.secret.next`;
  * The secrets of the settings, or, for an embedded store, those in the file beside it, made at the first
  * start. While a rotation is under way there is a next one too.
  */
-export function secretsOf(
-  { secret, olderSecrets, kv }: StoreSettings,
-  entropy: Pick<Entropy, "bytes">,
-): Secrets {
+export function secretsOf(settings: StoreSettings, entropy: Pick<Entropy, "bytes">): Secrets {
+  const { kv, olderSecrets } = settings;
+  const known = secretsKnown(settings);
+  if (known !== null) return known;
+  const inMemory = kv === null || kv === ":memory:";
+  const secret = inMemory ? freshSecret(entropy) : makeSecret(secretPath(kv), entropy);
+  return { secret, olderSecrets };
+}
+
+/** The secrets that there are, in the settings or beside an embedded store; null when there are none. */
+export function secretsKnown({ secret, olderSecrets, kv }: StoreSettings): Secrets | null {
   if (secret !== null) return { secret, olderSecrets };
-  if (kv === null || kv === ":memory:") return { secret: freshSecret(entropy), olderSecrets };
-  const current = readSecret(secretPath(kv)) ?? makeSecret(secretPath(kv), entropy);
+  if (kv === null || kv === ":memory:") return null;
+  const current = readSecret(secretPath(kv));
   const next = readSecret(nextSecretPath(kv));
-  if (next === null) return { secret: current, olderSecrets };
-  return { secret: next, olderSecrets: [current, ...olderSecrets] };
+  if (next === null) return current === null ? null : { secret: current, olderSecrets };
+  return {
+    secret: next,
+    olderSecrets: current === null ? olderSecrets : [current, ...olderSecrets],
+  };
 }
 
 /** The next secret of an embedded store: the one that a rotation began with, or a new one. */
@@ -71,7 +81,7 @@ const freshSecret = (entropy: Pick<Entropy, "bytes">): string =>
   Buffer.from(entropy.bytes(SECRET_BYTES)).toString("base64");
 
 /** Puts a rename on disk; Windows does so by itself and opens no folders. */
-function syncFolder(path: string): void {
+export function syncFolder(path: string): void {
   if (Deno.build.os === "windows") return;
   using folder = Deno.openSync(dirname(path));
   folder.syncSync();

@@ -25,7 +25,7 @@ async function deno(args: readonly string[], env: Readonly<Record<string, string
 const startBundle = (bundle: string, args: readonly string[], env: Record<string, string> = {}) =>
   startMain(args, env, { main: bundle, permissions: PERMISSIONS });
 
-Deno.test("build: the bundle serves and runs an agent with the executable's permissions", async () => {
+Deno.test("build: the bundle serves, runs an agent and keeps a store with the executable's permissions", async () => {
   await withFolder(async (folder) => {
     const bundle = `${folder}/relay.js`;
     await deno(["bundle", "--platform", "deno", "--output", bundle, "main.ts"]);
@@ -58,6 +58,17 @@ Deno.test("build: the bundle serves and runs an agent with the executable's perm
       }
     } finally {
       assert.equal((await relay.stop()).code, 0);
+    }
+
+    const keep: readonly (readonly string[])[] = [
+      ["doctor"],
+      ["backup", `${folder}/backup`],
+      ["secret", "rotate"],
+      ["compact"],
+    ];
+    for (const args of keep) {
+      const program = startBundle(bundle, args, { RELAY_KV: `${folder}/relay.kv` });
+      assert.equal((await program.ended).code, 0, program.lines.join("\n"));
     }
   });
 });

@@ -139,7 +139,19 @@ async function live(url: string, claimCode: string, folder: string): Promise<Sec
   return secrets;
 }
 
-Deno.test("at rest: no key, password, secret or token is in any byte of the store, the log or the audit trail", async () => {
+/** A backup of a store at work: its files and what the command printed, as bytes. */
+async function backupHaystacks(folder: string, env: Record<string, string>): Promise<Haystack[]> {
+  const program = startMain(["backup", `${folder}/backup`], env);
+  assert.equal((await program.ended).code, 0, program.lines.join("\n"));
+  const names = ["relay.kv", "manifest.json"];
+  assert.deepEqual([...Deno.readDirSync(`${folder}/backup`)].length, names.length);
+  return [
+    ...names.map((name): Haystack => [name, Deno.readFileSync(`${folder}/backup/${name}`)]),
+    ["what it printed", Buffer.from(program.lines.join("\n"))],
+  ];
+}
+
+Deno.test("at rest: no key, password, secret or token is in any byte of the store, a backup, the log or the audit trail", async () => {
   await withFolder(async (folder) => {
     const env = {
       RELAY_KV: `${folder}/relay.kv`,
@@ -151,6 +163,7 @@ Deno.test("at rest: no key, password, secret or token is in any byte of the stor
       const [, code] = await relay.line(/claim_code (claim_\w+)/, START_MS);
       secrets = await live(url, code!, folder);
       assert.deepEqual(findLeaks(secrets, await fileHaystacks(folder)), [], "while it runs");
+      assert.deepEqual(findLeaks(secrets, await backupHaystacks(folder, env)), [], "in a backup");
     } catch (error) {
       console.error(relay.lines.join("\n"));
       throw error;

@@ -1,0 +1,124 @@
+import { type Manifest, STORE_FILE } from "../keep/manifest.ts";
+import { writeBackup } from "../keep/backup.ts";
+import { restoreBackup } from "../keep/restore.ts";
+import { secretPath, type Secrets, secretsKnown } from "../secrets/file.ts";
+import { readStoreSettings, type StoreSettings } from "../settings.ts";
+import { systemClock, systemEntropy } from "../system.ts";
+import { embeddedPath, storePath } from "./store_path.ts";
+
+const BACKUP_HELP = `relay backup: a copy of the store, while the relay serves
+
+Usage:
+  relay backup <folder>
+
+Writes ${STORE_FILE} and manifest.json into a new folder. Everything that was acknowledged before the
+backup's instant is in it. RELAY_KV says where the store is, as for \`relay serve\`. The secret is not
+in the backup: keep a copy of it in another place. A database server (a KV Connect URL) has its own
+means for backups.
+
+Options:
+  --help   Show this text.
+
+Exit codes:
+  0  the backup is there, whole
+  1  it is not: it says why
+  2  wrong arguments
+`;
+
+const RESTORE_HELP = `relay restore: a new store from a backup
+
+Usage:
+  relay restore <folder>
+
+RELAY_KV says where the new store shall be; there must be none. The secret is needed that the backup
+was made with: in RELAY_SECRET, or, when it was in a file, in that file beside the new store
+(relay.kv.secret for relay.kv). Refused, with nothing made: a backup that is not whole or was altered,
+one of another secret, one of a newer Relay.
+
+Everything is as it was then: keys that were revoked since work again, webhooks are sent again.
+
+Options:
+  --help   Show this text.
+
+Exit codes:
+  0  the store is there, whole: start the relay
+  1  it is not: it says why
+  2  wrong arguments
+`;
+
+const PORTS = { clock: systemClock, entropy: systemEntropy };
+
+/** Runs `relay backup`; resolves to the exit code. */
+export function backupCommand(args: string[]): Promise<number> {
+  return withFolder("backup", BACKUP_HELP, args, (folder) => {
+    const settings = readStoreSettings(Deno.env.toObject(), false);
+    const kv = storePath(settings.kv);
+    const secrets = needSecrets(settings, kv);
+    const manifest = writeBackup({ kv, folder, secrets }, PORTS);
+    tell(`The backup is in ${folder}`, manifest);
+    const home = settings.secret === null ? secretPath(kv) : "RELAY_SECRET";
+    console.log(`The secret is not in it: keep a copy of ${home} in another place.`);
+  });
+}
+
+/** Runs `relay restore`; resolves to the exit code. */
+export function restoreCommand(args: string[]): Promise<number> {
+  return withFolder("restore", RESTORE_HELP, args, async (folder) => {
+    const settings = readStoreSettings(Deno.env.toObject(), false);
+    const kv = embeddedPath(settings.kv);
+    const secrets = needSecrets(settings, kv);
+    const manifest = await restoreBackup({ kv, folder, secrets }, PORTS);
+    tell(`The store is in ${kv}, as it was`, manifest);
+    console.log(
+      "What was revoked, deleted or changed since is not: revoke such keys again before others\n" +
+        "reach the relay.",
+    );
+  });
+}
+
+function needSecrets(settings: StoreSettings, kv: string): Secrets {
+  const secrets = secretsKnown(settings);
+  if (secrets !== null) return secrets;
+  throw new Error(
+    `there is no secret: give it in RELAY_SECRET, or put the file that it was in at ${
+      secretPath(kv)
+    }`,
+  );
+}
+
+function tell(what: string, { taken_at, versionstamp, bytes, sha256 }: Manifest): void {
+  console.log(`${what}
+  taken at      ${taken_at}
+  versionstamp  ${versionstamp}
+  size          ${bytes} bytes
+  sha256        ${sha256}`);
+}
+
+/** Runs a command whose one argument is a folder. */
+async function withFolder(
+  name: string,
+  help: string,
+  args: readonly string[],
+  run: (folder: string) => void | Promise<void>,
+): Promise<number> {
+  if (args.includes("--help") || args.includes("-h")) {
+    console.log(help);
+    return 0;
+  }
+  const option = args.find((argument) => argument.startsWith("-"));
+  const [folder = "", more] = args;
+  if (option !== undefined || folder === "" || more !== undefined) {
+    const what = option !== undefined
+      ? `There is no option ${JSON.stringify(option)}.`
+      : `Name one folder: relay ${name} <folder>.`;
+    console.error(`${what} See: relay ${name} --help`);
+    return 2;
+  }
+  try {
+    await run(folder.replace(/(?<=.)\/+$/, ""));
+    return 0;
+  } catch (error) {
+    console.error(`relay: ${error instanceof Error ? error.message : String(error)}`);
+    return 1;
+  }
+}

@@ -1,0 +1,55 @@
+import { openFile } from "../../kv/file.ts";
+import { lockStore } from "../../kv/open.ts";
+import { vacuum } from "../../kv/vacuum.ts";
+import { readStoreSettings } from "../settings.ts";
+import { storePath } from "./store_path.ts";
+
+const HELP = `relay compact: give the space of what was deleted back to the disk
+
+Usage:
+  relay compact
+
+The file of an embedded store never gets smaller by itself. Stop the relay first; this writes the
+file anew, which needs its size in free space. It may be interrupted at any point.
+
+Options:
+  --help   Show this text.
+
+Exit codes:
+  0  the file is as small as it can be
+  1  it is not: it says why
+  2  wrong arguments
+`;
+
+/** Runs `relay compact`; resolves to the exit code. */
+export async function compactCommand(args: string[]): Promise<number> {
+  const [wrong] = args;
+  if (wrong === "--help" || wrong === "-h") {
+    console.log(HELP);
+    return 0;
+  }
+  if (wrong !== undefined) {
+    console.error(`There is no option ${JSON.stringify(wrong)}. See: relay compact --help`);
+    return 2;
+  }
+  try {
+    const kv = storePath(readStoreSettings(Deno.env.toObject(), false).kv);
+    using _lock = await lockStore(kv);
+    const before = sizeOf(kv);
+    vacuum(kv);
+    console.log(`${kv}: ${before} bytes before, ${sizeOf(kv)} bytes now`);
+    return 0;
+  } catch (error) {
+    console.error(`relay: ${error instanceof Error ? error.message : String(error)}`);
+    return 1;
+  }
+}
+
+function sizeOf(kv: string): number {
+  const file = openFile(kv);
+  try {
+    return file.size().bytes;
+  } finally {
+    file.close();
+  }
+}

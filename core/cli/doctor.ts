@@ -1,0 +1,141 @@
+import { statfsSync } from "node:fs";
+import { dirname } from "node:path";
+import { isOwned } from "../../kv/open.ts";
+import { examineFile, examineServer } from "../keep/examine.ts";
+import {
+  type AddressState,
+  type Finding,
+  judgeAddress,
+  judgeCertificate,
+} from "../keep/findings.ts";
+import { isRemote, readSettings, type Settings } from "../settings.ts";
+import { systemClock, systemEntropy } from "../system.ts";
+
+const HELP = `relay doctor: what is wrong here, and what to do about it
+
+Usage:
+  relay doctor
+
+Looks at the settings, the store and its secret, the clock, the disk, the address, the certificate,
+what is due and what is over its time: a line for each, "ok", or "note" or "FAULT" with what to do.
+It takes the settings of \`relay serve\` from the environment, changes nothing, and may run while a
+relay serves. Checking a large store reads all of it.
+
+Options:
+  --help   Show this text.
+
+Exit codes:
+  0  nothing is wrong
+  1  something is: see the lines with FAULT
+  2  wrong arguments
+`;
+
+/** How long a relay may take to answer that it is one. */
+const ANSWER_MS = 2_000;
+
+/** Runs `relay doctor`; resolves to the exit code. */
+export async function doctorCommand(args: string[]): Promise<number> {
+  const [wrong] = args;
+  if (wrong === "--help" || wrong === "-h") {
+    console.log(HELP);
+    return 0;
+  }
+  if (wrong !== undefined) {
+    console.error(`There is no option ${JSON.stringify(wrong)}. See: relay doctor --help`);
+    return 2;
+  }
+  let findings: Finding[];
+  try {
+    findings = await examine();
+  } catch (error) {
+    console.error(`relay: ${error instanceof Error ? error.message : String(error)}`);
+    return 1;
+  }
+  const width = Math.max(...findings.map(({ name }) => name.length));
+  for (const { name, state, text } of findings) {
+    const mark = state === "fault" ? "FAULT" : state;
+    console.log(`${mark.padEnd(5)}  ${name.padEnd(width)}  ${text}`);
+  }
+  return findings.some(({ state }) => state === "fault") ? 1 : 0;
+}
+
+async function examine(): Promise<Finding[]> {
+  let settings: Settings;
+  try {
+    settings = readSettings(Deno.env.toObject(), (path) => Deno.readTextFileSync(path), false);
+  } catch (error) {
+    return [{ name: "settings", state: "fault", text: (error as Error).message }];
+  }
+  const { kv, tls, config } = settings;
+  const nowMs = systemClock.now();
+  const examination = {
+    settings,
+    retentionDays: config.retention_days,
+    nowMs,
+    entropy: systemEntropy,
+  };
+  const remote = kv !== null && isRemote(kv);
+  const served = kv !== null && !remote && kv !== ":memory:" && await isOwned(kv);
+  const findings: Finding[] = [{ name: "settings", state: "ok", text: "they can be read" }];
+  if (remote) findings.push(...await examineServer(kv, examination));
+  else if (kv === null || kv === ":memory:") findings.push(inMemory);
+  else if (!isThere(kv)) findings.push(notYet(kv));
+  else findings.push(...examineFile(kv, examination, { served, freeBytes: freeBytes(kv) }));
+  const { host, port } = settings;
+  const at = `${host.includes(":") ? `[${host}]` : host}:${port}`;
+  findings.push(judgeAddress(at, await stateOf(settings, at, served), served || remote));
+  if (tls !== null) findings.push(judgeCertificate(tls.cert, nowMs));
+  return findings;
+}
+
+const inMemory: Finding = {
+  name: "store",
+  state: "note",
+  text: "in memory: everything is gone when the relay stops; give RELAY_KV a path to keep it",
+};
+
+const notYet = (kv: string): Finding => ({
+  name: "store",
+  state: "note",
+  text: `there is none at ${kv} yet: the relay makes one when it starts, or see RELAY_KV`,
+});
+
+/** Takes the address for a moment, or asks who has it. */
+async function stateOf(
+  { host, port, tls }: Settings,
+  at: string,
+  served: boolean,
+): Promise<AddressState> {
+  try {
+    Deno.listen({ hostname: host, port }).close();
+    return "free";
+  } catch (error) {
+    if (error instanceof Deno.errors.PermissionDenied) return "forbidden";
+    if (!(error instanceof Deno.errors.AddrInUse)) return "not_here";
+  }
+  // A certificate need not be good for a bare address, so nobody is asked over TLS.
+  if (tls !== null) return served ? "relay" : "taken";
+  try {
+    const signal = AbortSignal.timeout(ANSWER_MS);
+    const answer = await fetch(`http://${at}/healthz`, { signal });
+    const { status } = await answer.json() as { status?: unknown };
+    return answer.ok && status === "ok" ? "relay" : "taken";
+  } catch {
+    return "taken";
+  }
+}
+
+function freeBytes(kv: string): number {
+  const { bavail, bsize } = statfsSync(dirname(kv));
+  return bavail * bsize;
+}
+
+function isThere(kv: string): boolean {
+  try {
+    Deno.statSync(kv);
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,250 @@
+import assert from "node:assert/strict";
+import { writeBackup } from "../../core/keep/backup.ts";
+import {
+  encodeManifest,
+  type Manifest,
+  readManifest,
+  sealersOf,
+} from "../../core/keep/manifest.ts";
+import { restoreBackup } from "../../core/keep/restore.ts";
+import { admitSecrets } from "../../core/secrets/installation.ts";
+import { SYSTEM } from "../../kv/collection.ts";
+import { EventLog } from "../../kv/log.ts";
+import { newestSchema } from "../../kv/migrations.ts";
+import { openStore } from "../../kv/open.ts";
+import { installations } from "../../kv/records/installation.ts";
+import { organizations } from "../../kv/records/organization.ts";
+import { ManualClock } from "../support/clock.ts";
+import { withFolder } from "../support/processes.ts";
+import { seededEntropy } from "../support/world.ts";
+
+const SECRET = "the secret of this store";
+const OTHER = "the secret of another store";
+const HOST = { org: "org_host", space: "live" } as const;
+const clock = new ManualClock();
+const ports = { clock, entropy: seededEntropy(7, clock) };
+const secretsOf = (secret: string, olderSecrets: string[] = []) => ({ secret, olderSecrets });
+
+/** A store with the host's organization in it, and a backup of it. */
+async function furnish(folder: string): Promise<Manifest> {
+  const { store, close } = await openStore(`${folder}/relay.kv`, clock);
+  const [sealer] = sealersOf(secretsOf(SECRET), ports.entropy);
+  await store.transact(async (tx) => {
+    await admitSecrets(tx, sealer!, { epoch: "e_first", created_at_ms: 0 });
+    tx.put(organizations, SYSTEM, {
+      id: HOST.org,
+      name: "Host",
+      plan: "starter",
+      active: true,
+      host: true,
+      created_at_ms: 0,
+      limits: null,
+      require_second_factor: false,
+    });
+  });
+  await close();
+  return backup(folder, SECRET);
+}
+
+const backup = (folder: string, secret: string, olderSecrets: string[] = []) =>
+  writeBackup(
+    {
+      kv: `${folder}/relay.kv`,
+      folder: `${folder}/backup`,
+      secrets: secretsOf(secret, olderSecrets),
+    },
+    ports,
+  );
+
+const restore = (folder: string, secret = SECRET, olderSecrets: string[] = []) =>
+  restoreBackup(
+    {
+      kv: `${folder}/new/relay.kv`,
+      folder: `${folder}/backup`,
+      secrets: secretsOf(secret, olderSecrets),
+    },
+    ports,
+  );
+
+const namesIn = (folder: string) => [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+
+/** What a refused restore leaves: at most the lock, whose only sense is to be there. */
+function nothingMade(folder: string): void {
+  try {
+    assert.deepEqual(namesIn(`${folder}/new`).filter((name) => name !== "relay.kv.lock"), []);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+}
+
+Deno.test("restoreBackup: the store is whole, its logs begin another history, and the host's trail says so", async () => {
+  await withFolder(async (folder) => {
+    const manifest = await furnish(folder);
+    assert.deepEqual(namesIn(`${folder}/backup`), ["manifest.json", "relay.kv"]);
+    assert.equal(manifest.taken_at, new Date(clock.now()).toISOString());
+    assert.deepEqual(await restore(folder), manifest);
+    assert.deepEqual(namesIn(`${folder}/new`), ["relay.kv", "relay.kv.lock"]);
+    const { store, close } = await openStore(`${folder}/new/relay.kv`, clock);
+    try {
+      assert.equal((await store.get(organizations, SYSTEM, HOST.org))?.name, "Host");
+      const installation = await store.get(installations, SYSTEM, "installation");
+      assert.deepEqual(installation?.secret_fingerprints, manifest.secret_fingerprints);
+      assert.equal(manifest.epoch, "e_first");
+      assert.match(installation!.epoch, /^e_\w+$/);
+      assert.notEqual(installation!.epoch, "e_first");
+      const log = new EventLog(store, (error) => assert.fail(String(error)));
+      await log.flush();
+      const [event, ...more] = await log.read(HOST, 0, 10);
+      await log.stop();
+      assert.deepEqual([event?.type, more.length], ["backup_restored", 0]);
+      const { details } = JSON.parse(event!.json);
+      const { taken_at, versionstamp, sha256 } = manifest;
+      assert.deepEqual(details, { taken_at, versionstamp, sha256 });
+    } finally {
+      await close();
+    }
+  });
+});
+
+Deno.test("restoreBackup: what was cut off, altered, of another secret or of a newer Relay is refused and nothing made", async () => {
+  await withFolder(async (folder) => {
+    const manifest = await furnish(folder);
+    const [store, about] = [`${folder}/backup/relay.kv`, `${folder}/backup/manifest.json`];
+    const [bytes, text] = [Deno.readFileSync(store), Deno.readTextFileSync(about)];
+    const [signer] = sealersOf(secretsOf(SECRET), ports.entropy);
+    const [stranger] = sealersOf(secretsOf(OTHER), ports.entropy);
+    const altered = (at: number) => bytes.with(at, bytes[at]! ^ 1);
+    const signed = (change: object) =>
+      encodeManifest({ ...manifest, ...change } as Manifest, signer!);
+    const cases: [what: string, make: () => void, sentence: RegExp][] = [
+      [
+        "no byte",
+        () => Deno.writeFileSync(store, new Uint8Array()),
+        /is not whole: .* has 0 bytes/,
+      ],
+      ["cut", () => Deno.writeFileSync(store, bytes.subarray(0, -1)), /is not whole: /],
+      ["a page less", () => Deno.writeFileSync(store, bytes.subarray(4096)), /is not whole: /],
+      ["longer", () => Deno.writeFileSync(store, new Uint8Array([...bytes, 0])), /is not whole: /],
+      ["no store", () => Deno.removeSync(store), /is not whole: it has no relay\.kv/],
+      ["first byte", () => Deno.writeFileSync(store, altered(0)), /was altered: relay\.kv/],
+      ["last byte", () => Deno.writeFileSync(store, altered(bytes.length - 1)), /was altered: /],
+      ["no manifest", () => Deno.removeSync(about), /is no backup: it has no manifest\.json/],
+      ["cut manifest", () => Deno.writeTextFileSync(about, text.slice(0, -9)), /is damaged/],
+      ["huge manifest", () => Deno.writeTextFileSync(about, " ".repeat(99_999)), /too large/],
+      [
+        "another instant",
+        () => Deno.writeTextFileSync(about, text.replace(/"20\d\d/, '"2031')),
+        /the manifest of .* was altered/,
+      ],
+      [
+        "signed by somebody else",
+        () => Deno.writeTextFileSync(about, encodeManifest(manifest, stranger!)),
+        /the manifest of .* was altered/,
+      ],
+      [
+        "sealed by somebody else",
+        () => {
+          const secret_fingerprints = [stranger!.fingerprint()];
+          const theirs = encodeManifest({ ...manifest, secret_fingerprints }, stranger!);
+          Deno.writeTextFileSync(about, theirs);
+        },
+        /was sealed with another secret: give that one in RELAY_SECRET/,
+      ],
+      [
+        "a newer schema",
+        () => Deno.writeTextFileSync(about, signed({ schema: newestSchema() + 1 })),
+        /has schema \d+, this program knows \d+: start a newer Relay/,
+      ],
+      [
+        "a newer format",
+        () => Deno.writeTextFileSync(about, signed({ format: 2, more: true })),
+        /has the format 2: start a newer Relay/,
+      ],
+    ];
+    for (const [what, make, sentence] of cases) {
+      Deno.writeFileSync(store, bytes);
+      Deno.writeTextFileSync(about, text);
+      make();
+      await assert.rejects(restore(folder), sentence, what);
+      nothingMade(folder);
+    }
+    Deno.writeFileSync(store, bytes);
+    Deno.writeTextFileSync(about, text);
+    await assert.rejects(restore(folder, OTHER), /was sealed with another secret/);
+    nothingMade(folder);
+    assert.deepEqual(await restore(folder), manifest, "the untouched one is taken");
+  });
+});
+
+Deno.test("restoreBackup: a store that is there stays as it is, and so does one whose log alone is there", async () => {
+  await withFolder(async (folder) => {
+    await furnish(folder);
+    Deno.mkdirSync(`${folder}/new`);
+    for (const name of ["relay.kv", "relay.kv-wal", "relay.kv-shm"]) {
+      Deno.writeTextFileSync(`${folder}/new/${name}`, "somebody's");
+      await assert.rejects(restore(folder), /is there: give the path of a new store/);
+      assert.deepEqual(namesIn(`${folder}/new`).filter((each) => each !== "relay.kv.lock"), [name]);
+      assert.equal(Deno.readTextFileSync(`${folder}/new/${name}`), "somebody's");
+      Deno.removeSync(`${folder}/new/${name}`);
+    }
+    await restore(folder);
+    await assert.rejects(restore(folder), /is there: give the path of a new store/);
+  });
+});
+
+Deno.test("restoreBackup: what one that was cut off left behind is not in the next one's way", async () => {
+  await withFolder(async (folder) => {
+    await furnish(folder);
+    Deno.mkdirSync(`${folder}/new`);
+    for (const end of ["", "-wal", "-shm", ".lock"]) {
+      Deno.writeTextFileSync(`${folder}/new/relay.kv.restoring${end}`, "half of it");
+    }
+    await restore(folder);
+    assert.deepEqual(namesIn(`${folder}/new`), ["relay.kv", "relay.kv.lock"]);
+  });
+});
+
+Deno.test("restoreBackup: a backup of before a change of the secret needs the secret of then", async () => {
+  await withFolder(async (folder) => {
+    const manifest = await furnish(folder);
+    assert.deepEqual(await restore(folder, OTHER, [SECRET]), manifest);
+  });
+});
+
+Deno.test("writeBackup: refused without a store's secret, for a taken folder and an empty store; nothing is left", async () => {
+  await withFolder(async (folder) => {
+    await furnish(folder);
+    const before = Deno.readFileSync(`${folder}/backup/relay.kv`);
+    assert.throws(() => backup(folder, SECRET), /backup is there already: name a new folder/);
+    assert.deepEqual(Deno.readFileSync(`${folder}/backup/relay.kv`), before);
+    Deno.removeSync(`${folder}/backup`, { recursive: true });
+    assert.throws(() => backup(folder, OTHER), /was sealed with another secret/);
+    Deno.mkdirSync(`${folder}/backup.part`);
+    assert.throws(() => backup(folder, SECRET), /backup\.part is there: another backup is being/);
+    Deno.removeSync(`${folder}/backup.part`);
+    assert.deepEqual(namesIn(folder), ["relay.kv", "relay.kv.lock"]);
+    (await Deno.openKv(`${folder}/empty.kv`)).close();
+    assert.throws(
+      () =>
+        writeBackup({
+          kv: `${folder}/empty.kv`,
+          folder: `${folder}/backup`,
+          secrets: secretsOf(SECRET),
+        }, ports),
+      /there is nothing in .*empty\.kv yet/,
+    );
+    assert.deepEqual(namesIn(folder).filter((name) => name.startsWith("backup")), []);
+  });
+});
+
+Deno.test("readManifest: a signed manifest is read back as it was written", async () => {
+  await withFolder(async (folder) => {
+    const manifest = await furnish(folder);
+    const sealers = sealersOf(secretsOf(SECRET), ports.entropy);
+    assert.deepEqual(readManifest(`${folder}/backup`, sealers), manifest);
+    assert.equal(Deno.statSync(`${folder}/backup`).mode! & 0o777, 0o700);
+    for (const name of namesIn(`${folder}/backup`)) {
+      assert.equal(Deno.statSync(`${folder}/backup/${name}`).mode! & 0o777, 0o600, name);
+    }
+  });
+});

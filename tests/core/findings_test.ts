@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import {
+  type Finding,
+  judgeAddress,
+  judgeCertificate,
+  judgeClock,
+  judgeDisk,
+  judgeIntegrity,
+  judgeJobs,
+  judgeRetention,
+  judgeSchema,
+  judgeSecret,
+  judgeSize,
+} from "../../core/keep/findings.ts";
+import { sealersOf } from "../../core/keep/manifest.ts";
+import { seededBytes } from "./seeded.ts";
+
+const MIB = 1024 * 1024;
+const MINUTE_MS = 60_000;
+const NOW_MS = Date.UTC(2030, 0, 1);
+const CERTIFICATE = new URL("../fixtures/tls/localhost.pem", import.meta.url);
+
+/** Each finding in the state that is named, and, where something is to be done, with what. */
+function expect(cases: readonly [Finding, Finding["state"], RegExp][]): void {
+  for (const [finding, state, text] of cases) {
+    assert.equal(finding.state, state, finding.text);
+    assert.match(finding.text, text);
+  }
+}
+
+Deno.test("judgeIntegrity, judgeSchema: damage and a newer schema are faults, an older one is brought up to date", () => {
+  expect([
+    [judgeIntegrity([]), "ok", /every page/],
+    [judgeIntegrity(["row 1 missing"]), "fault", /row 1 missing.*relay restore/],
+    [judgeSchema(3, 3), "ok", /^3,/],
+    [judgeSchema(2, 3), "note", /next start brings it up to date/],
+    [judgeSchema(4, 3), "fault", /start a newer Relay/],
+  ]);
+});
+
+Deno.test("judgeSecret: none, another one, one that is missing and one that others can read are faults", () => {
+  const sealersFor = (...secrets: string[]) =>
+    secrets.flatMap((secret) => sealersOf({ secret, olderSecrets: [] }, seededBytes(1)));
+  const [one, two] = ["the first secret of all", "the second secret of all"];
+  const [first, second] = sealersFor(one, two).map((sealer) => sealer.fingerprint());
+  expect([
+    [judgeSecret([first!], sealersFor(one), 0o100600), "ok", /opens what is sealed/],
+    [judgeSecret([first!], sealersFor(one), null), "ok", /opens what is sealed/],
+    [judgeSecret([first!], [], null), "fault", /RELAY_SECRET/],
+    [judgeSecret([first!], sealersFor(two), null), "fault", /not the one of this store/],
+    [judgeSecret([first!, second!], sealersFor(one), null), "fault", /RELAY_SECRET_OLD/],
+    [judgeSecret([first!, second!], sealersFor(one, two), null), "note", /relay secret rotate/],
+    [judgeSecret([first!], sealersFor(one), 0o100640), "fault", /chmod 600/],
+    [judgeSecret([first!], sealersFor(one), 0o100604), "fault", /chmod 600/],
+  ]);
+});
+
+Deno.test("judgeClock: a clock that is behind what the store was written by is a fault", () => {
+  expect([
+    [judgeClock(NOW_MS, NOW_MS - 1), "ok", /^2030-01-01T/],
+    [judgeClock(NOW_MS, NOW_MS + 15_000), "ok", /^2030/],
+    [judgeClock(NOW_MS, NOW_MS + 15_001), "fault", /set the clock/],
+  ]);
+});
+
+Deno.test("judgeDisk, judgeSize: what is nearly full, too small for a backup or mostly unused is said", () => {
+  expect([
+    [judgeDisk(256 * MIB, MIB), "ok", /^256 MiB are free/],
+    [judgeDisk(256 * MIB - 1, MIB), "fault", /make room/],
+    [judgeDisk(300 * MIB, 301 * MIB), "note", /no room for a backup/],
+    [judgeSize({ bytes: 100 * MIB, freeBytes: 63 * MIB }), "ok", /63 MiB are unused/],
+    [judgeSize({ bytes: 1000 * MIB, freeBytes: 400 * MIB }), "ok", /400 MiB are unused/],
+    [judgeSize({ bytes: 100 * MIB, freeBytes: 64 * MIB }), "note", /relay compact/],
+  ]);
+});
+
+Deno.test("judgeJobs: what waits for a relay that is at work longer than a quarter of an hour is a fault", () => {
+  const due = (...agesMs: number[]) =>
+    agesMs.map((ms) => ["whk", NOW_MS - ms, 1, "o", "live", "d"]);
+  const at = { nowMs: NOW_MS, served: true, limit: 3 };
+  expect([
+    [judgeJobs([], at), "ok", /no delivery is due/],
+    [judgeJobs(due(-1), at), "ok", /no delivery is due/],
+    [
+      judgeJobs(due(-5, 0), at),
+      "ok",
+      /^1 deliveries are due, the oldest since 2030-01-01T00:00:00/,
+    ],
+    [judgeJobs(due(0, 14 * MINUTE_MS), at), "ok", /^2 deliveries/],
+    [judgeJobs(due(15 * MINUTE_MS, 0), at), "fault", /since 2029-12-31T23:45:00.*disable webhooks/],
+    [judgeJobs(due(60 * MINUTE_MS), { ...at, served: false }), "note", /when the relay starts/],
+    [judgeJobs(due(0, 1, 2), at), "ok", /^3 or more deliveries/],
+  ]);
+});
+
+Deno.test("judgeRetention: what is over its time although a relay is at work is a fault", () => {
+  const days = { deliveries: 30, commands: 90 };
+  expect([
+    [judgeRetention(0, { served: true, days }), "ok", /^deliveries 30 days, commands 90 days;/],
+    [judgeRetention(1, { served: true, days }), "fault", /restart the relay/],
+    [judgeRetention(1, { served: false, days }), "note", /when the relay starts/],
+  ]);
+});
+
+Deno.test("judgeAddress: only a free one, or that of the relay at work, is right", () => {
+  expect([
+    [judgeAddress("a:1", "free", false), "ok", /^a:1 is free/],
+    [judgeAddress("a:1", "free", true), "note", /has another address/],
+    [judgeAddress("a:1", "relay", true), "ok", /a relay answers at a:1/],
+    [judgeAddress("a:1", "relay", false), "fault", /another store .*RELAY_PORT/],
+    [judgeAddress("a:1", "taken", true), "fault", /another program .*RELAY_PORT/],
+    [judgeAddress("a:1", "not_here", false), "fault", /RELAY_HOST/],
+    [judgeAddress("a:1", "forbidden", false), "fault", /above 1023/],
+  ]);
+});
+
+Deno.test("judgeCertificate: one that ends within two weeks is told, one that has ended is a fault", () => {
+  const pem = Deno.readTextFileSync(CERTIFICATE);
+  const [, until] = /until (\S+)$/.exec(judgeCertificate(pem, 0).text)!;
+  const endMs = Date.parse(until!);
+  const twoWeeksMs = 14 * 24 * 60 * MINUTE_MS;
+  expect([
+    [judgeCertificate(pem, endMs - twoWeeksMs - 1), "ok", /valid until/],
+    [judgeCertificate(pem, endMs - twoWeeksMs), "note", /renew it soon/],
+    [judgeCertificate(pem, endMs - 1), "note", /renew it soon/],
+    [judgeCertificate(pem, endMs), "fault", /renew it, and restart/],
+    [judgeCertificate("no certificate", 0), "fault", /RELAY_TLS_CERT holds none/],
+  ]);
+});

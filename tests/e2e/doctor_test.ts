@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import { startMain, startRelayProcess, withFolder } from "../support/processes.ts";
+
+type Env = Readonly<Record<string, string>>;
+
+/** The names that `relay doctor` looks at, in order, of a store that is there. */
+const NAMES = [
+  "settings",
+  "store",
+  "integrity",
+  "schema",
+  "secret",
+  "clock",
+  "disk",
+  "size",
+  "jobs",
+  "retention",
+  "address",
+];
+
+/** Runs the doctor; its lines by name. */
+async function doctor(env: Env, args: readonly string[] = []) {
+  const program = startMain(["doctor", ...args], { RELAY_PORT: "0", ...env });
+  const { code } = await program.ended;
+  const found = program.lines.map((line) => /^(ok|note|FAULT) +(\w+) +(.*)$/.exec(line) ?? []);
+  const lines = new Map(found.map(([, state, name, text]) => [name, { state, text }]));
+  return { code, lines, text: program.lines.join("\n") };
+}
+
+/** The one line that tells of a fault. */
+async function fault(env: Env): Promise<string> {
+  const { code, lines, text } = await doctor(env);
+  const faults = [...lines].filter(([, { state }]) => state === "FAULT");
+  assert.deepEqual([code, faults.length], [1, 1], text);
+  const [name, line] = faults[0]!;
+  return `${name}: ${line.text}`;
+}
+
+Deno.test("relay doctor: a sound relay has a line ok for each thing, at work and stopped, and nothing is changed", async () => {
+  await withFolder(async (folder) => {
+    const env = { RELAY_KV: `${folder}/relay.kv` };
+    const { relay, url } = await startRelayProcess(env);
+    try {
+      const { code, lines, text } = await doctor({ ...env, RELAY_PORT: new URL(url).port });
+      assert.equal(code, 0, text);
+      assert.deepEqual([...lines.keys()], NAMES);
+      assert.ok([...lines.values()].every(({ state }) => state === "ok"), text);
+      assert.match(lines.get("store")!.text!, /a relay serves it$/);
+      assert.match(lines.get("address")!.text!, /^a relay answers at 127\.0\.0\.1:\d+$/);
+    } finally {
+      await relay.stop();
+    }
+    const [names, bytes] = [[...Deno.readDirSync(folder)], Deno.readFileSync(env.RELAY_KV)];
+    const { code, lines, text } = await doctor(env);
+    assert.equal(code, 0, text);
+    assert.match(lines.get("store")!.text!, /no relay has it open$/);
+    assert.deepEqual([...Deno.readDirSync(folder)], names);
+    assert.deepEqual(Deno.readFileSync(env.RELAY_KV), bytes);
+  });
+});
+
+Deno.test("relay doctor: what is wrong has one line with what to do, and code 1", async () => {
+  await withFolder(async (folder) => {
+    const env = { RELAY_KV: `${folder}/relay.kv` };
+    await (await startRelayProcess(env)).relay.stop();
+    const secret = { RELAY_SECRET: "the secret of somebody else" };
+    assert.match(await fault({ ...env, ...secret }), /^secret: .*give that one in RELAY_SECRET$/);
+    Deno.chmodSync(`${folder}/relay.kv.secret`, 0o644);
+    assert.match(await fault(env), /^secret: others can read its file: chmod 600/);
+    Deno.chmodSync(`${folder}/relay.kv.secret`, 0o600);
+
+    const server = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen() {} },
+      () => new Response("something else"),
+    );
+    const RELAY_PORT = `${server.addr.port}`;
+    assert.match(
+      await fault({ ...env, RELAY_PORT }),
+      /^address: another program has .*:\d+: choose/,
+    );
+    await server.shutdown();
+    assert.match(await fault({ ...env, RELAY_PORT: "x" }), /^settings: RELAY_PORT is "x": give/);
+    assert.match(await fault({ ...env, RELAY_HOST: "192.0.2.1" }), /^address: .*RELAY_HOST$/);
+
+    const ahead = new Date(Date.now() + 3_600_000);
+    Deno.utimeSync(env.RELAY_KV, ahead, ahead);
+    assert.match(await fault(env), /^clock: .*set the clock/);
+
+    const kv = await Deno.openKv(env.RELAY_KV);
+    await kv.set(["~", "schema"], 999);
+    await kv.set(["~system", "live", "installation", "installation"], { of: "a newer relay" });
+    kv.close();
+    assert.match(await fault(env), /^schema: .*has 999, .*: start a newer Relay$/);
+
+    const bytes = Deno.readFileSync(env.RELAY_KV);
+    bytes.fill(0x5a, 4096, 3 * 4096);
+    Deno.writeFileSync(env.RELAY_KV, bytes);
+    assert.match(await fault(env), /^(integrity|store): .*restore.*last backup/);
+  });
+});
+
+Deno.test("relay doctor: what is not there yet is a note, and wrong arguments are named", async () => {
+  await withFolder(async (folder) => {
+    const env = { RELAY_KV: `${folder}/relay.kv` };
+    const { code, lines, text } = await doctor(env);
+    assert.equal(code, 0, text);
+    assert.equal(lines.get("store")!.state, "note");
+    assert.equal((await doctor({ RELAY_KV: ":memory:" })).lines.get("store")!.state, "note");
+    const remote = { RELAY_KV: "http://127.0.0.1:1", RELAY_SECRET: "a secret long enough" };
+    assert.match(await fault(remote), /^store: http:\/\/127\.0\.0\.1:1 does not answer/);
+    const wrong = await doctor(env, ["--all"]);
+    assert.equal(wrong.text, 'There is no option "--all". See: relay doctor --help');
+    assert.equal(wrong.code, 2);
+    assert.match((await doctor(env, ["--help"])).text, /^relay doctor: /);
+    assert.deepEqual([...Deno.readDirSync(folder)], []);
+  });
+});
