@@ -8,6 +8,7 @@ import type { Reader } from "../kv/store.ts";
 import type { Tx } from "../kv/tx.ts";
 import type { Sequencer } from "./audit/sequencer.ts";
 import type { Commands } from "./commands/registry.ts";
+import type { ReportJobs } from "./compliance/jobs.ts";
 import type { Config } from "./config.ts";
 import type { Limiter } from "./limiter.ts";
 import type { Links } from "./agents/links.ts";
@@ -46,6 +47,8 @@ export interface App {
   /** What each session's commands left behind, for the shield's behaviour layer. */
   readonly sessions: Sessions;
   readonly deliveries: Deliveries;
+  /** Makes compliance reports. */
+  readonly reports: ReportJobs;
   readonly metrics: Metrics;
   readonly streams: Streams;
   /** Names this history of the logs, in the ids of streamed events. */

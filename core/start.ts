@@ -15,6 +15,7 @@ import { lapseOverdue } from "./approvals/lapse.ts";
 import { sweepQueued } from "./commands/queued.ts";
 import { recoverCommands } from "./commands/recover.ts";
 import { Commands } from "./commands/registry.ts";
+import { ReportJobs } from "./compliance/jobs.ts";
 import { jobsDue } from "./health.ts";
 import { claimCodeOf, LOGIN_TRIES, LOGIN_WINDOW_MS } from "./accounts.ts";
 import { FailureThrottle } from "./throttle.ts";
@@ -69,6 +70,7 @@ export async function startRelay(
   const links: Links = new Links(() => app);
   const metrics = new Metrics();
   const audit: Sequencer = new Sequencer(() => app);
+  const reports: ReportJobs = new ReportJobs(() => app);
   const parts = {
     store,
     log,
@@ -90,6 +92,7 @@ export async function startRelay(
     links,
     commands,
     sessions: new Sessions(() => clock.now()),
+    reports,
     metrics,
     instance,
     startedAtMs: clock.now(),
@@ -112,6 +115,7 @@ export async function startRelay(
   });
   if (store.sole) await recoverCommands(app);
   await sender.start();
+  reports.wake();
   if (store.hasQueue) listenForAlarms(app);
   const stopHousekeeping = keepHouse(app, complain("housekeeping failed"));
   return {
@@ -124,6 +128,7 @@ export async function startRelay(
       await links.idle();
       await commands.stop();
       await sender.stop();
+      await reports.stop();
       await connections.close();
       await store.idle();
       await parts.usage.stop();
@@ -173,6 +178,7 @@ export async function housekeep(app: App): Promise<void> {
   await app.log.flush();
   app.audit.wake();
   app.deliveries.sweep();
+  app.reports.wake();
   await lapseOverdue(app);
   await sweepQueued(app);
   await sweepSessions(app);

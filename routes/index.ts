@@ -5,6 +5,7 @@ import { apiKeyRoutes } from "./api_keys.ts";
 import { approvalRoutes } from "./approvals.ts";
 import { auditRoutes } from "./audit.ts";
 import { commandRoutes } from "./commands.ts";
+import { complianceRoutes } from "./compliance.ts";
 import { docsRoutes } from "./docs.ts";
 import { eventRoutes } from "./events.ts";
 import { healthRoutes } from "./health.ts";
@@ -37,6 +38,7 @@ export const routes = [
   ...webhookDeliveryRoutes,
   ...pullRoutes,
   ...auditRoutes,
+  ...complianceRoutes,
   ...eventRoutes,
   ...limitRoutes,
   ...docsRoutes,
