@@ -10,6 +10,7 @@ import type { Activity } from "./admin/activity.ts";
 import type { Configuration } from "./admin/configuration.ts";
 import type { Sequencer } from "./audit/sequencer.ts";
 import type { Commands } from "./commands/registry.ts";
+import type { ReportJobs } from "./compliance/jobs.ts";
 import type { Config } from "./config.ts";
 import type { PolicyBook } from "./gitops/book.ts";
 import type { Syncs } from "./gitops/syncs.ts";
@@ -61,6 +62,8 @@ export interface App {
   readonly policyBook: PolicyBook;
   /** Repositories that are being looked at. */
   readonly syncs: Syncs;
+  /** Makes compliance reports. */
+  readonly reports: ReportJobs;
   readonly metrics: Metrics;
   readonly streams: Streams;
   /** Names this history of the logs, in the ids of streamed events. */

@@ -24,7 +24,7 @@ export type AuditEvent = EventRow & { readonly seq: number };
 
 const PAGE = 500;
 /** Log order and timestamps differ by no more than the time between a change and its commit. */
-const CLOCK_SLACK_MS = 60_000;
+export const CLOCK_SLACK_MS = 60_000;
 /** One query reads at most this many rows; the cursor goes on from there. */
 const SCAN_MAX = 20_000;
 
@@ -104,7 +104,12 @@ export async function tailAudit(
 /** Puts a look at the trail into the trail. */
 export async function recordRead(
   { app, actor, request }: Reading,
-  type: "audit_read" | "audit_exported" | "audit_checkpoint_read" | "audit_proof_read",
+  type:
+    | "audit_read"
+    | "audit_exported"
+    | "audit_checkpoint_read"
+    | "audit_proof_read"
+    | "compliance_report_read",
   details: Readonly<Record<string, unknown>>,
 ): Promise<void> {
   const { tenant } = actor;
@@ -165,12 +170,13 @@ export function matches(event: AuditEvent, filter: AuditFilter): boolean {
     (filter.text === undefined || holdsText(event, filter.text));
 }
 
-/** What came of what an event reports. */
+/** The outcomes that a filter may ask for. */
 export const RESULTS = ["success", "failure", "denied"] as const;
 
 const DENIED = /^(access_denied|command_denied|approval_rejected|.*_refused|approval_mismatch)$/;
 
-function resultOf({ event_type, details }: EventRow): (typeof RESULTS)[number] {
+/** What came of what a row reports. */
+export function resultOf({ event_type, details }: EventRow): (typeof RESULTS)[number] {
   if (DENIED.test(event_type)) return "denied";
   if (event_type.endsWith("_failed")) return "failure";
   const { status } = details;

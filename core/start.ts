@@ -19,6 +19,7 @@ import { lapseOverdue } from "./approvals/lapse.ts";
 import { sweepQueued } from "./commands/queued.ts";
 import { recoverCommands } from "./commands/recover.ts";
 import { Commands } from "./commands/registry.ts";
+import { ReportJobs } from "./compliance/jobs.ts";
 import { jobsDue } from "./health.ts";
 import { LOGIN_TRIES, LOGIN_WINDOW_MS } from "./account/tries.ts";
 import { claimCodeOf } from "./accounts.ts";
@@ -85,6 +86,7 @@ export async function startRelay(
   const links: Links = new Links(() => app);
   const metrics = new Metrics();
   const audit: Sequencer = new Sequencer(() => app);
+  const reports: ReportJobs = new ReportJobs(() => app);
   const parts = {
     store,
     log,
@@ -109,6 +111,7 @@ export async function startRelay(
     links,
     commands,
     sessions: new Sessions(() => clock.now()),
+    reports,
     metrics,
     policyBook: new PolicyBook(() => store),
     syncs: new Syncs(() => app),
@@ -134,6 +137,7 @@ export async function startRelay(
   });
   if (store.sole) await recoverCommands(app);
   await sender.start();
+  reports.wake();
   if (store.hasQueue) listenForAlarms(app);
   const stopHousekeeping = keepHouse(app, complain("housekeeping failed"));
   return {
@@ -149,6 +153,7 @@ export async function startRelay(
       // A host that hangs must not hold up the end.
       ports.outbound.close();
       await parts.syncs.stop();
+      await reports.stop();
       await connections.close();
       await store.idle();
       await parts.usage.stop();
@@ -216,6 +221,7 @@ export async function housekeep(app: App): Promise<void> {
   await app.log.flush();
   app.audit.wake();
   app.deliveries.sweep();
+  app.reports.wake();
   await lapseOverdue(app);
   await tellOfLost(app);
   await tellOfExpiring(app);

@@ -39,6 +39,16 @@ export interface FollowerRules {
   ) => Promise<Step>;
 }
 
+/** The last event of a tenant's log that every follower who wants any has passed; Infinity when nobody waits. */
+export async function followedTo(store: Store, log: EventLog, tenant: Tenant): Promise<number> {
+  const passed = await Promise.all(log.followerNames.map(async (name) => {
+    const mark = await store.kv.get([...markPrefix(name), tenant.org, tenant.space]);
+    if (mark.versionstamp === null) return Infinity;
+    return (await store.get(cursors, tenant, name))?.seq ?? 0;
+  }));
+  return Math.min(...passed);
+}
+
 const EVENTS_PER_STEP = 64;
 /** Then the others get their turn, however long this tenant's backlog is. */
 const STEPS_PER_PASS = 16;
@@ -164,7 +174,8 @@ export class LogFollower {
       }
       const { done, part } = await this.rules.step(tx, tenant, events, at.part);
       if (done === 0 && part <= at.part) throw new Error(`${id} makes no progress at ${at.seq}`);
-      tx.put(cursors, tenant, { id, seq: at.seq + done, part });
+      // Not counted on from the old position: retention may have left a gap after it.
+      tx.put(cursors, tenant, { id, seq: done === 0 ? at.seq : events[done - 1]!.seq, part });
       return true;
     });
   }

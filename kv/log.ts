@@ -92,6 +92,11 @@ export class EventLog {
     this.#followers.push(follower);
   }
 
+  /** Who follows the log from a position of their own. */
+  get followerNames(): readonly string[] {
+    return this.#followers.map(({ name }) => name);
+  }
+
   /** Somebody looks on as events come: those that they want get their numbers soon. */
   watch(wants: Follower["wants"]): void {
     this.#watchers.push(wants);

@@ -10,6 +10,7 @@ import { apiKeyRoutes } from "./api_keys.ts";
 import { approvalRoutes } from "./approvals.ts";
 import { auditRoutes } from "./audit.ts";
 import { commandRoutes } from "./commands.ts";
+import { complianceRoutes } from "./compliance.ts";
 import { deviceRoutes } from "./devices.ts";
 import { docsRoutes } from "./docs.ts";
 import { eventRoutes } from "./events.ts";
@@ -53,6 +54,7 @@ export const routes = [
   ...webhookDeliveryRoutes,
   ...pullRoutes,
   ...auditRoutes,
+  ...complianceRoutes,
   ...eventRoutes,
   ...adminPlanRoutes,
   ...adminAccountRoutes,

@@ -6,6 +6,7 @@ import type { Reading } from "../app.ts";
 import {
   type AuditEvent,
   type AuditFilter,
+  CLOCK_SLACK_MS,
   describe,
   matches,
   recordRead,
@@ -19,9 +20,6 @@ import { type ReadNode, subtreesOf } from "./merkle.ts";
 import { HASH_BYTES } from "./node_hash.ts";
 import { keyText, type NoteKey, signNote, statementText } from "./note.ts";
 import { leavesOf, nodesOf, rootOf, TILE } from "./tiles.ts";
-
-/** Log order and timestamps differ by no more than the time between a change and its commit. */
-const CLOCK_SLACK_MS = 60_000;
 
 /** A row to be exported, with what proves it. */
 interface ProvenRow {

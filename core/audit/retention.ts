@@ -1,4 +1,5 @@
 import type { Tenant } from "../../kv/collection.ts";
+import { followedTo } from "../../kv/follow.ts";
 import { auditTreeId, auditTrees, checkpoints } from "../../kv/records/audit.ts";
 import type { App } from "../app.ts";
 import type { EventRow } from "../events.ts";
@@ -15,7 +16,8 @@ const cursors = new WeakMap<App, string>();
 
 /**
  * Removes rows that are over their time, whole segments at a time and the oldest first, unless they are held;
- * answers how many. Their hashes stay, so that every proof still holds. The newest segment always stays.
+ * answers how many. Their hashes stay, so that every proof still holds. The newest segment always stays, and
+ * so does what webhooks or alerts have yet to be made from.
  */
 export async function dropExpiredRows(app: App): Promise<number> {
   const { retention_days: { audit: days }, legal_hold: held } = app.config();
@@ -38,10 +40,12 @@ export async function dropExpiredRows(app: App): Promise<number> {
 
 async function dropOldest(app: App, tenant: Tenant, beforeMs: number): Promise<number> {
   let dropped = 0;
+  const passed = await followedTo(app.store, app.log, tenant);
   for (let round = 0; round < SEGMENTS_PER_ROUND; round++) {
     const oldest = await app.log.oldest(tenant);
     if (oldest === null) break;
     const last = oldest.events.at(-1)!;
+    if (last.seq > passed) break;
     if (Date.parse((JSON.parse(last.json) as EventRow).timestamp) >= beforeMs) break;
     const done = await app.store.transact(async (tx) => {
       const tree = await tx.get(auditTrees, tenant, auditTreeId(tenant));

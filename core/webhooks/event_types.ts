@@ -324,7 +324,7 @@ export const WEBHOOK_EVENTS = {
     }),
     example: {
       report_id: "rep_0m3x6",
-      type: "access",
+      type: "access-review",
       period: { from: "2026-01-01", to: "2026-01-31" },
       user: "usr_0m3x1",
     },

@@ -191,7 +191,7 @@ export class World implements AsyncDisposable {
 
   /** Resolves when all that was started has come to rest at this instant. */
   async settle(): Promise<void> {
-    const { store, log, audit, deliveries, links, syncs } = this.app;
+    const { store, log, audit, deliveries, links, syncs, reports } = this.app;
     for (let round = 0; round < 3; round++) {
       await this.quiet();
       await syncs.idle();
@@ -200,6 +200,7 @@ export class World implements AsyncDisposable {
       await log.flush();
       await deliveries.idle();
       await audit.idle();
+      await reports.idle();
     }
     await this.quiet();
   }

@@ -1,0 +1,149 @@
+import type { Collection, Tenant } from "../../kv/collection.ts";
+import { type ApiKeyRecord, apiKeys } from "../../kv/records/api_key.ts";
+import { type UserRecord, users } from "../../kv/records/user.ts";
+import type { Page } from "../../kv/store.ts";
+import { statusOf } from "../api_keys/show.ts";
+import type { App } from "../app.ts";
+import { iso, isoOrNull } from "../lists.ts";
+import { type Activity, ACTORS_MAX } from "./count.ts";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** As the interface recommends for live keys. */
+const ROTATE_DAYS = 90;
+const PAGE = 500;
+
+interface Listed<T> {
+  readonly total: number;
+  readonly listed: readonly T[];
+}
+
+/** Somebody with access, what they did in the period, and what a reviewer should ask about. */
+interface Holder {
+  readonly id: string;
+  readonly created_at: string;
+  /** Rows of the period that name this id as the actor; null when there were too many actors to tell. */
+  readonly rows_in_period: number | null;
+  readonly last_row_at: string | null;
+  readonly remarks: readonly string[];
+}
+
+export interface ReviewedUser extends Holder {
+  readonly email: string;
+  readonly roles: readonly string[];
+  readonly active: boolean;
+}
+
+export interface ReviewedKey extends Holder {
+  readonly name: string;
+  readonly type: ApiKeyRecord["type"];
+  readonly status: string;
+  readonly scopes: readonly string[];
+  readonly created_by: string;
+  readonly expires_at: string;
+  readonly rotated_at: string | null;
+  /** Days since its value was made. */
+  readonly value_age_days: number;
+}
+
+/** Who has access at the moment. */
+export interface Access {
+  readonly users: Listed<ReviewedUser>;
+  readonly api_keys: Listed<ReviewedKey>;
+}
+
+/** Users with their roles and API keys with their scopes, each with what they did in the period. */
+export async function accessNow(
+  app: App,
+  tenant: Tenant,
+  actors: ReadonlyMap<string, Activity>,
+  listedMax: number,
+): Promise<Access> {
+  const nowMs = app.ports.clock.now();
+  const people = await first(app, users, tenant, listedMax);
+  const keys = await first(app, apiKeys, tenant, listedMax);
+  const activeUsers = new Set(people.filter(({ active }) => active).map(({ id }) => id));
+  const knowsAll = people.length < listedMax && tenant.space === "live";
+  return {
+    users: {
+      total: await app.store.count(users, tenant),
+      listed: people.map((user) => reviewUser(user, activityOf(actors, user.id))),
+    },
+    api_keys: {
+      total: await app.store.count(apiKeys, tenant),
+      listed: keys.map((key) => {
+        const orphan = knowsAll && !activeUsers.has(key.created_by);
+        return reviewKey(key, activityOf(actors, key.id), { nowMs, orphan });
+      }),
+    },
+  };
+}
+
+async function first<T extends { id: string }>(
+  { store }: App,
+  of: Collection<T>,
+  tenant: Tenant,
+  listedMax: number,
+): Promise<T[]> {
+  const found: T[] = [];
+  let cursor: string | null = null;
+  do {
+    const page: Page<T> = await store.list(of, tenant, { limit: PAGE, cursor });
+    found.push(...page.items);
+    cursor = page.cursor;
+  } while (cursor !== null && found.length < listedMax);
+  return found.slice(0, listedMax);
+}
+
+/** What an actor did; of one who is not among those that were told apart, nobody knows. */
+function activityOf(actors: ReadonlyMap<string, Activity>, id: string) {
+  const activity = actors.get(id);
+  const none = actors.size < ACTORS_MAX ? 0 : null;
+  return { rows_in_period: activity?.rows ?? none, last_row_at: activity?.last_at ?? null };
+}
+
+type Did = ReturnType<typeof activityOf>;
+
+const UNUSED = "the log holds no row of it in the period";
+
+function reviewUser(user: UserRecord, did: Did): ReviewedUser {
+  const { id, email, roles, active, created_at_ms } = user;
+  const remarks = [
+    ...(active && did.rows_in_period === 0 ? [UNUSED] : []),
+    ...roles.filter((role) => role === "owner" || role === "admin").map((role) => `is ${role}`),
+    ...(active ? [] : ["is switched off"]),
+  ];
+  return { id, email, roles, active, created_at: iso(created_at_ms), ...did, remarks };
+}
+
+function reviewKey(
+  key: ApiKeyRecord,
+  did: Did,
+  { nowMs, orphan }: { nowMs: number; orphan: boolean },
+): ReviewedKey {
+  const { id, name, type, scopes, created_by, created_at_ms, expires_at_ms, rotated_at_ms } = key;
+  const status = statusOf(key, nowMs);
+  const works = status === "active" || status === "rotating";
+  const days = Math.floor((nowMs - (rotated_at_ms ?? created_at_ms)) / DAY_MS);
+  const remarks = works
+    ? [
+      ...(did.rows_in_period === 0 ? [UNUSED] : []),
+      ...(days > ROTATE_DAYS ? [`its value is older than ${ROTATE_DAYS} days`] : []),
+      ...(orphan ? ["its creator is gone or switched off"] : []),
+      ...(scopes.includes("system:write") ? ["may change the system"] : []),
+    ]
+    : [`is ${status}`];
+  return {
+    id,
+    name,
+    type,
+    status,
+    scopes,
+    created_by,
+    created_at: iso(created_at_ms),
+    expires_at: iso(expires_at_ms),
+    rotated_at: isoOrNull(rotated_at_ms),
+    value_age_days: days,
+    ...did,
+    remarks,
+  };
+}

@@ -1,0 +1,176 @@
+import type { ReportType } from "../../kv/records/report.ts";
+import type { QueryName } from "./queries.ts";
+
+/** What stands in a pack besides the counts: read from the log, or as it was when the report was made. */
+export type Section = "policies" | "approvals" | "access" | "commands";
+
+/** What each type of report is called, and the sections it has. */
+export const REPORTS: Readonly<
+  Record<ReportType, { readonly title: string; readonly sections: readonly Section[] }>
+> = {
+  soc2: {
+    title: "SOC 2, Trust Services Criteria (2017)",
+    sections: ["policies", "approvals", "access"],
+  },
+  iso27001: {
+    title: "ISO/IEC 27001:2022, Annex A",
+    sections: ["policies", "approvals", "access"],
+  },
+  hipaa: {
+    title: "HIPAA Security Rule, 45 CFR Part 164 Subpart C",
+    sections: ["policies", "approvals", "access"],
+  },
+  pci: { title: "PCI DSS v4.0.1", sections: ["policies", "approvals", "access"] },
+  "access-review": { title: "Access review", sections: ["access"] },
+  commands: { title: "Commands", sections: ["policies", "approvals", "commands"] },
+};
+
+/** One matter that auditors ask about, and which rows of the log speak to it. */
+export interface Control {
+  readonly title: string;
+  /** Where each type of report names it; a type that is not here leaves it out. */
+  readonly named: Readonly<Partial<Record<ReportType, readonly string[]>>>;
+  readonly queries: readonly QueryName[];
+  /** What the counts show. */
+  readonly shows: string;
+  /** What nobody may conclude from them. */
+  readonly does_not_show: string;
+}
+
+/** Every control, once, with its names in all types of report. */
+export const CONTROLS: readonly Control[] = [
+  {
+    title: "Authentication",
+    named: {
+      soc2: ["CC6.1"],
+      iso27001: ["A.5.17", "A.8.5"],
+      hipaa: ["164.308(a)(5)(ii)(C)", "164.312(d)"],
+      pci: ["8.3", "10.2.1.4"],
+      "access-review": ["Authentication"],
+    },
+    queries: ["sign_ins", "failed_sign_ins"],
+    shows: "Who signed in to Relay, and which attempts for a known user failed.",
+    does_not_show: "Attempts for unknown users, and sign-ins to other systems.",
+  },
+  {
+    title: "Accounts and credentials: made, changed, ended",
+    named: {
+      soc2: ["CC6.2", "CC6.3"],
+      iso27001: ["A.5.16", "A.5.18"],
+      hipaa: ["164.308(a)(3)(ii)(A)", "164.308(a)(4)(ii)(C)"],
+      pci: ["8.2", "8.6", "10.2.1.5"],
+      "access-review": ["Changes of access"],
+    },
+    queries: ["users_made", "keys_made", "keys_changed", "keys_rotated", "keys_ended"],
+    shows: "Each change of a user or an API key, with who made it.",
+    does_not_show: "Whether a change was justified: no row says why.",
+  },
+  {
+    title: "Access is limited to what is granted",
+    named: {
+      soc2: ["CC6.1", "CC6.3"],
+      iso27001: ["A.5.15", "A.8.3"],
+      hipaa: ["164.312(a)(1)"],
+      pci: ["7.2", "7.3"],
+      "access-review": ["Use of access"],
+    },
+    queries: ["key_uses", "key_uses_denied", "refused_for_rights"],
+    shows: "Uses of API keys, and requests that were refused because a right was missing.",
+    does_not_show: "Whether the rights that were granted are the least that is needed.",
+  },
+  {
+    title: "Commands on machines are controlled",
+    named: {
+      soc2: ["CC6.8", "CC7.1"],
+      iso27001: ["A.8.2", "A.8.18"],
+      hipaa: ["164.312(a)(1)"],
+      pci: ["10.2.1.2"],
+      commands: ["Commands"],
+    },
+    queries: [
+      "commands_succeeded",
+      "commands_failed",
+      "commands_without_result",
+      "commands_denied",
+      "commands_timed_out",
+      "commands_cancelled",
+    ],
+    shows: "Every command that was asked for through Relay and has ended or was blocked.",
+    does_not_show: "What is done on a machine by other ways than Relay.",
+  },
+  {
+    title: "Risky commands are approved by people",
+    named: {
+      soc2: ["CC6.8", "CC8.1"],
+      iso27001: ["A.5.3", "A.8.32"],
+      hipaa: ["164.308(a)(3)(ii)(A)"],
+      pci: ["6.5.1", "7.2"],
+      commands: ["Approvals"],
+    },
+    queries: [
+      "approvals_requested",
+      "approvals_granted",
+      "approvals_rejected",
+      "approvals_lapsed",
+      "approvals_by_requester",
+    ],
+    shows: "Each request for approval and its outcome, with who asked and who decided.",
+    does_not_show:
+      "Whether two credentials belong to one person: `approvals_by_requester` compares credentials.",
+  },
+  {
+    title: "Changes of policies and settings",
+    named: {
+      soc2: ["CC8.1"],
+      iso27001: ["A.8.9", "A.8.32"],
+      hipaa: ["164.308(a)(1)(ii)(B)"],
+      pci: ["6.5.1"],
+      commands: ["Policies"],
+    },
+    queries: ["policy_changes", "shield_changes", "limits_changed", "canary_runs"],
+    shows: "Each change of the rules over commands, and tests that they work.",
+    does_not_show: "Whether the rules are adequate.",
+  },
+  {
+    title: "Machines and outside senders",
+    named: {
+      soc2: ["CC6.6"],
+      iso27001: ["A.5.9", "A.8.20"],
+      hipaa: ["164.312(d)"],
+      pci: ["8.6", "12.5.1"],
+    },
+    queries: ["agents_changed", "agents_lost", "agents_impersonated", "outside_access_changed"],
+    shows: "Agents and outside connections that came and went.",
+    does_not_show: "Machines that have no agent.",
+  },
+  {
+    title: "Incidents are noticed and dealt with",
+    named: {
+      soc2: ["CC7.2", "CC7.3", "CC7.4"],
+      iso27001: ["A.5.25", "A.5.26", "A.8.16"],
+      hipaa: ["164.308(a)(6)(ii)"],
+      pci: ["10.4", "12.10"],
+    },
+    queries: ["alerts_taken", "alerts_resolved", "proofs_refused"],
+    shows: "Alerts that came in, and those that a person resolved.",
+    does_not_show: "What was done about an incident outside Relay.",
+  },
+  {
+    title: "The audit log is kept, protected and looked at",
+    named: {
+      soc2: ["CC4.1", "CC7.2"],
+      iso27001: ["A.5.28", "A.8.15"],
+      hipaa: ["164.308(a)(1)(ii)(D)", "164.312(b)", "164.312(c)(1)"],
+      pci: ["10.2.1.3", "10.3", "10.5.1"],
+      "access-review": ["Looks at the log"],
+    },
+    queries: ["log_read", "log_taken", "log_proved", "reports_made"],
+    shows:
+      "Each look at the log. The signed checkpoint in this report proves the log as it was read.",
+    does_not_show: "Whether anybody drew conclusions from what they read.",
+  },
+];
+
+/** The controls of a type of report. */
+export const controlsOf = (type: ReportType): readonly Control[] =>
+  CONTROLS.filter(({ named }) => named[type] !== undefined);

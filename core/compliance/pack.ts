@@ -1,0 +1,217 @@
+import type { Tenant } from "../../kv/collection.ts";
+import { SYSTEM } from "../../kv/collection.ts";
+import { organizations } from "../../kv/records/organization.ts";
+import type { ReportRecord } from "../../kv/records/report.ts";
+import { type App, VERSION } from "../app.ts";
+import { auditKeyOf } from "../audit/keys.ts";
+import { keyText, readStatement } from "../audit/note.ts";
+import { iso } from "../lists.ts";
+import { type Access, accessNow } from "./access.ts";
+import { controlsOf, REPORTS } from "./controls.ts";
+import {
+  ACTORS_MAX,
+  AGENTS_MAX,
+  type Counted,
+  type DecidedApproval,
+  type Exception,
+  type Tally,
+  TYPES_MAX,
+} from "./count.ts";
+import { type PoliciesInForce, policiesNow } from "./policies.ts";
+import { QUERIES, type Query, type QueryName } from "./queries.ts";
+
+/** What a question asked and found; with it, anybody can count again. */
+export interface QueryResult extends Query, Tally {
+  readonly id: QueryName;
+}
+
+/** One control and what the log says to it. */
+export interface ControlResult {
+  readonly title: string;
+  readonly references: readonly string[];
+  readonly queries: readonly QueryName[];
+  /** How many rows its questions found, each question's rows counted. */
+  readonly rows: number;
+  readonly evidence: "rows" | "none";
+  readonly shows: string;
+  readonly does_not_show: string;
+}
+
+/** An evidence pack: what the log says of a period, and nothing beyond it. */
+export interface Pack {
+  readonly format: "relay-compliance-report/1";
+  readonly id: string;
+  readonly type: ReportRecord["type"];
+  readonly title: string;
+  readonly organization: { readonly id: string; readonly name: string };
+  readonly space: Tenant["space"];
+  readonly period: {
+    readonly asked: string;
+    readonly from: string;
+    readonly to: string;
+    readonly ended: boolean;
+  };
+  readonly generated_at: string;
+  readonly requested_by: string;
+  readonly version: string;
+  /** True when the log holds no row of the period: then no control has evidence. */
+  readonly no_data: boolean;
+  readonly statement: string;
+  readonly log: {
+    readonly checkpoint: string;
+    readonly public_key: string;
+    readonly size: number;
+    readonly expired: number;
+    readonly rows: number;
+    readonly from_outside: number;
+    readonly not_kept: number;
+  };
+  readonly event_types: readonly { readonly event_type: string; readonly rows: number }[];
+  readonly controls: readonly ControlResult[];
+  readonly queries: readonly QueryResult[];
+  readonly exceptions: { readonly found: number; readonly listed: readonly Exception[] };
+  readonly policies?: PoliciesInForce;
+  readonly approvals?: { readonly found: number; readonly resolved: readonly DecidedApproval[] };
+  readonly access?: Access;
+  readonly commands?: {
+    readonly by_agent: readonly ({ readonly agent_id: string } & Record<string, unknown>)[];
+  };
+  readonly method: readonly string[];
+  readonly limitations: readonly string[];
+}
+
+const METHOD = [
+  "Every row of the period that the checkpoint covers was read once, in order.",
+  "To count again: export the audit log with `start_time` and `end_time` of the period, leave out rows whose " +
+  "`seq` is above `log.size`, and apply each query: the row's `event_type` is one of `event_types`, and " +
+  "`result`, `details` and `same` hold where they are given.",
+  "Rows whose `resource_type` is `external` were registered by callers. They stand in `event_types` and in " +
+  "`log.from_outside`, and are no query's evidence.",
+  "Users, API keys and policies are shown as they were when the report was made, not as they were in the period.",
+];
+
+/** Puts a pack together. */
+export async function makePack(
+  app: App,
+  tenant: Tenant,
+  report: ReportRecord & { readonly scan: NonNullable<ReportRecord["scan"]> },
+  counted: Counted,
+  /** How many of anything are listed. */
+  listedMax: number,
+): Promise<Pack> {
+  const { store, ports } = app;
+  const nowMs = ports.clock.now();
+  const { id, type, period, scan } = report;
+  const { title, sections } = REPORTS[type];
+  const organization = await store.get(organizations, SYSTEM, tenant.org);
+  const { expired } = readStatement(scan.checkpoint)!;
+  const has = new Set(sections);
+  const access = has.has("access") ? await accessNow(app, tenant, counted.actors, listedMax) : null;
+  const queries = queriesOf(type, counted);
+  const exceptions = counted.exceptions.slice(0, listedMax);
+  const approvals = has.has("approvals") ? counted.approvals.slice(0, listedMax) : [];
+  return {
+    format: "relay-compliance-report/1",
+    id,
+    type,
+    title,
+    organization: { id: tenant.org, name: organization?.name ?? "" },
+    space: tenant.space,
+    period: {
+      asked: period.asked,
+      from: iso(period.from_ms),
+      to: iso(period.to_ms),
+      ended: period.to_ms <= nowMs,
+    },
+    generated_at: iso(nowMs),
+    requested_by: report.requested_by,
+    version: VERSION,
+    no_data: counted.rows === 0,
+    statement: counted.rows === 0
+      ? "The log holds no row of this period. This report has no evidence for or against anything."
+      : `The log holds ${counted.rows} rows of this period.`,
+    log: {
+      checkpoint: scan.checkpoint,
+      public_key: keyText(await auditKeyOf(app, tenant)),
+      size: scan.size,
+      expired,
+      rows: counted.rows,
+      from_outside: counted.from_outside,
+      not_kept: counted.not_kept,
+    },
+    event_types: [...counted.types].map(([event_type, rows]) => ({ event_type, rows }))
+      .sort((a, b) => a.event_type < b.event_type ? -1 : 1),
+    controls: controlResults(type, queries),
+    queries,
+    exceptions: { found: counted.exceptions_found, listed: exceptions },
+    ...(has.has("policies") && { policies: await policiesNow(app, tenant) }),
+    ...(has.has("approvals") &&
+      { approvals: { found: counted.approvals_found, resolved: approvals } }),
+    ...(access !== null && { access }),
+    ...(has.has("commands") && {
+      commands: {
+        by_agent: [...counted.agents].map(([agent_id, outcomes]) => ({ agent_id, ...outcomes })),
+      },
+    }),
+    method: METHOD,
+    limitations: [
+      ...limitationsOf(report, counted, { expired, nowMs }),
+      ...[
+        cutList("exceptions", exceptions.length, counted.exceptions_found),
+        has.has("approvals") && cutList("approvals", approvals.length, counted.approvals_found),
+        access && cutList("users", access.users.listed.length, access.users.total),
+        access && cutList("API keys", access.api_keys.listed.length, access.api_keys.total),
+      ].flatMap((text) => text || []),
+    ],
+  };
+}
+
+function queriesOf(type: ReportRecord["type"], { tallies }: Counted): QueryResult[] {
+  const names = new Set(controlsOf(type).flatMap(({ queries }) => queries));
+  return [...names].map((id) => ({
+    id,
+    ...QUERIES[id],
+    ...tallies.get(id) ?? { rows: 0, first: null, last: null },
+  }));
+}
+
+function controlResults(
+  type: ReportRecord["type"],
+  results: readonly QueryResult[],
+): ControlResult[] {
+  const rowsOf = new Map(results.map(({ id, rows }) => [id, rows]));
+  return controlsOf(type).map(({ title, named, queries, shows, does_not_show }) => {
+    const rows = queries.reduce((sum, name) => sum + rowsOf.get(name)!, 0);
+    const references = named[type]!;
+    const evidence = rows > 0 ? "rows" : "none";
+    return { title, references, queries, rows, evidence, shows, does_not_show };
+  });
+}
+
+const cutList = (what: string, listed: number, found: number): string | null =>
+  listed < found ? `There are ${found} ${what}; the first ${listed} are listed.` : null;
+
+function limitationsOf(
+  { period, scan }: ReportRecord,
+  counted: Counted,
+  { expired, nowMs }: { expired: number; nowMs: number },
+): string[] {
+  const cut = (what: string, max: number) => `Only ${max} ${what} are told apart.`;
+  const said: (readonly [boolean, string])[] = [
+    [true, "This is evidence for a review. It is no opinion, no certificate and no attestation."],
+    [counted.rows === 0, "There is no data for this period."],
+    [period.to_ms > nowMs, "The period had not ended when the report was made."],
+    [
+      expired > 0 && scan?.start === expired,
+      `The oldest ${expired} rows of the log are no longer kept: rows of this period may be among them.`,
+    ],
+    [
+      counted.not_kept > 0,
+      `${counted.not_kept} rows that the checkpoint covers could not be read any more.`,
+    ],
+    [counted.types.size >= TYPES_MAX, cut("event types", TYPES_MAX)],
+    [counted.actors.size >= ACTORS_MAX, cut("actors", ACTORS_MAX)],
+    [counted.agents.size >= AGENTS_MAX, cut("agents", AGENTS_MAX)],
+  ];
+  return said.flatMap(([holds, text]) => holds ? [text] : []);
+}

@@ -1,0 +1,166 @@
+import { resultOf, RESULTS } from "../audit.ts";
+import type { EventRow, EventType } from "../events.ts";
+
+/** A question to the audit log: all that is said must hold of a row. */
+export interface Query {
+  readonly title: string;
+  /** Any of these. */
+  readonly event_types: readonly EventType[];
+  /** As the filter `result` of the audit log. */
+  readonly result?: (typeof RESULTS)[number];
+  /** Members of `details` and their values. */
+  readonly details?: Readonly<Record<string, string>>;
+  /** Two members of `details` that hold the same. */
+  readonly same?: readonly [string, string];
+  /** Its rows are listed among the exceptions: what a reviewer should look at. */
+  readonly exception?: true;
+}
+
+/** Every question that a report asks, once. */
+export const QUERIES = {
+  sign_ins: { title: "Sign-ins", event_types: ["user_login"] },
+  failed_sign_ins: {
+    title: "Failed sign-ins",
+    event_types: ["user_login_failed"],
+    exception: true,
+  },
+  users_made: { title: "Users made", event_types: ["user_created"] },
+  refused_for_rights: {
+    title: "Requests refused for lack of a right",
+    event_types: ["access_denied"],
+    exception: true,
+  },
+  key_uses: { title: "Requests made with API keys", event_types: ["api_key_used"] },
+  key_uses_denied: {
+    title: "Requests with API keys that were answered with 403",
+    event_types: ["api_key_used"],
+    result: "denied",
+  },
+  keys_made: { title: "API keys made", event_types: ["api_key_created"] },
+  keys_changed: { title: "API keys changed", event_types: ["api_key_updated"] },
+  keys_rotated: { title: "API keys rotated", event_types: ["api_key_rotated"] },
+  keys_ended: {
+    title: "API keys revoked or deleted",
+    event_types: ["api_key_revoked", "api_key_deleted"],
+  },
+  limits_changed: { title: "Limits changed by the host", event_types: ["limits_changed"] },
+  commands_succeeded: {
+    title: "Commands that ended with exit code 0",
+    event_types: ["command_executed"],
+    details: { status: "succeeded" },
+  },
+  commands_failed: {
+    title: "Commands that ended with another exit code",
+    event_types: ["command_executed"],
+    details: { status: "failed" },
+  },
+  commands_without_result: {
+    title: "Commands without a result",
+    event_types: ["command_failed"],
+    exception: true,
+  },
+  commands_denied: {
+    title: "Commands blocked by the shield or a policy",
+    event_types: ["command_denied"],
+    exception: true,
+  },
+  commands_timed_out: {
+    title: "Commands that exceeded their time",
+    event_types: ["command_timeout"],
+    exception: true,
+  },
+  commands_cancelled: { title: "Commands cancelled", event_types: ["command_cancelled"] },
+  approvals_requested: { title: "Approvals requested", event_types: ["approval_requested"] },
+  approvals_granted: {
+    title: "Approvals granted",
+    event_types: ["approval_resolved"],
+    details: { decision: "approved" },
+  },
+  approvals_rejected: {
+    title: "Approvals rejected",
+    event_types: ["approval_resolved"],
+    details: { decision: "rejected" },
+  },
+  approvals_lapsed: {
+    title: "Approvals that nobody gave in time",
+    event_types: ["approval_resolved"],
+    details: { decision: "expired" },
+  },
+  approvals_by_requester: {
+    title: "Approvals granted by the credential that asked",
+    event_types: ["approval_resolved"],
+    details: { decision: "approved" },
+    same: ["decided_by", "requested_by"],
+    exception: true,
+  },
+  policy_changes: {
+    title: "Policies made, changed or deleted",
+    event_types: ["policy_created", "policy_updated", "policy_deleted"],
+  },
+  shield_changes: { title: "Settings of the shield changed", event_types: ["shield_changed"] },
+  canary_runs: { title: "Tests of the shield", event_types: ["canary_run"] },
+  agents_changed: {
+    title: "Agents registered or removed",
+    event_types: ["agent_created", "agent_deleted"],
+  },
+  agents_lost: { title: "Agents disconnected", event_types: ["agent_disconnected"] },
+  agents_impersonated: {
+    title: "Agents refused, because another credential owns their name",
+    event_types: ["agent_credential_refused"],
+    exception: true,
+  },
+  proofs_refused: {
+    title: "Verdicts, receipts, approvals or checkpoints that did not verify",
+    event_types: ["verdict_refused", "receipt_refused", "approval_mismatch", "checkpoint_refused"],
+    exception: true,
+  },
+  alerts_taken: { title: "Alerts taken in", event_types: ["alerts_ingested"] },
+  alerts_resolved: { title: "Alerts resolved by a person", event_types: ["alert_resolved"] },
+  log_read: {
+    title: "Looks at the audit log",
+    event_types: ["audit_read", "compliance_report_read"],
+  },
+  log_taken: { title: "Exports of the audit log", event_types: ["audit_exported"] },
+  log_proved: {
+    title: "Checkpoints and proofs asked for",
+    event_types: ["audit_checkpoint_read", "audit_proof_read"],
+  },
+  reports_made: { title: "Reports made", event_types: ["compliance_report_generated"] },
+  outside_access_changed: {
+    title: "Ingest tokens, webhooks and chat links made or ended",
+    event_types: [
+      "ingest_token_created",
+      "ingest_token_deleted",
+      "webhook_created",
+      "webhook_updated",
+      "webhook_deleted",
+      "telegram_linked",
+      "telegram_unlinked",
+    ],
+  },
+} as const satisfies Readonly<Record<string, Query>>;
+
+export type QueryName = keyof typeof QUERIES;
+export const QUERY_NAMES = Object.keys(QUERIES) as QueryName[];
+
+/** Rows that callers registered say what the caller said: no control's evidence. */
+export const isFromOutside = ({ resource_type }: EventRow): boolean => resource_type === "external";
+
+/** The questions that a row answers. */
+export function answersOf(row: EventRow): readonly QueryName[] {
+  if (isFromOutside(row)) return [];
+  return (BY_TYPE.get(row.event_type) ?? []).flatMap(({ name }) =>
+    answers(QUERIES[name], row) ? [name] : []
+  );
+}
+
+function answers({ result, details = {}, same }: Query, row: EventRow): boolean {
+  return (result === undefined || result === resultOf(row)) &&
+    Object.entries(details).every(([name, value]) => row.details[name] === value) &&
+    (same === undefined || row.details[same[0]] === row.details[same[1]]);
+}
+
+const BY_TYPE = Map.groupBy(
+  QUERY_NAMES.flatMap((name) => QUERIES[name].event_types.map((type) => ({ type, name }))),
+  ({ type }) => type as string,
+);

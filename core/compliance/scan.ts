@@ -1,0 +1,109 @@
+import { adoptBlob, dropBlob, readBlob, writeBlob } from "../../kv/blob.ts";
+import type { Tenant } from "../../kv/collection.ts";
+import type { Sequenced } from "../../kv/log.ts";
+import { type ReportRecord, reports } from "../../kv/records/report.ts";
+import type { App } from "../app.ts";
+import { CLOCK_SLACK_MS } from "../audit.ts";
+import { makeCheckpoint } from "../audit/checkpoints.ts";
+import { readStatement } from "../audit/note.ts";
+import type { EventRow } from "../events.ts";
+import { controlsOf } from "./controls.ts";
+import { type Counted, countedNothing, countRow, loadCounted, saveCounted } from "./count.ts";
+import type { QueryName } from "./queries.ts";
+
+const PAGE = 500;
+/** Rows between two commits of what was counted: a crash costs the reading of no more than these. */
+export const ROWS_PER_STEP = 20_000;
+
+type Scan = NonNullable<ReportRecord["scan"]>;
+/** A report whose reading has begun. */
+export type Begun = ReportRecord & { readonly scan: Scan };
+
+const atMs = ({ json }: Sequenced): number => Date.parse((JSON.parse(json) as EventRow).timestamp);
+
+/** Signs the log as it is now, and finds where the period begins in it. */
+export async function beginScan(app: App, tenant: Tenant, report: ReportRecord): Promise<void> {
+  const { note, size } = await makeCheckpoint(app, tenant);
+  const { expired } = readStatement(note)!;
+  const start = await firstBefore(app, tenant, report.period.from_ms - CLOCK_SLACK_MS, {
+    from: expired,
+    to: size,
+  });
+  await app.store.transact(async (tx) => {
+    const now = await tx.get(reports, tenant, report.id);
+    if (now?.status !== "queued") return;
+    const scan = { checkpoint: note, size, start, position: start, counted: null };
+    tx.put(reports, tenant, { ...now, status: "running", scan });
+  });
+}
+
+/** How many rows stand before the first that is not older than `fromMs`: they are in order but for the slack. */
+async function firstBefore(
+  app: App,
+  tenant: Tenant,
+  fromMs: number,
+  { from, to }: { from: number; to: number },
+): Promise<number> {
+  let low = from, high = to;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const [row] = await app.log.read(tenant, middle, 1);
+    if (row !== undefined && atMs(row) < fromMs) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** What was counted before, as far as it was kept. */
+export async function countedSoFar({ store }: App, tenant: Tenant, scan: Scan): Promise<Counted> {
+  if (scan.counted === null) return countedNothing();
+  const bytes = await readBlob(store, tenant, scan.counted);
+  if (bytes === null) throw new Error("what a report has counted is not there");
+  return loadCounted(bytes);
+}
+
+/** Counts the next rows and keeps what was counted, in one commit; answers it all once the last row was read. */
+export async function stepScan(app: App, tenant: Tenant, report: Begun): Promise<Counted | null> {
+  const { scan, period, type } = report;
+  const counted = await countedSoFar(app, tenant, scan);
+  const wanted = new Set<QueryName>(controlsOf(type).flatMap(({ queries }) => queries));
+  const end = Math.min(scan.size, scan.position + ROWS_PER_STEP);
+  let { position } = scan;
+  while (position < end) {
+    const page = await app.log.read(tenant, position, Math.min(PAGE, end - position));
+    const rows = page.filter(({ seq }) => seq <= end);
+    if (rows.length === 0) {
+      counted.not_kept += end - position;
+      position = end;
+    }
+    for (const row of rows) {
+      counted.not_kept += row.seq - position - 1;
+      position = row.seq;
+      const at = atMs(row);
+      if (at > period.to_ms + CLOCK_SLACK_MS) return counted;
+      if (at >= period.from_ms && at <= period.to_ms) countRow(counted, wanted, row);
+    }
+  }
+  if (position >= scan.size) return counted;
+  await keep(app, tenant, report, position, counted);
+  return null;
+}
+
+async function keep(
+  app: App,
+  tenant: Tenant,
+  { id, scan }: Begun,
+  position: number,
+  counted: Counted,
+): Promise<void> {
+  const { store, ports } = app;
+  const blob = await writeBlob(store, tenant, ports.entropy.id("blb"), saveCounted(counted));
+  await store.transact(async (tx) => {
+    const now = await tx.get(reports, tenant, id);
+    // Another instance was faster: what this one wrote is swept.
+    if (now?.scan?.position !== scan.position || now.status !== "running") return;
+    adoptBlob(tx, tenant, blob);
+    if (now.scan.counted !== null) dropBlob(tx, tenant, now.scan.counted);
+    tx.put(reports, tenant, { ...now, scan: { ...now.scan, position, counted: blob } });
+  });
+}

@@ -1,0 +1,104 @@
+import { z } from "zod";
+import { listReports, readReport, requestReport } from "../core/compliance/reports.ts";
+import { Fault } from "../core/fault.ts";
+import { REPORT_STATUSES, REPORT_TYPES } from "../kv/records/report.ts";
+import { HTML, reportPage } from "./_report_page.ts";
+import { route } from "./_route.ts";
+import { Id, PageQuery, Pagination, Timestamp } from "./_schemas.ts";
+
+const Report = z.object({
+  id: z.string(),
+  type: z.enum(REPORT_TYPES),
+  status: z.enum(REPORT_STATUSES),
+  period: z.object({ asked: z.string(), from: Timestamp, to: Timestamp })
+    .describe("Both ends belong to it."),
+  progress: z.object({
+    rows_read: z.int(),
+    rows_total: z.int().nullable().describe("Null before it has begun."),
+  }),
+  requested_by: z.string(),
+  created_at: Timestamp,
+  finished_at: Timestamp.nullable(),
+  sha256: z.string().nullable().describe("Of the finished report's canonical JSON, hex."),
+}).meta({ id: "ComplianceReport" });
+
+const JSON_TYPE = "application/json";
+const FORMATS = { json: JSON_TYPE, html: HTML } as const;
+
+export const complianceRoutes = [
+  route({
+    id: "compliance.generate",
+    method: "POST",
+    path: "/api/v1/compliance/report/generate",
+    summary: "Make a compliance report from the audit log",
+    description:
+      "A job: look at its `status` with `GET /api/v1/compliance/report?id=`, or wait for " +
+      "`compliance_report_generated`. It goes on after a restart.",
+    access: { scope: "system:write" },
+    effect: "write",
+    audit: {
+      event: "compliance_report_requested",
+      resource: "report",
+      id: (report) => report.id,
+      details: ({ type, period }) => ({ type, period }),
+    },
+    body: z.strictObject({
+      type: z.enum(REPORT_TYPES),
+      period: z.string().min(1).max(32).describe(
+        "`24h`, `30d`, `2026-Q3`, or `2026-07-01..2026-09-30` (whole days, UTC).",
+      ),
+    }),
+    success: { status: 202, body: Report },
+    faults: ["CONFLICT"],
+    tool: { destructive: false },
+    handle: (work, { body }) => requestReport(work, body),
+  }),
+  route({
+    id: "compliance.report",
+    method: "GET",
+    path: "/api/v1/compliance/report",
+    summary: "Read a compliance report, as JSON or as a page to print",
+    description:
+      "Without `id` the newest completed one. JSON is the record with `report` (null until it is " +
+      "completed), the signed `note` over its SHA-256, and the `public_key`. `format` wins over Accept.",
+    access: { scope: ["system:read", "compliance:read"] },
+    effect: "read",
+    noStore: true,
+    query: z.strictObject({ id: Id.optional(), format: z.enum(["json", "html"]).optional() }),
+    success: { status: 200, content: [JSON_TYPE, HTML] },
+    faults: ["NOT_FOUND", "NOT_ACCEPTABLE"],
+    handle: async (work, { query: { id, format }, accept }) => {
+      const type = format === undefined ? acceptedType(accept) : FORMATS[format];
+      const read = await readReport(work, id);
+      return type === HTML ? reportPage(read) : { type, body: JSON.stringify(read) };
+    },
+  }),
+  route({
+    id: "compliance.reports",
+    method: "GET",
+    path: "/api/v1/compliance/reports",
+    summary: "List compliance reports, newest first",
+    access: { scope: ["system:read", "compliance:read"] },
+    effect: "read",
+    query: PageQuery,
+    success: {
+      status: 200,
+      body: z.object({ reports: z.array(Report), pagination: Pagination }),
+    },
+    faults: [],
+    tool: { destructive: false },
+    handle: (work, { query }) => listReports(work, query),
+  }),
+];
+
+/** The first accepted form that there is. @throws {Fault} NOT_ACCEPTABLE */
+function acceptedType(accept: string): string {
+  for (const part of accept.split(",")) {
+    const type = part.split(";")[0]!.trim().toLowerCase();
+    if (type === "text/html" || type === "text/*") return HTML;
+    if (["application/json", "application/*", "*/*", ""].includes(type)) return JSON_TYPE;
+  }
+  throw new Fault("NOT_ACCEPTABLE", "Accept application/json or text/html.", {
+    available: [JSON_TYPE, "text/html"],
+  });
+}

@@ -1,0 +1,70 @@
+import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { dropExpiredRows } from "../../core/audit/retention.ts";
+import { type Account, World } from "../support/world.ts";
+import { ask } from "./compliance_fixtures.ts";
+import { deliveriesOf, makeHook } from "./fixtures.ts";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const CONFIG = { config: { retention_days: { audit: 30 } } };
+const EVENT = "compliance_report_generated";
+
+const live = ({ org }: Account) => ({ org, space: "live" } as const);
+
+/** Large rows, so that they fill segments. */
+async function fill(world: World, { token }: Account, n: number): Promise<void> {
+  const body = { event_type: "note", details: { text: "x".repeat(7_000) } };
+  for (let at = 0; at < n; at++) await world.call("POST", "/api/audit/event", { as: token, body });
+}
+
+/** Lets a time pass, and signs in again. */
+async function wait(world: World, owner: Account, days: number): Promise<Account> {
+  world.clock.nowMs += days * DAY_MS;
+  const body = { email: owner.email, password: "password 1" };
+  const { token } = (await world.call("POST", "/api/v1/login", { body })).body;
+  return { ...owner, token };
+}
+
+const first = async (world: World, owner: Account) =>
+  (await world.app.log.read(live(owner), 0, 1))[0]!.seq;
+
+Deno.test("retention_days.audit: rows stay until webhook fan-out has passed them", async () => {
+  await using world = await World.open(CONFIG);
+  const owner = await world.signUp();
+  const hook = await makeHook(world, owner, [EVENT]);
+  await world.settle();
+  const { log } = world.app;
+  const readRows = log.read.bind(log);
+  // As many as fan-out asks for: it cannot read its log, and tries again.
+  log.read = (...args) => args[2] === 64 ? Promise.reject(new Error("no disk")) : readRows(...args);
+  await ask(world, owner.token, "soc2", "24h");
+  await world.settle();
+  await fill(world, owner, 40);
+  await world.settle();
+  const later = await wait(world, owner, 31);
+  await dropExpiredRows(world.app);
+  const { deliveries: none } = await deliveriesOf(world, later, hook.id);
+  deq(none, []);
+  const kept = await readRows(live(owner), 0, 100);
+  ok(kept.some(({ type }) => type === EVENT), "the event went before its delivery was made");
+  log.read = readRows;
+  await world.advance(2_000);
+  const { deliveries } = await deliveriesOf(world, later, hook.id);
+  deq(deliveries.map(({ event_type }: { event_type: string }) => event_type), [EVENT]);
+  await dropExpiredRows(world.app);
+  ok(await first(world, owner) > 10);
+});
+
+Deno.test("retention_days.audit: a follower goes on behind what was removed, and sees an event once", async () => {
+  await using world = await World.open(CONFIG);
+  const owner = await world.signUp();
+  const hook = await makeHook(world, owner, [EVENT]);
+  await fill(world, owner, 40);
+  await world.settle();
+  const later = await wait(world, owner, 31);
+  ok(await dropExpiredRows(world.app) > 0);
+  ok(await first(world, later) > 10);
+  await ask(world, later.token, "soc2", "24h");
+  await world.settle();
+  const { pagination } = await deliveriesOf(world, later, hook.id);
+  eq(pagination.total, 1);
+});

@@ -1,0 +1,55 @@
+import { ok, strictEqual as eq } from "node:assert/strict";
+import type { Pack, QueryResult } from "../../core/compliance/pack.ts";
+import type { EventRow } from "../../core/events.ts";
+import { type Account, type Answer, World } from "../support/world.ts";
+
+export const HOUR_MS = 60 * 60 * 1000;
+
+/** A row as an export gives it. */
+export type Row = EventRow & { readonly seq: number };
+
+const PATH = "/api/v1/compliance";
+
+/** Asks for a report; the answer as it came. */
+export const ask = (world: World, as: string, type: string, period: string): Promise<Answer> =>
+  world.call("POST", `${PATH}/report/generate`, { as, body: { type, period } });
+
+/** Reads a report, or the newest. */
+export const read = (world: World, as: string, query = ""): Promise<Answer> =>
+  world.call("GET", `${PATH}/report${query}`, { as });
+
+/** The reports there are. */
+export const list = (world: World, as: string, query = ""): Promise<Answer> =>
+  world.call("GET", `${PATH}/reports${query}`, { as });
+
+/** Makes a report and waits for it; the answer of reading it. */
+export async function make(world: World, { token }: Account, type: string, period: string) {
+  const asked = await ask(world, token, type, period);
+  eq(asked.status, 202, asked.text);
+  await world.settle();
+  const { body } = await read(world, token, `?id=${asked.body.id}`);
+  eq(body.status, "completed");
+  return body as { id: string; report: Pack; note: string; sha256: string; public_key: string };
+}
+
+/** The rows that a report was made from, as its `method` tells: by the export and nothing else. */
+export async function rowsOf(world: World, { token }: Account, pack: Pack): Promise<Row[]> {
+  const { from, to } = pack.period;
+  const path = `/api/audit/export?start_time=${from}&end_time=${to}`;
+  const headers = { accept: "application/x-ndjson" };
+  const { text } = await world.call("GET", path, { as: token, headers });
+  const lines = text.trimEnd().split("\n").slice(0, -1).map((line) => JSON.parse(line) as Row);
+  return lines.filter(({ seq }) => seq <= pack.log.size);
+}
+
+/** The rows that a query finds, counted by what the pack says of it, independently of the program. */
+export function found({ event_types, result, details = {}, same }: QueryResult, rows: Row[]) {
+  return rows.filter((row) => {
+    if (row.resource_type === "external") return false;
+    if (!(event_types as readonly string[]).includes(row.event_type)) return false;
+    if (same !== undefined && row.details[same[0]] !== row.details[same[1]]) return false;
+    if (result === "denied" && row.details.status !== 403) return false;
+    ok(result === undefined || result === "denied", "no query asks for another result");
+    return Object.entries(details).every(([name, value]) => row.details[name] === value);
+  });
+}

@@ -1,0 +1,146 @@
+import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { ReportJobs, stepReport } from "../../core/compliance/jobs.ts";
+import {
+  ACTORS_MAX,
+  APPROVALS_MAX,
+  countedNothing,
+  countRow,
+  EXCEPTIONS_MAX,
+  loadCounted,
+  saveCounted,
+} from "../../core/compliance/count.ts";
+import { QUERY_NAMES } from "../../core/compliance/queries.ts";
+import { ROWS_PER_STEP } from "../../core/compliance/scan.ts";
+import { eventJson, type EventType } from "../../core/events.ts";
+import { BLOB_BYTES_MAX } from "../../kv/limits.ts";
+import { type ReportRecord, reports } from "../../kv/records/report.ts";
+import { type Account, World } from "../support/world.ts";
+import { ask, list, read, rowsOf } from "./compliance_fixtures.ts";
+
+const live = ({ org }: Account) => ({ org, space: "live" } as const);
+
+/** Puts rows straight into the log. */
+async function append(world: World, owner: Account, n: number, type: EventType): Promise<void> {
+  const tenant = live(owner);
+  for (let from = 0; from < n; from += 500) {
+    await Promise.all(Array.from({ length: Math.min(500, n - from) }, (_, at) => {
+      const json = eventJson({ app: world.app, actor: { id: `usr_${at}` } }, tenant, {
+        type,
+        resource: { type: "user", id: `usr_${at}` },
+        details: { at: from + at },
+      });
+      return world.app.store.append(tenant, type, json);
+    }));
+  }
+}
+
+const records = async (world: World, owner: Account): Promise<ReportRecord[]> =>
+  (await world.app.store.list(reports, live(owner), { limit: 100 })).items;
+
+async function blobs(world: World, owner: Account): Promise<string[]> {
+  const ids = new Set<string>();
+  const prefix = [owner.org, "live", "blob"];
+  for await (const { key } of world.kv.list({ prefix })) ids.add(String(key[3]));
+  return [...ids];
+}
+
+Deno.test("reports: a job that was cut off goes on after its last commit, and counts nothing twice", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  await append(world, owner, 2 * ROWS_PER_STEP + 1_000, "user_login_failed");
+  await world.settle();
+  await world.app.reports.stop();
+  const { body: { id } } = await ask(world, owner.token, "access-review", "24h");
+  const step = async (report: ReportRecord | undefined) => {
+    await stepReport(world.app, live(owner), report!);
+    return (await records(world, owner))[0]!;
+  };
+  const [queued] = await records(world, owner);
+  const begun = await step(queued);
+  deq([begun.status, begun.scan!.position], ["running", 0]);
+  const once = await step(begun);
+  deq(once.scan!.position, ROWS_PER_STEP);
+  // Another instance that began the same step is in vain.
+  deq(await step(begun), once);
+  await append(world, owner, 10, "user_login_failed");
+  const { body: { progress } } = await read(world, owner.token, `?id=${id}`);
+  deq(progress, { rows_read: ROWS_PER_STEP, rows_total: once.scan!.size });
+  const restarted = new ReportJobs(() => world.app);
+  restarted.wake();
+  await restarted.idle();
+  const { body: { status, report } } = await read(world, owner.token, `?id=${id}`);
+  eq(status, "completed");
+  const rows = await rowsOf(world, owner, report);
+  eq(report.log.rows, rows.length);
+  const failed = rows.filter(({ event_type }) => event_type === "user_login_failed");
+  eq(failed.length, 2 * ROWS_PER_STEP + 1_000);
+  const query = report.queries.find((one: { id: string }) => one.id === "failed_sign_ins");
+  deq([query.rows, query.last.seq], [failed.length, failed.at(-1)!.seq]);
+  deq([report.exceptions.found, report.exceptions.listed.length], [failed.length, EXCEPTIONS_MAX]);
+  ok(report.limitations.some((text: string) => text.includes(`first ${EXCEPTIONS_MAX}`)));
+  const { pack, scan } = (await records(world, owner))[0]!;
+  eq(scan!.counted, null);
+  const swept = new Set(await blobs(world, owner));
+  ok(swept.has(pack!.blob.id));
+  ok(!swept.has(once.scan!.counted!.id), "what was counted on the way is still there");
+});
+
+Deno.test("reports: an error is tried again, and after five the report is failed and on record", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const { log } = world.app;
+  const readRows = log.read.bind(log);
+  let tries = 0;
+  // Only a report looks for single rows.
+  log.read = (...args) => {
+    if (args[2] === 1) tries++;
+    return args[2] === 1 && tries < 3 ? Promise.reject(new Error("no disk")) : readRows(...args);
+  };
+  await ask(world, owner.token, "soc2", "24h");
+  await world.advance(10_000);
+  deq((await records(world, owner)).map(({ status, failures }) => [status, failures > 0]), [
+    ["completed", true],
+  ]);
+  tries = -1_000;
+  await ask(world, owner.token, "soc2", "24h");
+  await world.advance(10_000);
+  log.read = readRows;
+  const { body: { reports: [failed] } } = await list(world, owner.token);
+  deq([failed.status, failed.sha256], ["failed", null]);
+  eq((await world.trail(owner)).at(-1), "compliance_report_failed");
+});
+
+Deno.test("reports: no more than ten are under way at once", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  await world.app.reports.stop();
+  const answers = [];
+  for (let n = 0; n < 12; n++) answers.push((await ask(world, owner.token, "soc2", "24h")).status);
+  deq(answers, [...Array(10).fill(202), 409, 409]);
+});
+
+Deno.test("countRow: what is counted has a bound, is the same after saving, and fits into a blob", () => {
+  const counted = countedNothing();
+  const wanted = new Set(QUERY_NAMES);
+  const long = "\u0001".repeat(300);
+  for (let seq = 1; seq <= 4 * ACTORS_MAX; seq++) {
+    const resolved = seq % 2 === 0;
+    const row = {
+      actor: `${seq}`.padStart(128, "a"),
+      agent_id: `agt_${seq}`,
+      details: { command: long, reason: long, decision: "approved", decided_by: long },
+      event_id: crypto.randomUUID(),
+      event_type: resolved ? "approval_resolved" : "command_denied",
+      organization_id: "org",
+      resource_id: "r".repeat(128),
+      resource_type: "approval",
+      timestamp: "2030-01-01T00:00:00.000Z",
+    };
+    countRow(counted, wanted, { seq, type: row.event_type, json: JSON.stringify(row) });
+  }
+  const bytes = saveCounted(counted);
+  ok(bytes.length < BLOB_BYTES_MAX, `${bytes.length} bytes`);
+  deq(loadCounted(bytes), counted);
+  deq([counted.actors.size, counted.approvals.length], [ACTORS_MAX, APPROVALS_MAX]);
+  deq([counted.exceptions.length, counted.exceptions_found], [EXCEPTIONS_MAX, 2 * ACTORS_MAX]);
+});

@@ -1,0 +1,79 @@
+import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { World } from "../support/world.ts";
+
+const PROGRAM = new URL("../../main.ts", import.meta.url).href;
+
+/** Runs the program as an auditor does: no network, nothing but reading files. */
+async function relay(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: [
+      "run",
+      "--no-check",
+      "--unstable-cron",
+      "--unstable-kv",
+      "--allow-read",
+      "--allow-env",
+      "--allow-sys",
+      "--deny-net",
+      "--deny-write",
+      PROGRAM,
+      ...args,
+    ],
+    stdin: "null",
+  }).output();
+  const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+  return { code, stdout: text(stdout), stderr: text(stderr) };
+}
+
+Deno.test("relay audit verify: the program needs the file and the key, and its exit code tells", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const as = { as: owner.token };
+  const checkpoint = () => world.call("GET", "/api/audit/checkpoint", as);
+  const exported = async (accept: string) =>
+    (await world.call("GET", "/api/audit/export", { ...as, headers: { accept } })).text;
+  for (let n = 0; n < 30; n++) {
+    const body = { event_type: "note", details: { n } };
+    await world.call("POST", "/api/audit/event", { ...as, body });
+  }
+  const older = await exported("application/x-ndjson");
+  const { body: { public_key } } = await checkpoint();
+  const folder = await Deno.makeTempDir({ prefix: "relay-verify-" });
+  const put = async (name: string, text: string) => {
+    await Deno.writeTextFile(`${folder}/${name}`, text);
+    return `${folder}/${name}`;
+  };
+  try {
+    const whole = await put("whole.ndjson", older);
+    const json = await put("whole.json", await exported("application/json"));
+    const key = await put("key.txt", `${public_key}\n`);
+    for (const args of [[whole, "--key", public_key], [whole, "--key", key], [json], [whole]]) {
+      const { code, stdout } = await relay("audit", "verify", ...args);
+      deq([code, /\b3\d rows?\b/.test(stdout)], [0, true], stdout);
+    }
+    const lines = older.split("\n");
+    const cases: [string, RegExp][] = [
+      [
+        lines.with(7, lines[7]!.replace('"n":', '"m":')).join("\n"),
+        /row 8\b.*alter|alter.*row 8\b/,
+      ],
+      [lines.toSpliced(7, 1).join("\n"), /row 8\b.*missing|missing.*row 8\b/],
+      [lines.slice(0, 7).join("\n"), /row 8\b/],
+    ];
+    for (const [text, says] of cases) {
+      const { code, stdout } = await relay("audit", "verify", await put("x", text), "--key", key);
+      eq(code, 1);
+      ok(says.test(stdout), stdout);
+    }
+    const { text: witnessed } = await checkpoint();
+    const kept = await put("checkpoint.json", witnessed);
+    const rolledBack = await relay("audit", "verify", whole, "--key", key, "--checkpoint", kept);
+    eq(rolledBack.code, 1, rolledBack.stdout);
+    for (const args of [["verify"], ["verify", `${folder}/none`], ["check", whole]]) {
+      const { code, stderr } = await relay("audit", ...args);
+      deq([code, stderr.startsWith("relay audit: ")], [2, true]);
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
