@@ -8,6 +8,7 @@ import type { Reader } from "../kv/store.ts";
 import type { Tx } from "../kv/tx.ts";
 import type { Commands } from "./commands/registry.ts";
 import type { Config } from "./config.ts";
+import type { Integrations } from "./integrations/runner.ts";
 import type { Limiter } from "./limiter.ts";
 import type { Links } from "./agents/links.ts";
 import type { Metrics } from "./metrics.ts";
@@ -43,6 +44,7 @@ export interface App {
   /** What each session's commands left behind, for the shield's behaviour layer. */
   readonly sessions: Sessions;
   readonly deliveries: Deliveries;
+  readonly integrations: Integrations;
   readonly metrics: Metrics;
   readonly streams: Streams;
   /** Names this history of the logs, in the ids of streamed events. */
@@ -95,6 +97,8 @@ export interface RequestInfo {
   readonly ingestToken: string | null;
   /** What Telegram shows. */
   readonly telegramSecret: string | null;
+  /** What the caller's browser keeps under a name. */
+  cookie(name: string): string | null;
   /** True when a browser fetches ahead of a click, which must never run anything. */
   readonly prefetch: boolean;
 }

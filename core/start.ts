@@ -19,6 +19,7 @@ import { jobsDue } from "./health.ts";
 import { LOGIN_TRIES, LOGIN_WINDOW_MS } from "./account/tries.ts";
 import { claimCodeOf } from "./accounts.ts";
 import { FailureThrottle } from "./throttle.ts";
+import { Integrations } from "./integrations/runner.ts";
 import { Limiter } from "./limiter.ts";
 import { Metrics } from "./metrics.ts";
 import { sweepSessions } from "./mcp_sessions.ts";
@@ -96,7 +97,13 @@ export async function startRelay(
   };
   const streams: Streams = new Streams(() => app);
   const epoch = await openInstallation(store, sealer, ports);
-  const app: App = { ...parts, streams, epoch, deliveries: new Deliveries(() => app) };
+  const app: App = {
+    ...parts,
+    streams,
+    epoch,
+    deliveries: new Deliveries(() => app),
+    integrations: new Integrations(() => app),
+  };
   const sender = app.deliveries;
   const claimCode = await claimCodeNow(app);
   streams.start();
@@ -110,6 +117,7 @@ export async function startRelay(
   });
   if (store.sole) await recoverCommands(app);
   await sender.start();
+  await app.integrations.start();
   if (store.hasQueue) listenForAlarms(app);
   const stopHousekeeping = keepHouse(app, complain("housekeeping failed"));
   return {
@@ -122,6 +130,7 @@ export async function startRelay(
       await links.idle();
       await commands.stop();
       await sender.stop();
+      await app.integrations.stop();
       await connections.close();
       await store.idle();
       await parts.usage.stop();
@@ -149,7 +158,11 @@ async function claimCodeNow(app: App): Promise<string | null> {
 
 /** The engine's queue is only an alarm clock: its message says nothing but that something may be due. */
 function listenForAlarms(app: App): void {
-  app.store.kv.listenQueue(() => app.deliveries.wake()).catch(() => {});
+  const wake = () => {
+    app.deliveries.wake();
+    app.integrations.wake();
+  };
+  app.store.kv.listenQueue(wake).catch(() => {});
 }
 
 function keepHouse(app: App, onError: (error: unknown) => void): () => void {
@@ -169,6 +182,7 @@ function keepHouse(app: App, onError: (error: unknown) => void): () => void {
 export async function housekeep(app: App): Promise<void> {
   await app.log.flush();
   app.deliveries.sweep();
+  app.integrations.sweep();
   await lapseOverdue(app);
   await tellOfLost(app);
   await tellOfExpiring(app);

@@ -1,6 +1,7 @@
 import { type Context, Hono } from "@hono/hono";
 import { Accepted } from "../core/accepted.ts";
 import type { Actor, App, RequestInfo } from "../core/app.ts";
+import { WithCookie } from "../core/cookie.ts";
 import { knownHolder } from "../core/api_keys/holder.ts";
 import { ANONYMOUS, authenticate } from "../core/authenticate.ts";
 import { Fault } from "../core/fault.ts";
@@ -14,6 +15,7 @@ import {
   headersOf,
   json,
   overLimit,
+  setCookie,
   whenRead,
 } from "./_answer.ts";
 import { call, deny, denyTestSpace, missingRights } from "./_call.ts";
@@ -22,6 +24,7 @@ import {
   copyInfo,
   credentialOf,
   type Env,
+  hasCookie,
   hasCredential,
   HttpRequestInfo,
   spaceOf,
@@ -183,6 +186,11 @@ const envelopeOf = (
 function success(route: Route, envelope: Envelope, result: unknown, ended: () => void): Response {
   if (result instanceof Accepted) return json(envelope, 202, result.value);
   const { success } = route;
+  if (result instanceof WithCookie) {
+    const response = json(envelope, success.status, result.value);
+    response.headers.append("set-cookie", setCookie(result.cookie));
+    return response;
+  }
   if ("content" in success) return content(envelope, result as Content, ended);
   if ("body" in success) return json(envelope, success.status, result);
   return new Response(null, { status: success.status, headers: headersOf(envelope) });
@@ -192,6 +200,9 @@ const isStream = ({ success }: Route, result: unknown): boolean =>
   "content" in success && typeof (result as Content).body !== "string";
 
 function asksWho({ access }: Route, headers: Headers): boolean {
+  if ("signedIn" in access && access.orCookie !== undefined) {
+    return hasCredential(headers) || !hasCookie(headers, access.orCookie);
+  }
   if (!("public" in access)) return true;
   return access.credential === "optional" && hasCredential(headers);
 }

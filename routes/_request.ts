@@ -10,6 +10,10 @@ export type Env = { Bindings: { remoteAddr?: Deno.Addr } };
 export const hasCredential = (headers: Headers): boolean =>
   headers.has("authorization") || headers.has("x-api-key");
 
+/** True for a request whose browser shows a cookie with a name that begins so. */
+export const hasCookie = (headers: Headers, beginning: string): boolean =>
+  headers.get("cookie")?.split(/; */).some((pair) => pair.startsWith(beginning)) ?? false;
+
 /** A Bearer token or key, or an API key in `x-api-key`; empty for a header that is neither. */
 export function credentialOf(headers: Headers): string | null {
   const authorization = headers.get("authorization");
@@ -62,6 +66,11 @@ export class HttpRequestInfo implements RequestInfo {
     return this.#header("x-telegram-bot-api-secret-token");
   }
 
+  cookie(name: string): string | null {
+    const pairs = this.#header("cookie")?.split(/; */) ?? [];
+    return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1) ?? null;
+  }
+
   get prefetch(): boolean {
     return this.#header("sec-purpose")?.includes("prefetch") ?? false;
   }
@@ -72,14 +81,16 @@ export class HttpRequestInfo implements RequestInfo {
 }
 
 /** The same, looked up now: for answers that outlive the request. */
-export const copyInfo = (
-  { id, address, idempotencyKey, lastEventId, ingestToken, telegramSecret, prefetch }: RequestInfo,
-): RequestInfo => ({
-  id,
-  address,
-  idempotencyKey,
-  lastEventId,
-  ingestToken,
-  telegramSecret,
-  prefetch,
-});
+export function copyInfo(info: RequestInfo): RequestInfo {
+  const { id, address, idempotencyKey, lastEventId, ingestToken, telegramSecret, prefetch } = info;
+  return {
+    id,
+    address,
+    idempotencyKey,
+    lastEventId,
+    ingestToken,
+    telegramSecret,
+    prefetch,
+    cookie: (name) => info.cookie(name),
+  };
+}

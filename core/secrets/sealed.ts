@@ -1,6 +1,7 @@
 import type { Collection } from "../../kv/collection.ts";
 import { apiKeys } from "../../kv/records/api_key.ts";
 import { signingKeys } from "../../kv/records/installation.ts";
+import { integrationJobs, integrations, oauthFlows } from "../../kv/records/integration.ts";
 import { secondFactors } from "../../kv/records/second_factor.ts";
 import { verdictKeys } from "../../kv/records/verdict_key.ts";
 import { webhooks } from "../../kv/records/webhook.ts";
@@ -19,6 +20,9 @@ export const SEALED: readonly SealedFields[] = [
   sealedIn(webhooks, ["sealed_secret", "sealed_headers", "sealed_previous_secret"]),
   sealedIn(signingKeys, ["sealed_private_jwk"]),
   sealedIn(secondFactors, ["sealed_secret"]),
+  sealedIn(integrations, ["sealed_secrets", "sealed_tokens"]),
+  sealedIn(integrationJobs, ["sealed_request"]),
+  sealedIn(oauthFlows, ["sealed_verifier"]),
   sealedIn(verdictKeys, ["sealed_private_key"]),
 ];
 

@@ -34,6 +34,10 @@ async function furnish(world: World, account: Account): Promise<Ids> {
   await world.call("POST", "/api/v1/roles", { as, body: { name: role, permissions: [] } });
   const invited = await world.call("POST", "/api/v1/invitations", { as, body: {} });
   const sessions = await world.call("GET", "/api/account/sessions", { as });
+  const installed = await world.call("POST", "/api/integrations", {
+    as,
+    body: { type: "github", config: { token: "a-token" } },
+  });
   return {
     "/api/v1/roles/{name}": encodeURIComponent(role),
     "/api/v1/roles/user/{user_id}": account.userId,
@@ -41,6 +45,7 @@ async function furnish(world: World, account: Account): Promise<Ids> {
     "/api/v1/invitations/{id}": invited.body.id,
     "/api/account/sessions/{id}": sessions.body.sessions[0].id,
     "/api/v1/ingest-tokens/{id}": token.body.id,
+    "/api/integrations/{id}": installed.body.id,
     "/api/v1/agents/{id}": agent.id,
     "/api/exec/{agent_id}": agent.id,
     "/commands/{command_id}": run.body.command_id,
@@ -68,6 +73,7 @@ const MISSING: Ids = {
   "/api/v1/invitations/{id}": "inv_missing",
   "/api/account/sessions/{id}": "ses_missing",
   "/api/v1/ingest-tokens/{id}": "itk_missing",
+  "/api/integrations/{id}": "int_missing",
   "/api/v1/agents/{id}": "agt_missing",
   "/api/exec/{agent_id}": "agt_missing",
   "/commands/{command_id}": "cmd_missing",

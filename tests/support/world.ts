@@ -191,13 +191,14 @@ export class World implements AsyncDisposable {
 
   /** Resolves when all that was started has come to rest at this instant. */
   async settle(): Promise<void> {
-    const { store, log, deliveries, links } = this.app;
+    const { store, log, deliveries, integrations, links } = this.app;
     for (let round = 0; round < 3; round++) {
       await this.quiet();
       await links.idle();
       await store.idle();
       await log.flush();
       await deliveries.idle();
+      await integrations.idle();
     }
     await this.quiet();
   }
