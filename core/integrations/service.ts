@@ -104,3 +104,14 @@ export function cut(text: string, max: number): string {
   const characters = [...text];
   return characters.length <= max ? text : `${characters.slice(0, max - 1).join("")}…`;
 }
+
+/** A text with the marks of HTML and of Slack's markup escaped, of at most `max` characters then. */
+export function escaped(text: string, max: number): string {
+  const whole = escape(text);
+  return whole.length <= max ? whole : escape(cut(text, Math.floor(max / ESCAPE_CHARS_MAX)));
+}
+
+const ESCAPE_CHARS_MAX = "&amp;".length;
+
+const escape = (text: string): string =>
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");

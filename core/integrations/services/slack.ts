@@ -1,12 +1,14 @@
 import { z } from "zod";
-import { cut, jsonRequest, type Message, service } from "../service.ts";
+import { cut, escaped, jsonRequest, type Message, service } from "../service.ts";
 import { TOPIC_NAMES } from "../topics.ts";
 import { Address, CLIENT, exactlyOne, SecretText, Short, Topics } from "./fields.ts";
 
 const API = "https://slack.com/api";
 /** The limits of Block Kit. */
 const HEADER_MAX = 150;
-const FIELD_MAX = 2000;
+/** A field has 2000 characters. */
+const NAME_MAX = 90;
+const VALUE_MAX = 1900;
 const FIELDS_MAX = 10;
 const BUTTON_URL_MAX = 3000;
 
@@ -78,7 +80,7 @@ function parsed(text: string): unknown {
 function blocksOf({ title, facts, link, pid }: Message) {
   const lines = facts.slice(0, FIELDS_MAX).map(([name, value]) => ({
     type: "mrkdwn",
-    text: cut(`*${escape(name)}*\n${escape(value) || "–"}`, FIELD_MAX),
+    text: `*${escaped(name, NAME_MAX)}*\n${escaped(value, VALUE_MAX) || "–"}`,
   }));
   const button = {
     type: "button",
@@ -96,7 +98,3 @@ function blocksOf({ title, facts, link, pid }: Message) {
     ],
   };
 }
-
-/** The three characters that Slack's own markup uses. */
-const escape = (text: string): string =>
-  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");

@@ -1,10 +1,12 @@
 import { z } from "zod";
-import { cut, jsonRequest, service } from "../service.ts";
+import { escaped, jsonRequest, service } from "../service.ts";
 import { TOPIC_NAMES } from "../topics.ts";
 import { SecretText, Topics } from "./fields.ts";
 
 /** A message has 4096 characters after its markup is read; a value alone never fills it. */
-const VALUE_MAX = 1000;
+const VALUE_MAX = 1500;
+const NAME_MAX = 100;
+const TITLE_MAX = 300;
 
 /** Messages in a chat, with buttons that decide when the bot's webhook leads to Relay. */
 export const telegram = service({
@@ -20,7 +22,7 @@ export const telegram = service({
   secrets: ["bot_token"],
   tell({ bot_token, chat_id }, { message: { title, facts, pid, link } }) {
     const lines = facts.map(([name, value]) =>
-      `<b>${escape(name)}</b>: ${escape(cut(value, VALUE_MAX))}`
+      `<b>${escaped(name, NAME_MAX)}</b>: ${escaped(value, VALUE_MAX)}`
     );
     // Telegram refuses a message with a button whose address it cannot reach.
     const open = link.startsWith("https://") ? [[{ text: "Open in Relay", url: link }]] : [];
@@ -31,7 +33,7 @@ export const telegram = service({
     const inline_keyboard = [...decide, ...open];
     return jsonRequest(`https://api.telegram.org/bot${bot_token}/sendMessage`, {
       chat_id,
-      text: [`<b>${escape(title)}</b>`, ...fitting(lines)].join("\n"),
+      text: [`<b>${escaped(title, TITLE_MAX)}</b>`, ...fitting(lines)].join("\n"),
       parse_mode: "HTML",
       link_preview_options: { is_disabled: true },
       ...(inline_keyboard.length > 0 && { reply_markup: { inline_keyboard } }),
@@ -46,6 +48,3 @@ function fitting(lines: readonly string[]): string[] {
   let left = TEXT_MAX;
   return lines.filter((line) => (left -= line.length) >= 0);
 }
-
-const escape = (text: string): string =>
-  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
