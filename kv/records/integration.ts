@@ -11,6 +11,7 @@ export const OauthProvider = z.strictObject({
   token_endpoint: z.string(),
   revocation_endpoint: z.string().exactOptional(),
   /** True when each answer to the browser names the issuer, as RFC 9207 has it. */
+  id_token_signing_alg_values_supported: z.array(z.string()),
   authorization_response_iss_parameter_supported: z.boolean().exactOptional(),
 });
 export type OauthProvider = z.infer<typeof OauthProvider>;

@@ -14,6 +14,10 @@ const BODILESS = [204, 205, 304];
 /** Kinds of token that are sent as a Bearer's is. */
 const TOKEN_TYPES = { bot: () => {} }; // Slack's
 
+/** How ID tokens may be signed at a provider that does not say it. */
+const ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "Ed25519", "EdDSA"];
+const ALGORITHMS_MAX = 32;
+
 /** The library's way out: it wants the platform's Response, whatever brought the answer. */
 const optionsOf = (app: App) => ({
   [oauth.customFetch]: async (
@@ -55,6 +59,7 @@ export async function discover(app: App, client: OauthClient): Promise<OauthProv
       issuer,
       authorization_endpoint: endpoints.authorization,
       token_endpoint: endpoints.token,
+      id_token_signing_alg_values_supported: ALGORITHMS,
       ...(endpoints.revocation && { revocation_endpoint: endpoints.revocation }),
     };
   }
@@ -68,6 +73,9 @@ export async function discover(app: App, client: OauthClient): Promise<OauthProv
     issuer: found.issuer,
     authorization_endpoint,
     token_endpoint,
+    id_token_signing_alg_values_supported:
+      (found.id_token_signing_alg_values_supported ?? ALGORITHMS)
+        .slice(0, ALGORITHMS_MAX),
     ...(revocation_endpoint !== undefined && { revocation_endpoint }),
     ...(iss !== undefined && { authorization_response_iss_parameter_supported: iss }),
   };
