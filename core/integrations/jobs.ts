@@ -96,7 +96,9 @@ function createJob(app: App, tx: Tx, tenant: Tenant, integrationId: string, even
 export async function doNext(app: App, tenant: Tenant, integrationId: string): Promise<void> {
   const job = await claim(app, tenant, integrationId);
   if (job === null) return;
-  const outcome = await attempt(app, tenant, job);
+  // Its process died in the last attempt: whether that one arrived, nobody knows.
+  const spent = job.attempt > POLICY.max_retries;
+  const outcome = spent ? failure("It was lost.") : await attempt(app, tenant, job);
   await settle(app, tenant, job, outcome);
 }
 

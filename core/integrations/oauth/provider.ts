@@ -14,6 +14,13 @@ const BODILESS = [204, 205, 304];
 /** Kinds of token that are sent as a Bearer's is. */
 const TOKEN_TYPES = { bot: () => {} }; // Slack's
 
+/** Longer addresses of a provider are not kept. */
+const ADDRESS_CHARS_MAX = 2048;
+/** What the tokens of one integration may weigh. */
+const TOKEN_CHARS_MAX = 16 * 1024;
+/** Metadata name no longer algorithms. */
+const ALGORITHM_CHARS_MAX = 16;
+
 /** How ID tokens may be signed at a provider that does not say it. */
 const ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "Ed25519", "EdDSA"];
 const ALGORITHMS_MAX = 32;
@@ -68,6 +75,10 @@ export async function discover(app: App, client: OauthClient): Promise<OauthProv
   if (authorization_endpoint === undefined || token_endpoint === undefined) {
     throw new Fault("CONFLICT", "The provider's metadata name no endpoints for this flow.");
   }
+  const named = [authorization_endpoint, token_endpoint, revocation_endpoint ?? token_endpoint];
+  if (named.some((text) => text.length > ADDRESS_CHARS_MAX || !isWeb(text))) {
+    throw new Fault("CONFLICT", "The provider's metadata name endpoints that are of no use.");
+  }
   const iss = found.authorization_response_iss_parameter_supported;
   return {
     issuer: found.issuer,
@@ -75,11 +86,14 @@ export async function discover(app: App, client: OauthClient): Promise<OauthProv
     token_endpoint,
     id_token_signing_alg_values_supported:
       (found.id_token_signing_alg_values_supported ?? ALGORITHMS)
-        .slice(0, ALGORITHMS_MAX),
+        .filter((name) => name.length <= ALGORITHM_CHARS_MAX).slice(0, ALGORITHMS_MAX),
     ...(revocation_endpoint !== undefined && { revocation_endpoint }),
     ...(iss !== undefined && { authorization_response_iss_parameter_supported: iss }),
   };
 }
+
+/** A browser is sent to such an address only. */
+const isWeb = (text: string): boolean => /^https?:$/.test(URL.parse(text)?.protocol ?? "");
 
 /** By OpenID Connect, or else by RFC 8414. */
 async function metadataOf(app: App, issuer: URL): Promise<oauth.AuthorizationServer> {
@@ -145,7 +159,8 @@ export async function exchangeCode(
       optionsOf(app),
     );
     const types = { recognizedTokenTypes: TOKEN_TYPES };
-    return await oauth.processAuthorizationCodeResponse(provider, known, response, types);
+    const brought = await oauth.processAuthorizationCodeResponse(provider, known, response, types);
+    return bounded(brought);
   } catch (error) {
     return refuse(error);
   }
@@ -167,7 +182,14 @@ export async function requestRefresh(
     optionsOf(app),
   );
   const types = { recognizedTokenTypes: TOKEN_TYPES };
-  return await oauth.processRefreshTokenResponse(provider, known, response, types);
+  return bounded(await oauth.processRefreshTokenResponse(provider, known, response, types));
+}
+
+/** What would not fit into a record is no answer. */
+function bounded(answer: oauth.TokenEndpointResponse): oauth.TokenEndpointResponse {
+  const { access_token, refresh_token = "", scope = "" } = answer;
+  if (access_token.length + refresh_token.length + scope.length <= TOKEN_CHARS_MAX) return answer;
+  throw new oauth.OperationProcessingError(`tokens of more than ${TOKEN_CHARS_MAX} characters`);
 }
 
 function authenticationOf({ clientSecret, authentication }: OauthClient): oauth.ClientAuth {

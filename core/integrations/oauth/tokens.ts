@@ -11,6 +11,10 @@ import { describeTrouble, isSpent, requestRefresh } from "./provider.ts";
 
 /** Tokens are refreshed this long before they end, or after three quarters of a shorter life. */
 const EARLY_MS = 5 * 60 * 1000;
+/** However short the provider makes their life, it is not asked more often. */
+const REFRESH_MS_MIN = 10_000;
+/** However long, it is written down as no more. */
+const LIFE_MS_MAX = 10 * 365 * 24 * 60 * 60 * 1000;
 /** Longer than a refresh may take, so that a lease only ends when its process died. */
 const REFRESH_LEASE_MS = 30_000;
 /** A token that ends sooner than this is not sent any more. */
@@ -49,7 +53,9 @@ export function withTokens(
     access_token: answer.access_token,
     refresh_token: answer.refresh_token ?? previous,
   };
-  const lifeMs = answer.expires_in === undefined ? null : answer.expires_in * 1000;
+  const lifeMs = answer.expires_in === undefined
+    ? null
+    : Math.min(LIFE_MS_MAX, Math.round(answer.expires_in * 1000));
   const refreshable = lifeMs !== null && tokens.refresh_token !== null;
   return {
     ...record,
@@ -57,7 +63,9 @@ export function withTokens(
     sealed_tokens: app.sealer.seal(JSON.stringify(tokens), record.id),
     token_version: record.token_version + 1,
     token_ends_at_ms: lifeMs === null ? null : now + lifeMs,
-    refresh_at_ms: refreshable ? now + lifeMs - Math.min(EARLY_MS, lifeMs / 4) : null,
+    refresh_at_ms: refreshable
+      ? now + Math.max(REFRESH_MS_MIN, lifeMs - Math.min(EARLY_MS, Math.floor(lifeMs / 4)))
+      : null,
     refresh_attempt: 0,
     last_error: null,
   };
