@@ -88,6 +88,15 @@ export const OauthFlowRecord = z.strictObject({
   id: z.string(),
   integration_id: z.string(),
   user_id: z.string(),
+  /** The credential that began it: while that is accepted, the cookie stands for it. */
+  begun_by: z.strictObject({
+    kind: z.enum(["user", "api_key"]),
+    id: z.string(),
+    session_id: z.string().nullable(),
+    /** SHA-256 of an API key's value, hex; empty for a session. */
+    value_hash: z.string(),
+    ends_at_ms: z.number(),
+  }),
   /** SHA-256 of the state, hex. */
   state_hash: z.string(),
   /** SHA-256 of what the cookie of `begin` holds, hex. */

@@ -168,9 +168,26 @@ Deno.test("oauth: whoever lost the right meanwhile, or is switched off, does not
     deq([answer.status, answer.body.error.details.required], [403, ["system:write"]]);
   }
   await change({ active: false });
-  eq((await back(world, query, begun)).body.error.details.reason, "inactive");
+  deq((await back(world, query, begun)).status, 401);
   await change({ roles: ["owner"], active: true });
   eq((await back(world, query, begun)).status, 200);
+});
+
+Deno.test("oauth: the cookie ends with the credential that began", async () => {
+  await using world = await World.open();
+  const here = await setUp(world);
+  const inSession = await begin(world, here);
+  const { id, value } = await world.key(here.owner, ["system:write"]);
+  const withKey = await begin(world, here, value);
+  const as = here.owner.token;
+  eq((await world.call("POST", `/api/v1/api-keys/${id}/revoke`, { as })).status, 200);
+  const { body: { sessions } } = await world.call("GET", "/api/account/sessions", { as });
+  const path = `/api/account/sessions/${sessions[0].id}`;
+  eq((await world.call("DELETE", path, { as })).status, 204);
+  for (const begun of [inSession, withKey]) {
+    const answer = await back(world, here.provider.consent(begun.authorize_url), begun);
+    deq([answer.status, answer.body.error.code], [401, "INVALID_TOKEN"]);
+  }
 });
 
 Deno.test("oauth: a wrong, replayed or late state brings nothing", async () => {

@@ -1,17 +1,17 @@
-import { SYSTEM, type Tenant } from "../../../kv/collection.ts";
-import { oauthFlows } from "../../../kv/records/integration.ts";
-import { type IntegrationRecord, integrations } from "../../../kv/records/integration.ts";
-import type { OauthFlowRecord } from "../../../kv/records/integration.ts";
-import { organizations } from "../../../kv/records/organization.ts";
-import { users } from "../../../kv/records/user.ts";
+import type { Tenant } from "../../../kv/collection.ts";
+import {
+  type IntegrationRecord,
+  integrations,
+  type OauthFlowRecord,
+  oauthFlows,
+} from "../../../kv/records/integration.ts";
 import type { Found } from "../../../kv/store.ts";
 import type { Actor, App, Stepping } from "../../app.ts";
-import { ANONYMOUS } from "../../authenticate.ts";
+import { ANONYMOUS, currentActor } from "../../authenticate.ts";
 import { WithCookie } from "../../cookie.ts";
 import { emit } from "../../events.ts";
 import { Fault } from "../../fault.ts";
 import { iso } from "../../lists.ts";
-import { rightsOf } from "../../roles/rights.ts";
 import { constantTimeEqual, sha256Hex } from "../../text.ts";
 import { serviceOf } from "../catalog.ts";
 import { configOf, FLOWS_MAX, ownedIntegration, showIntegration } from "../integrations.ts";
@@ -57,6 +57,13 @@ export async function beginFlow(work: Stepping, integrationId: string) {
       id,
       integration_id: record.id,
       user_id: actor.userId,
+      begun_by: {
+        kind: actor.kind === "api_key" ? "api_key" : "user",
+        id: actor.id,
+        session_id: actor.sessionId,
+        value_hash: actor.key?.valueHash ?? "",
+        ends_at_ms: Math.min(actor.expiresAtMs, expires_at_ms),
+      },
       state_hash: sha256Hex(state),
       cookie_hash: sha256Hex(cookie),
       sealed_verifier: app.sealer.seal(verifier, id),
@@ -166,7 +173,7 @@ async function whoComesBack(
   if (!constantTimeEqual(sha256Hex(shown), record.cookie_hash)) {
     throw new Fault("MISSING_CREDENTIALS", "The cookie is not the one that this flow began with.");
   }
-  return mustHave(await personOf(app, tenant, record.user_id));
+  return mustHave(await beginnerOf(app, tenant, record));
 }
 
 function mustHave(actor: Actor): Actor {
@@ -177,24 +184,38 @@ function mustHave(actor: Actor): Actor {
   });
 }
 
-/** The person whose browser came back, with the rights of now. @throws {Fault} INVALID_TOKEN */
-async function personOf({ store }: App, tenant: Tenant, userId: string): Promise<Actor> {
-  const user = await store.get(users, tenant, userId);
-  const organization = await store.get(organizations, SYSTEM, tenant.org);
-  if (!user?.active || !organization?.active) {
-    throw new Fault("INVALID_TOKEN", "This account is switched off.", { reason: "inactive" });
-  }
-  return {
+/**
+ * Whoever began, with the rights of now.
+ * @throws {Fault} INVALID_TOKEN once the credential that began is accepted no more
+ */
+async function beginnerOf(
+  app: App,
+  tenant: Tenant,
+  { user_id: userId, begun_by }: OauthFlowRecord,
+): Promise<Actor> {
+  const { kind, id, session_id: sessionId, value_hash: valueHash, ends_at_ms } = begun_by;
+  const key = {
+    type: "live",
+    limits: null,
+    valueHash,
+    oldSinceMs: null,
+    oldUntilMs: null,
+  } as const;
+  const then: Actor = {
     ...ANONYMOUS,
-    kind: "user",
-    id: user.id,
+    kind,
+    id,
     tenant,
-    rights: await rightsOf(store, organization, user.roles),
-    userId: user.id,
-    plan: organization.plan,
-    host: organization.host,
-    planLimits: organization.limits,
+    userId,
+    sessionId,
+    expiresAtMs: ends_at_ms,
+    key: kind === "api_key" ? key : null,
   };
+  const now = await currentActor(app, then);
+  if (now !== null) return now;
+  throw new Fault("INVALID_TOKEN", "What this began with is accepted no more. Sign in again.", {
+    reason: "ended",
+  });
 }
 
 /** @throws {Fault} CONFLICT for an integration that needs no OAuth */
