@@ -4,6 +4,8 @@ import { z } from "zod";
 import { OutboundError } from "../../core/ports.ts";
 import { users } from "../../kv/records/user.ts";
 import { eventsOf, exec, linkAgent, type Linked } from "../areas/fixtures.ts";
+import { ManualClock } from "../support/clock.ts";
+import { shared } from "../support/kv.ts";
 import { type Account, World } from "../support/world.ts";
 import { installed, sentTo, shown } from "./fixtures.ts";
 
@@ -269,6 +271,27 @@ Deno.test("integrations: what fails is tried again on the ladder of webhooks, th
     5,
     "message",
   ]);
+});
+
+Deno.test("integrations: another process takes up what one left, events and attempts alike", async () => {
+  const kv = await Deno.openKv(":memory:");
+  const clock = new ManualClock();
+  const first = await World.open({ kv: shared(kv), clock });
+  const here = await linkAgent(first);
+  await installed(first, here.owner, "slack", { webhook_url: SLACK });
+  first.network.reply = () => 500;
+  await exec(first, here, "rm -rf /");
+  await first.settle();
+  eq(first.network.sent.length, 1);
+  await first[Symbol.asyncDispose]();
+  clock.advance(60_000);
+  await using second = await World.open({ kv, clock, seed: 2 });
+  await second.settle();
+  eq(second.network.sent.length, 1);
+  deq(second.network.sent[0]!.body, first.network.sent[0]!.body);
+  await exec(second, { ...here, agent: here.agent }, "rm -rf /", { as: here.key.value });
+  await second.settle();
+  eq(second.network.sent.length, 2);
 });
 
 Deno.test("integrations: a service that asks to be left alone is", async () => {
