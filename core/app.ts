@@ -15,6 +15,7 @@ import type { Config } from "./config.ts";
 import type { PolicyBook } from "./gitops/book.ts";
 import type { Syncs } from "./gitops/syncs.ts";
 import type { Issuer } from "./issuers/config.ts";
+import type { Integrations } from "./integrations/runner.ts";
 import type { Limiter } from "./limiter.ts";
 import type { Links } from "./agents/links.ts";
 import type { Metrics } from "./metrics.ts";
@@ -64,6 +65,7 @@ export interface App {
   readonly syncs: Syncs;
   /** Makes compliance reports. */
   readonly reports: ReportJobs;
+  readonly integrations: Integrations;
   readonly metrics: Metrics;
   readonly streams: Streams;
   /** Names this history of the logs, in the ids of streamed events. */
@@ -148,6 +150,8 @@ export interface RequestInfo {
   readonly telegramSecret: string | null;
   /** What a Git host shows beside a push. */
   readonly gitHook: GitHookHeaders;
+  /** What the caller's browser keeps under a name. */
+  cookie(name: string): string | null;
   /** True when a browser fetches ahead of a click, which must never run anything. */
   readonly prefetch: boolean;
 }

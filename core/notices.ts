@@ -7,6 +7,10 @@ export const NOTICES = {
   api_key_expiring: { scope: "system:read", meaning: "an API key expires soon" },
   agent_lost: { scope: "agents:read", meaning: "an agent has been gone for a minute" },
   device_paired: { scope: "agents:read", meaning: "a device was paired" },
+  integration_expired: {
+    scope: "system:read",
+    meaning: "an integration must be connected again",
+  },
   plan_limit_reached: {
     scope: "system:read",
     meaning: "requests were refused by the plan's limit",

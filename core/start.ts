@@ -28,6 +28,7 @@ import { FailureThrottle } from "./throttle.ts";
 import { PolicyBook } from "./gitops/book.ts";
 import { pushPolicies } from "./gitops/push.ts";
 import { Syncs } from "./gitops/syncs.ts";
+import { Integrations } from "./integrations/runner.ts";
 import { Limiter } from "./limiter.ts";
 import { Metrics } from "./metrics.ts";
 import { sweepSessions } from "./mcp_sessions.ts";
@@ -120,7 +121,13 @@ export async function startRelay(
   };
   const streams: Streams = new Streams(() => app);
   const epoch = await openInstallation(store, sealer, ports);
-  const app: App = { ...parts, streams, epoch, deliveries: new Deliveries(() => app) };
+  const app: App = {
+    ...parts,
+    streams,
+    epoch,
+    deliveries: new Deliveries(() => app),
+    integrations: new Integrations(() => app),
+  };
   const sender = app.deliveries;
   await seedPlans(app, config());
   const claimCode = await claimCodeNow(app);
@@ -138,6 +145,7 @@ export async function startRelay(
   if (store.sole) await recoverCommands(app);
   await sender.start();
   reports.wake();
+  await app.integrations.start();
   if (store.hasQueue) listenForAlarms(app);
   const stopHousekeeping = keepHouse(app, complain("housekeeping failed"));
   return {
@@ -154,6 +162,7 @@ export async function startRelay(
       ports.outbound.close();
       await parts.syncs.stop();
       await reports.stop();
+      await app.integrations.stop();
       await connections.close();
       await store.idle();
       await parts.usage.stop();
@@ -200,7 +209,11 @@ async function claimCodeNow(app: App): Promise<string | null> {
 
 /** The engine's queue is only an alarm clock: its message says nothing but that something may be due. */
 function listenForAlarms(app: App): void {
-  app.store.kv.listenQueue(() => app.deliveries.wake()).catch(() => {});
+  const wake = () => {
+    app.deliveries.wake();
+    app.integrations.wake();
+  };
+  app.store.kv.listenQueue(wake).catch(() => {});
 }
 
 function keepHouse(app: App, onError: (error: unknown) => void): () => void {
@@ -222,6 +235,7 @@ export async function housekeep(app: App): Promise<void> {
   app.audit.wake();
   app.deliveries.sweep();
   app.reports.wake();
+  app.integrations.sweep();
   await lapseOverdue(app);
   await tellOfLost(app);
   await tellOfExpiring(app);

@@ -1,5 +1,6 @@
 import { Fault } from "../core/fault.ts";
 import { ContentionError, DuplicateError, StoreUnavailableError } from "../kv/errors.ts";
+import type { Cookie } from "../core/cookie.ts";
 import type { Actor } from "../core/app.ts";
 import { type LimitState, retryAfterOf, tooMany } from "../core/limiter.ts";
 import type { Content } from "./_route.ts";
@@ -34,6 +35,12 @@ export function json(envelope: Envelope, status: number, value: unknown): Respon
   const headers = headersOf(envelope);
   headers["content-type"] = "application/json";
   return new Response(JSON.stringify(value), { status, headers });
+}
+
+/** A cookie for this host alone, which no script reads and no other site sends with what it posts. */
+export function setCookie({ name, value, maxAgeSeconds }: Cookie): string {
+  const age = value === null ? 0 : maxAgeSeconds;
+  return `${name}=${value ?? ""}; Path=/; Max-Age=${age}; Secure; HttpOnly; SameSite=Lax`;
 }
 
 /**

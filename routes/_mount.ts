@@ -1,6 +1,7 @@
 import { type Context, Hono } from "@hono/hono";
 import { Accepted } from "../core/accepted.ts";
 import type { Actor, App, RequestInfo } from "../core/app.ts";
+import { WithCookie } from "../core/cookie.ts";
 import { knownHolder } from "../core/api_keys/holder.ts";
 import { ANONYMOUS, authenticate } from "../core/authenticate.ts";
 import { authenticateSocket } from "../core/devices/holder.ts";
@@ -15,6 +16,7 @@ import {
   headersOf,
   json,
   overLimit,
+  setCookie,
   whenRead,
 } from "./_answer.ts";
 import { call, deny, denyTestSpace, missingRights } from "./_call.ts";
@@ -23,6 +25,7 @@ import {
   copyInfo,
   credentialOf,
   type Env,
+  hasCookie,
   hasCredential,
   HttpRequestInfo,
   spaceOf,
@@ -191,6 +194,11 @@ const envelopeOf = (
 function success(route: Route, envelope: Envelope, result: unknown, ended: () => void): Response {
   if (result instanceof Accepted) return json(envelope, 202, result.value);
   const { success } = route;
+  if (result instanceof WithCookie) {
+    const response = json(envelope, success.status, result.value);
+    response.headers.append("set-cookie", setCookie(result.cookie));
+    return response;
+  }
   if ("content" in success) return content(envelope, result as Content, ended);
   if ("body" in success) return json(envelope, success.status, result);
   return new Response(null, { status: success.status, headers: headersOf(envelope) });
@@ -200,6 +208,9 @@ const isStream = ({ success }: Route, result: unknown): boolean =>
   "content" in success && typeof (result as Content).body !== "string";
 
 function asksWho({ access }: Route, headers: Headers): boolean {
+  if ("signedIn" in access && access.orCookie !== undefined) {
+    return hasCredential(headers) || !hasCookie(headers, access.orCookie);
+  }
   if (!("public" in access)) return true;
   return access.credential === "optional" && hasCredential(headers);
 }

@@ -203,6 +203,9 @@ function admission({ access, liveOnly }: Route): string {
     ? " Closed to the test space: test keys, and users with `X-Relay-Space: test`, get 403."
     : "";
   if ("public" in access) return `Public: ${access.public}.${closed}`;
+  if ("signedIn" in access && access.orCookie !== undefined) {
+    return `Needs a credential, or the cookie \`${access.orCookie}…\`.${closed}`;
+  }
   if ("signedIn" in access) return `Needs a credential; any active one will do.${closed}`;
   const scopes = scopesOf(access).map((scope) => `\`${scope}\``).join(" or ");
   const whose = access.host ? " in the organization that runs the installation" : "";

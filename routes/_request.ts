@@ -10,6 +10,10 @@ export type Env = { Bindings: { remoteAddr?: Deno.Addr } };
 export const hasCredential = (headers: Headers): boolean =>
   headers.has("authorization") || headers.has("x-api-key");
 
+/** True for a request whose browser shows a cookie with a name that begins so. */
+export const hasCookie = (headers: Headers, beginning: string): boolean =>
+  headers.get("cookie")?.split(/; */).some((pair) => pair.startsWith(beginning)) ?? false;
+
 /** A Bearer token or key, or an API key in `x-api-key`; empty for a header that is neither. */
 export function credentialOf(headers: Headers): string | null {
   const authorization = headers.get("authorization");
@@ -77,6 +81,11 @@ export class HttpRequestInfo implements RequestInfo {
     };
   }
 
+  cookie(name: string): string | null {
+    const pairs = this.#header("cookie")?.split(/; */) ?? [];
+    return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1) ?? null;
+  }
+
   get prefetch(): boolean {
     return this.#header("sec-purpose")?.includes("prefetch") ?? false;
   }
@@ -95,5 +104,6 @@ export const copyInfo = (info: RequestInfo): RequestInfo => ({
   ingestToken: info.ingestToken,
   telegramSecret: info.telegramSecret,
   gitHook: info.gitHook,
+  cookie: (name) => info.cookie(name),
   prefetch: info.prefetch,
 });

@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { Accepted } from "../core/accepted.ts";
 import type { Actor, Reading, Stepping, Writing } from "../core/app.ts";
+import type { WithCookie } from "../core/cookie.ts";
 import type { EventType } from "../core/events.ts";
 import type { FaultCode } from "../core/fault.ts";
 import type { Scope } from "../core/scopes.ts";
@@ -14,7 +15,11 @@ export type Access =
   /** Nobody needs to say who they are; the text says why. Whoever does, may be told more. */
   | { readonly public: string; readonly credential?: "optional" }
   /** Any live credential; the rule decides the rest. */
-  | { readonly signedIn: true }
+  | {
+    readonly signedIn: true;
+    /** Without a credential, a cookie whose name begins so will do; the rule finds out whose it is. */
+    readonly orCookie?: string;
+  }
   /** One of these rights. */
   | { readonly scope: Scope | readonly Scope[]; readonly host?: true };
 
@@ -101,7 +106,11 @@ export interface RouteSpec<E extends Effect, P, Q, B, R extends z.ZodType> {
   readonly handle: (work: WorkOf<E>, input: Input<P, Q, B>) => Answer<R> | Promise<Answer<R>>;
 }
 
-type Answer<R extends z.ZodType> = z.input<R> | Accepted<z.input<R>> | Content;
+type Answer<R extends z.ZodType> =
+  | z.input<R>
+  | Accepted<z.input<R>>
+  | WithCookie<z.input<R>>
+  | Content;
 
 type AuditOf<E extends Effect, P, Q, B, R> = E extends "read" ? { readonly audit?: never }
   : { readonly audit: Audit<z.input<R>, Input<P, Q, B>> };

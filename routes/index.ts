@@ -18,11 +18,13 @@ import { gitopsRoutes } from "./gitops.ts";
 import { gitopsPolicyRoutes } from "./gitops_policies.ts";
 import { healthRoutes } from "./health.ts";
 import { ingestTokenRoutes } from "./ingest_tokens.ts";
+import { integrationRoutes } from "./integrations.ts";
 import { limitRoutes } from "./limits.ts";
 import { peopleRoutes } from "./people.ts";
 import { pullRoutes } from "./pull.ts";
 import { receiverRoutes } from "./receivers.ts";
 import { roleRoutes } from "./roles.ts";
+import { secretRoutes } from "./secrets.ts";
 import { shieldRoutes } from "./shield.ts";
 import { telegramRoutes } from "./telegram.ts";
 import { usageRoutes } from "./usage.ts";
@@ -53,6 +55,8 @@ export const routes = [
   ...webhookRoutes,
   ...webhookDeliveryRoutes,
   ...pullRoutes,
+  ...integrationRoutes,
+  ...secretRoutes,
   ...auditRoutes,
   ...complianceRoutes,
   ...eventRoutes,

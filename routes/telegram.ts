@@ -20,6 +20,7 @@ export const telegramRoutes = [
     body: z.looseObject({
       update_id: anything("Of an Update: its number, by which a repetition is known."),
       message: anything("Of an Update: the message. In the short form: its text."),
+      callback_query: anything("Of an Update: the button that was pressed."),
       chat_id: anything("In the short form: the private chat."),
     }),
     success: {
@@ -27,6 +28,12 @@ export const telegramRoutes = [
       body: z.union([
         z.object({ accepted: z.literal(true) }),
         z.object({ method: z.literal("sendMessage"), chat_id: z.int(), text: z.string() }),
+        z.object({
+          method: z.literal("answerCallbackQuery"),
+          callback_query_id: z.string(),
+          text: z.string(),
+          show_alert: z.literal(true),
+        }),
       ]),
     },
     accepted: "The same with a right secret, a wrong one and none: there is nothing to answer.",

@@ -1,5 +1,5 @@
 import type { Tenant } from "../../kv/collection.ts";
-import { alerts } from "../../kv/records/alert.ts";
+import { ALERT_SEVERITIES, alerts } from "../../kv/records/alert.ts";
 import type { Tx } from "../../kv/tx.ts";
 import type { Actor, App, RequestInfo } from "../app.ts";
 import { emit } from "../events.ts";
@@ -43,6 +43,7 @@ export async function takeReports(
   { details, always, inLast }: Closing,
 ): Promise<Counts> {
   const counts = { created: 0, updated: 0, resolved: 0, repeated: 0 };
+  const created: Report[] = [];
   const batches = batchesOf(merged(reports), app.store.sole ? BATCH_SOLE : BATCH_SHARED);
   const take = async () => {
     for (let batch = batches.pop(); batch !== undefined; batch = batches.pop()) {
@@ -61,7 +62,10 @@ export async function takeReports(
         }
         return all;
       });
-      for (const outcome of outcomes) counts[outcome]++;
+      outcomes.forEach((outcome, at) => {
+        counts[outcome]++;
+        if (outcome === "created") created.push(mine[at]!.report);
+      });
     }
   };
   await Promise.all(Array.from({ length: TOGETHER }, take));
@@ -73,13 +77,29 @@ export async function takeReports(
         emit({ app, actor, request }, tx, tenant, {
           type: "alerts_ingested",
           resource: { type: "alert_source", id: source },
-          details: { source, ...counts, ...details },
+          details: { source, ...counts, ...details, ...raisedOf(created) },
         });
       }
       inLast?.(tx);
     });
   }
   return { ...changed, repeated };
+}
+
+/** New alerts that the event names, the worst first. */
+const RAISED_SHOWN = 5;
+const NAME_CHARS_SHOWN = 200;
+
+function raisedOf(reports: readonly Report[]) {
+  const active = reports.filter(({ state }) => state === "active");
+  if (active.length === 0) return {};
+  const rank = ({ severity }: Report) => ALERT_SEVERITIES.indexOf(severity);
+  const worst = active.toSorted((a, b) => rank(b) - rank(a)).slice(0, RAISED_SHOWN);
+  const raised = worst.map(({ name, severity }) => ({
+    name: [...name].slice(0, NAME_CHARS_SHOWN).join(""),
+    severity,
+  }));
+  return { raised };
 }
 
 interface Merged {

@@ -4,6 +4,7 @@ import { auditKeys } from "../../kv/records/audit.ts";
 import { repositories } from "../../kv/records/gitops.ts";
 import { idempotencyRecords } from "../../kv/records/idempotency.ts";
 import { signingKeys } from "../../kv/records/installation.ts";
+import { integrationJobs, integrations, oauthFlows } from "../../kv/records/integration.ts";
 import { secondFactors } from "../../kv/records/second_factor.ts";
 import { verdictKeys } from "../../kv/records/verdict_key.ts";
 import { webhooks } from "../../kv/records/webhook.ts";
@@ -24,6 +25,9 @@ export const SEALED: readonly SealedFields[] = [
   sealedIn(signingKeys, ["sealed_private_jwk"]),
   sealedIn(idempotencyRecords, ["sealed"]),
   sealedIn(secondFactors, ["sealed_secret"]),
+  sealedIn(integrations, ["sealed_secrets", "sealed_tokens"]),
+  sealedIn(integrationJobs, ["sealed_request"]),
+  sealedIn(oauthFlows, ["sealed_verifier"]),
   sealedIn(verdictKeys, ["sealed_private_key"]),
   sealedIn(auditKeys, ["sealed_private_key"]),
 ];

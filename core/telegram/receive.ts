@@ -21,6 +21,8 @@ import { type ChatCommand, type ChatMessage, readUpdate, TelegramBody } from "./
 
 /** Longer than Telegram tries to deliver an update. */
 const UPDATE_KEPT_MS = 3 * 24 * 60 * 60 * 1000;
+/** What Telegram shows of an answer to a button. */
+const ALERT_CHARS_MAX = 200;
 const RIGHT = "approvals:write";
 const ENDPOINT = "POST /api/tg/webhook";
 
@@ -49,7 +51,14 @@ export async function receiveTelegram(work: Stepping, body: unknown) {
       return decide(asked, tenant, link, command);
     });
   });
-  return { method: "sendMessage" as const, chat_id: message.chatId, text };
+  const { chatId: chat_id, callbackId } = message;
+  if (callbackId === null) return { method: "sendMessage" as const, chat_id, text };
+  return {
+    method: "answerCallbackQuery" as const,
+    callback_query_id: callbackId,
+    text: [...text].slice(0, ALERT_CHARS_MAX).join(""),
+    show_alert: true as const,
+  };
 }
 
 /** Runs a task for an update that was not answered yet; its answer is kept in the same commit. */

@@ -12,6 +12,8 @@ export interface ChatMessage {
   /** Null in the short form, which has none. */
   readonly updateId: number | null;
   readonly chatId: number;
+  /** Of a button that was pressed: what its answer names. */
+  readonly callbackId: string | null;
   readonly sender: Sender;
   readonly command: ChatCommand;
 }
@@ -27,7 +29,7 @@ const Account = z.looseObject({
   username: z.string().max(64).optional(),
 });
 
-/** The parts of Telegram's Update that matter here; updates of other kinds have no `message`. */
+/** The parts of Telegram's Update that matter here; updates of other kinds have none of both. */
 const Update = z.looseObject({
   update_id: Int.min(0),
   message: z.looseObject({
@@ -39,6 +41,13 @@ const Update = z.looseObject({
     forward_origin: z.unknown().optional(),
     forward_date: z.unknown().optional(),
     via_bot: z.unknown().optional(),
+  }).optional(),
+  /** Somebody pressed a button, below a message of the bot's own. */
+  callback_query: z.looseObject({
+    id: z.string().max(64),
+    from: Account,
+    message: z.looseObject({ chat: z.looseObject({ id: Int }) }).optional(),
+    data: z.string().max(64).optional(),
   }).optional(),
 });
 
@@ -55,7 +64,8 @@ export type TelegramBody = z.infer<typeof TelegramBody>;
  */
 export function readUpdate(body: TelegramBody): ChatMessage | null {
   if (isShort(body)) return readShort(body);
-  const { update_id: updateId, message } = body;
+  const { update_id: updateId, message, callback_query } = body;
+  if (callback_query !== undefined) return readPressed(updateId, callback_query);
   if (message?.from === undefined || message.text === undefined || message.from.is_bot) return null;
   const { sender_chat, forward_origin, forward_date, via_bot } = message;
   if ([sender_chat, forward_origin, forward_date, via_bot].some((mark) => mark !== undefined)) {
@@ -63,10 +73,26 @@ export function readUpdate(body: TelegramBody): ChatMessage | null {
   }
   const command = readCommand(message.text);
   if (command === null) return null;
-  const { id, username = null } = message.from;
-  const sender = { id: `${id}`, username: username?.toWellFormed() ?? null };
-  return { updateId, chatId: message.chat.id, sender, command };
+  const sender = senderOf(message.from);
+  return { updateId, chatId: message.chat.id, callbackId: null, sender, command };
 }
+
+/** Telegram vouches for who pressed; what the button says is a command like one that was typed. */
+function readPressed(
+  updateId: number,
+  { id, from, message, data = "" }: NonNullable<z.infer<typeof Update>["callback_query"]>,
+): ChatMessage | null {
+  const command = readCommand(data);
+  if (from.is_bot || message === undefined || command === null || command.name === "link") {
+    return null;
+  }
+  return { updateId, chatId: message.chat.id, callbackId: id, sender: senderOf(from), command };
+}
+
+const senderOf = ({ id, username }: z.infer<typeof Account>): Sender => ({
+  id: `${id}`,
+  username: username?.toWellFormed() ?? null,
+});
 
 const isShort = (body: TelegramBody): body is z.infer<typeof Short> =>
   typeof body.message === "string";
@@ -75,7 +101,8 @@ function readShort({ chat_id, message }: z.infer<typeof Short>): ChatMessage | n
   const chatId = Number(chat_id);
   const command = readCommand(message);
   if (command === null || !Number.isSafeInteger(chatId) || chatId <= 0) return null;
-  return { updateId: null, chatId, sender: { id: `${chatId}`, username: null }, command };
+  const sender = { id: `${chatId}`, username: null };
+  return { updateId: null, chatId, callbackId: null, sender, command };
 }
 
 const COMMAND = /^\/(approve|reject|link)(?:@\w{1,64})?\s+([\x21-\x7e]{1,128})(?:\s+([^]*))?$/;

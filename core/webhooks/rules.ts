@@ -21,13 +21,13 @@ export async function ownedWebhook({ db, actor }: Work, id: string): Promise<Web
   return webhook;
 }
 
-/** What a webhook's creator may read now: nothing once the user or the organization is inactive. */
+/** What the maker of a webhook or an integration may read now: nothing once they or the organization are inactive. */
 export async function creatorRights(
   app: App,
   tenant: Tenant,
-  webhook: WebhookRecord,
+  { created_by }: Pick<WebhookRecord, "created_by">,
 ): Promise<ReadonlySet<Scope>> {
-  const user = await app.store.get(users, { org: tenant.org, space: "live" }, webhook.created_by);
+  const user = await app.store.get(users, { org: tenant.org, space: "live" }, created_by);
   const organization = await app.store.get(organizations, SYSTEM, tenant.org);
   if (!user?.active || !organization?.active) return new Set();
   return await rightsOf(app.store, organization, user.roles);

@@ -286,3 +286,36 @@ Deno.test("telegram: a store that takes ten checks a commit takes a decision", a
   const said = await tell(world, here.bot.token, update(BOB, `/approve ${pid}`));
   eq(said.body.text, `${pid} is approved.`);
 });
+
+Deno.test("telegram: a button decides as the person who presses it, once, and answers the press", async () => {
+  await using world = await World.open();
+  const here = await setUp(world);
+  await link(world, here, here.approver);
+  const pid = await waiting(world, here);
+  const pressed = (from: number, data: string) => ({
+    update_id: ++updates,
+    callback_query: {
+      id: "4382bfdwdsb323b2d9",
+      from: { id: from, is_bot: false, first_name: "Bob" },
+      message: { message_id: 7, date: 1_893_456_000, chat: { id: -100, type: "group" } },
+      chat_instance: "1",
+      data,
+    },
+  });
+  const stranger = await tell(world, here.bot.token, pressed(BOB + 1, `/approve ${pid}`));
+  eq(stranger.body.method, "answerCallbackQuery");
+  ok(stranger.body.text.startsWith("This account is not linked."));
+  const code = await tell(world, here.bot.token, pressed(BOB + 1, "/link ABCDEF"));
+  eq(code.text, ACCEPTED);
+  const approving = pressed(BOB, `/approve ${pid}`);
+  const first = await tell(world, here.bot.token, approving);
+  deq(first.body, {
+    method: "answerCallbackQuery",
+    callback_query_id: "4382bfdwdsb323b2d9",
+    text: `${pid} is approved.`,
+    show_alert: true,
+  });
+  deq((await tell(world, here.bot.token, approving)).body, first.body);
+  await world.settle();
+  eq(runsOf(here.agent).length, 1);
+});

@@ -111,6 +111,7 @@ async function furnish(world: World): Promise<Account> {
     }
   }
   await keptAnswer(world, owner);
+  await connectIntegrations(world, owner);
   const enrol = { as: owner.token, body: { password: "password 1" } };
   eq((await world.call("POST", "/api/account/second-factor", enrol)).status, 201);
   return owner;
@@ -127,6 +128,44 @@ async function keptAnswer(world: World, owner: Account): Promise<void> {
     headers: { "idempotency-key": "once" },
   });
   ok(!body.result.isError, JSON.stringify(body));
+}
+
+/** One integration with tokens and an open flow, and one that is gone, whose tokens nobody could revoke yet. */
+async function connectIntegrations(world: World, { token: as }: Account): Promise<void> {
+  const provider = "https://login.example.com";
+  world.network.reply = ({ url }) =>
+    url === `${provider}/token`
+      ? {
+        status: 200,
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({
+          access_token: "an access token",
+          refresh_token: "a refresh token",
+          token_type: "bearer",
+          expires_in: 3600,
+        }),
+      }
+      : 503;
+  const begin = async (integration_id: string) => {
+    const body = { integration_id };
+    return (await world.call("POST", "/api/integrations/oauth/begin", { as, body })).body.state;
+  };
+  const connect = async () => {
+    const config = {
+      authorization_endpoint: `${provider}/authorize`,
+      token_endpoint: `${provider}/token`,
+      revocation_endpoint: `${provider}/revoke`,
+      client_id: "relay",
+      client_secret: "a-client-secret",
+    };
+    const body = { type: "oauth2", config };
+    const { id } = (await world.call("POST", "/api/integrations", { as, body })).body;
+    const back = `/api/integrations/oauth/callback?code=c&state=${await begin(id)}`;
+    eq((await world.call("GET", back, { as })).status, 200);
+    return id;
+  };
+  await begin(await connect());
+  eq((await world.call("DELETE", `/api/integrations/${await connect()}`, { as })).status, 204);
 }
 
 const storeOf = (kv: Deno.Kv, sole = true) =>
@@ -150,7 +189,7 @@ Deno.test("sealed: whatever a relay seals lies in a field of the table", async (
   const known = SEALED.flatMap(({ of, fields }) => fields.map((field) => `${of.name}.${field}`));
   const seen = (await sealedTexts(kv)).map(({ where }) => where);
   deq([...new Set(seen)].sort(), known.sort());
-  eq(seen.length, 24 + 3 * 4 + 2 * 4 + 2 * 4 + 1 + 1 + 1);
+  eq(seen.length, 24 + 3 * 4 + 2 * 4 + 2 * 4 + 1 + 1 + 1 + 5);
 });
 
 Deno.test("rotateSecret: cut off at any commit, both secrets open everything, and running it again ends it", async () => {
@@ -219,7 +258,7 @@ Deno.test("rotateSecret: fits a shared server, and relays at work meanwhile lose
   await rotate(server, false);
   const key = await world.app.store.get(apiKeys, { org: owner.org, space: "live" }, made.id);
   eq(makeSealer(NEW, entropy).open(key!.sealed, made.id), made.value);
-  eq((await contents(kv, NEW)).length, 24 + 3 * 4 + 2 * 4 + 2 * 4 + 1 + 1 + 1 + 2);
+  eq((await contents(kv, NEW)).length, 24 + 3 * 4 + 2 * 4 + 2 * 4 + 1 + 1 + 1 + 2 + 5);
   for (const each of [old, world]) await each[Symbol.asyncDispose]();
   kv.close();
 });

@@ -31,6 +31,7 @@ const INFO: RequestInfo = {
     webhookTimestamp: null,
     webhookSignature: null,
   },
+  cookie: () => null,
   prefetch: false,
 };
 

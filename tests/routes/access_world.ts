@@ -53,6 +53,10 @@ export async function furnish(world: World, account: Account): Promise<Ids> {
     "/api/account/notifications",
     { as },
   );
+  const installed = await world.call("POST", "/api/integrations", {
+    as,
+    body: { type: "github", config: { token: "a-token" } },
+  });
   return {
     "/api/account/notifications/{id}": notice.id,
     "/api/audit/proof/{event_id}": event.event_id,
@@ -72,6 +76,7 @@ export async function furnish(world: World, account: Account): Promise<Ids> {
     "/api/shield/reject/{pid}": waits.body.approval_id,
     "/api/shield/telegram-links/{id}": await linkChat(world, account),
     "/api/v1/ingest-tokens/{id}": token.body.id,
+    "/api/integrations/{id}": installed.body.id,
     "/api/v1/agents/{id}": agent.id,
     "/api/exec/{agent_id}": agent.id,
     "/commands/{command_id}": run.body.command_id,
@@ -135,6 +140,7 @@ export const MISSING: Ids = {
   "/api/shield/reject/{pid}": "prc_missing",
   "/api/shield/telegram-links/{id}": "tgl_missing",
   "/api/v1/ingest-tokens/{id}": "itk_missing",
+  "/api/integrations/{id}": "int_missing",
   "/api/v1/agents/{id}": "agt_missing",
   "/api/exec/{agent_id}": "agt_missing",
   "/commands/{command_id}": "cmd_missing",

@@ -14,21 +14,21 @@ export type Reply =
 /** The outside world of a test: remembers what was sent and answers as told. */
 export class RecordedNetwork implements Outbound {
   readonly sent: OutboundRequest[] = [];
-  reply: (request: OutboundRequest) => Reply = () => 204;
+  reply: (request: OutboundRequest) => Reply | Promise<Reply> = () => 204;
 
-  request(request: OutboundRequest): Promise<OutboundResponse> {
+  async request(request: OutboundRequest): Promise<OutboundResponse> {
     this.sent.push(request);
-    const reply = this.reply(request);
-    if (reply instanceof OutboundError) return Promise.reject(reply);
+    const reply = await this.reply(request);
+    if (reply instanceof OutboundError) throw reply;
     const given = typeof reply === "number" ? { status: reply } : reply;
     const body = given.body ?? "";
-    return Promise.resolve({
+    return {
       headers: {},
       bytes: new TextEncoder().encode(body),
       body,
       truncated: false,
       ...given,
-    });
+    };
   }
 
   close(): void {}

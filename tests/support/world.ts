@@ -191,7 +191,7 @@ export class World implements AsyncDisposable {
 
   /** Resolves when all that was started has come to rest at this instant. */
   async settle(): Promise<void> {
-    const { store, log, audit, deliveries, links, syncs, reports } = this.app;
+    const { store, log, audit, deliveries, integrations, links, syncs, reports } = this.app;
     for (let round = 0; round < 3; round++) {
       await this.quiet();
       await syncs.idle();
@@ -201,6 +201,7 @@ export class World implements AsyncDisposable {
       await deliveries.idle();
       await audit.idle();
       await reports.idle();
+      await integrations.idle();
     }
     await this.quiet();
   }

@@ -1,0 +1,160 @@
+import type { Tenant } from "../../kv/collection.ts";
+import { type IntegrationRecord, integrations, oauthFlows } from "../../kv/records/integration.ts";
+import type { App, Work, Writing } from "../app.ts";
+import { emit } from "../events.ts";
+import { Fault } from "../fault.ts";
+import { iso, isoOrNull, type Paging, showPage } from "../lists.ts";
+import { checkTarget } from "../outbound/target.ts";
+import { OutboundError } from "../ports.ts";
+import { CATALOG, type IntegrationType, serviceOf } from "./catalog.ts";
+import { stageRevocations } from "./revoke.ts";
+
+/** Integrations of one organization, so that an event can be offered to all of them at once. */
+export const INTEGRATIONS_MAX = 100;
+/** What stands for a secret that is there. */
+const MASK = "********";
+/** Flows of one integration are at most this many; `begin` sees to that. */
+export const FLOWS_MAX = 20;
+
+/** What a caller wants to install. */
+export interface Installation {
+  readonly type: IntegrationType;
+  readonly config: Readonly<Record<string, unknown>>;
+  readonly name?: string | undefined;
+}
+
+/**
+ * Installs an outside system; one that signs in by OAuth is `pending` until its flow is done.
+ * @throws {Fault} VALIDATION_FAILED with the path of each fault, CONFLICT when there are too many
+ */
+export async function installIntegration(work: Writing, { type, config, name }: Installation) {
+  const { app, actor, tx } = work;
+  const service = CATALOG[type];
+  const read = service.config.safeParse(config);
+  if (!read.success) refuse(read.error.issues);
+  const whole = read.data as Readonly<Record<string, unknown>>;
+  mustBeDialable(app, whole);
+  const existing = await tx.count(integrations, actor.tenant);
+  if (existing >= INTEGRATIONS_MAX) {
+    throw new Fault("CONFLICT", `There are ${INTEGRATIONS_MAX} integrations. Delete one first.`);
+  }
+  const id = app.ports.entropy.id("int");
+  // Before the commit, because its outcome may stay unknown: an integration that exists must be heard of.
+  app.integrations.subscribe(actor.tenant);
+  // What lies before the first one of all is told to nobody, and is not read again.
+  if (existing === 0) await app.integrations.skip(tx, actor.tenant);
+  const secret = (field: string) => (service.secrets as readonly string[]).includes(field);
+  const part = (wanted: boolean) =>
+    Object.fromEntries(Object.entries(whole).filter(([field]) => secret(field) === wanted));
+  const record = tx.insert(integrations, actor.tenant, {
+    id,
+    type,
+    name: name ?? service.name,
+    config: part(false),
+    sealed_secrets: app.sealer.seal(JSON.stringify(part(true)), id),
+    status: (service.oauth?.(whole as never) ?? null) === null ? "active" : "pending",
+    sealed_tokens: null,
+    token_ends_at_ms: null,
+    refresh_at_ms: null,
+    refresh_attempt: 0,
+    token_version: 0,
+    provider: null,
+    created_by: actor.userId,
+    created_at_ms: app.ports.clock.now(),
+    last_used_at_ms: null,
+    last_error: null,
+  });
+  return showIntegration(app, record);
+}
+
+/** What is installed, newest first, its secrets masked. */
+export async function listIntegrations({ app, db, actor }: Work, paging: Paging) {
+  const page = await db.list(integrations, actor.tenant, { ...paging, reverse: true });
+  const total = await db.count(integrations, actor.tenant);
+  return {
+    integrations: page.items.map((record) => showIntegration(app, record)),
+    pagination: showPage(paging, page, total),
+  };
+}
+
+/** Removes an integration; what OAuth brought is revoked where the provider can, by a job. */
+export async function removeIntegration(work: Writing, id: string) {
+  const { app, actor, tx } = work;
+  const record = await ownedIntegration(work, id);
+  const flows = await tx.list(oauthFlows, actor.tenant, {
+    index: "integration",
+    prefix: [id],
+    limit: FLOWS_MAX,
+  });
+  for (const flow of flows.items) tx.delete(oauthFlows, actor.tenant, flow.id);
+  tx.delete(integrations, actor.tenant, id);
+  const revocations = stageRevocations(app, tx, actor.tenant, record);
+  emit(work, tx, actor.tenant, {
+    type: "integration_removed",
+    resource: { type: "integration", id },
+    details: { name: record.name, type: record.type, revocations },
+  });
+  return { id, name: record.name };
+}
+
+/** An integration of the caller's. @throws {Fault} NOT_FOUND */
+export async function ownedIntegration(
+  { db, actor }: Pick<Work, "db" | "actor">,
+  id: string,
+): Promise<IntegrationRecord> {
+  const record = await db.get(integrations, actor.tenant, id);
+  if (record === null) throw new Fault("NOT_FOUND", "There is no such integration.");
+  return record;
+}
+
+/** The configuration with its secrets, as its service reads it. */
+export function configOf({ sealer }: Pick<App, "sealer">, record: IntegrationRecord): never {
+  const secrets = JSON.parse(sealer.open(record.sealed_secrets, record.id));
+  return { ...record.config, ...secrets } as never;
+}
+
+/** An integration as every answer shows it. */
+export function showIntegration(app: App, record: IntegrationRecord) {
+  const secrets = JSON.parse(app.sealer.open(record.sealed_secrets, record.id)) as object;
+  const masked = Object.fromEntries(Object.keys(secrets).map((field) => [field, MASK]));
+  return {
+    id: record.id,
+    type: record.type as IntegrationType,
+    name: record.name,
+    status: record.status,
+    oauth: (serviceOf(record).oauth?.(configOf(app, record)) ?? null) !== null,
+    config: { ...record.config, ...masked },
+    created_by: record.created_by,
+    created_at: iso(record.created_at_ms),
+    last_used_at: isoOrNull(record.last_used_at_ms),
+    last_error: record.last_error,
+    token_expires_at: isoOrNull(record.token_ends_at_ms),
+  };
+}
+
+/** @throws {Fault} VALIDATION_FAILED for an address that is never dialled, by its spelling */
+function mustBeDialable(app: App, config: Readonly<Record<string, unknown>>): void {
+  const allowPrivate = app.config().outbound.allow_private_targets;
+  for (const [field, value] of Object.entries(config)) {
+    if (typeof value !== "string" || !/^https?:/i.test(value)) continue;
+    try {
+      checkTarget(value, allowPrivate);
+    } catch (error) {
+      if (!(error instanceof OutboundError)) throw error;
+      refuse([{ path: [field], message: error.message }]);
+    }
+  }
+}
+
+function refuse(
+  faults: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[],
+): never {
+  const issues = faults.map(({ path, message }) => ({
+    path: ["body", "config", ...path].join("."),
+    message,
+  }));
+  throw new Fault("VALIDATION_FAILED", `${issues[0]!.path}: ${issues[0]!.message}`, { issues });
+}
+
+/** Where integrations live: never in the test space. */
+export const homeOf = ({ org }: Tenant): Tenant => ({ org, space: "live" });

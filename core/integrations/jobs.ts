@@ -1,0 +1,235 @@
+import type { Tenant } from "../../kv/collection.ts";
+import type { Step } from "../../kv/follow.ts";
+import type { Sequenced } from "../../kv/log.ts";
+import {
+  type IntegrationJobRecord,
+  integrationJobs,
+  type IntegrationRecord,
+  integrations,
+} from "../../kv/records/integration.ts";
+import type { Tx } from "../../kv/tx.ts";
+import type { App } from "../app.ts";
+import { emit, type EventRow, RELAY_ACTOR } from "../events.ts";
+import { OutboundError, type OutboundResponse } from "../ports.ts";
+import { afterFailure, retryAfterMs, RetryPolicy } from "../webhooks/retry_policy.ts";
+import { creatorRights } from "../webhooks/rules.ts";
+import { serviceOf } from "./catalog.ts";
+import { configOf, INTEGRATIONS_MAX } from "./integrations.ts";
+import { originOf } from "./oauth/flow.ts";
+import { accessTokenOf } from "./oauth/tokens.ts";
+import type { ServiceRequest } from "./service.ts";
+import { messageOf, topicOf } from "./topics.ts";
+
+/** What became of a job can be looked at for so long. */
+export const JOB_KEPT_MS = 7 * 24 * 60 * 60 * 1000;
+/** Longer than one attempt's deadline, so that a lease only ends when its process died. */
+const LEASE_MS = 30_000;
+const DEADLINE_MS = 10_000;
+const RESPONSE_BYTES_KEPT = 4 * 1024;
+/** What one commit creates: jobs have keys of about 500 bytes each, and an atomic takes 80 KiB of them. */
+const CREATED_MAX = 80;
+const CREATED_BYTES_MAX = 400_000;
+/** The ladder of webhooks; a service that asks to be left alone is. */
+const POLICY = RetryPolicy.parse({ respect_retry_after: true, auto_disable: false });
+
+/** One job for each integration that an event is for; long lists take several commits. */
+export async function offer(
+  app: App,
+  tx: Tx,
+  tenant: Tenant,
+  events: readonly Sequenced[],
+  part: string,
+): Promise<Step> {
+  const { items } = await tx.list(integrations, tenant, { limit: 2 * INTEGRATIONS_MAX });
+  let made = 0, bytes = 0, done = 0, lastId = part;
+  for (const { type, json } of events) {
+    const topic = topicOf(type);
+    for (const record of topic === null ? [] : items.filter(({ id }) => id > lastId)) {
+      const row = JSON.parse(json) as EventRow;
+      if (!await isFor(app, tenant, record, row)) continue;
+      const full = made === CREATED_MAX || made > 0 && bytes + 2 * json.length > CREATED_BYTES_MAX;
+      if (full) return { done, part: lastId };
+      createJob(app, tx, tenant, record.id, json);
+      made++;
+      bytes += 2 * json.length;
+      lastId = record.id;
+    }
+    lastId = "";
+    done++;
+  }
+  return { done, part: "" };
+}
+
+/** True when the integration is told of such events, and whoever installed it may read them now. */
+async function isFor(
+  app: App,
+  tenant: Tenant,
+  record: IntegrationRecord,
+  row: EventRow,
+): Promise<boolean> {
+  const topic = topicOf(row.event_type);
+  const topics = record.config.topics as readonly string[] | undefined;
+  if (topic === null || !topics?.includes(topic.topic)) return false;
+  if (Date.parse(row.timestamp) < record.created_at_ms) return false;
+  if (messageOf(row, "") === null) return false;
+  return (await creatorRights(app, tenant, record)).has(topic.scope);
+}
+
+function createJob(app: App, tx: Tx, tenant: Tenant, integrationId: string, event: string): void {
+  const now = app.ports.clock.now();
+  tx.insert(integrationJobs, tenant, {
+    id: app.ports.entropy.id("ijb"),
+    integration_id: integrationId,
+    event,
+    sealed_request: null,
+    attempt: 0,
+    status: "waiting",
+    error: null,
+    created_at_ms: now,
+    due_at_ms: now,
+    expires_at_ms: now + JOB_KEPT_MS,
+  });
+  tx.afterCommit(() => app.integrations.wake());
+}
+
+/** Does one due job of an integration, the oldest first. */
+export async function doNext(app: App, tenant: Tenant, integrationId: string): Promise<void> {
+  const job = await claim(app, tenant, integrationId);
+  if (job === null) return;
+  // Its process died in the last attempt: whether that one arrived, nobody knows.
+  const spent = job.attempt > POLICY.max_retries;
+  const outcome = spent ? failure("It was lost.") : await attempt(app, tenant, job);
+  await settle(app, tenant, job, outcome);
+}
+
+/** The lease and the counted attempt are durable before anything is sent. */
+async function claim(
+  app: App,
+  tenant: Tenant,
+  integrationId: string,
+): Promise<IntegrationJobRecord | null> {
+  const { store, ports: { clock } } = app;
+  const prefix = [integrationId];
+  const { items: [head] } = await store.queued(integrationJobs, "due", { prefix, limit: 1 });
+  if (head === undefined) return null;
+  const now = clock.now();
+  return await store.transact(async (tx) => {
+    const job = await tx.get(integrationJobs, tenant, head.record.id);
+    if (job === null || job.due_at_ms === null || job.due_at_ms > now) return null;
+    return tx.put(integrationJobs, tenant, {
+      ...job,
+      status: "sending",
+      attempt: job.attempt + 1,
+      due_at_ms: now + LEASE_MS,
+    });
+  });
+}
+
+/** How an attempt ended. */
+type Outcome =
+  | { readonly done: true; readonly sent: boolean }
+  | {
+    readonly done: false;
+    readonly error: string;
+    readonly status: number | null;
+    waitMs: number;
+  };
+
+async function attempt(app: App, tenant: Tenant, job: IntegrationJobRecord): Promise<Outcome> {
+  const { store, ports: { clock, outbound } } = app;
+  const record = await store.get(integrations, tenant, job.integration_id);
+  const request = await requestOf(app, tenant, job, record);
+  if (request === null) return { done: true, sent: false };
+  if (typeof request === "string") return failure(request);
+  try {
+    const limits = { deadlineMs: DEADLINE_MS, keepBytes: RESPONSE_BYTES_KEPT };
+    const response = await outbound.request({ ...request, ...limits });
+    const refusal = refusalOf(response, job.event === null ? null : record);
+    if (refusal === null) return { done: true, sent: true };
+    const { status, headers } = response;
+    return failure(refusal, status, retryAfterMs(status, headers["retry-after"], clock.now()));
+  } catch (error) {
+    if (!(error instanceof OutboundError)) throw error;
+    return failure(`The service cannot be reached: ${error.message}`);
+  }
+}
+
+const failure = (error: string, status: number | null = null, waitMs = 0): Outcome => ({
+  done: false,
+  error,
+  status,
+  waitMs,
+});
+
+function refusalOf(response: OutboundResponse, record: IntegrationRecord | null): string | null {
+  const { status } = response;
+  if (status < 200 || status > 299) return `The service answered ${status}.`;
+  return record && (serviceOf(record).refusal?.(response) ?? null);
+}
+
+/** What is sent; null when there is nothing to send any more, and a text says what is missing. */
+async function requestOf(
+  app: App,
+  tenant: Tenant,
+  job: IntegrationJobRecord,
+  record: IntegrationRecord | null,
+): Promise<ServiceRequest | string | null> {
+  if (job.sealed_request !== null) return JSON.parse(app.sealer.open(job.sealed_request, job.id));
+  if (record === null || job.event === null) return null;
+  const event = JSON.parse(job.event) as EventRow;
+  const message = messageOf(event, originOf(app));
+  if (message === null || !await isFor(app, tenant, record, event)) return null;
+  const service = serviceOf(record);
+  const config = configOf(app, record);
+  const accessToken = accessTokenOf(app, record);
+  const needsToken = (service.oauth?.(config) ?? null) !== null;
+  if (needsToken && accessToken === null) return "There is no token: connect the integration.";
+  const nowMs = app.ports.clock.now();
+  return service.tell?.(config, { message, event, accessToken, nowMs }) ?? null;
+}
+
+async function settle(
+  app: App,
+  tenant: Tenant,
+  { id, attempt: number }: IntegrationJobRecord,
+  outcome: Outcome,
+): Promise<void> {
+  const now = app.ports.clock.now();
+  await app.store.transact(async (tx) => {
+    const job = await tx.get(integrationJobs, tenant, id);
+    // The lease ran out and somebody else has it: then their outcome counts.
+    if (job?.status !== "sending" || job.attempt !== number) return;
+    const ladder = app.config().webhooks.retry_delays_seconds;
+    const delayMs = outcome.done ? null : afterFailure(
+      POLICY,
+      number,
+      { httpStatus: outcome.status, retryAfterMs: outcome.waitMs },
+      ladder,
+    ).delayMs;
+    const error = outcome.done ? null : outcome.error;
+    const over = delayMs === null;
+    tx.put(integrationJobs, tenant, {
+      ...job,
+      status: outcome.done ? "done" : over ? "failed" : "waiting",
+      error,
+      // Tokens are kept no longer than they are needed.
+      sealed_request: over ? null : job.sealed_request,
+      due_at_ms: over ? null : now + delayMs,
+    });
+    if (!over) tx.alarm(delayMs);
+    if (!outcome.done && over) {
+      emit({ app, actor: RELAY_ACTOR }, tx, tenant, {
+        type: "integration_failed",
+        resource: { type: "integration", id: job.integration_id },
+        details: {
+          what: job.event === null ? "revocation" : "message",
+          attempts: number,
+          error: outcome.error,
+        },
+      });
+    }
+    const record = await tx.get(integrations, tenant, job.integration_id);
+    if (record === null || outcome.done && !outcome.sent) return;
+    tx.put(integrations, tenant, { ...record, last_used_at_ms: now, last_error: error });
+  });
+}

@@ -1,0 +1,239 @@
+import type { Tenant } from "../../../kv/collection.ts";
+import {
+  type IntegrationRecord,
+  integrations,
+  type OauthFlowRecord,
+  oauthFlows,
+} from "../../../kv/records/integration.ts";
+import type { Found } from "../../../kv/store.ts";
+import type { Actor, App, Stepping } from "../../app.ts";
+import { ANONYMOUS, currentActor } from "../../authenticate.ts";
+import { WithCookie } from "../../cookie.ts";
+import { emit } from "../../events.ts";
+import { Fault } from "../../fault.ts";
+import { iso } from "../../lists.ts";
+import { constantTimeEqual, sha256Hex } from "../../text.ts";
+import { serviceOf } from "../catalog.ts";
+import { configOf, FLOWS_MAX, ownedIntegration, showIntegration } from "../integrations.ts";
+import type { OauthClient } from "../service.ts";
+import { authorizationUrl, discover, exchangeCode } from "./provider.ts";
+import { withTokens } from "./tokens.ts";
+
+const FLOW_MS = 10 * 60 * 1000;
+/** 256 bits, of state, code verifier and cookie alike. */
+const SECRET_BYTES = 32;
+/** How the cookies of all flows begin; the rest tells flows of one browser apart. */
+export const FLOW_COOKIE = "__Host-relay-oauth-";
+const RIGHT = "system:write";
+const CALLBACK = "/api/integrations/oauth/callback";
+
+/** What the provider may send back; anything else is not looked at. */
+export interface CallbackQuery {
+  readonly state?: string | undefined;
+  readonly code?: string | undefined;
+  readonly iss?: string | undefined;
+  readonly error?: string | undefined;
+}
+
+/**
+ * Begins an OAuth flow: the address for the browser, and a cookie that lets it come back.
+ * @throws {Fault} NOT_FOUND, CONFLICT, UNAVAILABLE
+ */
+export async function beginFlow(work: Stepping, integrationId: string) {
+  const { app, actor } = work;
+  const client = clientOf(app, await ownedIntegration(work, integrationId));
+  const provider = await discover(app, client);
+  const [state, verifier, cookie] = [secret(app), secret(app), secret(app)];
+  const redirectUri = redirectUriOf(app);
+  const authorize_url = await authorizationUrl(provider, client, { state, verifier, redirectUri });
+  const expires_at_ms = app.ports.clock.now() + FLOW_MS;
+  const id = app.ports.entropy.id("oaf");
+  await app.store.transact(async (tx) => {
+    const record = await ownedIntegration({ db: tx, actor }, integrationId);
+    if (await tx.countBy(oauthFlows, actor.tenant, "integration", [record.id]) >= FLOWS_MAX) {
+      throw new Fault("CONFLICT", `${FLOWS_MAX} flows are open. Finish one, or wait ten minutes.`);
+    }
+    tx.insert(oauthFlows, actor.tenant, {
+      id,
+      integration_id: record.id,
+      user_id: actor.userId,
+      begun_by: {
+        kind: actor.kind === "api_key" ? "api_key" : "user",
+        id: actor.id,
+        session_id: actor.sessionId,
+        value_hash: actor.key?.valueHash ?? "",
+        ends_at_ms: Math.min(actor.expiresAtMs, expires_at_ms),
+      },
+      state_hash: sha256Hex(state),
+      cookie_hash: sha256Hex(cookie),
+      sealed_verifier: app.sealer.seal(verifier, id),
+      expires_at_ms,
+    });
+    tx.put(integrations, actor.tenant, { ...record, provider });
+    emit(work, tx, actor.tenant, {
+      type: "integration_flow_begun",
+      resource: { type: "integration", id: record.id },
+      details: { name: record.name, type: record.type, issuer: provider.issuer },
+    });
+    work.recordUse(tx, 200);
+  });
+  return new WithCookie(
+    { authorize_url, state, expires_at: iso(expires_at_ms) },
+    { name: cookieOf(state), value: cookie, maxAgeSeconds: FLOW_MS / 1000 },
+  );
+}
+
+/**
+ * Takes what the provider sent back, once: the user is found out, then the state is spent, then the code is
+ * exchanged.
+ * @throws {Fault} MISSING_CREDENTIALS, FORBIDDEN, INSUFFICIENT_SCOPES, VALIDATION_FAILED, CONFLICT, UNAVAILABLE
+ */
+export async function finishFlow(work: Stepping, query: CallbackQuery) {
+  const { app } = work;
+  const { state = "" } = query;
+  const found = await app.store.lookup(oauthFlows, "state", [sha256Hex(state)]);
+  const actor = await whoComesBack(work, state, found);
+  if (found === null) throw unknownState();
+  const { tenant, record: flow } = found;
+  const record = await spend(app, actor, tenant, flow);
+  const client = clientOf(app, record);
+  const provider = record.provider;
+  if (provider === null) throw unknownState();
+  const sent = Object.entries(query).filter(([, value]) => value !== undefined);
+  const as = { app, actor, request: work.request };
+  const resource = { type: "integration", id: record.id };
+  const details = { name: record.name, type: record.type };
+  try {
+    const answer = await exchangeCode(app, provider, client, {
+      answer: new URLSearchParams(sent as [string, string][]),
+      state,
+      verifier: app.sealer.open(flow.sealed_verifier, flow.id),
+      redirectUri: redirectUriOf(app),
+    });
+    const connected = await app.store.transact(async (tx) => {
+      const now = await ownedIntegration({ db: tx, actor }, record.id);
+      const next = tx.put(integrations, tenant, withTokens(app, now, answer, null));
+      emit(as, tx, tenant, {
+        type: "integration_connected",
+        resource,
+        details: { ...details, issuer: provider.issuer, scope: answer.scope ?? null },
+      });
+      work.recordUse(tx, 200);
+      tx.afterCommit(() => app.integrations.wake());
+      return next;
+    });
+    const over = { name: cookieOf(state), value: null, maxAgeSeconds: 0 };
+    return new WithCookie(showIntegration(app, connected), over);
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    await app.store.transact((tx) => {
+      const refused = { ...details, code: error.code, error: error.message };
+      emit(as, tx, tenant, { type: "integration_refused", resource, details: refused });
+    });
+    throw error;
+  }
+}
+
+/** The state works once: whoever comes second finds nothing. */
+async function spend(
+  app: App,
+  actor: Actor,
+  tenant: Tenant,
+  { id }: OauthFlowRecord,
+): Promise<IntegrationRecord> {
+  return await app.store.transact(async (tx) => {
+    const flow = await tx.get(oauthFlows, tenant, id);
+    if (flow === null) throw unknownState();
+    tx.delete(oauthFlows, tenant, id);
+    return await ownedIntegration({ db: tx, actor }, flow.integration_id);
+  });
+}
+
+const unknownState = () =>
+  new Fault("VALIDATION_FAILED", "This state is unknown, used or too old. Begin again.", {
+    issues: [{ path: "query.state", message: "is unknown, used or too old" }],
+  });
+
+/** The user who began: by their credential, or by the cookie that `begin` set. */
+async function whoComesBack(
+  { app, actor, request }: Stepping,
+  state: string,
+  found: Found<OauthFlowRecord> | null,
+): Promise<Actor> {
+  if (actor.kind !== "anonymous") {
+    if (found !== null && found.record.user_id !== actor.userId) {
+      throw new Fault("FORBIDDEN", "Another user began this. Begin it yourself.");
+    }
+    return mustHave(actor);
+  }
+  const shown = request.cookie(cookieOf(state));
+  if (shown === null) throw new Fault("MISSING_CREDENTIALS");
+  if (found === null) throw unknownState();
+  const { tenant, record } = found;
+  if (!constantTimeEqual(sha256Hex(shown), record.cookie_hash)) {
+    throw new Fault("MISSING_CREDENTIALS", "The cookie is not the one that this flow began with.");
+  }
+  return mustHave(await beginnerOf(app, tenant, record));
+}
+
+function mustHave(actor: Actor): Actor {
+  if (actor.rights.has(RIGHT)) return actor;
+  throw new Fault("INSUFFICIENT_SCOPES", `This needs ${RIGHT}.`, {
+    required: [RIGHT],
+    granted: [...actor.rights],
+  });
+}
+
+/**
+ * Whoever began, with the rights of now.
+ * @throws {Fault} INVALID_TOKEN once the credential that began is accepted no more
+ */
+async function beginnerOf(
+  app: App,
+  tenant: Tenant,
+  { user_id: userId, begun_by }: OauthFlowRecord,
+): Promise<Actor> {
+  const { kind, id, session_id: sessionId, value_hash: valueHash, ends_at_ms } = begun_by;
+  const key = {
+    type: "live",
+    limits: null,
+    valueHash,
+    oldSinceMs: null,
+    oldUntilMs: null,
+  } as const;
+  const then: Actor = {
+    ...ANONYMOUS,
+    kind,
+    id,
+    tenant,
+    userId,
+    sessionId,
+    expiresAtMs: ends_at_ms,
+    key: kind === "api_key" ? key : null,
+  };
+  const now = await currentActor(app, then);
+  if (now !== null) return now;
+  throw new Fault("INVALID_TOKEN", "What this began with is accepted no more. Sign in again.", {
+    reason: "ended",
+  });
+}
+
+/** @throws {Fault} CONFLICT for an integration that needs no OAuth */
+function clientOf(app: App, record: IntegrationRecord): OauthClient {
+  const client = serviceOf(record).oauth?.(configOf(app, record)) ?? null;
+  if (client !== null) return client;
+  throw new Fault("CONFLICT", "This integration does not sign in by OAuth.");
+}
+
+const secret = ({ ports: { entropy } }: App): string =>
+  entropy.bytes(SECRET_BYTES).toBase64({ alphabet: "base64url", omitPadding: true });
+
+const cookieOf = (state: string): string => FLOW_COOKIE + sha256Hex(state).slice(0, 16);
+
+/** Where the provider sends the browser back to; the client must be registered there with it. */
+export const redirectUriOf = (app: App): string => `${originOf(app)}${CALLBACK}`;
+
+/** How Relay is reached from outside. */
+export const originOf = ({ settings: { publicUrl, host, port, tls } }: App): string =>
+  publicUrl ??
+    `${tls === null ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${port}`;

@@ -1,0 +1,169 @@
+import type { TokenEndpointResponse } from "oauth4webapi";
+import { z } from "zod";
+import type { Tenant } from "../../../kv/collection.ts";
+import { type IntegrationRecord, integrations } from "../../../kv/records/integration.ts";
+import type { App } from "../../app.ts";
+import { emit, RELAY_ACTOR } from "../../events.ts";
+import { notifyAdministrators } from "../../notifications.ts";
+import { serviceOf } from "../catalog.ts";
+import { configOf } from "../integrations.ts";
+import { describeTrouble, isSpent, requestRefresh } from "./provider.ts";
+
+/** Tokens are refreshed this long before they end, or after three quarters of a shorter life. */
+const EARLY_MS = 5 * 60 * 1000;
+/** However short the provider makes their life, it is not asked more often. */
+const REFRESH_MS_MIN = 10_000;
+/** However long, it is written down as no more. */
+const LIFE_MS_MAX = 10 * 365 * 24 * 60 * 60 * 1000;
+/** Longer than a refresh may take, so that a lease only ends when its process died. */
+const REFRESH_LEASE_MS = 30_000;
+/** A token that ends sooner than this is not sent any more. */
+const SLACK_MS = 10_000;
+
+const Tokens = z.strictObject({
+  access_token: z.string(),
+  refresh_token: z.string().nullable(),
+});
+/** What a flow or a refresh brought. */
+export type Tokens = z.infer<typeof Tokens>;
+
+/** The tokens of an integration, or null when it has none. */
+export function tokensOf({ sealer }: App, record: IntegrationRecord): Tokens | null {
+  if (record.sealed_tokens === null) return null;
+  return Tokens.parse(JSON.parse(sealer.open(record.sealed_tokens, record.id)));
+}
+
+/** An access token that works now, or null. */
+export function accessTokenOf(app: App, record: IntegrationRecord): string | null {
+  const { status, token_ends_at_ms } = record;
+  const over = token_ends_at_ms !== null &&
+    app.ports.clock.now() + SLACK_MS >= token_ends_at_ms;
+  return status !== "active" || over ? null : tokensOf(app, record)?.access_token ?? null;
+}
+
+/** A record with the tokens of an answer; a provider that does not rotate keeps its refresh token. */
+export function withTokens(
+  app: App,
+  record: IntegrationRecord,
+  answer: TokenEndpointResponse,
+  previous: string | null,
+): IntegrationRecord {
+  const now = app.ports.clock.now();
+  const tokens: Tokens = {
+    access_token: answer.access_token,
+    refresh_token: answer.refresh_token ?? previous,
+  };
+  const lifeMs = answer.expires_in === undefined
+    ? null
+    : Math.min(LIFE_MS_MAX, Math.round(answer.expires_in * 1000));
+  const refreshable = lifeMs !== null && tokens.refresh_token !== null;
+  return {
+    ...record,
+    status: "active",
+    sealed_tokens: app.sealer.seal(JSON.stringify(tokens), record.id),
+    token_version: record.token_version + 1,
+    token_ends_at_ms: lifeMs === null ? null : now + lifeMs,
+    refresh_at_ms: refreshable
+      ? now + Math.max(REFRESH_MS_MIN, lifeMs - Math.min(EARLY_MS, Math.floor(lifeMs / 4)))
+      : null,
+    refresh_attempt: 0,
+    last_error: null,
+  };
+}
+
+/**
+ * Refreshes tokens that are due, one at a time over all instances: the lease is durable before anything is
+ * sent. Answers the record as it is then, or null when it is not due or somebody else is at it.
+ */
+export async function refreshTokens(
+  app: App,
+  tenant: Tenant,
+  id: string,
+): Promise<IntegrationRecord | null> {
+  const claimed = await claim(app, tenant, id);
+  if (claimed === null) return null;
+  const refresh = tokensOf(app, claimed)?.refresh_token ?? null;
+  const client = serviceOf(claimed).oauth?.(configOf(app, claimed)) ?? null;
+  if (refresh === null || client === null || claimed.provider === null) return null;
+  try {
+    const answer = await requestRefresh(app, claimed.provider, client, refresh);
+    return await settle(app, tenant, claimed, (record) =>
+      // Tokens that came are kept even when the lease is over: the old refresh token may be spent.
+      record.token_version === claimed.token_version
+        ? withTokens(app, record, answer, refresh)
+        : null);
+  } catch (error) {
+    const trouble = describeTrouble(error);
+    if (trouble === null) throw error;
+    return isSpent(error)
+      ? await expire(app, tenant, claimed, trouble)
+      : await settle(app, tenant, claimed, (record) =>
+        record.refresh_attempt === claimed.refresh_attempt
+          ? { ...record, refresh_at_ms: againAt(app, record.refresh_attempt), last_error: trouble }
+          : null);
+  }
+}
+
+async function claim(app: App, tenant: Tenant, id: string): Promise<IntegrationRecord | null> {
+  const now = app.ports.clock.now();
+  return await app.store.transact(async (tx) => {
+    const record = await tx.get(integrations, tenant, id);
+    if (record === null || record.refresh_at_ms === null || record.refresh_at_ms > now) return null;
+    return tx.put(integrations, tenant, {
+      ...record,
+      refresh_at_ms: now + REFRESH_LEASE_MS,
+      refresh_attempt: record.refresh_attempt + 1,
+    });
+  });
+}
+
+async function settle(
+  app: App,
+  tenant: Tenant,
+  { id }: IntegrationRecord,
+  change: (record: IntegrationRecord) => IntegrationRecord | null,
+): Promise<IntegrationRecord | null> {
+  return await app.store.transact(async (tx) => {
+    const record = await tx.get(integrations, tenant, id);
+    const next = record && change(record);
+    return next && tx.put(integrations, tenant, next);
+  });
+}
+
+/** The provider takes the refresh token no more: only a person can begin again. */
+async function expire(
+  app: App,
+  tenant: Tenant,
+  claimed: IntegrationRecord,
+  error: string,
+): Promise<IntegrationRecord | null> {
+  return await app.store.transact(async (tx) => {
+    const record = await tx.get(integrations, tenant, claimed.id);
+    if (record?.token_version !== claimed.token_version) return null;
+    const { id, name, type } = record;
+    const resource = { type: "integration", id };
+    const details = { name, type, error };
+    emit({ app, actor: RELAY_ACTOR }, tx, tenant, {
+      type: "integration_expired",
+      resource,
+      details,
+    });
+    await notifyAdministrators(app, tx, tenant, { type: "integration_expired", resource, details });
+    return tx.put(integrations, tenant, {
+      ...record,
+      status: "expired",
+      sealed_tokens: null,
+      token_version: record.token_version + 1,
+      token_ends_at_ms: null,
+      refresh_at_ms: null,
+      refresh_attempt: 0,
+      last_error: error,
+    });
+  });
+}
+
+/** The same ladder as webhooks have; its last step repeats for as long as the provider is down. */
+function againAt(app: App, attempt: number): number {
+  const ladder = app.config().webhooks.retry_delays_seconds;
+  return app.ports.clock.now() + 1000 * (ladder[attempt - 1] ?? ladder.at(-1)!);
+}

@@ -1,0 +1,167 @@
+import { type Tenant, tenantKey } from "../../kv/collection.ts";
+import { LogFollower } from "../../kv/follow.ts";
+import {
+  integrationJobs,
+  type IntegrationRecord,
+  integrations,
+} from "../../kv/records/integration.ts";
+import type { Found, Page } from "../../kv/store.ts";
+import type { Tx } from "../../kv/tx.ts";
+import { queueHeads } from "../../kv/walk.ts";
+import type { App } from "../app.ts";
+import type { Cancel } from "../ports.ts";
+import { doNext, offer } from "./jobs.ts";
+import { refreshTokens } from "./oauth/tokens.ts";
+import { isTold } from "./topics.ts";
+
+/** Jobs and refreshes under way at once; each integration has one at a time, so its messages keep their order. */
+const CONCURRENCY = 32;
+/** How soon to look again after trouble. */
+const RETRY_MS = 1_000;
+
+/**
+ * Does what integrations have to do outside: a follower of the log makes jobs of what they are told of, and
+ * whatever is due is claimed with a lease: messages, revocations, tokens that end soon.
+ */
+export class Integrations {
+  #follower: LogFollower | null = null;
+  /** Tenants that have integrations, so that the log of the others is left in peace. */
+  readonly #subscribed = new Set<string>();
+  readonly #busy = new Map<string, Promise<void>>();
+  #looking: Promise<void> | null = null;
+  #again = false;
+  #timer: Cancel | null = null;
+  #stopped = false;
+
+  constructor(private readonly appOf: () => App) {}
+
+  private get app(): App {
+    return this.appOf();
+  }
+
+  /** Takes up what an earlier process left, and listens for what comes. */
+  async start(): Promise<void> {
+    const { store, log } = this.app;
+    let cursor: string | null = null;
+    do {
+      const page: Page<Found<IntegrationRecord>> = await store.queued(integrations, "all", {
+        limit: 500,
+        cursor,
+      });
+      for (const { tenant } of page.items) this.subscribe(tenant);
+      cursor = page.cursor;
+    } while (cursor !== null);
+    this.#follower = new LogFollower(store, log, {
+      name: "integrations",
+      wants: (type, tenant) =>
+        isTold(type) && tenant.space === "live" &&
+        (!store.sole || this.#subscribed.has(tenantKey(tenant))),
+      cares: async (tenant) => await store.count(integrations, tenant) > 0,
+      step: (tx, tenant, events, part) => offer(this.app, tx, tenant, events, part),
+    }, (error) => this.#complain("integrations could not be told", error));
+    this.sweep();
+  }
+
+  /** Passes over what a tenant's log holds now. */
+  async skip(tx: Tx, tenant: Tenant): Promise<void> {
+    await this.#follower?.skip(tx, tenant);
+  }
+
+  /** There is an integration, or will be. Only a hint. */
+  subscribe(tenant: Tenant): void {
+    this.#subscribed.add(tenantKey(tenant));
+  }
+
+  /** Looks for whatever nobody here was told of. */
+  sweep(): void {
+    this.#follower?.wake();
+    this.wake();
+  }
+
+  /** Begins whatever is due, as far as there is room. */
+  wake(): void {
+    if (this.#stopped) return;
+    this.#again = true;
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = null;
+      if (this.#again) this.wake();
+    });
+  }
+
+  /** Resolves when nothing is due or under way. */
+  async idle(): Promise<void> {
+    await this.#follower?.idle();
+    while (this.#looking !== null || this.#busy.size > 0) {
+      await (this.#looking ?? Promise.all(this.#busy.values()));
+    }
+  }
+
+  /** Starts nothing more and waits for what is under way. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#timer?.();
+    await this.idle();
+  }
+
+  async #look(): Promise<void> {
+    let nextMs = Infinity;
+    while (this.#again && !this.#stopped) {
+      this.#again = false;
+      try {
+        nextMs = Math.min(await this.#beginRefreshes(), await this.#beginJobs());
+      } catch (error) {
+        this.#complain("due work of integrations could not be found", error);
+        nextMs = this.app.ports.clock.now() + RETRY_MS;
+      }
+    }
+    if (this.#stopped) return;
+    const { clock } = this.app.ports;
+    this.#timer?.();
+    if (nextMs === Infinity) return;
+    this.#timer = clock.after(Math.max(1, nextMs - clock.now()), () => this.wake());
+  }
+
+  /** Answers when the next ones are due. */
+  async #beginRefreshes(): Promise<number> {
+    const { store, ports: { clock } } = this.app;
+    const { items } = await store.queued(integrations, "refresh", { limit: CONCURRENCY });
+    for (const { tenant, record } of items) {
+      if (record.refresh_at_ms! > clock.now()) return record.refresh_at_ms!;
+      this.#begin(`refresh ${record.id}`, async () => {
+        await refreshTokens(this.app, tenant, record.id);
+      });
+    }
+    return Infinity;
+  }
+
+  async #beginJobs(): Promise<number> {
+    const { store, ports: { clock } } = this.app;
+    let nextMs = Infinity;
+    for await (const { tenant, key } of queueHeads(store, integrationJobs, "due")) {
+      const [integrationId, dueMs] = key as [string, number];
+      if (dueMs > clock.now()) nextMs = Math.min(nextMs, dueMs);
+      else this.#begin(integrationId, () => doNext(this.app, tenant, integrationId));
+    }
+    return nextMs;
+  }
+
+  /** Begins a task unless one of that name is under way; what follows it is looked for at its end. */
+  #begin(name: string, task: () => Promise<void>): void {
+    if (this.#busy.has(name) || this.#busy.size >= CONCURRENCY) return;
+    const done = task()
+      .then(() => {
+        this.#busy.delete(name);
+        this.wake();
+      })
+      .catch((error) => {
+        this.#complain("the work of an integration failed", error);
+        this.#busy.delete(name); // the lease runs out and another attempt follows
+      });
+    this.#busy.set(name, done);
+  }
+
+  #complain(what: string, error: unknown): void {
+    const text = error instanceof Error ? error.stack : String(error);
+    this.app.ports.log.error(what, { error: text });
+  }
+}

@@ -1,0 +1,49 @@
+import { z } from "zod";
+import { cut, jsonRequest, service } from "../service.ts";
+import { SecretText, Topics } from "./fields.ts";
+
+const HOSTS = {
+  us: "https://events.pagerduty.com",
+  eu: "https://events.eu.pagerduty.com",
+} as const;
+/** The limits of the Events API v2. */
+const SUMMARY_MAX = 1024;
+const DEDUP_MAX = 255;
+const VALUE_MAX = 1000;
+
+/** Incidents by the Events API v2: what is over resolves what it was about. */
+export const pagerduty = service({
+  name: "PagerDuty",
+  description: "Triggers an incident, and resolves it when the matter is over.",
+  category: "incidents",
+  config: z.strictObject({
+    routing_key: SecretText.regex(/^\w{32}$/, "must be the 32 characters of an integration key"),
+    region: z.enum(["us", "eu"]).default("us"),
+    topics: Topics(["approvals", "alerts"]),
+  }),
+  secrets: ["routing_key"],
+  tell({ routing_key, region }, { message, event }) {
+    const { title, facts, severity, matter, over, link } = message;
+    const common = { routing_key, dedup_key: cut(`relay/${matter}`, DEDUP_MAX) };
+    const url = `${HOSTS[region]}/v2/enqueue`;
+    if (over) return jsonRequest(url, { ...common, event_action: "resolve" });
+    const details = facts.map(([name, value]) => [name, cut(value, VALUE_MAX)] as const);
+    const [, first = ""] = details[0] ?? [];
+    return jsonRequest(url, {
+      ...common,
+      event_action: "trigger",
+      client: "Relay",
+      client_url: link,
+      links: [{ href: link, text: "Open in Relay" }],
+      payload: {
+        summary: cut(first === "" ? title : `${title}: ${first}`, SUMMARY_MAX),
+        source: event.agent_id ?? event.organization_id,
+        severity,
+        timestamp: event.timestamp,
+        component: event.resource_type,
+        class: event.event_type,
+        custom_details: Object.fromEntries(details),
+      },
+    });
+  },
+});

@@ -1,0 +1,100 @@
+import { z } from "zod";
+import { cut, escaped, jsonRequest, type Message, service } from "../service.ts";
+import { TOPIC_NAMES } from "../topics.ts";
+import { Address, CLIENT, exactlyOne, SecretText, Short, Topics } from "./fields.ts";
+
+const API = "https://slack.com/api";
+/** The limits of Block Kit. */
+const HEADER_MAX = 150;
+/** A field has 2000 characters. */
+const NAME_MAX = 90;
+const VALUE_MAX = 1900;
+const FIELDS_MAX = 10;
+const BUTTON_URL_MAX = 3000;
+
+/** Messages in a channel, by an incoming webhook, a bot's token or OAuth. */
+export const slack = service({
+  name: "Slack",
+  description: "Sends messages to a channel, with a button that leads to what waits.",
+  category: "chat",
+  config: z.strictObject({
+    webhook_url: Address.optional().describe("An incoming webhook's address."),
+    bot_token: SecretText.optional().describe("A bot's token with `chat:write`."),
+    channel: Short.optional().describe("The channel's id or name; not for an incoming webhook."),
+    ...CLIENT,
+    topics: Topics(TOPIC_NAMES),
+  }).refine(
+    ({ webhook_url, bot_token, client_id }) => exactlyOne(webhook_url, bot_token, client_id),
+    "give one of webhook_url, bot_token and client_id",
+  ).refine(
+    ({ webhook_url, channel }) => (webhook_url === undefined) === (channel !== undefined),
+    "a token needs a channel, an incoming webhook has one already",
+  ).refine(
+    ({ client_id, client_secret }) => (client_id === undefined) === (client_secret === undefined),
+    "client_id and client_secret go together",
+  ),
+  secrets: ["webhook_url", "bot_token", "client_secret"],
+  oauth: ({ client_id, client_secret }) =>
+    client_id === undefined ? null : {
+      issuer: "https://slack.com",
+      endpoints: {
+        authorization: "https://slack.com/oauth/v2/authorize",
+        token: `${API}/oauth.v2.access`,
+      },
+      clientId: client_id,
+      clientSecret: client_secret ?? null,
+      authentication: "client_secret_post",
+      scopes: ["chat:write"],
+    },
+  tell({ webhook_url, bot_token, channel }, { message, accessToken }) {
+    if (webhook_url !== undefined) return jsonRequest(webhook_url, blocksOf(message));
+    const token = bot_token ?? accessToken;
+    if (token === null) return null;
+    const body = { channel, ...blocksOf(message) };
+    return jsonRequest(`${API}/chat.postMessage`, body, { authorization: `Bearer ${token}` });
+  },
+  /** Slack answers 200 to what it refuses; an incoming webhook says `ok` in plain text. */
+  refusal({ body }) {
+    if (!body.startsWith("{")) return null;
+    const said = z.looseObject({ ok: z.boolean(), error: z.string().optional() });
+    const { data } = said.safeParse(parsed(body));
+    return data?.ok === false ? `Slack says ${data.error ?? "no"}` : null;
+  },
+  revoke: (_config, accessToken) =>
+    accessToken === null ? null : {
+      method: "POST",
+      url: `${API}/auth.revoke`,
+      headers: { authorization: `Bearer ${accessToken}` },
+      body: "",
+    },
+});
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function blocksOf({ title, facts, link, pid }: Message) {
+  const lines = facts.slice(0, FIELDS_MAX).map(([name, value]) => ({
+    type: "mrkdwn",
+    text: `*${escaped(name, NAME_MAX)}*\n${escaped(value, VALUE_MAX) || "–"}`,
+  }));
+  const button = {
+    type: "button",
+    action_id: "relay_open",
+    text: { type: "plain_text", text: pid === null ? "Open" : "Decide" },
+    ...(pid !== null && { style: "primary" }),
+    url: link,
+  };
+  return {
+    text: cut(title, HEADER_MAX),
+    blocks: [
+      { type: "header", text: { type: "plain_text", text: cut(title, HEADER_MAX) } },
+      ...(lines.length > 0 ? [{ type: "section", fields: lines }] : []),
+      ...(link.length <= BUTTON_URL_MAX ? [{ type: "actions", elements: [button] }] : []),
+    ],
+  };
+}

@@ -1,0 +1,50 @@
+import { z } from "zod";
+import { escaped, jsonRequest, service } from "../service.ts";
+import { TOPIC_NAMES } from "../topics.ts";
+import { SecretText, Topics } from "./fields.ts";
+
+/** A message has 4096 characters after its markup is read; a value alone never fills it. */
+const VALUE_MAX = 1500;
+const NAME_MAX = 100;
+const TITLE_MAX = 300;
+
+/** Messages in a chat, with buttons that decide when the bot's webhook leads to Relay. */
+export const telegram = service({
+  name: "Telegram",
+  description: "Sends messages to a chat. Its buttons decide for people who linked their account.",
+  category: "chat",
+  config: z.strictObject({
+    bot_token: SecretText.regex(/^\d+:[\w-]+$/, "must be a bot's token, such as 123456:ABC-DEF"),
+    chat_id: z.union([z.int(), z.string().regex(/^(-?\d{1,20}|@\w{1,64})$/, "an id or a @name")])
+      .describe("The chat's id, or the @name of a channel."),
+    topics: Topics(TOPIC_NAMES),
+  }),
+  secrets: ["bot_token"],
+  tell({ bot_token, chat_id }, { message: { title, facts, pid, link } }) {
+    const lines = facts.map(([name, value]) =>
+      `<b>${escaped(name, NAME_MAX)}</b>: ${escaped(value, VALUE_MAX)}`
+    );
+    // Telegram refuses a message with a button whose address it cannot reach.
+    const open = link.startsWith("https://") ? [[{ text: "Open in Relay", url: link }]] : [];
+    const decide = pid === null ? [] : [[
+      { text: "Approve", callback_data: `/approve ${pid}` },
+      { text: "Reject", callback_data: `/reject ${pid}` },
+    ]];
+    const inline_keyboard = [...decide, ...open];
+    return jsonRequest(`https://api.telegram.org/bot${bot_token}/sendMessage`, {
+      chat_id,
+      text: [`<b>${escaped(title, TITLE_MAX)}</b>`, ...fitting(lines)].join("\n"),
+      parse_mode: "HTML",
+      link_preview_options: { is_disabled: true },
+      ...(inline_keyboard.length > 0 && { reply_markup: { inline_keyboard } }),
+    });
+  },
+});
+
+const TEXT_MAX = 3500;
+
+/** The first lines that fit into one message. */
+function fitting(lines: readonly string[]): string[] {
+  let left = TEXT_MAX;
+  return lines.filter((line) => (left -= line.length) >= 0);
+}

@@ -1,0 +1,179 @@
+import { z } from "zod";
+import { INTEGRATION_TYPES } from "../core/integrations/catalog.ts";
+import {
+  installIntegration,
+  listIntegrations,
+  removeIntegration,
+} from "../core/integrations/integrations.ts";
+import { beginFlow, finishFlow, FLOW_COOKIE } from "../core/integrations/oauth/flow.ts";
+import { listCatalog } from "../core/integrations/show_catalog.ts";
+import { INTEGRATION_STATUSES } from "../kv/records/integration.ts";
+import { route } from "./_route.ts";
+import {
+  boundedObject,
+  Id,
+  IdParams,
+  JsonObject,
+  Name,
+  Named,
+  PageQuery,
+  Pagination,
+  Timestamp,
+} from "./_schemas.ts";
+
+const CONFIG_BYTES_MAX = 16 * 1024;
+
+const Type = z.enum(INTEGRATION_TYPES);
+
+const Integration = z.object({
+  id: z.string(),
+  type: Type,
+  name: z.string(),
+  status: z.enum(INTEGRATION_STATUSES).meta({
+    description: "`pending` until its OAuth flow is done; `expired` when it must be done again.",
+  }),
+  oauth: z.boolean().meta({ description: "True when it signs in by OAuth." }),
+  config: JsonObject.meta({ description: "Its configuration, secrets masked." }),
+  created_by: z.string(),
+  created_at: Timestamp,
+  last_used_at: Timestamp.nullable(),
+  last_error: z.string().nullable(),
+  token_expires_at: Timestamp.nullable(),
+}).meta({ id: "Integration" });
+
+const CatalogEntry = z.object({
+  type: Type,
+  name: z.string(),
+  description: z.string(),
+  category: z.enum(["chat", "incidents", "issues", "repositories", "generic"]),
+  capabilities: z.array(z.enum(["notifications", "repositories", "oauth"])),
+  secrets: z.array(z.string()).meta({ description: "Fields that are sealed, and masked on read." }),
+  config_schema: JsonObject.meta({ description: "The JSON Schema of `config`." }),
+}).meta({ id: "CatalogEntry" });
+
+const Sent = z.string().max(4096).optional();
+
+export const integrationRoutes = [
+  route({
+    id: "integrations.catalog",
+    method: "GET",
+    path: "/api/integrations/catalog",
+    summary: "List what can be installed, with the schema of each configuration",
+    access: { scope: "catalog:read" },
+    effect: "read",
+    query: PageQuery,
+    success: {
+      status: 200,
+      body: z.object({ catalog: z.array(CatalogEntry), pagination: Pagination }),
+    },
+    faults: [],
+    tool: { destructive: false },
+    handle: (work, { query }) => listCatalog(work, query),
+  }),
+  route({
+    id: "integrations.install",
+    method: "POST",
+    path: "/api/integrations",
+    summary: "Install an integration",
+    description:
+      "Its secrets are sealed, and masked in every answer. One that signs in by OAuth is " +
+      "`pending` until its flow is done.",
+    access: { scope: "system:write" },
+    liveOnly: true,
+    effect: "write",
+    audit: {
+      event: "integration_installed",
+      resource: "integration",
+      id: ({ id }) => id,
+      details: ({ name, type }) => ({ name, type }),
+    },
+    body: z.strictObject({
+      type: Type,
+      config: boundedObject(CONFIG_BYTES_MAX).default({}),
+      name: Name.optional(),
+    }),
+    success: { status: 201, body: Integration },
+    faults: ["CONFLICT"],
+    handle: (work, { body }) => installIntegration(work, body),
+  }),
+  route({
+    id: "integrations.list",
+    method: "GET",
+    path: "/api/integrations",
+    summary: "List installed integrations, newest first, their secrets masked",
+    access: { scope: "system:read" },
+    liveOnly: true,
+    effect: "read",
+    query: PageQuery,
+    success: {
+      status: 200,
+      body: z.object({ integrations: z.array(Integration), pagination: Pagination }),
+    },
+    faults: [],
+    tool: { destructive: false },
+    handle: (work, { query }) => listIntegrations(work, query),
+  }),
+  route({
+    id: "integrations.delete",
+    method: "DELETE",
+    path: "/api/integrations/{id}",
+    summary: "Remove an integration",
+    description:
+      "Tokens that it got by OAuth are revoked where the provider can, right after this " +
+      "answers and, if need be, again. A token that was pasted in stays valid.",
+    access: { scope: "system:write" },
+    liveOnly: true,
+    effect: "write",
+    audit: { byRule: "integration_removed" },
+    params: IdParams,
+    success: { status: 204, about: Named },
+    faults: ["NOT_FOUND"],
+    handle: (work, { params }) => removeIntegration(work, params.id),
+  }),
+  route({
+    id: "integrations.oauth_begin",
+    method: "POST",
+    path: "/api/integrations/oauth/begin",
+    summary: "Begin an OAuth flow: send the browser to `authorize_url`",
+    description:
+      "Authorization code with PKCE. The state is bound to the user, the organization and " +
+      "the integration, works once and for ten minutes. The cookie lets the browser come back " +
+      "without a header.",
+    access: { scope: "system:write" },
+    liveOnly: true,
+    noStore: true,
+    effect: "steps",
+    audit: { byRule: "integration_flow_begun" },
+    body: z.strictObject({ integration_id: Id }),
+    success: {
+      status: 200,
+      body: z.object({ authorize_url: z.url(), state: z.string(), expires_at: Timestamp }),
+    },
+    faults: ["NOT_FOUND", "CONFLICT", "UNAVAILABLE"],
+    handle: (work, { body }) => beginFlow(work, body.integration_id),
+  }),
+  route({
+    id: "integrations.oauth_callback",
+    method: "GET",
+    path: "/api/integrations/oauth/callback",
+    summary: "Take what an OAuth provider sends back with the browser",
+    description: "For the user who began: by their credential, or by the cookie that begin set. " +
+      "Another user gets 403. `iss` is checked where it is given. A state works once, whatever " +
+      "comes of it. Whoever comes back needs `system:write` still.",
+    access: { signedIn: true, orCookie: FLOW_COOKIE },
+    liveOnly: true,
+    noStore: true,
+    effect: "steps",
+    audit: { byRule: "integration_connected or integration_refused" },
+    query: z.looseObject({
+      state: Sent.meta({ description: "What begin made." }),
+      code: Sent.meta({ description: "The authorization code." }),
+      iss: Sent.meta({ description: "The issuer, as RFC 9207 has it." }),
+      error: Sent.meta({ description: "Why there is no code, such as `access_denied`." }),
+    }),
+    success: { status: 200, body: Integration },
+    faults: ["NOT_FOUND", "FORBIDDEN", "INSUFFICIENT_SCOPES", "CONFLICT", "UNAVAILABLE"],
+    handle: (work, { query: { state, code, iss, error } }) =>
+      finishFlow(work, { state, code, iss, error }),
+  }),
+];

@@ -1,0 +1,34 @@
+import { z } from "zod";
+import { listSecrets, SECRET_TYPES } from "../core/secrets/list.ts";
+import { route } from "./_route.ts";
+import { PageQuery, Pagination, Timestamp } from "./_schemas.ts";
+
+const Secret = z.object({
+  id: z.string().meta({ description: "The id of what it belongs to." }),
+  type: z.enum(SECRET_TYPES),
+  name: z.string(),
+  holds: z.array(z.string()).meta({ description: "Names of the secrets; never their values." }),
+  created_at: Timestamp,
+  age_days: z.int(),
+  last_used_at: Timestamp.nullable(),
+}).meta({ id: "Secret" });
+
+export const secretRoutes = [
+  route({
+    id: "secrets.list",
+    method: "GET",
+    path: "/api/v1/secrets",
+    summary: "List the secrets that are stored: names, types, ages and last use, never values",
+    access: { scope: "secrets:read" },
+    liveOnly: true,
+    effect: "read",
+    query: PageQuery,
+    success: {
+      status: 200,
+      body: z.object({ secrets: z.array(Secret), pagination: Pagination }),
+    },
+    faults: [],
+    tool: { destructive: false },
+    handle: (work, { query }) => listSecrets(work, query),
+  }),
+];

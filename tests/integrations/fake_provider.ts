@@ -1,0 +1,161 @@
+import { exportJWK, generateKeyPair, type JWK, SignJWT } from "jose";
+import { createHash } from "node:crypto";
+import { OutboundError, type OutboundRequest } from "../../core/ports.ts";
+import type { Reply } from "../support/network.ts";
+
+interface Grant {
+  readonly challenge: string;
+  readonly redirectUri: string;
+  readonly scope: string;
+}
+
+/**
+ * A provider of OAuth 2 and OpenID Connect as the specifications have it: codes work once and only with
+ * their verifier, refresh tokens rotate, and one that comes a second time ends all that came of it.
+ */
+export class FakeProvider {
+  readonly issuer = "https://login.example.com";
+  readonly clientId = "relay";
+  readonly clientSecret = "a:secret/of+the%client";
+  /** Seconds that an access token lives; null for tokens that do not end. */
+  lifeSeconds: number | null = 3600;
+  /** False when a refresh token stays the same. */
+  rotates = true;
+  /** True when nothing answers. */
+  down = false;
+  /** What it says in `aud`; another client's id is a token for somebody else. */
+  audience = this.clientId;
+  refreshes = 0;
+  readonly revoked: string[] = [];
+  readonly #codes = new Map<string, Grant>();
+  readonly #fresh = new Set<string>();
+  readonly #spent = new Set<string>();
+  #n = 0;
+
+  private constructor(private readonly key: CryptoKey, private readonly jwk: JWK) {}
+
+  static async open(): Promise<FakeProvider> {
+    const { privateKey, publicKey } = await generateKeyPair("ES256");
+    return new FakeProvider(privateKey, { ...await exportJWK(publicKey), kid: "1", alg: "ES256" });
+  }
+
+  /** The configuration of an integration with it. */
+  get config() {
+    const { issuer, clientId: client_id, clientSecret: client_secret } = this;
+    return { issuer, client_id, client_secret, scopes: ["openid", "offline_access"] };
+  }
+
+  /** What a user's browser comes back with who was sent there and said yes. */
+  consent(authorizeUrl: string): URLSearchParams {
+    const asked = new URL(authorizeUrl).searchParams;
+    const wrong = [
+      ["response_type", "code"],
+      ["code_challenge_method", "S256"],
+      ["client_id", this.clientId],
+    ].filter(([name, value]) => asked.get(name!) !== value);
+    if (wrong.length > 0) throw new Error(`the request has a wrong ${wrong[0]![0]}`);
+    const code = `code-${++this.#n}`;
+    this.#codes.set(code, {
+      challenge: asked.get("code_challenge")!,
+      redirectUri: asked.get("redirect_uri")!,
+      scope: asked.get("scope") ?? "",
+    });
+    return new URLSearchParams({ code, state: asked.get("state")!, iss: this.issuer });
+  }
+
+  /** The same for one who said no. */
+  denial(authorizeUrl: string): URLSearchParams {
+    const state = new URL(authorizeUrl).searchParams.get("state")!;
+    return new URLSearchParams({ error: "access_denied", state, iss: this.issuer });
+  }
+
+  /** Ends every refresh token. */
+  forget(): void {
+    for (const token of this.#fresh) this.#spent.add(token);
+    this.#fresh.clear();
+  }
+
+  /** Answers what comes over the network. */
+  readonly reply = async (request: OutboundRequest): Promise<Reply> => {
+    if (!request.url.startsWith(this.issuer)) return 204;
+    if (this.down) return new OutboundError("connect", "connection refused");
+    const { pathname } = new URL(request.url);
+    if (pathname === "/.well-known/openid-configuration") return json(200, this.#metadata());
+    const form = new URLSearchParams(String(request.body));
+    if (!this.#knows(request)) return json(401, { error: "invalid_client" });
+    if (pathname === "/revoke") {
+      this.revoked.push(form.get("token_type_hint")!);
+      this.#fresh.delete(form.get("token")!);
+      return 200;
+    }
+    if (pathname !== "/token") return 404;
+    return form.get("grant_type") === "refresh_token"
+      ? this.#refresh(form)
+      : await this.#code(form);
+  };
+
+  #metadata() {
+    const at = (path: string) => `${this.issuer}${path}`;
+    return {
+      issuer: this.issuer,
+      authorization_endpoint: at("/authorize"),
+      token_endpoint: at("/token"),
+      revocation_endpoint: at("/revoke"),
+      jwks_uri: at("/jwks"),
+      authorization_response_iss_parameter_supported: true,
+      id_token_signing_alg_values_supported: ["ES256"],
+      response_types_supported: ["code"],
+      keys: [this.jwk],
+    };
+  }
+
+  #knows({ headers }: OutboundRequest): boolean {
+    const encoded = (text: string) => new URLSearchParams([["", text]]).toString().slice(1);
+    const pair = `${encoded(this.clientId)}:${encoded(this.clientSecret)}`;
+    return headers["authorization"] === `Basic ${btoa(pair)}`;
+  }
+
+  async #code(form: URLSearchParams): Promise<Reply> {
+    const code = form.get("code") ?? "";
+    const grant = this.#codes.get(code);
+    this.#codes.delete(code);
+    const verifier = form.get("code_verifier") ?? "";
+    const challenge = createHash("sha256").update(verifier).digest("base64url");
+    const right = grant?.challenge === challenge &&
+      grant.redirectUri === form.get("redirect_uri");
+    if (!right) return json(400, { error: "invalid_grant" });
+    const id_token = await new SignJWT({}).setProtectedHeader({ alg: "ES256", kid: "1" })
+      .setIssuer(this.issuer).setAudience(this.audience).setSubject("alice")
+      .setIssuedAt().setExpirationTime("5m").sign(this.key);
+    return json(200, { ...this.#tokens(), id_token, scope: grant.scope });
+  }
+
+  #refresh(form: URLSearchParams): Reply {
+    const token = form.get("refresh_token") ?? "";
+    this.refreshes++;
+    if (this.#spent.has(token)) this.forget(); // somebody has a copy
+    if (!this.#fresh.has(token)) return json(400, { error: "invalid_grant" });
+    if (!this.rotates) return json(200, { ...this.#tokens(), refresh_token: undefined });
+    this.#fresh.delete(token);
+    this.#spent.add(token);
+    return json(200, this.#tokens());
+  }
+
+  #tokens() {
+    const n = ++this.#n;
+    const refresh_token = `refresh-${n}`;
+    this.#fresh.add(refresh_token);
+    return {
+      access_token: `access-${n}`,
+      token_type: "Bearer",
+      ...(this.lifeSeconds !== null && { expires_in: this.lifeSeconds }),
+      refresh_token,
+    };
+  }
+}
+
+const json = (status: number, value: unknown): Reply => ({
+  status,
+  headers: { "content-type": "application/json" },
+  body: JSON.stringify(value),
+});

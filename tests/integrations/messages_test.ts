@@ -1,0 +1,341 @@
+import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { Webhook } from "standardwebhooks";
+import { z } from "zod";
+import { OutboundError } from "../../core/ports.ts";
+import { users } from "../../kv/records/user.ts";
+import { eventsOf, exec, linkAgent, type Linked } from "../areas/fixtures.ts";
+import { ManualClock } from "../support/clock.ts";
+import { shared } from "../support/kv.ts";
+import { type Account, World } from "../support/world.ts";
+import { installed, sentTo, shown } from "./fixtures.ts";
+
+const RISKY = "systemctl stop nginx # <b>&";
+const SLACK = "https://hooks.slack.com/services/T0/B0/abc";
+const SLACK_API = "https://slack.com/api/chat.postMessage";
+const TELEGRAM = "https://api.telegram.org/bot123456:ABC-def/sendMessage";
+const PAGERDUTY = "https://events.pagerduty.com/v2/enqueue";
+const KEY = "0123456789abcdef0123456789abcdef";
+
+/** Block Kit as Slack documents it, as far as messages of Relay use it. */
+const Plain = (max: number) =>
+  z.strictObject({ type: z.literal("plain_text"), text: z.string().min(1).max(max) });
+const SlackMessage = z.strictObject({
+  channel: z.string().optional(),
+  text: z.string().min(1).max(40_000),
+  blocks: z.array(z.discriminatedUnion("type", [
+    z.strictObject({ type: z.literal("header"), text: Plain(150) }),
+    z.strictObject({
+      type: z.literal("section"),
+      fields: z.array(z.strictObject({
+        type: z.literal("mrkdwn"),
+        text: z.string().min(1).max(2000).regex(/^[^<>]*$/, "markup is escaped"),
+      })).min(1).max(10),
+    }),
+    z.strictObject({
+      type: z.literal("actions"),
+      elements: z.array(z.strictObject({
+        type: z.literal("button"),
+        action_id: z.string().min(1).max(255),
+        text: Plain(75),
+        style: z.enum(["primary", "danger"]).optional(),
+        url: z.url().max(3000),
+      })).min(1).max(25),
+    }),
+  ])).min(1).max(50),
+});
+
+/** sendMessage of the Bot API. */
+const TelegramMessage = z.strictObject({
+  chat_id: z.union([z.int(), z.string().startsWith("@")]),
+  text: z.string().min(1).max(4096),
+  parse_mode: z.literal("HTML"),
+  link_preview_options: z.strictObject({ is_disabled: z.boolean() }),
+  reply_markup: z.strictObject({
+    inline_keyboard: z.array(
+      z.array(z.union([
+        z.strictObject({
+          text: z.string().min(1),
+          callback_data: z.string().refine((text) => {
+            const { length } = new TextEncoder().encode(text);
+            return length >= 1 && length <= 64;
+          }),
+        }),
+        z.strictObject({ text: z.string().min(1), url: z.url({ protocol: /^https$/ }) }),
+      ])).min(1).max(8),
+    ),
+  }).optional(),
+});
+
+/** The Events API v2. */
+const PagerDutyEvent = z.discriminatedUnion("event_action", [
+  z.strictObject({
+    routing_key: z.string().length(32),
+    event_action: z.literal("trigger"),
+    dedup_key: z.string().min(1).max(255),
+    client: z.string(),
+    client_url: z.url(),
+    links: z.array(z.strictObject({ href: z.url(), text: z.string() })),
+    payload: z.strictObject({
+      summary: z.string().min(1).max(1024),
+      source: z.string().min(1),
+      severity: z.enum(["critical", "error", "warning", "info"]),
+      timestamp: z.iso.datetime(),
+      component: z.string(),
+      class: z.string(),
+      custom_details: z.record(z.string(), z.string()),
+    }),
+  }),
+  z.strictObject({
+    routing_key: z.string().length(32),
+    event_action: z.literal("resolve"),
+    dedup_key: z.string().min(1).max(255),
+  }),
+]);
+
+const openWorld = () => World.open({ settings: { publicUrl: "https://relay.example.com" } });
+
+/** A command that waits for approval; its process id. */
+async function ask(world: World, here: Linked): Promise<string> {
+  const { status, body } = await exec(world, here, RISKY);
+  eq(status, 202);
+  await world.settle();
+  return body.approval_id;
+}
+
+const reject = async (world: World, pid: string, { token: as }: Account) => {
+  const answer = await world.call("POST", `/api/shield/reject/${pid}`, { as, body: {} });
+  eq(answer.status, 200);
+  await world.settle();
+};
+
+Deno.test("integrations: Slack is told what waits and what became of it, in Block Kit", async () => {
+  await using world = await openWorld();
+  const here = await linkAgent(world);
+  const approver = await world.join(here.owner, ["operator"]);
+  await installed(world, here.owner, "slack", { webhook_url: SLACK });
+  await installed(world, here.owner, "slack", { bot_token: "xoxb-1", channel: "C024BE91L" });
+  const pid = await ask(world, here);
+  await reject(world, pid, approver);
+  const [asked, resolved] = sentTo(world, SLACK);
+  for (const { json } of [asked!, resolved!]) SlackMessage.parse(json);
+  eq(asked!.method, "POST");
+  ok(asked!.headers["content-type"]!.startsWith("application/json"));
+  const text = JSON.stringify(asked!.json);
+  ok(text.includes(pid) && text.includes("&lt;b&gt;&amp;") && text.includes(here.agent.id));
+  deq(asked!.json.blocks.at(-1).elements[0].url, "https://relay.example.com/docs#approvals.list");
+  ok(JSON.stringify(resolved!.json).includes("rejected"));
+  const [posted] = sentTo(world, SLACK_API);
+  eq(posted!.headers.authorization, "Bearer xoxb-1");
+  eq(SlackMessage.parse(posted!.json).channel, "C024BE91L");
+});
+
+Deno.test("integrations: Telegram is told with buttons that its receiver understands", async () => {
+  await using world = await openWorld();
+  const here = await linkAgent(world);
+  const config = { bot_token: "123456:ABC-def", chat_id: -1001 };
+  await installed(world, here.owner, "telegram", config);
+  const pid = await ask(world, here);
+  const [asked] = sentTo(world, TELEGRAM);
+  const { reply_markup, text } = TelegramMessage.parse(asked!.json);
+  ok(text.includes("&lt;b&gt;&amp;"));
+  deq(reply_markup!.inline_keyboard, [
+    [
+      { text: "Approve", callback_data: `/approve ${pid}` },
+      { text: "Reject", callback_data: `/reject ${pid}` },
+    ],
+    [{ text: "Open in Relay", url: "https://relay.example.com/docs#approvals.list" }],
+  ]);
+});
+
+Deno.test("integrations: Telegram gets no button with an address that it would refuse", async () => {
+  await using world = await World.open();
+  const here = await linkAgent(world);
+  const config = { bot_token: "123456:ABC-def", chat_id: "@ops" };
+  await installed(world, here.owner, "telegram", config);
+  await ask(world, here);
+  const [asked] = sentTo(world, TELEGRAM);
+  eq(TelegramMessage.parse(asked!.json).reply_markup!.inline_keyboard.length, 1);
+});
+
+Deno.test("integrations: PagerDuty gets a trigger, and a resolve of the same incident", async () => {
+  await using world = await openWorld();
+  const here = await linkAgent(world);
+  const approver = await world.join(here.owner, ["operator"]);
+  await installed(world, here.owner, "pagerduty", { routing_key: KEY });
+  const pid = await ask(world, here);
+  await reject(world, pid, approver);
+  const [trigger, resolve] = sentTo(world, PAGERDUTY).map(({ json }) => PagerDutyEvent.parse(json));
+  deq([trigger!.event_action, resolve!.event_action], ["trigger", "resolve"]);
+  deq(resolve!.dedup_key, trigger!.dedup_key);
+  eq(resolve!.dedup_key, `relay/${pid}`);
+  const { owner, agent } = here;
+  await exec(world, { owner, agent }, "rm -rf /");
+  await world.settle();
+  const blocked = PagerDutyEvent.parse(sentTo(world, PAGERDUTY)[2]!.json);
+  ok(blocked.event_action === "trigger");
+  deq([blocked.payload.severity, blocked.payload.source], ["critical", agent.id]);
+});
+
+Deno.test("integrations: the longest of everything stays within each service's limits", async () => {
+  await using world = await openWorld();
+  const here = await linkAgent(world);
+  await installed(world, here.owner, "slack", { webhook_url: SLACK });
+  await installed(world, here.owner, "pagerduty", { routing_key: KEY });
+  await installed(world, here.owner, "telegram", { bot_token: "123456:ABC-def", chat_id: 1 });
+  const { status } = await exec(world, here, `${RISKY} ${"<😀&".repeat(1500)}`);
+  eq(status, 202);
+  const alerts = Array.from({ length: 40 }, (_, n) => ({
+    name: `${n} ${"&".repeat(180)}`,
+    severity: n === 39 ? "critical" : "info",
+  }));
+  const body = { source: "probe", alerts };
+  const { token: as } = here.owner;
+  eq((await world.call("POST", "/api/shield/ingest", { as, body })).status, 200);
+  await world.settle();
+  for (
+    const [beginning, schema] of [
+      [SLACK, SlackMessage],
+      [PAGERDUTY, PagerDutyEvent],
+      [TELEGRAM, TelegramMessage],
+    ] as const
+  ) {
+    const sent = sentTo(world, beginning);
+    eq(sent.length, 2, beginning);
+    for (const { json } of sent) schema.parse(json);
+  }
+  const [, alarm] = sentTo(world, PAGERDUTY);
+  deq([alarm!.json.payload.severity, alarm!.json.payload.summary.slice(0, 24)], [
+    "critical",
+    "40 new alerts from probe",
+  ]);
+});
+
+Deno.test("integrations: Jira opens an issue, with a document of its own format", async () => {
+  await using world = await openWorld();
+  const here = await linkAgent(world);
+  const config = {
+    url: "https://example.atlassian.net/",
+    email: "ops@example.com",
+    api_token: "token-1",
+    project: "OPS",
+  };
+  await installed(world, here.owner, "jira", config);
+  await exec(world, here, "rm -rf /");
+  await world.settle();
+  const [issue] = sentTo(world, "https://example.atlassian.net/rest/api/3/issue");
+  eq(issue!.headers.authorization, `Basic ${btoa("ops@example.com:token-1")}`);
+  const { fields } = issue!.json;
+  deq([fields.project.key, fields.issuetype.name], ["OPS", "Task"]);
+  deq([fields.description.type, fields.description.version], ["doc", 1]);
+});
+
+Deno.test("integrations: a generic webhook is signed as Relay's webhooks are", async () => {
+  await using world = await openWorld();
+  const here = await linkAgent(world);
+  const secret = "a secret of a hook".replaceAll(" ", "-");
+  await installed(world, here.owner, "webhook", { url: "https://in.example.com/x", secret });
+  const pid = await ask(world, here);
+  const [sent] = sentTo(world, "https://in.example.com/x");
+  const { "webhook-id": id, "webhook-timestamp": seconds, ...headers } = sent!.headers;
+  const expected = new Webhook(secret, { format: "raw" })
+    .sign(id!, new Date(Number(seconds) * 1000), String(sent!.body));
+  eq(headers["webhook-signature"], expected);
+  deq([sent!.json.event_type, sent!.json.payload.pid], ["approval_requested", pid]);
+});
+
+Deno.test("integrations: what fails is tried again on the ladder of webhooks, then told", async () => {
+  await using world = await openWorld();
+  const here = await linkAgent(world);
+  const id = await installed(world, here.owner, "slack", { bot_token: "xoxb-1", channel: "C1" });
+  const times: number[] = [];
+  world.network.reply = () => {
+    times.push(world.clock.now());
+    // Slack refuses with 200.
+    return times.length === 1
+      ? new OutboundError("connect", "refused")
+      : { status: 200, body: '{"ok":false,"error":"channel_not_found"}' };
+  };
+  const key = await world.key(here.owner, ["system:read", "audit:read"]);
+  const reader = { ...here.owner, token: key.value }; // which outlives a JWT
+  await exec(world, here, "rm -rf /");
+  await world.settle();
+  deq((await shown(world, reader, id)).last_error, "The service cannot be reached: refused");
+  await world.advance(2 * 60 * 60 * 1000);
+  const delays = times.slice(1).map((at, n) => (at - times[n]!) / 1000);
+  deq(delays, [30, 120, 600, 1800]);
+  const after = await shown(world, reader, id);
+  eq(after.last_error, "Slack says channel_not_found");
+  const failed = (await eventsOf(world, reader, id)).at(-1)!;
+  deq([failed.event_type, failed.details.attempts, failed.details.what], [
+    "integration_failed",
+    5,
+    "message",
+  ]);
+});
+
+Deno.test("integrations: another process takes up what one left, events and attempts alike", async () => {
+  const kv = await Deno.openKv(":memory:");
+  const clock = new ManualClock();
+  const first = await World.open({ kv: shared(kv), clock });
+  const here = await linkAgent(first);
+  await installed(first, here.owner, "slack", { webhook_url: SLACK });
+  first.network.reply = () => 500;
+  await exec(first, here, "rm -rf /");
+  await first.settle();
+  eq(first.network.sent.length, 1);
+  await first[Symbol.asyncDispose]();
+  clock.advance(60_000);
+  await using second = await World.open({ kv, clock, seed: 2 });
+  await second.settle();
+  eq(second.network.sent.length, 1);
+  deq(second.network.sent[0]!.body, first.network.sent[0]!.body);
+  await exec(second, { ...here, agent: here.agent }, "rm -rf /", { as: here.key.value });
+  await second.settle();
+  eq(second.network.sent.length, 2);
+});
+
+Deno.test("integrations: a service that asks to be left alone is", async () => {
+  await using world = await openWorld();
+  const here = await linkAgent(world);
+  await installed(world, here.owner, "slack", { webhook_url: SLACK });
+  world.network.reply = () =>
+    world.network.sent.length > 1 ? 200 : { status: 429, headers: { "retry-after": "300" } };
+  await ask(world, here);
+  await world.advance(299_999);
+  eq(world.network.sent.length, 1);
+  await world.advance(1);
+  eq(world.network.sent.length, 2);
+});
+
+Deno.test("integrations: nobody is told of what whoever installed it may not read now", async () => {
+  await using world = await openWorld();
+  const here = await linkAgent(world);
+  const other = await world.join(here.owner, ["owner"]);
+  await installed(world, other, "slack", { webhook_url: SLACK });
+  await installed(world, here.owner, "webhook", {
+    url: "https://in.example.com/reports",
+    secret: "sixteen-characters",
+    topics: ["reports"],
+  });
+  const tenant = { org: other.org, space: "live" } as const;
+  await world.app.store.transact(async (tx) => {
+    const user = await tx.get(users, tenant, other.userId);
+    tx.put(users, tenant, { ...user!, roles: [] });
+  });
+  await ask(world, here);
+  eq(world.network.sent.length, 0);
+});
+
+Deno.test("integrations: each event is told once, and one that is gone is told nothing", async () => {
+  await using world = await openWorld();
+  const here = await linkAgent(world);
+  await ask(world, here); // before anything is installed
+  const id = await installed(world, here.owner, "slack", { webhook_url: SLACK });
+  world.network.reply = () => 500;
+  await ask(world, here);
+  eq(world.network.sent.length, 1);
+  const path = `/api/integrations/${id}`;
+  eq((await world.call("DELETE", path, { as: here.owner.token })).status, 204);
+  await world.advance(60 * 60 * 1000);
+  eq(world.network.sent.length, 1);
+});
