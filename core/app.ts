@@ -10,6 +10,7 @@ import type { Commands } from "./commands/registry.ts";
 import type { Config } from "./config.ts";
 import type { PolicyBook } from "./gitops/book.ts";
 import type { Syncs } from "./gitops/syncs.ts";
+import type { Transfers } from "./gitops/transfers.ts";
 import type { Limiter } from "./limiter.ts";
 import type { Links } from "./agents/links.ts";
 import type { Metrics } from "./metrics.ts";
@@ -49,6 +50,8 @@ export interface App {
   readonly policyBook: PolicyBook;
   /** Repositories that are being looked at. */
   readonly syncs: Syncs;
+  /** Backups and restores that are under way. */
+  readonly transfers: Transfers;
   readonly metrics: Metrics;
   readonly streams: Streams;
   /** Names this history of the logs, in the ids of streamed events. */

@@ -19,6 +19,7 @@ import { FailureThrottle } from "./throttle.ts";
 import { PolicyBook } from "./gitops/book.ts";
 import { pushPolicies } from "./gitops/push.ts";
 import { Syncs } from "./gitops/syncs.ts";
+import { Transfers } from "./gitops/transfers.ts";
 import { Limiter } from "./limiter.ts";
 import { Metrics } from "./metrics.ts";
 import { sweepSessions } from "./mcp_sessions.ts";
@@ -92,6 +93,7 @@ export async function startRelay(
     metrics,
     policyBook: new PolicyBook(() => store),
     syncs: new Syncs(() => app),
+    transfers: new Transfers(() => app),
     instance,
     startedAtMs: clock.now(),
   };
@@ -119,7 +121,9 @@ export async function startRelay(
     async stop() {
       stopHousekeeping();
       streams.stop();
+      const carried = parts.transfers.stop();
       links.closeAll("going_away");
+      await carried;
       await links.idle();
       await commands.stop();
       await sender.stop();
@@ -179,6 +183,7 @@ export async function housekeep(app: App): Promise<void> {
   // Policies that another instance applied, and those of agents that were not linked then.
   pushPolicies(app, app.links.serving(null));
   await app.syncs.sweep();
+  await app.transfers.sweep();
   await sweepBlobs(app.store);
   await dropExpired(app);
 }

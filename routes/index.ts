@@ -8,6 +8,7 @@ import { commandRoutes } from "./commands.ts";
 import { docsRoutes } from "./docs.ts";
 import { eventRoutes } from "./events.ts";
 import { gitopsRoutes } from "./gitops.ts";
+import { gitopsAgentRoutes } from "./gitops_agents.ts";
 import { gitopsPolicyRoutes } from "./gitops_policies.ts";
 import { healthRoutes } from "./health.ts";
 import { ingestTokenRoutes } from "./ingest_tokens.ts";
@@ -35,6 +36,7 @@ export const routes = [
   ...shieldRoutes,
   ...gitopsRoutes,
   ...gitopsPolicyRoutes,
+  ...gitopsAgentRoutes,
   ...apiKeyRoutes,
   ...usageRoutes,
   ...webhookRoutes,

@@ -1,5 +1,11 @@
 import { RESTART_EXIT_CODE, runAgent } from "./agent.ts";
-import { defaultStateDir, machineHost, onStopSignal, takeEnvironment } from "./host.ts";
+import {
+  absolutePath,
+  defaultStateDir,
+  machineHost,
+  onStopSignal,
+  takeEnvironment,
+} from "./host.ts";
 import { type AgentArguments, parseAgentArguments } from "./arguments.ts";
 import { describeAgent } from "./hello.ts";
 import type { AgentOptions } from "./port.ts";
@@ -17,6 +23,8 @@ Options:
                        to commands.
   --name <name>        How the relay lists this agent. Default: the host name.
   --label <key=value>  A label; may be given up to 16 times.
+  --backup <path>      A file or folder that the relay may back up and restore; may be given up to 16
+                       times. 16 MiB and 1,000 files in all. Nothing else is ever read or written.
   --state <directory>  Where the agent's key and its journal of started commands are kept.
                        Default: relay-agent in the user's state directory.
   --help               Show this text.
@@ -89,6 +97,7 @@ function completeOptions(given: AgentArguments): AgentOptions | { failure: strin
     token,
     ...(given.name === undefined ? {} : { name: given.name }),
     labels: given.labels,
+    backup: given.backup.map(absolutePath),
     stateDir: given.stateDir ?? defaultStateDir(),
   };
   const facts = describeAgent(options, machineHost);

@@ -23,7 +23,10 @@ export type LinkEnd =
   | { readonly kind: "refused"; readonly why: string };
 
 /** What the relay may order after its welcome. */
-export type Order = Extract<RelayFrame, { type: "run" | "policy" | "cancel" | "restart" }>;
+export type Order = Exclude<
+  RelayFrame,
+  { type: "challenge" | "welcome" | "heartbeat_ack" | "error" }
+>;
 
 /** What the agent makes of a welcome; only a relay that shows another key than the pinned one is final. */
 export type Welcomed = "accepted" | "unproven" | "another_key";
