@@ -16,6 +16,7 @@ import type { PolicyBook } from "./gitops/book.ts";
 import type { Syncs } from "./gitops/syncs.ts";
 import type { Issuer } from "./issuers/config.ts";
 import type { Integrations } from "./integrations/runner.ts";
+import type { Transfers } from "./gitops/transfers.ts";
 import type { Limiter } from "./limiter.ts";
 import type { Links } from "./agents/links.ts";
 import type { Metrics } from "./metrics.ts";
@@ -66,6 +67,8 @@ export interface App {
   /** Makes compliance reports. */
   readonly reports: ReportJobs;
   readonly integrations: Integrations;
+  /** Backups and restores that are under way. */
+  readonly transfers: Transfers;
   readonly metrics: Metrics;
   readonly streams: Streams;
   /** Names this history of the logs, in the ids of streamed events. */

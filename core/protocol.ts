@@ -1,4 +1,15 @@
 import { z } from "zod";
+import {
+  inspectFrame,
+  stateFrame,
+  transferDataFrame,
+  transferDoneFrame,
+  transferEndFrame,
+  transferFailedFrame,
+  transferFrame,
+  transferReadyFrame,
+  transferWantFrame,
+} from "./transfer_frames.ts";
 
 /**
  * The frames of the WebSocket subprotocol `relay.agent.v1`, declared once: JSON text frames told
@@ -230,6 +241,12 @@ const AGENT_FRAMES = {
   refused: refusedFrame,
   policy_held: policyHeldFrame,
   checkpoint_refused: checkpointRefusedFrame,
+  state: stateFrame,
+  transfer_ready: transferReadyFrame,
+  transfer_want: transferWantFrame,
+  transfer_data: transferDataFrame,
+  transfer_done: transferDoneFrame,
+  transfer_failed: transferFailedFrame,
 } as const;
 
 const RELAY_FRAMES = {
@@ -237,6 +254,11 @@ const RELAY_FRAMES = {
   welcome: welcomeFrame,
   run: runFrame,
   policy: policyFrame,
+  inspect: inspectFrame,
+  transfer: transferFrame,
+  transfer_want: transferWantFrame,
+  transfer_data: transferDataFrame,
+  transfer_end: transferEndFrame,
   cancel: cancelFrame,
   restart: restartFrame,
   checkpoint: checkpointFrame,

@@ -29,6 +29,7 @@ import { PolicyBook } from "./gitops/book.ts";
 import { pushPolicies } from "./gitops/push.ts";
 import { Syncs } from "./gitops/syncs.ts";
 import { Integrations } from "./integrations/runner.ts";
+import { Transfers } from "./gitops/transfers.ts";
 import { Limiter } from "./limiter.ts";
 import { Metrics } from "./metrics.ts";
 import { sweepSessions } from "./mcp_sessions.ts";
@@ -116,6 +117,7 @@ export async function startRelay(
     metrics,
     policyBook: new PolicyBook(() => store),
     syncs: new Syncs(() => app),
+    transfers: new Transfers(() => app),
     instance,
     startedAtMs: clock.now(),
   };
@@ -154,7 +156,9 @@ export async function startRelay(
     async stop() {
       stopHousekeeping();
       streams.stop();
+      const carried = parts.transfers.stop();
       links.closeAll("going_away");
+      await carried;
       await links.idle();
       await commands.stop();
       await sender.stop();
@@ -246,6 +250,7 @@ export async function housekeep(app: App): Promise<void> {
   // Policies that another instance applied, and those of agents that were not linked then.
   pushPolicies(app, app.links.serving(null));
   await app.syncs.sweep();
+  await app.transfers.sweep();
   await sweepBlobs(app.store);
   await dropExpired(app);
   await dropExpiredRows(app);

@@ -10,6 +10,7 @@ import {
 } from "./protocol.ts";
 import { canonicalJson } from "./canonical.ts";
 import { sha256Hex } from "./text.ts";
+import type { TransferFrame } from "./transfer_frames.ts";
 
 /**
  * What relay and agent sign, as text whose UTF-8 bytes are signed. Each kind begins with a name of its
@@ -73,6 +74,15 @@ export function policyText(
 /** The name of exactly these policies: the start of the same digest. */
 export const policyVersionOf = (policies: PolicyFrame["policies"]): string =>
   sha256Hex(canonicalJson(policies)).slice(0, POLICY_VERSION_CHARS);
+
+/** What the relay asks of an agent's files: this archive, in this direction, on this link, once. */
+export function transferText(
+  { agentId, nonce }: LinkIdentity,
+  { serial, job_id, kind, sha256, stored_bytes }: Omit<TransferFrame, "type" | "signature">,
+): string {
+  return `relay.transfer.v1\n${agentId}\n${nonce}\n${serial}\n` +
+    `${kind} ${job_id} ${sha256 ?? "-"} ${stored_bytes}\n`;
+}
 
 /** What is signed of a result besides its own fields: the digests of all that was sent. */
 export interface OutputDigests {

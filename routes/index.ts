@@ -15,6 +15,7 @@ import { deviceRoutes } from "./devices.ts";
 import { docsRoutes } from "./docs.ts";
 import { eventRoutes } from "./events.ts";
 import { gitopsRoutes } from "./gitops.ts";
+import { gitopsAgentRoutes } from "./gitops_agents.ts";
 import { gitopsPolicyRoutes } from "./gitops_policies.ts";
 import { healthRoutes } from "./health.ts";
 import { ingestTokenRoutes } from "./ingest_tokens.ts";
@@ -48,6 +49,7 @@ export const routes = [
   ...shieldRoutes,
   ...gitopsRoutes,
   ...gitopsPolicyRoutes,
+  ...gitopsAgentRoutes,
   ...apiKeyRoutes,
   ...peopleRoutes,
   ...roleRoutes,

@@ -6,8 +6,10 @@ import type {
   RunFrame,
   WelcomeFrame,
 } from "../protocol.ts";
+import type { InspectFrame, StateFrame, TransferOrder, TransferReply } from "../transfer_frames.ts";
 import { backoffMs } from "./backoff.ts";
 import { openCommands } from "./commands.ts";
+import { type Configuration, refuseRoots } from "./configuration.ts";
 import { describeAgent, writeHello } from "./hello.ts";
 import { loadIdentity } from "./identity.ts";
 import { openJournal } from "./journal.ts";
@@ -19,6 +21,9 @@ import { pinVerdictKey } from "./pin.ts";
 import type { AgentHost, AgentOptions, AgentSocket } from "./port.ts";
 import { openPolicies } from "./policies.ts";
 import { openRefusals } from "./refusals.ts";
+import { recoverRestore } from "./restore.ts";
+import { openState, type VerdictCounts } from "./state.ts";
+import { openTransfers } from "./transfers.ts";
 import { openVerdicts, type Verdicts } from "./verdicts.ts";
 
 /** The exit code of an agent that was asked to start anew. */
@@ -45,6 +50,20 @@ export async function runAgent(options: AgentOptions, host: AgentHost): Promise<
   const journal = openJournal(stateDir, host.files);
   const refusals = openRefusals(stateDir, host);
   const policies = openPolicies(stateDir, host.files);
+  const configuration: Configuration = {
+    tree: host.tree,
+    stateDir,
+    roots: options.backup ?? [],
+    settings: { name: facts.name, labels: facts.labels },
+  };
+  const unusable = refuseRoots(configuration);
+  if (unusable !== null) throw new Error(unusable);
+  if (recoverRestore(configuration) === "completed") {
+    host.log.info("completed the restore that was interrupted");
+  }
+  const transfers = openTransfers(configuration, host.log);
+  const counts: VerdictCounts = { verified: 0, refused: 0, last_refusal: null };
+  const state = openState(configuration, host.files, host.clock, () => counts);
   const outbox = openOutbox(host.clock, identity.sign);
   const commands = openCommands(host, journal, outbox);
   const { promise: exited, resolve: exit } = Promise.withResolvers<number>();
@@ -86,8 +105,25 @@ export async function runAgent(options: AgentOptions, host: AgentHost): Promise<
     else if (order.type === "policy") return hold(order);
     else if (order.type === "checkpoint") witness(order);
     else if (order.type === "restart") finish(RESTART_EXIT_CODE, RESTART_GRACE_MS, "restarting");
-    else return run(order);
+    else if (order.type === "run") return run(order);
+    else return serve(order);
     return null;
+  }
+
+  function serve(order: InspectFrame | TransferOrder): CloseName | null {
+    if (linked === null) return "unexpected_frame";
+    const { welcome, socket } = linked;
+    const send = (frame: StateFrame | TransferReply) => socket.send(JSON.stringify(frame));
+    if (order.type === "inspect") {
+      state.answer(order.serial, send);
+      return null;
+    }
+    const why = transfers.take(order, { welcome, nonce, send });
+    if (why === null) return null;
+    host.log.error(`a transfer was refused: ${why}`);
+    counts.refused++;
+    counts.last_refusal = why;
+    return "verdict_refused";
   }
 
   function hold(frame: PolicyFrame): CloseName | null {
@@ -97,6 +133,8 @@ export async function runAgent(options: AgentOptions, host: AgentHost): Promise<
       const why = policies.take(frame, welcome, nonce);
       if (why !== null) {
         host.log.error(`policies were refused: ${why}`);
+        counts.refused++;
+        counts.last_refusal = why;
         return "verdict_refused";
       }
     } catch (error) {
@@ -122,10 +160,13 @@ export async function runAgent(options: AgentOptions, host: AgentHost): Promise<
   function run(frame: RunFrame): CloseName | null {
     const why = verdicts === null ? "no relay was welcomed" : verdicts.refuse(frame);
     if (why === null) {
+      counts.verified++;
       const verdict = `${nonce}.${frame.batch}`;
       for (const order of frame.commands) commands.run(order, verdict);
       return null;
     }
+    counts.refused++;
+    counts.last_refusal = why;
     refusals.add(frame.commands, why);
     for (const { command_id } of frame.commands) {
       outbox.post({ type: "refused", command_id, reason: "unverified", message: why });
@@ -140,6 +181,8 @@ export async function runAgent(options: AgentOptions, host: AgentHost): Promise<
       link = openLink(host, options, { hello, welcomed, ordered, health: commands.health });
       const end: LinkEnd = await link.ended;
       outbox.detach();
+      transfers.detach();
+      state.detach();
       if (ending) return;
       if (end.kind === "refused") {
         host.log.error(`the relay refused this agent: ${end.why}`);

@@ -8,6 +8,8 @@ export interface AgentArguments {
   /** The one-time code of `relay agent pair`. */
   readonly code?: string;
   readonly labels: Readonly<Record<string, string>>;
+  /** Files and folders that may be backed up, as they were written. */
+  readonly backup: readonly string[];
 }
 
 const OPTIONS = {
@@ -28,16 +30,21 @@ export function parseAgentArguments(
 ): AgentArguments | "help" | { readonly failure: string } {
   const given: { -readonly [key in (typeof OPTIONS)[keyof typeof OPTIONS]]?: string } = {};
   const labels: Record<string, string> = {};
+  const backup: string[] = [];
   const rest = [...args];
   for (let argument = rest.shift(); argument !== undefined; argument = rest.shift()) {
     if (argument === "--help" || argument === "-h") return "help";
     const equals = argument.startsWith("--") ? argument.indexOf("=") : -1;
     const option = equals < 0 ? argument : argument.slice(0, equals);
-    if (option !== "--label" && !isOption(option)) {
+    if (option !== "--label" && option !== "--backup" && !isOption(option)) {
       return { failure: `There is no option "${option}".` };
     }
     const value = equals < 0 ? rest.shift() : argument.slice(equals + 1);
     if (!value) return { failure: `The option ${option} needs a value.` };
+    if (option === "--backup") {
+      backup.push(value);
+      continue;
+    }
     if (option !== "--label") {
       if (given[OPTIONS[option]] !== undefined) {
         return { failure: `The option ${option} may be given only once.` };
@@ -49,7 +56,7 @@ export function parseAgentArguments(
     if (cut < 1) return { failure: `The label "${value}" is not of the form key=value.` };
     labels[value.slice(0, cut)] = value.slice(cut + 1);
   }
-  return { ...given, labels };
+  return { ...given, labels, backup };
 }
 
 function isOption(text: string): text is keyof typeof OPTIONS {

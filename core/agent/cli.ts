@@ -1,5 +1,11 @@
 import { RESTART_EXIT_CODE, runAgent } from "./agent.ts";
-import { defaultStateDir, machineHost, onStopSignal, takeEnvironment } from "./host.ts";
+import {
+  absolutePath,
+  defaultStateDir,
+  machineHost,
+  onStopSignal,
+  takeEnvironment,
+} from "./host.ts";
 import { type AgentArguments, parseAgentArguments } from "./arguments.ts";
 import { type Pairing, pairMachine, readPairing } from "./pair.ts";
 import { describeAgent } from "./hello.ts";
@@ -22,6 +28,8 @@ Options:
   --label <key=value>  A label; may be given up to 16 times.
   --code <code>        The one-time code for pairing: POST /api/devices/pairing-codes
                        makes one. The credential that it brings is kept in the state directory.
+  --backup <path>      A file or folder that the relay may back up and restore; may be given up to 16
+                       times. 16 MiB and 1,000 files in all. Nothing else is ever read or written.
   --state <directory>  Where the agent's key, its credential and its journal of started commands
                        are kept.
                        Default: relay-agent in the user's state directory.
@@ -144,6 +152,7 @@ function completeOptions(given: AgentArguments): AgentOptions | { failure: strin
     token,
     ...(given.name === undefined ? {} : { name: given.name }),
     labels: given.labels,
+    backup: given.backup.map(absolutePath),
     stateDir,
   };
   const facts = describeAgent(options, machineHost);

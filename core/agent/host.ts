@@ -1,7 +1,9 @@
+import { resolve } from "node:path";
 import process from "node:process";
 import program from "../../deno.json" with { type: "json" };
 import { AGENT_PROTOCOL, CLOSE_CODES } from "../protocol.ts";
 import type { Clock, Log } from "../ports.ts";
+import { systemTree } from "./tree.ts";
 import type {
   AgentFiles,
   AgentHost,
@@ -32,6 +34,7 @@ export const machineHost: AgentHost = {
     },
   },
   files: systemFiles(),
+  tree: systemTree,
   dial,
   explain,
   spawn,
@@ -51,6 +54,11 @@ export function defaultStateDir(): string {
   if (base) return `${base}/relay-agent`;
   const home = Deno.env.get(windows ? "USERPROFILE" : "HOME");
   return home ? `${home}/.local/state/relay-agent` : "./relay-agent";
+}
+
+/** A path as it is from the root, without a slash at its end. */
+export function absolutePath(path: string): string {
+  return resolve(path).replaceAll("\\", "/");
 }
 
 /** Calls back at SIGTERM and SIGINT (Ctrl-C and Ctrl-Break on Windows) until the result is called. */

@@ -23,9 +23,9 @@ export type LinkEnd =
   | { readonly kind: "refused"; readonly why: string };
 
 /** What the relay may order after its welcome. */
-export type Order = Extract<
+export type Order = Exclude<
   RelayFrame,
-  { type: "run" | "policy" | "cancel" | "restart" | "checkpoint" }
+  { type: "challenge" | "welcome" | "heartbeat_ack" | "error" }
 >;
 
 /** What the agent makes of a welcome; only a relay that shows another key than the pinned one is final. */

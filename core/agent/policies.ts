@@ -2,7 +2,8 @@ import type { PolicyFrame, WelcomeFrame } from "../protocol.ts";
 import { policyText, policyVersionOf, publicKeyOf, verifiesText } from "../statements.ts";
 import type { AgentFiles } from "./port.ts";
 
-const FILE = "policies.json";
+/** The file of policies in the state directory. */
+export const POLICY_FILE = "policies.json";
 
 /** The policies that concern this agent, as the relay told it last. */
 export interface HeldPolicies {
@@ -14,7 +15,7 @@ export interface HeldPolicies {
 
 /** Opens the file of policies in the agent's state directory. */
 export function openPolicies(stateDir: string, files: AgentFiles): HeldPolicies {
-  const path = `${stateDir}/${FILE}`;
+  const path = `${stateDir}/${POLICY_FILE}`;
   let link = "";
   let last = 0;
   return {

@@ -59,6 +59,32 @@ export interface AgentFiles {
   openAppender(path: string): Appender;
 }
 
+/** What stands at a path; a link is not followed. */
+export interface TreeEntry {
+  readonly kind: "file" | "folder" | "link" | "other";
+  readonly bytes: number;
+  /** Permissions: the lower nine bits. */
+  readonly mode: number;
+}
+
+/** The files that are backed up and restored. Everything throws what the system says. */
+export interface AgentTree {
+  /** Null when there is nothing. */
+  look(path: string): TreeEntry | null;
+  /** Names in a folder, in the order of their code units. */
+  list(path: string): string[];
+  read(path: string): Uint8Array<ArrayBuffer>;
+  readLink(path: string): string;
+  /** Where a path leads when every link is followed; null when it leads nowhere. */
+  realPath(path: string): string | null;
+  /** Writes a file that is on the disk when it returns; folders that are missing are made. */
+  write(path: string, bytes: Uint8Array, mode: number): void;
+  link(path: string, target: string): void;
+  /** Takes the place of what is there, in one step. */
+  rename(from: string, to: string): void;
+  remove(path: string): void;
+}
+
 /** What the agent needs of its machine; the real one is in host.ts. */
 export interface AgentHost {
   readonly clock: Clock;
@@ -70,6 +96,7 @@ export interface AgentHost {
     readonly hostname: string;
   };
   readonly files: AgentFiles;
+  readonly tree: AgentTree;
   /** Opens a WebSocket with the credential and the agent subprotocol. */
   dial(url: string, token: string, events: SocketEvents): AgentSocket;
   /** GETs an address with the credential: the start of the body, or "" when nothing answers. */
@@ -88,6 +115,8 @@ export interface AgentOptions {
   readonly labels?: Readonly<Record<string, string>>;
   /** Directory of the agent's key and of its journal; made unless it exists. */
   readonly stateDir: string;
+  /** Absolute paths of the files and folders that may be backed up and restored. */
+  readonly backup?: readonly string[];
   /** Aborted to stop: running commands are killed and the exit code is 0. */
   readonly signal?: AbortSignal;
 }

@@ -1,4 +1,5 @@
 import { type AgentRecord, agents } from "../../kv/records/agent.ts";
+import { agentStates, canaryRuns } from "../../kv/records/agent_state.ts";
 import type { Stepping, Work, Writing } from "../app.ts";
 import { lapseForAgent } from "../approvals/lapse.ts";
 import { countAgent } from "./count.ts";
@@ -51,9 +52,12 @@ export async function deleteAgent(work: Writing, id: string): Promise<AgentRecor
   const agent = await ownedAgent(work, id);
   tx.delete(agents, actor.tenant, id);
   countAgent(tx, actor.tenant, agent.status, null);
+  tx.delete(agentStates, actor.tenant, id);
+  tx.delete(canaryRuns, actor.tenant, id);
   tx.afterCommit(() => {
     app.links.of(actor.tenant, id)?.close("deleted");
     lapseForAgent(app, actor.tenant, id);
+    app.transfers.forget(actor.tenant, id);
   });
   return agent;
 }

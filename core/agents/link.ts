@@ -28,8 +28,10 @@ import {
   receiptText,
   verifiesText,
 } from "../statements.ts";
+import { noteState } from "../gitops/drift.ts";
 import { type AgentPolicies, NO_POLICY_VERSION } from "../gitops/book.ts";
 import { notePolicyHeld, pushPolicies } from "../gitops/push.ts";
+import type { StateFrame, TransferKind } from "../transfer_frames.ts";
 import { startQueued } from "../commands/queued.ts";
 import type { Checkpoint } from "../audit/checkpoints.ts";
 import { checkpointFrame, noteRefusedCheckpoint } from "./witness.ts";
@@ -65,6 +67,8 @@ export class Link {
   /** How many rows of the audit log the agent has a checkpoint of. */
   #witnessed = 0;
   #refusedCheckpoint = false;
+  #inspected = 0;
+  readonly #asked = new Map<number, (state: StateFrame | null) => void>();
   readonly #orders: Batch<DigestedOrder> = openBatch(
     MAX_RELAY_FRAME_BYTES,
     (orders) => this.#sendOrders(orders),
@@ -117,6 +121,32 @@ export class Link {
     if (this.#phase !== "open" || version === this.#policyVersion) return;
     this.#policyVersion = version;
     this.send(this.#signer!.policies(documents));
+  }
+
+  /** The agent holds these policies, whatever it was told. */
+  holdsPolicies(version: string): void {
+    this.#policyVersion = version;
+  }
+
+  /** Orders a backup, a restore or its rehearsal; false when the link is closed. */
+  transfer(job_id: string, kind: TransferKind, sha256: string | null, stored_bytes: number) {
+    if (this.#phase !== "open") return false;
+    return this.send(this.#signer!.transfer({ job_id, kind, sha256, stored_bytes }));
+  }
+
+  /** What the agent holds, once that is on record; null when it does not answer, or the link ends. */
+  inspect(): Promise<StateFrame | null> {
+    const serial = ++this.#inspected;
+    return new Promise((resolve) => {
+      const end = (state: StateFrame | null) => {
+        cancel();
+        this.#asked.delete(serial);
+        resolve(state);
+      };
+      const cancel = this.app.ports.clock.after(INSPECT_MS, () => end(null));
+      this.#asked.set(serial, end);
+      if (this.#phase !== "open" || !this.send({ type: "inspect", serial })) end(null);
+    });
   }
 
   /** Sends a frame behind the commands; false when the link is closed or the agent does not keep up. */
@@ -189,6 +219,8 @@ export class Link {
     if (agent === null) return;
     for (const { order } of this.#orders.drain()) this.app.commands.unsent(order.command_id);
     this.app.commands.linkLost(this);
+    this.app.transfers.linkLost(this);
+    for (const end of [...this.#asked.values()]) end(null);
     this.app.links.recording(
       disconnectAgent(this.app, this.actor.tenant, agent, reason).catch((error) => {
         this.app.ports.log.error("an agent's end could not be recorded", { error: String(error) });
@@ -240,6 +272,7 @@ export class Link {
     this.#witnessed = hello.witnessed ?? 0;
     this.witness();
     startQueued(this.app, this.actor.tenant, agent.id);
+    this.app.transfers.begin(this.actor.tenant, agent.id);
   }
 
   /** Nothing of a message is recorded unless the agent has signed for all of it. */
@@ -307,6 +340,7 @@ export class Link {
           notePolicyHeld(this.app, tenant, agent, frame.policy_version),
         );
       case "heartbeat":
+        this.send({ type: "inspect", serial: ++this.#inspected });
         this.send({ type: "heartbeat_ack" });
         noteHeartbeat(this.app, tenant, agent, frame.status).then(
           (end) => end === null || this.close(end),
@@ -317,9 +351,19 @@ export class Link {
         return this.#takeRefusedCheckpoint(frame, agent);
       case "hello":
         return this.close("unexpected_frame");
+      case "state":
+        return this.app.links.recording(
+          noteState(this.app, tenant, agent, frame).then(() =>
+            this.#asked.get(frame.serial)?.(frame)
+          ),
+        );
+      default:
+        return this.app.transfers.take(this, frame);
     }
   }
 }
 
+/** How long an agent may take to tell its state. */
+const INSPECT_MS = 5_000;
 /** What a command takes in its frame besides its text. */
 const ORDER_BYTES = 256;

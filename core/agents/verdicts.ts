@@ -12,9 +12,11 @@ import {
   privateKeyOf,
   rawPublicKey,
   signText,
+  transferText,
   verdictText,
   welcomeText,
 } from "../statements.ts";
+import type { TransferFrame } from "../transfer_frames.ts";
 
 const KEY_BYTES = 32;
 /** Longer than a frame is ever under way; an agent that gets it later must not run what it holds. */
@@ -64,6 +66,8 @@ export interface LinkSigner {
   welcome(nowMs: number): { time_ms: number; verdict_key: string; signature: string };
   /** The policies that the agent shall hold. */
   policies(documents: PolicyFrame["policies"]): PolicyFrame;
+  /** Orders a backup, a restore or its rehearsal. */
+  transfer(order: Omit<TransferFrame, "type" | "serial" | "signature">): TransferFrame;
   /** The next batch, and the name of its verdict in receipts. */
   run(orders: readonly DigestedOrder[], nowMs: number): { frame: RunFrame; verdict: string };
 }
@@ -71,6 +75,7 @@ export interface LinkSigner {
 export function openSigner(key: VerdictKey, link: LinkIdentity): LinkSigner {
   let last = 0;
   let serial = 0;
+  let transfers = 0;
   return {
     welcome(time_ms) {
       const text = welcomeText({ agent_id: link.agentId, time_ms }, link.nonce);
@@ -80,6 +85,10 @@ export function openSigner(key: VerdictKey, link: LinkIdentity): LinkSigner {
       const policy_version = policyVersionOf(policies);
       const frame = { type: "policy", serial: ++serial, policy_version, policies } as const;
       return { ...frame, signature: signText(key.privateKey, policyText(link, frame)) };
+    },
+    transfer(order) {
+      const frame = { type: "transfer", serial: ++transfers, ...order } as const;
+      return { ...frame, signature: signText(key.privateKey, transferText(link, frame)) };
     },
     run(orders, nowMs) {
       const batch = ++last;

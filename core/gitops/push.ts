@@ -5,7 +5,7 @@ import { heldVersion } from "../agents/register.ts";
 import type { App } from "../app.ts";
 import { emit, RELAY_ACTOR } from "../events.ts";
 import { nextTurn } from "../turn.ts";
-import { policySetOf } from "./book.ts";
+import { NO_POLICY_VERSION, policySetOf } from "./book.ts";
 
 /** Links that are told before others get their turn: each costs a signature. */
 const SLICE = 50;
@@ -37,6 +37,14 @@ async function tell({ store, policyBook }: App, link: Link): Promise<void> {
     if ((await policySetOf(store, tenant)).version !== set.version) continue;
     return link.tellPolicies(policies);
   }
+}
+
+/** Has an agent hold what is in force again, after a restore brought earlier policies back. */
+export async function holdPolicies(app: App, link: Link): Promise<void> {
+  const state = await link.inspect();
+  if (state === null) return;
+  link.holdsPolicies(state.policy_version ?? NO_POLICY_VERSION);
+  await tell(app, link);
 }
 
 /** Puts on record which policies an agent holds; never fails. */

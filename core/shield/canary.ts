@@ -1,3 +1,4 @@
+import { canaryRuns } from "../../kv/records/agent_state.ts";
 import type { Stepping } from "../app.ts";
 import { startCommand } from "../commands/commands.ts";
 import { emit } from "../events.ts";
@@ -101,6 +102,10 @@ export async function runCanary(work: Stepping, agentId: string | null) {
       ...(agentId !== null && { agentId }),
       details: { command_id: agent?.command_id ?? null, failed, status },
     });
+    for (const id of ["shield", ...(agentId === null ? [] : [agentId])]) {
+      const at_ms = work.app.ports.clock.now();
+      tx.put(canaryRuns, tenant, { id, at_ms, by: work.actor.id, status, failed });
+    }
     work.recordUse(tx, failed.length === 0 ? 200 : 503);
   });
   const report = { status, failed, mode: shield.own.mode, layers, agent };

@@ -36,6 +36,7 @@ function dial(welcomed: Welcomed = "accepted") {
     entropy: { unit: () => 0, bytes: (n) => new Uint8Array(n) },
     log: { info() {}, warn() {}, error() {} },
     machine: { version: "1", platform: "test", hostname: "box" },
+    tree: {} as AgentHost["tree"],
     files: {
       makeDir() {},
       read: () => null,

@@ -172,8 +172,16 @@ Deno.test("openOutbox: reports pressure above 4 MiB of unsent bytes", () => {
 
 Deno.test("parseAgentArguments: takes both forms and says what is wrong", () => {
   assert.deepEqual(
-    parseAgentArguments(["--url=http://r", "--token", "t", "--label", "a=b=c", "--label=d="]),
-    { url: "http://r", token: "t", labels: { a: "b=c", d: "" } },
+    parseAgentArguments([
+      "--url=http://r",
+      "--token",
+      "t",
+      "--label",
+      "a=b=c",
+      "--label=d=",
+      "--backup=x",
+    ]),
+    { url: "http://r", token: "t", labels: { a: "b=c", d: "" }, backup: ["x"] },
   );
   assert.equal(parseAgentArguments(["--url", "x", "--help"]), "help");
   for (

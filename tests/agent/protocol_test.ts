@@ -24,6 +24,7 @@ import {
   privateKeyOf,
   receiptText,
   signText,
+  transferText,
   verdictText,
   welcomeText,
 } from "../../core/statements.ts";
@@ -69,6 +70,38 @@ const AGENT_FRAMES: AgentFrame[] = [
   { type: "checkpoint_refused", reason: "rolled_back", witnessed: 9, size: 3 },
   { type: "refused", command_id: "cmd_1", reason: "busy", message: "64 commands are running" },
   { type: "policy_held", policy_version: "964d3e65a0d75a70" },
+  {
+    type: "state",
+    serial: 1,
+    policy_version: null,
+    policies: [{ name: "basics", sha256: "a".repeat(64) }],
+    files: { count: 1, bytes: 3, sha256: "b".repeat(64) },
+    roots: ["/etc/app"],
+    problem: null,
+    verdicts: { verified: 2, refused: 0, last_refusal: null },
+  },
+  {
+    type: "transfer_ready",
+    job_id: "bkp_1",
+    bytes: 9,
+    sha256: "a".repeat(64),
+    stored_bytes: 5,
+  },
+  { type: "transfer_want", job_id: "rst_1", offset: 0 },
+  { type: "transfer_data", job_id: "bkp_1", offset: 0, data: "AAA=" },
+  {
+    type: "transfer_done",
+    job_id: "rst_1",
+    sha256: "a".repeat(64),
+    plan: {
+      create: 0,
+      replace: 1,
+      remove: 0,
+      unchanged: 2,
+      changes: [{ action: "replace", path: "/etc/app/a" }],
+    },
+  },
+  { type: "transfer_failed", job_id: "rst_1", message: "no space left" },
 ];
 
 const RELAY_FRAMES: RelayFrame[] = [
@@ -97,6 +130,19 @@ const RELAY_FRAMES: RelayFrame[] = [
     policies: [{ name: "basics", rules: [] }],
     signature: "b".repeat(86),
   },
+  { type: "inspect", serial: 1 },
+  {
+    type: "transfer",
+    serial: 1,
+    job_id: "bkp_1",
+    kind: "backup",
+    sha256: null,
+    stored_bytes: 0,
+    signature: "b".repeat(86),
+  },
+  { type: "transfer_want", job_id: "bkp_1", offset: 0 },
+  { type: "transfer_data", job_id: "rst_1", offset: 0, data: "AAA=" },
+  { type: "transfer_end", job_id: "bkp_1" },
   { type: "cancel", command_id: "cmd_1" },
   { type: "restart" },
   { type: "checkpoint", note: "a note", public_key: "a key", proof: ["A".repeat(43) + "="] },
@@ -323,10 +369,12 @@ Deno.test("docs/agent-protocol.md: every frame and signature of its example is r
       ? [verdictKey, verdictText({ agentId, nonce }, frame)]
       : frame.type === "policy"
       ? [verdictKey, policyText({ agentId, nonce }, frame)]
+      : frame.type === "transfer"
+      ? [verdictKey, transferText({ agentId, nonce }, frame)]
       : [agentKey, receiptText(agentId, frame.results)];
     assert.equal(frame.signature, signText(key, text));
   }
-  assert.equal(signatures, 6);
+  assert.equal(signatures, 7);
 });
 
 Deno.test("parseAgentFrame: a result that is checked by hand is one that the schema takes, unchanged", () => {

@@ -177,7 +177,7 @@ Deno.test("runAgent: what comes without a valid verdict does not start, and a ne
     }
     assert.equal((await link.closed).code, 4424);
     const again = await relay.nextLink();
-    again.send(again.signed([touch("cmd_5")], 0));
+    again.send(again.signed([touch("cmd_5")], -10_000));
     let late = await again.next();
     while (late.type === "heartbeat") late = await again.next();
     assert.equal(late.type === "refused" && late.message, "its verdict has expired");

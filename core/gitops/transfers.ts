@@ -1,0 +1,172 @@
+import { type Collection, type Tenant, tenantKey } from "../../kv/collection.ts";
+import { backups, type JobRecord, restores } from "../../kv/records/backup.ts";
+import type { Link } from "../agents/link.ts";
+import type { App } from "../app.ts";
+import type { TransferReply } from "../transfer_frames.ts";
+import { carryBackup, carryRestore, JobFailed } from "./carry.ts";
+import { finishJob, type JobKind, pruneBackups } from "./finish.ts";
+
+/** Agents whose configuration is carried at once: each holds an archive in memory. */
+const CONCURRENCY = 8;
+/** How long an agent may take for one answer; packing and restoring are among them. */
+const ANSWER_MS = 60_000;
+/** A job that no agent came back for. */
+const JOB_MS_MAX = 15 * 60_000;
+/** A job that is cut this often is given up. */
+const ATTEMPTS_MAX = 5;
+const SWEEP_LIMIT = 100;
+
+/** The link was lost on the way: the job goes on with the agent's next one. */
+class LinkLost extends Error {
+  override readonly name = "LinkLost";
+}
+
+/** An answer of an agent that is being waited for. */
+interface Waiting {
+  readonly link: Link;
+  take(reply: TransferReply): void;
+  lose(): void;
+}
+
+/** Backups and restores that this process carries. */
+export class Transfers {
+  readonly #running = new Map<string, Promise<void>>();
+  /** Agents for which something came while they were being served. */
+  readonly #again = new Set<string>();
+  readonly #waiting = new Map<string, Waiting>();
+  #stopped = false;
+
+  constructor(private readonly app: () => App) {}
+
+  /** Begins what waits for an agent, or goes on with it, if its link is here; never fails. */
+  begin(tenant: Tenant, agentId: string): void {
+    const key = `${tenantKey(tenant)}/${agentId}`;
+    if (this.#running.has(key)) this.#again.add(key);
+    if (this.#stopped || this.#running.has(key) || this.#running.size >= CONCURRENCY) return;
+    const link = this.app().links.of(tenant, agentId);
+    if (link === undefined) return;
+    const running = this.#run(tenant, agentId, link)
+      .catch((error) => {
+        const fields = { error: String(error) };
+        this.app().ports.log.error("a backup or restore could not be carried", fields);
+      })
+      .finally(() => {
+        this.#running.delete(key);
+        if (this.#again.delete(key)) this.begin(tenant, agentId);
+      });
+    this.#running.set(key, running);
+  }
+
+  /** An agent answers. */
+  take(link: Link, reply: TransferReply): void {
+    const waiting = this.#waiting.get(reply.job_id);
+    if (waiting?.link === link) waiting.take(reply);
+  }
+
+  /** A link has ended. */
+  linkLost(link: Link): void {
+    for (const waiting of [...this.#waiting.values()]) if (waiting.link === link) waiting.lose();
+  }
+
+  /** The next answer of an agent to what `send` sends. @throws {LinkLost | JobFailed} */
+  ask(link: Link, jobId: string, send: () => boolean): Promise<TransferReply> {
+    const { clock } = this.app().ports;
+    return new Promise((resolve, reject) => {
+      const end = (task: () => void) => {
+        cancel();
+        this.#waiting.delete(jobId);
+        task();
+      };
+      const cancel = clock.after(
+        ANSWER_MS,
+        () => end(() => reject(new JobFailed("the agent did not answer in time"))),
+      );
+      this.#waiting.set(jobId, {
+        link,
+        take: (reply) =>
+          end(() =>
+            reply.type === "transfer_failed" ? reject(new JobFailed(reply.message)) : resolve(reply)
+          ),
+        lose: () => end(() => reject(new LinkLost("the link was lost"))),
+      });
+      if (!send()) this.#waiting.get(jobId)?.lose();
+    });
+  }
+
+  async #run(tenant: Tenant, agentId: string, link: Link): Promise<void> {
+    const app = this.app();
+    const backup = await this.#claim(backups, tenant, agentId);
+    const restore = backup === null ? await this.#claim(restores, tenant, agentId) : null;
+    const job = backup ?? restore;
+    if (job === null) return;
+    try {
+      if (job.attempt > ATTEMPTS_MAX) throw new JobFailed("its link broke too often");
+      if (backup !== null) await carryBackup(app, tenant, link, backup);
+      if (restore !== null) await carryRestore(app, tenant, link, restore);
+      await pruneBackups(app, tenant, agentId);
+    } catch (error) {
+      if (error instanceof LinkLost) return;
+      const why = error instanceof JobFailed ? error.message : "the relay could not carry it";
+      if (backup !== null) {
+        await finishJob(app, tenant, { kind: "backup", of: backups }, job, why);
+      } else await finishJob(app, tenant, { kind: "restore", of: restores }, job, why);
+      if (!(error instanceof JobFailed)) throw error;
+    }
+  }
+
+  /** Takes the job of an agent over from whoever had it before: this process has the link. */
+  async #claim<T extends JobRecord>(
+    of: Collection<T>,
+    tenant: Tenant,
+    agentId: string,
+  ): Promise<T | null> {
+    const { store, instance } = this.app();
+    return await store.transact(async (tx) => {
+      const job = await tx.find(of, tenant, "running", [agentId]);
+      if (job === null) return null;
+      return tx.put(of, tenant, { ...job, attempt: job.attempt + 1, instance });
+    });
+  }
+
+  /** Gives up what nobody came back for, and begins what found no room. */
+  async sweep(): Promise<void> {
+    await this.#sweep("backup", backups);
+    await this.#sweep("restore", restores);
+  }
+
+  async #sweep<T extends JobRecord>(kind: JobKind, of: Collection<T>): Promise<void> {
+    const { store, ports } = this.app();
+    const page = await store.queued(of, "open", { limit: SWEEP_LIMIT });
+    for (const { tenant, record } of page.items) {
+      if (this.#running.has(`${tenantKey(tenant)}/${record.agent_id}`)) continue;
+      if (ports.clock.now() - record.created_at_ms < JOB_MS_MAX) {
+        this.begin(tenant, record.agent_id);
+      } else {
+        const why = "the agent did not come back in time";
+        await finishJob(this.app(), tenant, { kind, of }, record, why);
+      }
+    }
+  }
+
+  /** The agent was removed, and with it go its backups; never fails. */
+  forget(tenant: Tenant, agentId: string): void {
+    const { links, ports } = this.app();
+    links.recording(
+      pruneBackups(this.app(), tenant, agentId, { backups: 0, restores: 0 }).catch((error) =>
+        ports.log.error("the backups of an agent could not be dropped", { error: String(error) })
+      ),
+    );
+  }
+
+  /** Resolves when nothing is under way. */
+  async idle(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all(this.#running.values());
+  }
+
+  /** Begins nothing any more; what is under way goes on after the next start. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    for (const waiting of [...this.#waiting.values()]) waiting.lose();
+    await this.idle();
+  }
+}

@@ -1,0 +1,205 @@
+import { z } from "zod";
+import { JOB_STATUSES } from "../kv/records/backup.ts";
+import { SHIELD_MODES } from "../kv/records/shield.ts";
+import { listBackups, listRestores, startBackup, startRestore } from "../core/gitops/backups.ts";
+import { getDrift } from "../core/gitops/drift.ts";
+import { getGuard } from "../core/gitops/guard.ts";
+import { restorePlan } from "../core/transfer_frames.ts";
+import { route } from "./_route.ts";
+import { Id, PageQuery, Pagination, Timestamp } from "./_schemas.ts";
+
+const AgentParams = z.strictObject({ agent_id: Id });
+
+const Action = z.object({
+  event_id: z.string().nullable(),
+  event_type: z.string(),
+  actor: z.string(),
+  at: Timestamp,
+});
+
+const Drift = z.object({
+  agent_id: z.string(),
+  drifted: z.boolean(),
+  reached: z.boolean().describe("The agent has just been asked; else this is what it said last."),
+  reported_at: Timestamp.nullable(),
+  problem: z.string().nullable().describe("What the agent could not read."),
+  items: z.array(z.object({
+    item: z.string().describe("`policy:` and a name, or `files`."),
+    kind: z.enum(["policy", "files"]),
+    applied: z.object({ version: z.string(), digest: z.string() }).nullable()
+      .describe("Of files: the last backup that was asked for."),
+    reported: z.object({ digest: z.string() }).nullable(),
+    status: z.enum(["in_sync", "changed", "missing", "unexpected", "pending", "unknown"])
+      .describe("`pending`: applied, and not confirmed yet."),
+    since: Timestamp.nullable(),
+    by: Action.nullable().describe("The audited action that led to it, as far as it is known."),
+  })),
+}).meta({ id: "Drift" });
+
+const Guard = z.object({
+  agent_id: z.string(),
+  status: z.enum(["online", "degraded", "offline"]),
+  mode: z.enum(SHIELD_MODES),
+  policy: z.object({
+    version: z.string().describe("What verdicts and approvals are bound to."),
+    applied: z.string().nullable().describe("The policies that concern the agent."),
+    confirmed: z.string().nullable().describe("Those that it has confirmed."),
+    reported: z.string().nullable().describe("Those that are in its file now."),
+    in_sync: z.boolean(),
+  }),
+  last_canary: z.object({
+    at: Timestamp,
+    by: z.string(),
+    status: z.enum(["passed", "failed"]),
+    failed: z.array(z.string()),
+    through_agent: z.boolean(),
+  }).nullable(),
+  verdict_check: z.object({
+    state: z.enum(["verifying", "refusing", "unknown"])
+      .describe("`refusing`: since its start it has refused something whose signature was wrong."),
+    verified: z.int().nullable(),
+    refused: z.int().nullable(),
+    last_refusal: z.string().nullable(),
+    verdict_key: z.string().nullable(),
+    reported_at: Timestamp.nullable(),
+  }),
+}).meta({ id: "Guard" });
+
+const job = {
+  id: z.string(),
+  agent_id: z.string(),
+  status: z.enum(JOB_STATUSES),
+  error: z.string().nullable(),
+  attempts: z.int().describe("More than one when the link was lost on the way."),
+  created_by: z.string(),
+  created_at: Timestamp,
+  finished_at: Timestamp.nullable(),
+};
+
+const Backup = z.object({
+  ...job,
+  reason: z.enum(["requested", "before_restore"]),
+  digest: z.string().nullable().describe("SHA-256 of the archive, before compression."),
+  bytes: z.int(),
+  stored_bytes: z.int(),
+  files: z.int(),
+  roots: z.array(z.string()).describe("The paths that the agent's operator listed."),
+}).meta({ id: "Backup" });
+
+const Restore = z.object({
+  ...job,
+  backup_id: z.string(),
+  dry_run: z.boolean(),
+  undo_backup_id: z.string().nullable()
+    .describe("What the agent had before: restore this one to undo the restore."),
+  plan: restorePlan.nullable(),
+  digest: z.string().nullable().describe("What the agent's configuration comes to afterwards."),
+}).meta({ id: "Restore" });
+
+const BY_RULE = {
+  backup: "backup_started, backup_completed, backup_failed",
+  restore: "restore_started, restore_completed, restore_failed",
+};
+
+export const gitopsAgentRoutes = [
+  route({
+    id: "gitops.drift",
+    method: "GET",
+    path: "/api/v1/gitops/drift/{agent_id}",
+    summary: "Compare what is applied to an agent with what it reports",
+    description: "An agent that is connected is asked now; it is also asked with each heartbeat.",
+    access: { scope: "policy:read" },
+    effect: "read",
+    params: AgentParams,
+    success: { status: 200, body: Drift },
+    faults: ["AGENT_NOT_FOUND"],
+    tool: { destructive: false },
+    handle: (work, { params }) => getDrift(work, params.agent_id),
+  }),
+  route({
+    id: "gitops.guard",
+    method: "GET",
+    path: "/api/v1/gitops/guard/{agent_id}",
+    summary: "Show how an agent is guarded",
+    access: { scope: "policy:read" },
+    effect: "read",
+    params: AgentParams,
+    success: { status: 200, body: Guard },
+    faults: ["AGENT_NOT_FOUND"],
+    tool: { destructive: false },
+    handle: (work, { params }) => getGuard(work, params.agent_id),
+  }),
+  route({
+    id: "gitops.backup",
+    method: "POST",
+    path: "/api/v1/gitops/backup/{agent_id}",
+    summary: "Back up an agent's configuration",
+    description:
+      "Its settings, its policies and the files that its operator listed with `--backup` are " +
+      "taken through its link. The answer is the job: read its `status` in the list of backups. When " +
+      "the link or Relay goes down on the way, the job goes on with the agent's next link, at most " +
+      "15 minutes. 20 backups are kept of each agent.",
+    access: { scope: "policy:write" },
+    effect: "write",
+    audit: { byRule: BY_RULE.backup },
+    params: AgentParams,
+    body: z.strictObject({}),
+    success: { status: 202, body: Backup },
+    faults: ["AGENT_NOT_FOUND", "AGENT_OFFLINE", "CONFLICT"],
+    tool: { destructive: false },
+    handle: (work, { params }) => startBackup(work, params.agent_id),
+  }),
+  route({
+    id: "gitops.list_backups",
+    method: "GET",
+    path: "/api/v1/gitops/backups/{agent_id}",
+    summary: "List the backups of an agent's configuration",
+    description: "Newest first.",
+    access: { scope: "policy:read" },
+    effect: "read",
+    params: AgentParams,
+    query: PageQuery,
+    success: { status: 200, body: z.object({ backups: z.array(Backup), pagination: Pagination }) },
+    faults: ["AGENT_NOT_FOUND"],
+    tool: { destructive: false },
+    handle: (work, { params, query }) => listBackups(work, params.agent_id, query),
+  }),
+  route({
+    id: "gitops.restore",
+    method: "POST",
+    path: "/api/v1/gitops/restore/{agent_id}",
+    summary: "Restore an agent's configuration from a backup, or rehearse that",
+    description:
+      "The agent checks the digest, writes everything aside and then puts it in place; files " +
+      "below the listed paths that are not in the backup are removed. What it had before becomes a " +
+      "backup too, `undo_backup_id`. With `dry_run` the agent only tells what would change. The answer " +
+      "is the job: read its `status` in the list of restores.",
+    access: { scope: "policy:write" },
+    effect: "write",
+    audit: { byRule: BY_RULE.restore },
+    params: AgentParams,
+    body: z.strictObject({ backup_id: Id, dry_run: z.boolean().default(false) }),
+    success: { status: 202, body: Restore },
+    faults: ["AGENT_NOT_FOUND", "NOT_FOUND", "AGENT_OFFLINE", "CONFLICT"],
+    tool: { destructive: true },
+    handle: (work, { params, body }) => startRestore(work, params.agent_id, body),
+  }),
+  route({
+    id: "gitops.list_restores",
+    method: "GET",
+    path: "/api/v1/gitops/restores/{agent_id}",
+    summary: "List the restores of an agent's configuration",
+    description: "Newest first.",
+    access: { scope: "policy:read" },
+    effect: "read",
+    params: AgentParams,
+    query: PageQuery,
+    success: {
+      status: 200,
+      body: z.object({ restores: z.array(Restore), pagination: Pagination }),
+    },
+    faults: ["AGENT_NOT_FOUND"],
+    tool: { destructive: false },
+    handle: (work, { params, query }) => listRestores(work, params.agent_id, query),
+  }),
+];
