@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { ScriptedAgent } from "../support/agent.ts";
-import { shared, strictKv } from "../support/kv.ts";
+import { committing, shared, strictKv } from "../support/kv.ts";
 import { type Answer, World } from "../support/world.ts";
 import { eventsOf } from "./fixtures.ts";
 import { colleague, HOUR_MS, keyReason, KEYS, managerKey, rotate } from "./key_fixtures.ts";
@@ -151,13 +151,28 @@ Deno.test("api_keys.rotate: two at once give one success and one 409, with grace
 
 Deno.test("api_keys.rotate: two at once on two instances over one store give one success and one 409", async () => {
   const engine = await Deno.openKv(":memory:");
+  // Neither commits before both have read: two that follow each other may both succeed.
+  let waiting: (() => void)[] | null = null;
+  const together = committing(shared(engine), async (commit) => {
+    if (waiting !== null) {
+      await new Promise<void>((resolve) => {
+        if (waiting!.push(resolve) < 2) return;
+        waiting!.forEach((go) => go());
+        waiting = null;
+      });
+    }
+    return commit();
+  });
   {
-    const kv = strictKv(shared(engine));
+    const kv = strictKv(together);
     await using one = await World.open({ kv, sole: false });
     await using two = await World.open({ kv, sole: false, seed: 2, clock: one.clock });
     const owner = await one.signUp();
     for (const hours of [24, 0]) {
       const key = await one.key(owner, ["agents:read"]);
+      await one.settle();
+      await two.settle();
+      waiting = [];
       const answers = [one, two].map((world) => rotate(world, key.id, owner.token, hours));
       await assertOneWinner(two, key.value, await Promise.all(answers));
     }
