@@ -9,7 +9,7 @@ import { emit } from "./events.ts";
 import { Fault } from "./fault.ts";
 import { insertVerdictKeys } from "./agents/verdicts.ts";
 import { insertAuditKeys } from "./audit/keys.ts";
-import { insertShieldSettings } from "./shield/settings.ts";
+import { insertShield } from "./shield/settings.ts";
 import { iso } from "./lists.ts";
 import { subscribe } from "./plans/subscribe.ts";
 import { networkOf } from "./network.ts";
@@ -69,7 +69,7 @@ async function found(work: Stepping, input: NewAccount & { readonly organization
       limits: null,
     });
     await subscribe(app, tx, organization.id, organization.plan);
-    insertShieldSettings(tx, organization.id);
+    insertShield(tx, organization.id);
     insertVerdictKeys(app, tx, organization.id);
     insertAuditKeys(app, tx, organization.id);
     const tenant: Tenant = { org: organization.id, space: "live" };

@@ -4,13 +4,13 @@ import {
   shieldSettings,
   type ShieldSettingsRecord,
 } from "../../kv/records/shield.ts";
-import type { PolicySetRecord } from "../../kv/records/gitops.ts";
+import { type PolicySetRecord, policySets } from "../../kv/records/gitops.ts";
 import type { Reader } from "../../kv/store.ts";
 import type { Tx } from "../../kv/tx.ts";
 import type { App, Work, Writing } from "../app.ts";
 import { lapseOutdated } from "../approvals/lapse.ts";
 import { canonicalJson } from "../canonical.ts";
-import { policySetOf } from "../gitops/book.ts";
+import { NO_POLICIES, policySetOf } from "../gitops/book.ts";
 import type { Merged } from "../gitops/merge.ts";
 import { sha256Hex } from "../text.ts";
 import type { Policy } from "./policy.ts";
@@ -45,10 +45,11 @@ function withVersion(choices: Choices): ShieldSettingsRecord {
 
 const defaults = withVersion(DEFAULTS);
 
-/** Gives a new organization its settings, so that no command has to find out that there are none. */
-export function insertShieldSettings(tx: Tx, org: string): void {
+/** Gives a new organization what its shield decides by, so that no command has to find that there is nothing. */
+export function insertShield(tx: Tx, org: string): void {
   for (const space of ["live", "test"] as const) {
     tx.insert(shieldSettings, { org, space }, defaults);
+    tx.insert(policySets, { org, space }, NO_POLICIES);
   }
 }
 

@@ -1,0 +1,35 @@
+import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
+import { overKv } from "../support/kv.ts";
+import { World } from "../support/world.ts";
+import { linkAgent } from "./fixtures.ts";
+
+Deno.test("hot path: a read and a command of a caller that is known already ask the store nothing before they are answered", async () => {
+  const engine = await Deno.openKv(":memory:");
+  let asked: Deno.KvKey[] | null = null;
+  const kv = overKv(engine, {
+    get: ((key: Deno.KvKey) => {
+      asked?.push(key);
+      return engine.get(key);
+    }) as Deno.Kv["get"],
+    getMany: ((keys: Deno.KvKey[]) => {
+      asked?.push(...keys);
+      return engine.getMany(keys);
+    }) as unknown as Deno.Kv["getMany"],
+    list: ((selector: { prefix: Deno.KvKey }, options: Deno.KvListOptions) => {
+      asked?.push(selector.prefix);
+      return engine.list(selector, options);
+    }) as Deno.Kv["list"],
+  });
+  await using world = await World.open({ kv });
+  const { owner, agent } = await linkAgent(world);
+  const { value: as } = await world.key(owner, ["agents:read", "agents:write"]);
+  for (const path of [`/api/v1/agents/${agent.id}`, `/api/exec/${agent.id}?command=uptime`]) {
+    eq((await world.call("GET", path, { as })).status, 200);
+    await world.settle();
+    asked = [];
+    eq((await world.call("GET", path, { as })).status, 200);
+    deq(asked, [], path);
+    asked = null;
+    await world.settle();
+  }
+});
