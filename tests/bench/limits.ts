@@ -21,7 +21,7 @@ export async function refusals(barePort: number, barePath: string): Promise<void
   for (const connections of [32, 128]) {
     await untilRoom();
     await measure(relay.port, 1, 1, [request]);
-    const before = await rows(kv);
+    const before = await restingRows(kv);
     const pair = await rounds(connections, [barePort, [barePath]], [relay.port, [request]]);
     report(`refused (429), ${connections} connections`, pair, { expected: "429" });
     const written = [...await rows(kv)].filter((row) => !before.has(row));
@@ -39,6 +39,17 @@ async function untilRoom(): Promise<void> {
 
 /** What counts refusals too, and is written now and then, however many there are. */
 const FIGURES = ["api_key_usage@", "activity@"];
+
+/** The same, once what came before has come to rest, its checkpoint included. */
+async function restingRows(kv: Deno.Kv): Promise<Set<string>> {
+  for (let before = await rows(kv);;) {
+    await new Promise((resolve) => setTimeout(resolve, REST_MS));
+    const after = await rows(kv);
+    if (after.isSubsetOf(before)) return after;
+    before = after;
+  }
+}
+const REST_MS = 3_000;
 
 /** Everything that is stored but figures. */
 async function rows(kv: Deno.Kv): Promise<Set<string>> {
