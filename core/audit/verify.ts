@@ -181,7 +181,11 @@ export function checkExport({ key, checkpoint, consistency }: VerifyOptions): Ex
     if (witness.size > statement.size) {
       return { kind: "rolled_back", first: statement.size + 1, last: witness.size, line: lines };
     }
-    if (witnessRoot === null && consistency !== undefined && leadsTo(statement, consistency)) {
+    if (witnessRoot === null && consistency !== undefined) {
+      if (!leadsTo(statement, consistency)) {
+        const why = "the consistency proof does not lead here from the checkpoint that was given";
+        return { ...at, kind: "proof", why };
+      }
       witnessRoot = witness.root;
     }
     const other = witnessRoot !== null && !sameHash(witnessRoot, witness.root);
