@@ -72,7 +72,7 @@ export async function stepScan(app: App, tenant: Tenant, report: Begun): Promise
 async function keep(
   app: App,
   tenant: Tenant,
-  { id, scan }: Begun,
+  { id, scan: { position: from } }: Begun,
   position: number,
   counted: Counted,
 ): Promise<void> {
@@ -81,9 +81,11 @@ async function keep(
   await store.transact(async (tx) => {
     const now = await tx.get(reports, tenant, id);
     // Another instance was faster: what this one wrote is swept.
-    if (now?.scan?.position !== scan.position || now.status !== "running") return;
+    if (now?.scan?.position !== from || now.status !== "running") return;
     adoptBlob(tx, tenant, blob);
     if (now.scan.counted !== null) dropBlob(tx, tenant, now.scan.counted);
-    tx.put(reports, tenant, { ...now, scan: { ...now.scan, position, counted: blob } });
+    // Only errors in a row give a report up: a long one meets more of them.
+    const scan = { ...now.scan, position, counted: blob };
+    tx.put(reports, tenant, { ...now, failures: 0, scan });
   });
 }
