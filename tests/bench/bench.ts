@@ -19,6 +19,8 @@ if (only === undefined || only === "audit") {
   await benchAudit();
   await benchSequencing();
 }
+if (only === "sequencing") await benchSequencing();
+if (only === "sequencing") Deno.exit(0);
 if (only === "audit") Deno.exit(0);
 if (only === undefined || only === "shield") benchShield();
 if (only === "shield") Deno.exit(0);
