@@ -1,8 +1,8 @@
 import { signUp } from "./client.ts";
 import { endAll, get, measure, type Measured, median, start } from "./parts.ts";
 
-const ROUNDS = Number(Deno.env.get("BENCH_ROUNDS") ?? 5);
-const SECONDS = Number(Deno.env.get("BENCH_SECONDS") ?? 3);
+const ROUNDS = Number(Deno.env.get("BENCH_ROUNDS") ?? 9);
+const SECONDS = Number(Deno.env.get("BENCH_SECONDS") ?? 2);
 /** Rows become leaves within a second after their requests: then all that they cost has been paid. */
 const SETTLE_MS = 1_500;
 /** What the kernel counts CPU time in. */
