@@ -5,6 +5,7 @@ import type { Reading, Writing } from "./app.ts";
 import { eventJson, type EventRow, isOwnEvent } from "./events.ts";
 import { Fault } from "./fault.ts";
 import { iso } from "./lists.ts";
+import { rowsBefore } from "./audit/places.ts";
 
 /** What an audit query may ask for; times in ms, all conditions must hold. */
 export interface AuditFilter {
@@ -42,6 +43,11 @@ export async function queryAudit(
   const { tenant } = actor;
   const head = await app.log.head(tenant);
   let before = cursor === undefined ? head + 1 : positionOf(cursor, head);
+  if (filter.endMs !== undefined) {
+    // What is newer need not be looked at row by row.
+    const until = filter.endMs + CLOCK_SLACK_MS + 1;
+    before = 1 + await rowsBefore(app, tenant, until, { from: 0, to: before - 1 });
+  }
   const events: AuditEvent[] = [];
   let scanned = 0;
   scan: while (before > 1 && scanned < SCAN_MAX) {
@@ -78,10 +84,11 @@ export async function queryAudit(
  * ones. An event that does not match is passed over, not waited for.
  */
 export async function tailAudit(
-  { app, actor: { tenant } }: Reading,
+  work: Reading,
   filter: AuditFilter & { readonly agent_id?: string | undefined },
   { limit, after }: { limit: number; after?: number | undefined },
 ) {
+  const { app, actor: { id: actor, tenant } } = work;
   await app.log.flush();
   const head = await app.log.head(tenant);
   let position = Math.min(after ?? Math.max(0, head - limit), head);
@@ -97,6 +104,14 @@ export async function tailAudit(
       scanned++;
     }
     if (page.length === 0) break;
+  }
+  // Its own looks alone are no look: else who waits for news would find them for ever.
+  const isLook = ({ event_type, actor: by }: AuditEvent) =>
+    by === actor && (event_type === "audit_read" || event_type === "api_key_used");
+  if (!events.every(isLook)) {
+    const { agent_id, ...rest } = filter;
+    const asked = { ...describe(rest), ...(agent_id !== undefined && { agent_id }) };
+    await recordRead(work, "audit_read", { filter: asked, events: events.length });
   }
   return { events, cursor: position, has_more: position < head };
 }
@@ -173,15 +188,25 @@ export function matches(event: AuditEvent, filter: AuditFilter): boolean {
 /** The outcomes that a filter may ask for. */
 export const RESULTS = ["success", "failure", "denied"] as const;
 
-const DENIED = /^(access_denied|command_denied|approval_rejected|.*_refused|approval_mismatch)$/;
+const DENIED = /^(access_denied|command_denied|.*_refused|approval_mismatch)$/;
+const FAILED = /_failed$|^command_timeout$/;
 
 /** What came of what a row reports. */
 export function resultOf({ event_type, details }: EventRow): (typeof RESULTS)[number] {
   if (DENIED.test(event_type)) return "denied";
-  if (event_type.endsWith("_failed")) return "failure";
-  const { status } = details;
-  if (event_type !== "api_key_used" || typeof status !== "number" || status < 400) return "success";
-  return status === 403 ? "denied" : "failure";
+  if (FAILED.test(event_type)) return "failure";
+  const { status, decision } = details;
+  switch (event_type) {
+    case "api_key_used":
+      if (typeof status !== "number" || status < 400) return "success";
+      return status === 403 ? "denied" : "failure";
+    case "command_executed":
+      return status === "failed" ? "failure" : "success";
+    case "approval_resolved":
+      return decision === "rejected" ? "denied" : decision === "expired" ? "failure" : "success";
+    default:
+      return "success";
+  }
 }
 
 /** Whether the details hold a text, in a name or a value, whatever its case. */

@@ -6,8 +6,9 @@ the log's public key is given. Prints "whole: N rows" or the first row that is w
 """
 import base64, hashlib, json, re, subprocess, sys, tempfile
 
-ROW = re.compile(rb'\{"seq":(\d+),"leaf_hash":"([^"]+)",'
-                 rb'(?:"before":\{"after":(\d+),"hashes":\[("[^\]]*")\]\},)?(?:"tile_hash":"[^"]+",)?')
+ROW = re.compile(rb'\{"seq":([1-9]\d*),"leaf_hash":"([^"]+)",(?:"before":\{"after":(0|[1-9]\d*),'
+                 rb'"hashes":\[("[^\]]*")\]\},)?(?:"tile_hash":"([^"]+)",)?')
+HASH = re.compile(r"[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=")  # 32 bytes, written in the one way that exports do
 sha = lambda *parts: hashlib.sha256(b"".join(parts)).digest()
 size, peaks, last, gap = 0, [], 0, 0
 
@@ -16,16 +17,20 @@ def fail(row, why):
 
 def add(digest, level=0):  # a complete subtree of 2^level leaves, to the right of what is there
     global size
-    size += 1 << level
+    size, tile = size + (1 << level), None
     while peaks and peaks[-1][0] == level:
         level, digest = level + 1, sha(b"\1", peaks.pop()[1], digest)
+        tile = digest if level == 8 else tile
     peaks.append((level, digest))
+    return tile  # the hash over the 256 rows that it completed
 
 def skip(to, hashes):  # rows that are not in the export: the largest subtrees that fit, left to right
     for text in hashes:
         level = 0
         while size % (2 << level) == 0 and size + (2 << level) <= to:
             level += 1
+        if not HASH.fullmatch(text):
+            fail(last + 1, "a hash cannot be read")
         add(base64.b64decode(text), level)
     if size != to:
         fail(last + 1, "missing")
@@ -46,13 +51,23 @@ def signed(note, key):
                                "-in", f"{d}/t", "-sigfile", f"{d}/s"], capture_output=True).returncode == 0
     return good and signature[:4] == identity and (mark, signer) == ("—", name) == ("—", text.split("\n")[0])
 
-proof, rows, numbers = None, 0, hashlib.sha256()
-for line in open(sys.argv[1], "rb"):
-    line = line.rstrip(b"\n")
-    if line.startswith((b'{"proof":', b'],"proof":')):
-        proof = json.loads(line.replace(b'],', b'{', 1) if line[:1] == b"]" else line)["proof"]
-    elif proof is not None or (line not in (b"", b'{"events":[') or rows):
+proof, rows, numbers, end = None, 0, hashlib.sha256(), b'{"proof":'
+comma = blank = whole = False
+for at, line in enumerate(open(sys.argv[1], "rb")):
+    line, whole = line.removesuffix(b"\n"), line.endswith(b"\n")
+    if at == 0 and line == b'{"events":[':
+        end, comma = b'],"proof":', None  # JSON: each row but the last has a comma
+    elif proof is None and line.startswith(end):
+        proof = json.loads(b"{" + line[len(end) - 8:])["proof"]
+        if comma:
+            fail(last, "a comma stands behind the last row")
+    elif at == 1 and end[:1] == b"]" and line == b"":
+        blank = True
+    else:
         found = ROW.match(line)
+        if blank or comma is False and end[:1] == b"]" or line.endswith(b",") and end[:1] == b"{":
+            fail(last + 1, "cannot be read")
+        comma = line.endswith(b",")
         if not found or proof is not None:
             fail(last + 1, "cannot be read")
         seq, content = int(found[1]), b"{" + line[found.end():].removesuffix(b",")
@@ -61,12 +76,13 @@ for line in open(sys.argv[1], "rb"):
         if found[3]:
             gap = seq - 1
             skip(gap, json.loads(b"[" + found[4] + b"]"))
-        if sha(b"\0", content) != base64.b64decode(found[2]):
+        leaf = sha(b"\0", content)
+        tile = add(leaf)
+        if [x and base64.b64encode(x) for x in (leaf, tile)] != [found[2], found[5]]:
             fail(seq, "altered")
-        add(sha(b"\0", content))
         last, rows = seq, rows + 1
         numbers.update(b"%d\n" % seq)
-if proof is None:
+if proof is None or not whole:
     fail(last + 1, "cut off")
 origin, leaves, root, _, expired, asked, held = proof["checkpoint"].split("\n\n")[0].split("\n")
 skip(int(leaves), proof["hashes"])

@@ -74,29 +74,29 @@ export async function readCheckpoint(app: App, tenant: Tenant) {
  */
 export async function proveEvent(app: App, tenant: Tenant, eventId: string) {
   // Only of the newest events must the tree be waited for.
-  let seq = await findEvent(app, tenant, eventId);
-  if (seq === null) {
+  let [found, newest] = await Promise.all([
+    findEvent(app, tenant, eventId),
+    newestCheckpoint(app, tenant),
+  ]);
+  if (found === null) {
     await app.audit.reach(tenant);
-    seq = await findEvent(app, tenant, eventId);
+    found = await findEvent(app, tenant, eventId);
   }
-  if (seq === null) {
+  if (found === null) {
     throw new Fault("NOT_FOUND", "There is no event with this id in the log.");
   }
-  const newest = await newestCheckpoint(app, tenant);
-  const checkpoint = newest !== null && newest.size >= seq
-    ? newest
-    : await makeCheckpoint(app, tenant);
+  const { seq, row } = found;
+  if (newest === null || newest.size < seq) newest = await makeCheckpoint(app, tenant);
   const read = nodesOf(app.store, tenant);
   const leaf = await read(0, seq - 1);
-  const [event] = await app.log.read(tenant, seq - 1, 1);
   return {
     event_id: eventId,
     seq,
     leaf_index: seq - 1,
     leaf_hash: base64(leaf),
-    row: event?.seq === seq ? event.json : null,
-    path: (await inclusionPath(read, seq - 1, checkpoint.size)).map(base64),
-    checkpoint: showCheckpoint(checkpoint),
+    row,
+    path: (await inclusionPath(read, seq - 1, newest.size)).map(base64),
+    checkpoint: showCheckpoint(newest),
   };
 }
 

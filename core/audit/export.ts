@@ -2,6 +2,7 @@ import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import type { Tenant } from "../../kv/collection.ts";
 import type { Sequenced } from "../../kv/log.ts";
+import { auditTreeId, auditTrees } from "../../kv/records/audit.ts";
 import type { Reading } from "../app.ts";
 import {
   type AuditEvent,
@@ -16,9 +17,10 @@ import { canonicalJson } from "../canonical.ts";
 import { csvRow } from "../csv.ts";
 import { iso } from "../lists.ts";
 import { auditKeyOf, originOf } from "./keys.ts";
-import { type ReadNode, subtreesOf } from "./merkle.ts";
+import { leafHash, leafHex, type ReadNode, sameHash, subtreesOf } from "./merkle.ts";
 import { HASH_BYTES } from "./node_hash.ts";
 import { keyText, type NoteKey, signNote, statementText } from "./note.ts";
+import { rowsBefore } from "./places.ts";
 import { leavesOf, nodesOf, rootOf, TILE } from "./tiles.ts";
 
 /** A row to be exported, with what proves it. */
@@ -68,9 +70,9 @@ export async function exportAudit(work: Reading, filter: AuditFilter, type: stri
     selection: null,
   };
   const plain = signNote(statementText(statement), key, key.privateKey);
-  const sign = (rows: number, digest: string): string => {
+  const sign = ({ expired, rows, digest }: Held): string => {
     const selection = { filter: canonicalJson(asked), rows, digest };
-    return signNote(statementText({ ...statement, selection }), key, key.privateKey);
+    return signNote(statementText({ ...statement, expired, selection }), key, key.privateKey);
   };
   const { extension, write } = EXPORTS[type]!;
   return {
@@ -83,22 +85,47 @@ export async function exportAudit(work: Reading, filter: AuditFilter, type: stri
 
 interface Plan {
   readonly size: number;
+  /** Rows that were not kept when the export began. */
   readonly expired: number;
   readonly key: NoteKey;
-  readonly sign: (rows: number, digest: string) => string;
+  readonly sign: (held: Held) => string;
+}
+
+/** What an export has come to hold. */
+interface Held {
+  /** Rows that were not kept when it ended: retention goes on beside it. */
+  readonly expired: number;
+  readonly rows: number;
+  readonly digest: string;
 }
 
 async function* provenPages(
   app: Reading["app"],
   tenant: Tenant,
   filter: AuditFilter,
-  { size, expired, key, sign }: Plan,
+  { size, key, sign, ...plan }: Plan,
 ): Pages {
   const read = nodesOf(app.store, tenant);
   const everything = Object.values(filter).every((value) => value === undefined);
   const numbers = createHash("sha256");
+  let { expired } = plan;
+  // Whether rows up to this one are missing, and not because they are no longer kept.
+  const isGap = async (last: number): Promise<boolean> => {
+    if (last > expired) {
+      const tree = await app.store.get(auditTrees, tenant, auditTreeId(tenant));
+      expired = tree?.expired ?? expired;
+    }
+    return last > expired;
+  };
   // The last row in the export, the last one that was looked at, and whether one is missing between them.
   let shown = 0, looked = expired, hole = false, rows = 0, over = false;
+  if (filter.startMs !== undefined) {
+    looked = await rowsBefore(app, tenant, filter.startMs - CLOCK_SLACK_MS, {
+      from: expired,
+      to: size,
+      trusted: async ({ seq, json }) => sameHash(await read(0, seq - 1), leafHash(json)),
+    });
+  }
   while (looked < size && !over) {
     const first = looked;
     const end = Math.min(size, (Math.floor(first / TILE) + 1) * TILE);
@@ -109,10 +136,14 @@ async function* provenPages(
       over = isAfter(event, filter);
       if (over || seq > end) break;
       // What is not in the store was not left out by the filter: no hash may stand for it.
-      hole ||= seq > looked + 1;
+      hole ||= seq > looked + 1 && await isGap(seq - 1);
       looked = seq;
-      if (!everything && !matches(showEvent(event), filter)) continue;
       const at = (seq - 1 - first) * HASH_BYTES;
+      if (!everything && !matches(showEvent(event), filter)) {
+        // Nor for what was changed so that the filter leaves it out.
+        hole ||= leafHex(event.json) !== leaves.toString("hex", at, at + HASH_BYTES);
+        continue;
+      }
       const leaf = leaves.toString("base64", at, at + HASH_BYTES);
       const before = !hole && seq > shown + 1
         ? `,"before":${
@@ -128,11 +159,11 @@ async function* provenPages(
     }
     if (page.length > 0) yield page;
     if (over) break;
-    hole ||= looked < end;
+    hole ||= looked < end && await isGap(end);
     looked = end;
   }
   return {
-    checkpoint: sign(rows, numbers.digest("hex")),
+    checkpoint: sign({ expired, rows, digest: numbers.digest("hex") }),
     public_key: keyText(key),
     after: shown,
     hashes: hole ? [] : await hashesOf(read, shown, size),

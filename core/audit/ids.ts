@@ -75,7 +75,7 @@ export async function appendIds(
 
 /** Sorts the ids of a group that is complete. Doing it twice does no harm. */
 export async function sortIds({ store }: App, tenant: Tenant, group: number): Promise<void> {
-  const blocks = await blocksOf(store, tenant, group);
+  const blocks = await blocksOf(store, tenant, group, GROUP / BLOCK);
   if (blocks.some((ids) => ids?.length !== BLOCK * ID_BYTES)) return;
   const parts: number[][] = Array.from({ length: PARTS }, () => []);
   blocks.forEach((ids, block) => {
@@ -95,37 +95,47 @@ export async function sortIds({ store }: App, tenant: Tenant, group: number): Pr
 
 const blockId = (group: number, block: number) => placeId(group * (GROUP / BLOCK) + block);
 
+/** The first `count` blocks of a group. */
 async function blocksOf(
   store: App["store"],
   tenant: Tenant,
   group: number,
+  count: number,
 ): Promise<(Uint8Array | undefined)[]> {
   const records = await Promise.all(
     Array.from(
-      { length: GROUP / BLOCK },
+      { length: count },
       (_, block) => store.get(auditIds, tenant, blockId(group, block)),
     ),
   );
   return records.map((record) => record?.ids);
 }
 
-/** The number of the event with this id, or null. Of one that is no longer kept, the kept bytes decide. */
-export async function findEvent(app: App, tenant: Tenant, eventId: string): Promise<number | null> {
+/** Where an event is: its number, and the row as JSON while it is kept. */
+export interface Place {
+  readonly seq: number;
+  readonly row: string | null;
+}
+
+/** The event with this id, or null. Of one that is no longer kept, the kept bytes decide. */
+export async function findEvent(app: App, tenant: Tenant, eventId: string): Promise<Place | null> {
   if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(eventId)) return null;
   const tree = await app.store.get(auditTrees, tenant, auditTreeId(tenant));
+  if (tree === null) return null;
   const wanted = keptBytes(eventId);
-  for (
-    let group = Math.floor(((tree?.size ?? 0) - 1) / GROUP);
-    group >= 0;
-    group -= GROUPS_AT_ONCE
-  ) {
+  const last = Math.ceil(tree.size / GROUP) - 1;
+  for (let group = last; group >= 0; group -= GROUPS_AT_ONCE) {
     const some = Array.from({ length: Math.min(GROUPS_AT_ONCE, group + 1) }, (_, n) => group - n);
-    const found = await Promise.all(some.map((one) => placesIn(app, tenant, one, wanted)));
+    const found = await Promise.all(
+      some.map((one) => placesIn(app, tenant, one, { wanted, size: tree.size })),
+    );
     for (const place of found.flat()) {
-      if (place < tree!.expired) return place + 1;
+      if (place < tree.expired) return { seq: place + 1, row: null };
       const [event] = await app.log.read(tenant, place, 1);
       if (event === undefined || event.seq !== place + 1) continue;
-      if ((JSON.parse(event.json) as EventRow).event_id === eventId) return event.seq;
+      if ((JSON.parse(event.json) as EventRow).event_id === eventId) {
+        return { seq: event.seq, row: event.json };
+      }
     }
   }
   return null;
@@ -138,16 +148,20 @@ async function placesIn(
   { store }: App,
   tenant: Tenant,
   group: number,
-  wanted: Buffer,
+  { wanted, size }: { wanted: Buffer; size: number },
 ): Promise<number[]> {
-  const part = await store.get(auditIdParts, tenant, partId(group, wanted[0]!));
+  const rows = Math.min(GROUP, size - group * GROUP);
+  // Only a group that is complete is ever sorted.
+  const part = rows < GROUP
+    ? null
+    : await store.get(auditIdParts, tenant, partId(group, wanted[0]!));
   if (part !== null) {
     const rest = wanted.subarray(1);
     return placesOf(part.ids, rest, ENTRY_BYTES).map((at) =>
       group * GROUP + part.ids[at + rest.length]! * 256 + part.ids[at + rest.length + 1]!
     );
   }
-  const blocks = await blocksOf(store, tenant, group);
+  const blocks = await blocksOf(store, tenant, group, Math.ceil(rows / BLOCK));
   return blocks.flatMap((ids = new Uint8Array(), block) =>
     placesOf(ids, wanted, ID_BYTES).map((at) => group * GROUP + block * BLOCK + at / ID_BYTES)
   );

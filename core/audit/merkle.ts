@@ -84,7 +84,7 @@ export function verifyInclusion(
   path: readonly Uint8Array[],
   root: Uint8Array,
 ): boolean {
-  if (index < 0 || index >= size) return false;
+  if (index < 0 || index >= size || !path.every(isHash)) return false;
   let hash = leaf, at = index, last = size - 1;
   for (const sibling of path) {
     if (last === 0) return false;
@@ -105,7 +105,7 @@ export function verifyConsistency(
   toRoot: Uint8Array,
   path: readonly Uint8Array[],
 ): boolean {
-  if (from > to) return false;
+  if (from > to || !path.every(isHash)) return false;
   if (from === to) return path.length === 0 && sameHash(fromRoot, toRoot);
   if (from === 0) return path.length === 0;
   const rest = largestPower(from) === from ? [fromRoot, ...path] : [...path];
@@ -179,6 +179,8 @@ export function* subtreesOf(lo: number, hi: number): Generator<{ level: number; 
     at += 2 ** level;
   }
 }
+
+const isHash = ({ length }: Uint8Array): boolean => length === HASH_BYTES;
 
 /** The largest power of two that is not above `n`. */
 function largestPower(n: number): number {

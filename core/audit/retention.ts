@@ -20,8 +20,8 @@ const cursors = new WeakMap<App, string>();
  * so does what webhooks or alerts have yet to be made from.
  */
 export async function dropExpiredRows(app: App): Promise<number> {
-  const { retention_days: { audit: days }, legal_hold: held } = app.config();
-  if (days === null || held.includes("*")) return 0;
+  const { retention_days: { audit: days } } = app.config();
+  if (days === null) return 0;
   const page = await app.store.queued(auditTrees, "all", {
     limit: LOGS_PER_ROUND,
     cursor: cursors.get(app) ?? null,
@@ -29,13 +29,17 @@ export async function dropExpiredRows(app: App): Promise<number> {
   const beforeMs = app.ports.clock.now() - days * DAY_MS;
   let dropped = 0;
   for (const { tenant } of page.items) {
-    if (held.includes(tenant.org)) continue;
     dropped += await dropOldest(app, tenant, beforeMs);
-    await dropCheckpoints(app, tenant, beforeMs);
+    if (!isHeld(app, tenant)) await dropCheckpoints(app, tenant, beforeMs);
   }
   if (page.cursor === null) cursors.delete(app);
   else cursors.set(app, page.cursor);
   return dropped;
+}
+
+function isHeld(app: App, { org }: Tenant): boolean {
+  const { legal_hold } = app.config();
+  return legal_hold.includes("*") || legal_hold.includes(org);
 }
 
 async function dropOldest(app: App, tenant: Tenant, beforeMs: number): Promise<number> {
@@ -45,7 +49,8 @@ async function dropOldest(app: App, tenant: Tenant, beforeMs: number): Promise<n
     const oldest = await app.log.oldest(tenant);
     if (oldest === null) break;
     const last = oldest.events.at(-1)!;
-    if (last.seq > passed) break;
+    // Asked anew each time: what is held from now on must not go with a round that has begun.
+    if (last.seq > passed || isHeld(app, tenant)) break;
     if (Date.parse((JSON.parse(last.json) as EventRow).timestamp) >= beforeMs) break;
     const done = await app.store.transact(async (tx) => {
       const tree = await tx.get(auditTrees, tenant, auditTreeId(tenant));

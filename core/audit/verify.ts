@@ -1,7 +1,8 @@
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { findFirst, type Finding, type Line } from "./findings.ts";
-import { GrowingTree, sameHash, subtreesOf } from "./merkle.ts";
+import { GrowingTree, sameHash, subtreesOf, verifyConsistency } from "./merkle.ts";
+import { HASH_BYTES } from "./node_hash.ts";
 import {
   keyText,
   type NoteKey,
@@ -28,18 +29,32 @@ export interface VerifyOptions {
   readonly key?: NoteKey | undefined;
   /** The note of a checkpoint that is kept elsewhere. */
   readonly checkpoint?: string | undefined;
+  /** What leads from that checkpoint to the export's, for an export without the rows in between. */
+  readonly consistency?: Consistency | undefined;
 }
 
-/** A line of an export as it stands in the file: its bytes, each as one character (latin1). */
+/** As `/api/audit/consistency` answers it. */
+export interface Consistency {
+  readonly from: number;
+  readonly to: number;
+  /** Hashes, base64. */
+  readonly path: readonly string[];
+}
+
+/** The check of an export, line by line. */
 export interface ExportCheck {
-  line(text: string): void;
+  /** The bytes of a line without its line feed; they are overwritten. */
+  line(bytes: Buffer): void;
   /** The file has ended; the last line had its line feed or not. */
   end(whole: boolean): Verdict;
 }
 
 const ROW =
-  /^\{"seq":(\d{1,15}),"leaf_hash":"([A-Za-z0-9+/]{43}=)",(?:"before":\{"after":(\d{1,15}),"hashes":\[("[^\]]*")\]\},)?(?:"tile_hash":"([A-Za-z0-9+/]{43}=)",)?/;
+  /^\{"seq":(\d{1,15}),"leaf_hash":"([A-Za-z0-9+/]{43}=)",(?:"before":\{"after":(0|[1-9]\d{0,14}),"hashes":\[("[^\]]*")\]\},)?(?:"tile_hash":"([A-Za-z0-9+/]{43}=)",)?/;
 const JSON_START = '{"events":[';
+const CSV_START = "seq,event_id,";
+const COMMA = 0x2c;
+const BRACE = 0x7b;
 const TILE = 256;
 /** The hash of the numbers is fed with so many of them at a time. */
 const NUMBERED_CHARS_MAX = 8_192;
@@ -47,12 +62,14 @@ const NUMBERED_CHARS_MAX = 8_192;
 const NEXT_KEPT = 2;
 
 /** Begins the check of an export; it keeps as little as the way to the tree's root. */
-export function checkExport({ key, checkpoint }: VerifyOptions): ExportCheck {
+export function checkExport({ key, checkpoint, consistency }: VerifyOptions): ExportCheck {
   const witness = checkpoint === undefined ? null : readStatement(checkpoint);
   const tree = new GrowingTree();
   const numbers = createHash("sha256");
   let lines = 0, rows = 0, json = false, comma: boolean | null = null;
-  let last = 0, firstGap: number | null = null, ending: string | null = null;
+  let last = 0, firstGap: number | null = null, blank = false;
+  // What the proof at the end says: undefined before it came, null when it cannot be read.
+  let ending: Ending | null | undefined;
   let numbered = "";
   let witnessRoot: Uint8Array | null = null;
   let wrong: { expected: number; line: Line } | null = null;
@@ -63,13 +80,15 @@ export function checkExport({ key, checkpoint }: VerifyOptions): ExportCheck {
   function look() {
     if (witness !== null && tree.size === witness.size) witnessRoot = tree.root();
   }
+  look();
 
   /** Puts the rows that are not in the export into the tree; false when their hashes do not fit. */
   function skip(to: number, hashes: readonly string[]): boolean {
     const subtrees = [...subtreesOf(tree.size, to)];
-    if (subtrees.length !== hashes.length) return false;
+    const read = hashes.map(readHash);
+    if (subtrees.length !== hashes.length || read.includes(null)) return false;
     subtrees.forEach(({ level }, at) => {
-      tree.add(Uint8Array.from(Buffer.from(hashes[at]!, "base64")), level);
+      tree.add(read[at]!, level);
       look();
     });
     return true;
@@ -84,7 +103,7 @@ export function checkExport({ key, checkpoint }: VerifyOptions): ExportCheck {
       firstGap = Math.max(firstGap ?? 0, seq - 1);
     }
     // It is what the row hashes to, so it is base64 of 32 bytes.
-    tree.add(Uint8Array.fromBase64(claimed));
+    tree.add(Buffer.from(claimed, "base64"));
     look();
     if ((seq % TILE === 0) !== (tile !== null)) return false;
     if (tile !== null && tile !== Buffer.from(tree.tile!).toString("base64")) {
@@ -102,11 +121,11 @@ export function checkExport({ key, checkpoint }: VerifyOptions): ExportCheck {
     numbered = "";
   }
 
-  function row(text: string) {
-    const line = readLine(text, lines);
-    // A row of JSON has a comma behind it unless it is the last one.
-    const loose = json && comma === false;
-    comma = text.endsWith(",");
+  function row(bytes: Buffer) {
+    // A row of JSON has a comma behind it unless it is the last one, and none is behind an empty line.
+    const loose = json && comma === false || blank;
+    comma = bytes.at(-1) === COMMA;
+    const line = readLine(comma ? bytes.subarray(0, -1) : bytes, lines);
     if (!json && comma) line.seq = null;
     if (wrong !== null) return follow(line);
     if (!loose && take(line)) return;
@@ -126,22 +145,18 @@ export function checkExport({ key, checkpoint }: VerifyOptions): ExportCheck {
   }
 
   function proofFinding(statement: Statement | null): Finding | null {
-    const end = ending === null ? null : readEnding(ending);
     const at = { first: last, last, line: lines };
-    if (end === null || statement === null) {
-      return { ...at, kind: "proof", why: "it cannot be read" };
-    }
-    const signer = key ?? readKey(end.public_key);
-    const good = signer !== null && keyText(signer) === end.public_key &&
-      verifiesNote(end.checkpoint, signer) && statement.origin === signer.name;
-    if (!good) {
-      return { ...at, kind: "proof", why: "its signature is not of this key" };
-    }
+    if (!ending || statement === null) return { ...at, kind: "proof", why: "it cannot be read" };
+    const signer = key ?? readKey(ending.public_key);
+    const good = signer !== null && keyText(signer) === ending.public_key &&
+      verifiesNote(ending.checkpoint, signer) && statement.origin === signer.name;
+    if (!good) return { ...at, kind: "proof", why: "its signature is not of this key" };
     const { size, expired, selection } = statement;
-    const missing = end.after !== last || !skip(size, end.hashes) || tree.size !== size;
-    const tail = end.hashes.length > 0 ? size : 0;
+    const { after, hashes } = ending;
+    const missing = after !== last || !skip(size, hashes) || tree.size !== size;
+    const tail = hashes.length > 0 ? size : 0;
     const gap = selection?.filter === "{}" ? Math.max(firstGap ?? 0, tail) : 0;
-    if (end.after > last) return { kind: "missing", first: last + 1, last: end.after, line: lines };
+    if (after > last) return { kind: "missing", first: last + 1, last: after, line: lines };
     if (missing) return { kind: "missing", first: last + 1, last: size, line: lines };
     if (gap > expired) return { kind: "missing", first: expired + 1, last: gap, line: lines };
     if (block !== null) return block;
@@ -156,36 +171,56 @@ export function checkExport({ key, checkpoint }: VerifyOptions): ExportCheck {
   function witnessFinding(statement: Statement | null): Finding | null {
     if (checkpoint === undefined || statement === null) return null;
     const at = { first: 1, last: statement.size, line: lines };
-    const end = readEnding(ending ?? "");
-    const signer = key ?? readKey(end?.public_key ?? "");
-    if (witness === null || signer === null || !verifiesNote(checkpoint, signer)) {
+    const signer = key ?? readKey(ending?.public_key ?? "");
+    if (
+      witness === null || signer === null || witness.origin !== signer.name ||
+      !verifiesNote(checkpoint, signer)
+    ) {
       return { ...at, kind: "proof", why: "the checkpoint that was given is not of this log" };
     }
     if (witness.size > statement.size) {
       return { kind: "rolled_back", first: statement.size + 1, last: witness.size, line: lines };
     }
+    if (witnessRoot === null && consistency !== undefined) {
+      if (!leadsTo(statement, consistency)) {
+        const why = "the consistency proof does not lead here from the checkpoint that was given";
+        return { ...at, kind: "proof", why };
+      }
+      witnessRoot = witness.root;
+    }
     const other = witnessRoot !== null && !sameHash(witnessRoot, witness.root);
     return other ? { kind: "rewritten", first: 1, last: witness.size, line: 1 } : null;
   }
 
+  /** Whether the log of the export begins with that of the given checkpoint. */
+  function leadsTo({ size, root }: Statement, { from, to, path }: Consistency): boolean {
+    const hashes = path.map(readHash);
+    return from === witness!.size && to === size && !hashes.includes(null) &&
+      verifyConsistency(from, to, witness!.root, root, hashes as Buffer[]);
+  }
+
   return {
-    line(text) {
+    line(bytes) {
       lines++;
-      if (lines === 1 && text === JSON_START) json = true;
-      else if (ending !== null) {
-        wrong ??= { expected: last + 1, line: readLine(text, lines) };
-        if (text !== "" && next.length === 0 && !isEnding(text)) next.push(readLine(text, lines));
-      } else if (isEnding(text)) ending = text;
-      else if (json && text === "" && rows === 0 && wrong === null) return;
-      else row(text);
+      const start = bytes.toString("latin1", 0, CSV_START.length);
+      if (lines === 1 && start === CSV_START) {
+        throw new RangeError("CSV is for reading: take the export as JSON or NDJSON");
+      }
+      if (lines === 1 && bytes.toString("latin1") === JSON_START) json = true;
+      else if (ending !== undefined) {
+        wrong ??= { expected: last + 1, line: readLine(bytes, lines) };
+        const more = next.length === 0 && bytes.length > 0 && !isEnding(start, json);
+        if (more) next.push(readLine(bytes, lines));
+      } else if (isEnding(start, json)) ending = readEnding(bytes.toString());
+      else if (json && lines === 2 && bytes.length === 0) blank = true;
+      else row(bytes);
     },
     end(whole) {
-      const said = ending === null ? null : readEnding(ending);
-      const statement = said === null ? null : readStatement(said.checkpoint);
+      const statement = ending ? readStatement(ending.checkpoint) : null;
       let finding = wrong === null
         ? null
         : findFirst({ ...wrong, next, later, size: statement?.size ?? null, whole });
-      if (finding === null && (ending === null || !whole)) {
+      if (finding === null && (ending === undefined || !whole)) {
         finding = { kind: "truncated", first: last + 1, last: null, line: lines };
       }
       if (finding === null && json && comma === true) {
@@ -203,18 +238,26 @@ export function checkExport({ key, checkpoint }: VerifyOptions): ExportCheck {
   };
 }
 
-const isEnding = (text: string): boolean =>
-  text.startsWith('{"proof":') || text.startsWith('],"proof":');
+const isEnding = (start: string, json: boolean): boolean =>
+  start.startsWith(json ? '],"proof":' : '{"proof":');
 
-function readLine(text: string, at: number): Line {
-  const row = text.endsWith(",") ? text.slice(0, -1) : text;
-  const found = ROW.exec(row);
+/** A hash as exports write it, or null: what can be written in two ways could be changed. */
+function readHash(text: string): Buffer | null {
+  const bytes = Buffer.from(text, "base64");
+  return bytes.length === HASH_BYTES && bytes.toString("base64") === text ? bytes : null;
+}
+
+/** A row's line; what stands before the row's own members is overwritten by the leaf's prefix. */
+function readLine(bytes: Buffer, at: number): Line {
+  const found = ROW.exec(bytes.toString("latin1"));
   if (found === null) {
     return { at, seq: null, claimed: "", content: null, before: null, tile: null };
   }
   const [front, seq, claimed = "", after, hashes, tile = null] = found;
-  const content = createHash("sha256").update(`\0{${row.slice(front.length)}`, "latin1")
-    .digest("base64");
+  const leaf = bytes.subarray(front.length - 2);
+  leaf[0] = 0;
+  leaf[1] = BRACE;
+  const content = createHash("sha256").update(leaf).digest("base64");
   const before = after === undefined
     ? null
     : { after: Number(after), hashes: hashes!.slice(1, -1).split('","') };
@@ -232,13 +275,15 @@ interface Ending {
 
 /** The last line, when it is written just as exports write it. */
 function readEnding(line: string): Ending | null {
-  const text = Buffer.from(line, "latin1").toString();
-  const json = text.startsWith("]") ? `{${text.slice(2)}` : text;
+  const json = line.startsWith("]") ? `{${line.slice(2)}` : line;
   try {
     const { proof } = JSON.parse(json) as { proof: Ending };
     const { checkpoint, public_key, after, hashes } = proof;
     const written = JSON.stringify({ proof: { checkpoint, public_key, after, hashes } });
-    return written === json ? proof : null;
+    const typed = typeof checkpoint === "string" && typeof public_key === "string" &&
+      Number.isSafeInteger(after) && Array.isArray(hashes) &&
+      hashes.every((hash) => typeof hash === "string");
+    return typed && written === json ? proof : null;
   } catch {
     return null;
   }

@@ -1,12 +1,19 @@
+import { z } from "zod";
 import type { Finding } from "../audit/findings.ts";
 import { verifyExport } from "../audit/lines.ts";
 import { type NoteKey, readKey } from "../audit/note.ts";
-import type { Verdict } from "../audit/verify.ts";
+import type { Consistency, Verdict, VerifyOptions } from "../audit/verify.ts";
+
+const ConsistencyAnswer = z.object({
+  from: z.int(),
+  to: z.int(),
+  path: z.array(z.string()),
+});
 
 const HELP = `relay audit verify: check an export of the audit log without its server
 
 Usage:
-  relay audit verify <export> [--key <key>] [--checkpoint <file>]
+  relay audit verify <export> [--key <key>] [--checkpoint <file>] [--consistency <file>]
 
   <export>             What GET /api/audit/export gave, as JSON or NDJSON.
 
@@ -16,12 +23,15 @@ Options:
                        which shows changes by all who do not sign the whole anew.
   --checkpoint <file>  A checkpoint that was kept elsewhere (the note, or the answer that holds it):
                        shows whether the log was cut or rolled back since.
+  --consistency <file> The answer of GET /api/audit/consistency?from=&to=, from the size of that
+                       checkpoint to the size of the export: for an export that leaves out the rows
+                       around the checkpoint.
   --help               Show this text.
 
 Exit codes:
   0  the export is whole
   1  it is not: the first wrong row is named
-  2  wrong arguments, or a file that cannot be read
+  2  wrong arguments, a file that cannot be read, or a checkpoint that could not be compared
 `;
 
 /** Runs `relay audit`; resolves to the exit code. */
@@ -31,37 +41,38 @@ export async function auditCommand(args: string[]): Promise<number> {
     return 0;
   }
   try {
-    const { file, key, checkpoint } = await readArguments(args);
+    const { file, ...options } = await readArguments(args);
     const { readable } = await Deno.open(file);
-    const verdict = await verifyExport(readable, { key, checkpoint });
+    const verdict = await verifyExport(readable, options);
     console.log(describeVerdict(verdict));
-    return verdict.finding === null ? 0 : 1;
+    if (verdict.finding !== null) return 1;
+    return verdict.witness === "not comparable" ? 2 : 0;
   } catch (error) {
     console.error(`relay audit: ${error instanceof Error ? error.message : String(error)}`);
     return 2;
   }
 }
 
-interface Arguments {
+interface Arguments extends VerifyOptions {
   readonly file: string;
-  readonly key: NoteKey | undefined;
-  readonly checkpoint: string | undefined;
 }
 
 /** @throws {Error} with what to write instead */
 async function readArguments([command, ...args]: string[]): Promise<Arguments> {
   if (command !== "verify") throw new Error("there is only `relay audit verify`: see --help");
   let file: string | undefined, key: NoteKey | undefined, checkpoint: string | undefined;
+  let consistency: Consistency | undefined;
   for (let at = 0; at < args.length; at++) {
     const argument = args[at]!;
     if (argument === "--key") key = await keyOf(args[++at]);
     else if (argument === "--checkpoint") checkpoint = await noteOf(args[++at]);
+    else if (argument === "--consistency") consistency = await proofOf(args[++at]);
     else if (argument.startsWith("-") || file !== undefined) {
       throw new Error(`${JSON.stringify(argument)} is too much: see --help`);
     } else file = argument;
   }
   if (file === undefined) throw new Error("name the file that holds the export");
-  return { file, key, checkpoint };
+  return { file, key, checkpoint, consistency };
 }
 
 async function keyOf(text = ""): Promise<NoteKey> {
@@ -78,6 +89,12 @@ async function noteOf(path = ""): Promise<string> {
   return note;
 }
 
+async function proofOf(path = ""): Promise<Consistency> {
+  const proof = ConsistencyAnswer.safeParse(JSON.parse(await Deno.readTextFile(path)));
+  if (!proof.success) throw new Error(`${path} holds no consistency proof`);
+  return proof.data;
+}
+
 /** What a check found, for people. */
 export function describeVerdict(
   { finding, rows, statement, witness, keyFromFile }: Verdict,
@@ -91,7 +108,10 @@ export function describeVerdict(
   if (expired > 0) lines.push(`rows 1 to ${expired} are no longer kept: their hashes fit`);
   if (witness === "consistent") lines.push("it begins as the checkpoint that was given says");
   if (witness === "not comparable") {
-    lines.push("the given checkpoint lies among rows that are left out");
+    lines.push(
+      "NOT COMPARED: the given checkpoint lies among rows that are left out. " +
+        "Give --consistency with a proof to this export's size.",
+    );
   }
   if (keyFromFile) lines.push("checked with the file's own key: give --key to know whose it is");
   return lines.join("\n");

@@ -1,10 +1,12 @@
-import type { Collection, Tenant } from "../../kv/collection.ts";
+import { type Collection, SYSTEM, type Tenant } from "../../kv/collection.ts";
 import { type ApiKeyRecord, apiKeys } from "../../kv/records/api_key.ts";
+import { organizations } from "../../kv/records/organization.ts";
 import { type UserRecord, users } from "../../kv/records/user.ts";
 import type { Page } from "../../kv/store.ts";
 import { statusOf } from "../api_keys/show.ts";
 import type { App } from "../app.ts";
 import { iso, isoOrNull } from "../lists.ts";
+import { rightsOf } from "../roles/rights.ts";
 import { type Activity, ACTORS_MAX } from "./count.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -59,6 +61,7 @@ export async function accessNow(
   listedMax: number,
 ): Promise<Access> {
   const nowMs = app.ports.clock.now();
+  const organization = (await app.store.get(organizations, SYSTEM, tenant.org))!;
   const people = await first(app, users, tenant, listedMax);
   const keys = await first(app, apiKeys, tenant, listedMax);
   const activeUsers = new Set(people.filter(({ active }) => active).map(({ id }) => id));
@@ -66,7 +69,10 @@ export async function accessNow(
   return {
     users: {
       total: await app.store.count(users, tenant),
-      listed: people.map((user) => reviewUser(user, activityOf(actors, user.id))),
+      listed: await Promise.all(people.map(async (user) => {
+        const rights = await rightsOf(app.store, organization, user.roles);
+        return reviewUser(user, activityOf(actors, user.id), rights.has("system:write"));
+      })),
     },
     api_keys: {
       total: await app.store.count(apiKeys, tenant),
@@ -103,13 +109,15 @@ function activityOf(actors: ReadonlyMap<string, Activity>, id: string) {
 
 type Did = ReturnType<typeof activityOf>;
 
+const CHANGES_SYSTEM = "may change the system";
 const UNUSED = "the log holds no row of it in the period";
 
-function reviewUser(user: UserRecord, did: Did): ReviewedUser {
+function reviewUser(user: UserRecord, did: Did, changesSystem: boolean): ReviewedUser {
   const { id, email, roles, active, created_at_ms } = user;
   const remarks = [
     ...(active && did.rows_in_period === 0 ? [UNUSED] : []),
     ...roles.filter((role) => role === "owner" || role === "admin").map((role) => `is ${role}`),
+    ...(active && changesSystem ? [CHANGES_SYSTEM] : []),
     ...(active ? [] : ["is switched off"]),
   ];
   return { id, email, roles, active, created_at: iso(created_at_ms), ...did, remarks };
@@ -129,7 +137,7 @@ function reviewKey(
       ...(did.rows_in_period === 0 ? [UNUSED] : []),
       ...(days > ROTATE_DAYS ? [`its value is older than ${ROTATE_DAYS} days`] : []),
       ...(orphan ? ["its creator is gone or switched off"] : []),
-      ...(scopes.includes("system:write") ? ["may change the system"] : []),
+      ...(scopes.includes("system:write") ? [CHANGES_SYSTEM] : []),
     ]
     : [`is ${status}`];
   return {

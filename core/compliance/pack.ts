@@ -90,6 +90,8 @@ const METHOD = [
   "Users, API keys and policies are shown as they were when the report was made, not as they were in the period.",
 ];
 
+const NO_USERS = "Users belong to the live space: a report of the test space lists none.";
+
 /** Puts a pack together. */
 export async function makePack(
   app: App,
@@ -157,6 +159,7 @@ export async function makePack(
     limitations: [
       ...limitationsOf(report, counted, { expired, nowMs }),
       ...[
+        access && tenant.space === "test" && NO_USERS,
         cutList("exceptions", exceptions.length, counted.exceptions_found),
         has.has("approvals") && cutList("approvals", approvals.length, counted.approvals_found),
         access && cutList("users", access.users.listed.length, access.users.total),

@@ -35,8 +35,9 @@ function spanOf(asked: string, nowMs: number): readonly [number, number] | null 
   if (unit !== undefined) return [nowMs - Number(count) * (unit === "h" ? HOUR_MS : DAY_MS), nowMs];
   const [, year, quarter] = /^(\d{4})-Q([1-4])$/.exec(asked) ?? [];
   if (quarter !== undefined) {
-    const month = (Number(quarter) - 1) * 3;
-    return [Date.UTC(Number(year), month), Date.UTC(Number(year), month + 3) - 1];
+    // Not of numbers: of a year below 100 `Date.UTC` makes one of the last century.
+    const from = new Date(`${year}-${String(Number(quarter) * 3 - 2).padStart(2, "0")}-01`);
+    return [from.getTime(), new Date(from).setUTCMonth(from.getUTCMonth() + 3) - 1];
   }
   const [, first, last] = DATES.exec(asked) ?? [];
   const from = dayOf(first ?? ""), to = dayOf(last ?? "");

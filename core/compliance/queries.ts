@@ -24,7 +24,44 @@ export const QUERIES = {
     event_types: ["user_login_failed"],
     exception: true,
   },
-  users_made: { title: "Users made", event_types: ["user_created"] },
+  recovery_sign_ins: {
+    title: "Sign-ins with a recovery code",
+    event_types: ["recovery_code_used"],
+    exception: true,
+  },
+  users_made: {
+    title: "Users made or invited",
+    event_types: ["organization_created", "user_created", "user_invited", "invitation_withdrawn"],
+  },
+  users_switched: {
+    title: "Users switched off or on again",
+    event_types: ["user_deactivated", "user_activated"],
+  },
+  roles_changed: {
+    title: "Roles made, changed or deleted, given or taken",
+    event_types: [
+      "role_created",
+      "role_updated",
+      "role_deleted",
+      "role_assigned",
+      "role_revoked",
+    ],
+  },
+  factors_changed: {
+    title: "Passwords and second factors changed, sessions ended",
+    event_types: [
+      "password_changed",
+      "second_factor_enabled",
+      "second_factor_disabled",
+      "second_factor_required",
+      "recovery_codes_replaced",
+      "session_ended",
+    ],
+  },
+  account_changed: {
+    title: "The account switched off or on, or given another plan, by the host",
+    event_types: ["account_deactivated", "account_activated", "account_plan_changed"],
+  },
   refused_for_rights: {
     title: "Requests refused for lack of a right",
     event_types: ["access_denied"],
@@ -71,6 +108,10 @@ export const QUERIES = {
   },
   commands_cancelled: { title: "Commands cancelled", event_types: ["command_cancelled"] },
   approvals_requested: { title: "Approvals requested", event_types: ["approval_requested"] },
+  approvals_given: {
+    title: "Approvals by one of several people who are needed",
+    event_types: ["approval_given"],
+  },
   approvals_granted: {
     title: "Approvals granted",
     event_types: ["approval_resolved"],
@@ -95,8 +136,24 @@ export const QUERIES = {
   },
   policy_changes: {
     title: "Policies made, changed or deleted",
-    event_types: ["policy_created", "policy_updated", "policy_deleted"],
+    event_types: [
+      "policy_created",
+      "policy_updated",
+      "policy_deleted",
+      "policy_rolled_back",
+      "policy_unpinned",
+    ],
   },
+  policy_sources: {
+    title: "Repositories of policies registered or removed",
+    event_types: ["repository_created", "repository_deleted"],
+  },
+  policy_syncs_failed: {
+    title: "Repositories of policies that could not be synced",
+    event_types: ["repository_sync_failed"],
+    exception: true,
+  },
+  settings_reloaded: { title: "Configuration read again", event_types: ["config_reloaded"] },
   shield_changes: { title: "Settings of the shield changed", event_types: ["shield_changed"] },
   canary_runs: { title: "Tests of the shield", event_types: ["canary_run"] },
   agents_changed: {
@@ -109,9 +166,33 @@ export const QUERIES = {
     event_types: ["agent_credential_refused"],
     exception: true,
   },
+  agent_restarts: {
+    title: "Agents told to start again",
+    event_types: ["agent_restart_requested"],
+  },
   proofs_refused: {
     title: "Verdicts, receipts, approvals or checkpoints that did not verify",
     event_types: ["verdict_refused", "receipt_refused", "approval_mismatch", "checkpoint_refused"],
+    exception: true,
+  },
+  devices_changed: {
+    title: "Devices paired, confirmed or deleted",
+    event_types: ["device_code_created", "device_paired", "device_confirmed", "device_deleted"],
+  },
+  integrations_changed: {
+    title: "Integrations installed, connected or removed",
+    event_types: [
+      "integration_installed",
+      "integration_flow_begun",
+      "integration_connected",
+      "integration_refused",
+      "integration_removed",
+      "integration_expired",
+    ],
+  },
+  store_replaced: {
+    title: "Backups that took the place of the store",
+    event_types: ["backup_restored"],
     exception: true,
   },
   alerts_taken: { title: "Alerts taken in", event_types: ["alerts_ingested"] },
@@ -125,7 +206,14 @@ export const QUERIES = {
     title: "Checkpoints and proofs asked for",
     event_types: ["audit_checkpoint_read", "audit_proof_read"],
   },
-  reports_made: { title: "Reports made", event_types: ["compliance_report_generated"] },
+  reports_made: {
+    title: "Reports asked for, made or failed",
+    event_types: [
+      "compliance_report_requested",
+      "compliance_report_generated",
+      "compliance_report_failed",
+    ],
+  },
   outside_access_changed: {
     title: "Ingest tokens, webhooks and chat links made or ended",
     event_types: [
@@ -134,6 +222,8 @@ export const QUERIES = {
       "webhook_created",
       "webhook_updated",
       "webhook_deleted",
+      "webhook_enabled",
+      "webhook_disabled",
       "telegram_linked",
       "telegram_unlinked",
     ],

@@ -1,12 +1,11 @@
 import { adoptBlob, dropBlob, readBlob, writeBlob } from "../../kv/blob.ts";
 import type { Tenant } from "../../kv/collection.ts";
-import type { Sequenced } from "../../kv/log.ts";
 import { type ReportRecord, reports } from "../../kv/records/report.ts";
 import type { App } from "../app.ts";
 import { CLOCK_SLACK_MS } from "../audit.ts";
 import { makeCheckpoint } from "../audit/checkpoints.ts";
 import { readStatement } from "../audit/note.ts";
-import type { EventRow } from "../events.ts";
+import { atMs, rowsBefore } from "../audit/places.ts";
 import { controlsOf } from "./controls.ts";
 import { type Counted, countedNothing, countRow, loadCounted, saveCounted } from "./count.ts";
 import type { QueryName } from "./queries.ts";
@@ -19,13 +18,11 @@ type Scan = NonNullable<ReportRecord["scan"]>;
 /** A report whose reading has begun. */
 export type Begun = ReportRecord & { readonly scan: Scan };
 
-const atMs = ({ json }: Sequenced): number => Date.parse((JSON.parse(json) as EventRow).timestamp);
-
 /** Signs the log as it is now, and finds where the period begins in it. */
 export async function beginScan(app: App, tenant: Tenant, report: ReportRecord): Promise<void> {
   const { note, size } = await makeCheckpoint(app, tenant);
   const { expired } = readStatement(note)!;
-  const start = await firstBefore(app, tenant, report.period.from_ms - CLOCK_SLACK_MS, {
+  const start = await rowsBefore(app, tenant, report.period.from_ms - CLOCK_SLACK_MS, {
     from: expired,
     to: size,
   });
@@ -35,23 +32,6 @@ export async function beginScan(app: App, tenant: Tenant, report: ReportRecord):
     const scan = { checkpoint: note, size, start, position: start, counted: null };
     tx.put(reports, tenant, { ...now, status: "running", scan });
   });
-}
-
-/** How many rows stand before the first that is not older than `fromMs`: they are in order but for the slack. */
-async function firstBefore(
-  app: App,
-  tenant: Tenant,
-  fromMs: number,
-  { from, to }: { from: number; to: number },
-): Promise<number> {
-  let low = from, high = to;
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2);
-    const [row] = await app.log.read(tenant, middle, 1);
-    if (row !== undefined && atMs(row) < fromMs) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 /** What was counted before, as far as it was kept. */
@@ -92,7 +72,7 @@ export async function stepScan(app: App, tenant: Tenant, report: Begun): Promise
 async function keep(
   app: App,
   tenant: Tenant,
-  { id, scan }: Begun,
+  { id, scan: { position: from } }: Begun,
   position: number,
   counted: Counted,
 ): Promise<void> {
@@ -101,9 +81,11 @@ async function keep(
   await store.transact(async (tx) => {
     const now = await tx.get(reports, tenant, id);
     // Another instance was faster: what this one wrote is swept.
-    if (now?.scan?.position !== scan.position || now.status !== "running") return;
+    if (now?.scan?.position !== from || now.status !== "running") return;
     adoptBlob(tx, tenant, blob);
     if (now.scan.counted !== null) dropBlob(tx, tenant, now.scan.counted);
-    tx.put(reports, tenant, { ...now, scan: { ...now.scan, position, counted: blob } });
+    // Only errors in a row give a report up: a long one meets more of them.
+    const scan = { ...now.scan, position, counted: blob };
+    tx.put(reports, tenant, { ...now, failures: 0, scan });
   });
 }

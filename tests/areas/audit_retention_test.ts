@@ -68,3 +68,25 @@ Deno.test("retention_days.audit: a follower goes on behind what was removed, and
   const { pagination } = await deliveriesOf(world, later, hook.id);
   eq(pagination.total, 1);
 });
+
+Deno.test("legal_hold: what is held while a round removes rows stays from then on", async () => {
+  await using world = await World.open(CONFIG);
+  const owner = await world.signUp();
+  await fill(world, owner, 40);
+  await world.settle();
+  const later = await wait(world, owner, 31);
+  const { log } = world.app;
+  const oldest = log.oldest.bind(log);
+  log.oldest = async (tenant) => {
+    const found = await oldest(tenant);
+    if (tenant.org === owner.org && found !== null && found.events[0]!.seq > 1) {
+      world.app.config().legal_hold.push(owner.org);
+    }
+    return found;
+  };
+  const removed = await dropExpiredRows(world.app);
+  ok(removed > 0);
+  eq(await first(world, later), removed + 1);
+  const [segment] = (await oldest(live(owner)))!.events;
+  ok(segment!.seq < 30, "more than the first segment went");
+});

@@ -1,4 +1,6 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { resultOf } from "../../core/audit.ts";
+import type { EventRow } from "../../core/events.ts";
 import { type Account, World } from "../support/world.ts";
 import { AGENT_RIGHTS, linkAgent } from "./fixtures.ts";
 
@@ -308,4 +310,60 @@ Deno.test("audit: a cursor that no list gave is refused as bad input", async () 
     deq([status, body.error.code], [400, "VALIDATION_FAILED"], cursor);
     eq(body.error.details.issues[0].path, "query.cursor");
   }
+});
+
+Deno.test("resultOf: a row's outcome is that of what it reports, not that it was written", () => {
+  const of = (event_type: string, details = {}) => resultOf({ event_type, details } as EventRow);
+  const cases: Record<string, [string, object?][]> = {
+    success: [
+      ["user_login"],
+      ["api_key_used", { status: 200 }],
+      ["command_executed", { status: "succeeded" }],
+      ["approval_resolved", { decision: "approved" }],
+      ["session_timeout"],
+    ],
+    failure: [
+      ["user_login_failed"],
+      ["api_key_used", { status: 500 }],
+      ["command_executed", { status: "failed" }],
+      ["command_failed"],
+      ["command_timeout"],
+      ["approval_resolved", { decision: "expired" }],
+    ],
+    denied: [
+      ["access_denied"],
+      ["command_denied"],
+      ["api_key_used", { status: 403 }],
+      ["approval_resolved", { decision: "rejected" }],
+      ["receipt_refused"],
+    ],
+  };
+  for (const [result, rows] of Object.entries(cases)) {
+    for (const [type, details] of rows) eq(of(type, details), result, `${type} ${result}`);
+  }
+});
+
+Deno.test("audit: a query of long ago does not read what came since", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  await fill(world, owner, 20);
+  await world.settle();
+  const before = (await stored(world, owner)).at(-1)!;
+  world.clock.advance(10 * 60 * 1000);
+  for (let n = 0; n < 30; n++) {
+    await fill(world, owner, 20);
+    await world.settle();
+  }
+  const { log } = world.app;
+  const readBack = log.readBack.bind(log);
+  const starts: number[] = [];
+  log.readBack = (...args) => {
+    starts.push(args[1]);
+    return readBack(...args);
+  };
+  const text = `?end_time=2030-01-01T00:05:00Z&limit=200&event_type=note`;
+  const { events } = (await query(world, owner, text)).body;
+  log.readBack = readBack;
+  eq(events.length, 20);
+  ok(starts.every((start) => start <= before.seq + 1), `${starts}`);
 });

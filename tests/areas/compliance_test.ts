@@ -2,7 +2,10 @@ import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/stric
 import { createHash } from "node:crypto";
 import { canonicalJson } from "../../core/canonical.ts";
 import { readKey, verifiesNote } from "../../core/audit/note.ts";
-import { controlsOf } from "../../core/compliance/controls.ts";
+import { CONTROLS, controlsOf } from "../../core/compliance/controls.ts";
+import { QUERIES, QUERY_NAMES } from "../../core/compliance/queries.ts";
+import { AUDIT_EVENTS } from "../../core/events.ts";
+import { WEBHOOK_EVENTS } from "../../core/webhooks/event_types.ts";
 import { REPORT_TYPES } from "../../kv/records/report.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { type Account, World } from "../support/world.ts";
@@ -236,6 +239,7 @@ Deno.test("compliance: a report asked for in the test space sees only the test s
   const tested = await world.key(owner, ["system:read", "system:write"], { type: "test" });
   const { report } = await make(world, { ...owner, token: tested.value }, "access-review", "24h");
   deq([report.space, report.access!.users.listed], ["test", []]);
+  ok(report.limitations.some((text) => /Users belong to the live space/.test(text)));
   deq(report.access!.api_keys.listed.map(({ id }) => id), [tested.id]);
   deq(report.event_types.map(({ event_type }) => event_type).includes("api_key_used"), true);
 });
@@ -269,10 +273,58 @@ Deno.test("readPeriod: hours and days end now, quarters and dates at the last mi
     "36h": ["2029-12-31T00:00:00.000Z", "2030-01-01T12:00:00.000Z"],
     "30d": ["2029-12-02T12:00:00.000Z", "2030-01-01T12:00:00.000Z"],
     "2029-Q4": ["2029-10-01T00:00:00.000Z", "2029-12-31T23:59:59.999Z"],
+    "2028-Q1": ["2028-01-01T00:00:00.000Z", "2028-03-31T23:59:59.999Z"],
+    "0099-Q4": ["0099-10-01T00:00:00.000Z", "0099-12-31T23:59:59.999Z"],
     "2028-02-01..2028-02-29": ["2028-02-01T00:00:00.000Z", "2028-02-29T23:59:59.999Z"],
     "2030-01-01/2030-01-01": ["2030-01-01T00:00:00.000Z", "2030-01-01T23:59:59.999Z"],
   };
   for (const [asked, [from, to]] of Object.entries(cases)) {
     deq((await ask(world, value, "soc2", asked)).body.period, { asked, from, to });
   }
+});
+
+/** Of these no control speaks: they say nothing of who may do what, or of what was done. */
+const NO_EVIDENCE = [
+  "account_settings_changed",
+  "agent_connected",
+  "agent_health_changed",
+  "ingest_refused",
+  "integration_failed",
+  "notification_sent",
+  "plan_created",
+  "plan_deleted",
+  "plan_updated",
+  "policy_confirmed",
+  "session_closed",
+  "session_started",
+  "session_timeout",
+  "webhook_delivery_resent",
+  "webhook_recovery_cancelled",
+  "webhook_recovery_started",
+  "webhook_tested",
+];
+
+Deno.test("compliance: every event type is evidence of a control, or is known to be none", () => {
+  const asked = new Set<string>(
+    CONTROLS.flatMap(({ queries }) => queries.flatMap((name) => [...QUERIES[name].event_types])),
+  );
+  const types = [...Object.keys(AUDIT_EVENTS), ...Object.keys(WEBHOOK_EVENTS)];
+  deq(types.filter((type) => !asked.has(type)).sort(), NO_EVIDENCE);
+  const used = new Set(CONTROLS.flatMap(({ queries }) => queries));
+  deq(QUERY_NAMES.filter((name) => !used.has(name)), []);
+});
+
+Deno.test("compliance: whom a role of the organization's own lets change the system is said so", async () => {
+  await using world = await World.open();
+  await world.signUp(); // the host
+  const owner = await world.signUp();
+  const body = { name: "keeper", permissions: ["system:write", "system:read"] };
+  const made = await world.call("POST", "/api/v1/roles", { as: owner.token, body });
+  eq(made.status, 201, made.text);
+  const keeper = await world.join(owner, ["keeper"]);
+  const reader = await world.join(owner, ["viewer"]);
+  const { report } = await make(world, owner, "access-review", "24h");
+  const remarksOf = (id: string) => report.access!.users.listed.find((u) => u.id === id)!.remarks;
+  ok(remarksOf(keeper.userId).includes("may change the system"));
+  ok(!remarksOf(reader.userId).includes("may change the system"));
 });

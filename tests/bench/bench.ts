@@ -3,6 +3,7 @@ import { benchAudit } from "./audit.ts";
 import { benchShield } from "./shield.ts";
 import { stalled } from "./stalled.ts";
 import { fanOut, idleSubscribers } from "./streams.ts";
+import { benchSequencing } from "./sequencing.ts";
 import { wrongPasswords } from "./logins.ts";
 import { refusals, unknownKeys } from "./limits.ts";
 import { endAll, get, HERE, post, residentKiB, start } from "./parts.ts";
@@ -14,7 +15,12 @@ import { benchWebhooks } from "./webhooks.ts";
  * shared and noisy, so ratios of medians over interleaved rounds are what counts.
  */
 const only = Deno.args.find((arg) => arg !== "--");
-if (only === undefined || only === "audit") await benchAudit();
+if (only === undefined || only === "audit") {
+  await benchAudit();
+  await benchSequencing();
+}
+if (only === "sequencing") await benchSequencing();
+if (only === "sequencing") Deno.exit(0);
 if (only === "audit") Deno.exit(0);
 if (only === undefined || only === "shield") benchShield();
 if (only === "shield") Deno.exit(0);

@@ -1,6 +1,7 @@
-import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
+import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { verifyExport } from "../../core/audit/lines.ts";
 import { readKey } from "../../core/audit/note.ts";
+import { random } from "../support/random.ts";
 import { World } from "../support/world.ts";
 
 const PYTHON = ["python3", "openssl"].every((program) => {
@@ -27,6 +28,40 @@ async function ours(file: string, key: string): Promise<number | null> {
   const { finding } = await verifyExport(readable, { key: readKey(key)! });
   return finding === null ? null : finding.first;
 }
+
+const SEED = 20_260_702;
+
+Deno.test({
+  name: `docs/verify.py: finds one byte changed anywhere, as relay audit verify does, seed ${SEED}`,
+  ignore: !PYTHON,
+  fn: async () => {
+    await using world = await World.open();
+    const owner = await world.signUp();
+    const as = { as: owner.token };
+    for (let at = 0; at < 12; at++) {
+      const body = { event_type: at % 3 ? "note" : "deploy", details: { at } };
+      await world.call("POST", "/api/audit/event", { ...as, body });
+    }
+    const { body: { public_key } } = await world.call("GET", "/api/audit/checkpoint", as);
+    const file = await Deno.makeTempFile();
+    const dice = random(SEED);
+    for (const accept of ["application/json", "application/x-ndjson"]) {
+      const path = "/api/audit/export?event_type=deploy";
+      const { text } = await world.call("GET", path, { ...as, headers: { accept } });
+      for (let n = 0; n < 16; n++) {
+        const at = dice.below(text.length), end = at + dice.below(2);
+        const edited = text.slice(0, at) + dice.pick(["", "!", "\n", ",", "0"]) + text.slice(end);
+        if (edited === text) continue;
+        await Deno.writeTextFile(file, edited);
+        const args = ["docs/verify.py", file, public_key];
+        const { success } = await new Deno.Command("python3", { args }).output();
+        ok(!success, `${accept} at ${at}: ${edited.slice(Math.max(0, at - 40), at + 20)}`);
+        ok(await ours(file, public_key) !== null);
+      }
+    }
+    await Deno.remove(file);
+  },
+});
 
 Deno.test({
   name: "docs/verify.py: says of whole and edited exports what relay audit verify says",

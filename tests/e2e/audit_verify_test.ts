@@ -1,4 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { readStatement } from "../../core/audit/note.ts";
 import { World } from "../support/world.ts";
 
 const PROGRAM = new URL("../../main.ts", import.meta.url).href;
@@ -69,6 +70,29 @@ Deno.test("relay audit verify: the program needs the file and the key, and its e
     const kept = await put("checkpoint.json", witnessed);
     const rolledBack = await relay("audit", "verify", whole, "--key", key, "--checkpoint", kept);
     eq(rolledBack.code, 1, rolledBack.stdout);
+    // An export by a filter has no root of its own at the size that was witnessed.
+    const path = "/api/audit/export?event_type=note";
+    const headers = { accept: "application/x-ndjson" };
+    const { text: filtered } = await world.call("GET", path, { ...as, headers });
+    const some = await put("some.ndjson", filtered);
+    const { size } = readStatement(
+      JSON.parse(filtered.trimEnd().split("\n").at(-1)!).proof.checkpoint,
+    )!;
+    const from = JSON.parse(witnessed).tree_size;
+    const query = `from=${from}&to=${size}`;
+    const { text: proof } = await world.call("GET", `/api/audit/consistency?${query}`, as);
+    const witness = [some, "--key", key, "--checkpoint", kept];
+    const alone = await relay("audit", "verify", ...witness);
+    deq([alone.code, /NOT COMPARED/.test(alone.stdout)], [2, true]);
+    const good = await put("consistency.json", proof);
+    const proved = await relay("audit", "verify", ...witness, "--consistency", good);
+    deq([proved.code, /begins as the checkpoint/.test(proved.stdout)], [0, true], proved.stdout);
+    const other = { ...JSON.parse(proof), path: JSON.parse(proof).path.toReversed() };
+    const bad = await put("other.json", JSON.stringify(other));
+    eq((await relay("audit", "verify", ...witness, "--consistency", bad)).code, 1);
+    const csv = await world.call("GET", path, { ...as, headers: { accept: "text/csv" } });
+    const { code, stderr } = await relay("audit", "verify", await put("some.csv", csv.text));
+    deq([code, /CSV is for reading/.test(stderr)], [2, true]);
     for (const args of [["verify"], ["verify", `${folder}/none`], ["check", whole]]) {
       const { code, stderr } = await relay("audit", ...args);
       deq([code, stderr.startsWith("relay audit: ")], [2, true]);

@@ -261,3 +261,24 @@ Deno.test("tools: events are tailed by cursor, with none missing and none twice"
   const mine = await tail({ cursor: from, event_type: "custom.event", limit: 200 });
   deq(mine.events.map(({ details }: Json) => details.n), [0, 1, 2, 3, 4]);
 });
+
+Deno.test("tools: a look at events is on record, and waiting for more makes no more of them", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const tail = async (args: Json) =>
+    (await tool(world, "tail_events", args, { as: owner.token })).body.result.structuredContent;
+  let { cursor } = await tail({ limit: 200, event_type: "user_created" });
+  const looks = async () => {
+    const log = await world.app.log.read({ org: owner.org, space: "live" }, 0, 1_000);
+    return log.filter(({ type }) => type === "audit_read").map(({ json }) =>
+      JSON.parse(json).details
+    );
+  };
+  await world.settle();
+  const first = await looks();
+  deq(first.map(({ filter }: Json) => filter), first.map(() => ({ event_type: "user_created" })));
+  eq(first.length, 1);
+  for (let n = 0; n < 5; n++) ({ cursor } = await tail({ cursor }));
+  await world.settle();
+  deq(await looks(), first);
+});
