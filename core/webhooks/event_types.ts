@@ -1,5 +1,15 @@
 import { z } from "zod";
 
+import {
+  actor,
+  cutCommand,
+  durationMs,
+  id,
+  instant,
+  ranCommand,
+  ranExample,
+  receipt,
+} from "../event_fields.ts";
 import type { Scope } from "../scopes.ts";
 
 /** What a webhook may ask to be told. */
@@ -20,49 +30,11 @@ const policies = { category: "Policies", scope: "policy:read" } as const;
 const approvals = { category: "Approvals", scope: "approvals:read" } as const;
 const compliance = { category: "Compliance", scope: "compliance:read" } as const;
 
-const id = (of: string) => z.string().describe(`The id of the ${of}.`);
-const actor = (did: string) =>
-  z.string().nullable().describe(`Who ${did}: a user or an API key; null for the server itself.`);
-const instant = (of: string) => z.iso.datetime().describe(`When ${of}, ISO 8601 in UTC.`);
-const command = z.string().describe("The command line as it was asked for.");
-const durationMs = z.number().min(0).describe("How long it took, in milliseconds.");
-const truncated = z.boolean().describe("True when more output came than was kept.");
-
 const shieldResult = z.strictObject({
   risk_score: z.int().min(0).max(100).describe("From harmless to ruinous."),
   threats: z.array(z.string()).describe("What was found in the command."),
   layer: z.string().describe("The layer of the shield that decided."),
 }).describe("The verdict of the shield.");
-
-/** A long command is cut in events; what it was in full is told by its digest. */
-const cutCommand = {
-  command,
-  command_truncated: z.literal(true).optional().describe("There when `command` was cut."),
-  command_sha256: z.hex().optional().describe("The SHA-256 of the whole command that was cut."),
-};
-
-const sha256 = (of: string) =>
-  z.hex().optional().describe(`The SHA-256 of ${of}; not there when it is empty.`);
-
-const receipt = z.strictObject({
-  signature: z.string().describe("The agent's Ed25519 signature over this result, base64url."),
-  stdout_sha256: sha256("stdout"),
-  stderr_sha256: sha256("stderr"),
-  verdict: z.string().describe("The nonce of the signed verdict that it ran under."),
-}).describe("What the agent signed.");
-
-const ranCommand = {
-  command_id: id("command"),
-  ...cutCommand,
-  exit_code: z.int().nullable().describe("Null when a signal ended it, or nobody knows."),
-  signal: z.string().nullable().describe("The signal that ended it, such as `SIGKILL`."),
-  duration_ms: durationMs.nullable(),
-  timeout_ms: z.int().min(1).describe("How long it was allowed to take, in milliseconds."),
-  truncated,
-  output_bytes: z.int().min(0).describe("How much output was kept; it is not sent."),
-  policy_version: z.string().describe("The version of the policy that let it pass."),
-  user: actor("asked for the command"),
-};
 
 const agent = {
   name: z.string().describe("The agent's name."),
@@ -108,18 +80,6 @@ const exampleReceipt = {
   stdout_sha256: "3f79bb7b435b05321651daefd374cdc681dc06faa65e374e38337b88ca046dea",
   verdict: "q8Zk0c1m4yH2vN6r.1",
 };
-const exampleRun = {
-  command_id: "cmd_0m3x7",
-  command: "uptime",
-  exit_code: 0,
-  signal: null,
-  duration_ms: 42,
-  timeout_ms: 60_000,
-  truncated: false,
-  output_bytes: 61,
-  policy_version: "9f86d081884c7d65",
-  user: "usr_0m3x1",
-};
 const exampleAgent = {
   name: "web-1",
   version: "1.4.0",
@@ -163,7 +123,7 @@ export const WEBHOOK_EVENTS = {
       receipt,
       status: z.enum(["succeeded", "failed"]).describe("By the exit code."),
     }),
-    example: { ...exampleRun, receipt: exampleReceipt, status: "succeeded" },
+    example: { ...ranExample, receipt: exampleReceipt, status: "succeeded" },
   }),
   command_denied: event({
     ...commands,
@@ -195,7 +155,7 @@ export const WEBHOOK_EVENTS = {
       reason: z.string().optional().describe("Why the relay ended it in the agent's place."),
     }),
     example: {
-      ...exampleRun,
+      ...ranExample,
       command: "sleep 120",
       exit_code: null,
       signal: "SIGKILL",

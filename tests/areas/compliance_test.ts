@@ -4,8 +4,7 @@ import { canonicalJson } from "../../core/canonical.ts";
 import { readKey, verifiesNote } from "../../core/audit/note.ts";
 import { CONTROLS, controlsOf } from "../../core/compliance/controls.ts";
 import { QUERIES, QUERY_NAMES } from "../../core/compliance/queries.ts";
-import { AUDIT_EVENTS } from "../../core/events.ts";
-import { WEBHOOK_EVENTS } from "../../core/webhooks/event_types.ts";
+import { OWN_EVENTS } from "../../core/events.ts";
 import { REPORT_TYPES } from "../../kv/records/report.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { type Account, World } from "../support/world.ts";
@@ -308,7 +307,7 @@ Deno.test("compliance: every event type is evidence of a control, or is known to
   const asked = new Set<string>(
     CONTROLS.flatMap(({ queries }) => queries.flatMap((name) => [...QUERIES[name].event_types])),
   );
-  const types = [...Object.keys(AUDIT_EVENTS), ...Object.keys(WEBHOOK_EVENTS)];
+  const types = Object.keys(OWN_EVENTS);
   deq(types.filter((type) => !asked.has(type)).sort(), NO_EVIDENCE);
   const used = new Set(CONTROLS.flatMap(({ queries }) => queries));
   deq(QUERY_NAMES.filter((name) => !used.has(name)), []);

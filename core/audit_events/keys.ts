@@ -1,0 +1,65 @@
+import { z } from "zod";
+import { event } from "./event.ts";
+
+const name = z.string().describe("The key's name.");
+const scopes = (when: string) => z.array(z.string()).describe(`The rights that it ${when}.`);
+const named = z.strictObject({ name });
+
+/** API keys, and what was refused for lack of a right. */
+export const keyEvents = {
+  api_key_created: event({
+    meaning: "an API key was made",
+    details: z.strictObject({ name, scopes: scopes("has"), type: z.enum(["live", "test"]) }),
+    example: { name: "deploy", scopes: ["agents:read", "agents:write"], type: "live" },
+  }),
+  api_key_used: event({
+    meaning: "a request was made with an API key",
+    details: z.strictObject({
+      endpoint: z.string().describe("Method and path pattern."),
+      status: z.int().describe("The HTTP status of the answer."),
+    }),
+    example: { endpoint: "GET /api/v1/agents", status: 200 },
+  }),
+  api_key_updated: event({
+    meaning: "the metadata or the scopes of an API key were changed",
+    details: z.strictObject({
+      name,
+      changed: z.array(z.enum(["metadata", "scopes"])),
+      scopes_before: scopes("had"),
+      scopes_after: scopes("has now"),
+    }),
+    example: {
+      name: "deploy",
+      changed: ["scopes"],
+      scopes_before: ["agents:read", "agents:write"],
+      scopes_after: ["agents:read"],
+    },
+  }),
+  api_key_rotated: event({
+    meaning: "an API key got a new value",
+    details: z.strictObject({
+      name,
+      grace_period_hours: z.number().min(0).describe("How long the old value still works."),
+    }),
+    example: { name: "deploy", grace_period_hours: 24 },
+  }),
+  api_key_revoked: event({
+    meaning: "an API key was revoked",
+    details: named,
+    example: { name: "deploy" },
+  }),
+  api_key_deleted: event({
+    meaning: "an API key was deleted",
+    details: named,
+    example: { name: "deploy" },
+  }),
+  access_denied: event({
+    meaning: "a request was refused for lack of a right",
+    details: z.strictObject({
+      endpoint: z.string().describe("Method and path pattern."),
+      required: z.array(z.string()).optional().describe("One of these rights would have done."),
+      space: z.literal("test").optional().describe("There when the test space may not do it."),
+    }),
+    example: { endpoint: "POST /api/v1/api-keys", required: ["system:write"] },
+  }),
+} as const;

@@ -1,0 +1,23 @@
+import { agentEvents } from "./agents.ts";
+import { auditEvents } from "./audit.ts";
+import type { AuditEventType } from "./event.ts";
+import { gitopsEvents } from "./gitops.ts";
+import { hostEvents } from "./host.ts";
+import { keyEvents } from "./keys.ts";
+import { outsideEvents } from "./outside.ts";
+import { peopleEvents } from "./people.ts";
+import { webhookEvents } from "./webhooks.ts";
+
+/** Every event type that only the audit log has; those that webhooks carry too are WEBHOOK_EVENTS. */
+export const AUDIT_EVENTS = {
+  ...keyEvents,
+  ...peopleEvents,
+  ...agentEvents,
+  ...gitopsEvents,
+  ...outsideEvents,
+  ...webhookEvents,
+  ...auditEvents,
+  ...hostEvents,
+} as const satisfies Readonly<Record<string, AuditEventType>>;
+
+export type AuditEventName = keyof typeof AUDIT_EVENTS;

@@ -1,0 +1,38 @@
+import {
+  deepStrictEqual as deq,
+  notStrictEqual as neq,
+  ok,
+  strictEqual as eq,
+} from "node:assert/strict";
+import { AUDIT_EVENTS } from "../../core/audit_events/table.ts";
+import type { AuditEventType } from "../../core/audit_events/event.ts";
+import { OWN_EVENTS } from "../../core/events.ts";
+import { EVENT_TYPES } from "../../core/webhooks/event_types.ts";
+
+const rows = Object.entries<AuditEventType>(AUDIT_EVENTS);
+
+Deno.test("AUDIT_EVENTS: every type has a meaning, and an example that its schema takes as it is", () => {
+  for (const [type, { meaning, details, example }] of rows) {
+    neq(meaning, "", type);
+    ok(!meaning.includes("|"), `${type} would end a cell of the table`);
+    deq(details.parse(JSON.parse(JSON.stringify(example))), example, type);
+  }
+});
+
+Deno.test("AUDIT_EVENTS: details with a field too many or too few do not pass", () => {
+  for (const [type, { details, example }] of rows) {
+    eq(details.safeParse({ ...example, surprise: 1 }).success, false, type);
+    for (const [field, schema] of Object.entries(details.shape)) {
+      const { [field]: _, ...rest } = example;
+      const optional = schema.safeParse(undefined).success;
+      if (optional && field in example) deq(details.parse(rest), rest, `${type} with ${field}`);
+      if (!optional) eq(details.safeParse(rest).success, false, `${type} without ${field}`);
+    }
+  }
+});
+
+Deno.test("OWN_EVENTS: holds what webhooks carry and what only the audit log has, each once", () => {
+  const types = [...Object.keys(AUDIT_EVENTS), ...EVENT_TYPES];
+  deq(Object.keys(OWN_EVENTS).sort(), types.sort());
+  eq(new Set(types).size, types.length);
+});
