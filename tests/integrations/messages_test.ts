@@ -25,11 +25,15 @@ const SlackMessage = z.strictObject({
   blocks: z.array(z.discriminatedUnion("type", [
     z.strictObject({ type: z.literal("header"), text: Plain(150) }),
     z.strictObject({
-      type: z.literal("section"),
-      fields: z.array(z.strictObject({
-        type: z.literal("mrkdwn"),
-        text: z.string().min(1).max(2000).regex(/^[^<>]*$/, "markup is escaped"),
-      })).min(1).max(10),
+      type: z.literal("rich_text"),
+      elements: z.array(z.strictObject({
+        type: z.literal("rich_text_section"),
+        elements: z.array(z.strictObject({
+          type: z.literal("text"),
+          text: z.string().min(1),
+          style: z.strictObject({ bold: z.boolean().optional(), code: z.boolean().optional() }),
+        })).min(1),
+      })).min(1),
     }),
     z.strictObject({
       type: z.literal("actions"),
@@ -121,7 +125,7 @@ Deno.test("integrations: Slack is told what waits and what became of it, in Bloc
   eq(asked!.method, "POST");
   ok(asked!.headers["content-type"]!.startsWith("application/json"));
   const text = JSON.stringify(asked!.json);
-  ok(text.includes(pid) && text.includes("&lt;b&gt;&amp;") && text.includes(here.agent.id));
+  ok(text.includes(pid) && text.includes(RISKY) && text.includes(here.agent.id));
   deq(asked!.json.blocks.at(-1).elements[0].url, "https://relay.example.com/docs#approvals.list");
   ok(JSON.stringify(resolved!.json).includes("rejected"));
   const [posted] = sentTo(world, SLACK_API);
@@ -338,4 +342,71 @@ Deno.test("integrations: each event is told once, and one that is gone is told n
   eq((await world.call("DELETE", path, { as: here.owner.token })).status, 204);
   await world.advance(60 * 60 * 1000);
   eq(world.network.sent.length, 1);
+});
+
+const ingest = async (
+  world: World,
+  { token: as }: Account,
+  source: string,
+  names: readonly string[],
+) => {
+  const alerts = names.map((name) => ({ name, severity: "critical" }));
+  const answer = await world.call("POST", "/api/shield/ingest", { as, body: { source, alerts } });
+  eq(answer.status, 200, answer.text);
+  await world.settle();
+};
+
+Deno.test("integrations: alerts of one severity are all told", async () => {
+  await using world = await openWorld();
+  const owner = await world.signUp();
+  await installed(world, owner, "pagerduty", { routing_key: KEY });
+  await ingest(world, owner, "probe", ["first", "second", "third"]);
+  const { payload } = sentTo(world, PAGERDUTY)[0]!.json;
+  deq(Object.values(payload.custom_details).sort(), [
+    "critical: first",
+    "critical: second",
+    "critical: third",
+  ]);
+});
+
+Deno.test("integrations: characters that hide or turn round a command are named", async () => {
+  await using world = await openWorld();
+  const here = await linkAgent(world);
+  await installed(world, here.owner, "slack", { webhook_url: SLACK });
+  await installed(world, here.owner, "telegram", { bot_token: "123456:ABC-def", chat_id: 1 });
+  eq((await exec(world, here, "systemctl stop \u202e*xnign* \u200b# _x_")).status, 202);
+  await world.settle();
+  for (const beginning of [SLACK, TELEGRAM]) {
+    const text = JSON.stringify(sentTo(world, beginning)[0]!.json);
+    ok(!text.includes("\u202e") && !text.includes("\u200b"));
+    ok(text.includes("systemctl stop \\\\u{202e}*xnign* \\\\u{200b}# _x_"), text);
+  }
+});
+
+Deno.test("integrations: a button decides only what is shown whole", async () => {
+  await using world = await openWorld();
+  const here = await linkAgent(world);
+  await installed(world, here.owner, "telegram", { bot_token: "123456:ABC-def", chat_id: 1 });
+  for (const [length, buttons] of [[1_900, 3], [2_500, 1]] as const) {
+    eq((await exec(world, here, `${RISKY} ${"x".repeat(length)}`)).status, 202);
+    await world.settle();
+    const { text, reply_markup } = TelegramMessage.parse(sentTo(world, TELEGRAM).at(-1)!.json);
+    deq(
+      [reply_markup!.inline_keyboard.flat().length, text.includes("x…")],
+      [buttons, buttons === 1],
+    );
+  }
+});
+
+Deno.test("integrations: what was decided meanwhile is not asked for any more", async () => {
+  await using world = await openWorld();
+  const here = await linkAgent(world);
+  const approver = await world.join(here.owner, ["operator"]);
+  await installed(world, here.owner, "pagerduty", { routing_key: KEY });
+  world.network.reply = () => world.network.sent.length > 1 ? 202 : 500;
+  const pid = await ask(world, here);
+  await reject(world, pid, approver);
+  await world.advance(60_000);
+  const actions = sentTo(world, PAGERDUTY).map(({ json }) => json.event_action);
+  deq(actions, ["trigger", "resolve"]); // the trigger was refused
 });
