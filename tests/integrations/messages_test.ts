@@ -410,3 +410,33 @@ Deno.test("integrations: what was decided meanwhile is not asked for any more", 
   const actions = sentTo(world, PAGERDUTY).map(({ json }) => json.event_action);
   deq(actions, ["trigger", "resolve"]); // the trigger was refused
 });
+
+Deno.test("integrations: dead ones hold up neither each other nor another organization's", async () => {
+  await using world = await openWorld();
+  const here = await linkAgent(world);
+  const there = await linkAgent(world);
+  for (let n = 0; n < 40; n++) {
+    await installed(world, here.owner, "slack", { webhook_url: `https://dead.example.com/${n}` });
+  }
+  await installed(world, there.owner, "slack", { webhook_url: SLACK });
+  const told = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  const dead: string[] = [];
+  world.network.reply = async ({ url }) => {
+    if (url === SLACK) told.resolve();
+    else {
+      dead.push(url);
+      await release.promise;
+    }
+    return 500;
+  };
+  for (let n = 0; n < 2; n++) await exec(world, here, "rm -rf /");
+  await exec(world, there, "rm -rf /");
+  await world.app.log.flush();
+  world.app.integrations.sweep();
+  await told.promise;
+  release.resolve();
+  await world.settle();
+  eq(new Set(dead.slice(0, 40)).size, 40, "one had a second turn before another had its first");
+  eq(dead.length, 80);
+});
