@@ -77,6 +77,8 @@ Deno.test("integrations: a wrong configuration is refused with its path, and not
     ["slack", { bot_token: "a" }, "body.config"],
     ["slack", { webhook_url: "https://127.0.0.1/x" }, "body.config.webhook_url"],
     ["slack", { webhook_url: "ftp://x.example.com" }, "body.config.webhook_url"],
+    ["slack", { webhook_url: "http://x.example.com" }, "body.config.webhook_url"],
+    ["gitlab", { token: "a", url: "HTTP://git.example.com" }, "body.config.url"],
     ["slack", { bot_token: "a b", channel: "C" }, "body.config.bot_token"],
     ["slack", { ...RIGHT.slack, topics: ["gossip"] }, "body.config.topics.0"],
     ["telegram", { bot_token: "x/../y", chat_id: 1 }, "body.config.bot_token"],

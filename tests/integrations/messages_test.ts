@@ -1,6 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { Webhook } from "standardwebhooks";
-import { z } from "zod";
 import { OutboundError } from "../../core/ports.ts";
 import { users } from "../../kv/records/user.ts";
 import { eventsOf, exec, linkAgent, type Linked } from "../areas/fixtures.ts";
@@ -8,6 +7,7 @@ import { ManualClock } from "../support/clock.ts";
 import { shared } from "../support/kv.ts";
 import { type Account, World } from "../support/world.ts";
 import { installed, sentTo, shown } from "./fixtures.ts";
+import { PagerDutyEvent, SlackMessage, TelegramMessage } from "./schemas.ts";
 
 const RISKY = "systemctl stop nginx # <b>&";
 const SLACK = "https://hooks.slack.com/services/T0/B0/abc";
@@ -15,86 +15,6 @@ const SLACK_API = "https://slack.com/api/chat.postMessage";
 const TELEGRAM = "https://api.telegram.org/bot123456:ABC-def/sendMessage";
 const PAGERDUTY = "https://events.pagerduty.com/v2/enqueue";
 const KEY = "0123456789abcdef0123456789abcdef";
-
-/** Block Kit as Slack documents it, as far as messages of Relay use it. */
-const Plain = (max: number) =>
-  z.strictObject({ type: z.literal("plain_text"), text: z.string().min(1).max(max) });
-const SlackMessage = z.strictObject({
-  channel: z.string().optional(),
-  text: z.string().min(1).max(40_000),
-  blocks: z.array(z.discriminatedUnion("type", [
-    z.strictObject({ type: z.literal("header"), text: Plain(150) }),
-    z.strictObject({
-      type: z.literal("rich_text"),
-      elements: z.array(z.strictObject({
-        type: z.literal("rich_text_section"),
-        elements: z.array(z.strictObject({
-          type: z.literal("text"),
-          text: z.string().min(1),
-          style: z.strictObject({ bold: z.boolean().optional(), code: z.boolean().optional() }),
-        })).min(1),
-      })).min(1),
-    }),
-    z.strictObject({
-      type: z.literal("actions"),
-      elements: z.array(z.strictObject({
-        type: z.literal("button"),
-        action_id: z.string().min(1).max(255),
-        text: Plain(75),
-        style: z.enum(["primary", "danger"]).optional(),
-        url: z.url().max(3000),
-      })).min(1).max(25),
-    }),
-  ])).min(1).max(50),
-});
-
-/** sendMessage of the Bot API. */
-const TelegramMessage = z.strictObject({
-  chat_id: z.union([z.int(), z.string().startsWith("@")]),
-  text: z.string().min(1).max(4096),
-  parse_mode: z.literal("HTML"),
-  link_preview_options: z.strictObject({ is_disabled: z.boolean() }),
-  reply_markup: z.strictObject({
-    inline_keyboard: z.array(
-      z.array(z.union([
-        z.strictObject({
-          text: z.string().min(1),
-          callback_data: z.string().refine((text) => {
-            const { length } = new TextEncoder().encode(text);
-            return length >= 1 && length <= 64;
-          }),
-        }),
-        z.strictObject({ text: z.string().min(1), url: z.url({ protocol: /^https$/ }) }),
-      ])).min(1).max(8),
-    ),
-  }).optional(),
-});
-
-/** The Events API v2. */
-const PagerDutyEvent = z.discriminatedUnion("event_action", [
-  z.strictObject({
-    routing_key: z.string().length(32),
-    event_action: z.literal("trigger"),
-    dedup_key: z.string().min(1).max(255),
-    client: z.string(),
-    client_url: z.url(),
-    links: z.array(z.strictObject({ href: z.url(), text: z.string() })),
-    payload: z.strictObject({
-      summary: z.string().min(1).max(1024),
-      source: z.string().min(1),
-      severity: z.enum(["critical", "error", "warning", "info"]),
-      timestamp: z.iso.datetime(),
-      component: z.string(),
-      class: z.string(),
-      custom_details: z.record(z.string(), z.string()),
-    }),
-  }),
-  z.strictObject({
-    routing_key: z.string().length(32),
-    event_action: z.literal("resolve"),
-    dedup_key: z.string().min(1).max(255),
-  }),
-]);
 
 const openWorld = () => World.open({ settings: { publicUrl: "https://relay.example.com" } });
 
