@@ -137,6 +137,9 @@ function mustBeDialable(app: App, config: Readonly<Record<string, unknown>>): vo
   const allowPrivate = app.config().outbound.allow_private_targets;
   for (const [field, value] of Object.entries(config)) {
     if (typeof value !== "string" || !/^https?:/i.test(value)) continue;
+    if (!allowPrivate && !/^https:/i.test(value)) {
+      refuse([{ path: [field], message: "must begin with https://: secrets go there" }]);
+    }
     try {
       checkTarget(value, allowPrivate);
     } catch (error) {
