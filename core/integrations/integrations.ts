@@ -1,4 +1,3 @@
-import type { Tenant } from "../../kv/collection.ts";
 import { type IntegrationRecord, integrations, oauthFlows } from "../../kv/records/integration.ts";
 import type { App, Work, Writing } from "../app.ts";
 import { emit } from "../events.ts";
@@ -158,6 +157,3 @@ function refuse(
   }));
   throw new Fault("VALIDATION_FAILED", `${issues[0]!.path}: ${issues[0]!.message}`, { issues });
 }
-
-/** Where integrations live: never in the test space. */
-export const homeOf = ({ org }: Tenant): Tenant => ({ org, space: "live" });

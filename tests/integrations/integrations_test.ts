@@ -5,6 +5,7 @@ import { integrationJobs } from "../../kv/records/integration.ts";
 import { World } from "../support/world.ts";
 import { exec, linkAgent } from "../areas/fixtures.ts";
 import { rpc } from "../mcp/client.ts";
+import { withRepository } from "../gitops/fixtures.ts";
 import { install, installed, INTEGRATIONS, shown } from "./fixtures.ts";
 
 const ROUTING_KEY = "0123456789abcdef0123456789abcdef";
@@ -215,4 +216,19 @@ Deno.test("integrations: a message whose process died in every attempt ends, and
   eq(world.network.sent.length, sent);
   match((await world.trail(here.owner)).join(), /integration_failed/);
   eq((await shown(world, here.owner, id)).last_error, null);
+});
+
+Deno.test("integrations: a repository without credentials of its own is fetched with an integration's, in the live space alone", async () => {
+  await using world = await World.open();
+  const here = await withRepository(world);
+  const { owner, host } = here;
+  await installed(world, owner, "gitlab", { token: "glpat-1", url: new URL(host.url).origin });
+  world.network.sent.length = 0;
+  await here.apply({ dry_run: true });
+  ok(world.network.sent.length > 0);
+  for (const { headers } of world.network.sent) {
+    eq(headers["authorization"], `Basic ${btoa("oauth2:glpat-1")}`);
+  }
+  const test = { org: owner.org, space: "test" } as const;
+  eq(await repositoryCredentialOf(world.app, test, new URL(host.url).host), null);
 });
