@@ -44,7 +44,7 @@ export async function applyPolicies(work: Stepping, input: ApplyInput) {
   const { app, actor, db } = work;
   const { tenant } = actor;
   const repository = await repositoryAt(work, input.repo_url);
-  const wanted = await readWanted(app, repository, input.branch, input.policy_path);
+  const wanted = await readWanted(app, actor.tenant, repository, input.branch, input.policy_path);
   const before = await policySetOf(db, tenant);
   const plan = planPolicies(before, wanted);
   const after = carryOut(before, plan, wanted, { nowMs: 0, newId: () => "new" });
@@ -64,12 +64,13 @@ export async function applyPolicies(work: Stepping, input: ApplyInput) {
 /** Fetches and reads what a branch says under a path. @throws {Fault} VALIDATION_FAILED, UNAVAILABLE */
 export async function readWanted(
   app: App,
+  tenant: Tenant,
   repository: RepositoryRecord,
   branch: string,
   policyPath: string,
 ): Promise<Wanted> {
   const path = normalPath(policyPath);
-  const source = sourceOf(app, repository, branch, path);
+  const source = await sourceOf(app, tenant, repository, branch, path);
   const { commit, files } = await fetchPolicyFiles(app.ports, source).catch((error) => {
     throw error instanceof GitFailure ? faultOfGit(error) : error;
   });

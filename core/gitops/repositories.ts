@@ -1,4 +1,4 @@
-import { Buffer } from "node:buffer";
+import type { Tenant } from "../../kv/collection.ts";
 import {
   type GitProvider,
   policySets,
@@ -9,6 +9,8 @@ import type { App, Work, Writing } from "../app.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
 import { iso, type Paging, showPage } from "../lists.ts";
+import { repositoryCredentialOf } from "../integrations/repository.ts";
+import { basic } from "../integrations/services/fields.ts";
 import { checkTarget } from "../outbound/target.ts";
 import { OutboundError } from "../ports.ts";
 import { lapseOutdated } from "../approvals/lapse.ts";
@@ -104,8 +106,6 @@ function mustBeUsable(app: App, url: string): string {
 }
 
 function authorizationOf({ provider, token, username, password }: NewRepository): string | null {
-  const basic = (user: string, secret: string) =>
-    `Basic ${Buffer.from(`${user}:${secret}`).toString("base64")}`;
   if (token !== undefined) return basic(TOKEN_USERS[provider], token);
   return username === undefined ? null : basic(username, password ?? "");
 }
@@ -175,14 +175,17 @@ export async function deleteRepository(work: Writing, id: string, policies: bool
   return { id, name: repository.name, url: repository.url };
 }
 
-/** What a fetch needs to know of a repository. */
-export function sourceOf(
-  { sealer }: App,
+/** What a fetch needs to know of a repository; without credentials of its own, an integration's count. */
+export async function sourceOf(
+  app: App,
+  tenant: Tenant,
   { id, url, sealed_authorization: sealed }: RepositoryRecord,
   branch: string,
   path: string,
-): Source {
-  return { url, branch, path, authorization: sealed === null ? null : sealer.open(sealed, id) };
+): Promise<Source> {
+  if (sealed !== null) return { url, branch, path, authorization: app.sealer.open(sealed, id) };
+  const found = await repositoryCredentialOf(app, tenant, new URL(url).host);
+  return { url, branch, path, authorization: found && basic(found.username, found.password) };
 }
 
 /** A repository as every answer shows it. */
