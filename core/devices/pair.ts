@@ -3,6 +3,7 @@ import { devices, pairingCodes } from "../../kv/records/device.ts";
 import { organizations } from "../../kv/records/organization.ts";
 import type { Reader } from "../../kv/store.ts";
 import type { App, Stepping, Writing } from "../app.ts";
+import { mustHoldNewValue } from "../api_keys/owned.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
 import { makeCheckedText } from "../key_value.ts";
@@ -23,8 +24,9 @@ export const PAIRING_WINDOW_MS = 15 * 60 * 1000;
 const DEVICES_MAX = 5_000;
 const TOKEN_PREFIX = "svc_pairing_";
 
-/** Makes a one-time code; it is in this answer and in no other. @throws {Fault} CONFLICT */
+/** Makes a one-time code; it is in this answer and in no other. @throws {Fault} FORBIDDEN, CONFLICT */
 export async function createPairingCode({ app, actor, tx }: Writing) {
+  mustHoldNewValue(actor);
   await mustHaveRoom(tx, actor.tenant);
   const { clock, entropy } = app.ports;
   const pairing_code = makePairingCode(entropy);

@@ -4,7 +4,7 @@ import { organizations } from "../../kv/records/organization.ts";
 import { type UserRecord, users } from "../../kv/records/user.ts";
 import type { Reader } from "../../kv/store.ts";
 import type { Writing } from "../app.ts";
-import { mustCover } from "../api_keys/owned.ts";
+import { mustCover, mustHoldNewValue } from "../api_keys/owned.ts";
 import { Fault } from "../fault.ts";
 import type { Scope } from "../scopes.ts";
 import { rightsOf } from "./rights.ts";
@@ -26,9 +26,12 @@ export interface Giver {
 
 /**
  * What the caller may hand out now, read again in the transaction: whoever is demoted by another request
- * at the same moment gives nothing any more.
+ * at the same moment gives nothing any more. Nor does the old value of a rotated key: what it gave would
+ * outlive it.
+ * @throws {Fault} FORBIDDEN
  */
 export async function giverOf({ tx, actor }: Writing): Promise<Giver> {
+  mustHoldNewValue(actor);
   const rights = await personRights(tx, actor.tenant.org, actor.userId);
   if (actor.kind !== "api_key") {
     const user = await tx.get(users, homeOf(actor.tenant.org), actor.userId);
