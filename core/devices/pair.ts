@@ -3,6 +3,7 @@ import { devices, pairingCodes } from "../../kv/records/device.ts";
 import { organizations } from "../../kv/records/organization.ts";
 import type { Reader } from "../../kv/store.ts";
 import type { App, Stepping, Writing } from "../app.ts";
+import { AGENT_RIGHT } from "../agents/links.ts";
 import { mustHoldNewValue } from "../api_keys/owned.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
@@ -10,6 +11,7 @@ import { makeCheckedText } from "../key_value.ts";
 import { iso } from "../lists.ts";
 import { networkOf } from "../network.ts";
 import { notifyAdministrators } from "../notifications.ts";
+import { personRights } from "../roles/grant.ts";
 import { constantTimeEqual, sha256Hex } from "../text.ts";
 import { FailureThrottle } from "../throttle.ts";
 import { DEVICE_PREFIX } from "./credential.ts";
@@ -42,8 +44,8 @@ export async function createPairingCode({ app, actor, tx }: Writing) {
 
 /**
  * Takes a one-time code from a device and gives it a single-use token for its confirmation.
- * @throws {Fault} VALIDATION_FAILED for an unknown code, CONFLICT for a used one, GONE for an expired one,
- * RATE_LIMIT_EXCEEDED after too many failures
+ * @throws {Fault} VALIDATION_FAILED for an unknown code, CONFLICT for a used one, GONE for an expired one
+ * and for one whose maker lost the right, RATE_LIMIT_EXCEEDED after too many failures
  */
 export async function pairDevice(
   work: Stepping,
@@ -58,6 +60,7 @@ export async function pairDevice(
       const now = app.ports.clock.now();
       if (code.used_at_ms !== null) throw used("The pairing code", "Make another.");
       if (now >= code.expires_at_ms) throw expired("The pairing code", "Make another.");
+      await mustStillPair(tx, tenant, code.created_by);
       await mustHaveRoom(tx, tenant);
       tx.put(pairingCodes, tenant, { ...code, used_at_ms: now });
       const token = makeCheckedText(TOKEN_PREFIX, app.ports.entropy);
@@ -113,6 +116,7 @@ export async function confirmDevice(
         throw new Fault("GONE", "The device was deleted. Pair it again.", { reason: "deleted" });
       }
       if (now >= record.token_expires_at_ms) throw expired("The token", "Pair the device again.");
+      await mustStillPair(tx, tenant, record.created_by);
       const credential = makeCheckedText(DEVICE_PREFIX, app.ports.entropy);
       const device = tx.put(devices, tenant, {
         ...record,
@@ -161,6 +165,13 @@ async function trying<R>({ app, request }: Stepping, attempt: () => Promise<R>):
 
 async function isActive(db: Reader, tenant: Tenant): Promise<boolean> {
   return (await db.get(organizations, SYSTEM, tenant.org))?.active ?? false;
+}
+
+/** Whoever was switched off, or lost the right, lets no device in by a code from before. @throws {Fault} GONE */
+async function mustStillPair(db: Reader, { org }: Tenant, userId: string): Promise<void> {
+  if ((await personRights(db, org, userId)).has(AGENT_RIGHT)) return;
+  const message = "Who made the pairing code may not pair devices any more. Ask somebody else.";
+  throw new Fault("GONE", message, { reason: "void" });
 }
 
 async function mustHaveRoom(db: Reader, tenant: Tenant): Promise<void> {
