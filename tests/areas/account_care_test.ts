@@ -272,11 +272,42 @@ Deno.test("second factor: where the organization requires one, nobody has rights
   eq(await scopes(again.body.token), 10);
   await world.advance(30_000);
   const body = { code: codeOf(world, secret) };
-  deq(refused(await world.call("POST", `${FACTOR}/disable`, { as: owner.token, body })), [
-    409,
-    "CONFLICT",
-  ]);
+  const off = await world.call("POST", `${FACTOR}/disable`, { as: owner.token, body });
+  deq([off.status, off.body.enabled, off.body.required], [200, false, true]);
+  eq(await scopes(owner.token), 0, "whoever turns it off has no rights until there is another");
+  await enrol(world, owner, "password 2");
+  eq(await scopes(owner.token), 16);
   eq((await require(false)).status, 200);
+});
+
+Deno.test("second factor: who lost the authenticator signs in by a recovery code and sets another up, required or not", async () => {
+  await using world = await World.open();
+  await world.signUp();
+  const owner = await world.signUp();
+  const { codes } = await enrol(world, owner, "password 2");
+  const body = { required: true };
+  eq((await world.call("PUT", `${FACTOR}/required`, { as: owner.token, body })).status, 200);
+  const { token } = (await logIn(world, owner.email, "password 2", codes[0])).body;
+  const post = (path: string, body: unknown) =>
+    world.call("POST", `${FACTOR}${path}`, { as: token, body });
+  eq((await post("/disable", { code: codes[0] })).status, 403, "it was used");
+  eq((await post("/disable", { code: codes[1] })).status, 200);
+  await enrol(world, { token }, "password 2");
+  eq((await world.call("GET", "/api/v1/agents", { as: token })).status, 200);
+});
+
+Deno.test("second factor: sessions that were begun with one that is off count as begun without", async () => {
+  await using world = await World.open();
+  await world.signUp();
+  const owner = await world.signUp();
+  const { secret, codes } = await enrol(world, owner, "password 2");
+  const other = (await logIn(world, owner.email, "password 2", codes[0])).body.token;
+  await world.advance(30_000);
+  const body = { code: codeOf(world, secret) };
+  eq((await world.call("POST", `${FACTOR}/disable`, { as: owner.token, body })).status, 200);
+  eq(await alive(world, other), false);
+  const required = { as: owner.token, body: { required: true } };
+  deq(refused(await world.call("PUT", `${FACTOR}/required`, required)), [409, "CONFLICT"]);
 });
 
 Deno.test("totp: takes the codes of RFC 6238, one step early and late, and no others", () => {
