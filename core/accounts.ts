@@ -3,7 +3,7 @@ import { type OrganizationRecord, organizations } from "../kv/records/organizati
 import { type UserRecord, users } from "../kv/records/user.ts";
 import { openSession, signedIn } from "./account/open_session.ts";
 import { factorTries, takeSecondFactor } from "./account/second_factor.ts";
-import { beginTry } from "./account/tries.ts";
+import { beginTry, outcomeOf } from "./account/tries.ts";
 import type { Actor, App, Stepping, Work } from "./app.ts";
 import { emit } from "./events.ts";
 import { Fault } from "./fault.ts";
@@ -145,7 +145,8 @@ export async function logIn(work: Stepping, input: Login) {
   const tryKey = `${networkOf(work.request.address)} ${input.email}`;
   beginTry(app, tryKey);
   const found = await app.store.lookup(users, "email", [input.email]);
-  const good = await verifyPassword(input.password, found?.record.password ?? null);
+  const checking = verifyPassword(input.password, found?.record.password ?? null);
+  const good = await outcomeOf(app, tryKey, checking);
   if (found === null || !good) {
     // Not waited for: an unknown user has nothing to record, and must not be told by a faster answer.
     if (found !== null) recordFailure(work, found, "password");
