@@ -1,10 +1,10 @@
 import { roles } from "../../kv/records/role.ts";
-import { invitations } from "../../kv/records/invitation.ts";
 import { users } from "../../kv/records/user.ts";
 import type { Work, Writing } from "../app.ts";
 import { mustCover } from "../api_keys/owned.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
+import { openInvitations } from "../invitations/open.ts";
 import type { Paging } from "../lists.ts";
 import { BUILT_IN_ROLES } from "../scopes.ts";
 import { giverOf, homeOf } from "./grant.ts";
@@ -15,8 +15,8 @@ import { roleNamed, showBuiltIn, showRole } from "./show.ts";
 export const ROLES_MAX = 100;
 /** People of one organization. */
 export const PEOPLE_MAX = 500;
-/** Open invitations of one organization. */
-export const INVITATIONS_MAX = 200;
+/** Those who join at one moment may be more than the most. */
+const PEOPLE_READ_MAX = 2 * PEOPLE_MAX;
 /** People whom a refusal names. */
 const NAMED_MAX = 20;
 
@@ -95,16 +95,12 @@ export async function updateRole(work: Writing, name: string, permissions: reado
 export async function deleteRole(work: Writing, name: string) {
   const { app, actor, tx } = work;
   const home = homeOf(actor.tenant.org);
-  const now = app.ports.clock.now();
   const role = await customRole(work, name);
   await mustCoverPermissions(work, role.permissions);
-  const people = (await tx.list(users, home, { limit: PEOPLE_MAX })).items
+  const people = (await tx.list(users, home, { limit: PEOPLE_READ_MAX })).items
     .filter((user) => user.roles.includes(name));
-  const invited = (await tx.list(invitations, home, {
-    index: "open",
-    prefix: ["open"],
-    limit: INVITATIONS_MAX,
-  })).items.filter(({ roles, ends_at_ms }) => ends_at_ms > now && roles.includes(name));
+  const invited = (await openInvitations(tx, home, app.ports.clock.now()))
+    .filter(({ roles }) => roles.includes(name));
   if (people.length + invited.length > 0) {
     throw new Fault(
       "CONFLICT",

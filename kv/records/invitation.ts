@@ -28,8 +28,8 @@ export const invitations = collection({
   lookup: { code: (invitation) => [invitation.hash] },
   index: {
     all: () => ["all"],
-    open: ({ accepted, withdrawn_at_ms }) =>
-      accepted === null && withdrawn_at_ms === null ? ["open"] : null,
+    open: ({ accepted, withdrawn_at_ms, ends_at_ms }) =>
+      accepted === null && withdrawn_at_ms === null ? ["open", ends_at_ms] : null,
   },
   expiresAt: (invitation) => invitation.purge_at_ms,
 });

@@ -1,4 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { INVITATIONS_MAX } from "../../core/invitations/open.ts";
 import { type Account, type Answer, World } from "../support/world.ts";
 
 const INVITATIONS = "/api/v1/invitations";
@@ -135,6 +136,25 @@ Deno.test("invitations: of another organization are not there", async () => {
   eq(drop.status, 404);
   deq((await world.call("GET", INVITATIONS, { as: stranger.token })).body.invitations, []);
   eq((await join(world, invite_code)).status, 201);
+});
+
+Deno.test("invitations: those that have expired take no room, and hide none that keeps a role", async () => {
+  await using world = await World.open();
+  await world.signUp();
+  const owner = await world.signUp();
+  const short = (as: { token: string }, role: string) =>
+    invite(world, as, { roles: [role], expires_days: 1 });
+  for (let n = 0; n < INVITATIONS_MAX; n++) eq((await short(owner, "viewer")).status, 201);
+  deq(refused(await short(owner, "viewer")), [409, "CONFLICT"]);
+  world.clock.nowMs += DAY_MS;
+  const body = { email: owner.email, password: "password 2" };
+  const again = (await world.call("POST", "/api/v1/login", { body })).body;
+  const call = { as: again.token, body: { name: "helper", permissions: ["agents:read"] } };
+  eq((await world.call("POST", "/api/v1/roles", call)).status, 201);
+  const kept = await short(again, "helper");
+  eq(kept.status, 201, kept.text);
+  const deleted = await world.call("DELETE", "/api/v1/roles/helper", { as: again.token });
+  deq(deleted.body.error.details.invitations, [kept.body.id]);
 });
 
 Deno.test("users: who is switched off has no session and no key, and comes back with both rights and keys", async () => {
