@@ -5,7 +5,7 @@ import { mustCover } from "../api_keys/owned.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
 import { openInvitations } from "../invitations/open.ts";
-import type { Paging } from "../lists.ts";
+import { pageOf, type Paging } from "../lists.ts";
 import { BUILT_IN_ROLES } from "../scopes.ts";
 import { giverOf, homeOf } from "./grant.ts";
 import { ALL, expand, isBuiltIn } from "./rights.ts";
@@ -51,12 +51,11 @@ export async function createRole(
 }
 
 /** The built-in roles and then the organization's own, by name. */
-export async function listRoles({ db, actor }: Work, { limit, offset }: Paging) {
+export async function listRoles({ db, actor }: Work, paging: Paging) {
   const own = await db.list(roles, homeOf(actor.tenant.org), { limit: ROLES_MAX });
   const all = [...BUILT_IN.map(showBuiltIn), ...own.items.map(showRole)];
-  const total = all.length;
-  const pagination = { total, limit, offset, has_more: offset + limit < total };
-  return { roles: all.slice(offset, offset + limit), pagination };
+  const { items, pagination } = pageOf(all, paging);
+  return { roles: items, pagination };
 }
 
 /** @throws {Fault} NOT_FOUND */

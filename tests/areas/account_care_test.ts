@@ -163,6 +163,22 @@ Deno.test("sessions: are listed with where they began, and ended one by one, als
   eq(await alive(world, owner.token), false);
 });
 
+Deno.test("sessions: those that have expired are neither shown nor counted, on any page", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  for (let n = 0; n < 3; n++) await logIn(world, owner.email, "password 1");
+  world.clock.nowMs += 60 * 60_000;
+  await logIn(world, owner.email, "password 1");
+  const as = (await logIn(world, owner.email, "password 1")).body.token;
+  const page = async (query: string) =>
+    (await world.call("GET", `${SESSIONS}${query}`, { as })).body;
+  const all = await page("");
+  deq([all.sessions.length, all.pagination.total], [2, 2]);
+  const [first, second] = [await page("?limit=1"), await page("?limit=1&offset=1")];
+  deq([first.pagination.has_more, second.pagination.has_more], [true, false]);
+  deq([...first.sessions, ...second.sessions], all.sessions);
+});
+
 Deno.test("sessions: a person has a bounded number of them, and the oldest makes room", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
