@@ -88,6 +88,17 @@ Deno.test("plans: what the configuration says of a plan wins, and is not changed
   eq(await limitNow(world, guest), 42);
 });
 
+Deno.test("plans: the configuration may call one as every object calls something", async () => {
+  const plans = Object.fromEntries(
+    ["constructor", "toString", "__proto__"].map((name) => [name, { requests_per_minute: 7 }]),
+  );
+  await using world = await World.open({ config: { plans, default_plan: "constructor" } });
+  const host = await world.signUp();
+  const { body } = await world.call("GET", "/api/admin/plans", { as: host.token });
+  const found = body.plans.find(({ id }: { id: string }) => id === "constructor");
+  deq([found.name, found.requests_per_minute, found.accounts], ["constructor", 7, 1]);
+});
+
 Deno.test("plans: one that an account has cannot be deleted, and one that was deleted cannot be taken", async () => {
   const { world, host, guest } = await two();
   await using _ = world;
