@@ -3,6 +3,7 @@ import { type InvitationRecord, invitations } from "../../kv/records/invitation.
 import { organizations } from "../../kv/records/organization.ts";
 import { users } from "../../kv/records/user.ts";
 import type { Found, Reader } from "../../kv/store.ts";
+import { insertUser } from "../account/new_user.ts";
 import { openSession, signedIn } from "../account/open_session.ts";
 import type { App, Stepping } from "../app.ts";
 import { emit } from "../events.ts";
@@ -39,25 +40,13 @@ export async function joinByInvitation(work: Stepping, input: Newcomer) {
     const { tenant, record: invitation } = await openInvitation(app, tx, input);
     const organization = await tx.get(organizations, SYSTEM, tenant.org);
     if (organization === null) throw over("its organization is gone");
-    if (await tx.lookup(users, "email", [input.email]) !== null) {
-      throw new Fault("CONFLICT", "An account with this email exists. Use another email.");
-    }
     if (await tx.count(users, tenant) >= PEOPLE_MAX) {
       throw new Fault("CONFLICT", `The organization has ${PEOPLE_MAX} people, which is the most.`);
     }
     await mustExist(tx, tenant.org, invitation.roles);
+    const whose = { email: input.email, password, roles: invitation.roles };
+    const user = await insertUser(app, tx, tenant, whose, "Use another email.");
     const now = app.ports.clock.now();
-    const user = tx.insert(users, tenant, {
-      id: app.ports.entropy.id("usr"),
-      email: input.email,
-      password,
-      roles: invitation.roles,
-      active: true,
-      session_epoch: 0,
-      language: "en",
-      timezone: "UTC",
-      created_at_ms: now,
-    });
     tx.put(invitations, tenant, { ...invitation, accepted: { user_id: user.id, at_ms: now } });
     emit({ ...work, actor: { id: user.id } }, tx, tenant, {
       type: "user_created",
