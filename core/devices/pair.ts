@@ -11,7 +11,7 @@ import { makeCheckedText } from "../key_value.ts";
 import { iso } from "../lists.ts";
 import { networkOf } from "../network.ts";
 import { notifyAdministrators } from "../notifications.ts";
-import { personRights } from "../roles/grant.ts";
+import { rightsToGive, type Source, sourceOf } from "../roles/grant.ts";
 import { constantTimeEqual, sha256Hex } from "../text.ts";
 import { FailureThrottle } from "../throttle.ts";
 import { DEVICE_PREFIX } from "./credential.ts";
@@ -36,6 +36,7 @@ export async function createPairingCode({ app, actor, tx }: Writing) {
     id: entropy.id("pco"),
     hash: hashPairingCode(pairing_code),
     created_by: actor.userId,
+    created_with: sourceOf(actor).keyId,
     expires_at_ms: clock.now() + CODE_TTL_MS,
     used_at_ms: null,
   });
@@ -60,7 +61,8 @@ export async function pairDevice(
       const now = app.ports.clock.now();
       if (code.used_at_ms !== null) throw used("The pairing code", "Make another.");
       if (now >= code.expires_at_ms) throw expired("The pairing code", "Make another.");
-      await mustStillPair(tx, tenant, code.created_by);
+      const source = { userId: code.created_by, keyId: code.created_with };
+      await mustStillPair(tx, tenant, source, now);
       await mustHaveRoom(tx, tenant);
       tx.put(pairingCodes, tenant, { ...code, used_at_ms: now });
       const token = makeCheckedText(TOKEN_PREFIX, app.ports.entropy);
@@ -116,7 +118,7 @@ export async function confirmDevice(
         throw new Fault("GONE", "The device was deleted. Pair it again.", { reason: "deleted" });
       }
       if (now >= record.token_expires_at_ms) throw expired("The token", "Pair the device again.");
-      await mustStillPair(tx, tenant, record.created_by);
+      await mustStillPair(tx, tenant, { userId: record.created_by, keyId: null }, now);
       const credential = makeCheckedText(DEVICE_PREFIX, app.ports.entropy);
       const device = tx.put(devices, tenant, {
         ...record,
@@ -168,8 +170,13 @@ async function isActive(db: Reader, tenant: Tenant): Promise<boolean> {
 }
 
 /** Whoever was switched off, or lost the right, lets no device in by a code from before. @throws {Fault} GONE */
-async function mustStillPair(db: Reader, { org }: Tenant, userId: string): Promise<void> {
-  if ((await personRights(db, org, userId)).has(AGENT_RIGHT)) return;
+async function mustStillPair(
+  db: Reader,
+  tenant: Tenant,
+  source: Source,
+  nowMs: number,
+): Promise<void> {
+  if ((await rightsToGive(db, tenant, source, nowMs)).has(AGENT_RIGHT)) return;
   const message = "Who made the pairing code may not pair devices any more. Ask somebody else.";
   throw new Fault("GONE", message, { reason: "void" });
 }

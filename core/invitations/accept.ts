@@ -1,4 +1,4 @@
-import { SYSTEM } from "../../kv/collection.ts";
+import { SYSTEM, type Tenant } from "../../kv/collection.ts";
 import { type InvitationRecord, invitations } from "../../kv/records/invitation.ts";
 import { organizations } from "../../kv/records/organization.ts";
 import { users } from "../../kv/records/user.ts";
@@ -10,7 +10,7 @@ import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
 import { hashPassword } from "../passwords.ts";
 import { mustExist } from "../roles/assign.ts";
-import { personRights } from "../roles/grant.ts";
+import { OWNER, rightsToGive } from "../roles/grant.ts";
 import { rightsOf } from "../roles/rights.ts";
 import { PEOPLE_MAX } from "../roles/roles.ts";
 import { sha256Hex } from "../text.ts";
@@ -78,22 +78,22 @@ async function openInvitation(
   if (invitation.email !== null && invitation.email !== email) {
     throw invalid("is for another email");
   }
-  if (!await isCovered(db, tenant.org, invitation)) {
+  if (!await isCovered(app, db, tenant, invitation)) {
     throw over("who invited you may not give its roles any more");
   }
   return found;
 }
 
 async function isCovered(
+  app: App,
   db: Reader,
-  org: string,
-  { roles, invited_by }: InvitationRecord,
+  tenant: Tenant,
+  { roles, invited_by: userId, invited_with: keyId }: InvitationRecord,
 ): Promise<boolean> {
-  const organization = await db.get(organizations, SYSTEM, org);
-  const giver = await db.get(users, { org, space: "live" }, invited_by);
-  if (!organization?.active || !giver?.active) return false;
-  if (roles.includes("owner") && !giver.roles.includes("owner")) return false;
-  const rights = await personRights(db, org, invited_by);
+  const organization = await db.get(organizations, SYSTEM, tenant.org);
+  const giver = await db.get(users, tenant, userId);
+  if (organization === null || roles.includes(OWNER) && !giver?.roles.includes(OWNER)) return false;
+  const rights = await rightsToGive(db, tenant, { userId, keyId }, app.ports.clock.now());
   return rights.has("system:write") &&
     (await rightsOf(db, organization, roles)).isSubsetOf(rights);
 }

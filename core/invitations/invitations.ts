@@ -5,7 +5,7 @@ import { Fault } from "../fault.ts";
 import { makeSecretText } from "../key_value.ts";
 import { iso, isoOrNull, type Paging, showPage } from "../lists.ts";
 import { mustExist } from "../roles/assign.ts";
-import { giverOf, homeOf, mustBeAbleToGive } from "../roles/grant.ts";
+import { giverOf, homeOf, mustBeAbleToGive, sourceOf } from "../roles/grant.ts";
 import { sha256Hex } from "../text.ts";
 import { INVITATIONS_MAX, openInvitations } from "./open.ts";
 
@@ -45,6 +45,7 @@ export async function invite(work: Writing, { email, roles, expires_days }: NewI
     email: email ?? null,
     roles: names,
     invited_by: actor.userId,
+    invited_with: sourceOf(actor).keyId,
     created_at_ms: now,
     ends_at_ms,
     accepted: null,

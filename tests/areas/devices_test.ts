@@ -198,6 +198,14 @@ Deno.test("devices: a code and a token are void once who made the code may pair 
   await act(`/api/v1/users/${person.userId}/activate`);
   eq((await confirm(world, pending.device_id, pending.token)).status, 200);
   eq((await pair(world, second)).status, 201);
+  for (const type of ["live", "test"]) {
+    const key = await world.key(owner, ["agents:admin"], { type });
+    const ofKey = { token: key.value } as Account;
+    const [used, left] = [await codeOf(world, ofKey), await codeOf(world, ofKey)];
+    eq((await pair(world, used)).status, 201);
+    await act(`/api/v1/api-keys/${key.id}/revoke`);
+    deq(why(await pair(world, left)), [410, "void"]);
+  }
 });
 
 Deno.test("devices: those of another organization or of the other space are not there", async () => {

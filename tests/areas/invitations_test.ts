@@ -1,4 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { SCOPE_LIST } from "../../core/scopes.ts";
 import { INVITATIONS_MAX } from "../../core/invitations/open.ts";
 import { type Account, type Answer, World } from "../support/world.ts";
 
@@ -125,6 +126,35 @@ Deno.test("invitations: give no more than who invites has, then and when they ar
     deq(refused(await join(world, invite_code)), [410, "GONE"]);
   }
   eq((await join(world, fromOwner.invite_code)).body.user.role, "owner");
+});
+
+Deno.test("invitations: one that a key made is void once the key may not give its roles any more", async () => {
+  await using world = await World.open();
+  await world.signUp();
+  const owner = await world.signUp();
+  const ends: [string, string, unknown?][] = [
+    ["POST", "/revoke"],
+    ["DELETE", ""],
+    ["PATCH", "", { scopes: ["system:read", "system:write"] }],
+  ];
+  for (const [method, path, body] of ends) {
+    const key = await world.key(owner, SCOPE_LIST);
+    const { body: { invite_code } } = await invite(world, { token: key.value }, {
+      roles: ["operator"],
+    });
+    const { body: other } = await invite(world, { token: key.value }, { roles: ["operator"] });
+    eq((await join(world, other.invite_code)).status, 201);
+    const ended = await world.call(method, `/api/v1/api-keys/${key.id}${path}`, {
+      as: owner.token,
+      body,
+    });
+    ok(ended.status < 300, ended.text);
+    deq(refused(await join(world, invite_code)), [410, "GONE"]);
+  }
+  const brief = await world.key(owner, SCOPE_LIST, { expires_days: 1 });
+  const { body } = await invite(world, { token: brief.value }, { roles: ["operator"] });
+  world.clock.nowMs += DAY_MS;
+  deq(refused(await join(world, body.invite_code)), [410, "GONE"]);
 });
 
 Deno.test("invitations: of another organization are not there", async () => {
