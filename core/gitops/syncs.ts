@@ -1,5 +1,6 @@
-import { type Tenant, tenantKey } from "../../kv/collection.ts";
+import { SYSTEM, type Tenant, tenantKey } from "../../kv/collection.ts";
 import { repositories, type RepositoryRecord } from "../../kv/records/gitops.ts";
+import { organizations } from "../../kv/records/organization.ts";
 import type { App } from "../app.ts";
 import { emit, RELAY_ACTOR } from "../events.ts";
 import { Fault } from "../fault.ts";
@@ -103,10 +104,17 @@ export class Syncs {
 
   async #sync(tenant: Tenant, id: string): Promise<void> {
     const { store, ports } = this.app();
-    const leaseMs = ports.clock.now() + LEASE_MS;
+    const now = ports.clock.now();
+    const leaseMs = now + LEASE_MS;
     const repository = await store.transact(async (tx) => {
       const found = await tx.get(repositories, tenant, id);
-      if (found?.due_at_ms == null || found.due_at_ms > ports.clock.now()) return null;
+      if (found?.due_at_ms == null || found.due_at_ms > now) return null;
+      if (!(await tx.get(organizations, SYSTEM, tenant.org))?.active) {
+        // Not looked at while its organization is off, and not forgotten.
+        const due_at_ms = nextLookMs(found, now, ports.entropy.unit()) ?? now + BACKOFF_MS_MAX;
+        tx.put(repositories, tenant, { ...found, due_at_ms });
+        return null;
+      }
       return tx.put(repositories, tenant, { ...found, due_at_ms: leaseMs });
     });
     if (repository === null) return;

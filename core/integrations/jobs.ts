@@ -14,7 +14,7 @@ import { emit, type EventRow, RELAY_ACTOR } from "../events.ts";
 import { OutboundError, type OutboundResponse } from "../ports.ts";
 import { statusNow } from "../approvals/show.ts";
 import { afterFailure, retryAfterMs, RetryPolicy } from "../webhooks/retry_policy.ts";
-import { creatorRights } from "../webhooks/rules.ts";
+import { personRights } from "../roles/grant.ts";
 import { serviceOf } from "./catalog.ts";
 import { configOf, INTEGRATIONS_MAX } from "./integrations.ts";
 import { originOf } from "./oauth/flow.ts";
@@ -74,7 +74,7 @@ async function isFor(
   if (topic === null || !topics?.includes(topic.topic)) return false;
   if (Date.parse(row.timestamp) < record.created_at_ms) return false;
   if (messageOf(row, "") === null) return false;
-  return (await creatorRights(app, tenant, record)).has(topic.scope);
+  return (await personRights(app.store, tenant.org, record.created_by)).has(topic.scope);
 }
 
 function createJob(app: App, tx: Tx, tenant: Tenant, integrationId: string, event: string): void {

@@ -62,6 +62,27 @@ Deno.test("syncs: a faulty commit leaves everything in force, is told once, and 
   deq(await inForce(git), [["a", "2", false]]);
 });
 
+Deno.test("syncs: an organization that is switched off is not looked at, and goes on once it is on", async () => {
+  await using world = await World.open();
+  const host = await world.signUp();
+  const git = await withRepository(world, SYNCED);
+  await git.host.commit({ "policies/a.yaml": forbidding("nmap") });
+  await world.advance(3 * MINUTE_MS);
+  const toggle = async (active: boolean) => {
+    const path = `/api/admin/accounts/${git.owner.org}/toggle`;
+    eq((await world.call("POST", path, { as: host.token, body: { active } })).status, 200);
+  };
+  await toggle(false);
+  await git.host.commit({ "policies/a.yaml": forbidding("nc") });
+  const asked = world.network.sent.length;
+  await world.advance(30 * MINUTE_MS);
+  eq(world.network.sent.length, asked, "nobody asks its Git host");
+  await toggle(true);
+  deq(await inForce(git), [["a", "1", false]]);
+  await world.advance(2 * MINUTE_MS);
+  deq(await inForce(git), [["a", "2", false]]);
+});
+
 Deno.test("rollback: no sync and no apply undoes it, until the file says something new", async () => {
   await using world = await World.open();
   const git = await withRepository(world, SYNCED);
