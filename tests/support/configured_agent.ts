@@ -5,16 +5,14 @@ import { openState, type VerdictCounts } from "../../core/agent/state.ts";
 import { openTransfers } from "../../core/agent/transfers.ts";
 import { systemTree } from "../../core/agent/tree.ts";
 import type { RelayFrame } from "../../core/protocol.ts";
-import type { StateFrame, TransferReply } from "../../core/transfer_frames.ts";
+import type { StateFrame, TransferOrder, TransferReply } from "../../core/transfer_frames.ts";
 import { newIdentity, ScriptedAgent } from "./agent.ts";
 import { withFolder } from "./processes.ts";
 import type { World } from "./world.ts";
 
 interface Options {
-  /** Folders of its own to list, below the one that is made for it. */
-  readonly roots?: readonly string[];
-  /** What is sent in place of an answer; null for nothing. */
-  reply?(frame: TransferReply): TransferReply | null;
+  /** What is sent in place of an answer. */
+  readonly reply?: (frame: TransferReply) => TransferReply;
   /** False for one that never says which policies it holds. */
   readonly confirms?: boolean;
 }
@@ -26,6 +24,14 @@ export interface ConfiguredAgent {
   readonly folder: string;
   readonly policyFile: string;
   readonly counts: VerdictCounts;
+  /** Why it refused a transfer, or null. */
+  readonly refused: string | null;
+  /** What becomes of the relay's frames on their way. */
+  spoil: (frame: TransferOrder) => TransferOrder;
+  /** True while nothing about transfers reaches the agent. */
+  hold: boolean;
+  /** Lists another folder in place of the others. */
+  lists(root: string): void;
   /** Links again, as the same agent. */
   again(): Promise<ConfiguredAgent>;
 }
@@ -46,10 +52,20 @@ export async function withConfigured(
 ): Promise<void> {
   await withFolder(async (folder) => {
     Deno.mkdirSync(`${folder}/state`);
-    for (const root of options.roots ?? ["etc"]) Deno.mkdirSync(`${folder}/${root}`);
+    Deno.mkdirSync(`${folder}/etc`);
     await use(await link(world, key, folder, options, newIdentity()));
   });
 }
+
+/** What a test changes while an agent is there; it outlasts the link. */
+interface Ways {
+  refused: string | null;
+  spoil: (frame: TransferOrder) => TransferOrder;
+  hold: boolean;
+}
+
+const TRANSFERS = ["transfer", "transfer_want", "transfer_data", "transfer_end"];
+const isTransfer = (frame: RelayFrame): frame is TransferOrder => TRANSFERS.includes(frame.type);
 
 async function link(
   world: World,
@@ -57,48 +73,48 @@ async function link(
   folder: string,
   options: Options,
   identity: KeyObject,
+  ways: Ways = { refused: null, spoil: (frame) => frame, hold: false },
 ): Promise<ConfiguredAgent> {
   const stateDir = `${folder}/state`;
   const policyFile = `${stateDir}/${POLICY_FILE}`;
-  const roots = (options.roots ?? ["etc"]).map((root) => `${folder}/${root}`);
+  const roots = [`${folder}/etc`];
   const settings = { name: "web-1", labels: {} };
   const configuration: Configuration = { tree: systemTree, stateDir, roots, settings };
   const counts: VerdictCounts = { verified: 0, refused: 0, last_refusal: null };
-  const { log } = world.app.ports;
   const state = openState(configuration, FILES, world.clock, () => counts);
-  const transfers = openTransfers(configuration, log);
-  const linked = await ScriptedAgent.connect(world, key, {
-    identity,
-    take,
-    confirms: options.confirms ?? true,
-  });
+  const transfers = openTransfers(configuration, world.app.ports.log);
+  const { confirms = true } = options;
+  const linked = await ScriptedAgent.connect(world, key, { identity, take, confirms });
 
   function take(frame: RelayFrame, agent: ScriptedAgent) {
     const tell = (one: StateFrame) => agent.sendRaw(JSON.stringify(one));
-    const reply = (one: TransferReply) => {
-      const told = options.reply === undefined ? one : options.reply(one);
-      if (told !== null) agent.sendRaw(JSON.stringify(told));
-    };
+    const reply = (one: TransferReply) =>
+      agent.sendRaw(JSON.stringify(options.reply?.(one) ?? one));
     if (frame.type === "policy") FILES.write(policyFile, JSON.stringify(frame.policies));
     if (frame.type === "inspect") queueMicrotask(() => state.answer(frame.serial, tell));
-    if (
-      frame.type !== "transfer" && frame.type !== "transfer_want" &&
-      frame.type !== "transfer_data" && frame.type !== "transfer_end"
-    ) return;
+    if (!isTransfer(frame) || ways.hold) return;
     const welcome = agent.received.find((one) => one.type === "welcome")!;
-    queueMicrotask(() => transfers.take(frame, { welcome, nonce: agent.nonce, send: reply }));
+    queueMicrotask(() => {
+      const via = { welcome, nonce: agent.nonce, send: reply };
+      ways.refused = transfers.take(ways.spoil(frame), via);
+      if (ways.refused !== null) agent.drop();
+    });
   }
 
-  return {
+  return Object.assign(ways, {
     identity,
     link: linked,
     folder,
     policyFile,
     counts,
+    lists(root: string) {
+      Deno.mkdirSync(`${folder}/${root}`);
+      roots.splice(0, roots.length, `${folder}/${root}`);
+    },
     again() {
       state.detach();
       transfers.detach();
-      return link(world, key, folder, options, identity);
+      return link(world, key, folder, options, identity, ways);
     },
-  };
+  });
 }
