@@ -6,6 +6,7 @@ import { fanOut, idleSubscribers } from "./streams.ts";
 import { wrongPasswords } from "./logins.ts";
 import { refusals, unknownKeys } from "./limits.ts";
 import { endAll, get, HERE, post, residentKiB, start } from "./parts.ts";
+import { benchReplay } from "./replay.ts";
 import { report, rounds } from "./rounds.ts";
 import { benchWebhooks } from "./webhooks.ts";
 
@@ -18,6 +19,8 @@ if (only === undefined || only === "audit") await benchAudit();
 if (only === "audit") Deno.exit(0);
 if (only === undefined || only === "shield") benchShield();
 if (only === "shield") Deno.exit(0);
+if (only === undefined || only === "replay") await benchReplay();
+if (only === "replay") Deno.exit(0);
 if (only === undefined || only === "webhooks") await benchWebhooks().finally(endAll);
 if (only === "webhooks") Deno.exit(0);
 
