@@ -56,14 +56,14 @@ export function checkLayers(
         : inspect(command, layer === "policy" ? { ...context, policy: CANARY_POLICY } : context);
       const { verdict } = found;
       if (isAsExpected({ layer, expect }, found)) return [];
-      if (isSwitched(policy)) {
-        const whole = inspect(command, { ...context, policy: withAllPatterns(policy) });
-        if (layer !== "behaviour" && isAsExpected({ layer, expect }, whole)) {
-          switchedOff.push(command);
-          return [];
-        }
-      }
-      return [{ command, expected: expect, verdict }];
+      const wanted = isOfPatterns(layer) && isSwitched(policy) &&
+        isAsExpected(
+          { layer, expect },
+          inspect(command, { ...context, policy: withAllPatterns(policy) }),
+        );
+      if (!wanted) return [{ command, expected: expect, verdict }];
+      switchedOff.push(command);
+      return [];
     });
     const passed = failures.length === 0;
     return { layer, passed, checks: checks.length, failures, switched_off: switchedOff };
@@ -76,12 +76,16 @@ function isAsExpected(
   found: Pick<ShieldResult, "verdict" | "layer">,
 ): boolean {
   // A policy in force may decide before patterns and structure are asked.
-  const byPolicy = found.layer === "policy" && (layer === "patterns" || layer === "structure");
+  const byPolicy = found.layer === "policy" && isOfPatterns(layer);
   if (expect === "allow") return found.verdict === "allow" || byPolicy;
   const right = expect === "stopped" ? found.verdict !== "allow" : found.verdict === expect;
   return right && (layer === found.layer || byPolicy);
 }
 
+/** The layers that the rule packs make up; chains are judged without an organization's switches. */
+const isOfPatterns = (layer: ShieldLayer) => layer === "patterns" || layer === "structure";
+
+/** The same policy with nothing switched off. */
 function withAllPatterns(policy: Policy): Policy {
   const { disabled_packs: _packs, disabled_rules: _rules, ...rest } = policy;
   return rest;
