@@ -49,6 +49,7 @@ export const AUDIT_EVENTS = {
   restore_completed: "an agent's configuration was restored, or that was rehearsed",
   restore_failed: "a restore of an agent's configuration came to nothing",
   canary_run: "the shield's canary was run",
+  patterns_changed: "built-in rules of the shield were switched on or off",
   shield_changed: "the settings of the shield were changed",
   agent_restart_requested: "an agent was told to start again",
   agent_credential_refused: "an agent tried to connect as one that another credential owns",

@@ -13,7 +13,7 @@ import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
 import { type PolicyFor, replayCommands } from "../shield/evaluate.ts";
 import type { Policy } from "../shield/policy.ts";
-import { inForce, ownPolicy, shieldInForce } from "../shield/settings.ts";
+import { inForce, policyAndPatterns, shieldInForce } from "../shield/settings.ts";
 import { nextTurn } from "../turn.ts";
 import { policySetOf, versionId } from "./book.ts";
 import { policyEvent } from "./events.ts";
@@ -246,7 +246,7 @@ function policyAfter(
         : await app.policyBook.documentsOf(tenant, [item]);
       documents.push(stored ?? fetched.get(item.digest)!);
     }
-    const { policy } = mergePolicies(documents, ownPolicy((await shield).own));
+    const { policy } = mergePolicies(documents, policyAndPatterns((await shield).own));
     known.set(key, policy);
     return policy;
   };
