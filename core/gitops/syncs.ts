@@ -93,6 +93,11 @@ export class Syncs {
     task.then(() => this.#others.delete(task));
   }
 
+  /** How many of those are under way. */
+  get alsoRunning(): number {
+    return this.#others.size;
+  }
+
   /** Resolves when nothing is under way. */
   async idle(): Promise<void> {
     while (this.#waking !== null || this.#running.size + this.#others.size > 0) {

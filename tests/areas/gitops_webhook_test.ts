@@ -193,6 +193,30 @@ Deno.test("webhook: known or not, right or wrong, the answer is the same", async
   }
 });
 
+Deno.test("webhook: no body keeps Relay busy or breaks it", async () => {
+  await using world = await World.open();
+  const git = await withRepository(world);
+  const bodies: unknown[] = [
+    { event: "push", repository: `a${"/".repeat(500_000)}b` },
+    { event: "push", repository: `https://git.example.com/a${"/".repeat(500_000)}b` },
+    { event: "push", repository: "a".repeat(1_000_000) },
+    { event: { toString: 1, valueOf: 1 }, repository: "acme/policies" },
+    { event: "push", after: { toString: 1 }, repository: { url: { toString: 1 } } },
+    {
+      event: "push",
+      repository: Object.fromEntries(
+        Array.from({ length: 40_000 }, (_, n) => [`k${n}`, `https://h${n}.example/a`]),
+      ),
+    },
+  ];
+  for (const body of bodies) {
+    const started = performance.now();
+    const { answer, asked } = await push(world, git, JSON.stringify(body), {});
+    deq([answer.status, answer.text, asked], [202, '{"accepted":true}', 0]);
+    ok(performance.now() - started < 2_000, "it took as long as its length squared");
+  }
+});
+
 Deno.test("webhook: the short form makes a repository without a secret be looked at, and not too often", async () => {
   await using world = await World.open();
   const git = await withRepository(world);
