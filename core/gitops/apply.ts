@@ -24,7 +24,7 @@ import { candidateOf, carryOut, isIdle, planPolicies, type PlanStep, type Wanted
 import { pruneVersions } from "./prune.ts";
 import { pushPolicies } from "./push.ts";
 import { readPolicyFile } from "./read_document.ts";
-import { repositoryAt, sourceOf } from "./repositories.ts";
+import { type Reading, repositoryAt, sourceOf } from "./repositories.ts";
 import { mustFit } from "./set_bounds.ts";
 
 export interface ApplyInput {
@@ -44,7 +44,8 @@ export async function applyPolicies(work: Stepping, input: ApplyInput) {
   const { app, actor, db } = work;
   const { tenant } = actor;
   const repository = await repositoryAt(work, input.repo_url);
-  const wanted = await readWanted(app, repository, input.branch, input.policy_path);
+  const { branch, policy_path: path, dry_run: quiet } = input;
+  const wanted = await readWanted(app, tenant, repository, { branch, path, quiet });
   const before = await policySetOf(db, tenant);
   const plan = planPolicies(before, wanted);
   const after = carryOut(before, plan, wanted, { nowMs: 0, newId: () => "new" });
@@ -64,12 +65,13 @@ export async function applyPolicies(work: Stepping, input: ApplyInput) {
 /** Fetches and reads what a branch says under a path. @throws {Fault} VALIDATION_FAILED, UNAVAILABLE */
 export async function readWanted(
   app: App,
+  tenant: Tenant,
   repository: RepositoryRecord,
-  branch: string,
-  policyPath: string,
+  reading: Reading,
 ): Promise<Wanted> {
-  const path = normalPath(policyPath);
-  const source = sourceOf(app, repository, branch, path);
+  const { branch } = reading;
+  const path = normalPath(reading.path);
+  const source = await sourceOf(app, tenant, repository, { ...reading, path });
   const { commit, files } = await fetchPolicyFiles(app.ports, source).catch((error) => {
     throw error instanceof GitFailure ? faultOfGit(error) : error;
   });

@@ -60,7 +60,7 @@ function ofStatus(status: number, say: Say): GitFailure {
   if (status === 401 || status === 403) {
     return say(
       "credentials",
-      `The Git host refused the credentials (HTTP ${status}). Register the repository with valid ones.`,
+      `The Git host refused the credentials (HTTP ${status}). Register the repository with valid ones, or install an integration for the host.`,
     );
   }
   if (status === 404) {

@@ -121,10 +121,11 @@ export class Syncs {
 
   async #follow(tenant: Tenant, repository: RepositoryRecord): Promise<void> {
     const app = this.app();
-    const { branch, policy_path } = repository;
-    const head = await fetchHead(app.ports, sourceOf(app, repository, branch, policy_path));
+    const { branch, policy_path: path } = repository;
+    const source = await sourceOf(app, tenant, repository, { branch, path });
+    const head = await fetchHead(app.ports, source);
     if (head === repository.applied_commit) return;
-    const wanted = await readWanted(app, repository, branch, policy_path);
+    const wanted = await readWanted(app, tenant, repository, { branch, path });
     const relay = { app, actor: RELAY_ACTOR };
     await activate(relay, tenant, repository, wanted, { following: true });
   }
