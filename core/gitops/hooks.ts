@@ -196,14 +196,15 @@ function marksOf(
   { delivery, webhookId }: GitHookHeaders,
   text: string,
 ): { readonly marks: string[]; readonly eager: boolean } {
-  const eager = proof !== "none";
-  if (proof === "dated") return { marks: [`id ${webhookId}`], eager };
+  // What nobody signed may say anything, so that it is spaced, and nothing is written for each.
+  if (proof === "none") return { marks: [], eager: false };
+  if (proof === "dated") return { marks: [`id ${webhookId}`], eager: true };
   const marks = [
     ...(delivery === null ? [] : [`delivery ${delivery}`]),
     ...(push.unique ? [`body ${text}`] : []),
   ];
   // Without either, it may be a new push or an old one: it is heard, and spaced like an unsigned one.
-  return { marks, eager: eager && marks.length > 0 };
+  return { marks, eager: marks.length > 0 };
 }
 
 /** Has a repository looked at soon, once for each push. */
@@ -224,6 +225,7 @@ async function ask(
     }
     const spaced = Math.max(now, (repository.last?.at_ms ?? 0) + UNSIGNED_EVERY_MS);
     const due_at_ms = Math.min(eager ? now : spaced, repository.due_at_ms ?? Infinity);
+    if (due_at_ms === repository.due_at_ms && ids.length === 0) return;
     tx.put(repositories, tenant, { ...repository, due_at_ms });
     tx.afterCommit(() => app.syncs.wakeAt(due_at_ms));
   });

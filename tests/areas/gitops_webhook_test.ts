@@ -240,6 +240,26 @@ Deno.test("webhook: the short form makes a repository without a secret be looked
   eq(git.host.asked, asked);
 });
 
+Deno.test("webhook: what nobody signed is written once for each look", async () => {
+  await using world = await World.open();
+  const git = await withRepository(world);
+  const send = (after: string) =>
+    push(world, git, JSON.stringify({ event: "push", repository: "acme/policies", after }), {});
+  await send("1");
+  await send("2");
+  await world.settle();
+  const stamps = async () => {
+    const found = [];
+    for await (const { versionstamp, key } of world.kv.list({ prefix: [git.owner.org] })) {
+      found.push(`${key.join("/")} ${versionstamp}`);
+    }
+    return found;
+  };
+  const before = await stamps();
+  for (let n = 3; n < 8; n++) await send(String(n));
+  deq(await stamps(), before);
+});
+
 Deno.test("webhook: it is limited for each address", async () => {
   await using world = await World.open({ config: { limits: { public_per_minute: 3 } } });
   const body = { event: "push", repository: "acme/none" };
