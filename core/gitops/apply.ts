@@ -126,7 +126,8 @@ interface Carried {
 
 /**
  * Carries a plan out in one commit: versions, what is in force, events. Agents are told afterwards.
- * @throws {Fault} NOT_FOUND when the repository was removed meanwhile, VALIDATION_FAILED
+ * @throws {Fault} NOT_FOUND when the repository was removed meanwhile, CONFLICT when another commit was
+ * applied meanwhile, VALIDATION_FAILED
  */
 export async function activate(
   applier: Applier,
@@ -145,8 +146,16 @@ export async function activate(
     const registered = await tx.get(repositories, tenant, repository.id);
     if (registered === null) throw new Fault("NOT_FOUND", "The repository was removed meanwhile.");
     const { own, policies: before } = await shieldInForce(tx, tenant);
+    const { branch, path, commit } = wanted;
+    const isFollowed = branch === registered.branch && path === registered.policy_path;
     if (following && registered.applied_commit !== repository.applied_commit) {
       return { changed: false, plan: [], version: before.version };
+    }
+    if (isFollowed && isOvertaken(repository, registered, commit)) {
+      throw new Fault(
+        "CONFLICT",
+        "Another commit was applied while this one was fetched. Apply again for the newest.",
+      );
     }
     const plan = planPolicies(before, wanted);
     const nowMs = clock.now();
@@ -162,14 +171,22 @@ export async function activate(
         pruneVersions(app, tenant);
       });
     }
-    const { branch, path, commit } = wanted;
-    if (branch === registered.branch && path === registered.policy_path) {
+    if (isFollowed) {
       const last = { at_ms: nowMs, commit, error: null };
       tx.put(repositories, tenant, { ...registered, applied_commit: commit, failures: 0, last });
     }
     alongside(tx);
     return { changed: !isIdle(plan), plan, version: after.version };
   });
+}
+
+/** True when another commit came into force since a fetch began: which is newer, the fetch cannot tell. */
+function isOvertaken(
+  { applied_commit: before }: RepositoryRecord,
+  { applied_commit: now }: RepositoryRecord,
+  commit: string,
+): boolean {
+  return now !== null && now !== before && now !== commit;
 }
 
 interface Change {
