@@ -45,7 +45,11 @@ export async function applyPolicies(work: Stepping, input: ApplyInput) {
   const { tenant } = actor;
   const repository = await repositoryAt(work, input.repo_url);
   const { branch, policy_path: path, dry_run: quiet } = input;
-  const wanted = await readWanted(app, tenant, repository, { branch, path, quiet });
+  const reading = { branch, path, quiet };
+  const wanted = await app.syncs.awaited(
+    tenant,
+    () => readWanted(app, tenant, repository, reading),
+  );
   const before = await policySetOf(db, tenant);
   const plan = planPolicies(before, wanted);
   const after = carryOut(before, plan, wanted, { nowMs: 0, newId: () => "new" });

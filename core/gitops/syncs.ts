@@ -12,6 +12,9 @@ import { sourceOf } from "./repositories.ts";
 const LEASE_MS = 60_000;
 /** Repositories that are looked at together. */
 const CONCURRENCY = 4;
+/** Fetches that somebody waits for, over all organizations and of one: each holds a repository in memory. */
+const AWAITED_MAX = 8;
+const AWAITED_OF_ONE_MAX = 3;
 const BACKOFF_MS_MAX = 60 * 60 * 1000;
 /** Doublings of the wait after failures. */
 const DOUBLINGS_MAX = 6;
@@ -22,6 +25,7 @@ const JITTER = 0.1;
 export class Syncs {
   readonly #running = new Map<string, Promise<void>>();
   readonly #others = new Set<Promise<void>>();
+  readonly #awaited: string[] = [];
   #waking: Promise<void> | null = null;
   /** Something came due while the store was being asked. */
   #again = false;
@@ -93,7 +97,21 @@ export class Syncs {
     task.then(() => this.#others.delete(task));
   }
 
-  /** How many of those are under way. */
+  /** A fetch that somebody waits for. @throws {Fault} UNAVAILABLE when too many are under way */
+  async awaited<T>({ org }: Tenant, fetch: () => Promise<T>): Promise<T> {
+    const own = this.#awaited.filter((each) => each === org).length;
+    if (own >= AWAITED_OF_ONE_MAX || this.#awaited.length >= AWAITED_MAX) {
+      throw new Fault("UNAVAILABLE", "Too many repositories are being fetched. Apply again soon.");
+    }
+    this.#awaited.push(org);
+    try {
+      return await fetch();
+    } finally {
+      this.#awaited.splice(this.#awaited.indexOf(org), 1);
+    }
+  }
+
+  /** How many others are under way. */
   get alsoRunning(): number {
     return this.#others.size;
   }

@@ -168,6 +168,24 @@ Deno.test("apply: one that was overtaken by another commit's does not bring the 
   deq(both.map((answer) => answer.status), [200, 200]);
 });
 
+Deno.test("apply: an organization that has several fetched at once is told to wait", async () => {
+  await using world = await World.open();
+  const git = await withRepository(world);
+  await git.host.commit({ "policies/a.yaml": forbidding("nmap") });
+  const held = Promise.withResolvers<void>();
+  world.network.reply = async (request) => {
+    await held.promise;
+    return git.host.reply(request);
+  };
+  const dry = () => git.apply({ dry_run: true });
+  const under = [dry(), dry(), dry()];
+  const beyond = await dry();
+  deq([beyond.status, beyond.body.error.code], [503, "UNAVAILABLE"]);
+  held.resolve();
+  deq((await Promise.all(under)).map(({ status }) => status), [200, 200, 200]);
+  eq((await dry()).status, 200);
+});
+
 Deno.test("rollback: a policy or a version that is not there is told, and nothing changes", async () => {
   await using world = await World.open();
   const git = await withRepository(world);
