@@ -98,14 +98,14 @@ export class Syncs {
   }
 
   /** A fetch that somebody waits for. @throws {Fault} UNAVAILABLE when too many are under way */
-  async awaited<T>({ org }: Tenant, fetch: () => Promise<T>): Promise<T> {
+  async awaited<T>({ org }: Tenant, task: () => Promise<T>): Promise<T> {
     const own = this.#awaited.filter((each) => each === org).length;
     if (own >= AWAITED_OF_ONE_MAX || this.#awaited.length >= AWAITED_MAX) {
       throw new Fault("UNAVAILABLE", "Too many repositories are being fetched. Apply again soon.");
     }
     this.#awaited.push(org);
     try {
-      return await fetch();
+      return await task();
     } finally {
       this.#awaited.splice(this.#awaited.indexOf(org), 1);
     }

@@ -138,7 +138,7 @@ Deno.test("unpin: a push that waits for its look is not forgotten", async () => 
 Deno.test("apply: one that was overtaken by another commit's does not bring the older one back", async () => {
   await using world = await World.open();
   const git = await withRepository(world, { policy_path: "policies" });
-  const { owner, host } = git;
+  const { host } = git;
   await host.commit({ "policies/a.yaml": forbidding("nmap") });
   await git.apply();
   await host.commit({ "policies/a.yaml": forbidding("nc") });
