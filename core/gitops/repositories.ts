@@ -175,17 +175,35 @@ export async function deleteRepository(work: Writing, id: string, policies: bool
   return { id, name: repository.name, url: repository.url };
 }
 
-/** What a fetch needs to know of a repository; without credentials of its own, an integration's count. */
+/** What a fetch reads. */
+export interface Reading {
+  readonly branch: string;
+  readonly path: string;
+  /** True for a fetch that leaves no trace of itself. */
+  readonly quiet?: boolean;
+}
+
+/** What a fetch needs to know of a repository. */
 export async function sourceOf(
   app: App,
   tenant: Tenant,
-  { id, url, sealed_authorization: sealed }: RepositoryRecord,
-  branch: string,
-  path: string,
+  repository: RepositoryRecord,
+  { branch, path, quiet = false }: Reading,
 ): Promise<Source> {
-  if (sealed !== null) return { url, branch, path, authorization: app.sealer.open(sealed, id) };
-  const found = await repositoryCredentialOf(app, tenant, new URL(url).host);
-  return { url, branch, path, authorization: found && basic(found.username, found.password) };
+  const { id, url, sealed_authorization: sealed } = repository;
+  const authorization = sealed === null
+    ? await lentAuthorization(app, tenant, url, quiet)
+    : app.sealer.open(sealed, id);
+  return { url, branch, path, authorization };
+}
+
+/** The credentials of the organization's integration for exactly this host, never over plain http. */
+async function lentAuthorization(app: App, tenant: Tenant, url: string, quiet: boolean) {
+  const { protocol, host } = new URL(url);
+  // Integrations are the live space's, and so is what they can read.
+  if (protocol !== "https:" || tenant.space !== "live") return null;
+  const lent = await repositoryCredentialOf(app, tenant, host, { quiet });
+  return lent && basic(lent.username, lent.password);
 }
 
 /** A repository as every answer shows it. */

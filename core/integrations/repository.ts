@@ -21,6 +21,10 @@ export async function repositoryCredentialOf(
   app: App,
   tenant: Tenant,
   host: string,
+  { quiet = false }: {
+    /** True when the use is not written down. */
+    readonly quiet?: boolean;
+  } = {},
 ): Promise<RepositoryCredential | null> {
   const { items } = await app.store.list(integrations, tenant, {
     limit: 2 * INTEGRATIONS_MAX,
@@ -31,7 +35,7 @@ export async function repositoryCredentialOf(
     if (access === null || access.host !== host.toLowerCase()) continue;
     const password = access.password ?? await freshToken(app, tenant, record);
     if (password === null) continue;
-    await noteUse(app, tenant, record.id);
+    if (!quiet) await noteUse(app, tenant, record.id);
     return { username: access.username, password, integrationId: record.id };
   }
   return null;
