@@ -124,6 +124,10 @@ export async function startRelay(
   streams.start();
   audit.onCheckpoint((tenant, checkpoint) => links.witness(tenant, checkpoint));
   audit.start();
+  // Before anything is committed here: events that get their numbers while a follower is missing would
+  // not be marked for it, and stay until something else happens.
+  await sender.start();
+  log.wake();
   metrics.watch({
     agentsLinked: () => links.size,
     commandsUnderWay: () => commands.size,
@@ -133,7 +137,6 @@ export async function startRelay(
     keysUnwritten: () => parts.usage.unwritten,
   });
   if (store.sole) await recoverCommands(app);
-  await sender.start();
   if (store.hasQueue) listenForAlarms(app);
   const stopHousekeeping = keepHouse(app, complain("housekeeping failed"));
   return {
