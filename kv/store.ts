@@ -28,6 +28,11 @@ export interface Found<T> {
   readonly record: T;
 }
 
+/** A record of a list, as it was read. */
+export interface Listed<T> extends Found<T> {
+  readonly versionstamp: string;
+}
+
 export interface Page<T> {
   readonly items: T[];
   /** Where the next page begins, or null at the end. */
@@ -201,7 +206,7 @@ export class Store implements Reader {
     of: Collection<T>,
     index: string,
     options: { limit: number; before?: KeyParts; prefix?: KeyParts; cursor?: string | null },
-  ): Promise<Page<Found<T>>> {
+  ): Promise<Page<Listed<T>>> {
     const base = systemKey(of, index, options.prefix ?? []);
     const end = options.before && systemKey(of, index, options.before);
     return this.#scan(of, base, options, (key) => {
@@ -283,7 +288,7 @@ export class Store implements Reader {
     options: { limit: number; offset?: number; cursor?: string | null; reverse?: boolean },
     locate: (key: Deno.KvKey) => { tenant: Tenant; id: string },
     end?: KeyParts,
-  ): Promise<Page<Found<T>>> {
+  ): Promise<Page<Listed<T>>> {
     const offset = options.offset ?? 0;
     const selector = end ? { prefix, end } : { prefix };
     const iterator = this.kv.list(selector, {
@@ -291,7 +296,7 @@ export class Store implements Reader {
       reverse: options.reverse ?? false,
       batchSize: Math.min(500, offset + options.limit + 1),
     });
-    const items: Found<T>[] = [];
+    const items: Listed<T>[] = [];
     // Where an entry may outlive its record, only the record can say whether it counts.
     const skipsRows = canExpire(of);
     let left = offset, waiting: { tenant: Tenant; id: string }[] = [], last = "", more = false;
@@ -324,14 +329,17 @@ export class Store implements Reader {
   async #rows<T extends Row>(
     of: Collection<T>,
     places: readonly { tenant: Tenant; id: string }[],
-  ): Promise<Found<T>[]> {
+  ): Promise<Listed<T>[]> {
     if (places.length === 0) return [];
     const keys = places.map(({ tenant, id }) => rowKey(of, tenant, id));
-    const entries = await this.kv.getMany<unknown[]>(keys);
-    return entries.flatMap(({ value }, at) => {
+    const known = keys.map((key) => this.#cache?.get(of.name, slotOf(key)));
+    const unknown = known.includes(undefined) ? await this.kv.getMany<unknown[]>(keys) : [];
+    return known.flatMap((cached, at) => {
+      const { value, versionstamp } = cached ?? unknown[at]!;
       if (value === null) return [];
-      const record = of.schema.parse(value);
-      return this.isLive(of, record) ? [{ tenant: places[at]!.tenant, record }] : [];
+      const record = cached === undefined ? of.schema.parse(value) : value as T;
+      const { tenant } = places[at]!;
+      return this.isLive(of, record) ? [{ tenant, record, versionstamp: versionstamp! }] : [];
     });
   }
 

@@ -62,6 +62,18 @@ export class Tx implements Reader {
     return value !== null && this.store.isLive(of, value as T) ? value as T : null;
   }
 
+  /**
+   * Says what a row is, for a caller who has just read or written it: it is checked as if it had been read
+   * here, and not read. A change that is tried again must read.
+   */
+  know<T extends Row>(of: Collection<T>, tenant: Tenant, record: T, versionstamp: string): void {
+    const key = rowKey(of, tenant, record.id);
+    const slot = slotOf(key);
+    if (this.#seen.has(slot)) return;
+    this.#checks.set(slot, { key, slot, versionstamp });
+    this.#seen.set(slot, record);
+  }
+
   /** The same, also when its time is over and it has not been removed yet. */
   async getStored<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): Promise<T | null> {
     const staged = this.#writes.get(slotOf(rowKey(of, tenant, id)));
