@@ -37,8 +37,8 @@ export function writeDelivery(
   before: DeliveryRecord | null,
   after: DeliveryRecord,
 ): DeliveryRecord {
-  const { webhook_id, due_at_ms } = after;
-  if (due_at_ms !== null) {
+  const { webhook_id, due_at_ms, leased } = after;
+  if (due_at_ms !== null && !leased) {
     tx.afterCommit(() => app.deliveries.announce(tenant, webhook_id, due_at_ms));
   }
   if (before === null) {
