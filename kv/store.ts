@@ -48,6 +48,8 @@ export interface ListOptions {
   readonly offset?: number;
   readonly cursor?: string | null;
   readonly reverse?: boolean;
+  /** Takes rows as memory has them, where it does, instead of reading every one. */
+  readonly remembered?: boolean;
 }
 
 /** What a rule may ask of the store without changing it. */
@@ -285,7 +287,7 @@ export class Store implements Reader {
   async #scan<T extends Row>(
     of: Collection<T>,
     prefix: KeyParts,
-    options: { limit: number; offset?: number; cursor?: string | null; reverse?: boolean },
+    options: Omit<ListOptions, "index" | "prefix">,
     locate: (key: Deno.KvKey) => { tenant: Tenant; id: string },
     end?: KeyParts,
   ): Promise<Page<Listed<T>>> {
@@ -301,7 +303,7 @@ export class Store implements Reader {
     const skipsRows = canExpire(of);
     let left = offset, waiting: { tenant: Tenant; id: string }[] = [], last = "", more = false;
     const take = async () => {
-      const rows = await this.#rows(of, waiting);
+      const rows = await this.#rows(of, waiting, options.remembered ?? false);
       const passed = Math.min(left, rows.length);
       left -= passed;
       items.push(...rows.slice(passed));
@@ -329,10 +331,13 @@ export class Store implements Reader {
   async #rows<T extends Row>(
     of: Collection<T>,
     places: readonly { tenant: Tenant; id: string }[],
+    remembered: boolean,
   ): Promise<Listed<T>[]> {
     if (places.length === 0) return [];
     const keys = places.map(({ tenant, id }) => rowKey(of, tenant, id));
-    const known = keys.map((key) => this.#cache?.get(of.name, slotOf(key)));
+    const known = keys.map((key) =>
+      remembered ? this.#cache?.get(of.name, slotOf(key)) : undefined
+    );
     const unknown = known.includes(undefined) ? await this.kv.getMany<unknown[]>(keys) : [];
     return known.flatMap((cached, at) => {
       const { value, versionstamp } = cached ?? unknown[at]!;

@@ -127,6 +127,14 @@ export class Tx implements Reader {
     return this.#stage(of, tenant, record, true);
   }
 
+  /**
+   * Writes a changed record of a kind that is not kept in memory, as its type has it: its parts were all
+   * checked before.
+   */
+  rewrite<T extends Row>(of: Collection<T>, tenant: Tenant, record: NoInfer<T>): T {
+    return this.#stage(of, tenant, record, false, of.cached === 0);
+  }
+
   delete<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): void {
     const slot = slotOf(rowKey(of, tenant, id));
     this.#writes.set(slot, { of: erase(of), tenant, id, value: null, fresh: false });
@@ -203,9 +211,15 @@ export class Tx implements Reader {
     for (const task of this.#after) task(versionstamp);
   }
 
-  #stage<T extends Row>(of: Collection<T>, tenant: Tenant, record: T, fresh: boolean): T {
+  #stage<T extends Row>(
+    of: Collection<T>,
+    tenant: Tenant,
+    record: T,
+    fresh: boolean,
+    sound = fresh && of.cached === 0,
+  ): T {
     // A new record is written as its type has it; what is changed or kept in memory is checked again.
-    const checked = fresh && of.cached === 0 ? record : of.schema.parse(record);
+    const checked = sound ? record : of.schema.parse(record);
     const value = of.cached > 0 ? deepFreeze(checked) : checked;
     const slot = slotOf(rowKey(of, tenant, value.id));
     const isNew = fresh && !this.#writes.has(slot);

@@ -62,6 +62,7 @@ export class Deliveries {
   #sweeping: Promise<void> | null = null;
   #sweptAtMs = 0;
   #timer: Cancel | null = null;
+  #timerMs = Infinity;
   #stopped = false;
   #idle: (() => void)[] = [];
 
@@ -123,8 +124,19 @@ export class Deliveries {
     }
     const sweepMs = Math.min(this.#sweptAtMs + SWEEP_MS, this.#leaseMs);
     const waitMs = Math.max(1, Math.min(this.#lanes.nextMs, sweepMs) - nowMs);
+    // One that comes sooner looks again then; to set it anew each time would cost more than the look.
+    if (nowMs + waitMs >= this.#timerMs) return;
     this.#timer?.();
-    this.#timer = clock.after(waitMs, () => clock.now() >= sweepMs ? this.sweep() : this.wake());
+    this.#timerMs = nowMs + waitMs;
+    this.#timer = clock.after(waitMs, () => this.#look());
+  }
+
+  #look(): void {
+    this.#timerMs = Infinity;
+    const { clock } = this.app.ports;
+    const sweepMs = Math.min(this.#sweptAtMs + SWEEP_MS, this.#leaseMs);
+    if (clock.now() >= sweepMs) this.sweep();
+    else this.wake();
   }
 
   /** Looks for whatever nobody here was told of: what an instance that is gone has left, in the log or due. */
@@ -327,5 +339,5 @@ function claim(tx: Tx, tenant: Tenant, before: DeliveryRecord, now: number): Del
   if (attempt > ATTEMPTS_KEPT) {
     tx.drop(deliveryAttempts, tenant, attemptId(id, attempt - ATTEMPTS_KEPT));
   }
-  return tx.put(deliveries, tenant, begun(before, now));
+  return tx.rewrite(deliveries, tenant, begun(before, now));
 }

@@ -125,7 +125,10 @@ export async function fanOut(
   part: string,
   { reserve, started }: Room,
 ): Promise<Step> {
-  const { items } = await tx.list(webhooks, tenant, { limit: WEBHOOKS_READ_MAX });
+  const { items } = await tx.list(webhooks, tenant, {
+    limit: WEBHOOKS_READ_MAX,
+    remembered: true,
+  });
   let made = 0, holding = 0, bytes = 0, done = 0, lastId = part;
   for (const { seq, type, json } of events) {
     if (isWebhookEvent(type)) {

@@ -47,7 +47,7 @@ export function writeDelivery(
     return tx.insert(deliveries, tenant, after);
   }
   move(tx, stateOf(before), stateOf(after));
-  return tx.put(deliveries, tenant, after);
+  return tx.rewrite(deliveries, tenant, after);
 }
 
 /** Removes a delivery with all that is known of it; one that had not ended is then known as `as`. */

@@ -1,12 +1,12 @@
 import { SYSTEM, type Tenant } from "../../kv/collection.ts";
-import { organizations } from "../../kv/records/organization.ts";
-import { users } from "../../kv/records/user.ts";
+import { type OrganizationRecord, organizations } from "../../kv/records/organization.ts";
+import { type UserRecord, users } from "../../kv/records/user.ts";
 import { type WebhookRecord, webhooks } from "../../kv/records/webhook.ts";
 import type { App, Work } from "../app.ts";
 import { Fault } from "../fault.ts";
 import { checkTarget } from "../outbound/target.ts";
 import { OutboundError } from "../ports.ts";
-import { rightsOf } from "../roles/rights.ts";
+import { isBuiltIn, rightsOf } from "../roles/rights.ts";
 import type { Scope } from "../scopes.ts";
 import { checkCustomHeaders, type CustomHeaders } from "./custom_headers.ts";
 import { WEBHOOK_EVENTS, type WebhookEventType } from "./event_types.ts";
@@ -30,8 +30,18 @@ export async function creatorRights(
   const user = await app.store.get(users, { org: tenant.org, space: "live" }, webhook.created_by);
   const organization = await app.store.get(organizations, SYSTEM, tenant.org);
   if (!user?.active || !organization?.active) return new Set();
-  return await rightsOf(app.store, organization, user.roles);
+  // Built-in roles give the same for as long as both records are these, which they are in memory.
+  const known = builtIn.get(user);
+  if (known?.organization === organization) return known.rights;
+  const rights = await rightsOf(app.store, organization, user.roles);
+  if (user.roles.every(isBuiltIn)) builtIn.set(user, { organization, rights });
+  return rights;
 }
+
+const builtIn = new WeakMap<UserRecord, {
+  readonly organization: OrganizationRecord;
+  readonly rights: ReadonlySet<Scope>;
+}>();
 
 /** True while the webhook's creator may read events of this type. */
 export async function mayReceive(
