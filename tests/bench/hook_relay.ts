@@ -17,7 +17,11 @@ import { routes, upgrades } from "../../routes/index.ts";
  */
 const [url, count, holeUrl, holes] = Deno.args as [string, string, string, string];
 const folder = await Deno.makeTempDir({ prefix: "relay-bench-" });
-const config = { limits: { public_per_minute: null }, outbound: { allow_private_targets: true } };
+const config = {
+  plans: { starter: { requests_per_minute: null } },
+  limits: { public_per_minute: null },
+  outbound: { allow_private_targets: true },
+};
 const env = { RELAY_KV: `${folder}/relay.kv`, RELAY_CONFIG: JSON.stringify(config) };
 const settings = readSettings(env, (path) => Deno.readTextFileSync(path), false);
 const opened = await openStore(settings.kv, systemClock);
