@@ -54,6 +54,11 @@ export class AttemptCounts {
     return this.#flushing = this.#flushing.catch(() => {}).then(() => this.#write());
   }
 
+  /** Writes down what is left. */
+  async stop(): Promise<void> {
+    await this.flush().catch(this.onError);
+  }
+
   async #write(): Promise<void> {
     const store = this.store();
     const most = store.sole ? AT_ONCE : AT_ONCE_SHARED;

@@ -180,7 +180,7 @@ export class Deliveries {
     this.#timer?.();
     this.recoveries.stop();
     await this.idle();
-    await this.attempts.flush();
+    await this.attempts.stop();
   }
 
   /** Puts a test on record; it is sent right after the commit, whatever the webhook's state. */
