@@ -1,13 +1,13 @@
 import { SYSTEM, type Tenant } from "../../kv/collection.ts";
 import { apiKeys } from "../../kv/records/api_key.ts";
-import { organizations } from "../../kv/records/organization.ts";
+import { type OrganizationRecord, organizations } from "../../kv/records/organization.ts";
 import { type UserRecord, users } from "../../kv/records/user.ts";
 import type { Reader } from "../../kv/store.ts";
 import type { Actor, Writing } from "../app.ts";
 import { mustCover, mustHoldNewValue } from "../api_keys/owned.ts";
 import { Fault } from "../fault.ts";
 import type { Scope } from "../scopes.ts";
-import { rightsOf } from "./rights.ts";
+import { isBuiltIn, rightsOf } from "./rights.ts";
 
 /** The role of those who own an organization: only an owner gives it or takes it. */
 export const OWNER = "owner";
@@ -72,8 +72,18 @@ export async function personRights(
   const user = await db.get(users, homeOf(org), userId);
   const organization = await db.get(organizations, SYSTEM, org);
   if (!user?.active || !organization?.active) return new Set();
-  return await rightsOf(db, organization, user.roles);
+  // Built-in roles give the same for as long as both records are these, which they are in memory.
+  const known = builtIn.get(user);
+  if (known?.organization === organization) return known.rights;
+  const rights = await rightsOf(db, organization, user.roles);
+  if (user.roles.every(isBuiltIn)) builtIn.set(user, { organization, rights });
+  return rights;
 }
+
+const builtIn = new WeakMap<UserRecord, {
+  readonly organization: OrganizationRecord;
+  readonly rights: ReadonlySet<Scope>;
+}>();
 
 const meet = (a: ReadonlySet<Scope>, b: ReadonlySet<Scope>): ReadonlySet<Scope> =>
   new Set([...a].filter((scope) => b.has(scope)));
