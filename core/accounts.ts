@@ -1,9 +1,10 @@
 import { SYSTEM, type Tenant } from "../kv/collection.ts";
 import { type OrganizationRecord, organizations } from "../kv/records/organization.ts";
 import { type UserRecord, users } from "../kv/records/user.ts";
+import { insertUser } from "./account/new_user.ts";
 import { openSession, signedIn } from "./account/open_session.ts";
 import { factorTries, takeSecondFactor } from "./account/second_factor.ts";
-import { beginTry } from "./account/tries.ts";
+import { beginTry, outcomeOf } from "./account/tries.ts";
 import type { Actor, App, Stepping, Work } from "./app.ts";
 import { emit } from "./events.ts";
 import { Fault } from "./fault.ts";
@@ -54,9 +55,6 @@ async function found(work: Stepping, input: NewAccount & { readonly organization
   const password = await hashPassword(input.password, app.ports.entropy);
   const made = await app.store.transact(async (tx) => {
     const host = await admitSignUp(app, tx, input);
-    if (await tx.lookup(users, "email", [input.email]) !== null) {
-      throw new Fault("CONFLICT", "An account with this email exists. Sign in instead.");
-    }
     const now = app.ports.clock.now();
     const organization = tx.insert(organizations, SYSTEM, {
       id: app.ports.entropy.id("org"),
@@ -73,17 +71,8 @@ async function found(work: Stepping, input: NewAccount & { readonly organization
     insertVerdictKeys(app, tx, organization.id);
     insertAuditKeys(app, tx, organization.id);
     const tenant: Tenant = { org: organization.id, space: "live" };
-    const user = tx.insert(users, tenant, {
-      id: app.ports.entropy.id("usr"),
-      email: input.email,
-      password,
-      roles: ["owner"],
-      active: true,
-      session_epoch: 0,
-      language: "en",
-      timezone: "UTC",
-      created_at_ms: now,
-    });
+    const whose = { email: input.email, password, roles: ["owner"] };
+    const user = await insertUser(app, tx, tenant, whose, "Sign in instead.");
     const by = { ...work, actor: { id: user.id } };
     emit(by, tx, tenant, {
       type: "organization_created",
@@ -145,7 +134,8 @@ export async function logIn(work: Stepping, input: Login) {
   const tryKey = `${networkOf(work.request.address)} ${input.email}`;
   beginTry(app, tryKey);
   const found = await app.store.lookup(users, "email", [input.email]);
-  const good = await verifyPassword(input.password, found?.record.password ?? null);
+  const checking = verifyPassword(input.password, found?.record.password ?? null);
+  const good = await outcomeOf(app, tryKey, checking);
   if (found === null || !good) {
     // Not waited for: an unknown user has nothing to record, and must not be told by a faster answer.
     if (found !== null) recordFailure(work, found, "password");

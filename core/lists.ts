@@ -11,6 +11,13 @@ export function showPage<T>({ limit, offset }: Paging, page: Page<T>, total: num
   return { total, limit, offset, has_more: page.cursor !== null };
 }
 
+/** The part that a caller wants of a short list that was read whole, and its `pagination`. */
+export function pageOf<T>(all: readonly T[], { limit, offset }: Paging) {
+  const total = all.length;
+  const pagination = { total, limit, offset, has_more: offset + limit < total };
+  return { items: all.slice(offset, offset + limit), pagination };
+}
+
 /** An instant as every answer shows it: ISO 8601, UTC, milliseconds. */
 export function iso(ms: number): string {
   if (ms !== lastMs) {

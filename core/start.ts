@@ -136,6 +136,11 @@ export async function startRelay(
   streams.start();
   audit.onCheckpoint((tenant, checkpoint) => links.witness(tenant, checkpoint));
   audit.start();
+  // Before anything is committed here: events that get their numbers while a follower is missing would
+  // not be marked for it, and stay until something else happens.
+  await sender.start();
+  await app.integrations.start();
+  log.wake();
   metrics.watch({
     agentsLinked: () => links.size,
     commandsUnderWay: () => commands.size,
@@ -145,9 +150,7 @@ export async function startRelay(
     keysUnwritten: () => parts.usage.unwritten,
   });
   if (store.sole) await recoverCommands(app);
-  await sender.start();
   reports.wake();
-  await app.integrations.start();
   if (store.hasQueue) listenForAlarms(app);
   const stopHousekeeping = keepHouse(app, complain("housekeeping failed"));
   return {

@@ -14,6 +14,14 @@ export function constantTimeEqual(a: string, b: string): boolean {
   return same && a === b;
 }
 
+/**
+ * An email as it is compared: without blanks around it, in lower case; null for one with other letters than
+ * those of ASCII, of which some become one in lower case, and so somebody else's.
+ */
+export function canonicalEmail(text: string): string | null {
+  return /[^\x20-\x7e]/.test(text.trim()) ? null : text.trim().toLowerCase();
+}
+
 /** Bytes as one big-endian number in base62, padded so that equally many bytes give equally long text. */
 export function encodeBase62(bytes: Uint8Array): string {
   let rest = 0n;

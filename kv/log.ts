@@ -108,6 +108,11 @@ export class EventLog {
     return () => this.#listeners.delete(listener);
   }
 
+  /** Numbers what an earlier process has left, once all followers are there. */
+  wake(): void {
+    this.#foldWithin(0);
+  }
+
   /** Resolves when every event that was committed before the call has its number. */
   flush(): Promise<void> {
     return this.#foldAll();

@@ -28,6 +28,11 @@ export interface Found<T> {
   readonly record: T;
 }
 
+/** A record of a list, as it was read. */
+export interface Listed<T> extends Found<T> {
+  readonly versionstamp: string;
+}
+
 export interface Page<T> {
   readonly items: T[];
   /** Where the next page begins, or null at the end. */
@@ -43,6 +48,8 @@ export interface ListOptions {
   readonly offset?: number;
   readonly cursor?: string | null;
   readonly reverse?: boolean;
+  /** Takes rows as memory has them, where it does, instead of reading every one. */
+  readonly remembered?: boolean;
 }
 
 /** What a rule may ask of the store without changing it. */
@@ -201,7 +208,7 @@ export class Store implements Reader {
     of: Collection<T>,
     index: string,
     options: { limit: number; before?: KeyParts; prefix?: KeyParts; cursor?: string | null },
-  ): Promise<Page<Found<T>>> {
+  ): Promise<Page<Listed<T>>> {
     const base = systemKey(of, index, options.prefix ?? []);
     const end = options.before && systemKey(of, index, options.before);
     return this.#scan(of, base, options, (key) => {
@@ -280,10 +287,10 @@ export class Store implements Reader {
   async #scan<T extends Row>(
     of: Collection<T>,
     prefix: KeyParts,
-    options: { limit: number; offset?: number; cursor?: string | null; reverse?: boolean },
+    options: Omit<ListOptions, "index" | "prefix">,
     locate: (key: Deno.KvKey) => { tenant: Tenant; id: string },
     end?: KeyParts,
-  ): Promise<Page<Found<T>>> {
+  ): Promise<Page<Listed<T>>> {
     const offset = options.offset ?? 0;
     const selector = end ? { prefix, end } : { prefix };
     const iterator = this.kv.list(selector, {
@@ -291,12 +298,12 @@ export class Store implements Reader {
       reverse: options.reverse ?? false,
       batchSize: Math.min(500, offset + options.limit + 1),
     });
-    const items: Found<T>[] = [];
+    const items: Listed<T>[] = [];
     // Where an entry may outlive its record, only the record can say whether it counts.
     const skipsRows = canExpire(of);
     let left = offset, waiting: { tenant: Tenant; id: string }[] = [], last = "", more = false;
     const take = async () => {
-      const rows = await this.#rows(of, waiting);
+      const rows = await this.#rows(of, waiting, options.remembered ?? false);
       const passed = Math.min(left, rows.length);
       left -= passed;
       items.push(...rows.slice(passed));
@@ -324,14 +331,20 @@ export class Store implements Reader {
   async #rows<T extends Row>(
     of: Collection<T>,
     places: readonly { tenant: Tenant; id: string }[],
-  ): Promise<Found<T>[]> {
+    remembered: boolean,
+  ): Promise<Listed<T>[]> {
     if (places.length === 0) return [];
     const keys = places.map(({ tenant, id }) => rowKey(of, tenant, id));
-    const entries = await this.kv.getMany<unknown[]>(keys);
-    return entries.flatMap(({ value }, at) => {
+    const known = keys.map((key) =>
+      remembered ? this.#cache?.get(of.name, slotOf(key)) : undefined
+    );
+    const unknown = known.includes(undefined) ? await this.kv.getMany<unknown[]>(keys) : [];
+    return known.flatMap((cached, at) => {
+      const { value, versionstamp } = cached ?? unknown[at]!;
       if (value === null) return [];
-      const record = of.schema.parse(value);
-      return this.isLive(of, record) ? [{ tenant: places[at]!.tenant, record }] : [];
+      const record = cached === undefined ? of.schema.parse(value) : value as T;
+      const { tenant } = places[at]!;
+      return this.isLive(of, record) ? [{ tenant, record, versionstamp: versionstamp! }] : [];
     });
   }
 

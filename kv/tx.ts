@@ -62,6 +62,18 @@ export class Tx implements Reader {
     return value !== null && this.store.isLive(of, value as T) ? value as T : null;
   }
 
+  /**
+   * Says what a row is, for a caller who has just read or written it: it is checked as if it had been read
+   * here, and not read. A change that is tried again must read.
+   */
+  know<T extends Row>(of: Collection<T>, tenant: Tenant, record: T, versionstamp: string): void {
+    const key = rowKey(of, tenant, record.id);
+    const slot = slotOf(key);
+    if (this.#seen.has(slot)) return;
+    this.#checks.set(slot, { key, slot, versionstamp });
+    this.#seen.set(slot, record);
+  }
+
   /** The same, also when its time is over and it has not been removed yet. */
   async getStored<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): Promise<T | null> {
     const staged = this.#writes.get(slotOf(rowKey(of, tenant, id)));
@@ -113,6 +125,14 @@ export class Tx implements Reader {
   /** Writes a record under a new random id: it cannot exist yet, so nothing is read and nothing checked. */
   insert<T extends Row>(of: Collection<T>, tenant: Tenant, record: NoInfer<T>): T {
     return this.#stage(of, tenant, record, true);
+  }
+
+  /**
+   * Writes a changed record of a kind that is not kept in memory, as its type has it: its parts were all
+   * checked before.
+   */
+  rewrite<T extends Row>(of: Collection<T>, tenant: Tenant, record: NoInfer<T>): T {
+    return this.#stage(of, tenant, record, false, of.cached === 0);
   }
 
   delete<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): void {
@@ -191,9 +211,15 @@ export class Tx implements Reader {
     for (const task of this.#after) task(versionstamp);
   }
 
-  #stage<T extends Row>(of: Collection<T>, tenant: Tenant, record: T, fresh: boolean): T {
+  #stage<T extends Row>(
+    of: Collection<T>,
+    tenant: Tenant,
+    record: T,
+    fresh: boolean,
+    sound = fresh && of.cached === 0,
+  ): T {
     // A new record is written as its type has it; what is changed or kept in memory is checked again.
-    const checked = fresh && of.cached === 0 ? record : of.schema.parse(record);
+    const checked = sound ? record : of.schema.parse(record);
     const value = of.cached > 0 ? deepFreeze(checked) : checked;
     const slot = slotOf(rowKey(of, tenant, value.id));
     const isNew = fresh && !this.#writes.has(slot);

@@ -182,6 +182,8 @@ function resourcesOf({ type, json }: Sequenced): string[] {
     ? "agents"
     : type.startsWith("approval_")
     ? "approvals"
+    : type.startsWith("policy_") && type !== "policy_confirmed"
+    ? "policies"
     : null;
   if (kind === null) return always;
   const { agent_id, resource_id } = JSON.parse(json) as EventRow;

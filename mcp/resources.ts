@@ -44,6 +44,19 @@ const RESOURCES: readonly Resource[] = [
     parameter: "pid",
   },
   {
+    uri: "relay://policies",
+    name: "policies",
+    description: "The policies in force",
+    tool: "gitops_list_policies",
+  },
+  {
+    uri: "relay://policies/{id}",
+    name: "policy",
+    description: "One policy in force, with its document",
+    tool: "gitops_get_policy",
+    parameter: "id",
+  },
+  {
     uri: "relay://audit",
     name: "audit",
     description: "The newest rows of the audit trail",

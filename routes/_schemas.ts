@@ -2,6 +2,7 @@ import { z } from "zod";
 import { canonicalJson } from "../core/canonical.ts";
 import { passwordProblem } from "../core/passwords.ts";
 import { SCOPE_LIST } from "../core/scopes.ts";
+import { canonicalEmail } from "../core/text.ts";
 
 /** An opaque id in a path or a body. */
 export const Id = z.string().regex(
@@ -62,8 +63,8 @@ function canonicalBytes(value: unknown): number {
 }
 
 /** An email, in lower case. */
-export const Email = z.string().trim().toLowerCase().max(254).meta({ format: "email" })
-  .pipe(z.email());
+export const Email = z.string().overwrite((text) => canonicalEmail(text) ?? "").max(254)
+  .meta({ format: "email" }).pipe(z.email());
 
 /** A password that may be set. */
 export const NewPassword = z.string().superRefine((text, context) => {

@@ -237,6 +237,9 @@ export const accountCareRoutes = [
     method: "POST",
     path: "/api/account/second-factor/disable",
     summary: "Turn the second factor off, by one of its codes or a recovery code",
+    description:
+      "Your other sessions end. Where the organization requires one, this session then " +
+      "has no rights but to set another one up.",
     access: { signedIn: true },
     effect: "steps",
     audit: { byRule: "second_factor_disabled" },

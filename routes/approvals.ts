@@ -46,6 +46,10 @@ const Settings = z.object({
     self_approval: z.boolean(),
     expires_seconds: z.int(),
   }),
+  patterns: z.object({
+    disabled_packs: z.array(z.string()),
+    disabled_rules: z.array(z.string()),
+  }).describe("Built-in rules that do not count: `/api/v1/patterns`."),
   policy: Policy.nullable(),
   policy_version: z.string(),
 }).meta({ id: "ShieldSettings" });

@@ -46,7 +46,7 @@ export const deviceRoutes = [
         expires_at: Timestamp,
       }),
     },
-    faults: ["CONFLICT"],
+    faults: ["FORBIDDEN", "CONFLICT"],
     handle: (work) => createPairingCode(work),
   }),
   route({

@@ -207,7 +207,7 @@ export const gitopsRoutes = [
         .describe("Judge this many of the last commands by the result, and show what changes."),
     }),
     success: { status: 200, body: Applied },
-    faults: ["NOT_FOUND", "UNAVAILABLE"],
+    faults: ["NOT_FOUND", "CONFLICT", "UNAVAILABLE"],
     tool: { destructive: true },
     handle: (work, { body }) => applyPolicies(work, body),
   }),

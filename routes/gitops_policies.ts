@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { policyJsonSchema } from "../core/gitops/document.ts";
+import { getPolicy } from "../core/gitops/in_force.ts";
 import {
   diffVersions,
   getVersion,
@@ -64,6 +65,23 @@ export const gitopsPolicyRoutes = [
     faults: [],
     tool: { destructive: false },
     handle: (work, { query }) => listPolicies(work, query),
+  }),
+  route({
+    id: "gitops.get_policy",
+    method: "GET",
+    path: "/api/v1/gitops/policies/{id}",
+    summary: "One policy in force, with its document",
+    access: { scope: "policy:read" },
+    effect: "read",
+    params: IdParams,
+    success: {
+      status: 200,
+      body: Policy.extend({ document: z.record(z.string(), z.unknown()) })
+        .meta({ id: "GitPolicyDocument" }),
+    },
+    faults: ["POLICY_NOT_FOUND"],
+    tool: { destructive: false },
+    handle: (work, { params }) => getPolicy(work, params.id),
   }),
   route({
     id: "gitops.list_versions",

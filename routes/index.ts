@@ -21,6 +21,7 @@ import { healthRoutes } from "./health.ts";
 import { ingestTokenRoutes } from "./ingest_tokens.ts";
 import { integrationRoutes } from "./integrations.ts";
 import { limitRoutes } from "./limits.ts";
+import { patternRoutes } from "./patterns.ts";
 import { peopleRoutes } from "./people.ts";
 import { pullRoutes } from "./pull.ts";
 import { receiverRoutes } from "./receivers.ts";
@@ -50,6 +51,7 @@ export const routes = [
   ...gitopsRoutes,
   ...gitopsPolicyRoutes,
   ...gitopsAgentRoutes,
+  ...patternRoutes,
   ...apiKeyRoutes,
   ...peopleRoutes,
   ...roleRoutes,

@@ -76,8 +76,8 @@ export const peopleRoutes = [
     summary: "Invite somebody into the organization",
     description:
       "The answer holds the `invite_code`, once; with it, signup joins the organization " +
-      "instead of making one. It is good for one person, only as long as whoever invited them may " +
-      "give the roles, and with `email` only for that one.",
+      "instead of making one. It is good for one person, only as long as whoever invited them, and the key " +
+      "that they did it with, may give the roles, and with `email` only for that one.",
     access: { scope: "system:write" },
     effect: "write",
     liveOnly: true,

@@ -47,7 +47,7 @@ export const roleRoutes = [
     },
     body: z.strictObject({ name: RoleName, permissions: Permissions }),
     success: { status: 201, body: Role },
-    faults: ["CONFLICT"],
+    faults: ["FORBIDDEN", "CONFLICT"],
     handle: (work, { body }) => createRole(work, body),
   }),
   route({

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { runCanary } from "../core/shield/canary.ts";
-import { evaluateCommands, replayCommands } from "../core/shield/evaluate.ts";
+import { evaluateCommands, replayPolicy } from "../core/shield/evaluate.ts";
 import { Policy } from "../core/shield/policy.ts";
 import { ShieldLayer, ShieldResult, Verdict } from "../core/shield/result.ts";
 import { SHIELD_MODES } from "../kv/records/shield.ts";
@@ -65,6 +65,8 @@ const CanaryReport = z.object({
       expected: z.enum(["allow", "approve", "deny", "stopped"]),
       verdict: Verdict,
     })),
+    switched_off: z.array(z.string())
+      .describe("Commands that pass because the patterns that would stop them are switched off."),
   })),
   agent: z.object({
     agent_id: z.string(),
@@ -94,7 +96,7 @@ export const shieldRoutes = [
     handle: (work, { body: { commands, replay, labels, policy } }) =>
       replay === undefined
         ? evaluateCommands(work, { commands: commands ?? [], labels, policy })
-        : replayCommands(work, { replay, candidate: async () => policy ?? null }),
+        : replayPolicy(work, replay, policy ?? null),
   }),
   route({
     id: "shield.canary",

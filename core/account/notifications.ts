@@ -1,7 +1,7 @@
 import { type NotificationRecord, notifications } from "../../kv/records/notification.ts";
 import type { Actor, Work, Writing } from "../app.ts";
 import { Fault } from "../fault.ts";
-import { iso, isoOrNull, type Paging } from "../lists.ts";
+import { iso, isoOrNull, pageOf, type Paging } from "../lists.ts";
 import { NOTICES } from "../notices.ts";
 import { NOTIFICATIONS_MAX } from "../notifications.ts";
 import { homeOf } from "../roles/grant.ts";
@@ -18,7 +18,7 @@ export interface NotificationQuery extends Paging {
 /** What the caller was told, newest first, as far as they may still see it. */
 export async function listNotifications(
   { db, actor }: Work,
-  { limit, offset, unread }: NotificationQuery,
+  { unread, ...paging }: NotificationQuery,
 ) {
   const { items } = await db.list(notifications, homeOf(actor.tenant.org), {
     index: "user",
@@ -28,11 +28,11 @@ export async function listNotifications(
   });
   const own = items.filter((notice) => maySee(actor, notice));
   const wanted = unread ? own.filter(({ read_at_ms }) => read_at_ms === null) : own;
-  const total = wanted.length;
+  const { items: page, pagination } = pageOf(wanted, paging);
   return {
-    notifications: wanted.slice(offset, offset + limit).map(showNotification),
+    notifications: page.map(showNotification),
     unread: own.filter(({ read_at_ms }) => read_at_ms === null).length,
-    pagination: { total, limit, offset, has_more: offset + limit < total },
+    pagination,
   };
 }
 

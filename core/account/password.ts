@@ -7,7 +7,7 @@ import { hashPassword, verifyPassword } from "../passwords.ts";
 import { homeOf } from "../roles/grant.ts";
 import { mustBeSignedIn } from "./person.ts";
 import { endSessions } from "./sessions.ts";
-import { beginTry } from "./tries.ts";
+import { beginTry, outcomeOf } from "./tries.ts";
 
 /**
  * Changes the caller's password and ends their other sessions before this answers.
@@ -49,7 +49,8 @@ export async function mustKnowPassword(
   const tryKey = `password ${actor.userId}`;
   beginTry(app, tryKey);
   const user = await db.get(users, homeOf(actor.tenant.org), actor.userId);
-  if (user === null || !await verifyPassword(password, user.password)) {
+  const checking = verifyPassword(password, user?.password ?? null);
+  if (!await outcomeOf(app, tryKey, checking) || user === null) {
     throw new Fault("FORBIDDEN", "The password is wrong.");
   }
   app.logins.succeed(tryKey);

@@ -104,23 +104,21 @@ export async function replaceRecoveryCodes(work: Stepping, { code }: { code: str
 }
 
 /**
- * Turns the second factor off, by a code of the authenticator or a recovery code.
- * @throws {Fault} FORBIDDEN for an API key or a wrong code, CONFLICT when there is none or the organization
- * requires one, RATE_LIMIT_EXCEEDED
+ * Turns the second factor off, by a code of the authenticator or a recovery code, and ends the caller's
+ * other sessions. Where the organization requires one this session has no rights until there is another:
+ * that is the way back for who lost their authenticator.
+ * @throws {Fault} FORBIDDEN for an API key or a wrong code, CONFLICT when there is none, RATE_LIMIT_EXCEEDED
  */
 export async function disableSecondFactor(work: Stepping, { code }: { code: string }) {
   const { app, actor } = work;
   mustBeSignedIn(actor);
   return await withCode(work, async (tx, user) => {
     const factor = await mustBeOn(tx, actor);
-    const organization = await tx.get(organizations, SYSTEM, actor.tenant.org);
-    if (organization?.require_second_factor) {
-      throw new Fault("CONFLICT", "The organization requires a second factor.");
-    }
     if (!factor.recovery_hashes.includes(sha256Hex(code))) mustFit(app, factor, code);
     tx.delete(secondFactors, homeOf(actor.tenant.org), user.id);
-    tell(work, tx, user, "second_factor_disabled", {});
-    return showFactor(null, false);
+    const sessions_ended = await startSessionsAnew(tx, actor, user, { second_factor: false });
+    tell(work, tx, user, "second_factor_disabled", { sessions_ended });
+    return showFactor(null, await isRequired({ db: tx, actor }));
   });
 }
 
@@ -226,7 +224,7 @@ const makeRecoveryCodes = (app: App): string[] =>
     () => makeSecretText("", RECOVERY_BYTES, app.ports.entropy),
   );
 
-async function isRequired({ db, actor }: Work): Promise<boolean> {
+async function isRequired({ db, actor }: Pick<Work, "db" | "actor">): Promise<boolean> {
   const organization = await db.get(organizations, SYSTEM, actor.tenant.org);
   return organization?.require_second_factor ?? false;
 }

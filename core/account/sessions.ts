@@ -1,24 +1,23 @@
 import type { Tenant } from "../../kv/collection.ts";
 import { type SessionRecord, sessions } from "../../kv/records/user.ts";
+import type { Reader } from "../../kv/store.ts";
 import type { Tx } from "../../kv/tx.ts";
 import type { Work, Writing } from "../app.ts";
 import { Fault } from "../fault.ts";
-import { iso, type Paging, showPage } from "../lists.ts";
+import { iso, pageOf, type Paging } from "../lists.ts";
 import { homeOf } from "../roles/grant.ts";
 import { mustBeSignedIn } from "./person.ts";
 
 /** Sessions of one person that can be open at once; the oldest makes room. */
 export const SESSIONS_MAX = 50;
-/** Sessions that one change ends: twice what there can be, for those begun meanwhile. */
-const ENDED_MAX = 2 * SESSIONS_MAX;
+/** Sessions that are read at once: twice what there can be, for those begun meanwhile. */
+const READ_MAX = 2 * SESSIONS_MAX;
 
 /** The caller's own sessions, newest first. @throws {Fault} FORBIDDEN */
 export async function listSessions({ db, actor }: Work, paging: Paging) {
   mustBeSignedIn(actor);
   const home = homeOf(actor.tenant.org);
-  const own = { index: "user", prefix: [actor.userId] };
-  const page = await db.list(sessions, home, { ...paging, ...own, reverse: true });
-  const total = await db.countBy(sessions, home, own.index, own.prefix);
+  const { items, pagination } = pageOf(await openOnes(db, home, actor.userId, true), paging);
   const show = (session: SessionRecord) => ({
     id: session.id,
     current: session.id === actor.sessionId,
@@ -27,7 +26,7 @@ export async function listSessions({ db, actor }: Work, paging: Paging) {
     created_at: iso(session.created_at_ms),
     expires_at: iso(session.expires_at_ms),
   });
-  return { sessions: page.items.map(show), pagination: showPage(paging, page, total) };
+  return { sessions: items.map(show), pagination };
 }
 
 /** Ends one of the caller's own sessions before this answers. @throws {Fault} NOT_FOUND, FORBIDDEN */
@@ -49,24 +48,26 @@ export async function endSessions(
   userId: string,
   kept: string | null,
 ): Promise<number> {
-  const { items } = await tx.list(sessions, home, {
-    index: "user",
-    prefix: [userId],
-    limit: ENDED_MAX,
-  });
-  const ended = items.filter(({ id }) => id !== kept);
+  const ended = (await openOnes(tx, home, userId)).filter(({ id }) => id !== kept);
   for (const { id } of ended) tx.delete(sessions, home, id);
   return ended.length;
 }
 
 /** Ends the oldest sessions, so that a new one has room. */
 export async function makeRoom(tx: Tx, home: Tenant, userId: string): Promise<void> {
-  const { items } = await tx.list(sessions, home, {
-    index: "user",
-    prefix: [userId],
-    limit: ENDED_MAX,
-  });
-  for (const { id } of items.slice(0, Math.max(0, items.length - SESSIONS_MAX + 1))) {
+  const open = await openOnes(tx, home, userId);
+  for (const { id } of open.slice(0, Math.max(0, open.length - SESSIONS_MAX + 1))) {
     tx.delete(sessions, home, id);
   }
+}
+
+/** A person's sessions, oldest first unless reversed. */
+async function openOnes(
+  db: Reader,
+  home: Tenant,
+  userId: string,
+  reverse = false,
+): Promise<SessionRecord[]> {
+  const own = { index: "user", prefix: [userId], limit: READ_MAX, reverse };
+  return (await db.list(sessions, home, own)).items;
 }

@@ -20,3 +20,13 @@ export function beginTry({ logins, ports }: App, key: string): void {
     retry_after,
   });
 }
+
+/** What a try came to; one that nobody looked at, because too many wait already, is no failure. */
+export async function outcomeOf<R>({ logins }: App, key: string, outcome: Promise<R>): Promise<R> {
+  try {
+    return await outcome;
+  } catch (error) {
+    if (error instanceof Fault && error.code === "UNAVAILABLE") logins.forgive(key);
+    throw error;
+  }
+}

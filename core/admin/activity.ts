@@ -12,12 +12,13 @@ const FLUSH_MS = 750;
 const AT_ONCE = 10;
 /** Organizations whose day stays in memory after it was written, so that it stays one value. */
 const KEPT_MAX = 2_000;
-/** Names of one day; the rules of policies are people's own, so there may be any number. */
-const NAMES_MAX = 200;
+/** The rules of policies are people's own, so there may be any number: that many are named in one day. */
+const DENIALS = "denials.";
+const DENIALS_MAX = 150;
 const NAME_BYTES = 260;
 const REST_BYTES = 512;
-/** Where names beyond that are counted. */
-const OTHERS = "others";
+/** Where those beyond that are counted. */
+const OTHERS = `${DENIALS}others`;
 
 type Hours = Uint32Array<ArrayBuffer>;
 /** Counts by name and hour of a day. */
@@ -28,6 +29,8 @@ interface Counting {
   readonly writer: string;
   readonly dayMs: number;
   readonly names: Map<string, Hours>;
+  /** How many of them are rules that denied. */
+  denials: number;
   hour: number;
   hourEndsMs: number;
   dirty: boolean;
@@ -97,9 +100,9 @@ export class Activity {
     const counting = this.#of(tenant);
     let hours = counting.names.get(name);
     if (hours === undefined) {
-      const known = counting.names.size < NAMES_MAX
-        ? name
-        : `${name.slice(0, name.indexOf("."))}.${OTHERS}`;
+      const denial = name.startsWith(DENIALS);
+      const known = denial && counting.denials >= DENIALS_MAX ? OTHERS : name;
+      if (denial) counting.denials++;
       hours = counting.names.get(known) ?? new Uint32Array(HOURS);
       counting.names.set(known, hours);
     }
@@ -125,7 +128,7 @@ export class Activity {
     // Each name is used once: another process, or this one later, must not overwrite what was counted.
     const writer = `${this.instance}.${++this.#writers}`;
     const names = new Map<string, Hours>();
-    const counting = { tenant, writer, dayMs, names, hour, hourEndsMs, dirty: false };
+    const counting = { tenant, writer, dayMs, names, denials: 0, hour, hourEndsMs, dirty: false };
     this.#counting.set(tenant.org, counting);
     return counting;
   }

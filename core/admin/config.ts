@@ -6,7 +6,7 @@ import { planLimit } from "../limits.ts";
 import { iso } from "../lists.ts";
 import { seedPlans } from "../plans/seed.ts";
 import type { Settings } from "../settings.ts";
-import { changesOf, leavesOf, masked, readConfiguration } from "./configuration.ts";
+import { changesOf, leavesOf, masked, readConfiguration, toldOf } from "./configuration.ts";
 
 /** A value in force and where it comes from. */
 interface Shown {
@@ -59,7 +59,7 @@ async function reload(work: Stepping) {
     emit(work, tx, actor.tenant, {
       type: "config_reloaded",
       resource: { type: "configuration", id: "configuration" },
-      details: { changes },
+      details: { changes: toldOf(changes), changes_total: changes.length },
     });
     work.recordUse(tx, 200);
     tx.afterCommit(() => app.putInForce(next));

@@ -1,5 +1,6 @@
 import { type Config, type ConfigSource, parseConfig } from "../config.ts";
 import { Fault } from "../fault.ts";
+import { sha256Hex } from "../text.ts";
 
 /** The configuration in force, and where it comes from. */
 export interface Configuration {
@@ -57,6 +58,27 @@ export function changesOf(before: Leaves, after: Leaves): Change[] {
     return [{ path, change, before: masked(path, was ?? null), after: masked(path, is ?? null) }];
   });
 }
+
+/** What an event can hold of them, with room for the rest of its row. */
+const TOLD_BYTES = 10 * 1024;
+const TOLD_VALUE_BYTES = 256;
+
+/** Changes as the trail tells them: a long value by its hash, and as many as there is room for. */
+export function toldOf(changes: readonly Change[]): Change[] {
+  let left = TOLD_BYTES;
+  return changes.map((change) => ({
+    ...change,
+    before: brief(change.before),
+    after: brief(change.after),
+  })).filter((change) => (left -= bytesOf(JSON.stringify(change)) + 1) >= 0);
+}
+
+function brief(value: unknown): unknown {
+  const text = JSON.stringify(value);
+  return bytesOf(text) <= TOLD_VALUE_BYTES ? value : `sha256:${sha256Hex(text)}`;
+}
+
+const bytesOf = (text: string): number => new TextEncoder().encode(text).length;
 
 const SECRET = /secret|password|token|credential|private|(^|[._])key$/i;
 

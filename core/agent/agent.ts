@@ -1,11 +1,6 @@
 import { Buffer } from "node:buffer";
-import type {
-  CheckpointFrame,
-  CloseName,
-  PolicyFrame,
-  RunFrame,
-  WelcomeFrame,
-} from "../protocol.ts";
+import type { CloseName } from "../close_codes.ts";
+import type { CheckpointFrame, PolicyFrame, RunFrame, WelcomeFrame } from "../protocol.ts";
 import type { InspectFrame, StateFrame, TransferOrder, TransferReply } from "../transfer_frames.ts";
 import { backoffMs } from "./backoff.ts";
 import { openCommands } from "./commands.ts";

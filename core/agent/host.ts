@@ -1,7 +1,8 @@
 import { resolve } from "node:path";
 import process from "node:process";
 import program from "../../deno.json" with { type: "json" };
-import { AGENT_PROTOCOL, CLOSE_CODES } from "../protocol.ts";
+import { CLOSE_CODES } from "../close_codes.ts";
+import { AGENT_PROTOCOL } from "../protocol.ts";
 import type { Clock, Log } from "../ports.ts";
 import { systemTree } from "./tree.ts";
 import type {

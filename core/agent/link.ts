@@ -1,7 +1,5 @@
+import { CLOSE_CODES, closeByCode, type CloseName } from "../close_codes.ts";
 import {
-  CLOSE_CODES,
-  closeByCode,
-  type CloseName,
   fitsBytes,
   MAX_RELAY_FRAME_BYTES,
   parseRelayFrame,

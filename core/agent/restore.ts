@@ -41,6 +41,10 @@ export function planRestore(
     const action = changeOf(configuration, place, entry);
     if (action !== null) steps.push({ action, place, entry, content });
   });
+  for (const place of kept) {
+    const above = foldersAbove(place).find((folder) => kept.has(folder));
+    if (above !== undefined) throw new Error(`the archive holds ${place} below the file ${above}`);
+  }
   for (const { root, place } of walk(configuration)) {
     if (!archive.head.roots.includes(root) || kept.has(place)) continue;
     steps.push({ action: "remove", place, entry: null, content: new Uint8Array() });
@@ -56,6 +60,12 @@ export function planRestore(
     steps,
   };
 }
+
+/** The folders that a path lies in, but for the topmost. */
+const foldersAbove = (path: string): string[] => {
+  const words = path.split("/");
+  return words.slice(2).map((_, n) => words.slice(0, n + 2).join("/"));
+};
 
 /** @throws {Error} for an entry that would be written anywhere else than below a listed path */
 function mustBeListed(configuration: Configuration, { head }: Archive, entry: ArchiveEntry): void {
@@ -113,6 +123,7 @@ export function restoreArchive(configuration: Configuration, bytes: Uint8Array):
   try {
     for (const step of steps) writeAside(configuration, step);
     const kept = `${stateDir}/${COMMITTED}`;
+    clear(configuration, `${kept}${ASIDE}`);
     tree.write(`${kept}${ASIDE}`, bytes, 0o600);
     tree.rename(`${kept}${ASIDE}`, kept);
   } catch (error) {
@@ -128,7 +139,7 @@ export function recoverRestore(configuration: Configuration): "completed" | "not
   const { tree, stateDir } = configuration;
   const kept = `${stateDir}/${COMMITTED}`;
   if (tree.look(kept) === null) {
-    const left = walk(configuration, "only").map(({ place }) => place);
+    const left = leftAside(configuration);
     const ofRoots = configuration.roots.map((root) => `${root}${ASIDE}`);
     for (const place of new Set([...left, ...ofRoots, `${stateDir}/${POLICY_FILE}${ASIDE}`])) {
       if (tree.look(place) !== null) tree.remove(place);
@@ -136,22 +147,35 @@ export function recoverRestore(configuration: Configuration): "completed" | "not
     return "nothing";
   }
   const { steps } = planRestore(configuration, unpackArchive(tree.read(kept)));
-  for (const step of steps) {
-    dropAside(configuration, step);
-    writeAside(configuration, step);
-  }
+  for (const step of steps) writeAside(configuration, step);
   finish(configuration, steps);
   return "completed";
 }
 
-function writeAside({ tree }: Configuration, { place, entry, content }: Step): void {
+/** What a kill left behind; folders that cannot be read keep it, and keep no agent from its work. */
+function leftAside(configuration: Configuration): string[] {
+  try {
+    return walk(configuration, "only").map(({ place }) => place);
+  } catch {
+    return [];
+  }
+}
+
+function writeAside(configuration: Configuration, { place, entry, content }: Step): void {
   if (entry === null) return;
+  const { tree } = configuration;
+  // What lies there may be a link that somebody else laid: it goes, and nothing is written through it.
+  clear(configuration, `${place}${ASIDE}`);
   if (entry.link === null) tree.write(`${place}${ASIDE}`, content, entry.mode);
   else tree.link(`${place}${ASIDE}`, entry.link);
 }
 
-function dropAside({ tree }: Configuration, { place, entry }: Step): void {
-  if (entry !== null && tree.look(`${place}${ASIDE}`) !== null) tree.remove(`${place}${ASIDE}`);
+function dropAside(configuration: Configuration, { place, entry }: Step): void {
+  if (entry !== null) clear(configuration, `${place}${ASIDE}`);
+}
+
+function clear({ tree }: Configuration, place: string): void {
+  if (tree.look(place) !== null) tree.remove(place);
 }
 
 function finish({ tree, stateDir }: Configuration, steps: readonly Step[]): void {

@@ -30,7 +30,7 @@ export interface StateTeller {
 /** Opens the report of an agent's state. */
 export function openState(
   configuration: Configuration,
-  files: AgentFiles,
+  files: Pick<AgentFiles, "read">,
   clock: Clock,
   counts: () => VerdictCounts,
 ): StateTeller {

@@ -11,12 +11,13 @@ export const systemTree: AgentTree = {
     return { kind, bytes: size, mode: (mode ?? 0o644) & 0o777 };
   },
   list: (path) => [...Deno.readDirSync(path)].map(({ name }) => name).sort(),
-  read: (path) => Deno.readFileSync(path),
+  read,
   readLink: (path) => Deno.readLinkSync(path),
   realPath: (path) => orNull(() => Deno.realPathSync(path)),
   write(path, bytes, mode) {
     Deno.mkdirSync(dirname(path), { recursive: true });
-    const file = Deno.openSync(path, { write: true, create: true, truncate: true, mode: 0o600 });
+    // Only a file that it makes itself: what lies there already may be a link to anywhere.
+    const file = Deno.openSync(path, { write: true, createNew: true, mode: 0o600 });
     try {
       for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
       file.syncSync();
@@ -32,6 +33,27 @@ export const systemTree: AgentTree = {
   rename: (from, to) => Deno.renameSync(from, to),
   remove: (path) => Deno.removeSync(path),
 };
+
+/** Reads what is a file now, and no link that took its place since it was looked at. */
+function read(path: string): Uint8Array<ArrayBuffer> {
+  const file = Deno.openSync(path);
+  try {
+    const [opened, found] = [file.statSync(), Deno.lstatSync(path)];
+    if (!found.isFile || found.ino !== opened.ino || found.dev !== opened.dev) {
+      throw new Error(`${path} is no file any more`);
+    }
+    const bytes = new Uint8Array(opened.size);
+    let at = 0;
+    while (at < bytes.length) {
+      const n = file.readSync(bytes.subarray(at));
+      if (n === null) break;
+      at += n;
+    }
+    return bytes.slice(0, at);
+  } finally {
+    file.close();
+  }
+}
 
 /** Null for what is not there; a file in place of a folder on the way is nothing there, too. */
 function orNull<T>(look: () => T): T | null {

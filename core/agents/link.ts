@@ -5,11 +5,10 @@ import type { Actor, App, RequestInfo } from "../app.ts";
 import { VERSION } from "../app.ts";
 import type { AgentRecord } from "../../kv/records/agent.ts";
 import { type Batch, jsonBytesMax, openBatch } from "../batch.ts";
+import { CLOSE_CODES, type CloseName } from "../close_codes.ts";
 import {
   type AgentFrame,
   type CheckpointRefusedFrame,
-  CLOSE_CODES,
-  type CloseName,
   fitsBytes,
   HELLO_TIMEOUT_MS,
   type HelloFrame,

@@ -5,7 +5,7 @@ import { keyHolder } from "../api_keys/holder.ts";
 import { deviceHolder } from "../devices/holder.ts";
 import type { Scope } from "../scopes.ts";
 import type { Link } from "./link.ts";
-import type { CloseName } from "../protocol.ts";
+import type { CloseName } from "../close_codes.ts";
 
 /** What a credential needs to open a link, and to keep it. */
 export const AGENT_RIGHT: Scope = "agents:admin";

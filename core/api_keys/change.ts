@@ -1,12 +1,11 @@
 import { type ApiKeyRecord, apiKeys } from "../../kv/records/api_key.ts";
-import { users } from "../../kv/records/user.ts";
 import { AGENT_RIGHT } from "../agents/links.ts";
 import type { Writing } from "../app.ts";
 import { canonicalJson } from "../canonical.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
 import { iso } from "../lists.ts";
-import { rightsOf } from "../roles/rights.ts";
+import { personRights } from "../roles/grant.ts";
 import type { Scope } from "../scopes.ts";
 import { homeOf, mustCover, mustHoldNewValue, ownedKey } from "./owned.ts";
 import { showKeyWithUse, statusOf } from "./show.ts";
@@ -28,7 +27,7 @@ export async function updateApiKey(work: Writing, id: string, change: ApiKeyChan
   const key = await ownedKey(work, id, "system:write");
   if (change.scopes !== undefined) {
     mustCover(actor.rights, change.scopes, "A key gets only rights that you have.");
-    const creator = await creatorRights(work, key);
+    const creator = await personRights(tx, actor.tenant.org, key.created_by);
     mustCover(creator, change.scopes, "A key gets only rights that its creator has.");
   }
   mustBeUsable(key, app.ports.clock.now());
@@ -50,13 +49,6 @@ export async function updateApiKey(work: Writing, id: string, change: ApiKeyChan
     if (!next.scopes.includes(AGENT_RIGHT)) tx.afterCommit(() => app.links.closeCredential(id));
   }
   return await showKeyWithUse(work, next);
-}
-
-/** What the creator of a key may do now. */
-async function creatorRights({ actor, db }: Writing, key: ApiKeyRecord) {
-  const user = await db.get(users, { org: actor.tenant.org, space: "live" }, key.created_by);
-  const organization = { id: actor.tenant.org, host: actor.host };
-  return await rightsOf(db, organization, user?.active ? user.roles : []);
 }
 
 /**

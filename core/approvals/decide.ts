@@ -1,12 +1,10 @@
 import { agents } from "../../kv/records/agent.ts";
 import { type ApprovalRecord, approvals, type Decision } from "../../kv/records/approval.ts";
-import { SYSTEM } from "../../kv/collection.ts";
-import { organizations } from "../../kv/records/organization.ts";
 import { type UserRecord, users } from "../../kv/records/user.ts";
 import type { Writing } from "../app.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
-import { rightsOf } from "../roles/rights.ts";
+import { personRights } from "../roles/grant.ts";
 import { shieldInForce } from "../shield/settings.ts";
 import { ownedApproval, showApproval, statusNow } from "./show.ts";
 import { isRefusedNow } from "./refused.ts";
@@ -98,12 +96,11 @@ async function mustStillHold({ app, tx, actor }: Writing, approval: ApprovalReco
 
 /** Approvals whose givers may still give them. */
 async function countValid(work: Writing, { decisions, roles }: ApprovalRecord): Promise<number> {
-  const organization = await work.tx.get(organizations, SYSTEM, work.actor.tenant.org);
+  const { org } = work.actor.tenant;
   let valid = 0;
   for (const { user_id, approve } of decisions) {
     const user = await userOf(work, user_id);
-    const has = user?.active && organization?.active &&
-      (await rightsOf(work.tx, organization, user.roles)).has("approvals:write");
+    const has = (await personRights(work.tx, org, user_id)).has("approvals:write");
     const fits = roles.length === 0 || roles.some((role) => user?.roles.includes(role));
     if (approve && has && fits) valid++;
   }

@@ -140,6 +140,19 @@ export const agentEvents = {
     }),
     example: { command_id: null, failed: [], status: "passed" },
   }),
+  patterns_changed: event({
+    meaning: "built-in rules of the shield were switched on or off",
+    details: z.strictObject({
+      disabled_packs: z.array(z.string()).describe("The packs that are off since."),
+      disabled_rules: z.array(z.string()).describe("The single rules that are off since."),
+      policy_version: z.string().describe("The version in force since."),
+    }),
+    example: {
+      disabled_packs: ["kubernetes"],
+      disabled_rules: [],
+      policy_version: "60303ae22b998861",
+    },
+  }),
   shield_changed: event({
     meaning: "the settings of the shield were changed",
     details: z.strictObject({

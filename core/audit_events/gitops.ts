@@ -64,8 +64,8 @@ export const gitopsEvents = {
     meaning: "an agent holds the policies that concern it now",
     details: z.strictObject({
       name: agentName,
-      policy_version: z.string().describe("The version that it holds."),
-      previous_version: z.string().nullable().describe("The version that it held before."),
+      policy_version: z.string().nullable().describe("The version that it holds; null for none."),
+      previous_version: z.string().nullable().describe("The version before; null for none."),
     }),
     example: {
       name: "web-1",

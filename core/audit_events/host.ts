@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { LimitOverrides } from "../../kv/records/limits.ts";
-import { id } from "../event_fields.ts";
+import { count, id } from "../event_fields.ts";
 import { event } from "./event.ts";
 
 const ofAccount = z.strictObject({
@@ -87,7 +87,8 @@ export const hostEvents = {
         change: z.enum(["added", "changed", "removed"]),
         before: z.unknown().describe("Null when it was not there; secrets are masked."),
         after: z.unknown().describe("Null when it is not there; secrets are masked."),
-      })),
+      })).describe("As many of them as an event holds."),
+      changes_total: count("How many there are"),
     }),
     example: {
       changes: [{
@@ -96,6 +97,7 @@ export const hostEvents = {
         before: 300,
         after: 600,
       }],
+      changes_total: 1,
     },
   }),
   backup_restored: event({

@@ -153,8 +153,25 @@ export const QUERIES = {
     event_types: ["repository_sync_failed"],
     exception: true,
   },
+  drift_found: {
+    title: "Agents that held something else than what was applied to them",
+    event_types: ["drift_detected"],
+    exception: true,
+  },
+  drift_ended: { title: "Agents that held it again", event_types: ["drift_resolved"] },
+  agents_backed_up: {
+    title: "Backups of agents' configurations",
+    event_types: ["backup_started", "backup_completed", "backup_failed"],
+  },
+  agents_restored: {
+    title: "Restores of agents' configurations, rehearsals included",
+    event_types: ["restore_started", "restore_completed", "restore_failed"],
+  },
   settings_reloaded: { title: "Configuration read again", event_types: ["config_reloaded"] },
-  shield_changes: { title: "Settings of the shield changed", event_types: ["shield_changed"] },
+  shield_changes: {
+    title: "Settings of the shield changed",
+    event_types: ["shield_changed", "patterns_changed"],
+  },
   canary_runs: { title: "Tests of the shield", event_types: ["canary_run"] },
   agents_changed: {
     title: "Agents registered or removed",

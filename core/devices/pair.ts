@@ -3,12 +3,15 @@ import { devices, pairingCodes } from "../../kv/records/device.ts";
 import { organizations } from "../../kv/records/organization.ts";
 import type { Reader } from "../../kv/store.ts";
 import type { App, Stepping, Writing } from "../app.ts";
+import { AGENT_RIGHT } from "../agents/links.ts";
+import { mustHoldNewValue } from "../api_keys/owned.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
 import { makeCheckedText } from "../key_value.ts";
 import { iso } from "../lists.ts";
 import { networkOf } from "../network.ts";
 import { notifyAdministrators } from "../notifications.ts";
+import { rightsToGive, type Source, sourceOf } from "../roles/grant.ts";
 import { constantTimeEqual, sha256Hex } from "../text.ts";
 import { FailureThrottle } from "../throttle.ts";
 import { DEVICE_PREFIX } from "./credential.ts";
@@ -23,8 +26,9 @@ export const PAIRING_WINDOW_MS = 15 * 60 * 1000;
 const DEVICES_MAX = 5_000;
 const TOKEN_PREFIX = "svc_pairing_";
 
-/** Makes a one-time code; it is in this answer and in no other. @throws {Fault} CONFLICT */
+/** Makes a one-time code; it is in this answer and in no other. @throws {Fault} FORBIDDEN, CONFLICT */
 export async function createPairingCode({ app, actor, tx }: Writing) {
+  mustHoldNewValue(actor);
   await mustHaveRoom(tx, actor.tenant);
   const { clock, entropy } = app.ports;
   const pairing_code = makePairingCode(entropy);
@@ -32,6 +36,7 @@ export async function createPairingCode({ app, actor, tx }: Writing) {
     id: entropy.id("pco"),
     hash: hashPairingCode(pairing_code),
     created_by: actor.userId,
+    created_with: sourceOf(actor).keyId,
     expires_at_ms: clock.now() + CODE_TTL_MS,
     used_at_ms: null,
   });
@@ -40,8 +45,8 @@ export async function createPairingCode({ app, actor, tx }: Writing) {
 
 /**
  * Takes a one-time code from a device and gives it a single-use token for its confirmation.
- * @throws {Fault} VALIDATION_FAILED for an unknown code, CONFLICT for a used one, GONE for an expired one,
- * RATE_LIMIT_EXCEEDED after too many failures
+ * @throws {Fault} VALIDATION_FAILED for an unknown code, CONFLICT for a used one, GONE for an expired one
+ * and for one whose maker lost the right, RATE_LIMIT_EXCEEDED after too many failures
  */
 export async function pairDevice(
   work: Stepping,
@@ -56,6 +61,8 @@ export async function pairDevice(
       const now = app.ports.clock.now();
       if (code.used_at_ms !== null) throw used("The pairing code", "Make another.");
       if (now >= code.expires_at_ms) throw expired("The pairing code", "Make another.");
+      const source = { userId: code.created_by, keyId: code.created_with };
+      await mustStillPair(tx, tenant, source, now);
       await mustHaveRoom(tx, tenant);
       tx.put(pairingCodes, tenant, { ...code, used_at_ms: now });
       const token = makeCheckedText(TOKEN_PREFIX, app.ports.entropy);
@@ -111,6 +118,7 @@ export async function confirmDevice(
         throw new Fault("GONE", "The device was deleted. Pair it again.", { reason: "deleted" });
       }
       if (now >= record.token_expires_at_ms) throw expired("The token", "Pair the device again.");
+      await mustStillPair(tx, tenant, { userId: record.created_by, keyId: null }, now);
       const credential = makeCheckedText(DEVICE_PREFIX, app.ports.entropy);
       const device = tx.put(devices, tenant, {
         ...record,
@@ -159,6 +167,18 @@ async function trying<R>({ app, request }: Stepping, attempt: () => Promise<R>):
 
 async function isActive(db: Reader, tenant: Tenant): Promise<boolean> {
   return (await db.get(organizations, SYSTEM, tenant.org))?.active ?? false;
+}
+
+/** Whoever was switched off, or lost the right, lets no device in by a code from before. @throws {Fault} GONE */
+async function mustStillPair(
+  db: Reader,
+  tenant: Tenant,
+  source: Source,
+  nowMs: number,
+): Promise<void> {
+  if ((await rightsToGive(db, tenant, source, nowMs)).has(AGENT_RIGHT)) return;
+  const message = "Who made the pairing code may not pair devices any more. Ask somebody else.";
+  throw new Fault("GONE", message, { reason: "void" });
 }
 
 async function mustHaveRoom(db: Reader, tenant: Tenant): Promise<void> {

@@ -13,7 +13,7 @@ import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
 import { type PolicyFor, replayCommands } from "../shield/evaluate.ts";
 import type { Policy } from "../shield/policy.ts";
-import { inForce, ownPolicy, shieldInForce } from "../shield/settings.ts";
+import { inForce, policyAndPatterns, shieldInForce } from "../shield/settings.ts";
 import { nextTurn } from "../turn.ts";
 import { policySetOf, versionId } from "./book.ts";
 import { policyEvent } from "./events.ts";
@@ -24,7 +24,7 @@ import { candidateOf, carryOut, isIdle, planPolicies, type PlanStep, type Wanted
 import { pruneVersions } from "./prune.ts";
 import { pushPolicies } from "./push.ts";
 import { readPolicyFile } from "./read_document.ts";
-import { repositoryAt, sourceOf } from "./repositories.ts";
+import { type Reading, repositoryAt, sourceOf } from "./repositories.ts";
 import { mustFit } from "./set_bounds.ts";
 
 export interface ApplyInput {
@@ -44,7 +44,12 @@ export async function applyPolicies(work: Stepping, input: ApplyInput) {
   const { app, actor, db } = work;
   const { tenant } = actor;
   const repository = await repositoryAt(work, input.repo_url);
-  const wanted = await readWanted(app, repository, input.branch, input.policy_path);
+  const { branch, policy_path: path, dry_run: quiet } = input;
+  const reading = { branch, path, quiet };
+  const wanted = await app.syncs.awaited(
+    tenant,
+    () => readWanted(app, tenant, repository, reading),
+  );
   const before = await policySetOf(db, tenant);
   const plan = planPolicies(before, wanted);
   const after = carryOut(before, plan, wanted, { nowMs: 0, newId: () => "new" });
@@ -64,12 +69,13 @@ export async function applyPolicies(work: Stepping, input: ApplyInput) {
 /** Fetches and reads what a branch says under a path. @throws {Fault} VALIDATION_FAILED, UNAVAILABLE */
 export async function readWanted(
   app: App,
+  tenant: Tenant,
   repository: RepositoryRecord,
-  branch: string,
-  policyPath: string,
+  reading: Reading,
 ): Promise<Wanted> {
-  const path = normalPath(policyPath);
-  const source = sourceOf(app, repository, branch, path);
+  const { branch } = reading;
+  const path = normalPath(reading.path);
+  const source = await sourceOf(app, tenant, repository, { ...reading, path });
   const { commit, files } = await fetchPolicyFiles(app.ports, source).catch((error) => {
     throw error instanceof GitFailure ? faultOfGit(error) : error;
   });
@@ -124,7 +130,8 @@ interface Carried {
 
 /**
  * Carries a plan out in one commit: versions, what is in force, events. Agents are told afterwards.
- * @throws {Fault} NOT_FOUND when the repository was removed meanwhile, VALIDATION_FAILED
+ * @throws {Fault} NOT_FOUND when the repository was removed meanwhile, CONFLICT when another commit was
+ * applied meanwhile, VALIDATION_FAILED
  */
 export async function activate(
   applier: Applier,
@@ -143,8 +150,16 @@ export async function activate(
     const registered = await tx.get(repositories, tenant, repository.id);
     if (registered === null) throw new Fault("NOT_FOUND", "The repository was removed meanwhile.");
     const { own, policies: before } = await shieldInForce(tx, tenant);
+    const { branch, path, commit } = wanted;
+    const isFollowed = branch === registered.branch && path === registered.policy_path;
     if (following && registered.applied_commit !== repository.applied_commit) {
       return { changed: false, plan: [], version: before.version };
+    }
+    if (isFollowed && isOvertaken(repository, registered, commit)) {
+      throw new Fault(
+        "CONFLICT",
+        "Another commit was applied while this one was fetched. Apply again for the newest.",
+      );
     }
     const plan = planPolicies(before, wanted);
     const nowMs = clock.now();
@@ -160,14 +175,22 @@ export async function activate(
         pruneVersions(app, tenant);
       });
     }
-    const { branch, path, commit } = wanted;
-    if (branch === registered.branch && path === registered.policy_path) {
+    if (isFollowed) {
       const last = { at_ms: nowMs, commit, error: null };
       tx.put(repositories, tenant, { ...registered, applied_commit: commit, failures: 0, last });
     }
     alongside(tx);
     return { changed: !isIdle(plan), plan, version: after.version };
   });
+}
+
+/** True when another commit came into force since a fetch began: which is newer, the fetch cannot tell. */
+function isOvertaken(
+  { applied_commit: before }: RepositoryRecord,
+  { applied_commit: now }: RepositoryRecord,
+  commit: string,
+): boolean {
+  return now !== null && now !== before && now !== commit;
 }
 
 interface Change {
@@ -245,7 +268,7 @@ function policyAfter(
         : await app.policyBook.documentsOf(tenant, [item]);
       documents.push(stored ?? fetched.get(item.digest)!);
     }
-    const { policy } = mergePolicies(documents, ownPolicy((await shield).own));
+    const { policy } = mergePolicies(documents, policyAndPatterns((await shield).own));
     known.set(key, policy);
     return policy;
   };

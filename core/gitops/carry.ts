@@ -65,7 +65,8 @@ async function fetchArchive(
     const data = piece.type === "transfer_data" && piece.offset === offset
       ? Buffer.from(piece.data, "base64")
       : null;
-    if (data === null || data.length === 0 || offset + data.length > stored.length) {
+    // Each piece is whole: an agent that sends crumbs would hold its place for ever.
+    if (data?.length !== Math.min(PIECE_BYTES, stored.length - offset)) {
       throw new JobFailed("a piece of the archive does not fit");
     }
     stored.set(data, offset);
@@ -119,8 +120,10 @@ export async function carryRestore(
     job.id,
     () => link.transfer(job.id, kind, backup.sha256, stored.length),
   );
-  while (reply.type === "transfer_want") {
-    const { offset } = reply;
+  for (let offset = 0; reply.type === "transfer_want"; offset += PIECE_BYTES) {
+    if (reply.offset !== offset || offset >= stored.length) {
+      throw new JobFailed("the agent asks for a piece out of order");
+    }
     const data = Buffer.from(stored.subarray(offset, offset + PIECE_BYTES)).toString("base64");
     const frame = { type: "transfer_data", job_id: job.id, offset, data } as const;
     reply = await transfers.ask(link, job.id, () => link.send(frame));

@@ -2,6 +2,7 @@ import { Buffer } from "node:buffer";
 import * as git from "isomorphic-git";
 import { type Clock, type Outbound, OutboundError } from "../ports.ts";
 import { MAX_POLICIES } from "../protocol.ts";
+import { nextTurn } from "../turn.ts";
 import { GitFailure, gitFailureOf, RepositoryTooLarge } from "./git_failure.ts";
 import { openMemoryFiles } from "./memory_files.ts";
 import { checkPack, inMegabytes, type PackBounds } from "./pack.ts";
@@ -22,6 +23,11 @@ const BOUNDS: PackBounds = {
 const FILES_BYTES_MAX = PACK_BYTES_MAX + 8 * 1024 * 1024;
 /** Folders within the folder of policies. */
 const NESTING_MAX = 8;
+/** Folders and entries that are looked at: a few objects can stand for any number of folders. */
+const FOLDERS_MAX = 2_000;
+const ENTRIES_MAX = 50_000;
+/** Folders that are read before others get their turn. */
+const FOLDERS_A_TURN = 100;
 /** One policy file; reading it takes longer than its length, when somebody means it to. */
 const POLICY_FILE_BYTES_MAX = 32 * 1024;
 
@@ -125,9 +131,9 @@ async function readFiles(clone: Clone, commit: string, path: string): Promise<Po
     throw new GitFailure("missing_path", `The commit ${commit.slice(0, 12)} has no ${path}.`);
   }
   if (found.type === "blob") return [await readFile(clone, found.oid, path)];
-  const files: PolicyFile[] = [];
-  await readFolder(clone, found.oid, path, 0, files);
-  return files;
+  const walk: Walk = { files: [], folders: 0, entries: 0 };
+  await readFolder(clone, found.oid, path, 0, walk);
+  return walk.files;
 }
 
 /** What lies at a path: a file or a folder; null for nothing, a link or a submodule. */
@@ -146,12 +152,19 @@ async function lookUp(clone: Clone, commit: string, path: string) {
 /** A symbolic link points anywhere, so none is followed. */
 const isLink = ({ mode }: { mode: string }) => mode === "120000";
 
+interface Walk {
+  readonly files: PolicyFile[];
+  /** What was looked at so far. */
+  folders: number;
+  entries: number;
+}
+
 async function readFolder(
   clone: Clone,
   oid: string,
   path: string,
   depth: number,
-  into: PolicyFile[],
+  walk: Walk,
 ): Promise<void> {
   if (depth > NESTING_MAX) {
     throw new RepositoryTooLarge(
@@ -159,14 +172,25 @@ async function readFolder(
     );
   }
   const { tree } = await git.readTree({ ...clone, oid });
+  walk.folders++;
+  walk.entries += tree.length;
+  if (walk.folders > FOLDERS_MAX || walk.entries > ENTRIES_MAX) {
+    throw new RepositoryTooLarge(
+      `more than ${FOLDERS_MAX} folders or ${ENTRIES_MAX} files lie beside the policies`,
+    );
+  }
+  if (walk.folders % FOLDERS_A_TURN === 0) await nextTurn();
   for (const entry of tree) {
     const name = path === "" ? entry.path : `${path}/${entry.path}`;
-    if (entry.type === "tree") await readFolder(clone, entry.oid, name, depth + 1, into);
+    if (entry.type === "tree") await readFolder(clone, entry.oid, name, depth + 1, walk);
     if (entry.type !== "blob" || isLink(entry) || !POLICY_FILE.test(name)) continue;
-    if (into.length >= MAX_POLICIES) {
+    if (walk.files.length >= MAX_POLICIES) {
       throw new RepositoryTooLarge(`it holds more than ${MAX_POLICIES} policy files`);
     }
-    into.push(await readFile(clone, entry.oid, name));
+    if (walk.files.some((file) => file.path === name)) {
+      throw new GitFailure("host", `The commit has two files of one name, ${name}.`);
+    }
+    walk.files.push(await readFile(clone, entry.oid, name));
   }
 }
 

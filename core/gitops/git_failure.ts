@@ -48,11 +48,8 @@ export function gitFailureOf(error: unknown, branch: string): GitFailure {
   if (error instanceof Errors.SmartHttpError) {
     return say("host", "There is no Git repository at this address: another page answered.");
   }
-  const why = error instanceof Error ? error.message.slice(0, MESSAGE_CHARS_MAX) : "unknown";
-  return say("host", `What the Git host sent could not be read: ${why}`);
+  return say("host", "What the Git host sent is not what Git sends: it could not be read.");
 }
-
-const MESSAGE_CHARS_MAX = 200;
 
 type Say = (kind: GitFailureKind, message: string) => GitFailure;
 
@@ -60,7 +57,7 @@ function ofStatus(status: number, say: Say): GitFailure {
   if (status === 401 || status === 403) {
     return say(
       "credentials",
-      `The Git host refused the credentials (HTTP ${status}). Register the repository with valid ones.`,
+      `The Git host refused the credentials (HTTP ${status}). Register the repository with valid ones, or install an integration for the host.`,
     );
   }
   if (status === 404) {

@@ -10,6 +10,7 @@ import type { Found, Store } from "../../kv/store.ts";
 import type { App, GitHookHeaders, Stepping } from "../app.ts";
 import { ACCEPTED } from "../ingest/receive.ts";
 import { constantTimeEqual, sha256Hex } from "../text.ts";
+import { nextTurn } from "../turn.ts";
 import { addressOf } from "./address.ts";
 
 /** Registrations of one address, over all organizations, that one push is offered to. */
@@ -21,6 +22,21 @@ const TOLERANCE_MS = 5 * 60 * 1000;
 /** What nobody signed makes a host be asked this often at most. */
 const UNSIGNED_EVERY_MS = 10_000;
 const NAMES_MAX = 8;
+/** An address, a path or a host's name for its event: what is longer is none that is registered. */
+const KEY_CHARS_MAX = 512;
+/** Where hosts write the addresses of a repository in the object that stands for it. */
+const ADDRESS_FIELDS = [
+  "clone_url",
+  "git_http_url",
+  "html_url",
+  "web_url",
+  "http_url",
+  "url",
+  "ssh_url",
+  "git_ssh_url",
+];
+/** Pushes that are looked into after their answer; the senders of further ones wait for theirs. */
+const HEARING_MAX = 100;
 
 /** What came, whoever sent it. */
 export interface PushBody {
@@ -41,7 +57,8 @@ interface Push {
 
 /**
  * Hears of a push. All that ever comes of it is that a repository that is registered is looked at, with its
- * own address and credentials; the answer is always the same.
+ * own address and credentials; the answer is always the same, and comes before anything is looked up, so
+ * that its time tells nothing either.
  */
 export async function receivePush(
   { app, request }: Pick<Stepping, "app" | "request">,
@@ -49,14 +66,24 @@ export async function receivePush(
   text: string,
 ) {
   const push = readPush(body, request.gitHook);
-  for (const { tenant, record } of push === null ? [] : await registered(app.store, push)) {
-    if (push?.branch != null && push.branch !== record.branch) continue;
-    const proof = proofOf(app, record, request.gitHook, text);
-    if (proof !== null) {
-      await ask(app, { tenant, record }, marksOf(proof, push, request.gitHook, text));
-    }
-  }
+  if (push === null) return ACCEPTED;
+  const heard = hear(app, push, request.gitHook, text).catch((error) =>
+    app.ports.log.error("a push could not be heard", { error: String(error) })
+  );
+  app.syncs.also(heard);
+  if (app.syncs.alsoRunning > HEARING_MAX) await heard;
   return ACCEPTED;
+}
+
+async function hear(app: App, push: Push, headers: GitHookHeaders, text: string): Promise<void> {
+  await nextTurn();
+  for (const { tenant, record } of await registered(app.store, push)) {
+    if (push.branch !== null && push.branch !== record.branch) continue;
+    const proof = proofOf(app, record, headers, text);
+    if (proof !== null) await ask(app, { tenant, record }, marksOf(proof, push, headers, text));
+    // A proof over a large body takes its time.
+    await nextTurn();
+  }
 }
 
 const PUSH_EVENTS = ["push", "Push Hook", "System Hook"];
@@ -64,20 +91,31 @@ const PUSH_EVENTS = ["push", "Push Hook", "System Hook"];
 function readPush(body: PushBody, { event }: GitHookHeaders): Push | null {
   const { repository, project, ref } = body;
   const said = event ?? body["event"] ?? body["object_kind"];
-  if (!PUSH_EVENTS.includes(String(said))) return null;
+  if (typeof said !== "string" || !PUSH_EVENTS.includes(said)) return null;
   if (said === "System Hook" && body["object_kind"] !== "push") return null;
   const unique = typeof (body["after"] ?? body["checkout_sha"]) === "string";
   const branch = typeof ref === "string" ? /^refs\/heads\/(.+)$/.exec(ref)?.[1] ?? "" : null;
   if (typeof repository === "string") {
+    if (repository.length > KEY_CHARS_MAX) return null;
     const address = addressOf(repository);
-    const path = address === null ? repository.replace(/^\/+|\/+$|\.git$/g, "") : null;
+    const path = address === null ? pathOf(repository) : null;
     return { addresses: address === null ? [] : [address], path, branch, unique };
   }
-  const names = [repository, project].flatMap((named) =>
-    typeof named === "object" && named !== null ? Object.values(named) : []
-  );
-  const found = names.flatMap((name) => typeof name === "string" ? addressOf(name) ?? [] : []);
+  const found = [repository, project].flatMap(namesOf).flatMap((name) => addressOf(name) ?? []);
   return { addresses: [...new Set(found)], path: null, branch, unique };
+}
+
+/** Without slashes at its ends and `.git`. */
+const pathOf = (text: string) =>
+  text.split("/").filter((part) => part !== "").join("/").replace(/\.git$/, "");
+
+/** What may be an address in a host's own object for a repository. */
+function namesOf(named: unknown): string[] {
+  if (typeof named !== "object" || named === null) return [];
+  const fields = named as Readonly<Record<string, unknown>>;
+  return ADDRESS_FIELDS.map((field) => fields[field]).filter((name): name is string =>
+    typeof name === "string" && name.length <= KEY_CHARS_MAX
+  );
 }
 
 /** The registrations, in every organization, that a push may be about. */
@@ -92,8 +130,6 @@ async function registered(store: Store, push: Push): Promise<Found<RepositoryRec
   }
   return [...found.values()];
 }
-
-const KEY_CHARS_MAX = 512;
 
 /** How a push shows whom it is from: by its secret's signature, by the secret, or not at all. */
 type Proof = "signed" | "dated" | "token" | "none";
@@ -156,18 +192,19 @@ function proofOf(
 /** What makes a push known when it comes again; the body too, because no header but two is signed. */
 function marksOf(
   proof: Proof,
-  push: Push | null,
+  push: Push,
   { delivery, webhookId }: GitHookHeaders,
   text: string,
 ): { readonly marks: string[]; readonly eager: boolean } {
-  const eager = proof !== "none";
-  if (proof === "dated") return { marks: [`id ${webhookId}`], eager };
+  // What nobody signed may say anything, so that it is spaced, and nothing is written for each.
+  if (proof === "none") return { marks: [], eager: false };
+  if (proof === "dated") return { marks: [`id ${webhookId}`], eager: true };
   const marks = [
     ...(delivery === null ? [] : [`delivery ${delivery}`]),
-    ...(push?.unique ? [`body ${text}`] : []),
+    ...(push.unique ? [`body ${text}`] : []),
   ];
   // Without either, it may be a new push or an old one: it is heard, and spaced like an unsigned one.
-  return { marks, eager: eager && marks.length > 0 };
+  return { marks, eager: marks.length > 0 };
 }
 
 /** Has a repository looked at soon, once for each push. */
@@ -188,6 +225,7 @@ async function ask(
     }
     const spaced = Math.max(now, (repository.last?.at_ms ?? 0) + UNSIGNED_EVERY_MS);
     const due_at_ms = Math.min(eager ? now : spaced, repository.due_at_ms ?? Infinity);
+    if (due_at_ms === repository.due_at_ms && ids.length === 0) return;
     tx.put(repositories, tenant, { ...repository, due_at_ms });
     tx.afterCommit(() => app.syncs.wakeAt(due_at_ms));
   });

@@ -34,7 +34,8 @@ export function mergePolicies(documents: readonly NamedDocument[], own: Policy |
   );
   const rules = [...documents.flatMap(rulesOf), ...(own?.rules ?? [])];
   const disabled = [...documents, own].flatMap((one) => one?.disabled_rules ?? []);
-  const silent = rules.length === 0 && disabled.length === 0 && all.length === 0;
+  const packs = [...documents, own].flatMap((one) => one?.disabled_packs ?? []);
+  const silent = [rules, disabled, packs, all].every(({ length }) => length === 0);
   return {
     policy: silent ? null : {
       rules,
@@ -44,6 +45,7 @@ export function mergePolicies(documents: readonly NamedDocument[], own: Policy |
           deny: Math.min(...all.map(({ deny = DENY_SCORE }) => deny)),
         },
       }),
+      ...(packs.length > 0 && { disabled_packs: [...new Set(packs)] }),
       ...(disabled.length > 0 && { disabled_rules: [...new Set(disabled)] }),
     },
     mode: STRICTNESS.findLast((mode) => modes.includes(mode)) ?? null,

@@ -104,26 +104,36 @@ function syntaxIssues(parsed: Document): Wrong[] {
     at: pos[0],
     message: code === "MULTIPLE_DOCS" ? "One file holds one policy." : message,
   }));
+  // An older version reads `no` as false and knows keys that stand for others.
+  const version = parsed.directives?.yaml.version ?? "1.2";
+  if (version !== "1.2") {
+    wrong.push({
+      at: 0,
+      message: `A policy is YAML 1.2: the directive of ${version} is not obeyed.`,
+    });
+  }
   // An alias hides what a reviewer should read, and a few of them stand for megabytes.
   visit(parsed, {
     Alias(_, node) {
       wrong.push({ at: node.range?.[0] ?? 0, message: "An alias is not read: write it out." });
     },
     Map(_, map) {
-      wrong.push(...repeatedKeys(map));
+      wrong.push(...wrongKeys(map));
     },
   });
   return wrong;
 }
 
-/** The library compares every key of a map with every other, which a long map would make last. */
-function repeatedKeys({ items }: YAMLMap): Wrong[] {
+/** Keys that are no keys. The library compares every key of a map with every other, which a long map would make last. */
+function wrongKeys({ items }: YAMLMap): Wrong[] {
   const seen = new Set<string>();
   return items.flatMap(({ key }) => {
     const name = String(key);
     const isRepeated = seen.has(name);
     seen.add(name);
     const at = isNode(key) ? key.range?.[0] ?? 0 : 0;
+    // As a label's name it would get lost, and the policy concern every agent.
+    if (name === "__proto__") return [{ at, message: "The key __proto__ is not read." }];
     return isRepeated ? [{ at, message: `The key ${name} stands twice.` }] : [];
   });
 }

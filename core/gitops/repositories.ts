@@ -1,4 +1,4 @@
-import { Buffer } from "node:buffer";
+import type { Tenant } from "../../kv/collection.ts";
 import {
   type GitProvider,
   policySets,
@@ -9,6 +9,8 @@ import type { App, Work, Writing } from "../app.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
 import { iso, type Paging, showPage } from "../lists.ts";
+import { repositoryCredentialOf } from "../integrations/repository.ts";
+import { basic } from "../integrations/services/fields.ts";
 import { checkTarget } from "../outbound/target.ts";
 import { OutboundError } from "../ports.ts";
 import { lapseOutdated } from "../approvals/lapse.ts";
@@ -104,8 +106,6 @@ function mustBeUsable(app: App, url: string): string {
 }
 
 function authorizationOf({ provider, token, username, password }: NewRepository): string | null {
-  const basic = (user: string, secret: string) =>
-    `Basic ${Buffer.from(`${user}:${secret}`).toString("base64")}`;
   if (token !== undefined) return basic(TOKEN_USERS[provider], token);
   return username === undefined ? null : basic(username, password ?? "");
 }
@@ -175,14 +175,35 @@ export async function deleteRepository(work: Writing, id: string, policies: bool
   return { id, name: repository.name, url: repository.url };
 }
 
+/** What a fetch reads. */
+export interface Reading {
+  readonly branch: string;
+  readonly path: string;
+  /** True for a fetch that leaves no trace of itself. */
+  readonly quiet?: boolean;
+}
+
 /** What a fetch needs to know of a repository. */
-export function sourceOf(
-  { sealer }: App,
-  { id, url, sealed_authorization: sealed }: RepositoryRecord,
-  branch: string,
-  path: string,
-): Source {
-  return { url, branch, path, authorization: sealed === null ? null : sealer.open(sealed, id) };
+export async function sourceOf(
+  app: App,
+  tenant: Tenant,
+  repository: RepositoryRecord,
+  { branch, path, quiet = false }: Reading,
+): Promise<Source> {
+  const { id, url, sealed_authorization: sealed } = repository;
+  const authorization = sealed === null
+    ? await lentAuthorization(app, tenant, url, quiet)
+    : app.sealer.open(sealed, id);
+  return { url, branch, path, authorization };
+}
+
+/** The credentials of the organization's integration for exactly this host, never over plain http. */
+async function lentAuthorization(app: App, tenant: Tenant, url: string, quiet: boolean) {
+  const { protocol, host } = new URL(url);
+  // Integrations are the live space's, and so is what they can read.
+  if (protocol !== "https:" || tenant.space !== "live") return null;
+  const lent = await repositoryCredentialOf(app, tenant, host, { quiet });
+  return lent && basic(lent.username, lent.password);
 }
 
 /** A repository as every answer shows it. */

@@ -1,5 +1,6 @@
-import { type Tenant, tenantKey } from "../../kv/collection.ts";
+import { SYSTEM, type Tenant, tenantKey } from "../../kv/collection.ts";
 import { repositories, type RepositoryRecord } from "../../kv/records/gitops.ts";
+import { organizations } from "../../kv/records/organization.ts";
 import type { App } from "../app.ts";
 import { emit, RELAY_ACTOR } from "../events.ts";
 import { Fault } from "../fault.ts";
@@ -12,6 +13,9 @@ import { sourceOf } from "./repositories.ts";
 const LEASE_MS = 60_000;
 /** Repositories that are looked at together. */
 const CONCURRENCY = 4;
+/** Fetches that somebody waits for, over all organizations and of one: each holds a repository in memory. */
+const AWAITED_MAX = 8;
+const AWAITED_OF_ONE_MAX = 3;
 const BACKOFF_MS_MAX = 60 * 60 * 1000;
 /** Doublings of the wait after failures. */
 const DOUBLINGS_MAX = 6;
@@ -22,6 +26,7 @@ const JITTER = 0.1;
 export class Syncs {
   readonly #running = new Map<string, Promise<void>>();
   readonly #others = new Set<Promise<void>>();
+  readonly #awaited: string[] = [];
   #waking: Promise<void> | null = null;
   /** Something came due while the store was being asked. */
   #again = false;
@@ -93,6 +98,25 @@ export class Syncs {
     task.then(() => this.#others.delete(task));
   }
 
+  /** A fetch that somebody waits for. @throws {Fault} UNAVAILABLE when too many are under way */
+  async awaited<T>({ org }: Tenant, task: () => Promise<T>): Promise<T> {
+    const own = this.#awaited.filter((each) => each === org).length;
+    if (own >= AWAITED_OF_ONE_MAX || this.#awaited.length >= AWAITED_MAX) {
+      throw new Fault("UNAVAILABLE", "Too many repositories are being fetched. Apply again soon.");
+    }
+    this.#awaited.push(org);
+    try {
+      return await task();
+    } finally {
+      this.#awaited.splice(this.#awaited.indexOf(org), 1);
+    }
+  }
+
+  /** How many others are under way. */
+  get alsoRunning(): number {
+    return this.#others.size;
+  }
+
   /** Resolves when nothing is under way. */
   async idle(): Promise<void> {
     while (this.#waking !== null || this.#running.size + this.#others.size > 0) {
@@ -103,10 +127,17 @@ export class Syncs {
 
   async #sync(tenant: Tenant, id: string): Promise<void> {
     const { store, ports } = this.app();
-    const leaseMs = ports.clock.now() + LEASE_MS;
+    const now = ports.clock.now();
+    const leaseMs = now + LEASE_MS;
     const repository = await store.transact(async (tx) => {
       const found = await tx.get(repositories, tenant, id);
-      if (found?.due_at_ms == null || found.due_at_ms > ports.clock.now()) return null;
+      if (found?.due_at_ms == null || found.due_at_ms > now) return null;
+      if (!(await tx.get(organizations, SYSTEM, tenant.org))?.active) {
+        // Not looked at while its organization is off, and not forgotten.
+        const due_at_ms = nextLookMs(found, now, ports.entropy.unit()) ?? now + BACKOFF_MS_MAX;
+        tx.put(repositories, tenant, { ...found, due_at_ms });
+        return null;
+      }
       return tx.put(repositories, tenant, { ...found, due_at_ms: leaseMs });
     });
     if (repository === null) return;
@@ -116,10 +147,11 @@ export class Syncs {
 
   async #follow(tenant: Tenant, repository: RepositoryRecord): Promise<void> {
     const app = this.app();
-    const { branch, policy_path } = repository;
-    const head = await fetchHead(app.ports, sourceOf(app, repository, branch, policy_path));
+    const { branch, policy_path: path } = repository;
+    const source = await sourceOf(app, tenant, repository, { branch, path });
+    const head = await fetchHead(app.ports, source);
     if (head === repository.applied_commit) return;
-    const wanted = await readWanted(app, repository, branch, policy_path);
+    const wanted = await readWanted(app, tenant, repository, { branch, path });
     const relay = { app, actor: RELAY_ACTOR };
     await activate(relay, tenant, repository, wanted, { following: true });
   }

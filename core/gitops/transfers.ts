@@ -10,6 +10,8 @@ import { finishJob, type JobKind, pruneBackups } from "./finish.ts";
 const CONCURRENCY = 8;
 /** How long an agent may take for one answer; packing and restoring are among them. */
 const ANSWER_MS = 60_000;
+/** How long an agent may take for a whole archive: there are few places, and others wait for them. */
+const CARRY_MS_MAX = 10 * 60_000;
 /** A job that no agent came back for. */
 const JOB_MS_MAX = 15 * 60_000;
 /** A job that is cut this often is given up. */
@@ -34,6 +36,8 @@ export class Transfers {
   /** Agents for which something came while they were being served. */
   readonly #again = new Set<string>();
   readonly #waiting = new Map<string, Waiting>();
+  /** When what is carried over a link has to be whole. */
+  readonly #ends = new Map<Link, number>();
   #stopped = false;
 
   constructor(private readonly app: () => App) {}
@@ -77,9 +81,13 @@ export class Transfers {
         this.#waiting.delete(jobId);
         task();
       };
+      const leftMs = (this.#ends.get(link) ?? Infinity) - clock.now();
+      const why = leftMs < ANSWER_MS
+        ? "the agent took too long"
+        : "the agent did not answer in time";
       const cancel = clock.after(
-        ANSWER_MS,
-        () => end(() => reject(new JobFailed("the agent did not answer in time"))),
+        Math.max(0, Math.min(ANSWER_MS, leftMs)),
+        () => end(() => reject(new JobFailed(why))),
       );
       this.#waiting.set(jobId, {
         link,
@@ -99,6 +107,7 @@ export class Transfers {
     const restore = backup === null ? await this.#claim(restores, tenant, agentId) : null;
     const job = backup ?? restore;
     if (job === null) return;
+    this.#ends.set(link, app.ports.clock.now() + CARRY_MS_MAX);
     try {
       if (job.attempt > ATTEMPTS_MAX) throw new JobFailed("its link broke too often");
       if (backup !== null) await carryBackup(app, tenant, link, backup);
@@ -111,6 +120,8 @@ export class Transfers {
         await finishJob(app, tenant, { kind: "backup", of: backups }, job, why);
       } else await finishJob(app, tenant, { kind: "restore", of: restores }, job, why);
       if (!(error instanceof JobFailed)) throw error;
+    } finally {
+      this.#ends.delete(link);
     }
   }
 

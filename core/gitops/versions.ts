@@ -154,7 +154,7 @@ export async function unpin(work: Writing, policyId: string) {
   tx.put(policySets, tenant, setOf(before.items.map((one) => one.id === item.id ? followed : one)));
   const repository = await tx.get(repositories, tenant, item.repository_id);
   if (repository !== null) {
-    const due_at_ms = repository.sync_seconds === null ? null : now;
+    const due_at_ms = repository.sync_seconds === null ? repository.due_at_ms : now;
     tx.put(repositories, tenant, { ...repository, applied_commit: null, due_at_ms });
     tx.afterCommit(() => app.syncs.wake());
   }

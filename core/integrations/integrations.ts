@@ -1,4 +1,3 @@
-import type { Tenant } from "../../kv/collection.ts";
 import { type IntegrationRecord, integrations, oauthFlows } from "../../kv/records/integration.ts";
 import type { App, Work, Writing } from "../app.ts";
 import { emit } from "../events.ts";
@@ -137,6 +136,9 @@ function mustBeDialable(app: App, config: Readonly<Record<string, unknown>>): vo
   const allowPrivate = app.config().outbound.allow_private_targets;
   for (const [field, value] of Object.entries(config)) {
     if (typeof value !== "string" || !/^https?:/i.test(value)) continue;
+    if (!allowPrivate && !/^https:/i.test(value)) {
+      refuse([{ path: [field], message: "must begin with https://: secrets go there" }]);
+    }
     try {
       checkTarget(value, allowPrivate);
     } catch (error) {
@@ -155,6 +157,3 @@ function refuse(
   }));
   throw new Fault("VALIDATION_FAILED", `${issues[0]!.path}: ${issues[0]!.message}`, { issues });
 }
-
-/** Where integrations live: never in the test space. */
-export const homeOf = ({ org }: Tenant): Tenant => ({ org, space: "live" });

@@ -7,12 +7,14 @@ import {
   type IntegrationRecord,
   integrations,
 } from "../../kv/records/integration.ts";
+import { approvals } from "../../kv/records/approval.ts";
 import type { Tx } from "../../kv/tx.ts";
 import type { App } from "../app.ts";
 import { emit, type EventRow, RELAY_ACTOR } from "../events.ts";
 import { OutboundError, type OutboundResponse } from "../ports.ts";
+import { statusNow } from "../approvals/show.ts";
 import { afterFailure, retryAfterMs, RetryPolicy } from "../webhooks/retry_policy.ts";
-import { creatorRights } from "../webhooks/rules.ts";
+import { personRights } from "../roles/grant.ts";
 import { serviceOf } from "./catalog.ts";
 import { configOf, INTEGRATIONS_MAX } from "./integrations.ts";
 import { originOf } from "./oauth/flow.ts";
@@ -72,7 +74,7 @@ async function isFor(
   if (topic === null || !topics?.includes(topic.topic)) return false;
   if (Date.parse(row.timestamp) < record.created_at_ms) return false;
   if (messageOf(row, "") === null) return false;
-  return (await creatorRights(app, tenant, record)).has(topic.scope);
+  return (await personRights(app.store, tenant.org, record.created_by)).has(topic.scope);
 }
 
 function createJob(app: App, tx: Tx, tenant: Tenant, integrationId: string, event: string): void {
@@ -179,6 +181,7 @@ async function requestOf(
   const event = JSON.parse(job.event) as EventRow;
   const message = messageOf(event, originOf(app));
   if (message === null || !await isFor(app, tenant, record, event)) return null;
+  if (message.pid !== null && !await waits(app, tenant, message.pid)) return null;
   const service = serviceOf(record);
   const config = configOf(app, record);
   const accessToken = accessTokenOf(app, record);
@@ -186,6 +189,12 @@ async function requestOf(
   if (needsToken && accessToken === null) return "There is no token: connect the integration.";
   const nowMs = app.ports.clock.now();
   return service.tell?.(config, { message, event, accessToken, nowMs }) ?? null;
+}
+
+/** A late request for what was decided meanwhile would come after word of the decision, and never end. */
+async function waits(app: App, tenant: Tenant, pid: string): Promise<boolean> {
+  const approval = await app.store.get(approvals, tenant, pid);
+  return approval !== null && statusNow(approval, app.ports.clock.now()) === "pending";
 }
 
 async function settle(

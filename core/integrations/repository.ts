@@ -2,7 +2,7 @@ import type { Tenant } from "../../kv/collection.ts";
 import { type IntegrationRecord, integrations } from "../../kv/records/integration.ts";
 import type { App } from "../app.ts";
 import { serviceOf } from "./catalog.ts";
-import { configOf, homeOf, INTEGRATIONS_MAX } from "./integrations.ts";
+import { configOf, INTEGRATIONS_MAX } from "./integrations.ts";
 import { accessTokenOf, refreshTokens } from "./oauth/tokens.ts";
 
 /** What Git over HTTPS sends as Basic credentials. */
@@ -15,24 +15,27 @@ export interface RepositoryCredential {
 
 /**
  * Credentials for a Git server, by its host and, unless it is the usual one, its port; null when no
- * integration holds one that works now. Of several the newest one counts.
+ * integration holds one that works now; the test space has none. Of several the newest one counts.
  */
 export async function repositoryCredentialOf(
   app: App,
   tenant: Tenant,
   host: string,
+  { quiet = false }: {
+    /** True when the use is not written down. */
+    readonly quiet?: boolean;
+  } = {},
 ): Promise<RepositoryCredential | null> {
-  const home = homeOf(tenant);
-  const { items } = await app.store.list(integrations, home, {
+  const { items } = await app.store.list(integrations, tenant, {
     limit: 2 * INTEGRATIONS_MAX,
     reverse: true,
   });
   for (const record of items) {
     const access = serviceOf(record).repository?.(configOf(app, record)) ?? null;
     if (access === null || access.host !== host.toLowerCase()) continue;
-    const password = access.password ?? await freshToken(app, home, record);
+    const password = access.password ?? await freshToken(app, tenant, record);
     if (password === null) continue;
-    await noteUse(app, home, record.id);
+    if (!quiet) await noteUse(app, tenant, record.id);
     return { username: access.username, password, integrationId: record.id };
   }
   return null;

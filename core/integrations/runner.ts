@@ -16,6 +16,8 @@ import { isTold } from "./topics.ts";
 
 /** Jobs and refreshes under way at once; each integration has one at a time, so its messages keep their order. */
 const CONCURRENCY = 32;
+/** Those of one organization, so that its dead integrations cannot fill the house. */
+const ORGANIZATION_MAX = 8;
 /** How soon to look again after trouble. */
 const RETRY_MS = 1_000;
 
@@ -27,7 +29,10 @@ export class Integrations {
   #follower: LogFollower | null = null;
   /** Tenants that have integrations, so that the log of the others is left in peace. */
   readonly #subscribed = new Set<string>();
-  readonly #busy = new Map<string, Promise<void>>();
+  readonly #busy = new Map<string, { readonly org: string; readonly done: Promise<void> }>();
+  /** When integrations with work had their last turn, in turns begun. */
+  readonly #turns = new Map<string, number>();
+  #turn = 0;
   #looking: Promise<void> | null = null;
   #again = false;
   #timer: Cancel | null = null;
@@ -92,7 +97,7 @@ export class Integrations {
   async idle(): Promise<void> {
     await this.#follower?.idle();
     while (this.#looking !== null || this.#busy.size > 0) {
-      await (this.#looking ?? Promise.all(this.#busy.values()));
+      await (this.#looking ?? Promise.all([...this.#busy.values()].map(({ done }) => done)));
     }
   }
 
@@ -127,7 +132,7 @@ export class Integrations {
     const { items } = await store.queued(integrations, "refresh", { limit: CONCURRENCY });
     for (const { tenant, record } of items) {
       if (record.refresh_at_ms! > clock.now()) return record.refresh_at_ms!;
-      this.#begin(`refresh ${record.id}`, async () => {
+      this.#begin(`refresh ${record.id}`, tenant, async () => {
         await refreshTokens(this.app, tenant, record.id);
       });
     }
@@ -137,17 +142,31 @@ export class Integrations {
   async #beginJobs(): Promise<number> {
     const { store, ports: { clock } } = this.app;
     let nextMs = Infinity;
+    const due: { tenant: Tenant; id: string }[] = [];
     for await (const { tenant, key } of queueHeads(store, integrationJobs, "due")) {
-      const [integrationId, dueMs] = key as [string, number];
+      const [id, dueMs] = key as [string, number];
       if (dueMs > clock.now()) nextMs = Math.min(nextMs, dueMs);
-      else this.#begin(integrationId, () => doNext(this.app, tenant, integrationId));
+      else due.push({ tenant, id });
+    }
+    const waiting = new Set(due.map(({ id }) => id));
+    for (const id of this.#turns.keys()) if (!waiting.has(id)) this.#turns.delete(id);
+    const lastTurn = (id: string) => this.#turns.get(id) ?? 0;
+    due.sort((a, b) => lastTurn(a.id) - lastTurn(b.id));
+    for (const { tenant, id } of due) {
+      const begun = this.#begin(id, tenant, () => doNext(this.app, tenant, id));
+      if (begun) this.#turns.set(id, ++this.#turn);
     }
     return nextMs;
   }
 
-  /** Begins a task unless one of that name is under way; what follows it is looked for at its end. */
-  #begin(name: string, task: () => Promise<void>): void {
-    if (this.#busy.has(name) || this.#busy.size >= CONCURRENCY) return;
+  /**
+   * Begins a task unless one of that name is under way or there is no room; what follows it is looked for
+   * at its end.
+   */
+  #begin(name: string, { org }: Tenant, task: () => Promise<void>): boolean {
+    if (this.#busy.has(name) || this.#busy.size >= CONCURRENCY) return false;
+    const own = [...this.#busy.values()].filter((each) => each.org === org);
+    if (own.length >= ORGANIZATION_MAX) return false;
     const done = task()
       .then(() => {
         this.#busy.delete(name);
@@ -157,7 +176,8 @@ export class Integrations {
         this.#complain("the work of an integration failed", error);
         this.#busy.delete(name); // the lease runs out and another attempt follows
       });
-    this.#busy.set(name, done);
+    this.#busy.set(name, { org, done });
+    return true;
   }
 
   #complain(what: string, error: unknown): void {

@@ -105,13 +105,18 @@ export function cut(text: string, max: number): string {
   return characters.length <= max ? text : `${characters.slice(0, max - 1).join("")}…`;
 }
 
-/** A text with the marks of HTML and of Slack's markup escaped, of at most `max` characters then. */
+/** A text with the marks of HTML escaped, of at most `max` characters then. */
 export function escaped(text: string, max: number): string {
   const whole = escape(text);
-  return whole.length <= max ? whole : escape(cut(text, Math.floor(max / ESCAPE_CHARS_MAX)));
+  if (whole.length <= max) return whole;
+  let kept = "";
+  for (const character of text) {
+    const next = kept + escape(character);
+    if (next.length >= max) break;
+    kept = next;
+  }
+  return `${kept}…`;
 }
-
-const ESCAPE_CHARS_MAX = "&amp;".length;
 
 const escape = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");

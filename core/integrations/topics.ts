@@ -35,6 +35,17 @@ type Details = {
 
 const text = (value: unknown): string => typeof value === "string" ? value : String(value ?? "");
 
+/** The command as far as the event has it, with a mark where it was cut. */
+const commandOf = ({ command, command_truncated }: Details): string =>
+  `${text(command)}${command_truncated === true ? "…" : ""}`;
+
+/** Characters that show nothing, or turn round what stands beside them, are named instead. */
+const visible = (value: string): string =>
+  value.replaceAll(
+    /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`,
+  );
+
 /** Events of the log that integrations are told of, and in which words. */
 const TOLD: Readonly<Partial<Record<EventType, Telling>>> = {
   approval_requested: {
@@ -43,7 +54,7 @@ const TOLD: Readonly<Partial<Record<EventType, Telling>>> = {
     write: ({ agent_id }, details) => ({
       title: "A command waits for approval",
       facts: [
-        ["Command", text(details.command)],
+        ["Command", commandOf(details)],
         ["Agent", text(agent_id)],
         ["Risk", text(details.shield_result?.risk_score)],
         ["Threats", details.shield_result?.threats.join(", ") || "none named"],
@@ -63,7 +74,7 @@ const TOLD: Readonly<Partial<Record<EventType, Telling>>> = {
     write: (_row, details) => ({
       title: `A command was ${text(details["decision"])}`,
       facts: [
-        ["Command", text(details.command)],
+        ["Command", commandOf(details)],
         ["Decided by", text(details["decided_by"] ?? "nobody: its time was over")],
         ...(details["reason"] ? [["Reason", text(details["reason"])] as const] : []),
         ["Process", text(details["pid"])],
@@ -80,7 +91,7 @@ const TOLD: Readonly<Partial<Record<EventType, Telling>>> = {
     write: ({ agent_id }, details) => ({
       title: "The shield blocked a command",
       facts: [
-        ["Command", text(details.command)],
+        ["Command", commandOf(details)],
         ["Agent", text(agent_id)],
         ["Rule", text(details["policy_id"])],
         ["Risk", text(details.shield_result?.risk_score)],
@@ -100,7 +111,7 @@ const TOLD: Readonly<Partial<Record<EventType, Telling>>> = {
       const worst = raised[0]!.severity;
       return {
         title: `${details["created"]} new alerts from ${text(details["source"])}`,
-        facts: raised.map(({ name, severity }) => [severity, name] as const),
+        facts: raised.map(({ name, severity }, n) => [`Alert ${n + 1}`, `${severity}: ${name}`]),
         severity: worst,
         matter: `alerts/${text(details["source"])}`,
         over: false,
@@ -144,7 +155,12 @@ export function messageOf(row: EventRow, origin: string): Message | null {
   const telling = TOLD[row.event_type as EventType];
   const written = telling?.write(row, row.details as Details) ?? null;
   if (telling === undefined || written === null) return null;
-  return { ...written, topic: telling.topic, link: `${origin}${LINKS[telling.topic]}` };
+  return {
+    ...written,
+    facts: written.facts.map(([name, value]) => [name, visible(value)]),
+    topic: telling.topic,
+    link: `${origin}${LINKS[telling.topic]}`,
+  };
 }
 
 /** The part of the documentation page that says how to act, where one can also try it. */

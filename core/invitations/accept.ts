@@ -1,15 +1,16 @@
-import { SYSTEM } from "../../kv/collection.ts";
+import { SYSTEM, type Tenant } from "../../kv/collection.ts";
 import { type InvitationRecord, invitations } from "../../kv/records/invitation.ts";
 import { organizations } from "../../kv/records/organization.ts";
 import { users } from "../../kv/records/user.ts";
 import type { Found, Reader } from "../../kv/store.ts";
+import { insertUser } from "../account/new_user.ts";
 import { openSession, signedIn } from "../account/open_session.ts";
 import type { App, Stepping } from "../app.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
 import { hashPassword } from "../passwords.ts";
 import { mustExist } from "../roles/assign.ts";
-import { personRights } from "../roles/grant.ts";
+import { OWNER, rightsToGive } from "../roles/grant.ts";
 import { rightsOf } from "../roles/rights.ts";
 import { PEOPLE_MAX } from "../roles/roles.ts";
 import { sha256Hex } from "../text.ts";
@@ -39,25 +40,13 @@ export async function joinByInvitation(work: Stepping, input: Newcomer) {
     const { tenant, record: invitation } = await openInvitation(app, tx, input);
     const organization = await tx.get(organizations, SYSTEM, tenant.org);
     if (organization === null) throw over("its organization is gone");
-    if (await tx.lookup(users, "email", [input.email]) !== null) {
-      throw new Fault("CONFLICT", "An account with this email exists. Use another email.");
-    }
     if (await tx.count(users, tenant) >= PEOPLE_MAX) {
       throw new Fault("CONFLICT", `The organization has ${PEOPLE_MAX} people, which is the most.`);
     }
     await mustExist(tx, tenant.org, invitation.roles);
+    const whose = { email: input.email, password, roles: invitation.roles };
+    const user = await insertUser(app, tx, tenant, whose, "Use another email.");
     const now = app.ports.clock.now();
-    const user = tx.insert(users, tenant, {
-      id: app.ports.entropy.id("usr"),
-      email: input.email,
-      password,
-      roles: invitation.roles,
-      active: true,
-      session_epoch: 0,
-      language: "en",
-      timezone: "UTC",
-      created_at_ms: now,
-    });
     tx.put(invitations, tenant, { ...invitation, accepted: { user_id: user.id, at_ms: now } });
     emit({ ...work, actor: { id: user.id } }, tx, tenant, {
       type: "user_created",
@@ -89,22 +78,22 @@ async function openInvitation(
   if (invitation.email !== null && invitation.email !== email) {
     throw invalid("is for another email");
   }
-  if (!await isCovered(db, tenant.org, invitation)) {
+  if (!await isCovered(app, db, tenant, invitation)) {
     throw over("who invited you may not give its roles any more");
   }
   return found;
 }
 
 async function isCovered(
+  app: App,
   db: Reader,
-  org: string,
-  { roles, invited_by }: InvitationRecord,
+  tenant: Tenant,
+  { roles, invited_by: userId, invited_with: keyId }: InvitationRecord,
 ): Promise<boolean> {
-  const organization = await db.get(organizations, SYSTEM, org);
-  const giver = await db.get(users, { org, space: "live" }, invited_by);
-  if (!organization?.active || !giver?.active) return false;
-  if (roles.includes("owner") && !giver.roles.includes("owner")) return false;
-  const rights = await personRights(db, org, invited_by);
+  const organization = await db.get(organizations, SYSTEM, tenant.org);
+  const giver = await db.get(users, tenant, userId);
+  if (organization === null || roles.includes(OWNER) && !giver?.roles.includes(OWNER)) return false;
+  const rights = await rightsToGive(db, tenant, { userId, keyId }, app.ports.clock.now());
   return rights.has("system:write") &&
     (await rightsOf(db, organization, roles)).isSubsetOf(rights);
 }

@@ -5,9 +5,9 @@ import { Fault } from "../fault.ts";
 import { makeSecretText } from "../key_value.ts";
 import { iso, isoOrNull, type Paging, showPage } from "../lists.ts";
 import { mustExist } from "../roles/assign.ts";
-import { giverOf, homeOf, mustBeAbleToGive } from "../roles/grant.ts";
-import { INVITATIONS_MAX } from "../roles/roles.ts";
+import { giverOf, homeOf, mustBeAbleToGive, sourceOf } from "../roles/grant.ts";
 import { sha256Hex } from "../text.ts";
+import { INVITATIONS_MAX, openInvitations } from "./open.ts";
 
 /** 120 bits, of which nobody guesses one. */
 const CODE_BYTES = 15;
@@ -33,11 +33,11 @@ export async function invite(work: Writing, { email, roles, expires_days }: NewI
   const names = [...new Set(roles)];
   await mustExist(tx, actor.tenant.org, names);
   await mustBeAbleToGive(work, await giverOf(work), names);
-  if (await tx.countBy(invitations, home, "open", ["open"]) >= INVITATIONS_MAX) {
+  const now = app.ports.clock.now();
+  if ((await openInvitations(tx, home, now)).length >= INVITATIONS_MAX) {
     throw new Fault("CONFLICT", `${INVITATIONS_MAX} invitations are open. Withdraw one first.`);
   }
   const invite_code = makeSecretText("invite_", CODE_BYTES, app.ports.entropy);
-  const now = app.ports.clock.now();
   const ends_at_ms = now + expires_days * DAY_MS;
   const invitation = tx.insert(invitations, home, {
     id: app.ports.entropy.id("inv"),
@@ -45,6 +45,7 @@ export async function invite(work: Writing, { email, roles, expires_days }: NewI
     email: email ?? null,
     roles: names,
     invited_by: actor.userId,
+    invited_with: sourceOf(actor).keyId,
     created_at_ms: now,
     ends_at_ms,
     accepted: null,

@@ -7,7 +7,7 @@ import { users } from "../../kv/records/user.ts";
 import type { App, ForeignToken } from "../app.ts";
 import { Fault } from "../fault.ts";
 import { type Scope, SCOPE_LIST } from "../scopes.ts";
-import { sha256Hex } from "../text.ts";
+import { canonicalEmail, sha256Hex } from "../text.ts";
 import type { Issuer } from "./config.ts";
 import { KEYS_FRESH_MS, keysOf } from "./keys.ts";
 
@@ -130,9 +130,7 @@ function reasonOf(error: errors.JOSEError): Reason {
 /** An email counts when its issuer says that it has seen its owner read it. */
 function emailIn(claims: JWTPayload, { claims: { email, email_verified } }: Issuer): string | null {
   const said = claims[email];
-  return claims[email_verified] === true && typeof said === "string"
-    ? said.trim().toLowerCase()
-    : null;
+  return claims[email_verified] === true && typeof said === "string" ? canonicalEmail(said) : null;
 }
 
 /** The rights that a token carries, as text with blanks or as a list; null for all its person has. */

@@ -86,16 +86,23 @@ function open(request: OutboundRequest, url: URL, agent: Agent): ClientRequest {
 }
 
 /** Compression is declined, because what is kept of a body is shown as it came. */
-function wireHeaders(request: OutboundRequest, url: URL): Record<string, string | number> {
-  const headers: Record<string, string | number> = { host: url.host };
-  for (const [name, value] of Object.entries(request.headers)) {
-    if (!TRANSPORT_HEADERS.has(name.toLowerCase())) headers[name] = value;
+function wireHeaders(request: OutboundRequest, url: URL): string[] {
+  // A list is written as it is, where an object would be copied header by header.
+  const list = ["host", url.host];
+  let agent = false, encoding = false;
+  for (const name in request.headers) {
+    const lower = name.toLowerCase();
+    if (TRANSPORT_HEADERS.has(lower)) continue;
+    agent ||= lower === "user-agent";
+    encoding ||= lower === "accept-encoding";
+    list.push(name, request.headers[name]!);
   }
-  const given = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
-  if (!given.has("user-agent")) headers["user-agent"] = "Relay";
-  if (!given.has("accept-encoding")) headers["accept-encoding"] = "identity";
-  if (request.body !== undefined) headers["content-length"] = Buffer.byteLength(request.body);
-  return headers;
+  if (!agent) list.push("user-agent", "Relay");
+  if (!encoding) list.push("accept-encoding", "identity");
+  if (request.body !== undefined) {
+    list.push("content-length", `${Buffer.byteLength(request.body)}`);
+  }
+  return list;
 }
 
 /** Sockets on which nothing but the exchange is left to do. */
@@ -150,6 +157,7 @@ function responseOf({ incoming, bytes }: Received, truncated: boolean): Outbound
     bytes: kept,
     get body() {
       // A character cut in two at the end is dropped rather than shown as a replacement character.
+      if (kept.length === 0) return "";
       return new TextDecoder().decode(kept, { stream: truncated });
     },
     truncated,

@@ -1,13 +1,13 @@
 import { SYSTEM, type Tenant } from "../../kv/collection.ts";
 import { apiKeys } from "../../kv/records/api_key.ts";
-import { organizations } from "../../kv/records/organization.ts";
+import { type OrganizationRecord, organizations } from "../../kv/records/organization.ts";
 import { type UserRecord, users } from "../../kv/records/user.ts";
 import type { Reader } from "../../kv/store.ts";
-import type { Writing } from "../app.ts";
-import { mustCover } from "../api_keys/owned.ts";
+import type { Actor, Writing } from "../app.ts";
+import { mustCover, mustHoldNewValue } from "../api_keys/owned.ts";
 import { Fault } from "../fault.ts";
 import type { Scope } from "../scopes.ts";
-import { rightsOf } from "./rights.ts";
+import { isBuiltIn, rightsOf } from "./rights.ts";
 
 /** The role of those who own an organization: only an owner gives it or takes it. */
 export const OWNER = "owner";
@@ -26,17 +26,41 @@ export interface Giver {
 
 /**
  * What the caller may hand out now, read again in the transaction: whoever is demoted by another request
- * at the same moment gives nothing any more.
+ * at the same moment gives nothing any more. Nor does the old value of a rotated key: what it gave would
+ * outlive it.
+ * @throws {Fault} FORBIDDEN
  */
-export async function giverOf({ tx, actor }: Writing): Promise<Giver> {
-  const rights = await personRights(tx, actor.tenant.org, actor.userId);
-  if (actor.kind !== "api_key") {
-    const user = await tx.get(users, homeOf(actor.tenant.org), actor.userId);
-    return { rights: meet(rights, actor.rights), owner: user?.roles.includes(OWNER) ?? false };
-  }
-  const key = await tx.get(apiKeys, actor.tenant, actor.id);
-  const scopes = key === null || key.revoked_at_ms !== null ? [] : key.scopes as Scope[];
-  return { rights: meet(rights, new Set(scopes)), owner: false };
+export async function giverOf({ app, tx, actor }: Writing): Promise<Giver> {
+  mustHoldNewValue(actor);
+  const rights = await rightsToGive(tx, actor.tenant, sourceOf(actor), app.ports.clock.now());
+  if (actor.kind === "api_key") return { rights, owner: false };
+  const user = await tx.get(users, homeOf(actor.tenant.org), actor.userId);
+  return { rights: meet(rights, actor.rights), owner: user?.roles.includes(OWNER) ?? false };
+}
+
+/** Who gives something that is taken later: a person, or a key of theirs. */
+export interface Source {
+  readonly userId: string;
+  readonly keyId: string | null;
+}
+
+export const sourceOf = ({ kind, id, userId }: Actor): Source => ({
+  userId,
+  keyId: kind === "api_key" ? id : null,
+});
+
+/** What a person, or a key of theirs in this space, may do now: nothing once any of them has ended. */
+export async function rightsToGive(
+  db: Reader,
+  tenant: Tenant,
+  { userId, keyId }: Source,
+  nowMs: number,
+): Promise<ReadonlySet<Scope>> {
+  const rights = await personRights(db, tenant.org, userId);
+  if (keyId === null) return rights;
+  const key = await db.get(apiKeys, tenant, keyId);
+  const usable = key !== null && key.revoked_at_ms === null && nowMs < key.expires_at_ms;
+  return meet(rights, new Set(usable ? key.scopes as Scope[] : []));
 }
 
 /** What a person of an organization may do now: nothing once either is inactive. */
@@ -48,8 +72,18 @@ export async function personRights(
   const user = await db.get(users, homeOf(org), userId);
   const organization = await db.get(organizations, SYSTEM, org);
   if (!user?.active || !organization?.active) return new Set();
-  return await rightsOf(db, organization, user.roles);
+  // Built-in roles give the same for as long as both records are these, which they are in memory.
+  const known = builtIn.get(user);
+  if (known?.organization === organization) return known.rights;
+  const rights = await rightsOf(db, organization, user.roles);
+  if (user.roles.every(isBuiltIn)) builtIn.set(user, { organization, rights });
+  return rights;
 }
+
+const builtIn = new WeakMap<UserRecord, {
+  readonly organization: OrganizationRecord;
+  readonly rights: ReadonlySet<Scope>;
+}>();
 
 const meet = (a: ReadonlySet<Scope>, b: ReadonlySet<Scope>): ReadonlySet<Scope> =>
   new Set([...a].filter((scope) => b.has(scope)));

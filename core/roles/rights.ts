@@ -9,6 +9,10 @@ export const ALL = "all";
 /** True for a role that exists everywhere. */
 export const isBuiltIn = (name: string): boolean => Object.hasOwn(BUILT_IN_ROLES, name);
 
+/** The rights of a role that exists everywhere: none for any other name, also one such as `constructor`. */
+export const builtInRights = (name: string): readonly Scope[] =>
+  isBuiltIn(name) ? BUILT_IN_ROLES[name]! : [];
+
 /** The rights that permissions stand for. */
 export const expand = (permissions: readonly string[]): readonly Scope[] =>
   permissions.includes(ALL) ? SCOPE_LIST : permissions as readonly Scope[];
@@ -30,7 +34,7 @@ export function combine(
   custom: readonly RoleRecord[],
   host: boolean,
 ): ReadonlySet<Scope> {
-  const rights = new Set<Scope>(names.flatMap((name) => BUILT_IN_ROLES[name] ?? []));
+  const rights = new Set<Scope>(names.flatMap(builtInRights));
   for (const { permissions } of custom) for (const scope of expand(permissions)) rights.add(scope);
   if (host && !names.includes("owner")) rights.delete("system:write");
   return rights;

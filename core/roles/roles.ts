@@ -1,11 +1,11 @@
 import { roles } from "../../kv/records/role.ts";
-import { invitations } from "../../kv/records/invitation.ts";
 import { users } from "../../kv/records/user.ts";
 import type { Work, Writing } from "../app.ts";
 import { mustCover } from "../api_keys/owned.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
-import type { Paging } from "../lists.ts";
+import { openInvitations } from "../invitations/open.ts";
+import { pageOf, type Paging } from "../lists.ts";
 import { BUILT_IN_ROLES } from "../scopes.ts";
 import { giverOf, homeOf } from "./grant.ts";
 import { ALL, expand, isBuiltIn } from "./rights.ts";
@@ -15,8 +15,8 @@ import { roleNamed, showBuiltIn, showRole } from "./show.ts";
 export const ROLES_MAX = 100;
 /** People of one organization. */
 export const PEOPLE_MAX = 500;
-/** Open invitations of one organization. */
-export const INVITATIONS_MAX = 200;
+/** Those who join at one moment may be more than the most. */
+const PEOPLE_READ_MAX = 2 * PEOPLE_MAX;
 /** People whom a refusal names. */
 const NAMED_MAX = 20;
 
@@ -51,12 +51,11 @@ export async function createRole(
 }
 
 /** The built-in roles and then the organization's own, by name. */
-export async function listRoles({ db, actor }: Work, { limit, offset }: Paging) {
+export async function listRoles({ db, actor }: Work, paging: Paging) {
   const own = await db.list(roles, homeOf(actor.tenant.org), { limit: ROLES_MAX });
   const all = [...BUILT_IN.map(showBuiltIn), ...own.items.map(showRole)];
-  const total = all.length;
-  const pagination = { total, limit, offset, has_more: offset + limit < total };
-  return { roles: all.slice(offset, offset + limit), pagination };
+  const { items, pagination } = pageOf(all, paging);
+  return { roles: items, pagination };
 }
 
 /** @throws {Fault} NOT_FOUND */
@@ -95,16 +94,12 @@ export async function updateRole(work: Writing, name: string, permissions: reado
 export async function deleteRole(work: Writing, name: string) {
   const { app, actor, tx } = work;
   const home = homeOf(actor.tenant.org);
-  const now = app.ports.clock.now();
   const role = await customRole(work, name);
   await mustCoverPermissions(work, role.permissions);
-  const people = (await tx.list(users, home, { limit: PEOPLE_MAX })).items
+  const people = (await tx.list(users, home, { limit: PEOPLE_READ_MAX })).items
     .filter((user) => user.roles.includes(name));
-  const invited = (await tx.list(invitations, home, {
-    index: "open",
-    prefix: ["open"],
-    limit: INVITATIONS_MAX,
-  })).items.filter(({ roles, ends_at_ms }) => ends_at_ms > now && roles.includes(name));
+  const invited = (await openInvitations(tx, home, app.ports.clock.now()))
+    .filter(({ roles }) => roles.includes(name));
   if (people.length + invited.length > 0) {
     throw new Fault(
       "CONFLICT",

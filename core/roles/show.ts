@@ -2,9 +2,8 @@ import { type RoleRecord, roles } from "../../kv/records/role.ts";
 import type { Reader } from "../../kv/store.ts";
 import { Fault } from "../fault.ts";
 import { iso } from "../lists.ts";
-import { BUILT_IN_ROLES } from "../scopes.ts";
 import { homeOf, OWNER } from "./grant.ts";
-import { ALL, isBuiltIn } from "./rights.ts";
+import { ALL, builtInRights, isBuiltIn } from "./rights.ts";
 
 /** A role as every answer shows it; the built-in ones have no history. */
 export interface RoleShown {
@@ -40,7 +39,7 @@ export const showRole = (role: RoleRecord): RoleShown => ({
 export const showBuiltIn = (name: string): RoleShown => ({
   name,
   built_in: true,
-  permissions: name === OWNER ? [ALL] : [...BUILT_IN_ROLES[name] ?? []],
+  permissions: name === OWNER ? [ALL] : [...builtInRights(name)],
   created_by: null,
   created_at: null,
   updated_at: null,

@@ -5,9 +5,11 @@ import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
 import { judgeChain } from "./behaviour.ts";
 import { CANARY_CHECKS, CANARY_POLICY, type CanaryCheck } from "./canary_checks.ts";
+import { isSwitched } from "./decide.ts";
 import { examineCommand } from "./examine.ts";
 import { inspectCommand, type ShieldContext } from "./inspect.ts";
 import type { ShieldLayer, ShieldResult, Verdict } from "./result.ts";
+import type { Policy } from "./policy.ts";
 import { Sessions } from "./sessions.ts";
 import { policiesFor, shieldInForce } from "./settings.ts";
 
@@ -34,6 +36,8 @@ export interface CanaryLayer {
   readonly passed: boolean;
   readonly checks: number;
   readonly failures: CanaryFailure[];
+  /** Commands that pass because somebody switched the patterns off that would stop them. */
+  readonly switched_off: string[];
 }
 
 /** Runs every check through its layer; nothing is executed or stored. */
@@ -41,7 +45,9 @@ export function checkLayers(
   context: ShieldContext,
   { inspect, chain }: Layers = { inspect: inspectCommand, chain: judgeLast },
 ): CanaryLayer[] {
+  const policy = context.policy ?? null;
   return (["policy", "patterns", "structure", "behaviour"] as const).map((layer) => {
+    const switchedOff: string[] = [];
     const checks = CANARY_CHECKS.filter((check) => check.layer === layer);
     const failures = checks.flatMap(({ commands, expect }) => {
       const command = commands.at(-1) ?? "";
@@ -49,9 +55,18 @@ export function checkLayers(
         ? chain(commands)
         : inspect(command, layer === "policy" ? { ...context, policy: CANARY_POLICY } : context);
       const { verdict } = found;
-      return isAsExpected({ layer, expect }, found) ? [] : [{ command, expected: expect, verdict }];
+      if (isAsExpected({ layer, expect }, found)) return [];
+      const wanted = isOfPatterns(layer) && isSwitched(policy) &&
+        isAsExpected(
+          { layer, expect },
+          inspect(command, { ...context, policy: withAllPatterns(policy) }),
+        );
+      if (!wanted) return [{ command, expected: expect, verdict }];
+      switchedOff.push(command);
+      return [];
     });
-    return { layer, passed: failures.length === 0, checks: checks.length, failures };
+    const passed = failures.length === 0;
+    return { layer, passed, checks: checks.length, failures, switched_off: switchedOff };
   });
 }
 
@@ -61,10 +76,19 @@ function isAsExpected(
   found: Pick<ShieldResult, "verdict" | "layer">,
 ): boolean {
   // A policy in force may decide before patterns and structure are asked.
-  const byPolicy = found.layer === "policy" && (layer === "patterns" || layer === "structure");
+  const byPolicy = found.layer === "policy" && isOfPatterns(layer);
   if (expect === "allow") return found.verdict === "allow" || byPolicy;
   const right = expect === "stopped" ? found.verdict !== "allow" : found.verdict === expect;
   return right && (layer === found.layer || byPolicy);
+}
+
+/** The layers that the rule packs make up; chains are judged without an organization's switches. */
+const isOfPatterns = (layer: ShieldLayer) => layer === "patterns" || layer === "structure";
+
+/** The same policy with nothing switched off. */
+function withAllPatterns(policy: Policy): Policy {
+  const { disabled_packs: _packs, disabled_rules: _rules, ...rest } = policy;
+  return rest;
 }
 
 function judgeLast(commands: readonly string[]): ShieldResult {

@@ -24,8 +24,7 @@ export function decide(
   circumstances: Circumstances,
 ): Decision {
   const { labels } = circumstances;
-  const disabled = new Set(policy?.disabled_rules);
-  const findings = disabled.size === 0 ? all : all.filter(({ rule }) => !disabled.has(rule.id));
+  const findings = isSwitched(policy) ? all.filter(({ rule }) => counts(rule, policy)) : all;
   const plain = judgeFindings(findings, labels, policy);
   if (policy === null || policy.rules.length === 0) return { result: plain, approvals: null };
   const rules = rulesThatHold(policy, circumstances);
@@ -50,6 +49,18 @@ export function decide(
     return { result: left, approvals: null };
   }
   return byPolicy("allow", first, { ...plain, span: plain.span });
+}
+
+type Switches = Pick<Policy, "disabled_packs" | "disabled_rules">;
+
+/** Whether some of the built-in rules do not count. */
+export const isSwitched = (policy: Policy | null): policy is Policy =>
+  (policy?.disabled_rules ?? policy?.disabled_packs) !== undefined;
+
+/** Whether a built-in rule counts; those about what nobody could read always do. */
+export function counts(rule: Rule, { disabled_packs, disabled_rules }: Switches): boolean {
+  if (rule === UNPARSEABLE || rule === OVER_BUDGET) return true;
+  return !disabled_packs?.includes(rule.pack) && !disabled_rules?.includes(rule.id);
 }
 
 interface Said {

@@ -11,7 +11,7 @@ import { decide } from "./decide.ts";
 import type { Policy } from "./policy.ts";
 import { asksForRoles, type Circumstances, type Who } from "./policy_context.ts";
 import { examineAgain } from "./remember.ts";
-import { policiesFor, shieldInForce } from "./settings.ts";
+import { policiesFor, shieldInForce, withPatterns } from "./settings.ts";
 import type { Verdict } from "./result.ts";
 
 /** Characters of commands that are judged before others get their turn: well below 10 ms of work. */
@@ -48,7 +48,9 @@ export async function evaluateCommands(
   },
 ) {
   const { app, actor } = work;
-  const candidate = policy === undefined ? await currentPolicy(work)(labels) : policy;
+  const candidate = policy === undefined
+    ? await currentPolicy(work)(labels)
+    : await candidatePolicy(work, policy);
   const who = await new People(work).find(actor.id, asksForRoles(candidate));
   const atMs = app.ports.clock.now();
   const slice = new Slice();
@@ -59,6 +61,14 @@ export async function evaluateCommands(
     results.push({ command, ...result });
   }
   return { results };
+}
+
+/** A policy in place of all that are in force; the patterns that were switched off stay off. */
+async function candidatePolicy(
+  { db, actor: { tenant } }: ReadingAlone,
+  policy: Policy | null,
+): Promise<Policy | null> {
+  return withPatterns(policy, (await shieldInForce(db, tenant)).own);
 }
 
 /** What became of a command, as the log tells. */
@@ -107,6 +117,12 @@ export async function replayCommands(
     changed.push({ command, ...where, recorded, before, ...result });
   }
   return { replayed: past.length, changed, counts, scanned, skipped, complete };
+}
+
+/** Runs the last commands of the log through a policy in place of all that are in force. */
+export async function replayPolicy(work: ReadingAlone, replay: number, policy: Policy | null) {
+  const candidate = await candidatePolicy(work, policy);
+  return await replayCommands(work, { replay, candidate: () => Promise.resolve(candidate) });
 }
 
 /** The last `count` commands of the log, newest first. */

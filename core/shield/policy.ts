@@ -12,10 +12,11 @@ const WORDS_MAX = 64;
 const TEXT_MAX = 256;
 const TEST_CHARS_MAX = 4096;
 
-const PACKS = [...new Set(RULES.map((rule) => rule.pack))] as [Pack, ...Pack[]];
+/** The names of all packs. */
+export const PACKS = [...new Set(RULES.map((rule) => rule.pack))] as [Pack, ...Pack[]];
 const KNOWN = new Set(RULES.map((rule) => rule.id));
 /** What nobody could read stays for people to decide, whatever a policy says. */
-const FIXED = new Set([UNPARSEABLE.id, OVER_BUDGET.id]);
+export const FIXED: ReadonlySet<string> = new Set([UNPARSEABLE.id, OVER_BUDGET.id]);
 
 const Text = z.string().min(1).max(TEXT_MAX);
 /** A list of names or patterns. */
@@ -27,7 +28,8 @@ export const RuleName = z.string().regex(
   /^[a-z0-9][a-z0-9_.-]{0,63}$/,
   "is lower case, at most 64 characters",
 );
-const RuleId = Text.refine((id) => KNOWN.has(id), "is no rule of the shield");
+/** The id of a built-in rule. */
+export const RuleId = Text.refine((id) => KNOWN.has(id), "is no rule of the shield");
 
 const Clock = z.string().refine(
   (text) => minutesOf(text) !== null,
@@ -93,6 +95,8 @@ export const POLICY_FIELDS = {
     approve: z.int().min(1).max(100).default(APPROVE_SCORE),
     deny: z.int().min(1).max(101).default(DENY_SCORE).describe("101 refuses nothing by its score."),
   }).optional(),
+  disabled_packs: z.array(z.enum(PACKS)).max(PACKS.length).optional()
+    .describe("Packs whose rules do not count, but for what nobody could read."),
   disabled_rules: z.array(RuleId.refine((id) => !FIXED.has(id), "cannot be disabled")).max(
     WORDS_MAX,
   )

@@ -30,9 +30,9 @@ export function failedTests(
   });
 }
 
-/** @throws {Fault} VALIDATION_FAILED with every test of the policy that fails */
-export function mustPassTests(policy: Policy): void {
-  const issues = failedTests(policy, policy.tests ?? []).map(({ at, message }) => ({
+/** @throws {Fault} VALIDATION_FAILED with every test of the policy that fails under what will be in force */
+export function mustPassTests(policy: Policy, inForce: Policy | null): void {
+  const issues = failedTests(inForce ?? policy, policy.tests ?? []).map(({ at, message }) => ({
     path: `body.policy.tests.${at}`,
     message,
   }));

@@ -14,17 +14,23 @@ import { NO_POLICIES, policySetOf } from "../gitops/book.ts";
 import type { Merged } from "../gitops/merge.ts";
 import { sha256Hex } from "../text.ts";
 import type { Policy } from "./policy.ts";
+import type { Pack } from "./rule.ts";
 import { mustPassTests } from "./policy_tests.ts";
 
 type Choices = Omit<ShieldSettingsRecord, "id" | "version" | "policy"> & {
   readonly policy: Policy | null;
 };
 
+/** Built-in rules that do not count. */
+export type Patterns = Choices["patterns"];
+
 /** What may be changed; `agent_modes` replaces the whole map. */
 export interface ShieldChange {
   readonly mode?: ShieldMode | undefined;
   readonly agent_modes?: Choices["agent_modes"] | undefined;
   readonly approvals?: Changes<Choices["approvals"]> | undefined;
+  /** Replaces both lists. */
+  readonly patterns?: Patterns | undefined;
   /** Replaces the whole policy; null takes it away. */
   readonly policy?: Policy | null | undefined;
 }
@@ -34,6 +40,7 @@ const DEFAULTS: Choices = {
   mode: "enforce",
   agent_modes: {},
   approvals: { required: 1, roles: [], self_approval: false, expires_seconds: 3600 },
+  patterns: { disabled_packs: [], disabled_rules: [] },
   policy: null,
 };
 
@@ -84,7 +91,12 @@ export async function policiesFor(
   labels: Readonly<Record<string, string>>,
 ): Promise<Merged> {
   const { version } = own;
-  return await policyBook.mergedFor(tenant, policies, { version, policy: ownPolicy(own) }, labels);
+  return await policyBook.mergedFor(
+    tenant,
+    policies,
+    { version, policy: policyAndPatterns(own) },
+    labels,
+  );
 }
 
 /** Whether the shield's verdicts bind an agent; the policies go before the settings. */
@@ -98,6 +110,24 @@ export const modeFor = (
 export const ownPolicy = ({ policy }: ShieldSettingsRecord): Policy | null =>
   policy as Policy | null;
 
+/** The organization's own policy with the patterns that it switched off; null where it has neither. */
+export const policyAndPatterns = (own: ShieldSettingsRecord): Policy | null =>
+  withPatterns(ownPolicy(own), own);
+
+/** A policy in place of the organization's own: what was switched off stays off. */
+export function withPatterns(
+  policy: Policy | null,
+  { patterns }: Pick<ShieldSettingsRecord, "patterns">,
+): Policy | null {
+  const { disabled_packs, disabled_rules } = patterns;
+  if (disabled_packs.length === 0 && disabled_rules.length === 0) return policy;
+  return {
+    ...policy ?? { rules: [] },
+    disabled_packs: [...policy?.disabled_packs ?? [], ...disabled_packs as Pack[]],
+    disabled_rules: [...policy?.disabled_rules ?? [], ...disabled_rules],
+  };
+}
+
 /** The settings as every answer shows them. */
 export async function getShieldSettings({ db, actor }: Work) {
   return showSettings(await shieldInForce(db, actor.tenant));
@@ -109,8 +139,9 @@ export async function getShieldSettings({ db, actor }: Work) {
  */
 export async function changeShieldSettings(work: Writing, change: ShieldChange) {
   const { app, actor, tx } = work;
-  if (change.policy) mustPassTests(change.policy);
   const { own: before, policies } = await shieldInForce(tx, actor.tenant);
+  const patterns = change.patterns ?? before.patterns;
+  if (change.policy) mustPassTests(change.policy, withPatterns(change.policy, { patterns }));
   const { required, roles, self_approval, expires_seconds } = change.approvals ?? {};
   const settings = withVersion({
     mode: change.mode ?? before.mode,
@@ -121,6 +152,7 @@ export async function changeShieldSettings(work: Writing, change: ShieldChange) 
       self_approval: self_approval ?? before.approvals.self_approval,
       expires_seconds: expires_seconds ?? before.approvals.expires_seconds,
     },
+    patterns,
     policy: change.policy === undefined ? ownPolicy(before) : change.policy,
   });
   tx.put(shieldSettings, actor.tenant, settings);

@@ -1,4 +1,5 @@
-import type { Tenant } from "../../kv/collection.ts";
+import { SYSTEM, type Tenant } from "../../kv/collection.ts";
+import { organizations } from "../../kv/records/organization.ts";
 import {
   attemptId,
   type AttemptRecord,
@@ -8,7 +9,6 @@ import {
   type WebhookRecord,
   webhooks,
 } from "../../kv/records/webhook.ts";
-import { addToTally } from "../../kv/tally.ts";
 import type { Tx } from "../../kv/tx.ts";
 import type { App } from "../app.ts";
 import { OutboundError, type OutboundRequest } from "../ports.ts";
@@ -16,13 +16,12 @@ import type { Sealer } from "../seal.ts";
 import { type CustomHeaders, mergeCustomHeaders } from "./custom_headers.ts";
 import { isWebhookEvent } from "./event_types.ts";
 import { disableFailing } from "./disable.ts";
+import type { Lease } from "./leases.ts";
 import { dropDelivery, writeDelivery } from "./ledger.ts";
 import { afterFailure, retryAfterMs, RetryPolicy } from "./retry_policy.ts";
 import { signDelivery } from "./signing.ts";
 import { mayReceive } from "./rules.ts";
 
-/** Longer than one attempt's deadline of 10 s, so that a lease only ends when its process died. */
-export const LEASE_MS = 30_000;
 const RESPONSE_BYTES_KEPT = 4 * 1024;
 
 /** A delivery that was taken to be sent. */
@@ -32,6 +31,9 @@ export interface Claim {
   readonly before: DeliveryRecord;
   /** The record now: leased, the attempt counted. */
   readonly delivery: DeliveryRecord;
+  /** That of the record now, so that it need not be read again. */
+  readonly versionstamp: string;
+  readonly lease: Lease;
 }
 
 /** How one attempt ended. */
@@ -56,12 +58,13 @@ const BETWEEN: readonly (string | null)[] = [NOT_ALLOWED, DISCARDED];
  * null when no attempt was made.
  */
 export async function attemptDelivery(app: App, claim: Claim): Promise<boolean | null> {
-  const webhook = await app.store.transact((tx) => admit(app, tx, claim));
+  const webhook = await admit(app, claim);
   if (webhook === null) return null;
   const attempt = await send(app, claim.tenant, webhook, claim.delivery);
   app.metrics.delivery(attempt.status);
   app.activity.count(claim.tenant, `deliveries.${attempt.status}`);
-  await app.store.transact((tx) => settle(app, tx, claim, attempt));
+  await change(app, claim, (tx) => settle(app, tx, claim, attempt));
+  app.deliveries.attempts.add(claim.tenant, webhook.id);
   return !UNANSWERED.includes(attempt.error);
 }
 
@@ -93,7 +96,15 @@ export function attemptOf(delivery: DeliveryRecord): AttemptRecord | null {
 }
 
 /** The webhook to send to, or null when no attempt is made: the delivery then waits or is over. */
-async function admit(app: App, tx: Tx, claim: Claim): Promise<WebhookRecord | null> {
+async function admit(app: App, claim: Claim): Promise<WebhookRecord | null> {
+  const { tenant, before } = claim;
+  const webhook = await app.store.get(webhooks, tenant, before.webhook_id);
+  if (webhook !== null && await findObstacle(app, tenant, webhook, before) === null) return webhook;
+  return await change(app, claim, (tx) => turnAway(app, tx, claim));
+}
+
+/** The same, decided in the transaction that writes down why no attempt is made. */
+async function turnAway(app: App, tx: Tx, claim: Claim): Promise<WebhookRecord | null> {
   const { tenant, before } = claim;
   const webhook = await tx.get(webhooks, tenant, before.webhook_id);
   if (webhook === null) {
@@ -110,6 +121,20 @@ async function admit(app: App, tx: Tx, claim: Claim): Promise<WebhookRecord | nu
   return null;
 }
 
+/** Changes the delivery of a claim: at first as it was written, and when that is not true any more as it is. */
+async function change<R>(
+  { store }: App,
+  { tenant, delivery, versionstamp }: Claim,
+  work: (tx: Tx) => Promise<R>,
+): Promise<R> {
+  let known = true;
+  return await store.transact((tx) => {
+    if (known) tx.know(deliveries, tenant, delivery, versionstamp);
+    known = false;
+    return work(tx);
+  });
+}
+
 /** Why a delivery is not sent, as what its record then says. */
 async function findObstacle(
   app: App,
@@ -120,16 +145,19 @@ async function findObstacle(
   // Its process died in the last attempt: whether that one arrived, nobody knows.
   const spent = status === "sending" && attempt - attempts_before >= policyOf(webhook).max_retries;
   if (spent) return { status: "failed", error: "lost" };
-  if (test || !isWebhookEvent(event_type)) return null;
-  const allowed = await mayReceive(app, tenant, webhook, event_type);
+  // A test is of nobody's data: it needs no right, and goes to a webhook that is off.
+  const isTest = test || !isWebhookEvent(event_type);
+  const allowed = isTest
+    ? (await app.store.get(organizations, SYSTEM, tenant.org))?.active
+    : await mayReceive(app, tenant, webhook, event_type);
   if (!allowed) return { status: "failed", error: NOT_ALLOWED };
-  return webhook.active ? null : { status: "pending", held: true };
+  return isTest || webhook.active ? null : { status: "pending", held: true };
 }
 
 /** The record, unless the lease ran out and somebody else has it: then their outcome counts. */
 async function leased(tx: Tx, { tenant, delivery }: Claim): Promise<DeliveryRecord | null> {
   const record = await tx.get(deliveries, tenant, delivery.id);
-  return record?.status === "sending" && record.attempt === delivery.attempt ? record : null;
+  return record?.leased && record.attempt === delivery.attempt ? record : null;
 }
 
 /** What cannot be read must not keep a delivery from its end, so it takes the defaults. */
@@ -226,16 +254,15 @@ async function settle(app: App, tx: Tx, claim: Claim, outcome: Attempt): Promise
   const { tenant } = claim;
   const delivery = await leased(tx, claim);
   if (delivery === null) return;
-  const webhook = await tx.get(webhooks, tenant, delivery.webhook_id);
+  const good = outcome.status === "succeeded";
+  const webhook = good ? null : await tx.get(webhooks, tenant, delivery.webhook_id);
   const attempts = delivery.attempt - delivery.attempts_before;
-  const { delayMs, disable } = outcome.status === "succeeded" || webhook === null
-    ? { delayMs: null, disable: false }
-    : afterFailure(
-      policyOf(webhook),
-      attempts,
-      outcome,
-      app.config().webhooks.retry_delays_seconds,
-    );
+  const { delayMs, disable } = webhook === null ? { delayMs: null, disable: false } : afterFailure(
+    policyOf(webhook),
+    attempts,
+    outcome,
+    app.config().webhooks.retry_delays_seconds,
+  );
   writeDelivery(app, tx, tenant, delivery, {
     ...delivery,
     status: outcome.status,
@@ -244,11 +271,10 @@ async function settle(app: App, tx: Tx, claim: Claim, outcome: Attempt): Promise
     response_body: outcome.responseBody,
     response_truncated: outcome.truncated,
     error: outcome.error,
+    leased: false,
     due_at_ms: delayMs === null ? null : app.ports.clock.now() + delayMs,
   });
   if (delayMs !== null) tx.alarm(delayMs);
-  if (webhook === null) return;
-  addToTally(tx, tenant, "deliveries", webhook.id);
-  if (!disable || !webhook.active) return;
+  if (webhook === null || !disable || !webhook.active) return;
   await disableFailing(app, tx, tenant, webhook, { attempts, error: outcome.error });
 }

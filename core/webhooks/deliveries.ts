@@ -1,5 +1,6 @@
 import { type Tenant, tenantKey } from "../../kv/collection.ts";
-import { LogFollower } from "../../kv/follow.ts";
+import { LogFollower, type Step } from "../../kv/follow.ts";
+import type { Sequenced } from "../../kv/log.ts";
 import {
   attemptId,
   deliveries,
@@ -13,16 +14,31 @@ import type { Tx } from "../../kv/tx.ts";
 import { queueHeads } from "../../kv/walk.ts";
 import type { App } from "../app.ts";
 import type { Cancel } from "../ports.ts";
-import { attemptDelivery, attemptOf, type Claim, LEASE_MS } from "./attempt.ts";
+import { AttemptCounts } from "./attempt_counts.ts";
+import { attemptDelivery, attemptOf, type Claim } from "./attempt.ts";
 import { isWebhookEvent } from "./event_types.ts";
-import { batchOf, createDelivery, fanOut, type Sendable } from "./fan_out.ts";
-import { type Lane, Lanes } from "./lanes.ts";
+import {
+  batchOf,
+  CREATED_MAX,
+  createDelivery,
+  fanOut,
+  type Sendable,
+  type Started,
+} from "./fan_out.ts";
+import { CONCURRENCY, type Lane, Lanes } from "./lanes.ts";
+import { begun, endLease, type Lease, leaseOut, takeBackLost } from "./leases.ts";
 import { ATTEMPTS_KEPT } from "./ledger.ts";
 import { rateOf } from "./rate.ts";
 import { Recoveries } from "./recoveries.ts";
 
 /** What nobody here was told of is found this soon all the same. */
 const SWEEP_MS = 15_000;
+/**
+ * How long fan-out waits for room when much is under way, while attempts end and when none does; then what
+ * it makes waits in line instead, which costs three times the writes.
+ */
+const PACE_MS_MAX = 250;
+const PACE_MS = 25;
 /** How soon to look again after trouble. */
 const RETRY_MS = 1_000;
 
@@ -33,20 +49,33 @@ const RETRY_MS = 1_000;
  */
 export class Deliveries {
   readonly recoveries: Recoveries;
+  /** The attempts of each webhook. */
+  readonly attempts: AttemptCounts;
   readonly #lanes = new Lanes();
   #follower: LogFollower | null = null;
   /** Tenants that have webhooks, so that the log of the others is left in peace. */
   readonly #subscribed = new Set<string>();
+  /** What fan-out has reserved for a commit of which nothing is known yet. */
+  #reserved: Started[] = [];
+  /** When the next lease ends. */
+  #leaseMs = Infinity;
+  /** Called when an attempt ends. */
+  #hasEnded: (() => void) | null = null;
   /** Claims and attempts that have not ended. */
   #tasks = 0;
   #sweeping: Promise<void> | null = null;
   #sweptAtMs = 0;
   #timer: Cancel | null = null;
+  #timerMs = Infinity;
   #stopped = false;
   #idle: (() => void)[] = [];
 
   constructor(private readonly appOf: () => App) {
     this.recoveries = new Recoveries(appOf);
+    this.attempts = new AttemptCounts(
+      () => appOf().store,
+      (error) => appOf().ports.log.error("attempts could not be counted", { error: String(error) }),
+    );
   }
 
   private get app(): App {
@@ -67,14 +96,16 @@ export class Deliveries {
   async start(): Promise<void> {
     await this.#loadSubscribed();
     const { store, log, ports } = this.app;
-    const complain = (error: unknown) =>
+    const complain = (error: unknown) => {
+      this.#giveBack();
       ports.log.error("webhook fan-out failed", { error: String(error) });
+    };
     this.#follower = new LogFollower(store, log, {
       name: "webhooks",
       wants: (type, tenant) =>
         isWebhookEvent(type) && (!store.sole || this.#subscribed.has(tenantKey(tenant))),
       cares: async (tenant) => await store.count(webhooks, tenant) > 0,
-      step: (tx, tenant, events, part) => fanOut(this.app, tx, tenant, events, part),
+      step: (tx, tenant, events, part) => this.#fanOut(tx, tenant, events, part),
     }, complain);
     this.sweep();
   }
@@ -95,10 +126,21 @@ export class Deliveries {
       if (turn === null) break;
       this.#track(this.#serve(turn.lane, turn.room));
     }
-    const sweepMs = this.#sweptAtMs + SWEEP_MS;
+    const sweepMs = Math.min(this.#sweptAtMs + SWEEP_MS, this.#leaseMs);
     const waitMs = Math.max(1, Math.min(this.#lanes.nextMs, sweepMs) - nowMs);
+    // One that comes sooner looks again then; to set it anew each time would cost more than the look.
+    if (nowMs + waitMs >= this.#timerMs) return;
     this.#timer?.();
-    this.#timer = clock.after(waitMs, () => clock.now() >= sweepMs ? this.sweep() : this.wake());
+    this.#timerMs = nowMs + waitMs;
+    this.#timer = clock.after(waitMs, () => this.#look());
+  }
+
+  #look(): void {
+    this.#timerMs = Infinity;
+    const { clock } = this.app.ports;
+    const sweepMs = Math.min(this.#sweptAtMs + SWEEP_MS, this.#leaseMs);
+    if (clock.now() >= sweepMs) this.sweep();
+    else this.wake();
   }
 
   /** Looks for whatever nobody here was told of: what an instance that is gone has left, in the log or due. */
@@ -107,6 +149,7 @@ export class Deliveries {
     this.#follower?.wake();
     this.recoveries.wake();
     this.#sweptAtMs = this.app.ports.clock.now();
+    this.#leaseMs = Infinity;
     this.#sweeping ??= this.#findDue()
       .catch((error) => {
         this.app.ports.log.error("due deliveries could not be found", { error: String(error) });
@@ -137,6 +180,7 @@ export class Deliveries {
     this.#timer?.();
     this.recoveries.stop();
     await this.idle();
+    await this.attempts.stop();
   }
 
   /** Puts a test on record; it is sent right after the commit, whatever the webhook's state. */
@@ -158,10 +202,57 @@ export class Deliveries {
 
   async #findDue(): Promise<void> {
     const { store, ports: { clock } } = this.app;
+    this.#leaseMs = Math.min(this.#leaseMs, await takeBackLost(this.app));
     for await (const { tenant, key } of queueHeads(store, deliveries, "due")) {
       const [webhookId, dueMs] = key as [string, number];
       this.#lanes.announce(tenant, webhookId, dueMs, clock.now());
     }
+  }
+
+  /** Makes the deliveries of some events, and begins those that find room at once. */
+  async #fanOut(
+    tx: Tx,
+    tenant: Tenant,
+    events: readonly Sequenced[],
+    part: string,
+  ): Promise<Step> {
+    // The commit of a run before has failed, or this would be the next one's.
+    this.#giveBack();
+    await this.#findRoom();
+    const { clock } = this.app.ports;
+    const started: Started[] = this.#reserved = [];
+    const reserve = (webhookId: string) =>
+      this.#stopped ? null : this.#lanes.reserve(tenant, webhookId, clock.now());
+    const step = await fanOut(this.app, tx, tenant, events, part, { reserve, started });
+    leaseOut(this.app, tx, tenant, started, (claims) => {
+      this.#reserved = [];
+      claims.forEach((claim, at) => this.#track(this.#run(started[at]!.lane, claim)));
+    });
+    return step;
+  }
+
+  #giveBack(): void {
+    const nowMs = this.app.ports.clock.now();
+    for (const { lane } of this.#reserved.splice(0)) this.#lanes.ended(lane, null, nowMs);
+  }
+
+  /** Waits a little while too much is under way for the deliveries of one more commit. */
+  async #findRoom(): Promise<void> {
+    const { clock } = this.app.ports;
+    const full = () => !this.#stopped && this.#lanes.running > CONCURRENCY - CREATED_MAX;
+    for (let left = PACE_MS_MAX; full() && left > 0; left -= PACE_MS) {
+      const room = Promise.withResolvers<void>();
+      let ended = false;
+      this.#hasEnded = () => {
+        ended = true;
+        if (!full()) room.resolve();
+      };
+      const cancel = clock.after(PACE_MS, room.resolve);
+      await room.promise;
+      cancel();
+      if (!ended) break;
+    }
+    this.#hasEnded = null;
   }
 
   /** Takes what is due for one webhook and begins it. */
@@ -181,7 +272,7 @@ export class Deliveries {
   }
 
   /** Takes due deliveries: the lease and the counted attempt are durable before anything is sent. */
-  async #claim(lane: Lane, room: number): Promise<{ claims: Claim[]; nextMs: number }> {
+  async #claim(lane: Lane, room: number): Promise<{ claims: readonly Claim[]; nextMs: number }> {
     const { store, ports } = this.app;
     const { tenant, webhookId } = lane;
     const now = ports.clock.now();
@@ -194,15 +285,22 @@ export class Deliveries {
     const some = due.slice(0, admitted);
     const nextMs = items[some.length]?.record.due_at_ms ?? Infinity;
     if (some.length === 0) return { claims: [], nextMs };
-    const claims = await store.transact(async (tx) => {
+    let known = true, claims: readonly Claim[] = [];
+    await store.transact(async (tx) => {
+      claims = [];
+      if (known) {
+        some.forEach((each) => tx.know(deliveries, tenant, each.record, each.versionstamp));
+      }
+      known = false;
       const rows = await Promise.all(
         some.map(({ record }) => tx.get(deliveries, tenant, record.id)),
       );
-      return rows.flatMap((before) =>
-        before === null || before.due_at_ms === null || before.due_at_ms > now
+      const taken = rows.flatMap((before) =>
+        before === null || before.leased || before.due_at_ms === null || before.due_at_ms > now
           ? []
-          : [{ tenant, before, delivery: claim(tx, tenant, before, now) }]
+          : [{ before, delivery: claim(tx, tenant, before, now) }]
       );
+      leaseOut(this.app, tx, tenant, taken, (begun) => claims = begun);
     });
     return { claims, nextMs };
   }
@@ -212,14 +310,24 @@ export class Deliveries {
     let answered: boolean | null = null;
     try {
       answered = await attemptDelivery(this.app, claim);
+      if (--claim.lease.left === 0) this.#track(this.#end(claim.lease));
     } catch (error) {
       // The lease runs out and another attempt follows.
       log.error("a delivery attempt failed", { error: String(error) });
-      const { tenant, webhookId } = lane;
-      this.#lanes.announce(tenant, webhookId, claim.delivery.due_at_ms!, clock.now());
+      this.#leaseMs = Math.min(this.#leaseMs, claim.lease.record.ends_at_ms);
     }
     this.#lanes.ended(lane, answered, clock.now());
+    this.#hasEnded?.();
     this.wake();
+  }
+
+  async #end(lease: Lease): Promise<void> {
+    try {
+      await endLease(this.app, lease);
+    } catch (error) {
+      // It is removed when its time is over.
+      this.app.ports.log.error("a lease could not be removed", { error: String(error) });
+    }
   }
 
   #track(task: Promise<void>): void {
@@ -240,11 +348,5 @@ function claim(tx: Tx, tenant: Tenant, before: DeliveryRecord, now: number): Del
   if (attempt > ATTEMPTS_KEPT) {
     tx.drop(deliveryAttempts, tenant, attemptId(id, attempt - ATTEMPTS_KEPT));
   }
-  return tx.put(deliveries, tenant, {
-    ...before,
-    status: "sending",
-    attempt: attempt + 1,
-    sent_at_ms: now,
-    due_at_ms: now + LEASE_MS,
-  });
+  return tx.rewrite(deliveries, tenant, begun(before, now));
 }

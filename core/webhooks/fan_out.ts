@@ -5,7 +5,10 @@ import { type DeliveryRecord, webhooks } from "../../kv/records/webhook.ts";
 import type { Tx } from "../../kv/tx.ts";
 import type { App } from "../app.ts";
 import type { EventRow } from "../events.ts";
+import type { Claim } from "./attempt.ts";
 import { isWebhookEvent } from "./event_types.ts";
+import type { Lane } from "./lanes.ts";
+import { begun } from "./leases.ts";
 import { writeDelivery } from "./ledger.ts";
 import { mayReceive, WEBHOOKS_MAX } from "./rules.ts";
 
@@ -15,7 +18,7 @@ const WEBHOOKS_READ_MAX = 2 * WEBHOOKS_MAX;
  * Deliveries that one commit of fan-out creates, each with 720 bytes of keys of the 80 KiB that an atomic
  * takes, and what they may weigh: the list of webhooks is read once for all of them.
  */
-const CREATED_MAX = 80;
+export const CREATED_MAX = 80;
 const CREATED_BYTES_MAX = 500_000;
 /** What a delivery weighs beside its event. */
 const DELIVERY_BYTES = 2_500;
@@ -39,14 +42,36 @@ export interface Sendable {
   readonly seq?: number;
 }
 
+/** A delivery that begins with the commit that creates it. */
+export interface Started extends Pick<Claim, "before" | "delivery"> {
+  readonly lane: Lane;
+}
+
+/** Where attempts may begin. */
+export interface Room {
+  /** Reserves an attempt; null when the next delivery has to wait. */
+  readonly reserve: (webhookId: string) => Lane | null;
+  readonly started: Started[];
+}
+
 /** Puts a delivery on record; it is sent right after the commit, unless it is held. */
-export function createDelivery(
+export const createDelivery = (
   app: App,
   tx: Tx,
   tenant: Tenant,
   webhookId: string,
   event: Sendable,
   held = false,
+): DeliveryRecord =>
+  writeDelivery(app, tx, tenant, null, newDelivery(app, tenant, webhookId, event, held));
+
+/** A delivery that waits for its first attempt, or until its webhook is enabled. */
+function newDelivery(
+  app: App,
+  tenant: Tenant,
+  webhookId: string,
+  event: Sendable,
+  held: boolean,
 ): DeliveryRecord {
   const { clock, entropy } = app.ports;
   const id = entropy.id("dlv");
@@ -62,7 +87,7 @@ export function createDelivery(
     payload: event.payload,
   });
   const now = clock.now();
-  return writeDelivery(app, tx, tenant, null, {
+  return {
     id,
     webhook_id: webhookId,
     event_id: event.id,
@@ -82,20 +107,28 @@ export function createDelivery(
     error: null,
     sent_at_ms: null,
     created_at_ms: now,
+    leased: false,
     due_at_ms: held ? null : now,
     expires_at_ms: now + app.config().retention_days.deliveries * DAY_MS,
-  });
+  };
 }
 
-/** One delivery for each webhook that wants an event; long lists take several commits. */
+/**
+ * One delivery for each webhook that wants an event; long lists take several commits. What finds
+ * room at once begins with the commit that creates it, and is added to `started`; the rest waits in line.
+ */
 export async function fanOut(
   app: App,
   tx: Tx,
   tenant: Tenant,
   events: readonly Sequenced[],
   part: string,
+  { reserve, started }: Room,
 ): Promise<Step> {
-  const { items } = await tx.list(webhooks, tenant, { limit: WEBHOOKS_READ_MAX });
+  const { items } = await tx.list(webhooks, tenant, {
+    limit: WEBHOOKS_READ_MAX,
+    remembered: true,
+  });
   let made = 0, holding = 0, bytes = 0, done = 0, lastId = part;
   for (const { seq, type, json } of events) {
     if (isWebhookEvent(type)) {
@@ -111,7 +144,7 @@ export async function fanOut(
         if (full) return { done, part: lastId };
         const held = await isHolding(tx, tenant, webhook);
         if (held === null) continue;
-        createDelivery(app, tx, tenant, webhook.id, {
+        const before = newDelivery(app, tenant, webhook.id, {
           id: row.event_id,
           type,
           at: row.timestamp,
@@ -119,6 +152,11 @@ export async function fanOut(
           payload: row.details,
           seq,
         }, held);
+        // The rate of an API key is asked for when a delivery is taken from its line.
+        const lane = held || webhook.created_by_key !== null ? null : reserve(webhook.id);
+        const delivery = lane === null ? before : begun(before, app.ports.clock.now());
+        writeDelivery(app, tx, tenant, null, delivery);
+        if (lane !== null) started.push({ lane, before, delivery });
         made++;
         bytes += weight;
         if (held) holding++;

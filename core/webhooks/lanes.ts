@@ -55,26 +55,24 @@ export class Lanes {
 
   /** The webhook has a delivery that is due then. */
   announce(tenant: Tenant, webhookId: string, dueMs: number, nowMs: number): void {
-    const id = `${tenantKey(tenant)}/${webhookId}`;
-    let lane = this.#lanes.get(id);
-    if (lane === undefined) {
-      lane = {
-        id,
-        tenant,
-        webhookId,
-        dueMs: Infinity,
-        notBeforeMs: 0,
-        running: 0,
-        width: WIDTH_FIRST,
-        suspect: false,
-        claiming: false,
-        timerMs: Infinity,
-      };
-      this.#lanes.set(id, lane);
-    }
+    const lane = this.#laneOf(tenant, webhookId);
     if (dueMs >= lane.dueMs) return;
     lane.dueMs = dueMs;
     this.#schedule(lane, nowMs);
+  }
+
+  /**
+   * Reserves an attempt for a delivery that is not there yet, when nothing stands before it and its webhook
+   * answers; null when it has to wait in line.
+   */
+  reserve(tenant: Tenant, webhookId: string, nowMs: number): Lane | null {
+    if (this.#running >= CONCURRENCY) return null;
+    const lane = this.#laneOf(tenant, webhookId);
+    const waits = lane.claiming || lane.suspect || lane.dueMs <= nowMs || lane.notBeforeMs > nowMs;
+    const room = !waits && this.#roomOf(lane) > 0;
+    if (room) this.#reserve(lane, 1);
+    else this.#schedule(lane, nowMs);
+    return room ? lane : null;
   }
 
   /**
@@ -123,6 +121,26 @@ export class Lanes {
   /** When something becomes due at the earliest, or Infinity. */
   get nextMs(): number {
     return this.#timers[0]?.atMs ?? Infinity;
+  }
+
+  #laneOf(tenant: Tenant, webhookId: string): Lane {
+    const id = `${tenantKey(tenant)}/${webhookId}`;
+    const known = this.#lanes.get(id);
+    if (known !== undefined) return known;
+    const lane: Lane = {
+      id,
+      tenant,
+      webhookId,
+      dueMs: Infinity,
+      notBeforeMs: 0,
+      running: 0,
+      width: WIDTH_FIRST,
+      suspect: false,
+      claiming: false,
+      timerMs: Infinity,
+    };
+    this.#lanes.set(id, lane);
+    return lane;
   }
 
   #roomOf(lane: Lane): number {

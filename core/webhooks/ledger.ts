@@ -37,8 +37,8 @@ export function writeDelivery(
   before: DeliveryRecord | null,
   after: DeliveryRecord,
 ): DeliveryRecord {
-  const { webhook_id, due_at_ms } = after;
-  if (due_at_ms !== null) {
+  const { webhook_id, due_at_ms, leased } = after;
+  if (due_at_ms !== null && !leased) {
     tx.afterCommit(() => app.deliveries.announce(tenant, webhook_id, due_at_ms));
   }
   if (before === null) {
@@ -47,7 +47,7 @@ export function writeDelivery(
     return tx.insert(deliveries, tenant, after);
   }
   move(tx, stateOf(before), stateOf(after));
-  return tx.put(deliveries, tenant, after);
+  return tx.rewrite(deliveries, tenant, after);
 }
 
 /** Removes a delivery with all that is known of it; one that had not ended is then known as `as`. */

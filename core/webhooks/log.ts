@@ -7,14 +7,15 @@ import {
   type DeliveryRecord,
   stateOf,
 } from "../../kv/records/webhook.ts";
-import { indexKeys } from "../../kv/walk.ts";
+import { indexKeys, type Range } from "../../kv/walk.ts";
 import type { App, Work, Writing } from "../app.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
 import { isoOrNull, type Paging } from "../lists.ts";
 import { attemptOf } from "./attempt.ts";
 import { keptAttempts, requeued, writeDelivery } from "./ledger.ts";
-import type { LogKey } from "./recoveries.ts";
+import { underWayOf } from "./leases.ts";
+import type { UndeliveredKey } from "./recoveries.ts";
 import { ownedWebhook } from "./rules.ts";
 import { showDelivery } from "./show.ts";
 
@@ -50,25 +51,79 @@ export async function listDeliveries(
   const ids: string[] = [];
   let total = 0, seen = 0;
   if (start[0]! < end[0]!) {
-    for await (const key of indexKeys(app.store, deliveries, tenant, "log", range)) {
-      if (matches(key as unknown as LogKey, filter)) {
-        if (total >= offset && ids.length < limit) ids.push(String(key.at(-1)));
+    for await (const place of placesOf(app, tenant, id, filter, range)) {
+      if (matches(place, filter)) {
+        if (total >= offset && ids.length < limit) ids.push(place.id);
         total++;
       }
       if (total === TOTAL_MAX || ++seen === KEYS_MAX) break;
     }
   }
-  const found = await Promise.all(ids.map((each) => db.get(deliveries, tenant, each)));
+  const rows = await Promise.all(ids.map((each) => db.get(deliveries, tenant, each)));
   return {
-    deliveries: found.flatMap((each) => each === null ? [] : [showDelivery(each)]),
+    deliveries: rows.flatMap((each) => each === null ? [] : [showDelivery(each)]),
     pagination: { total, limit, offset, has_more: offset + ids.length < total },
   };
 }
 
-function matches([, , , status, state, type]: LogKey, filter: LogFilter): boolean {
+/** What a filter asks for, of one delivery. */
+interface Place {
+  readonly id: string;
+  readonly type: string;
+  readonly status: DeliveryRecord["status"];
+  readonly held: boolean;
+}
+
+/** Deliveries of a webhook as the index has them, newest first; at least those that a filter may want. */
+async function* placesOf(
+  app: App,
+  tenant: Tenant,
+  webhookId: string,
+  filter: LogFilter,
+  range: Range,
+): AsyncGenerator<Place> {
+  const undelivered = indexKeys(app.store, deliveries, tenant, "undelivered", range);
+  const ended = filter.status === "failed" || filter.status === "timed_out";
+  if (ended || filter.held === true) {
+    for await (const key of undelivered) yield placeOf(key as unknown as UndeliveredKey);
+    return;
+  }
+  const plain = filter.status === undefined && filter.held === undefined;
+  const underWay = plain ? new Set() : await underWayOf(app, tenant, webhookId);
+  let next = plain ? undefined : (await undelivered.next()).value as UndeliveredKey | undefined;
+  for await (const key of indexKeys(app.store, deliveries, tenant, "log", range)) {
+    const [createdMs, seq, id, type] = key as unknown as LogKey;
+    // Both are in one order: what has left the log, or was made since, is passed over.
+    while (next !== undefined && isBefore([createdMs, seq, id], next)) {
+      next = (await undelivered.next()).value as UndeliveredKey | undefined;
+    }
+    if (next?.[2] === id) yield placeOf(next);
+    else yield { id, type, status: underWay.has(id) ? "sending" : "succeeded", held: false };
+  }
+}
+
+type LogKey = readonly [createdMs: number, seq: number, id: string, type: string];
+
+const placeOf = ([, , id, status, state, type]: UndeliveredKey): Place => ({
+  id,
+  type,
+  status,
+  held: state === "held",
+});
+
+/** True when the first place is older than the second. */
+function isBefore(
+  [createdMs, seq, id]: readonly [number, number, string],
+  [otherMs, otherSeq, otherId]: UndeliveredKey,
+): boolean {
+  if (createdMs !== otherMs) return createdMs < otherMs;
+  return seq !== otherSeq ? seq < otherSeq : id < otherId;
+}
+
+function matches({ status, type, held }: Place, filter: LogFilter): boolean {
   return (filter.status === undefined || filter.status === status) &&
     (filter.event_type === undefined || filter.event_type === type) &&
-    (filter.held === undefined || filter.held === (state === "held"));
+    (filter.held === undefined || filter.held === held);
 }
 
 /** One delivery with its attempts, oldest first: the newest 50. */

@@ -113,7 +113,7 @@ async function count(
   const states = status.map((name) => RECOVERABLE[name]);
   const range = { prefix: [id], start: [since], end: [until ?? ports.clock.now() + 1] };
   let matched = 0, seen = 0;
-  for await (const key of indexKeys(store, deliveries, tenant, "log", range)) {
+  for await (const key of indexKeys(store, deliveries, tenant, "undelivered", range)) {
     if (isRecoverable(key, states)) matched++;
     if (matched === COUNT_MAX || ++seen === KEYS_MAX) break;
   }

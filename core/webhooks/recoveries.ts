@@ -151,7 +151,7 @@ const RULES: Readonly<Record<RecoveryRecord["kind"], Rule>> = {
     goesOn: (webhook) => webhook?.active === true,
     pick: (app, tenant, job) =>
       pick(app, tenant, job, {
-        index: "log",
+        index: "undelivered",
         places: 3,
         start: [job.since_ms],
         end: [job.until_ms],
@@ -159,7 +159,7 @@ const RULES: Readonly<Record<RecoveryRecord["kind"], Rule>> = {
       }),
     async apply(app, tx, tenant, id, job) {
       const delivery = await tx.get(deliveries, tenant, id);
-      if (delivery === null || !isRecoverable(logKeyOf(delivery), job.states)) return;
+      if (delivery === null || !isRecoverable(keyOf(delivery), job.states)) return;
       send(app, tx, tenant, delivery, job, requeued(delivery, app.ports.clock.now()));
     },
   },
@@ -173,15 +173,15 @@ const RULES: Readonly<Record<RecoveryRecord["kind"], Rule>> = {
   },
 };
 
-/** True for a key of the log whose delivery is no test and in one of the states; pending ones have failed. */
+/** True for a key of the undelivered whose delivery is no test and in one of the states; pending ones have failed. */
 export function isRecoverable(key: KeyParts, states: readonly string[]): boolean {
-  const [, seq, , status, state] = key as LogKey;
+  const [, seq, , status, state] = key as UndeliveredKey;
   if (seq === 0 || !states.includes(state)) return false;
   return state !== "pending" || status === "failed" || status === "timed_out";
 }
 
-/** What a key of the log says behind its webhook: where it stands, and what a filter asks for. */
-export type LogKey = readonly [
+/** What a key of the undelivered says behind its webhook: where it stands, and what a filter asks for. */
+export type UndeliveredKey = readonly [
   createdMs: number,
   seq: number,
   id: string,
@@ -190,7 +190,7 @@ export type LogKey = readonly [
   type: string,
 ];
 
-const logKeyOf = (d: DeliveryRecord): LogKey => [
+const keyOf = (d: DeliveryRecord): UndeliveredKey => [
   d.created_at_ms,
   d.event_seq,
   d.id,
@@ -205,7 +205,7 @@ async function pick(
   tenant: Tenant,
   { webhook_id, cursor }: RecoveryRecord,
   { index, places, start, end, wants = () => true }: {
-    index: "held" | "log";
+    index: "held" | "log" | "undelivered";
     places: number;
     start?: KeyParts;
     end?: KeyParts;

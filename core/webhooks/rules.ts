@@ -1,12 +1,10 @@
-import { SYSTEM, type Tenant } from "../../kv/collection.ts";
-import { organizations } from "../../kv/records/organization.ts";
-import { users } from "../../kv/records/user.ts";
+import type { Tenant } from "../../kv/collection.ts";
 import { type WebhookRecord, webhooks } from "../../kv/records/webhook.ts";
 import type { App, Work } from "../app.ts";
 import { Fault } from "../fault.ts";
 import { checkTarget } from "../outbound/target.ts";
 import { OutboundError } from "../ports.ts";
-import { rightsOf } from "../roles/rights.ts";
+import { personRights } from "../roles/grant.ts";
 import type { Scope } from "../scopes.ts";
 import { checkCustomHeaders, type CustomHeaders } from "./custom_headers.ts";
 import { WEBHOOK_EVENTS, type WebhookEventType } from "./event_types.ts";
@@ -21,18 +19,6 @@ export async function ownedWebhook({ db, actor }: Work, id: string): Promise<Web
   return webhook;
 }
 
-/** What the maker of a webhook or an integration may read now: nothing once they or the organization are inactive. */
-export async function creatorRights(
-  app: App,
-  tenant: Tenant,
-  { created_by }: Pick<WebhookRecord, "created_by">,
-): Promise<ReadonlySet<Scope>> {
-  const user = await app.store.get(users, { org: tenant.org, space: "live" }, created_by);
-  const organization = await app.store.get(organizations, SYSTEM, tenant.org);
-  if (!user?.active || !organization?.active) return new Set();
-  return await rightsOf(app.store, organization, user.roles);
-}
-
 /** True while the webhook's creator may read events of this type. */
 export async function mayReceive(
   app: App,
@@ -40,7 +26,8 @@ export async function mayReceive(
   webhook: WebhookRecord,
   type: WebhookEventType,
 ): Promise<boolean> {
-  return (await creatorRights(app, tenant, webhook)).has(WEBHOOK_EVENTS[type].scope);
+  const rights = await personRights(app.store, tenant.org, webhook.created_by);
+  return rights.has(WEBHOOK_EVENTS[type].scope);
 }
 
 /** @throws {Fault} INSUFFICIENT_SCOPES unless these rights open all of these events */

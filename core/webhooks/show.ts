@@ -5,7 +5,6 @@ import {
   stateOf,
   type WebhookRecord,
 } from "../../kv/records/webhook.ts";
-import { readTally } from "../../kv/tally.ts";
 import type { App } from "../app.ts";
 import { iso, isoOrNull } from "../lists.ts";
 import type { RetryPolicy } from "./retry_policy.ts";
@@ -31,7 +30,7 @@ export async function showWebhook(app: App, tenant: Tenant, webhook: WebhookReco
     previous_secret_ends_at: inGrace ? iso(endsAtMs) : null,
     release_id: webhook.release_id,
     created_at: iso(webhook.created_at_ms),
-    delivery_count: await readTally(app.store, tenant, "deliveries", webhook.id),
+    delivery_count: await app.deliveries.attempts.of(tenant, webhook.id),
     last_delivery_at: isoOrNull(last.items[0]?.sent_at_ms ?? null),
   };
 }

@@ -2,10 +2,11 @@ import { type WebhookRecord, webhooks } from "../../kv/records/webhook.ts";
 import type { Writing } from "../app.ts";
 import { canonicalJson } from "../canonical.ts";
 import { emit } from "../events.ts";
+import { personRights } from "../roles/grant.ts";
 import type { CustomHeaders } from "./custom_headers.ts";
 import type { WebhookEventType } from "./event_types.ts";
 import type { RetryPolicyChange } from "./retry_policy.ts";
-import { creatorRights, mustBeDialable, mustBeSound, mustRead, ownedWebhook } from "./rules.ts";
+import { mustBeDialable, mustBeSound, mustRead, ownedWebhook } from "./rules.ts";
 import { showWebhook } from "./show.ts";
 
 /** What may change of a webhook; what is undefined stays. A policy is changed field by field. */
@@ -35,7 +36,7 @@ export async function updateWebhook(work: Writing, id: string, change: WebhookCh
   const steers = [url, events, secret, headers].some((field) => field !== undefined);
   if (steers) mustRead(actor.rights, events ?? webhook.events as WebhookEventType[], "You");
   if (events !== undefined) {
-    const creator = await creatorRights(app, actor.tenant, webhook);
+    const creator = await personRights(app.store, actor.tenant.org, webhook.created_by);
     mustRead(creator, events, "The webhook's creator");
   }
   const next: WebhookRecord = {

@@ -45,6 +45,8 @@ export const PairingCodeRecord = z.strictObject({
   /** SHA-256 of the code as it is compared, hex. */
   hash: z.string(),
   created_by: z.string(),
+  /** The key that it was made with; null for who was signed in. */
+  created_with: z.string().nullable(),
   expires_at_ms: z.number(),
   used_at_ms: z.number().nullable(),
 });

@@ -12,6 +12,8 @@ export const InvitationRecord = z.strictObject({
   roles: z.array(z.string()),
   /** The person who gives those roles, and must still be able to when it is accepted. */
   invited_by: z.string(),
+  /** The key that they did it with, of which the same is true; null for who was signed in. */
+  invited_with: z.string().nullable(),
   created_at_ms: z.number(),
   /** Until when it can be accepted. */
   ends_at_ms: z.number(),
@@ -28,8 +30,8 @@ export const invitations = collection({
   lookup: { code: (invitation) => [invitation.hash] },
   index: {
     all: () => ["all"],
-    open: ({ accepted, withdrawn_at_ms }) =>
-      accepted === null && withdrawn_at_ms === null ? ["open"] : null,
+    open: ({ accepted, withdrawn_at_ms, ends_at_ms }) =>
+      accepted === null && withdrawn_at_ms === null ? ["open", ends_at_ms] : null,
   },
   expiresAt: (invitation) => invitation.purge_at_ms,
 });

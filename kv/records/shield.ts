@@ -18,6 +18,11 @@ export const ShieldSettingsRecord = z.strictObject({
     self_approval: z.boolean(),
     expires_seconds: z.int(),
   }),
+  /** Built-in rules that do not count: whole packs, and single ones. */
+  patterns: z.strictObject({
+    disabled_packs: z.array(z.string()),
+    disabled_rules: z.array(z.string()),
+  }),
   /** The organization's own rules, as its schema in core/ says. */
   policy: z.unknown(),
   /** Digest of all of the above: what a verdict and an approval are bound to. */

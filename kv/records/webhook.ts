@@ -68,6 +68,8 @@ export const DeliveryRecord = z.strictObject({
   error: z.string().nullable(),
   sent_at_ms: z.number().nullable(),
   created_at_ms: z.number(),
+  /** True while an attempt is under way: a lease names it then, and no index beside the log. */
+  leased: z.boolean(),
   /** When it is due, or when its lease ends; null when nothing more happens by itself. */
   due_at_ms: z.number().nullable(),
   expires_at_ms: z.number(),
@@ -98,21 +100,44 @@ export const deliveries = collection({
   name: "deliveries",
   schema: DeliveryRecord,
   index: {
-    /** What a filter asks for stands in the key, behind the place, so that counting reads no record. */
-    log: (d) => [
-      d.webhook_id,
-      d.created_at_ms,
-      d.event_seq,
-      d.id,
-      d.status,
-      stateOf(d),
-      d.event_type,
-    ],
+    /** Every delivery in its place, written once, so that success costs one write: the record's. */
+    log: (d) => [d.webhook_id, d.created_at_ms, d.event_seq, d.id, d.event_type],
+    /**
+     * The same for those that are neither delivered nor leased. What a filter asks for stands in the key,
+     * behind the place, so that counting reads no record.
+     */
+    undelivered: (d) =>
+      d.leased || stateOf(d) === "delivered" ? null : [
+        d.webhook_id,
+        d.created_at_ms,
+        d.event_seq,
+        d.id,
+        d.status,
+        stateOf(d),
+        d.event_type,
+      ],
     held: (d) => d.held ? [d.webhook_id, d.event_seq] : null,
   },
   /** By webhook first: the backlog of one that is dead never stands before the others. */
-  queue: { due: (d) => d.due_at_ms === null ? null : [d.webhook_id, d.due_at_ms, d.event_seq] },
+  queue: {
+    due: (d) => d.leased || d.due_at_ms === null ? null : [d.webhook_id, d.due_at_ms, d.event_seq],
+  },
   expiresAt: (d) => d.expires_at_ms,
+});
+
+/** Attempts of one organization that began with one commit. It is removed when all of them have ended. */
+export const LeaseRecord = z.strictObject({
+  id: z.string(),
+  /** From then on their process is taken for dead, and each of them that has not ended is due again. */
+  ends_at_ms: z.number(),
+  deliveries: z.array(z.strictObject({ id: z.string(), webhook_id: z.string(), attempt: z.int() })),
+});
+export type LeaseRecord = z.infer<typeof LeaseRecord>;
+
+export const deliveryLeases = collection({
+  name: "delivery_leases",
+  schema: LeaseRecord,
+  queue: { ends: (lease) => [lease.ends_at_ms] },
 });
 
 /** An attempt that another one followed; the latest stands in its delivery. Its id is `attemptId`. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { RESTART_EXIT_CODE } from "../../core/agent/agent.ts";
-import { CLOSE_CODES, MAX_OUTPUT_CHUNK_BYTES } from "../../core/protocol.ts";
+import { CLOSE_CODES } from "../../core/close_codes.ts";
+import { MAX_OUTPUT_CHUNK_BYTES } from "../../core/protocol.ts";
 import { resultOf, runOf, startAgent, textOf, withLinkedAgent } from "./agent_support.ts";
 import { startFakeRelay } from "./fake_relay.ts";
 

@@ -163,6 +163,22 @@ Deno.test("sessions: are listed with where they began, and ended one by one, als
   eq(await alive(world, owner.token), false);
 });
 
+Deno.test("sessions: those that have expired are neither shown nor counted, on any page", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  for (let n = 0; n < 3; n++) await logIn(world, owner.email, "password 1");
+  world.clock.nowMs += 60 * 60_000;
+  await logIn(world, owner.email, "password 1");
+  const as = (await logIn(world, owner.email, "password 1")).body.token;
+  const page = async (query: string) =>
+    (await world.call("GET", `${SESSIONS}${query}`, { as })).body;
+  const all = await page("");
+  deq([all.sessions.length, all.pagination.total], [2, 2]);
+  const [first, second] = [await page("?limit=1"), await page("?limit=1&offset=1")];
+  deq([first.pagination.has_more, second.pagination.has_more], [true, false]);
+  deq([...first.sessions, ...second.sessions], all.sessions);
+});
+
 Deno.test("sessions: a person has a bounded number of them, and the oldest makes room", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
@@ -272,11 +288,42 @@ Deno.test("second factor: where the organization requires one, nobody has rights
   eq(await scopes(again.body.token), 10);
   await world.advance(30_000);
   const body = { code: codeOf(world, secret) };
-  deq(refused(await world.call("POST", `${FACTOR}/disable`, { as: owner.token, body })), [
-    409,
-    "CONFLICT",
-  ]);
+  const off = await world.call("POST", `${FACTOR}/disable`, { as: owner.token, body });
+  deq([off.status, off.body.enabled, off.body.required], [200, false, true]);
+  eq(await scopes(owner.token), 0, "whoever turns it off has no rights until there is another");
+  await enrol(world, owner, "password 2");
+  eq(await scopes(owner.token), 16);
   eq((await require(false)).status, 200);
+});
+
+Deno.test("second factor: who lost the authenticator signs in by a recovery code and sets another up, required or not", async () => {
+  await using world = await World.open();
+  await world.signUp();
+  const owner = await world.signUp();
+  const { codes } = await enrol(world, owner, "password 2");
+  const body = { required: true };
+  eq((await world.call("PUT", `${FACTOR}/required`, { as: owner.token, body })).status, 200);
+  const { token } = (await logIn(world, owner.email, "password 2", codes[0])).body;
+  const post = (path: string, body: unknown) =>
+    world.call("POST", `${FACTOR}${path}`, { as: token, body });
+  eq((await post("/disable", { code: codes[0] })).status, 403, "it was used");
+  eq((await post("/disable", { code: codes[1] })).status, 200);
+  await enrol(world, { token }, "password 2");
+  eq((await world.call("GET", "/api/v1/agents", { as: token })).status, 200);
+});
+
+Deno.test("second factor: sessions that were begun with one that is off count as begun without", async () => {
+  await using world = await World.open();
+  await world.signUp();
+  const owner = await world.signUp();
+  const { secret, codes } = await enrol(world, owner, "password 2");
+  const other = (await logIn(world, owner.email, "password 2", codes[0])).body.token;
+  await world.advance(30_000);
+  const body = { code: codeOf(world, secret) };
+  eq((await world.call("POST", `${FACTOR}/disable`, { as: owner.token, body })).status, 200);
+  eq(await alive(world, other), false);
+  const required = { as: owner.token, body: { required: true } };
+  deq(refused(await world.call("PUT", `${FACTOR}/required`, required)), [409, "CONFLICT"]);
 });
 
 Deno.test("totp: takes the codes of RFC 6238, one step early and late, and no others", () => {

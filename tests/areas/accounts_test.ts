@@ -1,7 +1,9 @@
-import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { deepStrictEqual as deq, ok, rejects, strictEqual as eq, throws } from "node:assert/strict";
 import { SYSTEM } from "../../kv/collection.ts";
 import { organizations } from "../../kv/records/organization.ts";
 import { users } from "../../kv/records/user.ts";
+import { beginTry, outcomeOf } from "../../core/account/tries.ts";
+import { Fault } from "../../core/fault.ts";
 import { deriveHash, formatHash, type Recipe } from "../../core/password_hash.ts";
 import { needsRehash } from "../../core/passwords.ts";
 import { shared } from "../support/kv.ts";
@@ -222,6 +224,33 @@ Deno.test("login: eleven guesses at once are no more than ten", async () => {
   const guesses = Array.from({ length: 11 }, (_, n) => logIn(world, email, `guess number ${n}`));
   const statuses = (await Promise.all(guesses)).map(({ status }) => status).sort();
   deq(statuses, [...Array(10).fill(401), 429]);
+});
+
+Deno.test("login: a try that nobody looked at, because others crowd in, is no failure of whose it is", async () => {
+  await using world = await World.open();
+  const { app } = world;
+  const trying = (fault: Fault) => {
+    beginTry(app, "somebody");
+    return rejects(outcomeOf(app, "somebody", Promise.reject(fault)));
+  };
+  for (let n = 0; n < 20; n++) await trying(new Fault("UNAVAILABLE"));
+  for (let n = 0; n < 10; n++) await trying(new Fault("INVALID_LOGIN"));
+  throws(() => beginTry(app, "somebody"), { code: "RATE_LIMIT_EXCEEDED" });
+  // A crowd at the gate: whoever waits or is sent away comes in when it has gone, however often.
+  const { email } = await world.signUp();
+  const crowd = Array.from({ length: 200 }, (_, n) => logIn(world, `nobody${n}@example.com`, "x"));
+  const tries = Array.from({ length: 10 }, () => logIn(world, email, "password 1"));
+  const statuses = new Set((await Promise.all([...crowd, ...tries])).map(({ status }) => status));
+  ok(statuses.has(503), [...statuses].join());
+  eq((await logIn(world, email, "password 1")).status, 200);
+});
+
+Deno.test("email: a letter that only becomes one of ASCII in lower case makes no email of somebody's", async () => {
+  await using world = await World.open();
+  await signUp(world, 1, { email: "kelvin@example.com" });
+  const other = await logIn(world, "\u212Aelvin@example.com", "password 1");
+  deq([other.status, other.body.error.details.issues[0].path], [400, "body.email"]);
+  eq((await signUp(world, 2, { email: "\u212Aelvin2@example.com" })).status, 400);
 });
 
 Deno.test("login: a user or an organization that is switched off does not get in", async () => {

@@ -91,6 +91,31 @@ Deno.test("config: a reload answers what is different, and it is in force for th
   eq(trail.filter((type) => type === "config_reloaded").length, 2);
 });
 
+Deno.test("config: a change of any size is put in force, and its event tells it as far as an event holds it", async () => {
+  const { world, host, file } = await withFile("{}");
+  await using _ = world;
+  const legal_hold = Array.from({ length: 1000 }, (_, n) => `org_${n}_${"x".repeat(40)}`);
+  const plans = Object.fromEntries(
+    Array.from(
+      { length: 300 },
+      (_, n) => [`${"plan".repeat(15)}${n}`, { requests_per_minute: n + 1 }],
+    ),
+  );
+  file.text = JSON.stringify({ legal_hold, plans });
+  const { status, body } = await reload(world, host);
+  eq(status, 200);
+  eq(body.changes.length, 301);
+  deq(body.changes[0].after, legal_hold);
+  deq((await valueOf(world, host, "legal_hold")).value, legal_hold);
+  const { events } = (await world.call("GET", "/api/audit?event_type=config_reloaded", {
+    as: host.token,
+  })).body;
+  const { changes, changes_total } = events[0].details;
+  eq(changes_total, 301);
+  ok(changes.length < 301 && changes.length > 20, `${changes.length} changes`);
+  ok(/^sha256:[0-9a-f]{64}$/.test(changes[0].after), JSON.stringify(changes[0]));
+});
+
 Deno.test("config: an invalid one is refused with each fault's path, and the old one stays", async () => {
   const { world, host, file } = await withFile(`{"retention_days":{"deliveries":7}}`);
   await using _ = world;

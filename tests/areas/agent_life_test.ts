@@ -2,7 +2,7 @@ import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
 import { setImmediate } from "node:timers";
 import type { Tenant } from "../../kv/collection.ts";
 import { type AgentRecord, agents } from "../../kv/records/agent.ts";
-import { closeByCode } from "../../core/protocol.ts";
+import { closeByCode } from "../../core/close_codes.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { overKv, shared } from "../support/kv.ts";
 import { type Account, World } from "../support/world.ts";

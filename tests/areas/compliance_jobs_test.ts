@@ -11,7 +11,7 @@ import {
 } from "../../core/compliance/count.ts";
 import { QUERY_NAMES } from "../../core/compliance/queries.ts";
 import { ROWS_PER_STEP } from "../../core/compliance/scan.ts";
-import { eventJson, type EventType } from "../../core/events.ts";
+import { eventJson, type EventType, OWN_EVENTS } from "../../core/events.ts";
 import { BLOB_BYTES_MAX } from "../../kv/limits.ts";
 import { type ReportRecord, reports } from "../../kv/records/report.ts";
 import { type Account, World } from "../support/world.ts";
@@ -27,7 +27,7 @@ async function append(world: World, owner: Account, n: number, type: EventType):
       const json = eventJson({ app: world.app, actor: { id: `usr_${at}` } }, tenant, {
         type,
         resource: { type: "user", id: `usr_${at}` },
-        details: { at: from + at },
+        details: OWN_EVENTS[type]!.example,
       });
       return world.app.store.append(tenant, type, json);
     }));

@@ -153,6 +153,26 @@ Deno.test("dashboard: what it reads does not grow with the history", async () =>
   console.log(`a read of the statistics costs ${few} reads of the store`);
 });
 
+Deno.test("dashboard: however many rules deny, everything else is counted by its own name, for all", async () => {
+  const { world, host, guest } = await furnished();
+  await using _ = world;
+  const tenant = { org: guest.org, space: "live" } as const;
+  const { activity } = world.app;
+  for (let n = 0; n < 400; n++) activity.count(tenant, `denials.${"r".repeat(120)}${n}`);
+  for (const name of ["requests.server_errors", "commands.timed_out", "waits.10"]) {
+    activity.count(tenant, name);
+  }
+  await activity.flush();
+  for (const account of [host, guest]) {
+    const { last_24_hours: told } = await stats(world, account);
+    deq([told.server_errors, told.commands.timed_out], [1, 1]);
+    deq([told.approvals_decided, told.median_wait_seconds], [1, 6]);
+    const denials = Object.values<number>(told.denials);
+    eq(denials.reduce((sum, n) => sum + n, 0), 400);
+    ok(told.denials.others > 0 && denials.length <= 200, `${denials.length}`);
+  }
+});
+
 Deno.test("medianWait: at least the median and at most a fifth above it, for random waits", () => {
   const seed = Number(Deno.env.get("RELAY_DASHBOARD_SEED") ?? Math.floor(Math.random() * 1e5));
   console.log(`RELAY_DASHBOARD_SEED=${seed}`);

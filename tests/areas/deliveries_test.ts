@@ -4,6 +4,7 @@ import { ScriptedAgent } from "../support/agent.ts";
 import { committing, shared } from "../support/kv.ts";
 import { World } from "../support/world.ts";
 import { AGENT_RIGHTS, deliveriesOf, eventsOf, exec, linkAgent, makeHook } from "./fixtures.ts";
+import { letDie } from "./hook_fixtures.ts";
 
 const PATH = "/api/v1/webhooks";
 
@@ -216,7 +217,7 @@ Deno.test("crash: an attempt that a dead relay had claimed counts, and is made a
     return 200;
   };
   await exec(dead, here, "uptime");
-  await dead.settle();
+  await letDie(dead);
   eq(dead.network.sent.length, 1);
   await using world = await World.open({ kv, seed: 2 });
   const show = async () => (await deliveriesOf(world, here.owner, hook.id)).deliveries[0];

@@ -178,6 +178,36 @@ Deno.test("devices: those of an account that is switched off lose their links wi
   deq(why(await pair(world, code)), [400, "unknown"]);
 });
 
+Deno.test("devices: a code and a token are void once who made the code may pair no devices any more", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const person = await world.join(owner, ["admin"]);
+  const act = async (path: string, body?: unknown) =>
+    eq((await world.call("POST", path, { as: owner.token, body })).status, 200);
+  const [first, second] = [await codeOf(world, person), await codeOf(world, person)];
+  const { body: pending } = await pair(world, first);
+  const tried = async () => [
+    why(await pair(world, second)),
+    why(await confirm(world, pending.device_id, pending.token)),
+  ];
+  await act("/api/v1/roles/admin/revoke", { user_id: person.userId });
+  deq(await tried(), [[410, "void"], [410, "void"]]);
+  await act("/api/v1/roles/admin/assign", { user_id: person.userId });
+  await act(`/api/v1/users/${person.userId}/deactivate`);
+  deq(await tried(), [[410, "void"], [410, "void"]]);
+  await act(`/api/v1/users/${person.userId}/activate`);
+  eq((await confirm(world, pending.device_id, pending.token)).status, 200);
+  eq((await pair(world, second)).status, 201);
+  for (const type of ["live", "test"]) {
+    const key = await world.key(owner, ["agents:admin"], { type });
+    const ofKey = { token: key.value } as Account;
+    const [used, left] = [await codeOf(world, ofKey), await codeOf(world, ofKey)];
+    eq((await pair(world, used)).status, 201);
+    await act(`/api/v1/api-keys/${key.id}/revoke`);
+    deq(why(await pair(world, left)), [410, "void"]);
+  }
+});
+
 Deno.test("devices: those of another organization or of the other space are not there", async () => {
   await using world = await World.open();
   const owner = await world.signUp();

@@ -62,6 +62,27 @@ Deno.test("syncs: a faulty commit leaves everything in force, is told once, and 
   deq(await inForce(git), [["a", "2", false]]);
 });
 
+Deno.test("syncs: an organization that is switched off is not looked at, and goes on once it is on", async () => {
+  await using world = await World.open();
+  const host = await world.signUp();
+  const git = await withRepository(world, SYNCED);
+  await git.host.commit({ "policies/a.yaml": forbidding("nmap") });
+  await world.advance(3 * MINUTE_MS);
+  const toggle = async (active: boolean) => {
+    const path = `/api/admin/accounts/${git.owner.org}/toggle`;
+    eq((await world.call("POST", path, { as: host.token, body: { active } })).status, 200);
+  };
+  await toggle(false);
+  await git.host.commit({ "policies/a.yaml": forbidding("nc") });
+  const asked = world.network.sent.length;
+  await world.advance(30 * MINUTE_MS);
+  eq(world.network.sent.length, asked, "nobody asks its Git host");
+  await toggle(true);
+  deq(await inForce(git), [["a", "1", false]]);
+  await world.advance(2 * MINUTE_MS);
+  deq(await inForce(git), [["a", "2", false]]);
+});
+
 Deno.test("rollback: no sync and no apply undoes it, until the file says something new", async () => {
   await using world = await World.open();
   const git = await withRepository(world, SYNCED);
@@ -115,6 +136,75 @@ Deno.test("unpin: the policy follows its repository again", async () => {
     ["rules.no-nc", "added"],
   ]);
   deq((await git.get(`policies/${id}/diff?from=2&to=3`)).body.changes, []);
+});
+
+Deno.test("unpin: a push that waits for its look is not forgotten", async () => {
+  await using world = await World.open();
+  const git = await withRepository(world, { policy_path: "policies" });
+  const { owner, host } = git;
+  for (const program of ["nmap", "nc"]) {
+    await host.commit({ "policies/a.yaml": forbidding(program) });
+    await git.apply();
+  }
+  const { body: { policies: [{ id }] } } = await git.get("policies");
+  await post(world, owner, "rollback", { policy_id: id, version: "1" });
+  await host.commit({ "policies/a.yaml": forbidding("ssh") });
+  await post(world, owner, "webhook", { event: "push", repository: host.url });
+  await world.settle();
+  eq((await post(world, owner, `policies/${id}/unpin`)).status, 200);
+  await world.advance(MINUTE_MS);
+  deq(await inForce(git), [["a", "3", false]]);
+});
+
+Deno.test("apply: one that was overtaken by another commit's does not bring the older one back", async () => {
+  await using world = await World.open();
+  const git = await withRepository(world, { policy_path: "policies" });
+  const { host } = git;
+  await host.commit({ "policies/a.yaml": forbidding("nmap") });
+  await git.apply();
+  await host.commit({ "policies/a.yaml": forbidding("nc") });
+  const held = Promise.withResolvers<void>();
+  const fetched = Promise.withResolvers<void>();
+  let posts = 0;
+  world.network.reply = async (request) => {
+    const answer = host.reply(request);
+    if (request.method === "POST" && posts++ === 0) {
+      fetched.resolve();
+      await held.promise;
+    }
+    return answer;
+  };
+  const slow = git.apply();
+  await fetched.promise;
+  const newer = await host.commit({ "policies/a.yaml": forbidding("ssh") });
+  eq((await git.apply()).body.commit, newer);
+  held.resolve();
+  const { status, body } = await slow;
+  deq([status, body.error?.code], [409, "CONFLICT"]);
+  deq(await inForce(git), [["a", "2", false]]);
+  const { body: { applied_commit } } = await git.get(`repos/${git.repositoryId}`);
+  eq(applied_commit, newer);
+  // Of one and the same commit both are right.
+  const both = await Promise.all([git.apply(), git.apply()]);
+  deq(both.map((answer) => answer.status), [200, 200]);
+});
+
+Deno.test("apply: an organization that has several fetched at once is told to wait", async () => {
+  await using world = await World.open();
+  const git = await withRepository(world);
+  await git.host.commit({ "policies/a.yaml": forbidding("nmap") });
+  const held = Promise.withResolvers<void>();
+  world.network.reply = async (request) => {
+    await held.promise;
+    return git.host.reply(request);
+  };
+  const dry = () => git.apply({ dry_run: true });
+  const under = [dry(), dry(), dry()];
+  const beyond = await dry();
+  deq([beyond.status, beyond.body.error.code], [503, "UNAVAILABLE"]);
+  held.resolve();
+  deq((await Promise.all(under)).map(({ status }) => status), [200, 200, 200]);
+  eq((await dry()).status, 200);
 });
 
 Deno.test("rollback: a policy or a version that is not there is told, and nothing changes", async () => {
@@ -194,6 +284,7 @@ Deno.test("syncs: of two instances one looks at a repository that is due", async
   const kv = await Deno.openKv(":memory:");
   const first = await World.open({ kv: shared(kv), sole: false });
   const git = await withRepository(first, SYNCED);
+  await first.settle();
   const second = await World.open({ kv: shared(kv), sole: false, seed: 2, clock: first.clock });
   second.network.reply = (request) => git.host.reply(request);
   await git.host.commit({ "policies/a.yaml": forbidding("nmap") });

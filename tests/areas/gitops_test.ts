@@ -224,7 +224,10 @@ Deno.test("apply: a sync gives way to who has applied something newer meanwhile"
   await git.host.commit({ "policies/a.yaml": forbidding("nc") });
   const tenant = { org: git.owner.org, space: "live" } as const;
   const looked = (await world.app.store.get(repositories, tenant, git.repositoryId))!;
-  const older = await readWanted(world.app, looked, "main", "policies");
+  const older = await readWanted(world.app, tenant, looked, {
+    branch: "main",
+    path: "policies",
+  });
   await git.host.commit({ "policies/a.yaml": forbidding("ssh") });
   const { body: { version } } = await git.apply();
   const relay = { app: world.app, actor: { id: "relay" } };

@@ -193,6 +193,29 @@ Deno.test("webhook: known or not, right or wrong, the answer is the same", async
   }
 });
 
+// With a time that grows with the square of a name, this takes minutes.
+Deno.test("webhook: no body keeps Relay busy or breaks it", async () => {
+  await using world = await World.open();
+  const git = await withRepository(world);
+  const bodies: unknown[] = [
+    { event: "push", repository: `a${"/".repeat(500_000)}b` },
+    { event: "push", repository: `https://git.example.com/a${"/".repeat(500_000)}b` },
+    { event: "push", repository: "a".repeat(1_000_000) },
+    { event: { toString: 1, valueOf: 1 }, repository: "acme/policies" },
+    { event: "push", after: { toString: 1 }, repository: { url: { toString: 1 } } },
+    {
+      event: "push",
+      repository: Object.fromEntries(
+        Array.from({ length: 40_000 }, (_, n) => [`k${n}`, `https://h${n}.example/a`]),
+      ),
+    },
+  ];
+  for (const body of bodies) {
+    const { answer, asked } = await push(world, git, JSON.stringify(body), {});
+    deq([answer.status, answer.text, asked], [202, '{"accepted":true}', 0]);
+  }
+});
+
 Deno.test("webhook: the short form makes a repository without a secret be looked at, and not too often", async () => {
   await using world = await World.open();
   const git = await withRepository(world);
@@ -214,6 +237,26 @@ Deno.test("webhook: the short form makes a repository without a secret be looked
   const asked = git.host.asked;
   await world.advance(60 * 60_000);
   eq(git.host.asked, asked);
+});
+
+Deno.test("webhook: what nobody signed is written once for each look", async () => {
+  await using world = await World.open();
+  const git = await withRepository(world);
+  const send = (after: string) =>
+    push(world, git, JSON.stringify({ event: "push", repository: "acme/policies", after }), {});
+  await send("1");
+  await send("2");
+  await world.settle();
+  const stamps = async () => {
+    const found = [];
+    for await (const { versionstamp, key } of world.kv.list({ prefix: [git.owner.org] })) {
+      found.push(`${key.join("/")} ${versionstamp}`);
+    }
+    return found;
+  };
+  const before = await stamps();
+  for (let n = 3; n < 8; n++) await send(String(n));
+  deq(await stamps(), before);
 });
 
 Deno.test("webhook: it is limited for each address", async () => {

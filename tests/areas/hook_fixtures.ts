@@ -39,6 +39,14 @@ export async function alter(
   });
 }
 
+/**
+ * Lets a process whose commits fail come as far as it can: to come to rest is to put the log in order, which
+ * the dead may not be able to do.
+ */
+export async function letDie(world: World): Promise<void> {
+  await Promise.allSettled([world.settle()]);
+}
+
 /** The newest delivery of a webhook. */
 export async function newest(world: World, owner: Account, id: string) {
   return (await deliveriesOf(world, owner, id, "?limit=1")).deliveries[0];

@@ -1,4 +1,6 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { SCOPE_LIST } from "../../core/scopes.ts";
+import { INVITATIONS_MAX } from "../../core/invitations/open.ts";
 import { type Account, type Answer, World } from "../support/world.ts";
 
 const INVITATIONS = "/api/v1/invitations";
@@ -126,6 +128,35 @@ Deno.test("invitations: give no more than who invites has, then and when they ar
   eq((await join(world, fromOwner.invite_code)).body.user.role, "owner");
 });
 
+Deno.test("invitations: one that a key made is void once the key may not give its roles any more", async () => {
+  await using world = await World.open();
+  await world.signUp();
+  const owner = await world.signUp();
+  const ends: [string, string, unknown?][] = [
+    ["POST", "/revoke"],
+    ["DELETE", ""],
+    ["PATCH", "", { scopes: ["system:read", "system:write"] }],
+  ];
+  for (const [method, path, body] of ends) {
+    const key = await world.key(owner, SCOPE_LIST);
+    const { body: { invite_code } } = await invite(world, { token: key.value }, {
+      roles: ["operator"],
+    });
+    const { body: other } = await invite(world, { token: key.value }, { roles: ["operator"] });
+    eq((await join(world, other.invite_code)).status, 201);
+    const ended = await world.call(method, `/api/v1/api-keys/${key.id}${path}`, {
+      as: owner.token,
+      body,
+    });
+    ok(ended.status < 300, ended.text);
+    deq(refused(await join(world, invite_code)), [410, "GONE"]);
+  }
+  const brief = await world.key(owner, SCOPE_LIST, { expires_days: 1 });
+  const { body } = await invite(world, { token: brief.value }, { roles: ["operator"] });
+  world.clock.nowMs += DAY_MS;
+  deq(refused(await join(world, body.invite_code)), [410, "GONE"]);
+});
+
 Deno.test("invitations: of another organization are not there", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
@@ -135,6 +166,25 @@ Deno.test("invitations: of another organization are not there", async () => {
   eq(drop.status, 404);
   deq((await world.call("GET", INVITATIONS, { as: stranger.token })).body.invitations, []);
   eq((await join(world, invite_code)).status, 201);
+});
+
+Deno.test("invitations: those that have expired take no room, and hide none that keeps a role", async () => {
+  await using world = await World.open();
+  await world.signUp();
+  const owner = await world.signUp();
+  const short = (as: { token: string }, role: string) =>
+    invite(world, as, { roles: [role], expires_days: 1 });
+  for (let n = 0; n < INVITATIONS_MAX; n++) eq((await short(owner, "viewer")).status, 201);
+  deq(refused(await short(owner, "viewer")), [409, "CONFLICT"]);
+  world.clock.nowMs += DAY_MS;
+  const body = { email: owner.email, password: "password 2" };
+  const again = (await world.call("POST", "/api/v1/login", { body })).body;
+  const call = { as: again.token, body: { name: "helper", permissions: ["agents:read"] } };
+  eq((await world.call("POST", "/api/v1/roles", call)).status, 201);
+  const kept = await short(again, "helper");
+  eq(kept.status, 201, kept.text);
+  const deleted = await world.call("DELETE", "/api/v1/roles/helper", { as: again.token });
+  deq(deleted.body.error.details.invitations, [kept.body.id]);
 });
 
 Deno.test("users: who is switched off has no session and no key, and comes back with both rights and keys", async () => {

@@ -134,6 +134,16 @@ Deno.test("issuers: a token for somebody else, of somebody else, or of another k
   deq([...new Set(world.network.sent.map(({ url }) => url))], [JWKS_URI]);
 });
 
+Deno.test("issuers: an email that is another mailbox before its lower case is nobody's", async () => {
+  await using world = await open();
+  const body = { email: "kelvin@example.com", password: "password 1", organization: "Host" };
+  eq((await world.call("POST", "/api/v1/signup", { body })).status, 201);
+  const claims = { email_verified: true, scope: "agents:read" };
+  eq((await info(world, await issue(world, { ...claims, email: body.email }))).status, 200);
+  const kelvinSign = await issue(world, { ...claims, email: "\u212Aelvin@example.com" });
+  eq(await reasonOf(world, kelvinSign), "unknown_user");
+});
+
 Deno.test("issuers: one speaks for the people of its organization only, the host's unless said", async () => {
   await using world = await open();
   await world.signUp();

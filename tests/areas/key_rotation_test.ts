@@ -207,11 +207,17 @@ Deno.test("api_keys.rotate: the old value is told so in every answer to it, and 
   }
 });
 
-Deno.test("api_keys.rotate: the old value of a rotating key manages no key, whatever it may do otherwise", async () => {
+Deno.test("api_keys.rotate: the old value of a rotating key manages no key, and gives nobody rights or a way in", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
-  const key = await world.key(owner, ["system:read", "system:write", "agents:read"]);
+  const scopes = ["system:read", "system:write", "agents:read", "agents:admin"];
+  const key = await world.key(owner, scopes);
   const other = await world.key(owner, ["agents:read"]);
+  await world.call("POST", "/api/v1/roles", {
+    as: owner.token,
+    body: { name: "reader", permissions: ["agents:read"] },
+  });
+  const person = await world.join(owner, ["reader"]);
   const { body: { new_key } } = await rotate(world, key.id, owner.token);
   const acts: [string, string, unknown?][] = [
     ["POST", KEYS, { name: "k", scopes: ["agents:read"] }],
@@ -221,6 +227,16 @@ Deno.test("api_keys.rotate: the old value of a rotating key manages no key, what
     ["POST", `${KEYS}/${other.id}/revoke`],
     ["DELETE", `${KEYS}/${key.id}`],
     ["PUT", `/api/admin/limits/${key.id}`, { max_concurrent: null }],
+    // What it gave to others, it would keep beyond its own end.
+    ["POST", "/api/v1/invitations", { roles: ["reader"] }],
+    ["POST", "/api/v1/roles", { name: "another", permissions: ["agents:read"] }],
+    ["PUT", "/api/v1/roles/reader", { permissions: ["agents:read", "system:read"] }],
+    ["DELETE", "/api/v1/roles/reader"],
+    ["POST", "/api/v1/roles/reader/assign", { user_id: person.userId }],
+    ["POST", "/api/v1/roles/reader/revoke", { user_id: person.userId }],
+    ["POST", `/api/v1/users/${person.userId}/deactivate`],
+    ["POST", `/api/v1/users/${person.userId}/activate`],
+    ["POST", "/api/devices/pairing-codes"],
   ];
   const before = await world.call("GET", KEYS, { as: owner.token });
   for (const [method, path, body] of acts) {

@@ -4,6 +4,7 @@ import { SYSTEM } from "../../kv/collection.ts";
 import { plans } from "../../kv/records/plan.ts";
 import { overKv } from "../support/kv.ts";
 import { type Account, World } from "../support/world.ts";
+import { answering, happen, hear, HOOKS } from "./hook_fixtures.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -86,6 +87,17 @@ Deno.test("plans: what the configuration says of a plan wins, and is not changed
   const refused = await world.call("PUT", "/api/admin/plans/starter", { as: host.token, body });
   eq(refused.status, 409);
   eq(await limitNow(world, guest), 42);
+});
+
+Deno.test("plans: the configuration may call one as every object calls something", async () => {
+  const plans = Object.fromEntries(
+    ["constructor", "toString", "__proto__"].map((name) => [name, { requests_per_minute: 7 }]),
+  );
+  await using world = await World.open({ config: { plans, default_plan: "constructor" } });
+  const host = await world.signUp();
+  const { body } = await world.call("GET", "/api/admin/plans", { as: host.token });
+  const found = body.plans.find(({ id }: { id: string }) => id === "constructor");
+  deq([found.name, found.requests_per_minute, found.accounts], ["constructor", 7, 1]);
 });
 
 Deno.test("plans: one that an account has cannot be deleted, and one that was deleted cannot be taken", async () => {
@@ -191,6 +203,23 @@ Deno.test("accounts: off ends sessions, keys and streams at once, on restores wh
   deq(await tries(), [200, 200]);
   eq((await toggle(host.org, false)).status, 409);
   eq((await toggle("org_missing", false)).status, 404);
+});
+
+Deno.test("accounts: nothing is sent to the webhooks of one that is off, what happened before and tests included", async () => {
+  const { world, host, guest } = await two();
+  await using _ = world;
+  answering(world, 500);
+  const hook = await hear(world, guest);
+  await happen(world, guest);
+  const test = await world.call("POST", `${HOOKS}/${hook.id}/test`, { as: guest.token });
+  eq(test.status, 202, test.text);
+  await world.settle();
+  eq(world.network.sent.length, 2);
+  const path = `/api/admin/accounts/${guest.org}/toggle`;
+  const off = await world.call("POST", path, { as: host.token, body: { active: false } });
+  eq(off.status, 200);
+  await world.advance(60 * MINUTE_MS);
+  eq(world.network.sent.length, 2);
 });
 
 Deno.test("accounts: an ingest token of one that is off brings in nothing", async () => {

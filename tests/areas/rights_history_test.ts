@@ -5,6 +5,8 @@ import { type Random, random } from "../support/random.ts";
 import { type Answer, World } from "../support/world.ts";
 
 const STEPS = 120;
+/** Every so often an owner of the host switches an account off or on; anybody tries it now and then. */
+const TOGGLE_EVERY = 6;
 const PASSWORD = "a password of everybody";
 
 /** Somebody who calls: a person, or a key that a person made. */
@@ -26,13 +28,25 @@ interface Organization {
 /** What a caller may do, and whether it is an owner; null when its credential is not accepted. */
 type Standing = { readonly scopes: readonly string[]; readonly owner: boolean } | null;
 
+/** Something that was tried, and whose rights it may hand out. */
+interface Deed {
+  readonly by: { readonly org: string; readonly standing: Standing };
+  readonly answer: Answer;
+  /** The account that it would switch off or on. */
+  readonly toggles?: { readonly org: string; readonly active: boolean };
+}
+
+type Standings = ReadonlyMap<string, Standing>;
+
 /** One random history of several organizations, whose people try what they like. */
 class History {
   readonly organizations: Organization[] = [];
   readonly callers: Caller[] = [];
   readonly codes: { readonly code: string; readonly org: string }[] = [];
   /** How often somebody was let, and how often refused: a history without both shows nothing. */
-  readonly outcomes = { let: 0, refused: 0 };
+  readonly outcomes = { let: 0, refused: 0, off: 0, on: 0 };
+  /** Accounts that are off, with what their people could do when they were switched off. */
+  readonly off = new Map<string, Standings>();
   #names = 0;
 
   constructor(readonly world: World, readonly dice: Random) {}
@@ -40,40 +54,65 @@ class History {
   async play(): Promise<void> {
     for (let n = 0; n < 3; n++) await this.found();
     for (let step = 0; step < STEPS; step++) {
+      if (step === STEPS / 2) await this.found();
       const before = await this.standings();
-      const actor = this.dice.pick(this.callers);
-      const { by, answer } = await this.act(actor);
-      const after = await this.standings();
-      this.hold(step, by, answer, before, after);
+      const deed = step % TOGGLE_EVERY === 0
+        ? await this.switchOne(this.dice.pick(this.#hostOwners(before)), before)
+        : await this.act(this.dice.pick(this.callers), before);
+      this.hold(step, deed, before, await this.standings());
       await this.pry(this.dice.pick(this.callers));
     }
-    ok(this.outcomes.let > 10 && this.outcomes.refused > 10, JSON.stringify(this.outcomes));
+    const { let: fine, refused, off, on } = this.outcomes;
+    ok(fine > 10 && refused > 10 && off > 1 && on > 1, JSON.stringify(this.outcomes));
   }
 
-  /** Nothing changes by a refusal, and nobody gets more than who gave it has, nor in another organization. */
-  hold(
-    step: number,
-    by: { readonly org: string; readonly standing: Standing },
-    answer: Answer,
-    before: ReadonlyMap<string, Standing>,
-    after: ReadonlyMap<string, Standing>,
-  ): void {
+  /**
+   * Nothing changes by a refusal, and nobody gets more than who gave it has, nor in another organization;
+   * whoever is switched off with their account comes back as they were.
+   */
+  hold(step: number, { by, answer, toggles }: Deed, before: Standings, after: Standings): void {
     const what = `step ${step}: ${answer.status} ${answer.text.slice(0, 200)}`;
     const fine = answer.status < 300;
     this.outcomes[fine ? "let" : "refused"]++;
+    let earlier: Standings = new Map();
+    if (fine && toggles !== undefined) {
+      ok(
+        by.standing?.scopes.includes("system:write") && by.org === this.organizations[0]!.id,
+        what,
+      );
+      earlier = this.#toggled(toggles, before);
+    }
     const owners = new Map<string, number>();
     for (const { id, org } of this.callers) {
-      const [was, is] = [before.get(id) ?? null, after.get(id) ?? null];
+      const [was, is] = [earlier.get(id) ?? before.get(id) ?? null, after.get(id) ?? null];
       if (is?.owner) owners.set(org, (owners.get(org) ?? 0) + 1);
-      if (!fine || org !== by.org) {
+      if (this.off.has(org)) eq(is, null, what);
+      else if (!fine || org !== by.org) {
         if (before.has(id)) deq(is, was, what);
-        continue;
+      } else {
+        const gained = (is?.scopes ?? []).filter((scope) => !was?.scopes.includes(scope));
+        for (const scope of gained) ok(by.standing?.scopes.includes(scope), `${what}: ${scope}`);
+        if (is?.owner && !was?.owner) ok(by.standing?.owner, `${what}: ownership`);
       }
-      const gained = (is?.scopes ?? []).filter((scope) => !was?.scopes.includes(scope));
-      for (const scope of gained) ok(by.standing?.scopes.includes(scope), `${what}: ${scope}`);
-      if (is?.owner && !was?.owner) ok(by.standing?.owner, `${what}: ownership`);
     }
-    for (const { id } of this.organizations) ok((owners.get(id) ?? 0) > 0, `${what}: no owner`);
+    for (const { id } of this.organizations) {
+      ok(this.off.has(id) || (owners.get(id) ?? 0) > 0, `${what}: no owner`);
+    }
+  }
+
+  /** An account was switched; answers what its people could do when it was switched off. */
+  #toggled({ org, active }: { org: string; active: boolean }, before: Standings): Standings {
+    const own = this.callers.filter((caller) => caller.org === org).map(({ id }) => id);
+    const earlier = this.off.get(org) ?? new Map(own.map((id) => [id, before.get(id) ?? null]));
+    if (active === this.off.has(org)) this.outcomes[active ? "on" : "off"]++;
+    if (active) this.off.delete(org);
+    else this.off.set(org, earlier);
+    return earlier;
+  }
+
+  #hostOwners(standings: Standings): Caller[] {
+    const host = this.organizations[0]!.id;
+    return this.callers.filter(({ id, org }) => org === host && standings.get(id)?.owner);
   }
 
   async standings(): Promise<Map<string, Standing>> {
@@ -90,24 +129,47 @@ class History {
   async ask(caller: Caller, method: string, path: string, body?: unknown): Promise<Answer> {
     const call = { as: caller.credential, ...(body !== undefined && { body }) };
     const answer = await this.world.call(method, path, call);
+    const host = this.organizations[0]!.id;
     for (const { id, canary, secrets } of this.organizations) {
-      // The host runs the installation, and sees the accounts of all.
-      const runs = caller.org === this.organizations[0]!.id && path.startsWith("/api/admin/");
-      if (id === caller.org || runs) continue;
-      ok(!answer.text.includes(canary), `${method} ${path} shows ${canary} to ${caller.org}`);
+      // The host runs the installation: it sees the accounts of all, and names those that it switched.
+      if (id === caller.org || caller.org === host && path.startsWith("/api/admin/")) continue;
+      const text = caller.org === host
+        ? answer.text.replaceAll(`"name":"${canary}"`, "").replaceAll(id, "")
+        : answer.text;
+      ok(!text.includes(canary), `${method} ${path} shows ${canary} to ${caller.org}`);
       // What the caller wrote itself may come back in a refusal.
       const asked = path + JSON.stringify(body ?? {});
       for (const secret of secrets) {
-        ok(asked.includes(secret) || !answer.text.includes(secret), `${method} ${path}: ${secret}`);
+        ok(asked.includes(secret) || !text.includes(secret), `${method} ${path}: ${secret}`);
       }
     }
     return answer;
   }
 
-  /** One random thing that the caller tries, and whose rights it may hand out. */
-  async act(actor: Caller): Promise<{ by: { org: string; standing: Standing }; answer: Answer }> {
-    const standing = (await this.standings()).get(actor.id) ?? null;
-    const by = { org: actor.org, standing };
+  /** Switches an account on where one is off, else one off. */
+  async switchOne(owner: Caller, standings: Standings): Promise<Deed> {
+    const active = this.off.size > 0;
+    const some = active ? [...this.off.keys()] : this.organizations.slice(1).map(({ id }) => id);
+    return await this.toggle(owner, standings, { org: this.dice.pick(some), active });
+  }
+
+  /** Somebody switches an account off or on, or tries to. */
+  async toggle(
+    actor: Caller,
+    standings: Standings,
+    toggles = { org: this.dice.pick(this.organizations).id, active: this.dice.chance(0.3) },
+  ): Promise<Deed> {
+    const { org, active } = toggles;
+    const path = `/api/admin/accounts/${org}/toggle`;
+    const answer = await this.ask(actor, "POST", path, { active });
+    const by = { org: actor.org, standing: standings.get(actor.id) ?? null };
+    return { by, answer, toggles };
+  }
+
+  /** One random thing that the caller tries. */
+  async act(actor: Caller, standings: Standings): Promise<Deed> {
+    const by = { org: actor.org, standing: standings.get(actor.id) ?? null };
+    if (this.dice.chance(0.1)) return await this.toggle(actor, standings);
     const { dice } = this;
     const own = this.organizations.find(({ id }) => id === actor.org)!;
     const name = this.#roleOf(dice.chance(0.7) ? own : dice.pick(this.organizations));

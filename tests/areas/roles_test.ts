@@ -124,6 +124,21 @@ Deno.test("roles: what a role permits takes effect with the next request, given,
   );
 });
 
+Deno.test("roles: one whose name every object knows gives what it says, and no more", async () => {
+  const { world, owner } = await open();
+  await using _ = world;
+  const person = await world.join(owner, ["viewer"]);
+  for (const name of ["constructor", "toString", "valueOf"]) {
+    eq((await make(world, owner, name, ["agents:write"])).status, 201);
+    const given = await give(world, owner.token, name, person);
+    eq(given.status, 200, given.text);
+    ok(given.body.permissions.includes("agents:write"));
+    const { body } = await world.call("GET", "/api/account/info", { as: person.token });
+    deq(body.scopes.toSorted(), given.body.permissions.toSorted());
+    eq((await take(world, owner.token, name, person)).status, 200);
+  }
+});
+
 Deno.test("roles: a key can do what its creator's roles permit now", async () => {
   const { world, owner } = await open();
   await using _ = world;

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { eventJson } from "../../core/events.ts";
+import { eventJson, OWN_EVENTS } from "../../core/events.ts";
 import { EVENT_RIGHTS } from "../../core/streams/streams.ts";
 import { WEBHOOK_EVENTS, type WebhookEventType } from "../../core/webhooks/event_types.ts";
 import { apiKeys } from "../../kv/records/api_key.ts";
@@ -19,7 +19,7 @@ async function happen(
   { org, userId }: Account,
   type: WebhookEventType | "api_key_used",
   agentId?: string,
-  details: Record<string, unknown> = type === "api_key_used" ? {} : WEBHOOK_EVENTS[type].example,
+  details: Readonly<Record<string, unknown>> = OWN_EVENTS[type]!.example,
 ): Promise<void> {
   const tenant = { org, space: "live" } as const;
   const work = { app: world.app, actor: { id: userId } };

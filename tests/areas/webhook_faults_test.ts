@@ -16,6 +16,7 @@ import {
   eventOf,
   happen,
   hear,
+  letDie,
   liveOf,
   newest,
   responding,
@@ -138,7 +139,7 @@ Deno.test("crash: a delivery whose process died in its last attempt is over, and
     return 200;
   };
   await happen(dead, owner);
-  await dead.settle();
+  await letDie(dead);
   eq(dead.network.sent.length, 1);
   await using world = await World.open({ kv, seed: 2 });
   await world.advance(60_000);

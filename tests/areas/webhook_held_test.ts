@@ -4,7 +4,7 @@ import { committing, overKv, shared } from "../support/kv.ts";
 import { random } from "../support/random.ts";
 import { World } from "../support/world.ts";
 import { deliveriesOf, eventsOf } from "./fixtures.ts";
-import { act, answering, happen, hear, HOOKS, namesSent, newest } from "./hook_fixtures.ts";
+import { act, answering, happen, hear, HOOKS, letDie, namesSent, newest } from "./hook_fixtures.ts";
 
 const range = (n: number) => Array.from({ length: n }, (_, at) => `${at}`);
 
@@ -119,8 +119,7 @@ Deno.test("webhooks.enable: a release that its process did not survive goes on i
   await dead.settle();
   commits = 8; // those of the answer, and some of the release
   const on = await act(dead, owner, hook.id, "enable");
-  // To come to rest is to put the log in order, which the dead may not be able to do.
-  await Promise.allSettled([dead.settle()]);
+  await letDie(dead);
   ok(dead.network.sent.length < 200);
   await using world = await World.open({ kv, seed: 2 });
   await world.advance(60_000);

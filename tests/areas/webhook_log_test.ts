@@ -263,7 +263,7 @@ Deno.test("retention: after 30 days a delivery is gone with its index entries an
   world.clock.nowMs += 1;
   eq((await deliveriesOf(world, { ...owner, token }, hook.id)).pagination.total, 1);
   eq(await dropExpired(world.app), 41);
-  deq([await rowsOf(world, "delivery_attempts"), await rowsOf(world, "deliveries")], [0, 3]);
+  deq([await rowsOf(world, "delivery_attempts"), await rowsOf(world, "deliveries")], [0, 4]);
   world.clock.nowMs += 30_000;
   await housekeep(world.app);
   eq(await rowsOf(world, "deliveries"), 0);

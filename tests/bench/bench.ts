@@ -7,6 +7,7 @@ import { benchSequencing } from "./sequencing.ts";
 import { wrongPasswords } from "./logins.ts";
 import { refusals, unknownKeys } from "./limits.ts";
 import { endAll, get, HERE, post, residentKiB, start } from "./parts.ts";
+import { benchReplay } from "./replay.ts";
 import { report, rounds } from "./rounds.ts";
 import { benchWebhooks } from "./webhooks.ts";
 
@@ -24,6 +25,8 @@ if (only === "sequencing") Deno.exit(0);
 if (only === "audit") Deno.exit(0);
 if (only === undefined || only === "shield") benchShield();
 if (only === "shield") Deno.exit(0);
+if (only === undefined || only === "replay") await benchReplay();
+if (only === "replay") Deno.exit(0);
 if (only === undefined || only === "webhooks") await benchWebhooks().finally(endAll);
 if (only === "webhooks") Deno.exit(0);
 

@@ -3,6 +3,7 @@ import { emit } from "../../core/events.ts";
 import { startRelay } from "../../core/start.ts";
 import { readSettings } from "../../core/settings.ts";
 import { secretsOf } from "../../core/secrets/file.ts";
+import { safeOutbound } from "../../core/outbound/safe_outbound.ts";
 import { systemClock, systemPorts } from "../../core/system.ts";
 import { openStore } from "../../kv/open.ts";
 import { organizations } from "../../kv/records/organization.ts";
@@ -16,11 +17,23 @@ import { routes, upgrades } from "../../routes/index.ts";
  */
 const [url, count, holeUrl, holes] = Deno.args as [string, string, string, string];
 const folder = await Deno.makeTempDir({ prefix: "relay-bench-" });
-const config = { limits: { public_per_minute: null }, outbound: { allow_private_targets: true } };
+const config = {
+  plans: { starter: { requests_per_minute: null } },
+  limits: { public_per_minute: null },
+  outbound: { allow_private_targets: true },
+};
 const env = { RELAY_KV: `${folder}/relay.kv`, RELAY_CONFIG: JSON.stringify(config) };
 const settings = readSettings(env, (path) => Deno.readTextFileSync(path), false);
 const opened = await openStore(settings.kv, systemClock);
-const ports = systemPorts(() => true);
+const authority = new URL("../fixtures/tls/authority.pem", import.meta.url);
+const ports = {
+  ...systemPorts(() => true),
+  outbound: safeOutbound({
+    allowPrivateTargets: () => true,
+    clock: systemClock,
+    trustedRoots: [Deno.readTextFileSync(authority)],
+  }),
+};
 const secrets = secretsOf(settings, ports.entropy);
 const { app } = await startRelay(opened, { ...settings, ...secrets }, ports);
 const server = Deno.serve(

@@ -8,55 +8,62 @@ import {
 } from "../../kv/records/webhook.ts";
 import type { Page, Store } from "../../kv/store.ts";
 import { LEDGER_STATES, readLedger } from "../../core/webhooks/ledger.ts";
-import type { HookReceivers } from "./hook_receivers.ts";
+import type { HookKind, HookReceivers } from "./hook_receivers.ts";
 
-/** What the callers were told, and where it had to go. */
+/** What the callers of an organization were told, and where it had to go. */
 export interface Expected {
-  readonly tenant: Tenant;
+  readonly id: string;
   /** Texts of the commands whose refusal was answered: each is one event. */
   readonly acknowledged: ReadonlySet<string>;
-  /** Every webhook, by id; true for one whose deliveries are counted at its receiver. */
-  readonly webhooks: ReadonlyMap<string, boolean>;
-  readonly receivers: HookReceivers;
+  /** Every webhook by id. Those of a good receiver are counted there. */
+  readonly webhooks: ReadonlyMap<string, HookKind>;
 }
 
 /** What a stopped relay's store says of its deliveries. */
 export interface Findings {
   readonly faults: string[];
   readonly states: Readonly<Record<string, number>>;
-  /** Times that a receiver got a delivery again without having failed it. */
+  /** Times that a good receiver got a delivery again. */
   readonly repeats: number;
-  /** Attempts that a crash cut off. */
+  /** Attempts for good receivers that a crash cut off: as many were in flight. */
   readonly lost: number;
 }
 
 /** Looks through all deliveries for what is missing, there twice or counted wrongly. */
-export async function examineDeliveries(store: Store, expected: Expected): Promise<Findings> {
-  const { tenant, acknowledged, webhooks, receivers: { came, accepted } } = expected;
+export async function examineDeliveries(
+  store: Store,
+  organizations: readonly Expected[],
+  { came, accepted }: Pick<HookReceivers, "came" | "accepted">,
+): Promise<Findings> {
   const faults: string[] = [];
   const seen = new Set<string>();
   const states: Record<string, number> = Object.fromEntries(LEDGER_STATES.map((s) => [s, 0]));
   let repeats = 0, lost = 0;
-  for await (const delivery of allDeliveries(store, tenant)) {
-    const { id, webhook_id, attempt, body } = delivery;
-    const state = stateOf(delivery);
-    states.accepted!++;
-    states[state]!++;
-    const place = `${webhook_id} ${JSON.parse(body).payload.command}`;
-    if (seen.has(place)) faults.push(`${place} has two deliveries`);
-    seen.add(place);
-    const arrived = came.get(id) ?? 0;
-    if (arrived > attempt) faults.push(`${id} came ${arrived} times in ${attempt} attempts`);
-    if (!webhooks.get(webhook_id)) continue;
-    if (state === "delivered" && !accepted.has(id)) faults.push(`${id} never came`);
-    repeats += Math.max(0, arrived - 1);
-    const cut = await lostAttempts(store, tenant, delivery);
-    if (arrived > 1 + cut) faults.push(`${id} came ${arrived} times, ${cut} attempts were cut off`);
-    lost += cut;
-  }
-  for (const id of webhooks.keys()) {
-    for (const command of acknowledged) {
-      if (!seen.has(`${id} ${command}`)) faults.push(`${command} has no delivery for ${id}`);
+  for (const { id: org, acknowledged, webhooks } of organizations) {
+    const tenant: Tenant = { org, space: "live" };
+    for await (const delivery of allDeliveries(store, tenant)) {
+      const { id, webhook_id, attempt, body } = delivery;
+      const state = stateOf(delivery);
+      states.accepted!++;
+      states[state]!++;
+      const place = `${webhook_id} ${JSON.parse(body).payload.command}`;
+      if (seen.has(place)) faults.push(`${place} has two deliveries`);
+      seen.add(place);
+      const arrived = came.get(id) ?? 0;
+      if (arrived > attempt) faults.push(`${id} came ${arrived} times in ${attempt} attempts`);
+      if (webhooks.get(webhook_id) !== "good") continue;
+      if (state === "delivered" && !accepted.has(id)) faults.push(`${id} never came`);
+      repeats += Math.max(0, arrived - 1);
+      const cut = await lostAttempts(store, tenant, delivery);
+      if (arrived > 1 + cut) {
+        faults.push(`${id} came ${arrived} times, ${cut} attempts were cut off`);
+      }
+      lost += cut;
+    }
+    for (const id of webhooks.keys()) {
+      for (const command of acknowledged) {
+        if (!seen.has(`${id} ${command}`)) faults.push(`${command} has no delivery for ${id}`);
+      }
     }
   }
   const ledger = await readLedger(store);

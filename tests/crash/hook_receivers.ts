@@ -9,15 +9,21 @@ export interface HookReceivers extends AsyncDisposable {
   /** Deliveries that were answered with a 2xx status. */
   readonly accepted: ReadonlySet<string>;
   /**
-   * Resolves when all these commands have come to the good receiver.
-   * @throws {Error} with how many are missing, when nothing has come for `stallMs`
+   * Resolves when all these commands have come to the good receiver; `tell` hears now and then how many
+   * are missing.
+   * @throws {Error} with how many are missing, and some of them, when none of them has come for `stallMs`
    */
-  untilGood(commands: Iterable<string>, stallMs: number): Promise<void>;
+  untilGood(
+    commands: Iterable<string>,
+    stallMs: number,
+    tell: (missing: number) => void,
+  ): Promise<void>;
 }
 
 const SPOKEN = ["good", "flaky", "hang", "drip", "gone"] as const;
 export type HookKind = (typeof SPOKEN)[number] | "reset";
 const DRIP_MS = 100;
+const TELL_MS = 10_000;
 
 /** Starts them on loopback; they outlive every relay. */
 export function startHookReceivers(): HookReceivers {
@@ -65,15 +71,20 @@ export function startHookReceivers(): HookReceivers {
     urls: { ...spoken, reset: `http://127.0.0.1:${resetting.port}/` } as HookReceivers["urls"],
     came,
     accepted,
-    async untilGood(commands, stallMs) {
+    async untilGood(commands, stallMs, tell) {
       missing = new Set(commands).difference(good);
       if (missing.size === 0) return;
-      let left = missing.size;
+      let left = missing.size, sinceMs = performance.now();
       const timer = setInterval(() => {
-        const stalled = missing!.size === left;
-        left = missing!.size;
-        if (stalled) complete.reject(new Error(`${left} events never came`));
-      }, stallMs);
+        tell(missing!.size);
+        if (missing!.size !== left) {
+          left = missing!.size;
+          sinceMs = performance.now();
+        }
+        if (performance.now() - sinceMs < stallMs) return;
+        const some = [...missing!].slice(0, 5).join("; ");
+        complete.reject(new Error(`${left} events never came: ${some}`));
+      }, TELL_MS);
       await complete.promise.finally(() => clearInterval(timer));
     },
     async [Symbol.asyncDispose]() {

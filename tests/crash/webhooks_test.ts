@@ -2,12 +2,9 @@ import assert from "node:assert/strict";
 import { type Client, clientOf, expectStatus } from "../../core/cli/client.ts";
 import type { Program } from "../../core/cli/program.ts";
 import { systemClock } from "../../core/system.ts";
-import { SYSTEM } from "../../kv/collection.ts";
 import { openStore } from "../../kv/open.ts";
-import { organizations } from "../../kv/records/organization.ts";
 import {
   makeKey,
-  signUpOwner,
   START_MS,
   startMain,
   startRelayProcess,
@@ -16,18 +13,24 @@ import {
 import { NO_LIMITS } from "../support/no_limits.ts";
 import { random } from "../support/random.ts";
 import { examineDeliveries } from "./hook_ledger.ts";
-import { type HookKind, startHookReceivers } from "./hook_receivers.ts";
+import { type HookKind, type HookReceivers, startHookReceivers } from "./hook_receivers.ts";
 
 const KILLS = Number(Deno.env.get("RELAY_CRASH_KILLS") ?? 3);
 const SEED = Number(
   Deno.env.get("RELAY_CRASH_SEED") ?? crypto.getRandomValues(new Uint16Array(1))[0],
 );
 /** The relay is killed somewhere between these acknowledgements. */
-const [ACKNOWLEDGED_MIN, ACKNOWLEDGED_MAX] = [20, 250];
+const [ACKNOWLEDGED_MIN, ACKNOWLEDGED_MAX] = [20, 600];
 /** With so many kills the test also waits until all has come, which takes a lease of 30 s. */
 const LONG_FORM = 20;
 const STALLED_MS = 60_000; // longer than a lease and a sweep
-const CALLERS = 12;
+/** The figures are told so often. */
+const KILLS_A_LINE = 10;
+/** The receivers of each organization: together every kind, and a good one beside bad ones in each. */
+const ORGANIZATIONS: readonly (readonly HookKind[])[] = [
+  ["good", "flaky", "hang"],
+  ["good", "drip", "reset", "gone"],
+];
 /** Each caller has an agent and a rule of its own, because the refusals of one share an alert's row. */
 const AGENTS = 3;
 const DENIED = ["rm -rf /", "mkfs.ext4 /dev/sda", "dd if=/dev/zero of=/dev/sda", ":(){ :|:& };:"];
@@ -35,14 +38,27 @@ const DENIED = ["rm -rf /", "mkfs.ext4 /dev/sda", "dd if=/dev/zero of=/dev/sda",
 const IN_FLIGHT_MAX = 64;
 const QUICK = { initial_delay_seconds: 1, backoff_multiplier: 1, timeout_seconds: 1 };
 const POLICIES: Readonly<Record<HookKind, object>> = {
-  good: { ...QUICK, max_retries: 12 },
-  flaky: { ...QUICK, max_retries: 12 },
+  // Nothing but a crash may cut its attempts off, and no slow machine may have it given up.
+  good: { ...QUICK, timeout_seconds: 10, max_retries: 12, auto_disable: false },
+  flaky: { ...QUICK, max_retries: 12, auto_disable: false },
   hang: { ...QUICK, max_retries: 2, auto_disable: false },
   drip: { ...QUICK, max_retries: 12, auto_disable: false },
   reset: { ...QUICK, max_retries: 2, auto_disable: false },
   // Its first failure disables it, so that what follows is held until it is enabled.
   gone: { ...QUICK, max_retries: 1 },
 };
+
+/** An organization with its webhooks, and what its callers were told. */
+interface Organization {
+  readonly id: string;
+  readonly owner: Client;
+  readonly client: Client;
+  readonly agentIds: readonly string[];
+  /** Its webhooks by id. */
+  readonly webhooks: ReadonlyMap<string, HookKind>;
+  /** Texts of the commands whose refusal was answered: each is one event. */
+  readonly acknowledged: Set<string>;
+}
 
 Deno.test(`webhooks: ${KILLS} times kill -9 under load lose no acknowledged event and repeat only what was in flight`, async () => {
   console.log(`webhook crash test: RELAY_CRASH_SEED=${SEED}`);
@@ -55,60 +71,119 @@ Deno.test(`webhooks: ${KILLS} times kill -9 under load lose no acknowledged even
     };
     let { relay, url } = await startRelayProcess(env);
     env.RELAY_PORT = new URL(url).port;
-    const owner = clientOf(url, await signUpOwner(clientOf(url)));
-    const webhooks = new Map<string, boolean>();
-    const ids = {} as Record<HookKind, string>;
-    for (const kind of Object.keys(POLICIES) as HookKind[]) {
-      ids[kind] = await makeHook(owner, kind, receivers.urls[kind]);
-      webhooks.set(ids[kind], kind === "good");
-    }
-    const agentIds: string[] = [];
-    for (let n = 0; n < AGENTS; n++) {
-      agentIds.push(await registerAgent(owner, url, `${folder}/agent${n}`));
-    }
-    const client = clientOf(url, await makeKey(owner, ["agents:write"]));
-    const acknowledged = new Set<string>();
-    let loadedMs = 0;
+    const organizations: Organization[] = [];
     try {
-      for (let kill = 0; kill < KILLS; kill++) {
+      for (const [n, kinds] of ORGANIZATIONS.entries()) {
+        organizations.push(await furnish(url, `${folder}/${n}`, n, kinds, receivers));
+      }
+      const figures = new Figures(organizations, receivers);
+      for (let kill = 1; kill <= KILLS; kill++) {
         const killAt = ACKNOWLEDGED_MIN + dice.below(ACKNOWLEDGED_MAX - ACKNOWLEDGED_MIN);
         const startedMs = performance.now();
-        await refuseUntilKilled({ relay, client, agentIds, acknowledged, killAt, round: kill });
-        loadedMs += performance.now() - startedMs;
+        await refuseUntilKilled(relay, organizations, killAt, kill);
+        const killedMs = performance.now();
+        figures.loadedMs += killedMs - startedMs;
         ({ relay, url } = await startRelayProcess(env));
-        const enabled = await owner("POST", `/api/v1/webhooks/${ids.gone}/enable`);
-        expectStatus(enabled, 200, "enabling");
+        figures.startMs = performance.now() - killedMs;
+        await enableGone(organizations);
+        if (kill % KILLS_A_LINE === 0 || kill === KILLS) figures.tell(`${kill} kills`);
       }
-      if (KILLS >= LONG_FORM) await receivers.untilGood(acknowledged, STALLED_MS);
+      if (KILLS >= LONG_FORM) {
+        const all = organizations.flatMap(({ acknowledged }) => [...acknowledged]);
+        await receivers.untilGood(all, STALLED_MS, (left) => figures.tell(`${left} to come`));
+      }
       assert.equal((await relay.stop()).code, 0);
       const opened = await openStore(env.RELAY_KV!, systemClock);
       try {
-        const { items: [organization] } = await opened.store.list(organizations, SYSTEM, {
-          limit: 1,
-        });
-        const tenant = { org: organization!.id, space: "live" as const };
-        const expected = { tenant, acknowledged, webhooks, receivers };
-        const found = await examineDeliveries(opened.store, expected);
-        console.log(
-          `webhook crash test: ${KILLS} kills, ${acknowledged.size} events acknowledged at ` +
-            `${Math.round(acknowledged.size / loadedMs * 1000)}/s, ` +
-            `${found.repeats} repeated, ${found.lost} attempts cut off, ` +
+        const found = await examineDeliveries(opened.store, organizations, receivers);
+        figures.tell(
+          `${KILLS} kills, ${found.lost} attempts cut off in flight, ${found.repeats} repeated, ` +
             Object.entries(found.states).map(([state, n]) => `${n} ${state}`).join(", "),
         );
         assert.deepEqual(found.faults.slice(0, 20), [], `seed ${SEED}`);
-        assert.ok(found.lost <= KILLS * IN_FLIGHT_MAX, `${found.lost} attempts cut off`);
+        const inFlightMax = KILLS * IN_FLIGHT_MAX * ORGANIZATIONS.length;
+        assert.ok(found.lost <= inFlightMax, `${found.lost} attempts cut off`);
         assert.ok(found.repeats <= found.lost, `${found.repeats} repeats, ${found.lost} cut off`);
       } finally {
         await opened.close();
       }
     } catch (error) {
       console.error(relay.lines.join("\n"));
+      // Of a relay that still answers: what it says of its deliveries.
+      const said = await organizations[0]?.owner<string>("GET", "/metrics").catch(String);
+      const text = typeof said === "object" ? said.body : said ?? "";
+      console.error(text.split("\n").filter((line) => /deliver|jobs/.test(line)).join("\n"));
       throw error;
     } finally {
       await relay.stop();
     }
   });
 });
+
+/** How far the run has come. */
+class Figures {
+  readonly #startedMs = performance.now();
+  /** How long there was load, without the time in which no relay was there. */
+  loadedMs = 0;
+  /** How long the last start took, on a store that grows. */
+  startMs = 0;
+
+  constructor(
+    private readonly organizations: readonly Organization[],
+    private readonly receivers: HookReceivers,
+  ) {}
+
+  tell(what: string): void {
+    const events = this.organizations.reduce((n, { acknowledged }) => n + acknowledged.size, 0);
+    const came = this.receivers.came.values().reduce((n, times) => n + times, 0);
+    const seconds = Math.round((performance.now() - this.#startedMs) / 1000);
+    console.log(
+      `webhook crash test: ${seconds} s, ${events} events acknowledged at ` +
+        `${Math.round(events / this.loadedMs * 1000)}/s, ${came} requests came, ` +
+        `the last start took ${Math.round(this.startMs)} ms, ${what}`,
+    );
+  }
+}
+
+/** Makes an organization with a webhook for each kind of receiver, and agents. */
+async function furnish(
+  url: string,
+  folder: string,
+  n: number,
+  kinds: readonly HookKind[],
+  receivers: HookReceivers,
+): Promise<Organization> {
+  const account = { email: `a${n}@example.com`, password: "correct horse 7", organization: `${n}` };
+  const signedUp = expectStatus(
+    await clientOf(url)<{ token: string; organization: { id: string } }>(
+      "POST",
+      "/api/v1/signup",
+      account,
+    ),
+    201,
+    "signing up",
+  );
+  const owner = clientOf(url, signedUp.token);
+  const webhooks = new Map<string, HookKind>();
+  for (const kind of kinds) webhooks.set(await makeHook(owner, kind, receivers.urls[kind]), kind);
+  const agentIds: string[] = [];
+  for (let agent = 0; agent < AGENTS; agent++) {
+    agentIds.push(await registerAgent(owner, url, `${folder}-${agent}`));
+  }
+  const client = clientOf(url, await makeKey(owner, ["agents:write"]));
+  const { id } = signedUp.organization;
+  return { id, owner, client, agentIds, webhooks, acknowledged: new Set() };
+}
+
+/** Switches on again what its receiver's failures have switched off. */
+async function enableGone(organizations: readonly Organization[]): Promise<void> {
+  for (const { owner, webhooks } of organizations) {
+    for (const [id, kind] of webhooks) {
+      if (kind !== "gone") continue;
+      expectStatus(await owner("POST", `/api/v1/webhooks/${id}/enable`), 200, "enabling");
+    }
+  }
+}
 
 async function makeHook(owner: Client, kind: HookKind, url: string): Promise<string> {
   const answer = await owner<{ id: string }>("POST", "/api/v1/webhooks", {
@@ -134,25 +209,16 @@ async function registerAgent(owner: Client, url: string, folder: string): Promis
   }
 }
 
-interface Round {
-  readonly relay: Program;
-  readonly client: Client;
-  readonly agentIds: readonly string[];
-  readonly acknowledged: Set<string>;
-  /** The relay is killed at this acknowledgement. */
-  readonly killAt: number;
-  readonly round: number;
-}
-
 /** Callers whose commands are refused, each an event, until the relay is killed among them. */
 async function refuseUntilKilled(
-  { relay, client, agentIds, acknowledged, killAt, round }: Round,
+  relay: Program,
+  organizations: readonly Organization[],
+  killAt: number,
+  round: number,
 ): Promise<void> {
   let sent = 0, answered = 0;
   let death: Promise<void> | null = null;
-  await Promise.all(Array.from({ length: CALLERS }, async (_, caller) => {
-    const agentId = agentIds[caller % agentIds.length]!;
-    const denied = DENIED[Math.floor(caller / agentIds.length) % DENIED.length]!;
+  const call = async ({ client, acknowledged }: Organization, agentId: string, denied: string) => {
     while (death === null) {
       const command = `${denied} # ${round}.${sent++}`;
       try {
@@ -166,6 +232,13 @@ async function refuseUntilKilled(
       acknowledged.add(command);
       if (++answered === killAt) death = relay.kill();
     }
-  }));
+  };
+  await Promise.all(
+    organizations.flatMap((organization) =>
+      organization.agentIds.flatMap((agentId) =>
+        DENIED.map((denied) => call(organization, agentId, denied))
+      )
+    ),
+  );
   await death;
 }

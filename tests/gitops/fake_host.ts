@@ -12,12 +12,20 @@ export interface FakeHost {
   readonly url: string;
   /** Puts a commit with exactly these files at the head; answers its id. */
   commit(files: Readonly<Record<string, string>>): Promise<string>;
+  /** The same with a tree of its own, put together by hand. */
+  commitTree(make: (write: TreeWriter) => Promise<string>): Promise<string>;
   /** To be the network's reply. */
   reply(request: OutboundRequest): Reply;
   /** Fails from now on; null works again. */
   broken: Reply | null;
   /** Requests that came. */
   asked: number;
+}
+
+/** Writes objects; answers their ids. */
+export interface TreeWriter {
+  file(text: string): Promise<string>;
+  folder(entries: readonly (readonly [name: string, mode: string, oid: string])[]): Promise<string>;
 }
 
 export async function openFakeHost(
@@ -82,6 +90,19 @@ export async function openFakeHost(
     bytes: new Uint8Array(bytes),
   });
 
+  async function publish(tree: string, oids: ReadonlySet<string>): Promise<string> {
+    const person = { name: "A", email: "a@example.com", timestamp: seconds++, timezoneOffset: 0 };
+    const commit = { message: "a change\n", tree, author: person, committer: person };
+    head = await git.writeCommit({
+      fs,
+      dir: DIR,
+      commit: { ...commit, parent: head === null ? [] : [head] },
+    });
+    const packed = await git.packObjects({ fs, dir: DIR, oids: [head, tree, ...oids] });
+    pack = Buffer.from(packed.packfile!);
+    return head;
+  }
+
   const host: FakeHost = {
     url,
     broken: null,
@@ -89,16 +110,34 @@ export async function openFakeHost(
     async commit(files) {
       const oids = new Set<string>();
       const tree = await writeTree(new Map(Object.entries(files)), oids);
-      const person = { name: "A", email: "a@example.com", timestamp: seconds++, timezoneOffset: 0 };
-      const commit = { message: "a change\n", tree, author: person, committer: person };
-      head = await git.writeCommit({
-        fs,
-        dir: DIR,
-        commit: { ...commit, parent: head === null ? [] : [head] },
+      return await publish(tree, oids);
+    },
+    async commitTree(make) {
+      const oids = new Set<string>();
+      const keep = (oid: string) => {
+        oids.add(oid);
+        return oid;
+      };
+      const tree = await make({
+        async file(text) {
+          return keep(await git.writeBlob({ fs, dir: DIR, blob: new TextEncoder().encode(text) }));
+        },
+        async folder(entries) {
+          const rows = entries.map(([name, mode, oid]) =>
+            Buffer.concat([Buffer.from(`${mode} ${name}\0`), Buffer.from(oid, "hex")])
+          );
+          const object = new Uint8Array(Buffer.concat(rows));
+          const oid = await git.writeObject({
+            fs,
+            dir: DIR,
+            type: "tree",
+            object,
+            format: "content",
+          });
+          return keep(oid);
+        },
       });
-      const packed = await git.packObjects({ fs, dir: DIR, oids: [head, tree, ...oids] });
-      pack = Buffer.from(packed.packfile!);
-      return head;
+      return await publish(tree, oids);
     },
     reply(request) {
       host.asked++;

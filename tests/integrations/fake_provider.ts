@@ -25,6 +25,10 @@ export class FakeProvider {
   down = false;
   /** What it says in `aud`; another client's id is a token for somebody else. */
   audience = this.clientId;
+  /** What its metadata say otherwise. */
+  metadata: Readonly<Record<string, unknown>> = {};
+  /** What the token endpoint says instead of answering. */
+  tokenReply: Reply | null = null;
   refreshes = 0;
   readonly revoked: string[] = [];
   readonly #codes = new Map<string, Grant>();
@@ -75,6 +79,11 @@ export class FakeProvider {
     this.#fresh.clear();
   }
 
+  /** Refresh tokens that work. */
+  get alive(): string[] {
+    return [...this.#fresh];
+  }
+
   /** Answers what comes over the network. */
   readonly reply = async (request: OutboundRequest): Promise<Reply> => {
     if (!request.url.startsWith(this.issuer)) return 204;
@@ -89,6 +98,7 @@ export class FakeProvider {
       return 200;
     }
     if (pathname !== "/token") return 404;
+    if (this.tokenReply !== null) return this.tokenReply;
     return form.get("grant_type") === "refresh_token"
       ? this.#refresh(form)
       : await this.#code(form);
@@ -106,6 +116,7 @@ export class FakeProvider {
       id_token_signing_alg_values_supported: ["ES256"],
       response_types_supported: ["code"],
       keys: [this.jwk],
+      ...this.metadata,
     };
   }
 
@@ -154,7 +165,8 @@ export class FakeProvider {
   }
 }
 
-const json = (status: number, value: unknown): Reply => ({
+/** An answer of JSON. */
+export const json = (status: number, value: unknown): Reply => ({
   status,
   headers: { "content-type": "application/json" },
   body: JSON.stringify(value),

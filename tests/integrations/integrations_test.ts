@@ -5,6 +5,7 @@ import { integrationJobs } from "../../kv/records/integration.ts";
 import { World } from "../support/world.ts";
 import { exec, linkAgent } from "../areas/fixtures.ts";
 import { rpc } from "../mcp/client.ts";
+import { withRepository } from "../gitops/fixtures.ts";
 import { install, installed, INTEGRATIONS, shown } from "./fixtures.ts";
 
 const ROUTING_KEY = "0123456789abcdef0123456789abcdef";
@@ -77,6 +78,8 @@ Deno.test("integrations: a wrong configuration is refused with its path, and not
     ["slack", { bot_token: "a" }, "body.config"],
     ["slack", { webhook_url: "https://127.0.0.1/x" }, "body.config.webhook_url"],
     ["slack", { webhook_url: "ftp://x.example.com" }, "body.config.webhook_url"],
+    ["slack", { webhook_url: "http://x.example.com" }, "body.config.webhook_url"],
+    ["gitlab", { token: "a", url: "HTTP://git.example.com" }, "body.config.url"],
     ["slack", { bot_token: "a b", channel: "C" }, "body.config.bot_token"],
     ["slack", { ...RIGHT.slack, topics: ["gossip"] }, "body.config.topics.0"],
     ["telegram", { bot_token: "x/../y", chat_id: 1 }, "body.config.bot_token"],
@@ -213,4 +216,19 @@ Deno.test("integrations: a message whose process died in every attempt ends, and
   eq(world.network.sent.length, sent);
   match((await world.trail(here.owner)).join(), /integration_failed/);
   eq((await shown(world, here.owner, id)).last_error, null);
+});
+
+Deno.test("integrations: a repository without credentials of its own is fetched with an integration's, in the live space alone", async () => {
+  await using world = await World.open();
+  const here = await withRepository(world);
+  const { owner, host } = here;
+  await installed(world, owner, "gitlab", { token: "glpat-1", url: new URL(host.url).origin });
+  world.network.sent.length = 0;
+  await here.apply({ dry_run: true });
+  ok(world.network.sent.length > 0);
+  for (const { headers } of world.network.sent) {
+    eq(headers["authorization"], `Basic ${btoa("oauth2:glpat-1")}`);
+  }
+  const test = { org: owner.org, space: "test" } as const;
+  eq(await repositoryCredentialOf(world.app, test, new URL(host.url).host), null);
 });

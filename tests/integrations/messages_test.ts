@@ -1,6 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { Webhook } from "standardwebhooks";
-import { z } from "zod";
 import { OutboundError } from "../../core/ports.ts";
 import { users } from "../../kv/records/user.ts";
 import { eventsOf, exec, linkAgent, type Linked } from "../areas/fixtures.ts";
@@ -8,6 +7,7 @@ import { ManualClock } from "../support/clock.ts";
 import { shared } from "../support/kv.ts";
 import { type Account, World } from "../support/world.ts";
 import { installed, sentTo, shown } from "./fixtures.ts";
+import { PagerDutyEvent, SlackMessage, TelegramMessage } from "./schemas.ts";
 
 const RISKY = "systemctl stop nginx # <b>&";
 const SLACK = "https://hooks.slack.com/services/T0/B0/abc";
@@ -15,82 +15,6 @@ const SLACK_API = "https://slack.com/api/chat.postMessage";
 const TELEGRAM = "https://api.telegram.org/bot123456:ABC-def/sendMessage";
 const PAGERDUTY = "https://events.pagerduty.com/v2/enqueue";
 const KEY = "0123456789abcdef0123456789abcdef";
-
-/** Block Kit as Slack documents it, as far as messages of Relay use it. */
-const Plain = (max: number) =>
-  z.strictObject({ type: z.literal("plain_text"), text: z.string().min(1).max(max) });
-const SlackMessage = z.strictObject({
-  channel: z.string().optional(),
-  text: z.string().min(1).max(40_000),
-  blocks: z.array(z.discriminatedUnion("type", [
-    z.strictObject({ type: z.literal("header"), text: Plain(150) }),
-    z.strictObject({
-      type: z.literal("section"),
-      fields: z.array(z.strictObject({
-        type: z.literal("mrkdwn"),
-        text: z.string().min(1).max(2000).regex(/^[^<>]*$/, "markup is escaped"),
-      })).min(1).max(10),
-    }),
-    z.strictObject({
-      type: z.literal("actions"),
-      elements: z.array(z.strictObject({
-        type: z.literal("button"),
-        action_id: z.string().min(1).max(255),
-        text: Plain(75),
-        style: z.enum(["primary", "danger"]).optional(),
-        url: z.url().max(3000),
-      })).min(1).max(25),
-    }),
-  ])).min(1).max(50),
-});
-
-/** sendMessage of the Bot API. */
-const TelegramMessage = z.strictObject({
-  chat_id: z.union([z.int(), z.string().startsWith("@")]),
-  text: z.string().min(1).max(4096),
-  parse_mode: z.literal("HTML"),
-  link_preview_options: z.strictObject({ is_disabled: z.boolean() }),
-  reply_markup: z.strictObject({
-    inline_keyboard: z.array(
-      z.array(z.union([
-        z.strictObject({
-          text: z.string().min(1),
-          callback_data: z.string().refine((text) => {
-            const { length } = new TextEncoder().encode(text);
-            return length >= 1 && length <= 64;
-          }),
-        }),
-        z.strictObject({ text: z.string().min(1), url: z.url({ protocol: /^https$/ }) }),
-      ])).min(1).max(8),
-    ),
-  }).optional(),
-});
-
-/** The Events API v2. */
-const PagerDutyEvent = z.discriminatedUnion("event_action", [
-  z.strictObject({
-    routing_key: z.string().length(32),
-    event_action: z.literal("trigger"),
-    dedup_key: z.string().min(1).max(255),
-    client: z.string(),
-    client_url: z.url(),
-    links: z.array(z.strictObject({ href: z.url(), text: z.string() })),
-    payload: z.strictObject({
-      summary: z.string().min(1).max(1024),
-      source: z.string().min(1),
-      severity: z.enum(["critical", "error", "warning", "info"]),
-      timestamp: z.iso.datetime(),
-      component: z.string(),
-      class: z.string(),
-      custom_details: z.record(z.string(), z.string()),
-    }),
-  }),
-  z.strictObject({
-    routing_key: z.string().length(32),
-    event_action: z.literal("resolve"),
-    dedup_key: z.string().min(1).max(255),
-  }),
-]);
 
 const openWorld = () => World.open({ settings: { publicUrl: "https://relay.example.com" } });
 
@@ -121,7 +45,7 @@ Deno.test("integrations: Slack is told what waits and what became of it, in Bloc
   eq(asked!.method, "POST");
   ok(asked!.headers["content-type"]!.startsWith("application/json"));
   const text = JSON.stringify(asked!.json);
-  ok(text.includes(pid) && text.includes("&lt;b&gt;&amp;") && text.includes(here.agent.id));
+  ok(text.includes(pid) && text.includes(RISKY) && text.includes(here.agent.id));
   deq(asked!.json.blocks.at(-1).elements[0].url, "https://relay.example.com/docs#approvals.list");
   ok(JSON.stringify(resolved!.json).includes("rejected"));
   const [posted] = sentTo(world, SLACK_API);
@@ -338,4 +262,101 @@ Deno.test("integrations: each event is told once, and one that is gone is told n
   eq((await world.call("DELETE", path, { as: here.owner.token })).status, 204);
   await world.advance(60 * 60 * 1000);
   eq(world.network.sent.length, 1);
+});
+
+const ingest = async (
+  world: World,
+  { token: as }: Account,
+  source: string,
+  names: readonly string[],
+) => {
+  const alerts = names.map((name) => ({ name, severity: "critical" }));
+  const answer = await world.call("POST", "/api/shield/ingest", { as, body: { source, alerts } });
+  eq(answer.status, 200, answer.text);
+  await world.settle();
+};
+
+Deno.test("integrations: alerts of one severity are all told", async () => {
+  await using world = await openWorld();
+  const owner = await world.signUp();
+  await installed(world, owner, "pagerduty", { routing_key: KEY });
+  await ingest(world, owner, "probe", ["first", "second", "third"]);
+  const { payload } = sentTo(world, PAGERDUTY)[0]!.json;
+  deq(Object.values(payload.custom_details).sort(), [
+    "critical: first",
+    "critical: second",
+    "critical: third",
+  ]);
+});
+
+Deno.test("integrations: characters that hide or turn round a command are named", async () => {
+  await using world = await openWorld();
+  const here = await linkAgent(world);
+  await installed(world, here.owner, "slack", { webhook_url: SLACK });
+  await installed(world, here.owner, "telegram", { bot_token: "123456:ABC-def", chat_id: 1 });
+  eq((await exec(world, here, "systemctl stop \u202e*xnign* \u200b# _x_")).status, 202);
+  await world.settle();
+  for (const beginning of [SLACK, TELEGRAM]) {
+    const text = JSON.stringify(sentTo(world, beginning)[0]!.json);
+    ok(!text.includes("\u202e") && !text.includes("\u200b"));
+    ok(text.includes("systemctl stop \\\\u{202e}*xnign* \\\\u{200b}# _x_"), text);
+  }
+});
+
+Deno.test("integrations: a button decides only what is shown whole", async () => {
+  await using world = await openWorld();
+  const here = await linkAgent(world);
+  await installed(world, here.owner, "telegram", { bot_token: "123456:ABC-def", chat_id: 1 });
+  for (const [length, buttons] of [[1_900, 3], [2_500, 1]] as const) {
+    eq((await exec(world, here, `${RISKY} ${"x".repeat(length)}`)).status, 202);
+    await world.settle();
+    const { text, reply_markup } = TelegramMessage.parse(sentTo(world, TELEGRAM).at(-1)!.json);
+    deq(
+      [reply_markup!.inline_keyboard.flat().length, text.includes("x…")],
+      [buttons, buttons === 1],
+    );
+  }
+});
+
+Deno.test("integrations: what was decided meanwhile is not asked for any more", async () => {
+  await using world = await openWorld();
+  const here = await linkAgent(world);
+  const approver = await world.join(here.owner, ["operator"]);
+  await installed(world, here.owner, "pagerduty", { routing_key: KEY });
+  world.network.reply = () => world.network.sent.length > 1 ? 202 : 500;
+  const pid = await ask(world, here);
+  await reject(world, pid, approver);
+  await world.advance(60_000);
+  const actions = sentTo(world, PAGERDUTY).map(({ json }) => json.event_action);
+  deq(actions, ["trigger", "resolve"]); // the trigger was refused
+});
+
+Deno.test("integrations: dead ones hold up neither each other nor another organization's", async () => {
+  await using world = await openWorld();
+  const here = await linkAgent(world);
+  const there = await linkAgent(world);
+  for (let n = 0; n < 40; n++) {
+    await installed(world, here.owner, "slack", { webhook_url: `https://dead.example.com/${n}` });
+  }
+  await installed(world, there.owner, "slack", { webhook_url: SLACK });
+  const told = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  const dead: string[] = [];
+  world.network.reply = async ({ url }) => {
+    if (url === SLACK) told.resolve();
+    else {
+      dead.push(url);
+      await release.promise;
+    }
+    return 500;
+  };
+  for (let n = 0; n < 2; n++) await exec(world, here, "rm -rf /");
+  await exec(world, there, "rm -rf /");
+  await world.app.log.flush();
+  world.app.integrations.sweep();
+  await told.promise;
+  release.resolve();
+  await world.settle();
+  eq(new Set(dead.slice(0, 40)).size, 40, "one had a second turn before another had its first");
+  eq(dead.length, 80);
 });

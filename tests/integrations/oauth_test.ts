@@ -1,78 +1,21 @@
 import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:assert/strict";
-import { repositoryCredentialOf } from "../../core/integrations/repository.ts";
 import { refreshTokens } from "../../core/integrations/oauth/tokens.ts";
 import { users } from "../../kv/records/user.ts";
 import { eventsOf } from "../areas/fixtures.ts";
 import { ManualClock } from "../support/clock.ts";
 import { shared } from "../support/kv.ts";
-import { type Account, type Answer, World } from "../support/world.ts";
-import { FakeProvider } from "./fake_provider.ts";
-import { installed, shown } from "./fixtures.ts";
-
-const CALLBACK = "/api/integrations/oauth/callback";
-const MINUTE_MS = 60_000;
-const HOST = "git.example.com";
-
-interface Setting {
-  readonly owner: Account;
-  readonly provider: FakeProvider;
-  readonly id: string;
-  /** A key of the owner's, which outlives a JWT. */
-  readonly key: string;
-}
-
-async function setUp(world: World, more: Record<string, unknown> = {}): Promise<Setting> {
-  const provider = await FakeProvider.open();
-  world.network.reply = provider.reply;
-  const owner = await world.signUp();
-  const config = { ...provider.config, repository_host: HOST, ...more };
-  const id = await installed(world, owner, "oauth2", config);
-  const scopes = ["system:read", "system:write", "audit:read"];
-  return { owner, provider, id, key: (await world.key(owner, scopes)).value };
-}
-
-interface Begun {
-  readonly authorize_url: string;
-  readonly state: string;
-  readonly expires_at: string;
-  /** The Cookie header of a browser that keeps what begin set. */
-  readonly cookie: string;
-  readonly setCookie: string;
-}
-
-async function begin(world: World, { id, owner }: Setting, as = owner.token): Promise<Begun> {
-  const body = { integration_id: id };
-  const answer = await world.call("POST", "/api/integrations/oauth/begin", { as, body });
-  eq(answer.status, 200, answer.text);
-  const setCookie = answer.headers.get("set-cookie")!;
-  return { ...answer.body, setCookie, cookie: setCookie.split(";")[0]! };
-}
-
-const back = (
-  world: World,
-  query: URLSearchParams,
-  by: { as?: string; cookie?: string },
-): Promise<Answer> =>
-  world.call("GET", `${CALLBACK}?${query}`, {
-    ...(by.as !== undefined && { as: by.as }),
-    ...(by.cookie !== undefined && { headers: { cookie: by.cookie } }),
-  });
-
-/** Goes the whole way. */
-async function connect(world: World, here: Setting): Promise<Answer> {
-  const begun = await begin(world, here, here.key);
-  const answer = await back(world, here.provider.consent(begun.authorize_url), { as: here.key });
-  eq(answer.status, 200, answer.text);
-  return answer;
-}
-
-const passwordOf = async (world: World, { owner }: Setting) => {
-  const tenant = { org: owner.org, space: "live" } as const;
-  return (await repositoryCredentialOf(world.app, tenant, HOST))?.password ?? null;
-};
-
-const seen = (world: World, { owner, key, id }: Setting) =>
-  shown(world, { ...owner, token: key }, id);
+import { World } from "../support/world.ts";
+import { installed } from "./fixtures.ts";
+import {
+  back,
+  begin,
+  CALLBACK,
+  connect,
+  MINUTE_MS,
+  passwordOf,
+  seen,
+  setUp,
+} from "./oauth_fixtures.ts";
 
 Deno.test("oauth: a flow with PKCE brings tokens, by Bearer, that nobody is shown", async () => {
   await using world = await World.open();

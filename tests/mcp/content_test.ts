@@ -1,3 +1,4 @@
+import { forbidding, withRepository } from "../gitops/fixtures.ts";
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { SCOPE_LIST } from "../../core/scopes.ts";
 import { linkAgent } from "../areas/fixtures.ts";
@@ -45,10 +46,25 @@ Deno.test("resources: they are what the tools behind them answer, for who may ca
   }
   const [one] = (await read(`relay://agents/${agent.id}`)).result.contents;
   eq(JSON.parse(one.text).id, agent.id);
-  for (const uri of ["relay://agents/agt_missing", "relay://agents/", "test://static-text", ""]) {
+  for (
+    const uri of [
+      "relay://agents/agt_missing",
+      "relay://agents/",
+      "relay://policies/pol_missing",
+      "test://static-text",
+      "",
+    ]
+  ) {
     const { error } = await read(uri);
     deq([error.code, error.data.uri], [-32602, uri]);
   }
+  const git = await withRepository(world, {}, owner);
+  await git.host.commit({ "policies/a.yaml": forbidding("nmap") });
+  eq((await git.apply()).status, 200);
+  const [list] = (await read("relay://policies")).result.contents;
+  const [policy] = JSON.parse(list.text).policies;
+  const [shown] = (await read(`relay://policies/${policy.id}`)).result.contents;
+  eq(JSON.parse(shown.text).document.rules[0].id, "no-nmap");
   const { value } = await world.key(owner, ["agents:read"]);
   const listed = (await rpc(world, "resources/list", {}, modern(value))).body.result.resources;
   deq(listed.map(({ uri }: Json) => uri), ["relay://agents"]);

@@ -8,6 +8,10 @@ import type { Account, World } from "../support/world.ts";
 /** Every id that a path may name, as one organization has them. */
 export type Ids = Readonly<Record<string, string>>;
 
+/** Paths of the policies and the configuration of one agent. */
+const AGENT_PATHS = ["drift", "guard", "backup", "backups", "restore", "restores"]
+  .map((what) => `/api/v1/gitops/${what}/{agent_id}`);
+
 /** Makes one of everything that a path may name. */
 export async function furnish(world: World, account: Account): Promise<Ids> {
   const key = await world.key(account, ["agents:admin", "agents:write"]);
@@ -77,6 +81,7 @@ export async function furnish(world: World, account: Account): Promise<Ids> {
     "/api/shield/telegram-links/{id}": await linkChat(world, account),
     "/api/v1/ingest-tokens/{id}": token.body.id,
     "/api/integrations/{id}": installed.body.id,
+    ...Object.fromEntries(AGENT_PATHS.map((path) => [path, agent.id])),
     "/api/v1/agents/{id}": agent.id,
     "/api/exec/{agent_id}": agent.id,
     "/commands/{command_id}": run.body.command_id,
@@ -141,6 +146,7 @@ export const MISSING: Ids = {
   "/api/shield/telegram-links/{id}": "tgl_missing",
   "/api/v1/ingest-tokens/{id}": "itk_missing",
   "/api/integrations/{id}": "int_missing",
+  ...Object.fromEntries(AGENT_PATHS.map((path) => [path, "agt_missing"])),
   "/api/v1/agents/{id}": "agt_missing",
   "/api/exec/{agent_id}": "agt_missing",
   "/commands/{command_id}": "cmd_missing",
@@ -164,6 +170,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   "accounts.toggle": { active: false },
   "api_keys.update": { metadata: {} },
   "commands.start": { command: "id" },
+  "gitops.restore": { backup_id: "bkp_missing" },
   "roles.update": { permissions: [] },
   "roles.assign": { user_id: "usr_missing" },
   "roles.revoke": { user_id: "usr_missing" },

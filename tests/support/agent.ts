@@ -35,6 +35,8 @@ interface Options {
   readonly hello?: (hello: HelloFrame) => unknown;
   /** False for one that never says which policies it holds. */
   readonly confirms?: boolean;
+  /** Takes what the script does not know of. */
+  readonly take?: (frame: RelayFrame, agent: ScriptedAgent) => void;
   /** What becomes of the relay's messages on their way. */
   readonly wire?: (text: string) => string;
 }
@@ -161,6 +163,7 @@ export class ScriptedAgent {
       queueMicrotask(() => this.sendRaw(JSON.stringify({ type: "policy_held", policy_version })));
     }
     if (frame.type === "run") queueMicrotask(() => this.#order(frame));
+    this.options.take?.(frame, this);
   }
 
   #hello(challenge: string): void {

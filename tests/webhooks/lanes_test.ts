@@ -64,6 +64,18 @@ Deno.test("Lanes: webhooks without an answer share half of the house", () => {
   eq(lanes.next(0, BATCH)?.lane.webhookId, "healthy");
 });
 
+Deno.test("Lanes.reserve: a webhook begins with 4, and one whose last attempt got no answer with none", () => {
+  const lanes = new Lanes();
+  const taken = Array.from({ length: 6 }, () => lanes.reserve(TENANT, "w", 0));
+  deq(taken.map((lane) => lane !== null), [true, true, true, true, false, false]);
+  eq(lanes.running, 4);
+  lanes.ended(taken[0]!, false, 0);
+  lanes.ended(taken[1]!, null, 0);
+  eq(lanes.reserve(TENANT, "w", 0), null);
+  lanes.ended(taken[2]!, true, 0);
+  eq(lanes.reserve(TENANT, "w", 0), taken[0]);
+});
+
 Deno.test("Lanes: whatever happens, no bound is passed, and what is due has its turn", () => {
   for (let seed = 1; seed <= 200; seed++) {
     const dice = random(seed);
@@ -97,7 +109,14 @@ Deno.test("Lanes: whatever happens, no bound is passed, and what is due has its 
         const ms = now + dice.pick([0, 0, 5, 50]);
         due.set(webhook, [...due.get(webhook) ?? [], ms]);
         lanes.announce(TENANT, webhook, ms, now);
-      } else if (what < 0.75 && under.length > 0) endOne();
+      } else if (what < 0.65) {
+        const lane = lanes.reserve(TENANT, webhook, now);
+        const first = Math.min(...due.get(webhook) ?? []);
+        ok(lane === null || first > now, say("one passed those before it"));
+        if (lane !== null) under.push(lane);
+        ok(lanes.running <= CONCURRENCY, say("too many"));
+        ok((lane?.running ?? 0) <= WIDTH_FREE_MAX, say("too many of one"));
+      } else if (what < 0.8 && under.length > 0) endOne();
       else now += dice.below(10);
       serve();
     }

@@ -15,6 +15,7 @@ import { iso } from "../../lists.ts";
 import { constantTimeEqual, sha256Hex } from "../../text.ts";
 import { serviceOf } from "../catalog.ts";
 import { configOf, FLOWS_MAX, ownedIntegration, showIntegration } from "../integrations.ts";
+import { stageRevocations } from "../revoke.ts";
 import type { OauthClient } from "../service.ts";
 import { authorizationUrl, discover, exchangeCode } from "./provider.ts";
 import { withTokens } from "./tokens.ts";
@@ -111,7 +112,11 @@ export async function finishFlow(work: Stepping, query: CallbackQuery) {
       redirectUri: redirectUriOf(app),
     });
     const connected = await app.store.transact(async (tx) => {
-      const now = await ownedIntegration({ db: tx, actor }, record.id);
+      const now = await tx.get(integrations, tenant, record.id);
+      if (now === null) {
+        stageRevocations(app, tx, tenant, withTokens(app, record, answer, null));
+        return null;
+      }
       const next = tx.put(integrations, tenant, withTokens(app, now, answer, null));
       emit(as, tx, tenant, {
         type: "integration_connected",
@@ -122,6 +127,7 @@ export async function finishFlow(work: Stepping, query: CallbackQuery) {
       tx.afterCommit(() => app.integrations.wake());
       return next;
     });
+    if (connected === null) throw new Fault("NOT_FOUND", "This integration was deleted meanwhile.");
     const over = { name: cookieOf(state), value: null, maxAgeSeconds: 0 };
     return new WithCookie(showIntegration(app, connected), over);
   } catch (error) {

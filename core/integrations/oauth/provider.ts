@@ -2,7 +2,7 @@ import * as oauth from "oauth4webapi";
 import type { OauthProvider } from "../../../kv/records/integration.ts";
 import type { App } from "../../app.ts";
 import { Fault } from "../../fault.ts";
-import { OutboundError } from "../../ports.ts";
+import { OutboundError, type OutboundResponse } from "../../ports.ts";
 import type { OauthClient } from "../service.ts";
 
 const DEADLINE_MS = 10_000;
@@ -48,12 +48,25 @@ const optionsOf = (app: App) => ({
       keepBytes: ANSWER_BYTES_MAX,
     });
     if (answer.truncated) throw new OutboundError("http", "The provider's answer is incomplete.");
-    const { status } = answer;
+    const status = statusOf(answer);
+    if (status < 200 || status > 599) {
+      throw new OutboundError("http", `The provider's answer has the status ${status}.`);
+    }
     const said = BODILESS.includes(status) ? null : answer.bytes;
     return new Response(said, { status, headers: answer.headers });
   },
   [oauth.allowInsecureRequests]: app.config().outbound.allow_private_targets,
 });
+
+/** GitHub and Slack refuse with 200; whoever reads the answer expects the 400 of RFC 6749, section 5.2. */
+function statusOf({ status, body }: OutboundResponse): number {
+  if (status !== 200 || !body.startsWith("{")) return status;
+  try {
+    return typeof JSON.parse(body).error === "string" ? 400 : status;
+  } catch {
+    return status;
+  }
+}
 
 /**
  * Where the provider takes what: as configured, or as its metadata say.
@@ -76,7 +89,10 @@ export async function discover(app: App, client: OauthClient): Promise<OauthProv
     throw new Fault("CONFLICT", "The provider's metadata name no endpoints for this flow.");
   }
   const named = [authorization_endpoint, token_endpoint, revocation_endpoint ?? token_endpoint];
-  if (named.some((text) => text.length > ADDRESS_CHARS_MAX || !isWeb(text))) {
+  const schemes = app.config().outbound.allow_private_targets ? /^https?:$/ : /^https:$/;
+  const fits = (text: string) =>
+    text.length <= ADDRESS_CHARS_MAX && schemes.test(URL.parse(text)?.protocol ?? "");
+  if (!named.every(fits)) {
     throw new Fault("CONFLICT", "The provider's metadata name endpoints that are of no use.");
   }
   const iss = found.authorization_response_iss_parameter_supported;
@@ -91,9 +107,6 @@ export async function discover(app: App, client: OauthClient): Promise<OauthProv
     ...(iss !== undefined && { authorization_response_iss_parameter_supported: iss }),
   };
 }
-
-/** A browser is sent to such an address only. */
-const isWeb = (text: string): boolean => /^https?:$/.test(URL.parse(text)?.protocol ?? "");
 
 /** By OpenID Connect, or else by RFC 8414. */
 async function metadataOf(app: App, issuer: URL): Promise<oauth.AuthorizationServer> {
@@ -199,9 +212,12 @@ function authenticationOf({ clientSecret, authentication }: OauthClient): oauth.
     : oauth.ClientSecretPost(clientSecret);
 }
 
+/** What a refresh token that works no more is called: by RFC 6749, by GitHub and by Slack. */
+const SPENT = ["invalid_grant", "bad_refresh_token", "invalid_refresh_token"];
+
 /** True when the provider says that a refresh token works no more. */
 export const isSpent = (error: unknown): boolean =>
-  error instanceof oauth.ResponseBodyError && error.error === "invalid_grant";
+  error instanceof oauth.ResponseBodyError && SPENT.includes(error.error);
 
 /** What went wrong between here and the provider, in a sentence; null for what is a bug. */
 export function describeTrouble(error: unknown): string | null {
@@ -215,7 +231,10 @@ export function describeTrouble(error: unknown): string | null {
   if (error instanceof oauth.WWWAuthenticateChallengeError) {
     return "The provider does not accept the client's id and secret.";
   }
-  if (error instanceof oauth.OperationProcessingError) {
+  if (
+    error instanceof oauth.OperationProcessingError ||
+    error instanceof oauth.UnsupportedOperationError
+  ) {
     return `The provider's answer is not acceptable: ${spoken(error.message)}.`;
   }
   return null;

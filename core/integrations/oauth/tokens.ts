@@ -7,6 +7,7 @@ import { emit, RELAY_ACTOR } from "../../events.ts";
 import { notifyAdministrators } from "../../notifications.ts";
 import { serviceOf } from "../catalog.ts";
 import { configOf } from "../integrations.ts";
+import { stageRevocations } from "../revoke.ts";
 import { describeTrouble, isSpent, requestRefresh } from "./provider.ts";
 
 /** Tokens are refreshed this long before they end, or after three quarters of a shorter life. */
@@ -87,20 +88,23 @@ export async function refreshTokens(
   if (refresh === null || client === null || claimed.provider === null) return null;
   try {
     const answer = await requestRefresh(app, claimed.provider, client, refresh);
-    return await settle(app, tenant, claimed, (record) =>
+    return await app.store.transact(async (tx) => {
+      const record = await tx.get(integrations, tenant, id);
+      if (record === null) {
+        stageRevocations(app, tx, tenant, withTokens(app, claimed, answer, refresh));
+        return null;
+      }
       // Tokens that came are kept even when the lease is over: the old refresh token may be spent.
-      record.token_version === claimed.token_version
-        ? withTokens(app, record, answer, refresh)
-        : null);
+      return record.token_version === claimed.token_version
+        ? tx.put(integrations, tenant, withTokens(app, record, answer, refresh))
+        : null;
+    });
   } catch (error) {
     const trouble = describeTrouble(error);
     if (trouble === null) throw error;
     return isSpent(error)
       ? await expire(app, tenant, claimed, trouble)
-      : await settle(app, tenant, claimed, (record) =>
-        record.refresh_attempt === claimed.refresh_attempt
-          ? { ...record, refresh_at_ms: againAt(app, record.refresh_attempt), last_error: trouble }
-          : null);
+      : await postpone(app, tenant, claimed, trouble);
   }
 }
 
@@ -117,16 +121,18 @@ async function claim(app: App, tenant: Tenant, id: string): Promise<IntegrationR
   });
 }
 
-async function settle(
+/** The provider is asked again later, unless somebody else is at it. */
+async function postpone(
   app: App,
   tenant: Tenant,
-  { id }: IntegrationRecord,
-  change: (record: IntegrationRecord) => IntegrationRecord | null,
+  { id, refresh_attempt }: IntegrationRecord,
+  last_error: string,
 ): Promise<IntegrationRecord | null> {
   return await app.store.transact(async (tx) => {
     const record = await tx.get(integrations, tenant, id);
-    const next = record && change(record);
-    return next && tx.put(integrations, tenant, next);
+    if (record?.refresh_attempt !== refresh_attempt) return null;
+    const refresh_at_ms = againAt(app, refresh_attempt);
+    return tx.put(integrations, tenant, { ...record, refresh_at_ms, last_error });
   });
 }
 

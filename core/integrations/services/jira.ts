@@ -3,6 +3,8 @@ import { cut, jsonRequest, type Message, service } from "../service.ts";
 import { basic, CLIENT, exactlyOne, SecretText, Server, Short, Topics } from "./fields.ts";
 
 const SUMMARY_MAX = 255;
+/** A description has 32,767 characters. */
+const VALUE_MAX = 2500;
 
 /** An issue for each matter, by an API token or OAuth. */
 export const jira = service({
@@ -74,7 +76,7 @@ function documentOf({ facts, link }: Message) {
     version: 1,
     content: [
       ...facts.map(([name, value]) =>
-        paragraph([{ type: "text", text: `${name}: ${value || "–"}` }])
+        paragraph([{ type: "text", text: `${name}: ${cut(value, VALUE_MAX) || "–"}` }])
       ),
       paragraph([{ type: "text", text: "Open in Relay", marks }]),
     ],

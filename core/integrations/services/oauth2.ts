@@ -20,7 +20,7 @@ export const oauth2 = service({
     scopes: z.array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,200}$/)).max(50).default([]),
     prompt: z.enum(["none", "login", "consent", "select_account"]).optional()
       .describe("What the provider asks the user, such as `consent` for offline access."),
-    repository_host: z.string().regex(/^[\w.-]+(:\d{1,5})?$/).max(255).optional()
+    repository_host: z.string().regex(/^[\w.-]+(:\d{1,5})?$/).max(255).toLowerCase().optional()
       .describe("The Git server that takes the access token as a password."),
     repository_username: Short.default("oauth2"),
   }).refine(

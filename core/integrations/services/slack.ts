@@ -1,16 +1,16 @@
 import { z } from "zod";
-import { cut, escaped, jsonRequest, type Message, service } from "../service.ts";
+import { cut, jsonRequest, type Message, service } from "../service.ts";
 import { TOPIC_NAMES } from "../topics.ts";
 import { Address, CLIENT, exactlyOne, SecretText, Short, Topics } from "./fields.ts";
 
 const API = "https://slack.com/api";
 /** The limits of Block Kit. */
 const HEADER_MAX = 150;
-/** A field has 2000 characters. */
-const NAME_MAX = 90;
-const VALUE_MAX = 1900;
-const FIELDS_MAX = 10;
+const VALUE_MAX = 2500;
+const FACTS_MAX = 10;
 const BUTTON_URL_MAX = 3000;
+/** What is kept of a reason, which may come from somewhere else than Slack. */
+const ERROR_MAX = 100;
 
 /** Messages in a channel, by an incoming webhook, a bot's token or OAuth. */
 export const slack = service({
@@ -58,7 +58,7 @@ export const slack = service({
     if (!body.startsWith("{")) return null;
     const said = z.looseObject({ ok: z.boolean(), error: z.string().optional() });
     const { data } = said.safeParse(parsed(body));
-    return data?.ok === false ? `Slack says ${data.error ?? "no"}` : null;
+    return data?.ok === false ? `Slack says ${cut(data.error ?? "no", ERROR_MAX)}` : null;
   },
   revoke: (_config, accessToken) =>
     accessToken === null ? null : {
@@ -78,9 +78,13 @@ function parsed(text: string): unknown {
 }
 
 function blocksOf({ title, facts, link, pid }: Message) {
-  const lines = facts.slice(0, FIELDS_MAX).map(([name, value]) => ({
-    type: "mrkdwn",
-    text: `*${escaped(name, NAME_MAX)}*\n${escaped(value, VALUE_MAX) || "–"}`,
+  // Rich text is shown as it is: in Slack's markup a command would lose its asterisks, and call people.
+  const lines = facts.slice(0, FACTS_MAX).map(([name, value]) => ({
+    type: "rich_text_section",
+    elements: [
+      { type: "text", text: `${name}: `, style: { bold: true } },
+      { type: "text", text: cut(value, VALUE_MAX) || "–", style: { code: true } },
+    ],
   }));
   const button = {
     type: "button",
@@ -93,7 +97,7 @@ function blocksOf({ title, facts, link, pid }: Message) {
     text: cut(title, HEADER_MAX),
     blocks: [
       { type: "header", text: { type: "plain_text", text: cut(title, HEADER_MAX) } },
-      ...(lines.length > 0 ? [{ type: "section", fields: lines }] : []),
+      ...(lines.length > 0 ? [{ type: "rich_text", elements: lines }] : []),
       ...(link.length <= BUTTON_URL_MAX ? [{ type: "actions", elements: [button] }] : []),
     ],
   };

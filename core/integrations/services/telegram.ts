@@ -4,7 +4,7 @@ import { TOPIC_NAMES } from "../topics.ts";
 import { SecretText, Topics } from "./fields.ts";
 
 /** A message has 4096 characters after its markup is read; a value alone never fills it. */
-const VALUE_MAX = 1500;
+const VALUE_MAX = 2500;
 const NAME_MAX = 100;
 const TITLE_MAX = 300;
 
@@ -21,19 +21,22 @@ export const telegram = service({
   }),
   secrets: ["bot_token"],
   tell({ bot_token, chat_id }, { message: { title, facts, pid, link } }) {
-    const lines = facts.map(([name, value]) =>
-      `<b>${escaped(name, NAME_MAX)}</b>: ${escaped(value, VALUE_MAX)}`
+    const values = facts.map(([, value]) => escaped(value, VALUE_MAX) || "–");
+    const lines = fitting(
+      facts.map(([name], n) => `<b>${escaped(name, NAME_MAX)}</b>: <code>${values[n]}</code>`),
     );
+    // What is not shown whole is not decided with one touch.
+    const whole = lines.length === facts.length && !values.some((value) => value.endsWith("…"));
     // Telegram refuses a message with a button whose address it cannot reach.
     const open = link.startsWith("https://") ? [[{ text: "Open in Relay", url: link }]] : [];
-    const decide = pid === null ? [] : [[
+    const decide = pid === null || !whole ? [] : [[
       { text: "Approve", callback_data: `/approve ${pid}` },
       { text: "Reject", callback_data: `/reject ${pid}` },
     ]];
     const inline_keyboard = [...decide, ...open];
     return jsonRequest(`https://api.telegram.org/bot${bot_token}/sendMessage`, {
       chat_id,
-      text: [`<b>${escaped(title, TITLE_MAX)}</b>`, ...fitting(lines)].join("\n"),
+      text: [`<b>${escaped(title, TITLE_MAX)}</b>`, ...lines].join("\n"),
       parse_mode: "HTML",
       link_preview_options: { is_disabled: true },
       ...(inline_keyboard.length > 0 && { reply_markup: { inline_keyboard } }),
@@ -41,7 +44,7 @@ export const telegram = service({
   },
 });
 
-const TEXT_MAX = 3500;
+const TEXT_MAX = 3700;
 
 /** The first lines that fit into one message. */
 function fitting(lines: readonly string[]): string[] {

@@ -1,0 +1,75 @@
+import type { Work, Writing } from "../app.ts";
+import { Fault } from "../fault.ts";
+import type { Paging } from "../lists.ts";
+import { counts } from "./decide.ts";
+import { FIXED, PACKS, type Policy } from "./policy.ts";
+import type { Pack } from "./rule.ts";
+import { RULES } from "./rules.ts";
+import { scoreRule } from "./score.ts";
+import { changeShieldSettings, type Patterns, shieldInForce } from "./settings.ts";
+
+/** Which packs and single rules are to count; what is not named stays as it is. */
+export interface PatternChange {
+  readonly packs?: Readonly<Record<string, boolean | undefined>> | undefined;
+  readonly rules?: Readonly<Record<string, boolean | undefined>> | undefined;
+}
+
+/** The rule packs with their rules, and which of them count in the organization's settings. */
+export async function listPatterns({ db, actor: { tenant } }: Work, paging: Paging) {
+  const { own, version } = await shieldInForce(db, tenant);
+  return showPatterns(own.patterns, version, paging);
+}
+
+/**
+ * Switches packs and single rules; requests for approval under the earlier settings lapse.
+ * @throws {Fault} VALIDATION_FAILED for a rule that always counts
+ */
+export async function switchPatterns(work: Writing, { packs = {}, rules = {} }: PatternChange) {
+  const { own } = await shieldInForce(work.tx, work.actor.tenant);
+  const issues = Object.keys(rules).filter((id) => FIXED.has(id)).map((id) => ({
+    path: `body.rules.${id}`,
+    message: "always counts: what nobody could read is never allowed unseen",
+  }));
+  if (issues.length > 0) {
+    throw new Fault("VALIDATION_FAILED", "A rule cannot be switched.", { issues });
+  }
+  const patterns = {
+    disabled_packs: switched(own.patterns.disabled_packs, packs),
+    disabled_rules: switched(own.patterns.disabled_rules, rules),
+  };
+  const { policy_version } = await changeShieldSettings(work, { patterns });
+  return showPatterns(patterns, policy_version, { limit: PACKS.length, offset: 0 });
+}
+
+/** The names that are off, in a fixed order: the same choice always has the same version. */
+function switched(off: readonly string[], change: NonNullable<PatternChange["packs"]>): string[] {
+  const left = new Set(off);
+  for (const [name, on] of Object.entries(change)) {
+    if (on) left.delete(name);
+    else left.add(name);
+  }
+  return [...left].sort();
+}
+
+function showPatterns(patterns: Patterns, policy_version: string, { limit, offset }: Paging) {
+  const total = PACKS.length;
+  return {
+    patterns: PACKS.slice(offset, offset + limit).map((pack) => showPack(pack, patterns)),
+    ...patterns,
+    policy_version,
+    pagination: { total, limit, offset, has_more: offset + limit < total },
+  };
+}
+
+function showPack(pack: Pack, patterns: Patterns) {
+  const switches = patterns as Pick<Policy, "disabled_packs" | "disabled_rules">;
+  const rules = RULES.filter((rule) => rule.pack === pack).map((rule) => ({
+    id: rule.id,
+    enabled: counts(rule, switches),
+    fixed: FIXED.has(rule.id),
+    risk_score: scoreRule(rule),
+    threat: rule.threat,
+    explanation: rule.explanation,
+  }));
+  return { pack, enabled: !patterns.disabled_packs.includes(pack), rules };
+}

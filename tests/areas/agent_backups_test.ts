@@ -1,0 +1,329 @@
+import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import type { TransferReply } from "../../core/transfer_frames.ts";
+import { ScriptedAgent } from "../support/agent.ts";
+import { type ConfiguredAgent, withConfigured } from "../support/configured_agent.ts";
+import { type Account, type Answer, World } from "../support/world.ts";
+import { AGENT_RIGHTS, eventsOf } from "./fixtures.ts";
+
+interface Setting {
+  readonly world: World;
+  readonly owner: Account;
+  readonly agent: ConfiguredAgent;
+  readonly etc: string;
+  post(what: "backup" | "restore", body?: unknown, as?: string): Promise<Answer>;
+  /** The job when it has ended. */
+  // deno-lint-ignore no-explicit-any -- backups and restores are looked into
+  endOf(list: "backups" | "restores", id: string): Promise<any>;
+  // deno-lint-ignore no-explicit-any -- backups are looked into
+  backUp(): Promise<any>;
+  // deno-lint-ignore no-explicit-any -- restores are looked into
+  restore(backup_id: string, dry_run?: boolean): Promise<any>;
+}
+
+/** A world with an agent whose folder `etc` is backed up. */
+async function withBackups(
+  use: (setting: Setting) => Promise<void>,
+  options: Parameters<typeof withConfigured>[3] = {},
+): Promise<void> {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const key = await world.key(owner, AGENT_RIGHTS);
+  await withConfigured(world, key.value, async (agent) => {
+    const { id } = agent.link;
+    const as = owner.token;
+    const setting: Setting = {
+      world,
+      owner,
+      agent,
+      etc: `${agent.folder}/etc`,
+      post: (what, body = {}, by = as) =>
+        world.call("POST", `/api/v1/gitops/${what}/${id}`, { as: by, body }),
+      async endOf(list, job) {
+        for (;;) {
+          const { body } = await world.call("GET", `/api/v1/gitops/${list}/${id}`, { as });
+          const found = body[list].find((one: { id: string }) => one.id === job);
+          if (found.status !== "running") return found;
+        }
+      },
+      async backUp() {
+        const started = await setting.post("backup");
+        eq(started.status, 202, started.text);
+        return await setting.endOf("backups", started.body.id);
+      },
+      async restore(backup_id, dry_run = false) {
+        const started = await setting.post("restore", { backup_id, dry_run });
+        eq(started.status, 202, started.text);
+        return await setting.endOf("restores", started.body.id);
+      },
+    };
+    Deno.writeTextFileSync(`${agent.folder}/etc/a.conf`, "one");
+    Deno.mkdirSync(`${agent.folder}/etc/conf.d`);
+    Deno.writeTextFileSync(`${agent.folder}/etc/conf.d/b.conf`, "two");
+    await use(setting);
+  }, options);
+}
+
+const read = (path: string) => Deno.readTextFileSync(path);
+const write = (path: string, text: string) => Deno.writeTextFileSync(path, text);
+
+Deno.test("backup: is listed with its digest and size, restored whole, and the restore is undone", async () => {
+  await withBackups(async ({ world, owner, etc, backUp, restore }) => {
+    const backup = await backUp();
+    deq([backup.status, backup.error, backup.files, backup.roots], ["complete", null, 2, [etc]]);
+    ok(/^[0-9a-f]{64}$/.test(backup.digest) && backup.stored_bytes > 0);
+
+    write(`${etc}/a.conf`, "damaged");
+    Deno.removeSync(`${etc}/conf.d`, { recursive: true });
+    write(`${etc}/stray`, "stray");
+    const dry = await restore(backup.id, true);
+    eq(dry.status, "complete", dry.error);
+    const { create, replace, remove, unchanged, changes } = dry.plan;
+    deq([create, replace, remove, unchanged], [1, 1, 1, 0]);
+    deq(
+      changes.map(({ action, path }: Record<string, string>) => [action, path]).sort(),
+      [["create", `${etc}/conf.d/b.conf`], ["remove", `${etc}/stray`], [
+        "replace",
+        `${etc}/a.conf`,
+      ]],
+    );
+    deq([read(`${etc}/a.conf`), dry.undo_backup_id], ["damaged", null]);
+
+    const done = await restore(backup.id);
+    deq([done.status, done.digest, done.plan], ["complete", backup.digest, dry.plan]);
+    deq([read(`${etc}/a.conf`), read(`${etc}/conf.d/b.conf`)], ["one", "two"]);
+    deq([...Deno.readDirSync(etc)].map(({ name }) => name).sort(), ["a.conf", "conf.d"]);
+
+    const undone = await restore(done.undo_backup_id);
+    eq(undone.status, "complete", undone.error);
+    deq([read(`${etc}/a.conf`), read(`${etc}/stray`)], ["damaged", "stray"]);
+    ok(!Array.from(Deno.readDirSync(`${etc}/conf.d`)).length);
+    const types = await world.trail(owner);
+    deq(types.filter((type) => /^(backup|restore)_/.test(type)), [
+      "backup_started",
+      "backup_completed",
+      ...["restore_started", "restore_completed"],
+      ...["restore_started", "restore_completed"],
+      ...["restore_started", "restore_completed"],
+    ]);
+  });
+});
+
+Deno.test("drift: files that were backed up and have changed since are drift, until they are restored", async () => {
+  await withBackups(async ({ world, owner, agent, etc, backUp, restore }) => {
+    const drift = async () => {
+      const path = `/api/v1/gitops/drift/${agent.link.id}`;
+      return (await world.call("GET", path, { as: owner.token })).body;
+    };
+    deq((await drift()).items, []);
+    const backup = await backUp();
+    deq((await drift()).items.map(({ status }: { status: string }) => status), ["in_sync"]);
+    const command = `sh -c 'echo x > ${etc}/a.conf'`;
+    const query = new URLSearchParams({ command });
+    const path = `/api/exec/${agent.link.id}?${query}`;
+    eq((await world.call("GET", path, { as: owner.token })).status, 200);
+    write(`${etc}/a.conf`, "x");
+    const [{ item, status, applied, by }] = (await drift()).items;
+    deq([item, status, applied.version], ["files", "changed", backup.id]);
+    deq([by.event_type, by.actor], ["command_executed", owner.userId]);
+    await restore(backup.id);
+    eq((await drift()).drifted, false);
+  });
+});
+
+Deno.test("backup: links within the listed paths are kept, and one that leads out refuses the whole", async () => {
+  await withBackups(async ({ etc, backUp, restore }) => {
+    Deno.symlinkSync("conf.d/b.conf", `${etc}/current`);
+    const backup = await backUp();
+    Deno.removeSync(`${etc}/current`);
+    eq((await restore(backup.id)).status, "complete");
+    eq(Deno.readLinkSync(`${etc}/current`), "conf.d/b.conf");
+    for (const target of ["/etc/passwd", "../state", "conf.d/../../state", "../../../../etc"]) {
+      Deno.symlinkSync(target, `${etc}/out`);
+      const { status, error, blobs, digest } = await backUp();
+      deq([status, digest, blobs], ["failed", null, undefined], target);
+      ok(error.includes("leads out of the listed paths"), error);
+      Deno.removeSync(`${etc}/out`);
+    }
+    // What has become a link must not carry a restored file to elsewhere.
+    Deno.removeSync(`${etc}/conf.d`, { recursive: true });
+    Deno.symlinkSync(etc, `${etc}/conf.d`);
+    const through = await restore(backup.id);
+    eq(through.status, "failed");
+    eq([...Deno.readDirSync(etc)].some(({ name }) => name === "b.conf"), false);
+  });
+});
+
+Deno.test("backup: more than 1,000 files or 16 MiB are refused by the agent, with the reason", async () => {
+  await withBackups(async ({ etc, backUp }) => {
+    write(`${etc}/big`, "");
+    Deno.truncateSync(`${etc}/big`, 16 * 1024 * 1024 + 1);
+    const large = await backUp();
+    deq([large.status, large.error], ["failed", "more than 16777216 bytes are listed"]);
+    Deno.removeSync(`${etc}/big`);
+    for (let n = 0; n < 999; n++) write(`${etc}/conf.d/${n}`, "");
+    const many = await backUp();
+    deq([many.status, many.error], ["failed", "more than 1000 files are listed"]);
+  });
+});
+
+Deno.test("backup: an archive of other bytes than were named is not kept", async () => {
+  const sha256 = "0".repeat(64);
+  const lies: [string, (frame: TransferReply) => TransferReply][] = [
+    [
+      "what came is not the archive that the agent named",
+      (frame) => frame.type === "transfer_ready" ? { ...frame, sha256 } : frame,
+    ],
+    [
+      "what came is not the archive that the agent named",
+      (frame) => {
+        if (frame.type !== "transfer_data") return frame;
+        const bytes = Buffer.from(frame.data, "base64");
+        bytes[bytes.length - 6]! ^= 1;
+        return { ...frame, data: bytes.toString("base64") };
+      },
+    ],
+    [
+      "a piece of the archive does not fit",
+      (frame) => frame.type === "transfer_data" ? { ...frame, offset: 1 } : frame,
+    ],
+    [
+      "a piece of the archive does not fit",
+      (frame) => frame.type === "transfer_data" ? { ...frame, data: "" } : frame,
+    ],
+    [
+      "a piece of the archive does not fit",
+      (frame) => frame.type === "transfer_data" ? { ...frame, data: `AAAA${frame.data}` } : frame,
+    ],
+    [
+      "the agent answered out of order",
+      (frame) =>
+        frame.type === "transfer_ready"
+          ? { type: "transfer_want", job_id: frame.job_id, offset: 0 }
+          : frame,
+    ],
+  ];
+  for (const [error, reply] of lies) {
+    await withBackups(async ({ world, owner, backUp }) => {
+      const backup = await backUp();
+      deq([backup.status, backup.error, backup.digest], ["failed", error, null]);
+      const row = (await eventsOf(world, owner, backup.id)).at(-1)!;
+      deq([row.event_type, row.details["reason"]], ["backup_failed", error]);
+    }, { reply });
+  }
+});
+
+Deno.test("restore: what the agent gets must be what the relay named, or nothing is written", async () => {
+  await withBackups(async ({ world, owner, agent, etc, backUp, post, endOf }) => {
+    const backup = await backUp();
+    write(`${etc}/a.conf`, "later");
+    agent.spoil = (frame) => {
+      if (frame.type !== "transfer_data") return frame;
+      const bytes = Buffer.from(frame.data, "base64");
+      bytes[bytes.length - 1]! ^= 1;
+      return { ...frame, data: bytes.toString("base64") };
+    };
+    const started = await post("restore", { backup_id: backup.id });
+    const restore = await endOf("restores", started.body.id);
+    eq(restore.status, "failed");
+    eq(read(`${etc}/a.conf`), "later");
+    const last = (await eventsOf(world, owner, restore.id)).at(-1)!;
+    eq(last.event_type, "restore_failed");
+    // The order itself is signed: another digest in it ends the link.
+    agent.spoil = (frame) =>
+      frame.type === "transfer" ? { ...frame, sha256: "0".repeat(64) } : frame;
+    await post("restore", { backup_id: backup.id, dry_run: true });
+    while (agent.refused === null) await world.settle();
+    eq(agent.refused, "it is not signed by the relay for this agent and this link");
+  });
+});
+
+Deno.test("restore: only a complete backup of the same agent, and of paths that it lists", async () => {
+  await withBackups(async ({ world, owner, agent, etc, backUp, post, restore }) => {
+    const good = await backUp();
+    Deno.symlinkSync("/etc", `${etc}/out`);
+    const bad = await backUp();
+    Deno.removeSync(`${etc}/out`);
+    const refused = await post("restore", { backup_id: bad.id });
+    deq([refused.status, refused.body.error.code], [409, "CONFLICT"]);
+    const missing = await post("restore", { backup_id: "bkp_missing" });
+    eq(missing.status, 404);
+    const key = await world.key(owner, AGENT_RIGHTS);
+    const second = await ScriptedAgent.connect(world, key.value, { name: "web-2" });
+    const of = (id: string, backup_id: string, as = owner.token) =>
+      world.call("POST", `/api/v1/gitops/restore/${id}`, { as, body: { backup_id } });
+    const bare = ({ body }: Answer) => ({ ...body.error, details: {} });
+    deq(bare(await of(second.id, good.id)), bare(missing));
+    const other = await world.signUp();
+    const foreign = await of(agent.link.id, good.id, other.token);
+    deq(bare(foreign), bare(await of("agt_missing", good.id, other.token)));
+    for (const list of ["backups", "restores"]) {
+      const path = `/api/v1/gitops/${list}/${agent.link.id}`;
+      eq((await world.call("GET", path, { as: other.token })).status, 404);
+    }
+    agent.lists("var");
+    const elsewhere = await restore(good.id);
+    eq(elsewhere.status, "failed");
+    ok(elsewhere.error.includes("which is not listed here"), elsewhere.error);
+  });
+});
+
+Deno.test("backup: one at a time for each agent, and none for one that is not linked", async () => {
+  await withBackups(async ({ world, owner, agent, post, endOf }) => {
+    agent.hold = true;
+    const first = await post("backup");
+    eq(first.status, 202);
+    const second = await post("backup");
+    deq([second.status, second.body.error.code], [409, "CONFLICT"]);
+    eq(second.body.error.details.id, first.body.id);
+    // The link is lost on the way: the job goes on with the next one.
+    agent.link.drop();
+    await world.settle();
+    const offline = await post("backup");
+    eq(offline.status, 409);
+    agent.hold = false;
+    await agent.again();
+    const done = await endOf("backups", first.body.id);
+    deq([done.status, done.attempts], ["complete", 2]);
+    const row = (await eventsOf(world, owner, done.id)).map(({ event_type }) => event_type);
+    deq(row, ["backup_started", "backup_completed"]);
+  });
+});
+
+Deno.test("backup: an agent that does not come back, or is deleted on the way, leaves none behind", async () => {
+  await withBackups(async ({ world, owner, agent, post, endOf, backUp }) => {
+    agent.hold = true;
+    const lost = await post("backup");
+    agent.link.drop();
+    await world.advance(16 * 60_000);
+    const given = await endOf("backups", lost.body.id);
+    deq([given.status, given.error], ["failed", "the agent did not come back in time"]);
+    eq((await post("backup")).status, 409);
+
+    agent.hold = false;
+    await agent.again();
+    const kept = await backUp();
+    eq(kept.status, "complete");
+    agent.hold = true;
+    const cut = await post("backup");
+    eq(cut.status, 202);
+    const path = `/api/v1/agents/${agent.link.id}`;
+    eq((await world.call("DELETE", path, { as: owner.token })).status, 204);
+    await world.advance(20 * 60_000);
+    const left = [];
+    for await (const { key } of world.kv.list({ prefix: [] })) {
+      if (/^(backups|restores|agent_states)\b/.test(String(key[2]))) left.push(key);
+    }
+    deq(left, []);
+  });
+});
+
+Deno.test("backup: an agent that does not answer in time fails it", async () => {
+  await withBackups(async ({ world, agent, post, endOf }) => {
+    agent.hold = true;
+    const started = await post("backup");
+    await world.advance(61_000);
+    const failed = await endOf("backups", started.body.id);
+    deq([failed.status, failed.error], ["failed", "the agent did not answer in time"]);
+  });
+});

@@ -1,0 +1,89 @@
+import { Buffer } from "node:buffer";
+import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
+import { compress, digestOf, packArchive } from "../../core/archive.ts";
+import { MAX_ARCHIVE_BYTES, PIECE_BYTES } from "../../core/transfer_frames.ts";
+import { World } from "../support/world.ts";
+import { linkAgent, type Linked } from "./fixtures.ts";
+
+const SETTINGS = { name: "web-1", labels: {} };
+const ARCHIVE = packArchive({
+  head: { format: "relay.configuration.v1", settings: SETTINGS, roots: [], entries: [] },
+  contents: [],
+});
+
+const list = (world: World, { owner, agent }: Linked, what: string) =>
+  world.call("GET", `/api/v1/gitops/${what}/${agent.id}`, { as: owner.token });
+
+/** The last order of that kind that the agent got. */
+const last = <T extends string>({ agent }: Linked, type: T) =>
+  agent.received.findLast((frame) => frame.type === type) as { type: T; job_id: string };
+
+async function beginBackup(world: World, here: Linked): Promise<string> {
+  const path = `/api/v1/gitops/backup/${here.agent.id}`;
+  const { status, text } = await world.call("POST", path, { as: here.owner.token, body: {} });
+  eq(status, 202, text);
+  await world.settle();
+  return last(here, "transfer").job_id;
+}
+
+Deno.test("backup: an agent that sends crumbs is given up", async () => {
+  await using world = await World.open();
+  const here = await linkAgent(world);
+  const job_id = await beginBackup(world, here);
+  const sha256 = digestOf(ARCHIVE);
+  here.agent.send({ type: "transfer_ready", job_id, bytes: 9, sha256, stored_bytes: 1_000 });
+  await world.settle();
+  here.agent.send({ type: "transfer_data", job_id, offset: 0, data: btoa("x") });
+  await world.settle();
+  const { body: { backups: [backup] } } = await list(world, here, "backups");
+  deq([backup.status, backup.error], ["failed", "a piece of the archive does not fit"]);
+});
+
+Deno.test("backup: an agent that takes its time with each piece is given up after ten minutes", async () => {
+  await using world = await World.open();
+  const here = await linkAgent(world);
+  const job_id = await beginBackup(world, here);
+  const stored_bytes = MAX_ARCHIVE_BYTES;
+  const sha256 = digestOf(ARCHIVE);
+  here.agent.send({ type: "transfer_ready", job_id, bytes: 9, sha256, stored_bytes });
+  const data = Buffer.alloc(PIECE_BYTES).toString("base64");
+  for (let n = 0; n < 14; n++) {
+    await world.advance(45_000);
+    here.agent.send({ type: "heartbeat", status: "ok" });
+    here.agent.send({ type: "transfer_data", job_id, offset: n * PIECE_BYTES, data });
+    await world.settle();
+  }
+  const { body: { backups: [backup] } } = await list(world, here, "backups");
+  deq([backup.status, backup.error], ["failed", "the agent took too long"]);
+});
+
+Deno.test("restore: an agent that asks for the same piece again is given up", async () => {
+  await using world = await World.open();
+  const here = await linkAgent(world);
+  const job_id = await beginBackup(world, here);
+  const stored = Buffer.from(await compress(ARCHIVE));
+  here.agent.send({
+    type: "transfer_ready",
+    job_id,
+    bytes: ARCHIVE.length,
+    sha256: digestOf(ARCHIVE),
+    stored_bytes: stored.length,
+  });
+  await world.settle();
+  here.agent.send({ type: "transfer_data", job_id, offset: 0, data: stored.toString("base64") });
+  // Unpacking happens beside the event loop.
+  while ((await list(world, here, "backups")).body.backups[0].status === "running") {
+    await world.settle();
+  }
+  const body = { backup_id: job_id, dry_run: true };
+  const path = `/api/v1/gitops/restore/${here.agent.id}`;
+  eq((await world.call("POST", path, { as: here.owner.token, body })).status, 202);
+  await world.settle();
+  const restore = last(here, "transfer").job_id;
+  for (let n = 0; n < 2; n++) {
+    here.agent.send({ type: "transfer_want", job_id: restore, offset: 0 });
+    await world.settle();
+  }
+  const { body: { restores: [shown] } } = await list(world, here, "restores");
+  deq([shown.status, shown.error], ["failed", "the agent asks for a piece out of order"]);
+});

@@ -1,0 +1,67 @@
+import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { World } from "../support/world.ts";
+import { forbidding, withRepository } from "./fixtures.ts";
+
+const FILE = "100644";
+const FOLDER = "40000";
+
+Deno.test("fetch: folders that stand for any number of folders are refused within bounds", async () => {
+  await using world = await World.open();
+  const { host, apply } = await withRepository(world);
+  await host.commitTree(async (write) => {
+    let oid = await write.folder([["readme", FILE, await write.file("nothing\n")]]);
+    for (let level = 0; level < 6; level++) {
+      const inside = oid;
+      oid = await write.folder(
+        Array.from({ length: 40 }, (_, n) => [`f${String(n).padStart(2, "0")}`, FOLDER, inside]),
+      );
+    }
+    return await write.folder([["policies", FOLDER, oid]]);
+  });
+  const answer = await apply();
+  deq([answer.status, answer.body.error?.details.git], [400, "too_large"]);
+  ok(answer.text.includes("2000 folders"), answer.text);
+});
+
+Deno.test("fetch: a tree with one name twice is refused", async () => {
+  await using world = await World.open();
+  const { host, apply, get } = await withRepository(world);
+  await host.commitTree(async (write) => {
+    const [one, other] = [
+      await write.file(forbidding("nmap")),
+      await write.file(forbidding("nc")),
+    ];
+    const folder = await write.folder([["a.yaml", FILE, one], ["a.yaml", FILE, other]]);
+    return await write.folder([["policies", FOLDER, folder]]);
+  });
+  const answer = await apply();
+  deq([answer.status, answer.body.error?.details.git], [503, "host"]);
+  eq((await get("policies")).body.policies.length, 0);
+});
+
+Deno.test("fetch: links, submodules and names that lead elsewhere bring nothing", async () => {
+  await using world = await World.open();
+  const { host, apply } = await withRepository(world);
+  await host.commitTree(async (write) => {
+    const file = await write.file(forbidding("nmap"));
+    const link = await write.file("../secret.yaml");
+    const folder = await write.folder([
+      ["a.yaml", FILE, file],
+      ["link.yaml", "120000", link],
+      ["module.yaml", "160000", "1".repeat(40)],
+    ]);
+    return await write.folder([["policies", FOLDER, folder]]);
+  });
+  const answer = await apply();
+  deq(answer.body.plan.map(({ path }: { path: string }) => path), ["policies/a.yaml"]);
+  for (const name of ["..", "../a.yaml", "a/../../b.yaml", ".", "b\\c.yaml"]) {
+    await host.commitTree(async (write) => {
+      const file = await write.file(forbidding("nmap"));
+      const folder = await write.folder([["a.yaml", FILE, file], [name, FILE, file]]);
+      return await write.folder([["policies", FOLDER, folder]]);
+    });
+    const hostile = await apply();
+    const paths = (hostile.body.plan ?? []).map(({ path }: { path: string }) => path);
+    deq([name, paths.filter((path: string) => path !== "policies/a.yaml")], [name, []]);
+  }
+});

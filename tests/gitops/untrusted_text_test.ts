@@ -1,0 +1,71 @@
+import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { readPolicyFile } from "../../core/gitops/read_document.ts";
+import { World } from "../support/world.ts";
+import { forbidding, withRepository } from "./fixtures.ts";
+
+const read = (text: string) => readPolicyFile({ path: "a.yaml", text });
+
+Deno.test("readPolicyFile: a directive does not bring back another version of YAML", () => {
+  const { issues } = read(`%YAML 1.1\n---\n${forbidding("nmap")}`);
+  deq(issues.map(({ line, column }) => [line, column]), [[1, 1]]);
+  ok(issues[0]?.message.includes("directive"), issues[0]?.message);
+});
+
+Deno.test("readPolicyFile: names that objects have by themselves are keys like others", () => {
+  deq(
+    read("agents:\n  labels:\n    __proto__: web\n").issues.map(({ line, column, message }) => [
+      line,
+      column,
+      message,
+    ]),
+    [[3, 5, "The key __proto__ is not read."]],
+  );
+  for (const name of ["constructor", "toString"]) {
+    const top = read(`${name}: { rules: [] }\n`);
+    deq(top.issues.map(({ path, line }) => [path, line]), [[name, 1]], name);
+    const nested = read(`rules:\n  - { id: a, match: {}, verdict: deny, ${name}: 1 }\n`);
+    deq(nested.issues.map(({ path }) => path), [`rules.0.${name}`], name);
+    // A condition that got lost would make the policy concern every agent.
+    const label = read(`agents:\n  labels: { ${name}: web }\n`);
+    const kept = Object.keys(label.document?.agents?.labels ?? {});
+    ok(label.issues.length > 0 || kept.includes(name), `the label ${name} got lost`);
+  }
+});
+
+Deno.test("readPolicyFile: tags make nothing that JSON does not have", () => {
+  for (const value of ["!!binary aGk=", "!!set { a }", "!!omap [ a: 1 ]", "!!js/function x"]) {
+    ok(read(`description: ${value}\n`).issues.length > 0, value);
+  }
+});
+
+Deno.test("apply: nothing that the host wrote is repeated", async () => {
+  await using world = await World.open();
+  const { host, apply, get, repositoryId } = await withRepository(world, { sync_seconds: 60 });
+  const type = "application/x-git-upload-pack-advertisement";
+  const secret = "a page of the inner network";
+  const line = (text: string) => `${(text.length + 4).toString(16).padStart(4, "0")}${text}`;
+  for (
+    const text of [
+      secret,
+      line(secret),
+      line(`# service=${secret}\n`),
+      `${line("# service=git-upload-pack\n")}0000${line(`ERR ${secret}\n`)}0000`,
+      `${line("# service=git-upload-pack\n")}0000${line(`${secret}\0${secret}\n`)}0000`,
+      `${line("version 2\n")}${line(secret)}0000`,
+    ]
+  ) {
+    host.broken = {
+      status: 200,
+      headers: { "content-type": type },
+      bytes: new TextEncoder().encode(text),
+    };
+    const answer = await apply();
+    ok([400, 503].includes(answer.status), answer.text);
+    ok(!answer.text.includes("inner network"), answer.text);
+    await world.advance(3 * 60_000);
+    const shown = await get(`repos/${repositoryId}`);
+    ok(shown.body.last_sync.error !== null);
+    ok(!shown.text.includes("inner network"), shown.text);
+  }
+  eq((await get("policies")).body.policies.length, 0);
+});
