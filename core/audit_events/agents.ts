@@ -167,6 +167,10 @@ export const agentEvents = {
         self_approval: z.boolean(),
         expires_seconds: z.int().min(1),
       }).describe("Who must approve what is held."),
+      patterns: z.strictObject({
+        disabled_packs: z.array(z.string()),
+        disabled_rules: z.array(z.string()),
+      }).describe("The built-in rules that are off."),
       policy_rules: count("How many rules the shield's own policy has"),
       policy_version: z.string().describe("The version in force since."),
     }),
@@ -175,6 +179,7 @@ export const agentEvents = {
       agent_modes: { agt_0m3xa: "observe" },
       agents_with_modes: 1,
       approvals: { required: 2, roles: ["admin"], self_approval: false, expires_seconds: 900 },
+      patterns: { disabled_packs: ["kubernetes"], disabled_rules: [] },
       policy_rules: 3,
       policy_version: "9f86d081884c7d65",
     },

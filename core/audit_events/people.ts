@@ -8,7 +8,6 @@ const address = z.string().describe("The network address that the request came f
 const roles = (of: string) => z.array(z.string()).describe(`The roles ${of}.`);
 const permissions = (of: string) => z.array(z.string()).describe(`The rights of the role ${of}.`);
 const sessionsEnded = count("How many sessions ended with it");
-const ofUser = z.strictObject({ email });
 const changedRoles = z.strictObject({
   role: z.string().describe("The role that was given or taken."),
   email,
@@ -145,12 +144,12 @@ export const peopleEvents = {
   }),
   second_factor_disabled: event({
     meaning: "a user signs in without a second factor from now on",
-    details: ofUser,
-    example: { email: emailExample },
+    details: z.strictObject({ email, sessions_ended: sessionsEnded }),
+    example: { email: emailExample, sessions_ended: 0 },
   }),
   recovery_codes_replaced: event({
     meaning: "a user made new recovery codes",
-    details: ofUser,
+    details: z.strictObject({ email }),
     example: { email: emailExample },
   }),
   recovery_code_used: event({
