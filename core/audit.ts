@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { tenantKey } from "../kv/collection.ts";
 import type { Sequenced } from "../kv/log.ts";
 import type { Reading, Writing } from "./app.ts";
-import { eventJson, type EventRow, isOwnEvent } from "./events.ts";
+import { type DetailsOf, eventJson, type EventRow, isOwnEvent } from "./events.ts";
 import { Fault } from "./fault.ts";
 import { iso } from "./lists.ts";
 import { rowsBefore } from "./audit/places.ts";
@@ -117,15 +117,17 @@ export async function tailAudit(
 }
 
 /** Puts a look at the trail into the trail. */
-export async function recordRead(
-  { app, actor, request }: Reading,
-  type:
+export async function recordRead<
+  T extends
     | "audit_read"
     | "audit_exported"
     | "audit_checkpoint_read"
     | "audit_proof_read"
     | "compliance_report_read",
-  details: Readonly<Record<string, unknown>>,
+>(
+  { app, actor, request }: Reading,
+  type: T,
+  details: DetailsOf<T>,
 ): Promise<void> {
   const { tenant } = actor;
   const resource = { type: "audit_log", id: tenantKey(tenant) };

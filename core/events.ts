@@ -1,3 +1,4 @@
+import type { z } from "zod";
 import type { Tenant } from "../kv/collection.ts";
 import type { Tx } from "../kv/tx.ts";
 import type { Actor, App, RequestInfo } from "./app.ts";
@@ -30,13 +31,23 @@ export const OWN_EVENTS: Readonly<Record<string, AuditEventType>> = {
 export const isOwnEvent = (type: string): boolean => Object.hasOwn(OWN_EVENTS, type);
 
 /** What happened, as a rule says it. */
-export interface Happening {
-  readonly type: EventType;
+export interface Happening<T extends EventType = EventType> {
+  readonly type: T;
   readonly resource: { readonly type: string; readonly id: string };
   readonly agentId?: string;
   /** Becomes the audit row's `details` and the webhook's `payload`. */
-  readonly details: Readonly<Record<string, unknown>>;
+  readonly details: DetailsOf<T>;
 }
+
+/** What the schema of an event type takes. */
+export type DetailsOf<T extends EventType> = T extends WebhookEventType
+  ? Frozen<z.input<(typeof WEBHOOK_EVENTS)[T]["payload"]>>
+  : T extends AuditEventName ? Frozen<z.input<(typeof AUDIT_EVENTS)[T]["details"]>>
+  : never;
+
+type Frozen<T> = T extends readonly (infer E)[] ? readonly Frozen<E>[]
+  : T extends object ? { readonly [K in keyof T]: Frozen<T[K]> }
+  : T;
 
 /** One event of the log, as stored: the audit row and the source of webhooks and streams. */
 export interface EventRow {
@@ -60,11 +71,11 @@ type Context = {
 };
 
 /** Puts an event into the log, in the transaction of the change that it reports. */
-export function emit(
+export function emit<T extends EventType>(
   work: Context & { readonly app: Pick<App, "activity"> },
   tx: Tx,
   tenant: Tenant,
-  happening: Happening,
+  happening: Happening<T>,
 ): void {
   tx.append(tenant, happening.type, eventJson(work, tenant, happening));
   const names = countedAs(happening);
@@ -76,7 +87,10 @@ export function emit(
 export function eventJson(
   { app, actor, request }: Context,
   tenant: Tenant,
-  { type, resource, agentId, details }: Omit<Happening, "type"> & { readonly type: string },
+  { type, resource, agentId, details }: Pick<Happening, "resource" | "agentId"> & {
+    readonly type: string;
+    readonly details: Readonly<Record<string, unknown>>;
+  },
 ): string {
   const row: EventRow = {
     actor: actor.id,

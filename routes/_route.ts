@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { Accepted } from "../core/accepted.ts";
 import type { Actor, Reading, Stepping, Writing } from "../core/app.ts";
 import type { WithCookie } from "../core/cookie.ts";
-import type { EventType } from "../core/events.ts";
+import type { DetailsOf, EventType } from "../core/events.ts";
 import type { FaultCode } from "../core/fault.ts";
 import type { Scope } from "../core/scopes.ts";
 
@@ -32,11 +32,13 @@ export type Effect = "read" | "write" | "steps";
 /** What the audit trail says of a change. */
 export type Audit<R, I> =
   | {
-    readonly event: EventType;
-    readonly resource: string;
-    readonly id: (result: R, input: I) => string;
-    readonly details: (result: R, input: I, actor: Actor) => Readonly<Record<string, unknown>>;
-  }
+    [T in EventType]: {
+      readonly event: T;
+      readonly resource: string;
+      readonly id: (result: R, input: I) => string;
+      readonly details: (result: R, input: I, actor: Actor) => DetailsOf<T>;
+    };
+  }[EventType]
   /** The rule emits its events itself; the text names them. */
   | { readonly byRule: string }
   /** Nothing is changed that an auditor would ask for; the text says why. */

@@ -4,7 +4,7 @@ import { type SecondFactorRecord, secondFactors } from "../../kv/records/second_
 import { sessions, type UserRecord } from "../../kv/records/user.ts";
 import type { Tx } from "../../kv/tx.ts";
 import type { Actor, App, Stepping, Work, Writing } from "../app.ts";
-import { emit, type EventType } from "../events.ts";
+import { type DetailsOf, emit } from "../events.ts";
 import { Fault } from "../fault.ts";
 import { makeSecretText } from "../key_value.ts";
 import { isoOrNull } from "../lists.ts";
@@ -80,7 +80,7 @@ export async function confirmSecondFactor(work: Stepping, { code }: { code: stri
       recovery_hashes: recovery_codes.map(sha256Hex),
     });
     const sessions_ended = await startSessionsAnew(tx, actor, user, { second_factor: true });
-    tell(work, tx, user, "second_factor_enabled", { sessions_ended });
+    tell(work, tx, user, "second_factor_enabled", { email: user.email, sessions_ended });
     return { recovery_codes, sessions_ended };
   });
 }
@@ -98,7 +98,7 @@ export async function replaceRecoveryCodes(work: Stepping, { code }: { code: str
     const recovery_hashes = recovery_codes.map(sha256Hex);
     const last_step = mustFit(app, factor, code);
     tx.put(secondFactors, homeOf(actor.tenant.org), { ...factor, last_step, recovery_hashes });
-    tell(work, tx, user, "recovery_codes_replaced", {});
+    tell(work, tx, user, "recovery_codes_replaced", { email: user.email });
     return { recovery_codes };
   });
 }
@@ -117,7 +117,7 @@ export async function disableSecondFactor(work: Stepping, { code }: { code: stri
     if (!factor.recovery_hashes.includes(sha256Hex(code))) mustFit(app, factor, code);
     tx.delete(secondFactors, homeOf(actor.tenant.org), user.id);
     const sessions_ended = await startSessionsAnew(tx, actor, user, { second_factor: false });
-    tell(work, tx, user, "second_factor_disabled", { sessions_ended });
+    tell(work, tx, user, "second_factor_disabled", { email: user.email, sessions_ended });
     return showFactor(null, await isRequired({ db: tx, actor }));
   });
 }
@@ -236,16 +236,18 @@ const showFactor = (factor: SecondFactorRecord | null, required: boolean) => ({
   recovery_codes_left: factor?.recovery_hashes.length ?? 0,
 });
 
-function tell(
+function tell<
+  T extends "second_factor_enabled" | "second_factor_disabled" | "recovery_codes_replaced",
+>(
   work: Stepping,
   tx: Tx,
   user: UserRecord,
-  type: EventType,
-  more: Readonly<Record<string, unknown>>,
+  type: T,
+  details: DetailsOf<T>,
 ): void {
   emit(work, tx, work.actor.tenant, {
     type,
     resource: { type: "user", id: user.id },
-    details: { email: user.email, ...more },
+    details,
   });
 }

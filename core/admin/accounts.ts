@@ -10,7 +10,7 @@ import {
 } from "../../kv/records/plan.ts";
 import { users } from "../../kv/records/user.ts";
 import type { Work, Writing } from "../app.ts";
-import { emit } from "../events.ts";
+import { type DetailsOf, emit } from "../events.ts";
 import { Fault } from "../fault.ts";
 import { UNLIMITED } from "../limiter.ts";
 import { planLimit } from "../limits.ts";
@@ -104,11 +104,11 @@ export async function switchAccount(work: Writing, id: string, active: boolean) 
 }
 
 /** On record with the host, which did it, and with the account, to which it was done. */
-function tellBoth(
+function tellBoth<T extends "account_plan_changed" | "account_activated" | "account_deactivated">(
   { app, actor, request, tx }: Writing,
   id: string,
-  type: "account_plan_changed" | "account_activated" | "account_deactivated",
-  details: Readonly<Record<string, unknown>>,
+  type: T,
+  details: DetailsOf<T>,
 ): void {
   const happening = { type, resource: { type: "account", id }, details };
   emit({ app, actor, request }, tx, actor.tenant, happening);

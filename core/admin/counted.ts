@@ -1,4 +1,4 @@
-import type { Happening } from "../events.ts";
+import type { EventRow } from "../events.ts";
 
 const OUTCOMES: Readonly<Record<string, string>> = {
   command_timeout: "timed_out",
@@ -7,7 +7,9 @@ const OUTCOMES: Readonly<Record<string, string>> = {
 };
 
 /** What an event counts as in the statistics: `commands.succeeded`, `denials.<rule>`, or nothing. */
-export function countedAs({ type, details }: Pick<Happening, "type" | "details">): string[] {
+export function countedAs(
+  { type, details }: Pick<EventRow, "details"> & { readonly type: string },
+): string[] {
   switch (type) {
     case "command_executed":
     case "command_failed":

@@ -174,7 +174,8 @@ export class Commands {
     const { approvedSha256 = sha256 } = begun;
     if (sha256 !== approvedSha256) {
       const why = "it is not what was approved, so it was not sent";
-      this.#settle(flight, { status: "failed", why, alarm: "approval_mismatch" });
+      const alarm = { type: "approval_mismatch", reason: why } as const;
+      this.#settle(flight, { status: "failed", why, alarm });
       return promise;
     }
     const order = {
@@ -276,8 +277,8 @@ export class Commands {
     const flight = this.#flights.get(command_id);
     if (flight?.record.agent_id !== agentId) return;
     const why = `the agent refused it (${reason}): ${message}`;
-    const alarm = reason === "unverified" && { alarm: "verdict_refused" } as const;
-    this.#settle(flight, { status: "failed", why, ...alarm });
+    const alarm = { type: "verdict_refused", reason: why } as const;
+    this.#settle(flight, { status: "failed", why, ...(reason === "unverified" && { alarm }) });
   }
 
   /** A link has ended: nobody knows what became of the commands on it. */

@@ -4,7 +4,7 @@ import type { Tenant } from "../../kv/collection.ts";
 import { type CommandRecord, commands } from "../../kv/records/command.ts";
 import type { Tx } from "../../kv/tx.ts";
 import type { App } from "../app.ts";
-import { emit, type Happening, RELAY_ACTOR } from "../events.ts";
+import { type DetailsOf, emit, type Happening, RELAY_ACTOR } from "../events.ts";
 import type { CommandResult } from "../protocol.ts";
 import { EMPTY_SHA256, type OutputDigests } from "../statements.ts";
 import { findCommand, shelve } from "./finished.ts";
@@ -31,7 +31,10 @@ export interface Receipt extends OutputDigests {
 export interface Ending extends Outcome {
   readonly receipt?: Receipt;
   /** An event besides that of the end: something was not as it must be. */
-  readonly alarm?: "approval_mismatch" | "verdict_refused";
+  readonly alarm?: {
+    readonly type: "approval_mismatch" | "verdict_refused";
+    readonly reason: string;
+  };
   readonly stdout?: string;
   readonly stderr?: string;
   readonly truncated?: boolean;
@@ -102,10 +105,10 @@ export async function settleCommand(
     emit(work, tx, tenant, eventOf(settled, ending, open.cancelledBy ?? null));
     if (ending.alarm !== undefined) {
       emit({ app, actor: RELAY_ACTOR }, tx, tenant, {
-        type: ending.alarm,
+        type: ending.alarm.type,
         resource: { type: "command", id: record.id },
         agentId: record.agent_id,
-        details: { command_id: record.id, reason: ending.why },
+        details: { command_id: record.id, reason: ending.alarm.reason },
       });
     }
     inSettlement(tx, settled);
@@ -173,11 +176,12 @@ function eventOf(
       ...(ending.why !== undefined && { reason: ending.why }),
       ...(ending.receipt && { receipt: showReceipt(ending.receipt) }),
       signal: record.signal,
-      status: record.status,
+      status: ending.status,
       timeout_ms: record.timeout_ms,
       truncated: record.truncated,
       user: record.actor,
-    },
+      // An end has a receipt or a reason as its type's schema says, which the compiler cannot see.
+    } as DetailsOf<typeof type>,
   };
 }
 

@@ -21,10 +21,9 @@ export class JobFailed extends Error {
 }
 
 /** What was fetched from an agent and lies in the store, not yet referred to. */
-type Fetched = Pick<
-  BackupRecord,
-  "sha256" | "files_sha256" | "bytes" | "stored_bytes" | "files" | "roots" | "blobs"
->;
+type Fetched =
+  & Pick<BackupRecord, "files_sha256" | "bytes" | "stored_bytes" | "files" | "roots" | "blobs">
+  & { readonly sha256: string };
 
 /** Fetches an agent's configuration; its record and all of its bytes come into being in one commit. */
 export async function carryBackup(

@@ -13,7 +13,7 @@ import { ownedAgent } from "../agents/agents.ts";
 import { heldVersion } from "../agents/register.ts";
 import type { App, Reading } from "../app.ts";
 import { canonicalJson } from "../canonical.ts";
-import { emit, RELAY_ACTOR } from "../events.ts";
+import { type DetailsOf, emit, RELAY_ACTOR } from "../events.ts";
 import { iso, isoOrNull } from "../lists.ts";
 import { sha256Hex } from "../text.ts";
 import type { StateFrame } from "../transfer_frames.ts";
@@ -136,7 +136,11 @@ export async function noteState(
       }
       for (const item of had) if (!has.has(item)) emitDrift("drift_resolved", item, "in_sync");
 
-      function emitDrift(type: "drift_detected" | "drift_resolved", item: string, status: string) {
+      function emitDrift(
+        type: "drift_detected" | "drift_resolved",
+        item: string,
+        status: DetailsOf<typeof type>["status"],
+      ) {
         emit({ app, actor: RELAY_ACTOR }, tx, tenant, {
           type,
           resource: { type: "agent", id },

@@ -3,7 +3,7 @@ import { lockStore, openStore } from "../../kv/open.ts";
 import { installations } from "../../kv/records/installation.ts";
 import { organizations } from "../../kv/records/organization.ts";
 import { settleFile } from "../../kv/vacuum.ts";
-import { eventJson, RELAY_ACTOR } from "../events.ts";
+import { eventJson, type Happening, RELAY_ACTOR } from "../events.ts";
 import { type Secrets, syncFolder } from "../secrets/file.ts";
 import type { KeepPorts } from "./backup.ts";
 import { digestFile } from "./digest.ts";
@@ -80,11 +80,11 @@ async function beginHistory(aside: string, manifest: Manifest, ports: KeepPorts)
       if (host === null) return;
       const { taken_at, versionstamp, sha256 } = manifest;
       const tenant = { org: host.id, space: "live" } as const;
-      const happening = {
+      const happening: Happening<"backup_restored"> = {
         type: "backup_restored",
         resource: { type: "installation", id: "installation" },
         details: { taken_at, versionstamp, sha256 },
-      } as const;
+      };
       const row = eventJson({ app: { ports }, actor: RELAY_ACTOR }, tenant, happening);
       tx.append(tenant, happening.type, row);
     });

@@ -71,14 +71,14 @@ await app.deliveries.idle();
 const { items } = await app.store.list(organizations, SYSTEM, { limit: 1 });
 const tenant = { org: items[0]!.id, space: "live" as const };
 
-/** One event; the time in it is taken before its commit. */
+/** One event; its name is the time before its commit. */
 const commit = () =>
   app.store.transact((tx) => {
     emit({ app, actor: { id: "bench" } }, tx, tenant, {
       type: "agent_health_changed",
       resource: { type: "agent", id: "agt_1" },
       agentId: "agt_1",
-      details: { name: "a", from: "ok", to: "degraded", sent_at_ms: now() },
+      details: { name: `${now()}`, from: "online", to: "degraded" },
     });
     return Promise.resolve();
   });

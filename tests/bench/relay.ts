@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Sequencer } from "../../core/audit/sequencer.ts";
-import { emit } from "../../core/events.ts";
+import { eventJson } from "../../core/events.ts";
 import { startRelay } from "../../core/start.ts";
 import { readSettings } from "../../core/settings.ts";
 import { secretsOf } from "../../core/secrets/file.ts";
@@ -87,11 +87,11 @@ function ownRoutes(): Route[] {
       success: { status: 204, about: z.null() },
       faults: [],
       handle: (work, { body: { id, pad } }) => {
-        emit(work, work.tx, work.actor.tenant, {
-          type: "agent_created",
-          resource: { type: "agent", id },
-          details: { command_id: id, pad },
-        });
+        const { tx, actor: { tenant } } = work;
+        const type = "agent_created";
+        const resource = { type: "agent", id };
+        const details = { command_id: id, pad };
+        tx.append(tenant, type, eventJson(work, tenant, { type, resource, details }));
         return null;
       },
     }),
