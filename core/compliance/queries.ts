@@ -168,7 +168,10 @@ export const QUERIES = {
     event_types: ["restore_started", "restore_completed", "restore_failed"],
   },
   settings_reloaded: { title: "Configuration read again", event_types: ["config_reloaded"] },
-  shield_changes: { title: "Settings of the shield changed", event_types: ["shield_changed"] },
+  shield_changes: {
+    title: "Settings of the shield changed",
+    event_types: ["shield_changed", "patterns_changed"],
+  },
   canary_runs: { title: "Tests of the shield", event_types: ["canary_run"] },
   agents_changed: {
     title: "Agents registered or removed",
