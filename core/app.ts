@@ -10,7 +10,7 @@ import type { Activity } from "./admin/activity.ts";
 import type { Configuration } from "./admin/configuration.ts";
 import type { Sequencer } from "./audit/sequencer.ts";
 import type { Commands } from "./commands/registry.ts";
-import type { ReportJobs } from "./compliance/jobs.ts";
+import type { Rounds } from "./rounds.ts";
 import type { Config } from "./config.ts";
 import type { PolicyBook } from "./gitops/book.ts";
 import type { Syncs } from "./gitops/syncs.ts";
@@ -65,7 +65,7 @@ export interface App {
   /** Repositories that are being looked at. */
   readonly syncs: Syncs;
   /** Makes compliance reports. */
-  readonly reports: ReportJobs;
+  readonly reports: Rounds;
   readonly integrations: Integrations;
   /** Backups and restores that are under way. */
   readonly transfers: Transfers;

@@ -19,7 +19,7 @@ import { lapseOverdue } from "./approvals/lapse.ts";
 import { sweepQueued } from "./commands/queued.ts";
 import { recoverCommands } from "./commands/recover.ts";
 import { Commands } from "./commands/registry.ts";
-import { ReportJobs } from "./compliance/jobs.ts";
+import { reportRounds } from "./compliance/jobs.ts";
 import { jobsDue } from "./health.ts";
 import { LOGIN_TRIES, LOGIN_WINDOW_MS } from "./account/tries.ts";
 import { claimCodeOf } from "./accounts.ts";
@@ -32,6 +32,7 @@ import { Integrations } from "./integrations/runner.ts";
 import { Transfers } from "./gitops/transfers.ts";
 import { Limiter } from "./limiter.ts";
 import { Metrics } from "./metrics.ts";
+import type { Rounds } from "./rounds.ts";
 import { sweepSessions } from "./mcp_sessions.ts";
 import { tellOfPlanLimits } from "./plan_limit.ts";
 import { seedPlans } from "./plans/seed.ts";
@@ -88,7 +89,7 @@ export async function startRelay(
   const links: Links = new Links(() => app);
   const metrics = new Metrics();
   const audit: Sequencer = new Sequencer(() => app);
-  const reports: ReportJobs = new ReportJobs(() => app);
+  const reports: Rounds = reportRounds(() => app);
   const parts = {
     store,
     log,

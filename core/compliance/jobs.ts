@@ -8,7 +8,7 @@ import { readStatement, signNote } from "../audit/note.ts";
 import { canonicalJson } from "../canonical.ts";
 import { emit, RELAY_ACTOR } from "../events.ts";
 import { iso } from "../lists.ts";
-import type { Cancel } from "../ports.ts";
+import { Rounds } from "../rounds.ts";
 import { sha256Hex } from "../text.ts";
 import { WEBHOOK_EVENTS } from "../webhooks/event_types.ts";
 import type { Counted } from "./count.ts";
@@ -17,7 +17,6 @@ import { beginScan, type Begun, stepScan } from "./scan.ts";
 
 /** Reports that are worked on in turn. */
 const UNFINISHED_READ = 64;
-const RETRY_MS = 1_000;
 /** After so many errors a report is given up. */
 const FAILURES_MAX = 5;
 /** Users, keys, approvals and exceptions that a report lists at most, each. */
@@ -27,66 +26,28 @@ const LISTED_MAX = 1_000;
  * Makes reports, a step of each in turn. What a step has counted and how far it has come commit together, so
  * a crash goes on where it was, and of two instances that do the same step one is in vain.
  */
-export class ReportJobs {
-  #running: Promise<void> | null = null;
-  #again = false;
-  #stopped = false;
-  #retry: Cancel | null = null;
-
-  constructor(private readonly appOf: () => App) {}
-
-  /** There may be something to do. */
-  wake(): void {
-    if (this.#stopped) return;
-    this.#again = true;
-    this.#running ??= this.#run();
-  }
-
-  /** Resolves when no step is under way. */
-  async idle(): Promise<void> {
-    while (this.#running !== null) await this.#running;
-  }
-
-  /** Ends after the step under way. */
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#retry?.();
-    await this.idle();
-  }
-
-  async #run(): Promise<void> {
-    await Promise.resolve();
-    while (this.#again && !this.#stopped) {
-      this.#again = false;
-      await this.#round().catch((error) => this.#tryLater(error));
-    }
-    this.#running = null;
-  }
-
-  async #round(): Promise<void> {
-    const app = this.appOf();
-    const { items } = await app.store.queued(reports, "unfinished", { limit: UNFINISHED_READ });
-    for (const { tenant, record } of items) {
-      if (this.#stopped) return;
-      try {
-        await stepReport(app, tenant, record);
-        this.#again = true;
-      } catch (error) {
-        await countFailure(app, tenant, record);
-        this.#tryLater(error);
+export const reportRounds = (appOf: () => App): Rounds =>
+  new Rounds({
+    clock: () => appOf().ports.clock,
+    complain: (error) =>
+      appOf().ports.log.error("a compliance report was interrupted", { error: String(error) }),
+    async round(rounds) {
+      const app = appOf();
+      const { items } = await app.store.queued(reports, "unfinished", { limit: UNFINISHED_READ });
+      let more = false;
+      for (const { tenant, record } of items) {
+        if (rounds.stopped) break;
+        try {
+          await stepReport(app, tenant, record);
+          more = true;
+        } catch (error) {
+          await countFailure(app, tenant, record);
+          rounds.tryLater(error);
+        }
       }
-    }
-  }
-
-  #tryLater(error: unknown): void {
-    const { ports } = this.appOf();
-    ports.log.error("a compliance report was interrupted", { error: String(error) });
-    this.#retry ??= ports.clock.after(RETRY_MS, () => {
-      this.#retry = null;
-      this.wake();
-    });
-  }
-}
+      return more;
+    },
+  });
 
 /** The next step of a report; one that another instance has made already changes nothing. */
 export async function stepReport(app: App, tenant: Tenant, report: ReportRecord): Promise<void> {

@@ -43,7 +43,10 @@ export class Syncs {
         const fields = { error: String(error) };
         this.app().ports.log.error("repositories could not be looked at", fields);
       })
-      .finally(() => this.#waking = null);
+      .finally(() => {
+        this.#waking = null;
+        if (this.#again && !this.#stopped) this.wake();
+      });
   }
 
   /** Something will be due then. */

@@ -29,7 +29,8 @@ import { CONCURRENCY, type Lane, Lanes } from "./lanes.ts";
 import { begun, endLease, type Lease, leaseOut, takeBackLost } from "./leases.ts";
 import { ATTEMPTS_KEPT } from "./ledger.ts";
 import { rateOf } from "./rate.ts";
-import { Recoveries } from "./recoveries.ts";
+import type { Rounds } from "../rounds.ts";
+import { recoveryRounds } from "./recoveries.ts";
 
 /** What nobody here was told of is found this soon all the same. */
 const SWEEP_MS = 15_000;
@@ -48,7 +49,7 @@ const RETRY_MS = 1_000;
  * counted at the claim, so a crash can repeat an attempt but never lose a delivery.
  */
 export class Deliveries {
-  readonly recoveries: Recoveries;
+  readonly recoveries: Rounds;
   /** The attempts of each webhook. */
   readonly attempts: AttemptCounts;
   readonly #lanes = new Lanes();
@@ -71,7 +72,7 @@ export class Deliveries {
   #idle: (() => void)[] = [];
 
   constructor(private readonly appOf: () => App) {
-    this.recoveries = new Recoveries(appOf);
+    this.recoveries = recoveryRounds(appOf);
     this.attempts = new AttemptCounts(
       () => appOf().store,
       (error) => appOf().ports.log.error("attempts could not be counted", { error: String(error) }),
@@ -178,7 +179,7 @@ export class Deliveries {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timer?.();
-    this.recoveries.stop();
+    await this.recoveries.stop();
     await this.idle();
     await this.attempts.stop();
   }

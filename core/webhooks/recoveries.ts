@@ -12,7 +12,7 @@ import {
 import type { Tx } from "../../kv/tx.ts";
 import { indexKeys } from "../../kv/walk.ts";
 import type { App } from "../app.ts";
-import type { Cancel } from "../ports.ts";
+import { Rounds } from "../rounds.ts";
 import { batchOf } from "./fan_out.ts";
 import { discarded, dropDelivery, requeued, writeDelivery } from "./ledger.ts";
 
@@ -20,7 +20,6 @@ import { discarded, dropDelivery, requeued, writeDelivery } from "./ledger.ts";
 const KEYS_PER_STEP = 2_000;
 /** Recoveries that are worked on in turn. */
 const RUNNING_READ = 64;
-const RETRY_MS = 1_000;
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 
 /** Deliveries that a step takes up, and where the next one goes on; null when there are no more. */
@@ -40,68 +39,31 @@ export const finished = (
 };
 
 /**
- * Works through what must happen to many deliveries, a few a commit. What a step does and how far it has
- * come commit together, so a crash goes on where it was, and no two processes do the same twice.
+ * Works through what must happen to many deliveries, a step of each recovery in turn: a long one does not
+ * keep the others waiting, nor does one that fails. What a step does and how far it has come commit
+ * together, so a crash goes on where it was, and no two processes do the same twice.
  */
-export class Recoveries {
-  #running: Promise<void> | null = null;
-  #again = false;
-  #stopped = false;
-  #retry: Cancel | null = null;
-
-  constructor(private readonly appOf: () => App) {}
-
-  /** There may be something to do. */
-  wake(): void {
-    if (this.#stopped) return;
-    this.#again = true;
-    this.#running ??= this.#run();
-  }
-
-  /** Resolves when nothing is left to do. */
-  async idle(): Promise<void> {
-    while (this.#running !== null) await this.#running;
-  }
-
-  /** Ends after the step under way. */
-  stop(): void {
-    this.#stopped = true;
-    this.#retry?.();
-  }
-
-  async #run(): Promise<void> {
-    await Promise.resolve();
-    while (this.#again && !this.#stopped) {
-      this.#again = false;
-      await this.#round().catch((error) => this.#tryLater(error));
-    }
-    this.#running = null;
-  }
-
-  /** A step of each: a long one does not keep the others waiting, nor does one that fails. */
-  async #round(): Promise<void> {
-    const app = this.appOf();
-    const { items } = await app.store.queued(recoveries, "running", { limit: RUNNING_READ });
-    for (const { tenant, record: { id } } of items) {
-      if (this.#stopped) return;
-      try {
-        await stepRecovery(app, tenant, id);
-        this.#again = true;
-      } catch (error) {
-        this.#tryLater(error);
+export const recoveryRounds = (appOf: () => App): Rounds =>
+  new Rounds({
+    clock: () => appOf().ports.clock,
+    complain: (error) =>
+      appOf().ports.log.error("a recovery was interrupted", { error: String(error) }),
+    async round(rounds) {
+      const app = appOf();
+      const { items } = await app.store.queued(recoveries, "running", { limit: RUNNING_READ });
+      let more = false;
+      for (const { tenant, record: { id } } of items) {
+        if (rounds.stopped) break;
+        try {
+          await stepRecovery(app, tenant, id);
+          more = true;
+        } catch (error) {
+          rounds.tryLater(error);
+        }
       }
-    }
-  }
-
-  #tryLater(error: unknown): void {
-    const { ports } = this.appOf();
-    ports.log.error("a recovery was interrupted", { error: String(error) });
-    this.#retry ??= ports.clock.after(RETRY_MS, () => {
-      this.#retry = null;
-      this.wake();
-    });
-  }
-}
+      return more;
+    },
+  });
 
 /** One commit of a recovery. */
 async function stepRecovery(app: App, tenant: Tenant, id: string): Promise<void> {

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { ReportJobs, stepReport } from "../../core/compliance/jobs.ts";
+import { reportRounds, stepReport } from "../../core/compliance/jobs.ts";
 import {
   ACTORS_MAX,
   APPROVALS_MAX,
@@ -65,7 +65,7 @@ Deno.test("reports: a job that was cut off goes on after its last commit, and co
   await append(world, owner, 10, "user_login_failed");
   const { body: { progress } } = await read(world, owner.token, `?id=${id}`);
   deq(progress, { rows_read: ROWS_PER_STEP, rows_total: once.scan!.size });
-  const restarted = new ReportJobs(() => world.app);
+  const restarted = reportRounds(() => world.app);
   restarted.wake();
   await restarted.idle();
   const { body: { status, report } } = await read(world, owner.token, `?id=${id}`);
