@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { collection, slotOf, type Tenant } from "./collection.ts";
 import { type EventLog, markPrefix, type Sequenced } from "./log.ts";
+import { HeldEvents } from "./held.ts";
 import type { Store } from "./store.ts";
 import type { Tx } from "./tx.ts";
 
@@ -27,6 +28,8 @@ export interface FollowerRules {
   readonly lazy?: boolean;
   /** How many events a step gets at most; 64 unless said. */
   readonly eventsPerStep?: number;
+  /** How many new events may be held in memory until their step, so that they are not read; none unless said. */
+  readonly holdsEvents?: number;
   /** How many tenants are served at once, so that they share commits; 1 unless said. */
   readonly tenantsAtOnce?: number;
   /** False when nothing of the tenant's log up to now matters, so that all of it may be passed over. */
@@ -63,6 +66,8 @@ export class LogFollower {
   #running: Promise<void> | null = null;
   #again = false;
   #retrying = false;
+  /** New events as the fold announced them, by tenant. */
+  readonly #held: HeldEvents;
 
   constructor(
     private readonly store: Store,
@@ -71,7 +76,9 @@ export class LogFollower {
     private readonly onError: (error: unknown) => void,
   ) {
     log.follow(rules);
+    this.#held = new HeldEvents(rules.holdsEvents ?? 0);
     log.onSequenced((tenant, events) => {
+      this.#held.add(tenant, events);
       if (events.some(({ type }) => rules.wants(type, tenant))) this.wake();
     });
   }
@@ -164,9 +171,9 @@ export class LogFollower {
     return await this.store.transact(async (tx) => {
       const id = this.rules.name;
       const at = await tx.get(cursors, tenant, id) ?? { id, seq: 0, part: "" };
-      const events = cares
-        ? await this.log.read(tenant, at.seq, this.rules.eventsPerStep ?? EVENTS_PER_STEP)
-        : [];
+      const limit = this.rules.eventsPerStep ?? EVENTS_PER_STEP;
+      const held = this.#held.after(tenant, at.seq, limit);
+      const events = cares ? held ?? await this.log.read(tenant, at.seq, limit) : [];
       if (events.length === 0) {
         if (at.seq < head) tx.put(cursors, tenant, { id, seq: head, part: "" });
         await this.#unmark(tx, mark);
@@ -175,8 +182,15 @@ export class LogFollower {
       const { done, part } = await this.rules.step(tx, tenant, events, at.part);
       if (done === 0 && part <= at.part) throw new Error(`${id} makes no progress at ${at.seq}`);
       // Not counted on from the old position: retention may have left a gap after it.
-      tx.put(cursors, tenant, { id, seq: done === 0 ? at.seq : events[done - 1]!.seq, part });
-      return true;
+      const seq = done === 0 ? at.seq : events[done - 1]!.seq;
+      tx.put(cursors, tenant, { id, seq, part });
+      tx.afterCommit(() => this.#held.drop(tenant, seq));
+      // Held events are new, so most likely the last ones; then the mark goes in the same commit.
+      if (held === null || part !== "" || done < events.length || seq < head) return true;
+      // What a fold adds begins a segment, which may be there before its head is known here.
+      if (await this.log.hasSegmentAfter(tenant, seq)) return true;
+      await this.#unmark(tx, mark);
+      return false;
     });
   }
 

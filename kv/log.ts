@@ -130,6 +130,13 @@ export class EventLog {
     return 0;
   }
 
+  /** Whether a segment begins above `seq`; the newest segments are there before `head` has heard of them. */
+  async hasSegmentAfter(tenant: Tenant, seq: number): Promise<boolean> {
+    const selector = { prefix: segmentsOf(tenant), start: segmentKey(tenant, seq + 1) };
+    for await (const _ of this.store.kv.list(selector, { limit: 1 })) return true;
+    return false;
+  }
+
   /** Events with numbers above `after`, in order, at most `limit`. */
   async read(tenant: Tenant, after: number, limit: number): Promise<Sequenced[]> {
     const out: Sequenced[] = [];

@@ -1,4 +1,3 @@
-import { Buffer } from "node:buffer";
 import type { Tenant } from "../../kv/collection.ts";
 import {
   auditIdParts,
@@ -18,36 +17,26 @@ import type { EventRow } from "../events.ts";
 
 /** Bytes of an id that are kept: two of a million events agree in them once in 500 logs. */
 const ID_BYTES = 6;
+const ID_LENGTH = 36;
 const BLOCK = 2_048;
-const GROUP = 65_536;
+/** Rows whose ids are sorted together. */
+export const GROUP = 65_536;
 const PARTS = 256;
 /** In a part: the id's bytes but the first, which names the part, and the place within the group. */
 const ENTRY_BYTES = ID_BYTES - 1 + 2;
 
 const partId = (group: number, part: number) => `${placeId(group)}.${part}`;
 
-/** Where an id begins in an event row. Quotes within texts are escaped, so the last match is the member. */
-const idPlace = (json: string): number => json.lastIndexOf(MEMBER) + MEMBER.length;
 const MEMBER = ',"event_id":"';
-/** Where in an id the digits of each kept byte are: the dash is passed over. */
-const DIGITS = [0, 2, 4, 6, 9, 11];
 
-/** Writes the first bytes of the id that stands in a text; there is one for each row of the log. */
-function putId(ids: Uint8Array, at: number, text: string, from: number): void {
-  for (let n = 0; n < ID_BYTES; n++) {
-    const digit = from + DIGITS[n]!;
-    ids[at + n] = valueOf(text.charCodeAt(digit)) << 4 | valueOf(text.charCodeAt(digit + 1));
-  }
+/** The id of an event row. Quotes within texts are escaped, so the last match is the member. */
+function idOf(json: string): string {
+  const from = json.lastIndexOf(MEMBER) + MEMBER.length;
+  return json.slice(from, from + ID_LENGTH);
 }
 
-/** Of a lower-case hexadecimal digit. */
-const valueOf = (code: number): number => code < 58 ? code - 48 : code - 87;
-
-function keptBytes(eventId: string): Buffer {
-  const ids = Buffer.alloc(ID_BYTES);
-  putId(ids, 0, eventId, 0);
-  return ids;
-}
+/** The digits of the kept bytes; the dash stands between the fourth and the fifth byte. */
+const keptDigits = (id: string): string => id.slice(0, 8) + id.slice(9, 13);
 
 /** Adds the ids of rows that follow the first `size`, in the transaction. */
 export async function appendIds(
@@ -65,7 +54,7 @@ export async function appendIds(
       const before = await tx.get(auditIds, tenant, placeId(block));
       ids.set(before?.ids.subarray(0, there * ID_BYTES) ?? []);
     }
-    taken.forEach((json, n) => putId(ids, (there + n) * ID_BYTES, json, idPlace(json)));
+    ids.subarray(there * ID_BYTES).setFromHex(taken.map((json) => keptDigits(idOf(json))).join(""));
     const record = { id: placeId(block), ids };
     if (there > 0) tx.put(auditIds, tenant, record);
     else tx.insert(auditIds, tenant, record);
@@ -73,24 +62,48 @@ export async function appendIds(
   }
 }
 
-/** Sorts the ids of a group that is complete. Doing it twice does no harm. */
-export async function sortIds({ store }: App, tenant: Tenant, group: number): Promise<void> {
-  const blocks = await blocksOf(store, tenant, group, GROUP / BLOCK);
-  if (blocks.some((ids) => ids?.length !== BLOCK * ID_BYTES)) return;
-  const parts: number[][] = Array.from({ length: PARTS }, () => []);
-  blocks.forEach((ids, block) => {
-    for (let n = 0; n < BLOCK; n++) {
-      const place = block * BLOCK + n;
-      const [first, ...rest] = ids!.subarray(n * ID_BYTES, (n + 1) * ID_BYTES);
-      parts[first!]!.push(...rest, place >>> 8, place & 255);
+/**
+ * Sorts the ids of every group that is complete in a log of `size` rows. Blocks of sorted groups are gone,
+ * so the oldest block tells what is left to do, also of what a crash cut off. Doing it twice does no harm.
+ */
+export async function sortIds({ store }: App, tenant: Tenant, size: number): Promise<void> {
+  for (;;) {
+    const { items: [oldest] } = await store.list(auditIds, tenant, { limit: 1 });
+    if (oldest === undefined) return;
+    const group = Math.floor(Number(oldest.id) * BLOCK / GROUP);
+    if ((group + 1) * GROUP > size) return;
+    const blocks = await blocksOf(store, tenant, group, GROUP / BLOCK);
+    const whole = blocks.filter((ids) => ids?.length === BLOCK * ID_BYTES) as Uint8Array[];
+    // Somebody else has just sorted it.
+    if (whole.length < blocks.length) return;
+    const parts = partsOf(whole);
+    await store.transact((tx) => {
+      parts.forEach((ids, n) => tx.insert(auditIdParts, tenant, { id: partId(group, n), ids }));
+      whole.forEach((_, block) => tx.drop(auditIds, tenant, blockId(group, block)));
+    });
+  }
+}
+
+/** The entries of a group's blocks, by their first byte. */
+function partsOf(blocks: readonly Uint8Array[]): Uint8Array<ArrayBuffer>[] {
+  const counts = new Uint32Array(PARTS);
+  for (const ids of blocks) {
+    for (let at = 0; at < ids.length; at += ID_BYTES) counts[ids[at]!]!++;
+  }
+  const parts = Array.from(counts, (count) => new Uint8Array(count * ENTRY_BYTES));
+  const ends = new Uint32Array(PARTS);
+  let place = 0;
+  for (const ids of blocks) {
+    for (let at = 0; at < ids.length; at += ID_BYTES, place++) {
+      const first = ids[at]!, part = parts[first]!;
+      let end = ends[first]!;
+      for (let n = 1; n < ID_BYTES; n++) part[end++] = ids[at + n]!;
+      part[end++] = place >>> 8;
+      part[end++] = place & 255;
+      ends[first] = end;
     }
-  });
-  await store.transact((tx) => {
-    parts.forEach((part, n) =>
-      tx.insert(auditIdParts, tenant, { id: partId(group, n), ids: Uint8Array.from(part) })
-    );
-    blocks.forEach((_, block) => tx.drop(auditIds, tenant, blockId(group, block)));
-  });
+  }
+  return parts;
 }
 
 const blockId = (group: number, block: number) => placeId(group * (GROUP / BLOCK) + block);
@@ -122,7 +135,7 @@ export async function findEvent(app: App, tenant: Tenant, eventId: string): Prom
   if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(eventId)) return null;
   const tree = await app.store.get(auditTrees, tenant, auditTreeId(tenant));
   if (tree === null) return null;
-  const wanted = keptBytes(eventId);
+  const wanted = Uint8Array.fromHex(keptDigits(eventId));
   const last = Math.ceil(tree.size / GROUP) - 1;
   for (let group = last; group >= 0; group -= GROUPS_AT_ONCE) {
     const some = Array.from({ length: Math.min(GROUPS_AT_ONCE, group + 1) }, (_, n) => group - n);
@@ -148,7 +161,7 @@ async function placesIn(
   { store }: App,
   tenant: Tenant,
   group: number,
-  { wanted, size }: { wanted: Buffer; size: number },
+  { wanted, size }: { wanted: Uint8Array; size: number },
 ): Promise<number[]> {
   const rows = Math.min(GROUP, size - group * GROUP);
   // Only a group that is complete is ever sorted.

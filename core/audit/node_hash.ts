@@ -1,68 +1,113 @@
 /** SHA-256 has 32 bytes. */
 export const HASH_BYTES = 32;
+const HASH_WORDS = 8;
+const ROUNDS = 64;
+const BLOCK_WORDS = 16;
 
 /** The first 32 bits of the fractional parts of the cube roots of the first 64 primes (FIPS 180-4). */
-const K = Int32Array.from(primes(64), (prime) => fraction(Math.cbrt(prime)));
+const K = Int32Array.from(primes(ROUNDS), (prime) => fraction(Math.cbrt(prime)));
 /** The same of their square roots: where each hash begins. */
-const START = Int32Array.from(primes(8), (prime) => fraction(Math.sqrt(prime)));
+const START = Int32Array.from(primes(HASH_WORDS), (prime) => fraction(Math.sqrt(prime)));
 const INPUT_BITS = (1 + 2 * HASH_BYTES) * 8;
-const words = new Int32Array(64);
-const state = new Int32Array(8);
-const input = new Uint8Array(128);
-const view = new DataView(input.buffer);
-input[0] = 0x01;
-input[1 + 2 * HASH_BYTES] = 0x80;
-view.setUint32(124, INPUT_BITS);
+/** What the rounds of the first block add, and the hashes of the nodes that are being made. */
+const first = new Int32Array(ROUNDS);
+const second = secondBlocks();
+let nodes = new Int32Array(2 * HASH_WORDS);
+const state = new Int32Array(HASH_WORDS);
 
 /**
  * The hash of an inner node as RFC 6962 has it: SHA-256(0x01 ‖ left ‖ right). Of these two blocks the
  * engine's own hash makes four times the work, most of it around the call, and a tree has one a row.
  */
 export function nodeHash(left: Uint8Array, right: Uint8Array): Uint8Array<ArrayBuffer> {
-  input.set(left, 1);
-  input.set(right, 1 + HASH_BYTES);
-  const out = new Uint8Array(HASH_BYTES);
-  hashInput(out, 0);
-  return out;
+  readWords(left, 0, 0);
+  readWords(right, 0, HASH_WORDS);
+  hashPair(0);
+  return firstHash();
 }
 
-/** The same in place: the `at`th pair of hashes that lie side by side becomes the `at`th hash. */
-export function foldPair(hashes: Uint8Array, at: number): void {
-  const from = 2 * HASH_BYTES * at;
-  for (let byte = 0; byte < 2 * HASH_BYTES; byte++) input[1 + byte] = hashes[from + byte]!;
-  hashInput(hashes, HASH_BYTES * at);
+/** The hash over `count` hashes that lie side by side; `count` is a power of two. */
+export function foldHashes(
+  hashes: Uint8Array,
+  from: number,
+  count: number,
+): Uint8Array<ArrayBuffer> {
+  if (nodes.length < count * HASH_WORDS) nodes = new Int32Array(count * HASH_WORDS);
+  for (let at = 0; at < count; at++) {
+    readWords(hashes, (from + at) * HASH_BYTES, at * HASH_WORDS);
+  }
+  for (let pairs = count / 2; pairs >= 1; pairs /= 2) {
+    for (let at = 0; at < pairs; at++) hashPair(at);
+  }
+  return firstHash();
 }
 
-function hashInput(out: Uint8Array, to: number): void {
-  state.set(START);
-  compress(0);
-  compress(64);
-  for (let at = 0; at < 8; at++) {
-    const word = state[at]!;
-    out[to + 4 * at] = word >>> 24;
-    out[to + 4 * at + 1] = word >>> 16;
-    out[to + 4 * at + 2] = word >>> 8;
-    out[to + 4 * at + 3] = word;
+function readWords(bytes: Uint8Array, from: number, to: number): void {
+  for (let at = 0; at < HASH_WORDS; at++) {
+    const byte = from + 4 * at;
+    nodes[to + at] = bytes[byte]! << 24 | bytes[byte + 1]! << 16 | bytes[byte + 2]! << 8 |
+      bytes[byte + 3]!;
   }
 }
 
-/** One block of 64 bytes, from `offset` of the input, into the state. */
-function compress(offset: number): void {
-  const w = words, k = K;
-  for (let at = 0; at < 16; at++) w[at] = view.getInt32(offset + 4 * at);
-  for (let at = 16; at < 64; at++) {
+function firstHash(): Uint8Array<ArrayBuffer> {
+  const out = new Uint8Array(HASH_BYTES);
+  for (let at = 0; at < HASH_BYTES; at++) out[at] = nodes[at >>> 2]! >>> 24 - 8 * (at & 3);
+  return out;
+}
+
+/** The `at`th pair of nodes becomes the `at`th node. */
+function hashPair(at: number): void {
+  const pair = nodes, w = first, from = 2 * HASH_WORDS * at;
+  let before = 0x01;
+  for (let n = 0; n < BLOCK_WORDS; n++) {
+    const word = pair[from + n]!;
+    w[n] = before << 24 | word >>> 8;
+    before = word;
+  }
+  expand(w, 0);
+  state.set(START);
+  compress(w, 0);
+  compress(second, (before & 255) * ROUNDS);
+  pair.set(state, HASH_WORDS * at);
+}
+
+/** From the 16 words of a block what each round adds. */
+function expand(w: Int32Array, from: number): void {
+  const end = from + ROUNDS;
+  for (let at = from + BLOCK_WORDS; at < end; at++) {
     const x = w[at - 15]!, y = w[at - 2]!;
     const s0 = (x >>> 7 | x << 25) ^ (x >>> 18 | x << 14) ^ (x >>> 3);
     const s1 = (y >>> 17 | y << 15) ^ (y >>> 19 | y << 13) ^ (y >>> 10);
     w[at] = w[at - 16]! + s0 + w[at - 7]! + s1;
   }
+  for (let at = 0; at < ROUNDS; at++) w[from + at]! += K[at]!;
+}
+
+/**
+ * The second block of a node holds one byte of the right hash and then always the same: there are 256 of
+ * them, made beforehand.
+ */
+function secondBlocks(): Int32Array {
+  const blocks = new Int32Array(256 * ROUNDS);
+  for (let last = 0; last < 256; last++) {
+    const from = last * ROUNDS;
+    blocks[from] = last << 24 | 0x80 << 16;
+    blocks[from + BLOCK_WORDS - 1] = INPUT_BITS;
+    expand(blocks, from);
+  }
+  return blocks;
+}
+
+/** One block into the state. */
+function compress(added: Int32Array, from: number): void {
   let a = state[0]!, b = state[1]!, c = state[2]!, d = state[3]!;
   let e = state[4]!, f = state[5]!, g = state[6]!, h = state[7]!;
-  for (let at = 0; at < 64; at++) {
+  for (let at = from, end = from + ROUNDS; at < end; at++) {
     const s1 = (e >>> 6 | e << 26) ^ (e >>> 11 | e << 21) ^ (e >>> 25 | e << 7);
-    const t1 = h + s1 + (e & f ^ ~e & g) + k[at]! + w[at]! | 0;
+    const t1 = h + s1 + (g ^ e & (f ^ g)) + added[at]! | 0;
     const s0 = (a >>> 2 | a << 30) ^ (a >>> 13 | a << 19) ^ (a >>> 22 | a << 10);
-    const t2 = s0 + (a & b ^ a & c ^ b & c) | 0;
+    const t2 = s0 + (a & b ^ c & (a ^ b)) | 0;
     h = g, g = f, f = e, e = d + t1 | 0, d = c, c = b, b = a, a = t1 + t2 | 0;
   }
   state[0]! += a, state[1]! += b, state[2]! += c, state[3]! += d;

@@ -7,18 +7,17 @@ import { auditTreeId, type AuditTreeRecord, auditTrees } from "../../kv/records/
 import type { Tx } from "../../kv/tx.ts";
 import type { App } from "../app.ts";
 import { type Checkpoint, makeCheckpoint } from "./checkpoints.ts";
-import { appendIds, sortIds } from "./ids.ts";
-import { leafHex } from "./merkle.ts";
-import { HASH_BYTES } from "./node_hash.ts";
+import { appendIds, GROUP, sortIds } from "./ids.ts";
+import { leafHashes } from "./merkle.ts";
 import { growTiles } from "./tiles.ts";
 
 /** How often a log that grows gets a checkpoint that witnesses see. */
 export const WITNESS_MS = 60_000;
 const EVENTS_PER_STEP = 2_048;
+/** Rows that wait in memory to become leaves; a second of a busy log, 450 bytes each. */
+const EVENTS_HELD = 16_384;
 /** Logs that grow at once share their commits. */
 const TENANTS_AT_ONCE = 16;
-/** Rows whose ids are sorted together; see ids.ts. */
-const GROUP = 65_536;
 const NOTES_MAX = 10_000;
 
 /** Tells whoever keeps checkpoints of a new one. */
@@ -44,6 +43,7 @@ export class Sequencer {
     this.#follower = new LogFollower(store, log, {
       name: "audit",
       lazy: true,
+      holdsEvents: EVENTS_HELD,
       eventsPerStep: EVENTS_PER_STEP,
       tenantsAtOnce: TENANTS_AT_ONCE,
       wants: () => true,
@@ -105,10 +105,9 @@ export class Sequencer {
     if (events.at(-1)!.seq !== size + events.length) {
       throw new Error(`the log of ${id} has a gap after ${size}`);
     }
-    const leaves = new Uint8Array(events.length * HASH_BYTES);
-    events.forEach(({ json }, at) => leaves.subarray(at * HASH_BYTES).setFromHex(leafHex(json)));
-    await growTiles(tx, tenant, size, leaves);
-    await appendIds(tx, tenant, size, events.map(({ json }) => json));
+    const rows = events.map(({ json }) => json);
+    await growTiles(tx, tenant, size, leafHashes(rows));
+    await appendIds(tx, tenant, size, rows);
     const grown = size + events.length;
     tx.put(auditTrees, tenant, { ...tree, size: grown });
     tx.afterCommit(() => this.#hasGrown(tenant, size, grown));
@@ -116,9 +115,8 @@ export class Sequencer {
   }
 
   #hasGrown(tenant: Tenant, from: number, to: number): void {
-    const group = Math.floor(to / GROUP);
-    if (group > Math.floor(from / GROUP)) {
-      const sorting = sortIds(this.app(), tenant, group - 1)
+    if (Math.floor(to / GROUP) > Math.floor(from / GROUP)) {
+      const sorting = sortIds(this.app(), tenant, to)
         .catch((error) => this.#complain(error))
         .finally(() => this.#sorting.delete(sorting));
       this.#sorting.add(sorting);

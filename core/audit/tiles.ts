@@ -3,8 +3,8 @@ import { auditTiles, tileId } from "../../kv/records/audit.ts";
 import { RecentMap } from "../../kv/recent.ts";
 import type { Reader } from "../../kv/store.ts";
 import type { Tx } from "../../kv/tx.ts";
-import { foldHashes, type Hash, rangeHash, type ReadNode } from "./merkle.ts";
-import { HASH_BYTES } from "./node_hash.ts";
+import { type Hash, rangeHash, type ReadNode } from "./merkle.ts";
+import { foldHashes, HASH_BYTES } from "./node_hash.ts";
 
 /** Hashes in a full tile; it stands for one hash of the level above. */
 export const TILE = 256;

@@ -3,11 +3,11 @@ import { createHash } from "node:crypto";
 import {
   consistencyPath,
   EMPTY_ROOT,
-  foldHashes,
   GrowingTree,
   type Hash,
   inclusionPath,
   leafHash,
+  leafHashes,
   rangeHash,
   type ReadNode,
   sameHash,
@@ -15,7 +15,7 @@ import {
   verifyConsistency,
   verifyInclusion,
 } from "../../core/audit/merkle.ts";
-import { nodeHash } from "../../core/audit/node_hash.ts";
+import { foldHashes, nodeHash } from "../../core/audit/node_hash.ts";
 import { mulberry32 } from "../support/random.ts";
 
 const hex = (bytes: Uint8Array) => bytes.toHex();
@@ -114,7 +114,7 @@ Deno.test("merkle: roots and proofs are those of RFC 6962's reference vectors", 
   }
 });
 
-Deno.test("nodeHash, leafHash, foldHashes: are SHA-256 with RFC 6962's prefixes", () => {
+Deno.test("nodeHash, leafHash, leafHashes, foldHashes: are SHA-256 with RFC 6962's prefixes", () => {
   const random = mulberry32(7);
   const bytes = () => Uint8Array.from({ length: 32 }, () => random() * 256);
   for (let n = 0; n < 1_000; n++) {
@@ -123,6 +123,12 @@ Deno.test("nodeHash, leafHash, foldHashes: are SHA-256 with RFC 6962's prefixes"
   }
   const text = '{"a":"ä€😀"}';
   eq(hex(leafHash(text)), hex(sha256(Uint8Array.of(0), new TextEncoder().encode(text))));
+  deq(leafHashes(["", text]), new Uint8Array([...leafHash(""), ...leafHash(text)]));
+  const left = bytes();
+  for (let last = 0; last < 256; last++) {
+    const right = bytes().fill(last, 31);
+    eq(hex(nodeHash(left, right)), hex(sha256(Uint8Array.of(1), left, right)));
+  }
   const side = Array.from({ length: 256 }, bytes);
   const together = new Uint8Array(side.flatMap((hash) => [...hash]));
   for (const [from, count] of [[0, 256], [128, 128], [36, 4], [255, 1]] as const) {

@@ -1,0 +1,49 @@
+import { type Tenant, tenantKey } from "./collection.ts";
+import type { Sequenced } from "./log.ts";
+
+/** New events of each tenant's log, without a gap, at most `limit` in all; beyond that all are let go. */
+export class HeldEvents {
+  readonly #tenants = new Map<string, Sequenced[]>();
+  #count = 0;
+
+  constructor(private readonly limit: number) {}
+
+  /** Holds events that have just got their numbers. */
+  add(tenant: Tenant, events: readonly Sequenced[]): void {
+    if (this.limit === 0) return;
+    // Some may wait for a step that another instance has made.
+    if (this.#count + events.length > this.limit) this.#clear();
+    if (events.length > this.limit) return;
+    const key = tenantKey(tenant);
+    const held = this.#tenants.get(key);
+    if (held !== undefined && held.at(-1)!.seq + 1 === events[0]!.seq) held.push(...events);
+    else {
+      this.#count -= held?.length ?? 0;
+      this.#tenants.set(key, [...events]);
+    }
+    this.#count += events.length;
+  }
+
+  /** At most `limit` events that follow number `seq`, or null when they must be read. */
+  after(tenant: Tenant, seq: number, limit: number): Sequenced[] | null {
+    const held = this.#tenants.get(tenantKey(tenant));
+    if (held === undefined) return null;
+    const from = seq + 1 - held[0]!.seq;
+    return from < 0 || from >= held.length ? null : held.slice(from, from + limit);
+  }
+
+  /** Lets go of the events up to number `seq`. */
+  drop(tenant: Tenant, seq: number): void {
+    const key = tenantKey(tenant);
+    const held = this.#tenants.get(key);
+    if (held === undefined) return;
+    const done = held.splice(0, Math.max(0, seq + 1 - held[0]!.seq));
+    this.#count -= done.length;
+    if (held.length === 0) this.#tenants.delete(key);
+  }
+
+  #clear(): void {
+    this.#tenants.clear();
+    this.#count = 0;
+  }
+}
