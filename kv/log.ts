@@ -28,7 +28,7 @@ export const FOLD_LAZY_MS = 500;
 /** How long an event that somebody follows may wait. */
 const FOLD_SOON_MS = 2;
 /** One fold stays short, because the engine does nothing else meanwhile. */
-const FOLD_MUTATIONS_MAX = 400;
+const FOLD_MUTATIONS_MAX = 700;
 const FOLD_BYTES_MAX = 600 * 1024;
 const HEADS_MAX = 20_000;
 const decoder = new TextDecoder();
@@ -45,10 +45,16 @@ interface Announcement {
   readonly events: readonly Sequenced[];
 }
 
+/** What a fold has for one tenant, and the followers that it marks the tenant for. */
+interface Gathered {
+  readonly lines: Line[];
+  readonly marks: Set<string>;
+}
+
 interface Plan {
   readonly first: { readonly key: Deno.KvKey; readonly versionstamp: string };
   readonly rows: Deno.KvKey[];
-  readonly tenants: Map<string, Line[]>;
+  readonly tenants: Map<string, Gathered>;
   /** True when the outbox holds more than one fold takes. */
   readonly more: boolean;
 }
@@ -247,8 +253,9 @@ export class EventLog {
         const plan = await this.#plan();
         if (plan === null) return false;
         tx.check(plan.first.key, plan.first.versionstamp);
-        for (const lines of plan.tenants.values()) {
-          sequenced.push({ tenant: lines[0]!.tenant, events: await this.#extend(tx, lines) });
+        for (const gathered of plan.tenants.values()) {
+          const { tenant } = gathered.lines[0]!;
+          sequenced.push({ tenant, events: await this.#extend(tx, tenant, gathered) });
         }
         for (const key of plan.rows) tx.stage({ kind: "delete", key, slot: slotOf(key) });
         return plan.more;
@@ -285,16 +292,18 @@ export class EventLog {
   }
 
   async #plan(): Promise<Plan | null> {
-    const tenants = new Map<string, Line[]>();
+    const tenants = new Map<string, Gathered>();
     const rows: Deno.KvKey[] = [];
-    let first: Plan["first"] | null = null, bytes = 0, more = false;
+    let first: Plan["first"] | null = null, bytes = 0, mutations = 0, more = false;
     const outbox = this.store.kv.list<Uint8Array>({ prefix: OUTBOX }, { batchSize: 64 });
     for await (const { key, value, versionstamp } of outbox) {
-      const lines = decoder.decode(value).split("\n").map(decodeLine);
-      const fresh = lines.map(({ tenant }) => tenantKey(tenant)).filter((id) => !tenants.has(id));
-      const touched = tenants.size + new Set(fresh).size;
-      const mutations = rows.length + 1 + touched * (1 + this.#followers.length);
+      const row = this.#gather(decoder.decode(value).split("\n").map(decodeLine));
       bytes += value.length;
+      mutations++;
+      for (const [id, { marks }] of row) {
+        const known = tenants.get(id)?.marks;
+        mutations += known === undefined ? 1 + marks.size : marks.difference(known).size;
+      }
       const fits = bytes <= FOLD_BYTES_MAX && mutations <= FOLD_MUTATIONS_MAX;
       if (!fits && first !== null) {
         more = true;
@@ -302,29 +311,42 @@ export class EventLog {
       }
       first ??= { key, versionstamp };
       rows.push(key);
-      for (const line of lines) {
-        const id = tenantKey(line.tenant);
+      for (const [id, gathered] of row) {
         const known = tenants.get(id);
-        if (known) known.push(line);
-        else tenants.set(id, [line]);
+        if (known === undefined) tenants.set(id, gathered);
+        else {
+          for (const line of gathered.lines) known.lines.push(line);
+          for (const name of gathered.marks) known.marks.add(name);
+        }
       }
     }
     return first && { first, rows, tenants, more };
   }
 
+  /** The lines of one row of the outbox by tenant. */
+  #gather(lines: readonly Line[]): Map<string, Gathered> {
+    const tenants = new Map<string, Gathered>();
+    for (const line of lines) {
+      const { type, tenant } = line;
+      const id = tenantKey(tenant);
+      let gathered = tenants.get(id);
+      if (gathered === undefined) tenants.set(id, gathered = { lines: [], marks: new Set() });
+      gathered.lines.push(line);
+      for (const { name, wants } of this.#followers) {
+        if (!gathered.marks.has(name) && wants(type, tenant)) gathered.marks.add(name);
+      }
+    }
+    return tenants;
+  }
+
   /** Stages the next segments of one tenant. */
-  async #extend(tx: Tx, lines: readonly Line[]): Promise<Sequenced[]> {
-    const { tenant } = lines[0]!;
+  async #extend(tx: Tx, tenant: Tenant, { lines, marks }: Gathered): Promise<Sequenced[]> {
     let seq = await this.head(tenant);
     const events = lines.map(({ type, json }) => ({ seq: ++seq, type, json }));
     for (const { first, bytes } of pack(events)) {
       tx.stage(set(segmentKey(tenant, first), bytes, bytes.length));
     }
-    for (const { name, wants } of this.#followers) {
-      if (lines.some(({ type }) => wants(type, tenant))) {
-        tx.stage(set(markKey(name, tenant), true, 16));
-      }
-    }
+    for (const name of marks) tx.stage(set(markKey(name, tenant), true, 16));
     return events;
   }
 }
