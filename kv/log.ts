@@ -24,7 +24,7 @@ export interface Follower {
 }
 
 /** How long plain audit lines may wait, so that many of them share one fold. */
-export const FOLD_LAZY_MS = 500;
+export const FOLD_LAZY_MS = 750;
 /** How long an event that somebody follows may wait. */
 const FOLD_SOON_MS = 2;
 /** One fold stays short, because the engine does nothing else meanwhile. */

@@ -18,7 +18,7 @@ import type { EventRow } from "../events.ts";
 /** Bytes of an id that are kept: two of a million events agree in them once in 500 logs. */
 const ID_BYTES = 6;
 const ID_LENGTH = 36;
-const BLOCK = 2_048;
+const BLOCK = 512;
 /** Rows whose ids are sorted together. */
 export const GROUP = 65_536;
 const PARTS = 256;

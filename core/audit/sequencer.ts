@@ -17,7 +17,7 @@ const EVENTS_PER_STEP = 2_048;
 /** Rows that wait in memory to become leaves; a second of a busy log, 450 bytes each. */
 const EVENTS_HELD = 16_384;
 /** Logs that grow at once share their commits. */
-const TENANTS_AT_ONCE = 16;
+const TENANTS_AT_ONCE = 64;
 const NOTES_MAX = 10_000;
 
 /** Tells whoever keeps checkpoints of a new one. */
