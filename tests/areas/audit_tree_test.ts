@@ -77,7 +77,7 @@ Deno.test("findEvent: finds any of 70,000 events, also after their ids were sort
   await append(world, owner, 70_000);
   await world.settle();
   const blocks = await world.app.store.list(auditIds, live(owner), { limit: 100 });
-  eq(blocks.items.length, 3);
+  eq(blocks.items.length, Math.ceil((70_002 - 65_536) / 512));
   for (const seq of [1, 2, 3, 2_048, 2_049, 40_000, 65_536, 65_537, 70_002]) {
     const [row] = await world.app.log.read(live(owner), seq - 1, 1);
     const id = JSON.parse(row!.json).event_id;

@@ -200,6 +200,7 @@ Deno.test("apply: an organization that has several fetched at once is told to wa
   };
   const dry = () => git.apply({ dry_run: true });
   const under = [dry(), dry(), dry()];
+  await world.quiet();
   const beyond = await dry();
   deq([beyond.status, beyond.body.error.code], [503, "UNAVAILABLE"]);
   held.resolve();

@@ -69,7 +69,7 @@ export class World implements AsyncDisposable {
     readonly kv: Deno.Kv,
     readonly clock: ManualClock,
     readonly running: Running,
-    private readonly quiet: () => Promise<void>,
+    readonly quiet: () => Promise<void>,
     readonly mcp: Mcp,
   ) {
     this.#serve = mount(running.app, routes, upgrades, mcp.services);
