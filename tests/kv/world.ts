@@ -12,6 +12,8 @@ const IDS = ["a", "b", "c", "d"];
 const SLUGS = ["s1", "s2", "s3"];
 /** Two checks each, and one for the cursor: what a store of ten checks can take. */
 const STEP_EVENTS = 4;
+/** Few, so that some steps find their events in memory and some must read them. */
+const HELD = 12;
 
 /** One life of a process: a store, its log and a follower, all of which `kill` cuts off at once. */
 export class Life {
@@ -30,6 +32,7 @@ export class Life {
     this.bench = new Bench(mortal, "sim", { sole, hasQueue: false });
     this.follower = new LogFollower(this.bench.store, this.bench.log, {
       name: "sim",
+      holdsEvents: HELD,
       wants: () => true,
       cares: () => Promise.resolve(true),
       step: async (tx, tenant, events) => {
