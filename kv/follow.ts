@@ -55,6 +55,8 @@ export async function followedTo(store: Store, log: EventLog, tenant: Tenant): P
 const EVENTS_PER_STEP = 64;
 /** Then the others get their turn, however long this tenant's backlog is. */
 const STEPS_PER_PASS = 16;
+/** So many events are not kept waiting for the end of a run of folds. */
+const WAITING_MAX = 8_192;
 /** How long trouble may pass before what it left is tried again. */
 const RETRY_MS = 1_000;
 
@@ -66,6 +68,8 @@ export class LogFollower {
   #running: Promise<void> | null = null;
   #again = false;
   #retrying = false;
+  /** Events that were announced since it was woken last. */
+  #waiting = 0;
   /** New events as the fold announced them, by tenant. */
   readonly #held: HeldEvents;
 
@@ -79,12 +83,19 @@ export class LogFollower {
     this.#held = new HeldEvents(rules.holdsEvents ?? 0);
     log.onSequenced((tenant, events) => {
       this.#held.add(tenant, events);
-      if (events.some(({ type }) => rules.wants(type, tenant))) this.wake();
+      if (!events.some(({ type }) => rules.wants(type, tenant))) return;
+      this.#waiting += events.length;
+      if (!rules.lazy || this.#waiting >= WAITING_MAX) this.wake();
+    });
+    // What one run of folds brings is one step for each tenant.
+    log.onRest(() => {
+      if (this.#waiting > 0) this.wake();
     });
   }
 
   /** Handles whatever is marked; also called at the start, for what a crash left. */
   wake(): void {
+    this.#waiting = 0;
     this.#again = true;
     this.#running ??= this.#run();
   }

@@ -76,6 +76,7 @@ export class EventLog {
   /** Events of a fold whose outcome is unknown; the head tells the next one whether it was made. */
   #doubtful: Announcement[] = [];
   readonly #followers: Follower[] = [];
+  readonly #rested: (() => void)[] = [];
   readonly #watchers: Follower["wants"][] = [];
   readonly #listeners = new Set<(tenant: Tenant, events: readonly Sequenced[]) => void>();
 
@@ -117,6 +118,11 @@ export class EventLog {
   /** Numbers what an earlier process has left, once all followers are there. */
   wake(): void {
     this.#foldWithin(0);
+  }
+
+  /** Calls `listener` when the outbox is empty, or could not be emptied now. */
+  onRest(listener: () => void): void {
+    this.#rested.push(listener);
   }
 
   /** Resolves when every event that was committed before the call has its number. */
@@ -240,7 +246,11 @@ export class EventLog {
   }
 
   async #run(): Promise<void> {
-    while (await this.#fold());
+    try {
+      while (await this.#fold());
+    } finally {
+      for (const rested of this.#rested) rested();
+    }
   }
 
   /** One atomic: events move from the outbox into the log. True when it had no room for all of them. */
