@@ -220,16 +220,16 @@ Deno.test("matchesPathGlob: a star stays in its folder, two cross them, and no p
     ["**", "/a/b", true],
   ];
   for (const [glob, path, matches] of cases) {
-    eq(matchesPathGlob(glob, path), matches, `${glob} ${path}`);
+    eq(matchesPathGlob(glob, path, { compared: 1_000 }), matches, `${glob} ${path}`);
   }
   const path = "/a".repeat(2_000);
-  eq(matchesPathGlob(`${"**/a".repeat(60)}x`, path), false);
+  eq(matchesPathGlob(`${"**/a".repeat(60)}x`, path, { compared: 2_000_000 }), false);
 });
 
 Deno.test("policy: a line that would take too long to hold against the rules needs approval", () => {
   const rules = Array.from({ length: 200 }, (_, i) => ({
     id: `r${i}`,
-    verdict: "allow",
+    verdict: "deny",
     match: { paths: Array.from({ length: 14 }, (_, k) => `/*a${k}`) },
   }));
   const words = (count: number) => Array.from({ length: count }, (_, i) => `/x${i}`).join(" ");
@@ -240,4 +240,36 @@ Deno.test("policy: a line that would take too long to hold against the rules nee
   ]);
   const few = only("deny", { paths: ["/x3999"] });
   deq(under(few, [`ls ${words(4_000)}`]), ["deny"]);
+});
+
+Deno.test("policy: no pattern makes a comparison last, however it goes back or where its bracket ends", () => {
+  const fill = (start: string, unit: string, end: string) =>
+    Array.from({ length: 60 }, () => start + unit.repeat(250 / unit.length) + end);
+  const slow: [Record<string, unknown>, string][] = [
+    [{ arguments: fill("*", "a", "b") }, `${"a".repeat(7_000)} `.repeat(4)],
+    [{ arguments: fill("*", "[", "b") }, `'${"[".repeat(7_000)}' `.repeat(4)],
+    [{ paths: fill("**", "[", "b") }, `'${"[".repeat(7_000)}' `.repeat(4)],
+    [{ paths: fill("**", "a*", "b") }, "a".repeat(28_000)],
+    [{ commands: fill("*", "[a]", "b") }, `; ${"a".repeat(7_000)}`.repeat(4)],
+  ];
+  for (const [match, words] of slow) {
+    const policy = Policy.parse(only("deny", match));
+    const { verdict, rule_ids } = inspectCommand(`echo ${words}`, { policy });
+    deq([verdict, rule_ids], ["approve", ["structure.over_budget"]], JSON.stringify(match));
+  }
+});
+
+Deno.test("policy: rules without patterns are counted too", () => {
+  const rules = Array.from({ length: 200 }, (_, i) => ({
+    id: `r${i}`,
+    verdict: "deny",
+    match: { rule_ids: ["filesystem.remove_root"] },
+  }));
+  const line = (n: number) => Array.from({ length: n }, (_, i) => `x${i}`).join(";");
+  const one = Policy.parse({ rules });
+  const policy = { ...one, rules: Array.from({ length: 10 }, () => one.rules).flat() };
+  deq(
+    [200, 800].map((n) => inspectCommand(line(n), { policy }).rule_ids),
+    [[], ["structure.over_budget"]],
+  );
 });
