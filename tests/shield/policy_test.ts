@@ -2,6 +2,8 @@ import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/stric
 import { matchesPathGlob } from "../../core/shield/glob.ts";
 import { inspectCommand, type ShieldContext } from "../../core/shield/inspect.ts";
 import { Policy } from "../../core/shield/policy.ts";
+import { failedTests } from "../../core/shield/policy_tests.ts";
+import { nextTurn } from "../../core/turn.ts";
 
 type Given = Omit<ShieldContext, "policy">;
 
@@ -272,4 +274,20 @@ Deno.test("policy: rules without patterns are counted too", () => {
     [200, 800].map((n) => inspectCommand(line(n), { policy }).rule_ids),
     [[], ["structure.over_budget"]],
   );
+});
+
+Deno.test("failedTests: others get their turn while many tests run", async () => {
+  const tests = Array.from({ length: 100 }, () => ({ command: "ls", expect: "deny" as const }));
+  let turns = 0;
+  const others = async () => {
+    while (turns < tests.length) {
+      await nextTurn();
+      turns++;
+    }
+  };
+  const seen = failedTests(Policy.parse({}), tests).then(({ length }) => [length, turns]);
+  await others();
+  const [failed, before] = await seen;
+  eq(failed, tests.length);
+  ok(before! >= tests.length - 1, `${before} turns`);
 });
