@@ -35,8 +35,9 @@ export const patternRoutes = [
     path: "/api/v1/patterns",
     summary: "List the shield's rule packs with their rules, and which of them count",
     description:
-      "As the organization's settings say; a policy from Git may switch more of them off for the " +
-      "agents that it concerns.",
+      "As the organization's settings say, their policy among them: `disabled_packs` and " +
+      "`disabled_rules` are what `PATCH` switched off. A policy from Git may switch more of them " +
+      "off for the agents that it concerns.",
     access: { scope: "patterns:read" },
     effect: "read",
     query: PageQuery,
@@ -52,7 +53,7 @@ export const patternRoutes = [
     summary: "Switch rule packs or single rules on and off; waiting requests for approval lapse",
     description:
       "A rule counts when neither it nor its pack is switched off. What cannot be parsed, or is too " +
-      "tangled to be read in time, is never allowed unseen: its rules cannot be switched.",
+      "tangled to be read in time, is never allowed unseen: its rules cannot be switched off.",
     access: { scope: "patterns:write" },
     effect: "write",
     audit: {
