@@ -193,6 +193,9 @@ Deno.test("policy: a document that cannot be meant is refused, with the place", 
       only("deny", { hours: { from: "08:00", to: "09:00", timezone: "Mars" } }),
       "rules.0.match.hours.timezone",
     ],
+    // As JSON has it: a member of that name, whose loss would make the rule concern every agent.
+    [only("allow", { labels: JSON.parse('{ "__proto__": "lab" }') }), "rules.0.match.labels"],
+    [{ tests: [{ command: "", expect: "deny", labels: { env: 1 } }] }, "tests.0.labels.env"],
   ];
   for (const [policy, path] of broken) {
     const issues = Policy.safeParse(policy).error?.issues.map((issue) => issue.path.join("."));
