@@ -20,16 +20,18 @@ export function pageOf<T>(all: readonly T[], { limit, offset }: Paging) {
 
 /** An instant as every answer shows it: ISO 8601, UTC, milliseconds. */
 export function iso(ms: number): string {
-  if (ms !== lastMs) {
-    lastText = new Date(ms).toISOString();
-    lastMs = ms;
+  const at = ms & (INSTANTS - 1);
+  if (instants[at] !== ms) {
+    texts[at] = new Date(ms).toISOString();
+    instants[at] = ms;
   }
-  return lastText;
+  return texts[at]!;
 }
 
-// One instant is written many times, and writing it is dear.
-let lastMs = NaN;
-let lastText = "";
+// Instants of the last moments are written many times, and writing one is dear.
+const INSTANTS = 256; // a power of two
+const instants: number[] = new Array(INSTANTS).fill(NaN);
+const texts: string[] = new Array(INSTANTS).fill("");
 
 /** The same for an instant that may not have come. */
 export const isoOrNull = (ms: number | null): string | null => ms === null ? null : iso(ms);
