@@ -4,6 +4,7 @@ import { Fault } from "../core/fault.ts";
 import { countCall } from "../core/mcp_sessions.ts";
 import { call, deny, denyTestSpace, missingRights } from "../routes/_call.ts";
 import { faultOf } from "../routes/_answer.ts";
+import { copyInfo } from "../routes/_request.ts";
 import type { Route } from "../routes/_route.ts";
 import { answerPending, resumePending } from "./approvals.ts";
 import { type Exchange, metaOf, type Result, structured, textOf } from "./exchange.ts";
@@ -102,7 +103,7 @@ function argumentsOf({ params }: Exchange): Params {
 function infoOf(exchange: Exchange): RequestInfo {
   const key = metaOf(exchange)[META_IDEMPOTENCY];
   if (typeof key !== "string") return exchange.info;
-  return { ...exchange.info, idempotencyKey: key };
+  return { ...copyInfo(exchange.info), idempotencyKey: key };
 }
 
 const contentOf = ({ route }: Tool, value: unknown): Result =>

@@ -3,6 +3,7 @@ import { Fault } from "../core/fault.ts";
 import { faultOf, headersOf } from "../routes/_answer.ts";
 import { recordUse } from "../routes/_call.ts";
 import { readText } from "../routes/_input.ts";
+import { copyInfo } from "../routes/_request.ts";
 import type { Service, Visit } from "../routes/_mount.ts";
 import type { Route } from "../routes/_route.ts";
 import { openAnswer } from "./answer_stream.ts";
@@ -133,16 +134,17 @@ async function answer(
     sink: null,
     identifyAgain: visit.identifyAgain,
   };
-  if (method === null) return await listenStream(visit, base);
+  if (method === null) return await listenStream(visit, lasting(base));
   await method.admit?.(base);
   const tells = method.streams?.(base) ?? false;
   const streams = alwaysStreams || prefersStream(headers, tells);
   if (streams && tells) {
+    const exchange = lasting(base);
     return openAnswer(
       visit,
-      base,
-      (sink) => runInStream(method, visit, base, sink),
-      () => refusalNow(method, visit, base),
+      exchange,
+      (sink) => runInStream(method, visit, exchange, sink),
+      () => refusalNow(method, visit, exchange),
     );
   }
   const text = response(message.id, writeResult(base, await run(method, base)));
@@ -150,6 +152,12 @@ async function answer(
   const answered = answerHeaders(base, visit, type);
   return new Response(streams ? eventOf(text) : text, { headers: answered });
 }
+
+/** An exchange that may go on when its client has gone, and nothing can be looked up any more. */
+const lasting = (exchange: Exchange): Exchange => ({
+  ...exchange,
+  info: copyInfo(exchange.info),
+});
 
 /** Ends what a client with a session wants no more. */
 function hearCancellation(server: Server, session: string, { method, params }: Message): void {
