@@ -2,8 +2,7 @@ import { z } from "zod";
 import { Fault } from "../core/fault.ts";
 
 const BODY_BYTES_MAX = 1024 * 1024;
-/** The query of what takes none: a misspelt or misplaced parameter is told everywhere. */
-export const NO_QUERY = z.strictObject({});
+const NO_QUERY = z.strictObject({});
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i;
@@ -21,6 +20,15 @@ export function parse(schema: z.ZodType, value: unknown, where: string): unknown
   }));
   const first = issues[0]!;
   throw new Fault("VALIDATION_FAILED", `${first.path}: ${first.message}`, { issues });
+}
+
+/**
+ * Checks the query of what takes none: a misspelt or misplaced parameter is told everywhere.
+ * @throws {Fault} VALIDATION_FAILED
+ */
+export function parseNoQuery(query: Readonly<Record<string, unknown>>): unknown {
+  for (const _ in query) return parse(NO_QUERY, query, "query");
+  return query;
 }
 
 /**

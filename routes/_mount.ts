@@ -29,7 +29,7 @@ import {
   HttpRequestInfo,
   spaceOf,
 } from "./_request.ts";
-import { NO_QUERY, parse, readJson } from "./_input.ts";
+import { parseNoQuery, readJson } from "./_input.ts";
 import { letPagesIn } from "./_origin.ts";
 import type { Content, Method, Route } from "./_route.ts";
 
@@ -282,7 +282,7 @@ async function visit(app: App, service: Service, c: Context<Env>): Promise<Respo
       holds = limit.admitted;
     } else limit = await app.limiter.takeForAddress(info.address);
     mustPass(limit, app.ports.clock.now());
-    parse(NO_QUERY, c.req.query(), "query");
+    parseNoQuery(c.req.query());
     const identifyAgain = () =>
       known
         ? authenticate(app, credentialOf(raw.headers), spaceOf(raw.headers))
