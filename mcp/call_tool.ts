@@ -30,11 +30,13 @@ export function toolNamed(exchange: Exchange): Tool {
 }
 
 /**
- * Refuses callers that may not use a route, before anything is answered.
+ * Refuses callers that may not use a route, before anything is answered; null at once for who may.
  * @throws {Fault} MISSING_CREDENTIALS, INSUFFICIENT_SCOPES, FORBIDDEN
  */
-export async function admit({ app, actor, info }: Exchange, route: Route): Promise<void> {
-  if (mayCall(actor, route)) return;
+export const admit = (exchange: Exchange, route: Route): Promise<void> | null =>
+  mayCall(exchange.actor, route) ? null : turnAway(exchange, route);
+
+async function turnAway({ app, actor, info }: Exchange, route: Route): Promise<never> {
   if (actor.kind === "anonymous") {
     throw new Fault("MISSING_CREDENTIALS", undefined, { required: scopesOf(route) });
   }
@@ -70,9 +72,8 @@ const isCommandView = (value: unknown): value is CommandView =>
   isObject(value) && typeof value.command_id === "string";
 
 /** Runs a tool's route: the same checks, limits and records as over HTTP. */
-async function runRoute(exchange: Exchange, tool: Tool, args: Params): Promise<unknown> {
+function runRoute(exchange: Exchange, tool: Tool, args: Params): Promise<unknown> {
   const { app, actor } = exchange;
-  const info = infoOf(exchange);
   const placed = placeArguments(tool, args);
   const input = {
     params: placed.params,
@@ -81,9 +82,11 @@ async function runRoute(exchange: Exchange, tool: Tool, args: Params): Promise<u
     accept: "application/json",
   };
   const route = tool.bind?.(exchange, tool.route) ?? tool.route;
+  if (route.effect === "read") return call(app, route, actor, exchange.info, input);
+  const info = infoOf(exchange);
   const key = info.idempotencyKey;
-  if (key === null || route.effect === "read") return await call(app, route, actor, info, input);
-  return await once(
+  if (key === null) return call(app, route, actor, info, input);
+  return once(
     { app, actor, info },
     route,
     key,
