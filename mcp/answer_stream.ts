@@ -11,7 +11,8 @@ const ASK_MS = 10 * 60 * 1000;
 const LOOK_MS = 500;
 
 /** A response whose body is a stream. */
-export function streamResponse({ envelope }: Visit, stream: Stream): Response {
+export function streamResponse({ envelope, stays }: Visit, stream: Stream): Response {
+  stays();
   const headers = {
     ...headersOf(envelope),
     "content-type": EVENT_STREAM,

@@ -4,6 +4,7 @@ import { Fault } from "../core/fault.ts";
 import { countCall } from "../core/mcp_sessions.ts";
 import { call, deny, denyTestSpace, missingRights } from "../routes/_call.ts";
 import { faultOf } from "../routes/_answer.ts";
+import { copyInfo } from "../routes/_request.ts";
 import type { Route } from "../routes/_route.ts";
 import { answerPending, resumePending } from "./approvals.ts";
 import { type Exchange, metaOf, type Result, structured, textOf } from "./exchange.ts";
@@ -29,11 +30,13 @@ export function toolNamed(exchange: Exchange): Tool {
 }
 
 /**
- * Refuses callers that may not use a route, before anything is answered.
+ * Refuses callers that may not use a route, before anything is answered; null at once for who may.
  * @throws {Fault} MISSING_CREDENTIALS, INSUFFICIENT_SCOPES, FORBIDDEN
  */
-export async function admit({ app, actor, info }: Exchange, route: Route): Promise<void> {
-  if (mayCall(actor, route)) return;
+export const admit = (exchange: Exchange, route: Route): Promise<void> | null =>
+  mayCall(exchange.actor, route) ? null : turnAway(exchange, route);
+
+async function turnAway({ app, actor, info }: Exchange, route: Route): Promise<never> {
   if (actor.kind === "anonymous") {
     throw new Fault("MISSING_CREDENTIALS", undefined, { required: scopesOf(route) });
   }
@@ -69,9 +72,8 @@ const isCommandView = (value: unknown): value is CommandView =>
   isObject(value) && typeof value.command_id === "string";
 
 /** Runs a tool's route: the same checks, limits and records as over HTTP. */
-async function runRoute(exchange: Exchange, tool: Tool, args: Params): Promise<unknown> {
+function runRoute(exchange: Exchange, tool: Tool, args: Params): Promise<unknown> {
   const { app, actor } = exchange;
-  const info = infoOf(exchange);
   const placed = placeArguments(tool, args);
   const input = {
     params: placed.params,
@@ -80,9 +82,11 @@ async function runRoute(exchange: Exchange, tool: Tool, args: Params): Promise<u
     accept: "application/json",
   };
   const route = tool.bind?.(exchange, tool.route) ?? tool.route;
+  if (route.effect === "read") return call(app, route, actor, exchange.info, input);
+  const info = infoOf(exchange);
   const key = info.idempotencyKey;
-  if (key === null || route.effect === "read") return await call(app, route, actor, info, input);
-  return await once(
+  if (key === null) return call(app, route, actor, info, input);
+  return once(
     { app, actor, info },
     route,
     key,
@@ -102,7 +106,7 @@ function argumentsOf({ params }: Exchange): Params {
 function infoOf(exchange: Exchange): RequestInfo {
   const key = metaOf(exchange)[META_IDEMPOTENCY];
   if (typeof key !== "string") return exchange.info;
-  return { ...exchange.info, idempotencyKey: key };
+  return { ...copyInfo(exchange.info), idempotencyKey: key };
 }
 
 const contentOf = ({ route }: Tool, value: unknown): Result =>

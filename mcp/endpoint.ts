@@ -1,13 +1,14 @@
 import type { App } from "../core/app.ts";
 import { Fault } from "../core/fault.ts";
-import { faultOf, headersOf } from "../routes/_answer.ts";
+import { faultOf, headersOf, okJson } from "../routes/_answer.ts";
 import { recordUse } from "../routes/_call.ts";
 import { readText } from "../routes/_input.ts";
+import { copyInfo } from "../routes/_request.ts";
 import type { Service, Visit } from "../routes/_mount.ts";
 import type { Route } from "../routes/_route.ts";
 import { openAnswer } from "./answer_stream.ts";
 import { challenge, metadataServices } from "./discovery.ts";
-import { type Exchange, type Sink, writeResult } from "./exchange.ts";
+import { type Exchange, type Result, type Sink, writeResult } from "./exchange.ts";
 import { checkModern, eraOf } from "./headers.ts";
 import { hear, listenStream } from "./hearing.ts";
 import { type Method, methodOf } from "./methods.ts";
@@ -57,10 +58,15 @@ export function serveMcp(
   };
 }
 
-async function handle(server: Server, visit: Visit, alwaysStreams: boolean): Promise<Response> {
+function handle(server: Server, visit: Visit, alwaysStreams: boolean): Promise<Response> {
   const { app, request } = visit;
   checkOrigin(app, request);
-  if (request.method === "POST") return await post(server, visit, alwaysStreams);
+  return request.method === "POST" ? post(server, visit, alwaysStreams) : hearOrEnd(server, visit);
+}
+
+/** What older revisions have beside POST. */
+async function hearOrEnd(server: Server, visit: Visit): Promise<Response> {
+  const { request } = visit;
   if (request.headers.get("mcp-protocol-version")?.startsWith("2026")) {
     throw new Fault("METHOD_NOT_ALLOWED", "This revision takes POST.", { allow: ["POST"] });
   }
@@ -77,7 +83,7 @@ async function post(server: Server, visit: Visit, alwaysStreams: boolean): Promi
   }
   let message: Message | null = null;
   try {
-    const parsed = parseMessage(await bodyOf(request));
+    const parsed = parseMessage(await readText(request).catch(unread));
     if (!("method" in parsed)) return await takeReply(server, visit, parsed);
     message = parsed;
     return await answer(server, visit, message, alwaysStreams);
@@ -87,13 +93,9 @@ async function post(server: Server, visit: Visit, alwaysStreams: boolean): Promi
 }
 
 /** @throws {Fault} PAYLOAD_TOO_LARGE, and {RpcError} parseError */
-async function bodyOf(request: Request): Promise<string> {
-  try {
-    return await readText(request);
-  } catch (error) {
-    if (!(error instanceof Fault) || error.code !== "VALIDATION_FAILED") throw error;
-    throw new RpcError(CODES.parseError, error.message, { status: 400 });
-  }
+function unread(error: unknown): never {
+  if (!(error instanceof Fault) || error.code !== "VALIDATION_FAILED") throw error;
+  throw new RpcError(CODES.parseError, error.message, { status: 400 });
 }
 
 async function answer(
@@ -133,23 +135,31 @@ async function answer(
     sink: null,
     identifyAgain: visit.identifyAgain,
   };
-  if (method === null) return await listenStream(visit, base);
-  await method.admit?.(base);
+  if (method === null) return await listenStream(visit, lasting(base));
+  const admission = method.admit?.(base);
+  if (admission) await admission;
   const tells = method.streams?.(base) ?? false;
   const streams = alwaysStreams || prefersStream(headers, tells);
   if (streams && tells) {
+    const exchange = lasting(base);
     return openAnswer(
       visit,
-      base,
-      (sink) => runInStream(method, visit, base, sink),
-      () => refusalNow(method, visit, base),
+      exchange,
+      (sink) => runInStream(method, visit, exchange, sink),
+      () => refusalNow(method, visit, exchange),
     );
   }
   const text = response(message.id, writeResult(base, await run(method, base)));
-  const type = streams ? EVENT_STREAM : "application/json";
-  const answered = answerHeaders(base, visit, type);
-  return new Response(streams ? eventOf(text) : text, { headers: answered });
+  const answered = answerHeaders(base, visit);
+  if (!streams) return okJson(text, answered);
+  return new Response(eventOf(text), { headers: { ...answered, "content-type": EVENT_STREAM } });
 }
+
+/** An exchange that may go on when its client has gone, and nothing can be looked up any more. */
+const lasting = (exchange: Exchange): Exchange => ({
+  ...exchange,
+  info: copyInfo(exchange.info),
+});
 
 /** Ends what a client with a session wants no more. */
 function hearCancellation(server: Server, session: string, { method, params }: Message): void {
@@ -158,12 +168,13 @@ function hearCancellation(server: Server, session: string, { method, params }: M
 }
 
 /** Answers, and puts the use of a key on record. */
-async function run(method: Method, exchange: Exchange) {
+const run = (method: Method, exchange: Exchange): Result | Promise<Result> =>
+  method.recorded ? method.answer(exchange) : answerAndRecord(method, exchange);
+
+async function answerAndRecord(method: Method, exchange: Exchange): Promise<Result> {
   const result = await method.answer(exchange);
-  if (!method.recorded) {
-    const endpoint = { method: "POST", path: `/mcp#${exchange.method}` } as const;
-    await recordUse(exchange.app, endpoint, exchange.actor, exchange.info, 200);
-  }
+  const endpoint = { method: "POST", path: `/mcp#${exchange.method}` } as const;
+  await recordUse(exchange.app, endpoint, exchange.actor, exchange.info, 200);
   return result;
 }
 
@@ -200,10 +211,11 @@ function prefersStream(headers: Headers, tells: boolean): boolean {
   return accept.includes(EVENT_STREAM) && (tells || !accept.includes("application/json"));
 }
 
-function answerHeaders(exchange: Exchange, visit: Visit, type: string): Record<string, string> {
-  const headers = { ...headersOf(visit.envelope), "content-type": type };
+function answerHeaders(exchange: Exchange, visit: Visit): Record<string, string> {
+  const headers = headersOf(visit.envelope);
   const session = openedBy(exchange);
-  return session === undefined ? headers : { ...headers, "mcp-session-id": session };
+  if (session !== undefined) headers["mcp-session-id"] = session;
+  return headers;
 }
 
 /** A client's reply to what it was asked. */

@@ -23,8 +23,8 @@ export interface Method {
   readonly anonymous?: true;
   /** True when it puts its use on record itself. */
   readonly recorded?: true;
-  /** Refuses what can be refused before an answer is begun. */
-  readonly admit?: (exchange: Exchange) => Promise<void>;
+  /** Refuses what can be refused before an answer is begun; null at once for who may. */
+  readonly admit?: (exchange: Exchange) => Promise<void> | null;
   /** True when the answer is better as a stream, for who takes both. */
   readonly streams?: (exchange: Exchange) => boolean;
   readonly answer: (exchange: Exchange) => Result | Promise<Result>;
@@ -98,9 +98,9 @@ function listTools(exchange: Exchange): Result {
   return withCacheHints(exchange, `"tools":${list}`, { ttlMs: 60_000, scope });
 }
 
-async function admitCall(exchange: Exchange): Promise<void> {
-  if (exchange.server.fixtures?.admit(exchange)) return;
-  await admit(exchange, toolNamed(exchange).route);
+function admitCall(exchange: Exchange): Promise<void> | null {
+  if (exchange.server.fixtures?.admit(exchange)) return null;
+  return admit(exchange, toolNamed(exchange).route);
 }
 
 /** Who gave a token for progress wants to hear of it; a command may take long. */

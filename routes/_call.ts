@@ -5,7 +5,7 @@ import { Fault } from "../core/fault.ts";
 import type { Scope } from "../core/scopes.ts";
 import type { Tx } from "../kv/tx.ts";
 import { faultOf } from "./_answer.ts";
-import { NO_QUERY, parse } from "./_input.ts";
+import { parse, parseNoQuery } from "./_input.ts";
 import type { Route } from "./_route.ts";
 
 /** Input as it came, before any check. */
@@ -34,7 +34,7 @@ export async function call(
   try {
     const input = {
       params: route.params && parse(route.params, raw.params, "params"),
-      query: parse(route.query ?? NO_QUERY, raw.query, "query"),
+      query: route.query ? parse(route.query, raw.query, "query") : parseNoQuery(raw.query),
       body: route.body && parse(route.body, await raw.body(), "body"),
       bodyText: raw.bodyText?.() ?? "",
       accept: raw.accept,

@@ -6,9 +6,9 @@ const BODY_BYTES_MAX = 1024 * 1024;
 const ISSUES_MAX = 100;
 /** Characters of each, and of the path to it, which the caller chose. */
 const ISSUE_CHARS_MAX = 500;
-/** The query of what takes none: a misspelt or misplaced parameter is told everywhere. */
-export const NO_QUERY = z.strictObject({});
+const NO_QUERY = z.strictObject({});
 
+const utf8 = new TextDecoder("utf-8", { fatal: true });
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i;
 
 /**
@@ -37,6 +37,15 @@ function knownNames(schema: z.ZodType, { code, path }: z.core.$ZodIssue): string
 
 const short = (text: string): string =>
   text.length <= ISSUE_CHARS_MAX ? text : `${text.slice(0, ISSUE_CHARS_MAX).toWellFormed()}…`;
+
+/**
+ * Checks the query of what takes none: a misspelt or misplaced parameter is told everywhere.
+ * @throws {Fault} VALIDATION_FAILED
+ */
+export function parseNoQuery(query: Readonly<Record<string, unknown>>): unknown {
+  for (const _ in query) return parse(NO_QUERY, query, "query");
+  return query;
+}
 
 /**
  * Reads a JSON body; none at all is the same as `{}`.
@@ -76,11 +85,12 @@ export async function readText(request: Request, bytesMax = BODY_BYTES_MAX): Pro
     });
   const length = request.headers.get("content-length");
   if (length !== null && Number(length) > bytesMax) throw tooLarge();
-  if (request.body === null) return "";
-  const whole = length === null ? await collect(request.body, bytesMax, tooLarge) : await request
-    .bytes().catch(brokenOff);
+  const whole = length === null
+    ? await collect(request.body, bytesMax, tooLarge)
+    // A body that has a stream made for it is read no more in one piece, as it came: that is dear.
+    : await request.bytes().catch(brokenOff);
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(whole);
+    return utf8.decode(whole);
   } catch (cause) {
     throw new Fault("VALIDATION_FAILED", "The body is not UTF-8.", {
       issues: [{ path: "body", message: "not UTF-8" }],
@@ -90,10 +100,11 @@ export async function readText(request: Request, bytesMax = BODY_BYTES_MAX): Pro
 
 /** A body of unknown length, as far as it is allowed. */
 async function collect(
-  body: ReadableStream<Uint8Array>,
+  body: ReadableStream<Uint8Array> | null,
   bytesMax: number,
   tooLarge: () => Fault,
 ): Promise<Uint8Array> {
+  if (body === null) return new Uint8Array();
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of arriving(body)) {

@@ -22,7 +22,6 @@ import {
 import { call, deny, denyTestSpace, missingRights } from "./_call.ts";
 import { bearerOffered } from "./_protocols.ts";
 import {
-  copyInfo,
   credentialOf,
   type Env,
   hasCookie,
@@ -30,7 +29,7 @@ import {
   HttpRequestInfo,
   spaceOf,
 } from "./_request.ts";
-import { NO_QUERY, parse, readJson } from "./_input.ts";
+import { parseNoQuery, readJson } from "./_input.ts";
 import { letPagesIn } from "./_origin.ts";
 import type { Content, Method, Route } from "./_route.ts";
 
@@ -59,6 +58,8 @@ export interface Visit {
   readonly envelope: Envelope;
   /** Who asks, found out again: for answers that stay open. @throws {Fault} */
   readonly identifyAgain: () => Promise<Actor>;
+  /** Says that the answer is a stream: its connection counts for as long as it is read. */
+  readonly stays: () => void;
 }
 
 /** A protocol of its own over HTTP: it knows its callers or does not, and throws faults. */
@@ -94,8 +95,15 @@ export function mount(
   }
   for (const service of services) {
     const { path, methods } = service;
-    for (const method of methods) hono.on(method, path, (c) => visit(app, service, c));
-    hono.all(path, (c) => refuse(app, c, path, notAllowed(methods)));
+    const takes = new Set<string>(methods);
+    // One handler for all of them: several on one path would be composed at each request.
+    hono.all(
+      path,
+      (c) =>
+        takes.has(c.req.method)
+          ? visit(app, service, c)
+          : refuse(app, c, path, notAllowed(methods)),
+    );
   }
   for (const route of ordered) {
     hono.on(route.method, pattern(route.path), (c) => serve(app, route, c));
@@ -260,13 +268,13 @@ async function lookUp(
 async function visit(app: App, service: Service, c: Context<Env>): Promise<Response> {
   const startedMs = performance.now();
   const { raw } = c.req;
-  const info = copyInfo(new HttpRequestInfo(app, c));
+  const info = new HttpRequestInfo(app, c);
   let limit: LimitState = app.limiter.unlimited();
   let actor: Actor = ANONYMOUS;
   let holds = false; // a connection, which is given back however this ends
+  let stays = false;
   let response: Response;
   try {
-    if (c.req.method === "HEAD") throw notAllowed(service.methods);
     const known = hasCredential(raw.headers);
     if (known) {
       actor = await identify(app, raw.headers, info, (state) => limit = state);
@@ -274,14 +282,22 @@ async function visit(app: App, service: Service, c: Context<Env>): Promise<Respo
       holds = limit.admitted;
     } else limit = await app.limiter.takeForAddress(info.address);
     mustPass(limit, app.ports.clock.now());
-    parse(NO_QUERY, c.req.query(), "query");
+    parseNoQuery(c.req.query());
     const identifyAgain = () =>
       known
         ? authenticate(app, credentialOf(raw.headers), spaceOf(raw.headers))
         : Promise.resolve(ANONYMOUS);
     const envelope = { requestId: info.id, limit, key: actor.key };
-    response = await service.handle({ app, actor, request: raw, info, envelope, identifyAgain });
-    if (holds && isEventStream(response)) {
+    response = await service.handle({
+      app,
+      actor,
+      request: raw,
+      info,
+      envelope,
+      identifyAgain,
+      stays: () => stays = true,
+    });
+    if (holds && stays) {
       holds = false; // the stream holds it now, and gives it back when it ends
       response = whenRead(response, () => app.limiter.leave(actor));
     }
@@ -300,9 +316,6 @@ async function visit(app: App, service: Service, c: Context<Env>): Promise<Respo
   } else app.usage.mcpCall(actor, null);
   return response;
 }
-
-const isEventStream = ({ headers }: Response) =>
-  headers.get("content-type")?.startsWith("text/event-stream") ?? false;
 
 /** Runs a handler outside the route table under the same limits and error shape; it tells who asks. */
 async function guarded(

@@ -8,7 +8,7 @@ import { CLOSE_CODES } from "../core/close_codes.ts";
 import { AGENT_PROTOCOL } from "../core/protocol.ts";
 import type { Scope } from "../core/scopes.ts";
 import { deny, recordUse } from "./_call.ts";
-import { NO_QUERY, parse } from "./_input.ts";
+import { parse, parseNoQuery } from "./_input.ts";
 import { openEventSocket } from "./_event_socket.ts";
 import { isWelcome } from "./_origin.ts";
 import { BEARER, EVENTS_PROTOCOL, offeredProtocols } from "./_protocols.ts";
@@ -92,7 +92,7 @@ async function openAgentSocket(
   info: RequestInfo,
   limited: (state: LimitState) => void,
 ): Promise<Response> {
-  parse(NO_QUERY, Object.fromEntries(new URL(request.url).searchParams), "query");
+  parseNoQuery(Object.fromEntries(new URL(request.url).searchParams));
   if (actor.kind !== "device" && !actor.rights.has(AGENT_RIGHT)) {
     throw await refuse(app, actor, info, limited, [AGENT_RIGHT]);
   }
