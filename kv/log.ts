@@ -12,8 +12,10 @@ import {
   type Sequenced,
 } from "./fold.ts";
 import { FOLLOWERS_MAX } from "./limits.ts";
+import { encodeGroup, groupPrefix, setMark } from "./marks.ts";
+import { noteOf } from "./note.ts";
 import { RecentMap } from "./recent.ts";
-import type { Store } from "./store.ts";
+import type { Reader, Store } from "./store.ts";
 import type { Tx } from "./tx.ts";
 
 export type { Sequenced };
@@ -24,6 +26,8 @@ export interface Follower {
   readonly wants: (type: string, tenant: Tenant) => boolean;
   /** True for one that can wait as long as plain audit lines do. */
   readonly lazy?: boolean;
+  /** How far it has come in a tenant's log, when its own records say so; else a cursor is kept for it. */
+  readonly place?: (db: Reader, tenant: Tenant) => Promise<number>;
 }
 
 /** How long plain audit lines may wait, so that many of them share one fold. */
@@ -36,9 +40,8 @@ const encoder = new TextEncoder();
 
 const segmentsOf = (t: Tenant) => [t.org, t.space, "log"];
 const segmentKey = (t: Tenant, first: number) => [...segmentsOf(t), first];
-/** Set by the fold when a tenant's log holds something for a follower. */
-export const markPrefix = (name: string) => ["~", "mark", name];
-const markKey = (name: string, t: Tenant) => [...markPrefix(name), t.org, t.space];
+/** Tenants of one group of marks, so that it fits into one value whatever they are called. */
+const GROUP_TENANTS_MAX = 100;
 
 interface Announcement {
   readonly tenant: Tenant;
@@ -90,8 +93,8 @@ export class EventLog {
   }
 
   /** Who follows the log from a position of their own. */
-  get followerNames(): readonly string[] {
-    return this.#followers.map(({ name }) => name);
+  get followers(): readonly Follower[] {
+    return this.#followers;
   }
 
   /** Somebody looks on as events come: those that they want get their numbers soon. */
@@ -283,7 +286,9 @@ export class EventLog {
         if (++tries > 1) return;
         tx.check(first.key, first.versionstamp);
         tx.check(PROGRESS, begun);
-        for (const piece of part) await this.#extend(tx, piece, sequenced);
+        const marks = new Map<string, Announcement[]>();
+        for (const piece of part) await this.#extend(tx, piece, sequenced, marks);
+        for (const [name, marked] of marks) mark(tx, name, marked);
         if (rest !== null) tx.stage(set(PROGRESS, rest, 64));
         else {
           for (const key of rows) tx.stage({ kind: "delete", key, slot: slotOf(key) });
@@ -324,7 +329,12 @@ export class EventLog {
   }
 
   /** Stages the next segment of a tenant. */
-  async #extend(tx: Tx, { tenant, lines, marks }: Piece, sequenced: Announcement[]): Promise<void> {
+  async #extend(
+    tx: Tx,
+    { tenant, lines, marks }: Piece,
+    sequenced: Announcement[],
+    marked: Map<string, Announcement[]>,
+  ): Promise<void> {
     const before = sequenced.at(-1);
     const again = before?.tenant === tenant;
     const head = again ? before.events.at(-1)!.seq : await this.head(tenant);
@@ -335,8 +345,28 @@ export class EventLog {
       before.events.push(...events);
       return;
     }
-    sequenced.push({ tenant, events });
-    for (const name of marks) tx.stage(set(markKey(name, tenant), true, 16));
+    const announcement = { tenant, events };
+    sequenced.push(announcement);
+    for (const name of marks) {
+      const others = marked.get(name);
+      if (others === undefined) marked.set(name, [announcement]);
+      else others.push(announcement);
+    }
+  }
+}
+
+/** Marks tenants for a follower: one by its own key, several by one value. */
+function mark(tx: Tx, name: string, marked: readonly Announcement[]): void {
+  if (marked.length === 1) {
+    tx.stage(setMark(name, marked[0]!.tenant));
+    return;
+  }
+  for (let at = 0; at < marked.length; at += GROUP_TENANTS_MAX) {
+    const some = marked.slice(at, at + GROUP_TENANTS_MAX).map(({ tenant, events }) => ({
+      tenant,
+      seq: events.at(-1)!.seq,
+    }));
+    tx.note(noteOf([...groupPrefix(name), at], encodeGroup(some)));
   }
 }
 
