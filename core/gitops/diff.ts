@@ -30,7 +30,7 @@ function compare(path: string, before: unknown, after: unknown, into: DocumentCh
   }
   const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
   for (const key of [...keys].sort()) {
-    compare(path === "" ? key : `${path}.${key}`, before[key], after[key], into);
+    compare(path === "" ? key : `${path}.${key}`, own(before, key), own(after, key), into);
   }
 }
 
@@ -51,6 +51,10 @@ function compareNamed(
     into.push({ path, kind: "moved", before: first, after: second });
   }
 }
+
+/** A label may be called `constructor`, which every object has besides. */
+const own = (fields: Fields, key: string): unknown =>
+  Object.hasOwn(fields, key) ? fields[key] : undefined;
 
 const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);

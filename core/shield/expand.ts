@@ -40,7 +40,10 @@ export function expandWord(word: Word, expansion: Expansion): string[] {
   }
   const fields = new Fields();
   for (const part of parts) addPart(part, false, fields, expansion);
-  return fields.finish();
+  const words = fields.finish();
+  // Each further word is looked at like one that was written down.
+  for (let n = 1; n < words.length; n++) expansion.spend(0);
+  return words;
 }
 
 /** The text of a word where the shell splits nothing: assignments, redirections, here-documents. */

@@ -162,6 +162,17 @@ Deno.test("patterns: a switch makes another version, and what waits for approval
   );
 });
 
+Deno.test("patterns: of switches that come at once none is lost", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const packs = (await list(world, owner)).map(({ pack }) => pack);
+  const answers = await Promise.all(
+    packs.map((pack) => change(world, owner, { packs: { [pack]: false } })),
+  );
+  deq(answers.map(({ status }) => status), packs.map(() => 200));
+  ok((await list(world, owner)).every(({ enabled }) => !enabled));
+});
+
 Deno.test("patterns: the scopes stand apart, and another organization's switches are its own", async () => {
   await using world = await World.open();
   const owner = await world.signUp();

@@ -113,6 +113,10 @@ Deno.test("diffDocuments: rules are compared by their ids, and an order of their
     { path: "tools", kind: "added", after: {} },
   ]);
   deq(diffDocuments(before, structuredClone(before)), []);
+  const labels = { env: "lab", constructor: "x" };
+  deq(diffDocuments({ labels: { env: "lab" } }, { labels }), [
+    { path: "labels.constructor", kind: "added", after: "x" },
+  ]);
 });
 
 Deno.test("addressOf: every spelling of an address is one", () => {

@@ -207,6 +207,7 @@ Deno.test("inspectCommand: what cannot be read or finished needs approval, with 
     `*[${"q".repeat(60_000)}] x`,
     `*${"[".repeat(60_000)} x*`,
     `a='*[${"q".repeat(3_000)}]'; ${"$a x; ".repeat(160)}`,
+    `a="${"x ".repeat(1_500)}"; ${"rm $a; ".repeat(100)}`,
     `f() { g; g; }; g() { h; h; }; ${"h() { f; f; }; "}${"f; ".repeat(5000)}`,
   ];
   for (const command of large) {
