@@ -1,7 +1,7 @@
 import { hasFlag, hasOption, isRehearsal, operands } from "../arguments.ts";
 import { once, type SimpleCommand, UNKNOWN } from "../command.ts";
 import { classifyPath, hasGlob, locate, type PathKind } from "../paths.ts";
-import type { Rule } from "../rule.ts";
+import type { Condition, Rule } from "../rule.ts";
 import { findScope } from "../unwrap_items.ts";
 
 const REMOVERS = [
@@ -24,8 +24,16 @@ const VALUED = new Set(["-n", "--iterations", "-s", "--size", "--interactive"]);
 
 function isRecursive(command: SimpleCommand): boolean {
   return RECURSIVE_ALWAYS.has(command.name) || hasFlag(command, "rR", "recursive") ||
-    command.args.some((arg) => ["-recurse", "-r", "/s"].includes(arg.toLowerCase()));
+    command.args.some((arg) => arg.length <= 8 && RECURSIVE_FLAGS.has(arg.toLowerCase()));
 }
+
+const RECURSIVE_FLAGS = new Set(["-recurse", "-r", "/s"]);
+
+/** Most rules about removal only look at whole trees. */
+const TREES: Condition = {
+  ask: (command) => isRecursive(command) ? "tree" : "files",
+  answers: ["tree"],
+};
 
 function removes(command: SimpleCommand, kinds: readonly PathKind[]): boolean {
   return once(command, placesOf).some((place) => kinds.includes(place)) && !isRehearsal(command);
@@ -37,7 +45,7 @@ function placesOf(command: SimpleCommand): PathKind[] {
 }
 
 function removesTree(...kinds: readonly PathKind[]) {
-  return (command: SimpleCommand) => once(command, isRecursive) && removes(command, kinds);
+  return (command: SimpleCommand) => removes(command, kinds);
 }
 
 /** A wildcard over a whole folder needs no `-r` to empty it. */
@@ -49,9 +57,13 @@ function emptiesFolder(command: SimpleCommand): boolean {
   }) && !isRehearsal(command);
 }
 
+const DELETES: Condition = {
+  ask: (command) => command.args.includes("-delete") ? "deletes" : "",
+  answers: ["deletes"],
+};
+
 function findDeletes(...kinds: readonly PathKind[]) {
   return (command: SimpleCommand) => {
-    if (!command.args.includes("-delete")) return false;
     const { starts, narrowed } = findScope(command);
     return starts.some((start) => {
       const kind = classifyPath(
@@ -72,11 +84,21 @@ function overwrites(command: SimpleCommand): boolean {
 }
 
 function holdsSystem(path: string): boolean {
+  if (OPEN_PLACES.some((start) => path.startsWith(start))) return false;
   const kind = classifyPath(path);
-  if (kind !== "system_part" && kind !== "system") return false;
-  return !["/dev/", "/proc/self/", "/tmp", "/var/log/", "/run/", "/var/run/", "/sys/class/leds"]
-    .some((start) => path.startsWith(start));
+  return kind === "system_part" || kind === "system";
 }
+
+/** Places of the system that are written every day. */
+const OPEN_PLACES = [
+  "/dev/",
+  "/proc/self/",
+  "/tmp",
+  "/var/log/",
+  "/run/",
+  "/var/run/",
+  "/sys/class/leds",
+];
 
 /** Whatever a search finds below the root or a folder of the system. */
 function isBelowSystem(path: string): boolean {
@@ -98,9 +120,9 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     id: "filesystem.remove_root",
     pack: "filesystem",
     commands: REMOVERS,
+    when: TREES,
     match: (command) =>
-      removesTree("root")(command) ||
-      (hasFlag(command, "", "no-preserve-root") && isRecursive(command)),
+      removes(command, ["root"]) || hasFlag(command, "", "no-preserve-root"),
     blast: 5,
     irreversibility: 5,
     threat: "destructive_delete",
@@ -111,6 +133,7 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     id: "filesystem.remove_system",
     pack: "filesystem",
     commands: REMOVERS,
+    when: TREES,
     match: removesTree("system"),
     blast: 5,
     irreversibility: 5,
@@ -122,6 +145,7 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     id: "filesystem.remove_home",
     pack: "filesystem",
     commands: REMOVERS,
+    when: TREES,
     match: removesTree("home"),
     blast: 4,
     irreversibility: 5,
@@ -133,6 +157,7 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     id: "filesystem.remove_tree",
     pack: "filesystem",
     commands: REMOVERS,
+    when: TREES,
     match: removesTree("working_folder", "home_part", "system_part", "elsewhere"),
     blast: 3,
     irreversibility: 5,
@@ -144,6 +169,7 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     id: "filesystem.remove_local_tree",
     pack: "filesystem",
     commands: REMOVERS,
+    when: TREES,
     match: removesTree("local"),
     blast: 2,
     irreversibility: 4,
@@ -155,10 +181,10 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     id: "filesystem.remove_unknown_tree",
     pack: "filesystem",
     commands: REMOVERS,
+    when: TREES,
     match: (command) =>
-      removesTree("unknown")(command) ||
-      (isRecursive(command) && !isRehearsal(command) && command.stdin !== null &&
-        operands(command).length === 0),
+      removes(command, ["unknown"]) ||
+      (!isRehearsal(command) && command.stdin !== null && operands(command).length === 0),
     blast: 3,
     irreversibility: 4,
     threat: "destructive_delete",
@@ -205,6 +231,7 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     id: "filesystem.find_delete_everything",
     pack: "filesystem",
     commands: ["find", "gfind"],
+    when: DELETES,
     match: findDeletes("root", "system", "home"),
     blast: 5,
     irreversibility: 5,
@@ -216,6 +243,7 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     id: "filesystem.find_delete",
     pack: "filesystem",
     commands: ["find", "gfind"],
+    when: DELETES,
     match: findDeletes("working_folder", "home_part", "system_part", "elsewhere", "unknown"),
     blast: 3,
     irreversibility: 4,
@@ -247,7 +275,7 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
         ? operands(command)
         : operands(command).slice(-1);
       return paths.some((path) =>
-        holdsSystem(path) && PROTECTED.some((start) => path.startsWith(start))
+        PROTECTED.some((start) => path.startsWith(start)) && holdsSystem(path)
       );
     },
     blast: 4,
