@@ -8,7 +8,7 @@ import {
   type SimpleCommand,
   textFlow,
 } from "./command.ts";
-import { isSecret } from "./paths.ts";
+import { isSecret } from "./secrets.ts";
 import { readFile, type Scope, writeFile } from "./scope.ts";
 
 /** Without arguments these list variables. */

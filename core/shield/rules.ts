@@ -16,12 +16,14 @@ import { NETWORK_RULES } from "./rules/network.ts";
 import { ORCHESTRATION_RULES } from "./rules/orchestration.ts";
 import { PACKAGE_RULES } from "./rules/packages.ts";
 import { PERSISTENCE_RULES } from "./rules/persistence.ts";
+import { REMOVAL_RULES } from "./rules/removals.ts";
 import { SERVICE_RULES } from "./rules/services.ts";
 import { STRUCTURE_RULES } from "./rules/structure.ts";
 import { SYSTEM_RULES } from "./rules/system.ts";
 
 /** The one table of rules; ids are unique and stable. */
 export const RULES: readonly Rule[] = [
+  ...REMOVAL_RULES,
   ...FILESYSTEM_RULES,
   ...DISK_RULES,
   ...GIT_RULES,

@@ -141,7 +141,9 @@ function findHarm(command: SimpleCommand, tool: Tool): Harm | null {
     const dash = word.indexOf("-");
     if (NEUTRAL.has(dash < 0 ? word : word.slice(0, dash))) return null;
     const harm = verbHarm(word, tool);
-    if (harm === null || isExcepted(word, i === 0 ? "" : words[i - 1]!.toLowerCase(), tool)) continue;
+    if (harm === null || isExcepted(word, i === 0 ? "" : words[i - 1]!.toLowerCase(), tool)) {
+      continue;
+    }
     return isRehearsal(command) ? null : harm;
   }
   return null;

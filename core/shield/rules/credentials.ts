@@ -1,6 +1,7 @@
 import { hasFlag, hasOption, isRehearsal, operands } from "../arguments.ts";
 import type { SimpleCommand } from "../command.ts";
-import { classifyPath, isEveryday, isSecret, locate } from "../paths.ts";
+import { classifyPath, locate } from "../paths.ts";
+import { isEveryday, isSecret } from "../secrets.ts";
 import { READERS, readsSecret } from "../output.ts";
 import type { Condition, Rule } from "../rule.ts";
 

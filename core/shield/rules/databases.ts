@@ -1,5 +1,5 @@
 import { hasFlag, hasOption, isRehearsal, operands, optionValues } from "../arguments.ts";
-import { once, type SimpleCommand } from "../command.ts";
+import { type SimpleCommand } from "../command.ts";
 import type { Rule } from "../rule.ts";
 import { scanSql, type SqlHarm } from "../sql.ts";
 

@@ -1,7 +1,7 @@
 import { hasFlag, operands, optionValues } from "../arguments.ts";
 import { isAccounts, isWholeFolder } from "../bulk.ts";
 import type { SimpleCommand } from "../command.ts";
-import { isEveryday, isSecret } from "../paths.ts";
+import { isEveryday, isSecret } from "../secrets.ts";
 import type { Rule } from "../rule.ts";
 import { findScope } from "../unwrap_items.ts";
 import { defineRule } from "./define.ts";

@@ -1,6 +1,7 @@
 import { hasFlag, hasOption, operands, optionValues } from "../arguments.ts";
 import { FROM_SECRET, once, type SimpleCommand } from "../command.ts";
-import { classifyPath, isSecret } from "../paths.ts";
+import { classifyPath } from "../paths.ts";
+import { isSecret } from "../secrets.ts";
 import { carries } from "../output.ts";
 import type { Rule } from "../rule.ts";
 import { SHELLS } from "../shells.ts";

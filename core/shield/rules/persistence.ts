@@ -151,7 +151,10 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
     ],
     (command) =>
       once(command, writtenPaths).some((path) =>
-        ACCOUNT_FILES.some((file) => path.startsWith(file) && (path.length === file.length || path.startsWith(".d/", file.length)))
+        ACCOUNT_FILES.some((file) =>
+          path.startsWith(file) &&
+          (path.length === file.length || path.startsWith(".d/", file.length))
+        )
       ),
     [5, 4],
     "privilege_escalation",
