@@ -7,19 +7,27 @@ export function hasFlag(
   ...long: readonly string[]
 ): boolean {
   for (const arg of command.args) {
-    if (arg === "--") return false;
-    if (!arg.startsWith("-") || arg === "-") continue;
-    if (arg.startsWith("--")) {
-      const name = arg.slice(2).split("=", 1)[0] ?? "";
-      // GNU programs take any unambiguous start of a long option: `--recurs` is `--recursive`.
-      if (long.some((one) => one === name || (name.length >= MIN_START && one.startsWith(name)))) {
-        return true;
-      }
-      continue;
-    }
-    const letters = arg.slice(1);
-    for (const letter of short) if (letters.includes(letter)) return true;
-    if (long.includes(letters)) return true;
+    if (arg.charCodeAt(0) !== DASH || arg.length === 1) continue;
+    if (arg.charCodeAt(1) !== DASH) {
+      if (sharesLetter(arg, short) || (long.length > 0 && long.includes(arg.slice(1)))) return true;
+    } else if (arg.length === 2) return false;
+    else if (long.length > 0 && startsAny(arg, long)) return true;
+  }
+  return false;
+}
+
+/** Whether one of the letters stands behind the dash. */
+function sharesLetter(arg: string, letters: string): boolean {
+  for (let i = 0; i < letters.length; i++) if (arg.includes(letters[i]!, 1)) return true;
+  return false;
+}
+
+/** GNU programs take any unambiguous start of a long option: `--recurs` is `--recursive`. */
+function startsAny(arg: string, long: readonly string[]): boolean {
+  const equals = arg.indexOf("=");
+  const name = arg.slice(2, equals < 0 ? arg.length : equals);
+  for (const one of long) {
+    if (one === name || (name.length >= MIN_START && one.startsWith(name))) return true;
   }
   return false;
 }
@@ -29,9 +37,10 @@ const MIN_START = 3;
 
 /** Whether one of these stands among the arguments exactly, or followed by `=`. */
 export function hasOption(command: SimpleCommand, ...options: readonly string[]): boolean {
-  return command.args.some((arg) =>
-    options.some((option) => arg === option || isAssigned(arg, option))
-  );
+  for (const arg of command.args) {
+    for (const option of options) if (arg === option || isAssigned(arg, option)) return true;
+  }
+  return false;
 }
 
 const DASH = 0x2d;
@@ -45,11 +54,13 @@ function isAssigned(arg: string, option: string): boolean {
 /** The value after `-x value`, `-xvalue`, `--name value` or `--name=value`, of every occurrence. */
 export function optionValues(command: SimpleCommand, ...options: readonly string[]): string[] {
   const values: string[] = [];
-  for (const [i, arg] of command.args.entries()) {
+  const { args } = command;
+  for (let i = 0; i < args.length; i++) {
+    const arg = args[i]!;
     if (arg.charCodeAt(0) !== DASH) continue;
     for (const option of options) {
       if (arg === option) {
-        const next = command.args[i + 1];
+        const next = args[i + 1];
         if (next !== undefined) values.push(next);
       } else if (isAssigned(arg, option)) values.push(arg.slice(option.length + 1));
       else if (option.length === 2 && option !== "--" && arg.startsWith(option)) {
@@ -75,12 +86,12 @@ export function operands(
 
 function findOperands(command: SimpleCommand, valued: ReadonlySet<string>): string[] {
   const found: string[] = [];
-  for (let i = 0; i < command.args.length; i++) {
-    const arg = command.args[i] ?? "";
-    if (arg === "--") return [...found, ...command.args.slice(i + 1)];
-    if (arg.startsWith("-") && arg !== "-") {
-      if (valued.has(arg)) i++;
-    } else found.push(arg);
+  const { args } = command;
+  for (let i = 0; i < args.length; i++) {
+    const arg = args[i]!;
+    if (arg.charCodeAt(0) !== DASH || arg.length === 1) found.push(arg);
+    else if (arg === "--") return [...found, ...args.slice(i + 1)];
+    else if (valued !== NO_OPTIONS && valued.has(arg)) i++;
   }
   return found;
 }
@@ -102,8 +113,8 @@ export function isRehearsal(command: SimpleCommand): boolean {
 
 function rehearses(command: SimpleCommand): boolean {
   for (const arg of command.args) {
-    if (!arg.startsWith("--")) continue;
-    if (arg === "--") return false;
+    if (arg.charCodeAt(0) !== DASH || arg.charCodeAt(1) !== DASH) continue;
+    if (arg.length === 2) return false;
     if (REHEARSALS.has(arg) || isRehearsalValue(arg)) return true;
   }
   return false;

@@ -91,12 +91,29 @@ export interface SimpleCommand {
   readonly memo: Memo;
 }
 
-/** What was asked of a command before. */
-export interface Memo {
-  words?: readonly string[];
-  rehearsal?: boolean;
+/** What was asked of a command before; null for what was not asked yet. */
+interface Memo {
+  words: readonly string[] | null;
+  rehearsal: boolean | null;
   /** Questions, each followed by its answer: they are too few for a map. */
-  facts?: unknown[];
+  facts: unknown[] | null;
+}
+
+/** A command of which nothing was asked yet. All have one layout: fields are read most of the time. */
+export function newCommand(given: Omit<SimpleCommand, "memo">): SimpleCommand {
+  return {
+    name: given.name,
+    program: given.program,
+    args: given.args,
+    redirections: given.redirections,
+    assignments: given.assignments,
+    cwd: given.cwd,
+    stdin: given.stdin,
+    inputs: given.inputs,
+    wrappers: given.wrappers,
+    span: given.span,
+    memo: { words: null, rehearsal: null, facts: null },
+  };
 }
 
 /** A rule that matched, and where. */

@@ -8,7 +8,7 @@ import {
   type SimpleCommand,
   textFlow,
 } from "./command.ts";
-import { isSecret } from "./paths.ts";
+import { isSecret } from "./secrets.ts";
 import { readFile, type Scope, writeFile } from "./scope.ts";
 
 /** Without arguments these list variables. */
@@ -121,11 +121,10 @@ const ENVIRONMENT_WORDS = new Set([
 /** Remembers what the line writes to files, so that running them later is seen through. */
 export function noteFiles(command: SimpleCommand, output: () => Flow, scope: Scope): void {
   if (command.redirections.length > 0) noteRedirections(command.redirections, output(), scope);
-  const files = wordsOf(command);
   switch (command.name) {
     case "tee":
     case "sponge":
-      for (const path of files) {
+      for (const path of wordsOf(command)) {
         writeFile(scope, path, command.stdin ?? NOTHING, hasFlag(command, "a", "append"));
       }
       return;
@@ -133,14 +132,14 @@ export function noteFiles(command: SimpleCommand, output: () => Flow, scope: Sco
       for (const path of optionValues(command, "-o", "--output")) {
         writeFile(scope, path, { ...NOTHING, network: true }, false);
       }
-      if (hasFlag(command, "OJ", "remote-name")) noteDownloads(files, scope);
+      if (hasFlag(command, "OJ", "remote-name")) noteDownloads(wordsOf(command), scope);
       return;
     case "wget":
     case "aria2c":
     case "axel": {
       const named = optionValues(command, "-O", "--output-document", "-o");
       for (const path of named) writeFile(scope, path, { ...NOTHING, network: true }, false);
-      if (named.length === 0) noteDownloads(files, scope);
+      if (named.length === 0) noteDownloads(wordsOf(command), scope);
       return;
     }
     case "scp":
@@ -155,7 +154,7 @@ export function noteFiles(command: SimpleCommand, output: () => Flow, scope: Sco
     case "mv":
     case "ln":
     case "install":
-      return noteCopies(files, scope);
+      return noteCopies(wordsOf(command), scope);
     default:
       for (const path of packedPaths(command)) writeFile(scope, path, output(), false);
   }

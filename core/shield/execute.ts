@@ -7,6 +7,7 @@ import {
   FROM_DECODER,
   FROM_NETWORK,
   known,
+  newCommand,
   NOTHING,
   type Redirection,
   type SimpleCommand,
@@ -16,12 +17,12 @@ import {
 import { computeOutput, readsSecret } from "./output.ts";
 import type { Rule } from "./rule.ts";
 import {
+  matchByName,
   RULE_NAMES,
   RULES_FOR_ALL,
   RULES_FOR_ASSIGNED,
   RULES_FOR_CODE,
   RULES_FOR_REDIRECTED,
-  rulesFor,
 } from "./rules.ts";
 import {
   DECODED_CODE,
@@ -52,8 +53,9 @@ export interface Call {
 export function execute(argv: readonly string[], call: Call, scope: Scope): Flow {
   spend(scope.inspection.budget, 0);
   if (scope.wrappers.length > MAX_DEPTH) throw new BudgetSpent();
-  const [program, ...args] = argv;
+  const program = argv[0];
   if (program === undefined) return known("");
+  const args = argv.slice(1);
   if (program === "") return args.length === 0 ? known("") : NOTHING;
   const defined = scope.functions.get(program);
   if (scope.active.size > 0 && scope.active.has(program)) {
@@ -61,16 +63,18 @@ export function execute(argv: readonly string[], call: Call, scope: Scope): Flow
     return NOTHING;
   }
   if (defined !== undefined) return callFunction(defined, args, scope, call.span, call.stdin);
-  const command: SimpleCommand = {
-    ...call,
+  const command = newCommand({
     name: nameOf(program),
     program,
     args,
+    redirections: call.redirections,
+    assignments: call.assignments,
     cwd: folderOf(scope),
+    stdin: call.stdin,
     inputs: readInputs(scope, args),
     wrappers: scope.wrappers,
-    memo: {},
-  };
+    span: call.span,
+  });
   judge(command, scope, hiddenNames(command, scope));
   if (call.assignments.size > 0 || EXPORTERS.has(command.name)) {
     runVariables(assignmentsOf(command), call.span, scope);
@@ -130,7 +134,7 @@ export function judgeRedirections(
   assignments: ReadonlyMap<string, string> = new Map(),
 ): void {
   if (redirections.length === 0 && assignments.size === 0) return;
-  const command: SimpleCommand = {
+  const command = newCommand({
     name: "",
     program: "",
     args: [],
@@ -141,8 +145,7 @@ export function judgeRedirections(
     inputs: null,
     wrappers: scope.wrappers,
     span,
-    memo: {},
-  };
+  });
   judge(command, scope);
 }
 
@@ -173,12 +176,8 @@ function judge(
   scope: Scope,
   others: readonly string[] = NONE,
 ): void {
-  const matched: Rule[] = [];
-  for (const rule of rulesFor(command.name)) if (rule.match(command)) matched.push(rule);
-  for (const name of others) {
-    const named = { ...command, name, memo: {} };
-    for (const rule of rulesFor(name)) if (rule.match(named)) matched.push(rule);
-  }
+  const matched = matchByName(command.name, command);
+  for (const name of others) matched.push(...matchByName(name, newCommand({ ...command, name })));
   for (const rule of RULES_FOR_ALL) if (rule.match(command)) matched.push(rule);
   if (command.redirections.some(isTelling)) matchMore(RULES_FOR_REDIRECTED, command, matched);
   if (command.assignments.size > 0) matchMore(RULES_FOR_ASSIGNED, command, matched);

@@ -12,7 +12,7 @@ import {
 } from "./command.ts";
 import { decodeBase32, decodeBase64, decodeEscapes, decodeHex, translate } from "./decode.ts";
 import { isAccounts, readsBulk } from "./bulk.ts";
-import { isSecret } from "./paths.ts";
+import { isSecret } from "./secrets.ts";
 import { foundPaths } from "./unwrap_items.ts";
 import type { ReadFile } from "./inner.ts";
 

@@ -140,14 +140,20 @@ const REGENERABLE = new Set([
 
 /** Most paths are as they should be: nothing in them is empty, `.` or `..`. */
 function isNormal(path: string): boolean {
-  let slash = true;
+  if (path.charCodeAt(0) === DOT) return false;
   for (let i = 0; i < path.length; i++) {
     const c = path.charCodeAt(i);
-    if (c === 0x5c || (slash && i > 0 && c === 0x2f) || (slash && c === 0x2e)) return false;
-    slash = c === 0x2f;
+    if (c === BACKSLASH) return false;
+    if (c !== SLASH) continue;
+    const next = path.charCodeAt(i + 1);
+    if (next === SLASH || next === DOT) return false;
   }
-  return !slash || path === "/";
+  return path.length < 2 || path.charCodeAt(path.length - 1) !== SLASH;
 }
+
+const DOT = 0x2e;
+const SLASH = 0x2f;
+const BACKSLASH = 0x5c;
 
 /** Resolves `//`, `.` and `..`; keeps a leading `/`, `~` or nothing. */
 export function normalizePath(path: string): string {
@@ -165,11 +171,11 @@ export function normalizePath(path: string): string {
 
 /** Where a path points, judged without looking at any disk; `~` and `$HOME` come in as `~`. */
 export function classifyPath(raw: string): PathKind {
-  const path = normalizePath(raw.replace(FILE_SCHEME, ""));
+  const path = normalizePath(raw.startsWith(FILE_SCHEME) ? raw.slice(FILE_SCHEME.length) : raw);
+  if (path.startsWith("/")) return classifyAbsolute(path);
   if (path.startsWith(UNKNOWN)) return isRegenerable(path) ? "regenerable" : "unknown";
   if (path.startsWith("~")) return classifyHome(path);
-  if (DRIVE.test(path)) return classifyAbsolute(`/${path.slice(2)}`);
-  if (path.startsWith("/")) return classifyAbsolute(path);
+  if (hasDrive(path)) return classifyAbsolute(`/${path.slice(2)}`);
   if (path === "" || path === ".." || path.startsWith("../")) {
     return isRegenerable(path) ? "regenerable" : "working_folder";
   }
@@ -178,12 +184,17 @@ export function classifyPath(raw: string): PathKind {
   return looksLikeFile(path) ? "local_file" : "local";
 }
 
-const FILE_SCHEME = /^file:\/\//;
-const DRIVE = /^[A-Za-z]:/;
+const FILE_SCHEME = "file://";
+
+/** `C:` and the like. */
+function hasDrive(path: string): boolean {
+  const letter = path.charCodeAt(0) | 0x20;
+  return path.charCodeAt(1) === 0x3a && letter >= 0x61 && letter <= 0x7a;
+}
 
 /** A path seen from a folder. */
 export function locate(folder: string, path: string): string {
-  if (folder === "." || path.startsWith("/") || path.startsWith("~") || DRIVE.test(path)) {
+  if (folder === "." || path.startsWith("/") || path.startsWith("~") || hasDrive(path)) {
     return path;
   }
   return `${folder}/${path}`;
@@ -202,10 +213,15 @@ function looksLikeFile(path: string): boolean {
   return dot > 0 && name.length - dot <= 6 && name.length - dot > 1;
 }
 
+/** Whether one of its folders is; none is called `*`. */
 function isRegenerable(path: string): boolean {
-  const parts = path.split("/");
-  if (parts.at(-1) === "*" || parts.at(-1) === "**") parts.pop();
-  return parts.some((part) => REGENERABLE.has(part.toLowerCase()));
+  for (let from = 0; from <= path.length;) {
+    const slash = path.indexOf("/", from);
+    const end = slash < 0 ? path.length : slash;
+    if (REGENERABLE.has(path.slice(from, end).toLowerCase())) return true;
+    from = end + 1;
+  }
+  return false;
 }
 
 function classifyHome(path: string): PathKind {
@@ -219,37 +235,38 @@ function classifyHome(path: string): PathKind {
 }
 
 function classifyAbsolute(path: string): PathKind {
-  const parts = path.toLowerCase().split("/").filter((part) => part !== "");
-  const last = parts.at(-1);
-  const all = parts.length > 1 && last !== undefined &&
-    (last === "*" || last === "**" || last === ".*");
-  if (all) parts.pop();
-  const [first, second] = parts;
-  if (first === undefined || isEverything(first)) return "root";
-  const inner = parts.join("/");
+  const whole = path.slice(path[1] === "/" ? 2 : 1).toLowerCase();
+  const cut = whole.lastIndexOf("/");
+  const all = cut > 0 && EVERY.has(whole.slice(cut + 1));
+  const inner = all ? whole.slice(0, cut) : whole;
+  const slash = inner.indexOf("/");
+  const first = slash < 0 ? inner : inner.slice(0, slash);
+  if (first === "" || isEverything(first)) return "root";
+  const system = SYSTEM.has(first);
   for (const folder of TEMPORARY) {
-    if (inner.startsWith(`${folder}/`)) return "temporary";
-    if (inner === folder) return all ? "temporary" : "system_part";
+    if (!inner.startsWith(folder)) continue;
+    if (inner[folder.length] === "/") return "temporary";
+    if (inner.length === folder.length) return all ? "temporary" : "system_part";
   }
-  if (parts.length === 1) {
-    if (SYSTEM.has(first) || hasGlob(first)) return "system";
-    return "elsewhere";
-  }
-  if ((first === "home" || first === "users") && second !== undefined) {
-    if (parts.length === 2) return "home";
-    return isRegenerable(parts.slice(2).join("/")) ? "regenerable" : "home_part";
+  if (slash < 0) return system || hasGlob(first) ? "system" : "elsewhere";
+  const deeper = inner.indexOf("/", slash + 1);
+  if (first === "home" || first === "users") {
+    if (deeper < 0) return "home";
+    return isRegenerable(inner.slice(deeper + 1)) ? "regenerable" : "home_part";
   }
   if (SYSTEM_DEEP.has(inner) || hasGlob(first)) return "system";
-  if (SYSTEM.has(first) && hasGlob(second ?? "") && parts.length === 2) return "system";
+  if (system && deeper < 0 && hasGlob(inner.slice(slash))) return "system";
   if (
     first === "opt" || first === "srv" || first === "mnt" || first === "media" || first === "data"
   ) {
     return isRegenerable(inner) ? "regenerable" : "elsewhere";
   }
   if (inner.startsWith("var/cache/")) return "regenerable";
-  if (SYSTEM.has(first)) return "system_part";
+  if (system) return "system_part";
   return isRegenerable(inner) ? "regenerable" : "elsewhere";
 }
+
+const EVERY = new Set(["*", "**", ".*"]);
 
 /** Whether the shell would expand this word against the disk. */
 export function hasGlob(word: string): boolean {
@@ -281,10 +298,9 @@ const DISKS = [
 /** Whether the path is a block device, or a pattern that may be one. */
 export function isDisk(raw: string): boolean {
   const path = normalizePath(raw);
-  if (path.startsWith("\\\\.\\PhysicalDrive".replaceAll("\\", "/"))) return true;
-  if (!path.startsWith("/dev/") && !(path.startsWith("/") && hasGlob(path.split("/")[1] ?? ""))) {
-    return false;
-  }
+  if (!path.startsWith("/")) return false;
+  if (path.startsWith("//./PhysicalDrive")) return true;
+  if (!path.startsWith("/dev/") && !hasGlob(path.split("/", 2)[1] ?? "")) return false;
   const device = path.split("/").slice(2).join("/");
   if (hasGlob(device[0] ?? "") || device.startsWith(UNKNOWN)) return true;
   if (device.startsWith("shm") || device.startsWith("std")) return false;
@@ -293,95 +309,20 @@ export function isDisk(raw: string): boolean {
   );
 }
 
-const SECRET_NAMES = new Set([
-  "shadow",
-  "gshadow",
-  "id_rsa",
-  "id_dsa",
-  "id_ecdsa",
-  "id_ed25519",
-  "identity",
-  ".netrc",
-  "_netrc",
-  ".pgpass",
-  ".git-credentials",
-  ".htpasswd",
-  ".npmrc",
-  ".pypirc",
-  "master.key",
-  "credentials.json",
-  ".vault-token",
-  "service-account.json",
-  "secrets.yml",
-  "secrets.yaml",
-  ".my.cnf",
-  "kubeconfig",
-  "sudoers",
-  "wallet.dat",
-  "login.keychain",
-  "login.keychain-db",
-  "logins.json",
-  "key4.db",
-  "cookies.sqlite",
-  "master.passwd",
-  ".env",
-  "terraform.tfstate",
-  ".terraformrc",
-  "opasswd",
-  "krb5.keytab",
-  ".bash_history",
-  ".zsh_history",
-  "adc.json",
-  "application_default_credentials.json",
-  "admin.conf",
-  ".dockercfg",
-  "private.key",
-  "privkey.pem",
-  "server.key",
-  "ssh_host_rsa_key",
-  "ssh_host_ed25519_key",
-  "ssh_host_ecdsa_key",
-  "sam",
-  "ntds.dit",
-]);
-const SECRET_TAILS = [
-  ".aws/credentials",
-  ".kube/config",
-  ".docker/config.json",
-  "gcloud/credentials.db",
-  ".config/gh/hosts.yml",
-  "gcloud/access_tokens.db",
-  "serviceaccount/token",
-  ".azure/accesstokens.json",
-  ".config/hub",
+/** Whether a path is a folder of the system, or a file in one that is not written every day. */
+export function holdsSystem(path: string): boolean {
+  if (OPEN_PLACES.some((start) => path.startsWith(start))) return false;
+  const kind = classifyPath(path);
+  return kind === "system_part" || kind === "system";
+}
+
+/** Places of the system that are written every day. */
+const OPEN_PLACES = [
+  "/dev/",
+  "/proc/self/",
+  "/tmp",
+  "/var/log/",
+  "/run/",
+  "/var/run/",
+  "/sys/class/leds",
 ];
-/** What a path must end with to have one of these tails; most end with something else. */
-const SECRET_ENDS = new Set(SECRET_TAILS.map((tail) => tail.slice(tail.lastIndexOf("/") + 1)));
-const SECRET_FOLDERS = new Set([".ssh", ".gnupg", ".aws", ".password-store", "keychains"]);
-
-/** Whether a file by this name holds keys, tokens or password hashes. */
-export function isSecret(raw: string): boolean {
-  const path = normalizePath(raw.toLowerCase());
-  const slash = path.lastIndexOf("/");
-  const last = path.slice(slash + 1);
-  const folder = slash < 0 ? "" : path.slice(path.lastIndexOf("/", slash - 1) + 1, slash);
-  if (last === "environ" && path.startsWith("/proc/")) return true;
-  if (last.endsWith(".pub") || last === "known_hosts" || last === "authorized_keys") return false;
-  if (SECRET_NAMES.has(last) || (last.startsWith(".env.") && !isExample(last))) return true;
-  if (last.startsWith("id_") && hasGlob(last)) return true;
-  if (SECRET_ENDS.has(last) && SECRET_TAILS.some((tail) => path.endsWith(tail))) return true;
-  if (last === "config" && folder === ".ssh") return false;
-  return (SECRET_FOLDERS.has(last) || SECRET_FOLDERS.has(folder)) &&
-    !last.endsWith(".d") && (folder !== ".aws" || last !== "config");
-}
-
-/** A secret file that is read every day, such as a project's `.env`; a private key is not. */
-export function isEveryday(path: string): boolean {
-  const name = path.slice(path.lastIndexOf("/") + 1);
-  return name.startsWith(".env") || name === ".npmrc" || name.endsWith("_history");
-}
-
-function isExample(name: string): boolean {
-  return name.endsWith(".example") || name.endsWith(".sample") || name.endsWith(".template") ||
-    name.endsWith(".dist");
-}

@@ -23,6 +23,12 @@ export type Pack =
   | "structure"
   | "behaviour";
 
+/** What a question says of a command, such as its subcommand, has to be one of these. */
+export interface Condition {
+  readonly ask: (command: SimpleCommand) => string;
+  readonly answers: readonly string[];
+}
+
 /** One line of the rule table. */
 export interface Rule {
   /** Stable: `<pack>.<what>`; it stands in audit rows and in policies. */
@@ -32,6 +38,8 @@ export interface Rule {
   readonly commands: readonly string[] | null;
   /** It also looks at every command with redirections, or with variables set before it. */
   readonly also?: readonly ("redirected" | "assigned")[];
+  /** Only commands of which this is true are shown to `match`; rules that ask the same are found by the answer. */
+  readonly when?: Condition;
   match(command: SimpleCommand): boolean;
   readonly blast: Blast;
   readonly irreversibility: Irreversibility;

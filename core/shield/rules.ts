@@ -1,4 +1,5 @@
-import type { Rule } from "./rule.ts";
+import type { SimpleCommand } from "./command.ts";
+import type { Condition, Rule } from "./rule.ts";
 import { BEHAVIOUR_RULES } from "./rules/behaviour.ts";
 import { CLOUD_RULES } from "./rules/cloud.ts";
 import { CODE_RULES } from "./rules/code.ts";
@@ -15,12 +16,14 @@ import { NETWORK_RULES } from "./rules/network.ts";
 import { ORCHESTRATION_RULES } from "./rules/orchestration.ts";
 import { PACKAGE_RULES } from "./rules/packages.ts";
 import { PERSISTENCE_RULES } from "./rules/persistence.ts";
+import { REMOVAL_RULES } from "./rules/removals.ts";
 import { SERVICE_RULES } from "./rules/services.ts";
 import { STRUCTURE_RULES } from "./rules/structure.ts";
 import { SYSTEM_RULES } from "./rules/system.ts";
 
 /** The one table of rules; ids are unique and stable. */
 export const RULES: readonly Rule[] = [
+  ...REMOVAL_RULES,
   ...FILESYSTEM_RULES,
   ...DISK_RULES,
   ...GIT_RULES,
@@ -60,21 +63,48 @@ export const RULES_FOR_ASSIGNED: readonly Rule[] = RULES.filter((rule) =>
 /** Rules about code of another language. */
 export const RULES_FOR_CODE = CODE_RULES;
 
-const byName = new Map<string, Rule[]>();
+/** The rules of one program: some look at every call, the others at those with the right answer. */
+interface Shelf {
+  readonly always: Rule[];
+  readonly asked: { readonly ask: Condition["ask"]; readonly byAnswer: Map<string, Rule[]> }[];
+}
+
+const shelves = new Map<string, Shelf>();
 for (const rule of RULES) {
   for (const name of new Set(rule.commands ?? [])) {
-    byName.set(name, [...byName.get(name) ?? [], rule]);
+    putOnShelf(rule, shelves.getOrInsertComputed(name, () => ({ always: [], asked: [] })));
+  }
+}
+
+function putOnShelf(rule: Rule, { always, asked }: Shelf): void {
+  if (rule.when === undefined) {
+    always.push(rule);
+    return;
+  }
+  const { ask, answers } = rule.when;
+  let question = asked.find((one) => one.ask === ask);
+  if (question === undefined) asked.push(question = { ask, byAnswer: new Map() });
+  for (const answer of answers) {
+    question.byAnswer.getOrInsertComputed(answer, () => []).push(rule);
   }
 }
 
 /** The names that some rule looks at. */
-export const RULE_NAMES: readonly string[] = [...byName.keys()];
+export const RULE_NAMES: readonly string[] = [...shelves.keys()];
 
-const NONE: readonly Rule[] = [];
+const places = new Map(RULES.map((rule, place) => [rule, place]));
 
-/** The rules that look at programs of this name; `mkfs.anything` counts as `mkfs`. */
-export function rulesFor(name: string): readonly Rule[] {
-  const found = byName.get(name);
-  if (found !== undefined) return found;
-  return name.startsWith("mkfs.") ? byName.get("mkfs") ?? NONE : NONE;
+/** The rules of a name that match a command, in the table's order; `mkfs.anything` counts as `mkfs`. */
+export function matchByName(name: string, command: SimpleCommand): Rule[] {
+  const matched: Rule[] = [];
+  const shelf = shelves.get(name) ?? (name.startsWith("mkfs.") ? shelves.get("mkfs") : undefined);
+  if (shelf === undefined) return matched;
+  for (const rule of shelf.always) if (rule.match(command)) matched.push(rule);
+  for (const { ask, byAnswer } of shelf.asked) {
+    const rules = byAnswer.get(ask(command));
+    if (rules === undefined) continue;
+    for (const rule of rules) if (rule.match(command)) matched.push(rule);
+  }
+  if (matched.length < 2 || shelf.asked.length === 0) return matched;
+  return matched.sort((a, b) => (places.get(a) ?? 0) - (places.get(b) ?? 0));
 }

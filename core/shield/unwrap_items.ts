@@ -1,6 +1,6 @@
 import { hasFlag, optionValues } from "./arguments.ts";
 import { decodeEscapes } from "./decode.ts";
-import { flowText, NOTHING, type SimpleCommand, UNKNOWN } from "./command.ts";
+import { flowText, newCommand, NOTHING, type SimpleCommand, UNKNOWN } from "./command.ts";
 import { type Inner, quoteWord, shellText } from "./inner.ts";
 import { innerCommand } from "./wrappers.ts";
 
@@ -22,7 +22,7 @@ export function unwrapXargs(command: SimpleCommand): Inner[] {
   }, command.args);
   if (found === null) return [];
   // `-i` behind the program is the program's own: `xargs sed -i`.
-  const own = { ...command, args: command.args.slice(0, -found.argv.length), memo: {} };
+  const own = newCommand({ ...command, args: command.args.slice(0, -found.argv.length) });
   const placeholder = optionValues(own, "-I", "--replace", "-J")[0] ??
     (own.args.some((arg) => arg === "-i" || arg === "--replace") ? "{}" : null);
   const flow = command.stdin ?? NOTHING;

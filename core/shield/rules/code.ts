@@ -1,5 +1,6 @@
 import type { CodeScan } from "../code.ts";
-import { classifyPath, isSecret } from "../paths.ts";
+import { classifyPath } from "../paths.ts";
+import { isSecret } from "../secrets.ts";
 import type { Blast, Irreversibility, Rule } from "../rule.ts";
 
 /** A rule about code of another language; it looks at the scan instead of a command. */
@@ -29,7 +30,7 @@ function code(
   };
 }
 
-const TREE_REMOVERS = [
+const TREE_REMOVERS = new Set([
   "rmtree",
   "rm_rf",
   "rm_r",
@@ -44,8 +45,8 @@ const TREE_REMOVERS = [
   "remove_dir",
   "deletedirectory",
   "remove-item",
-];
-const REMOVERS = [
+]);
+const REMOVERS = new Set([
   ...TREE_REMOVERS,
   "os.remove",
   "os.unlink",
@@ -66,8 +67,8 @@ const REMOVERS = [
   "fs.promises.rm",
   "path.unlink",
   "file::path",
-];
-const DYNAMIC = [
+]);
+const DYNAMIC = new Set([
   "eval",
   "exec",
   "compile",
@@ -82,8 +83,8 @@ const DYNAMIC = [
   "vm",
   "runinnewcontext",
   "__import__",
-];
-const DECODERS = [
+]);
+const DECODERS = new Set([
   "b64decode",
   "decode_base64",
   "decode_hex",
@@ -109,8 +110,8 @@ const DECODERS = [
   "marshal",
   "chr",
   "fromcharcode",
-];
-const DOWNLOADERS = [
+]);
+const DOWNLOADERS = new Set([
   "urlopen",
   "urllib",
   "requests",
@@ -133,10 +134,55 @@ const DOWNLOADERS = [
   "axios",
   "net.http",
   "uri.parse",
-];
+]);
 
-function has(scan: CodeScan, names: readonly string[]): boolean {
-  return names.some((name) => scan.names.has(name));
+const OPENERS = new Set(["write", "open", "writefilesync", "os.open", "file.open"]);
+const SHELL_CALLS = new Set(["os.execute", "io.popen"]);
+const CONNECTORS = new Set([
+  "socket",
+  "tcpsocket",
+  "net.socket",
+  "net.connect",
+  "fsockopen",
+  "io::socket",
+  "tcpclient",
+  "net",
+  "deno.connect",
+  "io::socket::inet",
+]);
+const TIERS = new Set([
+  "dup2",
+  "pty",
+  "spawn",
+  "exec",
+  "subprocess",
+  "child_process",
+  "popen",
+  "system",
+  "shell_exec",
+  "proc_open",
+  "stdin",
+  "fileno",
+]);
+const FORKS = new Set(["fork", "os.fork", "process.fork"]);
+const LOOPS = new Set(["while", "loop", "for", "until"]);
+const RUNNERS_OF_TEXT = new Set([...DYNAMIC, "system", "popen", "subprocess"]);
+const RUNNERS = new Set([...RUNNERS_OF_TEXT, "child_process", "execsync"]);
+const SENDERS = new Set([...DOWNLOADERS, "socket", "post"]);
+const TRUNCATERS = new Set([
+  "truncate",
+  "truncatesync",
+  "ftruncate",
+  "writefilesync",
+  "write_text",
+  "file.write",
+  "file_put_contents",
+]);
+const KILLERS = new Set(["os.kill", "process.kill", "killpg"]);
+
+/** Whether the code says one of these names; it looks through whichever of both are fewer. */
+function has(scan: CodeScan, names: ReadonlySet<string>): boolean {
+  return !names.isDisjointFrom(scan.names);
 }
 
 function opensDevice(scan: CodeScan): boolean {
@@ -152,7 +198,7 @@ function opensDevice(scan: CodeScan): boolean {
       "/dev/zero",
       "/dev/tty",
     ].includes(text)
-  ) && (has(scan, ["write", "open", "writefilesync", "os.open", "file.open"]));
+  ) && has(scan, OPENERS);
 }
 
 /** PowerShell's cmdlets begin with their verb, and an approved list says which. */
@@ -220,33 +266,8 @@ export const CODE_RULES: readonly CodeRule[] = [
     "reverse_shell",
     (scan) =>
       scan.strings.some((text) => text.startsWith("/inet/") || text.startsWith("/inet4/")) ||
-      (scan.strings.includes("socket") && has(scan, ["os.execute", "io.popen"])) ||
-      has(scan, [
-          "socket",
-          "tcpsocket",
-          "net.socket",
-          "net.connect",
-          "fsockopen",
-          "io::socket",
-          "tcpclient",
-          "net",
-          "deno.connect",
-          "io::socket::inet",
-        ]) &&
-        (has(scan, [
-          "dup2",
-          "pty",
-          "spawn",
-          "exec",
-          "subprocess",
-          "child_process",
-          "popen",
-          "system",
-          "shell_exec",
-          "proc_open",
-          "stdin",
-          "fileno",
-        ])),
+      (scan.strings.includes("socket") && has(scan, SHELL_CALLS)) ||
+      (has(scan, CONNECTORS) && has(scan, TIERS)),
     [5, 5],
     "reverse_shell",
     "The code ties a shell to a network connection.",
@@ -254,9 +275,7 @@ export const CODE_RULES: readonly CodeRule[] = [
   ),
   code(
     "fork_bomb",
-    (scan) =>
-      has(scan, ["fork", "os.fork", "process.fork"]) &&
-      has(scan, ["while", "loop", "for", "until"]),
+    (scan) => has(scan, FORKS) && has(scan, LOOPS),
     [5, 4],
     "denial_of_service",
     "The code starts copies of itself without end.",
@@ -274,7 +293,7 @@ export const CODE_RULES: readonly CodeRule[] = [
     "run_download",
     (scan) =>
       has(scan, DOWNLOADERS) &&
-      has(scan, [...DYNAMIC, "system", "subprocess", "popen", "child_process", "execsync"]),
+      has(scan, RUNNERS),
     [5, 4],
     "remote_code_execution",
     "The code runs something that it downloads.",
@@ -282,7 +301,7 @@ export const CODE_RULES: readonly CodeRule[] = [
   ),
   code(
     "run_decoded",
-    (scan) => has(scan, DECODERS) && has(scan, [...DYNAMIC, "system", "popen", "subprocess"]),
+    (scan) => has(scan, DECODERS) && has(scan, RUNNERS_OF_TEXT),
     [4, 5],
     "obfuscation",
     "The code decodes text and runs it, which hides what it does.",
@@ -303,7 +322,7 @@ export const CODE_RULES: readonly CodeRule[] = [
     "secret_leaves",
     (scan) =>
       scan.strings.some((text) => isSecret(text) && text.includes("/") && !text.includes(" ")) &&
-      has(scan, [...DOWNLOADERS, "socket", "post"]),
+      has(scan, SENDERS),
     [4, 5],
     "data_exfiltration",
     "The code reads secrets and talks to the network.",
@@ -312,15 +331,8 @@ export const CODE_RULES: readonly CodeRule[] = [
   code(
     "truncate",
     (scan) =>
-      has(scan, [
-        "truncate",
-        "truncatesync",
-        "ftruncate",
-        "writefilesync",
-        "write_text",
-        "file.write",
-        "file_put_contents",
-      ]) && scan.strings.some((text) =>
+      has(scan, TRUNCATERS) &&
+      scan.strings.some((text) =>
         text.startsWith("/etc/") || text.startsWith("/boot/") || text.startsWith("/usr/")
       ),
     [4, 4],
@@ -330,7 +342,7 @@ export const CODE_RULES: readonly CodeRule[] = [
   ),
   code(
     "kill",
-    (scan) => has(scan, ["os.kill", "process.kill", "killpg"]) && scan.strings.length >= 0,
+    (scan) => has(scan, KILLERS),
     [2, 4],
     "service_disruption",
     "The code kills processes.",

@@ -1,5 +1,5 @@
 import { isRehearsal, operands } from "../arguments.ts";
-import { once, type SimpleCommand } from "../command.ts";
+import type { SimpleCommand } from "../command.ts";
 import type { Irreversibility, Rule } from "../rule.ts";
 import { type Tool, TOOL_VALUED, TOOLS } from "./tools.ts";
 
@@ -129,34 +129,29 @@ const LEVELS: readonly { harm: Harm; irreversibility: Irreversibility; explanati
   },
 ];
 
-const noHarms = () => new Map<Tool, string>();
-
-/** Three rules ask for each tool, so the answer is kept. */
-function harmOf(command: SimpleCommand, tool: Tool): string {
-  const harms = once(command, noHarms);
-  let harm = harms.get(tool);
-  if (harm === undefined) harms.set(tool, harm = findHarm(command, tool) ?? "");
-  return harm;
-}
-
 const valuedOf = new Map(
   TOOLS.map((tool) => [tool, new Set([...tool.valued ?? [], ...TOOL_VALUED])]),
 );
 
 function findHarm(command: SimpleCommand, tool: Tool): Harm | null {
-  const words = operands(command, valuedOf.get(tool)).slice(
-    0,
-    tool.depth,
-  ).map((word) => word.toLowerCase());
-  for (const [i, word] of words.entries()) {
-    if (i < (tool.skip ?? 0)) continue;
-    if (NEUTRAL.has(word.split("-", 1)[0] ?? "")) return null;
-    const pair = `${words[i - 1] ?? ""} ${word}`.trim();
-    if (tool.except?.some((one) => one === pair || one === word)) continue;
+  const words = operands(command, valuedOf.get(tool));
+  const end = Math.min(words.length, tool.depth);
+  for (let i = tool.skip ?? 0; i < end; i++) {
+    const word = words[i]!.toLowerCase();
+    const dash = word.indexOf("-");
+    if (NEUTRAL.has(dash < 0 ? word : word.slice(0, dash))) return null;
     const harm = verbHarm(word, tool);
-    if (harm !== null) return isRehearsal(command) ? null : harm;
+    if (harm === null || isExcepted(word, i === 0 ? "" : words[i - 1]!.toLowerCase(), tool)) {
+      continue;
+    }
+    return isRehearsal(command) ? null : harm;
   }
   return null;
+}
+
+/** Whether the verb, alone or with the word before it, harms nothing in this tool's hands. */
+function isExcepted(word: string, before: string, { except }: Tool): boolean {
+  return except?.some((one) => one === word || one === `${before} ${word}`) ?? false;
 }
 
 /** A verb that harms nothing ends the search: what follows it is a name or a title. */
@@ -197,35 +192,44 @@ const NEUTRAL = new Set([
 /** `delete-bucket`, `apps:destroy`, `delete_vhost` and `deleteJob` all begin or end with their verb. */
 function verbHarm(word: string, tool: Tool): Harm | null {
   if (word.includes(" ")) return null;
-  const pieces = word.split(/[-_:.]/);
+  if (!PARTED.test(word)) return harmBy(word, tool);
+  const pieces = word.split(PARTED);
   const candidates = word.includes(":")
     ? pieces
     : pieces.slice(0, pieces[0] === "batch" || pieces[0] === "bulk" ? 2 : 1);
   const last = pieces.at(-1) ?? "";
   if (pieces.length === 2 && LAST_VERBS.has(last)) candidates.push(last);
   for (const piece of candidates) {
-    const harm = HARMS.get(piece);
-    if (harm === undefined || (MILD.has(piece) && !(tool.also?.includes(piece) ?? false))) continue;
-    return harm;
+    const harm = harmBy(piece, tool);
+    if (harm !== null) return harm;
   }
   return null;
+}
+
+const PARTED = /[-_:.]/;
+
+function harmBy(verb: string, { also }: Tool): Harm | null {
+  const harm = HARMS.get(verb);
+  return harm === undefined || (MILD.has(verb) && !also?.includes(verb)) ? null : harm;
 }
 
 /** Verbs that also stand last: `repo-delete`. */
 const LAST_VERBS = new Set(["delete", "destroy", "purge", "remove"]);
 
 /** Three rules for each tool: it destroys, deletes or disables. */
-export const CONTROL_RULES: readonly Rule[] = TOOLS.flatMap((tool) =>
-  LEVELS.map(({ harm, irreversibility, explanation }): Rule => ({
+export const CONTROL_RULES: readonly Rule[] = TOOLS.flatMap((tool) => {
+  const ask = (command: SimpleCommand) => findHarm(command, tool) ?? "";
+  return LEVELS.map(({ harm, irreversibility, explanation }): Rule => ({
     id: `${tool.pack}.${(tool.names[0] ?? "").replaceAll("-", "_")}_${harm}`,
     pack: tool.pack,
     commands: tool.names,
-    match: (command) => harmOf(command, tool) === harm,
+    when: { ask, answers: [harm] },
+    match: () => true,
     blast: tool.blast,
     irreversibility,
     threat: harm === "disable" ? "service_disruption" : "resource_deletion",
     explanation,
     safer_alternative:
       "List what it would touch first, use a rehearsal (--dry-run) where there is one, and keep a backup.",
-  }))
-);
+  }));
+});

@@ -1,16 +1,20 @@
 import { hasFlag, hasOption, isRehearsal, operands } from "../arguments.ts";
 import type { SimpleCommand } from "../command.ts";
-import { classifyPath, isEveryday, isSecret, locate } from "../paths.ts";
+import { classifyPath, locate } from "../paths.ts";
+import { isEveryday, isSecret } from "../secrets.ts";
 import { READERS, readsSecret } from "../output.ts";
-import type { Rule } from "../rule.ts";
+import type { Condition, Rule } from "../rule.ts";
 
 /** A project's `.env` is read every day; a private key is not. */
 function readsKey(command: SimpleCommand): boolean {
-  return readsSecret(command) && (
-    command.args.some((arg) => isKey(arg.startsWith("if=") ? arg.slice(3) : arg)) ||
-    command.redirections.some((one) => isKey(one.target))
-  );
+  return command.args.some((arg) => isKey(arg.startsWith("if=") ? arg.slice(3) : arg)) ||
+    command.redirections.some((one) => isKey(one.target));
 }
+
+const READS: Condition = {
+  ask: (command) => readsSecret(command) ? "secret" : "",
+  answers: ["secret"],
+};
 
 const isKey = (path: string): boolean => isSecret(path) && !isEveryday(path);
 
@@ -20,6 +24,7 @@ export const CREDENTIAL_RULES: readonly Rule[] = [
     id: "credentials.read_key",
     pack: "credentials",
     commands: READERS,
+    when: READS,
     match: readsKey,
     blast: 4,
     irreversibility: 3,
@@ -31,7 +36,8 @@ export const CREDENTIAL_RULES: readonly Rule[] = [
     id: "credentials.read_settings",
     pack: "credentials",
     commands: READERS,
-    match: (command) => readsSecret(command) && !readsKey(command),
+    when: READS,
+    match: (command) => !readsKey(command),
     blast: 2,
     irreversibility: 3,
     threat: "credential_access",

@@ -1,5 +1,5 @@
 import { hasFlag, hasOption, isRehearsal, operands, optionValues } from "../arguments.ts";
-import { once, type SimpleCommand } from "../command.ts";
+import { type SimpleCommand } from "../command.ts";
 import type { Rule } from "../rule.ts";
 import { scanSql, type SqlHarm } from "../sql.ts";
 
@@ -64,7 +64,8 @@ export const DATABASE_RULES: readonly Rule[] = [
     id: "databases.sql_destroys",
     pack: "databases",
     commands: CLIENTS,
-    match: (command) => once(command, sqlHarm) === "destroys",
+    when: { ask: sqlHarm, answers: ["destroys"] },
+    match: () => true,
     blast: 4,
     irreversibility: 4,
     threat: "data_loss",
@@ -76,7 +77,8 @@ export const DATABASE_RULES: readonly Rule[] = [
     id: "databases.sql_changes",
     pack: "databases",
     commands: CLIENTS,
-    match: (command) => once(command, sqlHarm) === "changes",
+    when: { ask: sqlHarm, answers: ["changes"] },
+    match: () => true,
     blast: 2,
     irreversibility: 4,
     threat: "data_change",

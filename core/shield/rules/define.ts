@@ -2,6 +2,8 @@ import { isRehearsal, wordsOf } from "../arguments.ts";
 import type { SimpleCommand } from "../command.ts";
 import type { Blast, Irreversibility, Pack, Rule } from "../rule.ts";
 
+const NO_WORDS: readonly string[] = [];
+
 /** One rule about ordinary commands: help and rehearsals never match. */
 export function defineRule(
   pack: Pack,
@@ -19,7 +21,10 @@ export function defineRule(
     pack,
     commands,
     ...(also && { also }),
-    match: (command) => match(command, wordsOf(command)) && !isRehearsal(command),
+    // Few look at the words, which have to be made first.
+    match: match.length < 2
+      ? (command) => match(command, NO_WORDS) && !isRehearsal(command)
+      : (command) => match(command, wordsOf(command)) && !isRehearsal(command),
     blast: weight[0],
     irreversibility: weight[1],
     threat,

@@ -1,7 +1,7 @@
 import { hasFlag, operands, optionValues } from "../arguments.ts";
 import { isAccounts, isWholeFolder } from "../bulk.ts";
 import type { SimpleCommand } from "../command.ts";
-import { isEveryday, isSecret } from "../paths.ts";
+import { isEveryday, isSecret } from "../secrets.ts";
 import type { Rule } from "../rule.ts";
 import { findScope } from "../unwrap_items.ts";
 import { defineRule } from "./define.ts";
@@ -14,7 +14,6 @@ function isRemote(word: string): boolean {
 
 /** Copies a whole folder of the system or of people to another machine. */
 function copiesOut(command: SimpleCommand): boolean {
-  const words = operands(command, COPY_VALUED);
   switch (command.name) {
     case "scp":
     case "rsync":
@@ -24,6 +23,7 @@ function copiesOut(command: SimpleCommand): boolean {
     case "gcloud":
     case "azcopy":
     case "s3cmd": {
+      const words = operands(command, COPY_VALUED);
       const target = words.at(-1) ?? "";
       return isRemote(target) &&
         words.slice(0, -1).some((path) =>
@@ -174,7 +174,7 @@ export const EXFILTRATION_RULES: readonly Rule[] = [
     ["kubectl", "aws", "gcloud", "az", "vault", "bao", "op", "doppler", "heroku", "bw", "lpass"],
     (command, words) => {
       const said = words.join(" ");
-      return PRINTERS.some((phrase) => said.includes(phrase)) ||
+      return PRINTERS.test(said) ||
         (said.startsWith("config view") && command.args.includes("--raw"));
     },
     [2, 3],
@@ -219,7 +219,7 @@ export const EXFILTRATION_RULES: readonly Rule[] = [
 ];
 
 /** Subcommands that print a secret, as they stand among the words. */
-const PRINTERS = [
+const PRINTERS = new RegExp([
   "secretsmanager get-secret-value",
   "configure export-credentials",
   "auth print-access-token",
@@ -232,4 +232,4 @@ const PRINTERS = [
   "item get",
   "get password",
   "config:get",
-];
+].join("|"));

@@ -1,57 +1,17 @@
 import { hasFlag, hasOption, isRehearsal, operands } from "../arguments.ts";
-import { once, type SimpleCommand, UNKNOWN } from "../command.ts";
-import { classifyPath, hasGlob, locate, type PathKind } from "../paths.ts";
-import type { Rule } from "../rule.ts";
+import { type SimpleCommand, UNKNOWN } from "../command.ts";
+import { classifyPath, holdsSystem, locate, type PathKind } from "../paths.ts";
+import type { Condition, Rule } from "../rule.ts";
 import { findScope } from "../unwrap_items.ts";
+import { REMOVAL_VALUED } from "./removals.ts";
 
-const REMOVERS = [
-  "rm",
-  "grm",
-  "srm",
-  "rimraf",
-  "trash-rm",
-  "unlink",
-  "shred",
-  "remove-item",
-  "ri",
-  "del",
-  "erase",
-  "rd",
-  "deltree",
-];
-const RECURSIVE_ALWAYS = new Set(["rimraf", "deltree", "rd"]);
-const VALUED = new Set(["-n", "--iterations", "-s", "--size", "--interactive"]);
-
-function isRecursive(command: SimpleCommand): boolean {
-  return RECURSIVE_ALWAYS.has(command.name) || hasFlag(command, "rR", "recursive") ||
-    command.args.some((arg) => ["-recurse", "-r", "/s"].includes(arg.toLowerCase()));
-}
-
-function removes(command: SimpleCommand, kinds: readonly PathKind[]): boolean {
-  return once(command, placesOf).some((place) => kinds.includes(place)) && !isRehearsal(command);
-}
-
-/** What each operand's loss would mean. */
-function placesOf(command: SimpleCommand): PathKind[] {
-  return operands(command, VALUED).map((path) => classifyPath(locate(command.cwd, path)));
-}
-
-function removesTree(...kinds: readonly PathKind[]) {
-  return (command: SimpleCommand) => once(command, isRecursive) && removes(command, kinds);
-}
-
-/** A wildcard over a whole folder needs no `-r` to empty it. */
-function emptiesFolder(command: SimpleCommand): boolean {
-  return operands(command).some((path) => {
-    if (!hasGlob(path)) return false;
-    const kind = classifyPath(locate(command.cwd, path));
-    return kind === "root" || kind === "system" || kind === "home" || kind === "working_folder";
-  }) && !isRehearsal(command);
-}
+const DELETES: Condition = {
+  ask: (command) => command.args.includes("-delete") ? "deletes" : "",
+  answers: ["deletes"],
+};
 
 function findDeletes(...kinds: readonly PathKind[]) {
   return (command: SimpleCommand) => {
-    if (!command.args.includes("-delete")) return false;
     const { starts, narrowed } = findScope(command);
     return starts.some((start) => {
       const kind = classifyPath(
@@ -63,19 +23,10 @@ function findDeletes(...kinds: readonly PathKind[]) {
   };
 }
 
-const SAFER_RM = "Name the exact folder, look at it with ls first, or move it to a trash folder.";
-
 function overwrites(command: SimpleCommand): boolean {
   return command.redirections.some(({ operator, target }) =>
     (operator === ">" || operator === ">|" || operator === "&>") && holdsSystem(target)
   );
-}
-
-function holdsSystem(path: string): boolean {
-  const kind = classifyPath(path);
-  if (kind !== "system_part" && kind !== "system") return false;
-  return !["/dev/", "/proc/self/", "/tmp", "/var/log/", "/run/", "/var/run/", "/sys/class/leds"]
-    .some((start) => path.startsWith(start));
 }
 
 /** Whatever a search finds below the root or a folder of the system. */
@@ -95,106 +46,12 @@ function syncsRegenerable(command: SimpleCommand): boolean {
 /** Files, folders and their permissions. */
 export const FILESYSTEM_RULES: readonly Rule[] = [
   {
-    id: "filesystem.remove_root",
-    pack: "filesystem",
-    commands: REMOVERS,
-    match: (command) =>
-      removesTree("root")(command) ||
-      (hasFlag(command, "", "no-preserve-root") && isRecursive(command)),
-    blast: 5,
-    irreversibility: 5,
-    threat: "destructive_delete",
-    explanation: "It deletes the whole file system.",
-    safer_alternative: SAFER_RM,
-  },
-  {
-    id: "filesystem.remove_system",
-    pack: "filesystem",
-    commands: REMOVERS,
-    match: removesTree("system"),
-    blast: 5,
-    irreversibility: 5,
-    threat: "destructive_delete",
-    explanation: "It deletes a folder that the system or all its users need.",
-    safer_alternative: SAFER_RM,
-  },
-  {
-    id: "filesystem.remove_home",
-    pack: "filesystem",
-    commands: REMOVERS,
-    match: removesTree("home"),
-    blast: 4,
-    irreversibility: 5,
-    threat: "destructive_delete",
-    explanation: "It deletes a whole home folder.",
-    safer_alternative: SAFER_RM,
-  },
-  {
-    id: "filesystem.remove_tree",
-    pack: "filesystem",
-    commands: REMOVERS,
-    match: removesTree("working_folder", "home_part", "system_part", "elsewhere"),
-    blast: 3,
-    irreversibility: 5,
-    threat: "destructive_delete",
-    explanation: "It deletes a folder with everything in it, and no copy is kept.",
-    safer_alternative: SAFER_RM,
-  },
-  {
-    id: "filesystem.remove_local_tree",
-    pack: "filesystem",
-    commands: REMOVERS,
-    match: removesTree("local"),
-    blast: 2,
-    irreversibility: 4,
-    threat: "destructive_delete",
-    explanation: "It deletes a folder of the project that no build makes again.",
-    safer_alternative: "Move the folder aside, or delete it with git so that it can come back.",
-  },
-  {
-    id: "filesystem.remove_unknown_tree",
-    pack: "filesystem",
-    commands: REMOVERS,
-    match: (command) =>
-      removesTree("unknown")(command) ||
-      (isRecursive(command) && !isRehearsal(command) && command.stdin !== null &&
-        operands(command).length === 0),
-    blast: 3,
-    irreversibility: 4,
-    threat: "destructive_delete",
-    explanation:
-      "It deletes a folder whose name is only known when it runs; an empty variable makes it another one.",
-    safer_alternative: 'Write the path out, or guard it: rm -rf "${DIR:?}/build".',
-  },
-  {
-    id: "filesystem.remove_all_files",
-    pack: "filesystem",
-    commands: REMOVERS,
-    match: emptiesFolder,
-    blast: 3,
-    irreversibility: 4,
-    threat: "destructive_delete",
-    explanation: "A wildcard deletes every file of a folder.",
-    safer_alternative: "Name the files, or list what the wildcard matches first.",
-  },
-  {
-    id: "filesystem.remove_system_file",
-    pack: "filesystem",
-    commands: REMOVERS,
-    match: (command) =>
-      removes(command, ["system_part", "system", "root"]) && operands(command).some(holdsSystem),
-    blast: 4,
-    irreversibility: 4,
-    threat: "destructive_delete",
-    explanation: "It deletes a file that belongs to the system.",
-    safer_alternative: "Let the package manager remove it, or keep a copy beside it.",
-  },
-  {
     id: "filesystem.shred",
     pack: "filesystem",
     commands: ["shred", "srm", "wipe", "sfill", "scrub"],
     match: (command) =>
-      command.name !== "srm" && operands(command, VALUED).length > 0 && !isRehearsal(command),
+      command.name !== "srm" && operands(command, REMOVAL_VALUED).length > 0 &&
+      !isRehearsal(command),
     blast: 2,
     irreversibility: 5,
     threat: "destructive_delete",
@@ -205,6 +62,7 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     id: "filesystem.find_delete_everything",
     pack: "filesystem",
     commands: ["find", "gfind"],
+    when: DELETES,
     match: findDeletes("root", "system", "home"),
     blast: 5,
     irreversibility: 5,
@@ -216,6 +74,7 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     id: "filesystem.find_delete",
     pack: "filesystem",
     commands: ["find", "gfind"],
+    when: DELETES,
     match: findDeletes("working_folder", "home_part", "system_part", "elsewhere", "unknown"),
     blast: 3,
     irreversibility: 4,
@@ -247,7 +106,7 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
         ? operands(command)
         : operands(command).slice(-1);
       return paths.some((path) =>
-        holdsSystem(path) && PROTECTED.some((start) => path.startsWith(start))
+        PROTECTED.some((start) => path.startsWith(start)) && holdsSystem(path)
       );
     },
     blast: 4,

@@ -1,5 +1,5 @@
 import { hasFlag, hasOption, isRehearsal, optionValues } from "../arguments.ts";
-import { once, type SimpleCommand } from "../command.ts";
+import { newCommand, once, type SimpleCommand } from "../command.ts";
 import { isUnknown } from "../arguments.ts";
 import type { Blast, Irreversibility, Rule } from "../rule.ts";
 
@@ -23,10 +23,12 @@ function gitCall(command: SimpleCommand): { verb: string; call: SimpleCommand; r
   const args = command.args.slice(i + 1);
   return {
     verb: (command.args[i] ?? "").toLowerCase(),
-    call: { ...command, args, memo: {} },
+    call: newCommand({ ...command, args }),
     rest: args.filter((arg) => !arg.startsWith("-")),
   };
 }
+
+const verbOf = (command: SimpleCommand): string => once(command, gitCall).verb;
 
 type GitMatch = (call: SimpleCommand, rest: readonly string[]) => boolean;
 
@@ -42,9 +44,10 @@ function git(
     id: `git.${id}`,
     pack: "git",
     commands: ["git", "hub"],
+    when: { ask: verbOf, answers: verbs },
     match: (command) => {
-      const { verb, call, rest } = once(command, gitCall);
-      return verbs.includes(verb) && match(call, rest) && !isRehearsal(call);
+      const { call, rest } = once(command, gitCall);
+      return match(call, rest) && !isRehearsal(call);
     },
     blast: weight[0],
     irreversibility: weight[1],

@@ -1,6 +1,7 @@
 import { hasFlag, hasOption, operands, optionValues } from "../arguments.ts";
-import { FROM_SECRET, type SimpleCommand } from "../command.ts";
-import { classifyPath, isSecret } from "../paths.ts";
+import { FROM_SECRET, once, type SimpleCommand } from "../command.ts";
+import { classifyPath } from "../paths.ts";
+import { isSecret } from "../secrets.ts";
 import { carries } from "../output.ts";
 import type { Rule } from "../rule.ts";
 import { SHELLS } from "../shells.ts";
@@ -72,7 +73,11 @@ function opensShell(command: SimpleCommand): boolean {
 }
 
 /** Uploads: options of curl and wget whose value, or the file that it names, leaves the machine. */
-export function uploads(command: SimpleCommand): string[] {
+export function uploads(command: SimpleCommand): readonly string[] {
+  return once(command, uploadValues);
+}
+
+function uploadValues(command: SimpleCommand): string[] {
   return optionValues(
     command,
     "-d",
@@ -127,7 +132,10 @@ const METADATA = [
 ];
 
 function mentions(command: SimpleCommand, ...needles: readonly string[]): boolean {
-  return command.args.some((arg) => needles.some((needle) => arg.toLowerCase().includes(needle)));
+  return command.args.some((arg) => {
+    const lower = arg.toLowerCase();
+    return needles.some((needle) => lower.includes(needle));
+  });
 }
 
 /** Data that leaves, shells that are handed out, requests that destroy at the other end. */
@@ -330,6 +338,8 @@ const DESTRUCTIVE_PATHS = [
   "/saferestart",
 ];
 
+const OVERRIDE = "x-http-method-override: delete";
+
 function deletesRemotely(command: SimpleCommand): boolean {
   const methods = optionValues(command, "-X", "--request", "--method", "-Method").map((value) =>
     value.toUpperCase()
@@ -339,9 +349,11 @@ function deletesRemotely(command: SimpleCommand): boolean {
     command.args.some((arg) => arg === "DELETE" || arg === "delete") &&
     ["http", "https", "xh", "httpie"].includes(command.name)
   ) return true;
-  if (command.args.some((arg) => arg.toLowerCase().startsWith("x-http-method-override: delete"))) {
-    return true;
-  }
+  if (
+    command.args.some((arg) =>
+      arg.length >= OVERRIDE.length && arg.slice(0, OVERRIDE.length).toLowerCase() === OVERRIDE
+    )
+  ) return true;
   const writes = methods.some((method) => method === "POST" || method === "PUT") ||
     (methods.length === 0 && hasOption(command, "-d", "--data", "--json"));
   return writes && command.args.some((arg) => {

@@ -11,11 +11,13 @@ function rule(
   threat: string,
   explanation: string,
   safer: string,
+  verbs?: readonly string[],
 ): Rule {
   return {
     id: `${pack}.${id}`,
     pack,
     commands,
+    ...(verbs && { when: { ask: verbOf, answers: verbs } }),
     match: (command) => match(command, once(command, lowerWords)) && !isRehearsal(command),
     blast: weight[0],
     irreversibility: weight[1],
@@ -48,6 +50,8 @@ const VALUED = new Set([
 ]);
 const lowerWords = (command: SimpleCommand) =>
   operands(command, VALUED).map((word) => word.toLowerCase());
+
+const verbOf = (command: SimpleCommand) => once(command, lowerWords)[0] ?? "";
 
 const KUBECTL = ["kubectl", "oc", "k3s", "microk8s", "kubecolor", "k"];
 const DOCKER = ["docker", "podman", "nerdctl"];
@@ -101,55 +105,57 @@ export const ORCHESTRATION_RULES: readonly Rule[] = [
     "delete_big",
     KUBECTL,
     (command, words) =>
-      words[0] === "delete" &&
-      ((words[1] ?? "").split("/").join(",").split(",").some((kind) => BIG_KINDS.has(kind)) ||
-        hasOption(command, "--all")),
+      (words[1] ?? "").split("/").join(",").split(",").some((kind) => BIG_KINDS.has(kind)) ||
+      hasOption(command, "--all"),
     [4, 4],
     "resource_deletion",
     "It deletes something that holds other objects or data.",
     SAFER_KUBECTL,
+    ["delete"],
   ),
   rule(
     "kubernetes",
     "delete",
     KUBECTL,
-    (_command, words) => words[0] === "delete",
+    () => true,
     [2, 4],
     "resource_deletion",
     "It deletes objects of the cluster.",
     SAFER_KUBECTL,
+    ["delete"],
   ),
   rule(
     "kubernetes",
     "replace",
     KUBECTL,
-    (command, words) => words[0] === "replace" && hasFlag(command, "", "force"),
+    (command) => hasFlag(command, "", "force"),
     [3, 4],
     "resource_deletion",
     "It deletes objects and makes them anew.",
     "Use kubectl apply.",
+    ["replace"],
   ),
   rule(
     "kubernetes",
     "prune",
     KUBECTL,
-    (command, words) => words[0] === "apply" && hasOption(command, "--prune"),
+    (command) => hasOption(command, "--prune"),
     [3, 4],
     "resource_deletion",
     "It deletes every object that the files do not name.",
     SAFER_KUBECTL,
+    ["apply"],
   ),
   rule(
     "kubernetes",
     "evict",
     KUBECTL,
-    (_command, words) =>
-      words[0] === "drain" ||
-      (words[0] === "taint" && words.some((word) => word.includes("noexecute"))),
+    (_command, words) => words[0] === "drain" || words.some((word) => word.includes("noexecute")),
     [3, 3],
     "service_disruption",
     "It takes every workload off a node.",
     "Cordon the node, and move workloads one by one.",
+    ["drain", "taint"],
   ),
   rule(
     "kubernetes",
@@ -165,33 +171,35 @@ export const ORCHESTRATION_RULES: readonly Rule[] = [
     "service_disruption",
     "It stops every copy of a workload.",
     "Scale down step by step.",
+    ["scale", "patch"],
   ),
   rule(
     "kubernetes",
     "read_secrets",
     KUBECTL,
     (command, words) =>
-      words[0] === "get" && words.slice(1).some((word) =>
-        word.split("/", 1)[0]?.startsWith("secret")
-      ) && optionValues(command, "-o", "--output").some((format) =>
+      words.slice(1).some((word) => word.split("/", 1)[0]?.startsWith("secret")) &&
+      optionValues(command, "-o", "--output").some((format) =>
         format !== "name" && format !== "wide"
       ),
     [3, 3],
     "credential_access",
     "It prints the cluster's secrets.",
     "Describe the secret, which shows names only.",
+    ["get"],
   ),
   rule(
     "kubernetes",
     "grant",
     KUBECTL,
     (command, words) =>
-      words[0] === "create" && (words[1] === "clusterrolebinding") &&
+      words[1] === "clusterrolebinding" &&
       optionValues(command, "--clusterrole").includes("cluster-admin"),
     [4, 3],
     "privilege_escalation",
     "It gives somebody every right in the cluster.",
     "Bind a role with the rights that are needed.",
+    ["create"],
   ),
   rule(
     "containers",
@@ -205,6 +213,7 @@ export const ORCHESTRATION_RULES: readonly Rule[] = [
     "resource_deletion",
     "It deletes containers or images even if they are in use.",
     "Stop the container first.",
+    ["rm", "container", "rmi"],
   ),
   rule(
     "containers",
@@ -235,36 +244,35 @@ export const ORCHESTRATION_RULES: readonly Rule[] = [
     "containers",
     "remove_all",
     DOCKER,
-    (command, words) =>
-      ((words[0] === "rm" || words[0] === "stop" || words[0] === "kill" || words[0] === "rmi") &&
-        command.args.some((arg) => arg.includes("\0"))) ||
-      (["rm", "rmi", "stop", "kill"].includes(words[0] ?? "") && hasFlag(command, "a", "all")),
+    (command) => command.args.some((arg) => arg.includes("\0")) || hasFlag(command, "a", "all"),
     [2, 4],
     "resource_deletion",
     "It stops or deletes containers that the line does not name.",
     "Name the containers.",
+    ["rm", "rmi", "stop", "kill"],
   ),
   rule(
     "kubernetes",
     "escape",
     KUBECTL,
-    (command, words) =>
-      ["run", "patch", "create", "replace", "debug", "set"].includes(words[0] ?? "") &&
-      (command.args.some(unlocksHost) || optionValues(command, "--profile").includes("sysadmin")),
+    (command) =>
+      command.args.some(unlocksHost) || optionValues(command, "--profile").includes("sysadmin"),
     [4, 4],
     "privilege_escalation",
     "It starts a container that can reach the host itself.",
     "Leave out privileged, the host's namespaces and its paths.",
+    ["run", "patch", "create", "replace", "debug", "set"],
   ),
   rule(
     "containers",
     "reset",
     ["podman"],
-    (_command, words) => words[0] === "system" && words[1] === "reset",
+    (_command, words) => words[1] === "reset",
     [3, 5],
     "data_loss",
     "It deletes all containers, images, networks and volumes.",
     "Delete single ones by name.",
+    ["system"],
   ),
   rule(
     "containers",
@@ -292,12 +300,12 @@ export const ORCHESTRATION_RULES: readonly Rule[] = [
     "containers",
     "swarm",
     DOCKER,
-    (command, words) =>
-      words[0] === "swarm" && words[1] === "leave" && hasFlag(command, "f", "force"),
+    (command, words) => words[1] === "leave" && hasFlag(command, "f", "force"),
     [4, 4],
     "service_disruption",
     "It takes the node out of its swarm by force.",
     "Drain the node first.",
+    ["swarm"],
   ),
 ];
 

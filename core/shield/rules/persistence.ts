@@ -1,5 +1,5 @@
 import { hasFlag, operands, optionValues } from "../arguments.ts";
-import { type SimpleCommand } from "../command.ts";
+import { once, type SimpleCommand } from "../command.ts";
 import { classifyPath } from "../paths.ts";
 import type { Rule } from "../rule.ts";
 import { defineRule } from "./define.ts";
@@ -94,9 +94,10 @@ function writtenPaths(command: SimpleCommand): string[] {
 }
 
 function startsItself(command: SimpleCommand): boolean {
-  return writtenPaths(command).some((path) =>
-    STARTUP.some((place) => path.toLowerCase().includes(place))
-  );
+  return once(command, writtenPaths).some((path) => {
+    const lower = path.toLowerCase();
+    return STARTUP.some((place) => lower.includes(place));
+  });
 }
 
 const LOGS = [
@@ -149,8 +150,11 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
       "dd",
     ],
     (command) =>
-      writtenPaths(command).some((path) =>
-        ACCOUNT_FILES.some((file) => path === file || path.startsWith(`${file}.d/`))
+      once(command, writtenPaths).some((path) =>
+        ACCOUNT_FILES.some((file) =>
+          path.startsWith(file) &&
+          (path.length === file.length || path.startsWith(".d/", file.length))
+        )
       ),
     [5, 4],
     "privilege_escalation",

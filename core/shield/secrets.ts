@@ -1,0 +1,115 @@
+import { hasGlob, normalizePath } from "./paths.ts";
+
+const SECRET_NAMES = new Set([
+  "shadow",
+  "gshadow",
+  "id_rsa",
+  "id_dsa",
+  "id_ecdsa",
+  "id_ed25519",
+  "identity",
+  ".netrc",
+  "_netrc",
+  ".pgpass",
+  ".git-credentials",
+  ".htpasswd",
+  ".npmrc",
+  ".pypirc",
+  "master.key",
+  "credentials.json",
+  ".vault-token",
+  "service-account.json",
+  "secrets.yml",
+  "secrets.yaml",
+  ".my.cnf",
+  "kubeconfig",
+  "sudoers",
+  "wallet.dat",
+  "login.keychain",
+  "login.keychain-db",
+  "logins.json",
+  "key4.db",
+  "cookies.sqlite",
+  "master.passwd",
+  ".env",
+  "terraform.tfstate",
+  ".terraformrc",
+  "opasswd",
+  "krb5.keytab",
+  ".bash_history",
+  ".zsh_history",
+  "adc.json",
+  "application_default_credentials.json",
+  "admin.conf",
+  ".dockercfg",
+  "private.key",
+  "privkey.pem",
+  "server.key",
+  "ssh_host_rsa_key",
+  "ssh_host_ed25519_key",
+  "ssh_host_ecdsa_key",
+  "sam",
+  "ntds.dit",
+]);
+const SECRET_TAILS = [
+  ".aws/credentials",
+  ".kube/config",
+  ".docker/config.json",
+  "gcloud/credentials.db",
+  ".config/gh/hosts.yml",
+  "gcloud/access_tokens.db",
+  "serviceaccount/token",
+  ".azure/accesstokens.json",
+  ".config/hub",
+];
+/** What a path must end with to have one of these tails; most end with something else. */
+const SECRET_ENDS = new Set(SECRET_TAILS.map((tail) => tail.slice(tail.lastIndexOf("/") + 1)));
+const SECRET_FOLDERS = new Set([".ssh", ".gnupg", ".aws", ".password-store", "keychains"]);
+
+/** The first letters of all these names: most words begin with another one, such as a dash. */
+const SECRET_STARTS = new Set(
+  [...SECRET_NAMES, ...SECRET_ENDS, ...SECRET_FOLDERS, "id_", "environ"].flatMap((name) => [
+    name.charCodeAt(0),
+    name.toUpperCase().charCodeAt(0),
+  ]),
+);
+
+const SLASH = 0x2f;
+
+/** Whether the last name of a path, or its folder's, begins as one of a secret does. */
+function mayBeSecret(raw: string): boolean {
+  const slash = raw.lastIndexOf("/");
+  if (SECRET_STARTS.has(raw.charCodeAt(slash + 1)) || raw.includes("\\")) return true;
+  if (slash < 0) return false;
+  const folder = raw.charCodeAt(raw.lastIndexOf("/", slash - 1) + 1);
+  // What ends in a slash, or has an empty folder, is named by what stands before.
+  return slash === raw.length - 1 || folder === SLASH || SECRET_STARTS.has(folder);
+}
+
+/** Whether a file by this name holds keys, tokens or password hashes. */
+export function isSecret(raw: string): boolean {
+  if (!mayBeSecret(raw)) return false;
+  const path = normalizePath(raw.toLowerCase());
+  const slash = path.lastIndexOf("/");
+  const last = slash < 0 ? path : path.slice(slash + 1);
+  const folder = slash < 0 ? "" : path.slice(path.lastIndexOf("/", slash - 1) + 1, slash);
+  if (last === "environ" && path.startsWith("/proc/")) return true;
+  if (last.endsWith(".pub") || last === "known_hosts" || last === "authorized_keys") return false;
+  if (SECRET_NAMES.has(last) || (last.startsWith(".env.") && !isExample(last))) return true;
+  if (last.startsWith("id_") && hasGlob(last)) return true;
+  if (SECRET_ENDS.has(last) && SECRET_TAILS.some((tail) => path.endsWith(tail))) return true;
+  if (last === "config" && folder === ".ssh") return false;
+  return (SECRET_FOLDERS.has(last) || SECRET_FOLDERS.has(folder)) &&
+    !last.endsWith(".d") && (folder !== ".aws" || last !== "config");
+}
+
+/** A secret file that is read every day, such as a project's `.env`; a private key is not. */
+export function isEveryday(path: string): boolean {
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  return name.startsWith(".env") || name === ".npmrc" || name.endsWith("_history");
+}
+
+function isExample(name: string): boolean {
+  return name.endsWith(".example") || name.endsWith(".sample") || name.endsWith(".template") ||
+    name.endsWith(".dist");
+}
