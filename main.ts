@@ -9,7 +9,7 @@ import { doctorCommand } from "./core/cli/doctor.ts";
 import { listenCommand } from "./core/cli/listen.ts";
 import { secretCommand } from "./core/cli/secret.ts";
 import { housekeep, type Running, startRelay } from "./core/start.ts";
-import { readSettings, type Settings } from "./core/settings.ts";
+import { readSettings, type Settings, shownLocation } from "./core/settings.ts";
 import { secretsOf } from "./core/secrets/file.ts";
 import { systemClock, systemLog, systemPorts } from "./core/system.ts";
 import { openStore } from "./kv/open.ts";
@@ -172,7 +172,7 @@ function greet(settings: Settings, port: number, claimCode: string | null): void
   const url = settings.publicUrl ?? `${settings.tls ? "https" : "http"}://${host}:${port}`;
   console.log(`Relay ${VERSION} is ready at ${url}
   reference  ${url}/docs
-  store      ${settings.kv ?? "the attached database"}
+  store      ${settings.kv === null ? "the attached database" : shownLocation(settings.kv)}
   signup     ${settings.signup}${
     claimCode === null ? "" : `, first with claim_code ${claimCode}`
   }`);

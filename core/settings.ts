@@ -79,6 +79,10 @@ export function readStoreSettings(
 /** True for a store that several processes may share. */
 export const isRemote = (kv: string): boolean => /^https?:\/\//.test(kv);
 
+/** A store's location without what may be a secret in it: the user and the query of an address. */
+export const shownLocation = (kv: string): string =>
+  isRemote(kv) ? kv.replace(/(?<=^https?:\/\/)[^/?#]*@/, "").replace(/[?#].*/, "") : kv;
+
 function portOf(text: string): number {
   const port = Number(text);
   if (/^\d{1,5}$/.test(text) && port <= 65_535) return port;

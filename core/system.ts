@@ -16,13 +16,23 @@ export const systemClock: Clock = {
   sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
 };
 
+// The milliseconds of now as ids begin with them: many are made in each.
+let timeMs = NaN;
+let time = "";
+
 /** The real source of randomness. */
 export const systemEntropy: Entropy = {
   uuid: () => crypto.randomUUID(),
   bytes: (n) => crypto.getRandomValues(new Uint8Array(n)),
   id(prefix) {
-    const time = Date.now().toString(36).padStart(BASE36_MS_CHARS, "0");
-    return `${prefix}_${time}${crypto.randomUUID().replaceAll("-", "").slice(0, 22)}`;
+    const nowMs = Date.now();
+    if (nowMs !== timeMs) {
+      timeMs = nowMs;
+      time = nowMs.toString(36).padStart(BASE36_MS_CHARS, "0");
+    }
+    const uuid = crypto.randomUUID();
+    return `${prefix}_${time}${uuid.slice(0, 8)}${uuid.slice(9, 13)}${uuid.slice(14, 18)}` +
+      `${uuid.slice(19, 23)}${uuid.slice(24, 26)}`;
   },
   unit: () => Math.random(),
 };

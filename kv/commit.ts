@@ -119,7 +119,14 @@ export class Committer {
    * @throws {RangeError} when no commit could hold the change
    * @throws {StoreUnavailableError} when the queue is full, or the outcome is unknown
    */
-  async submit(change: Change): Promise<Outcome> {
+  submit(change: Change): Promise<Outcome> {
+    return new Promise((resolve, reject) => {
+      this.#enqueue(change, resolve, reject);
+      this.#running ??= this.#run();
+    });
+  }
+
+  #enqueue(change: Change, resolve: Pending["resolve"], reject: Pending["reject"]): void {
     if (this.#closed) throw new StoreUnavailableError("the store is closing");
     const { checksMax } = this.options;
     if (change.checks.length > checksMax || writesOf(change) > MUTATIONS_MAX) {
@@ -138,14 +145,7 @@ export class Committer {
       throw new StoreUnavailableError("too many changes are waiting");
     }
     this.#waitingBytes += bytes;
-    try {
-      return await new Promise((resolve, reject) => {
-        this.#queue.push({ change, bytes, keyBytes, resolve, reject });
-        this.#running ??= this.#run();
-      });
-    } finally {
-      this.#waitingBytes -= bytes;
-    }
+    this.#queue.push({ change, bytes, keyBytes, resolve, reject });
   }
 
   /** Commits what is queued and takes no more. */
@@ -194,6 +194,7 @@ export class Committer {
       const pending = this.#queue[at]!;
       const { change } = pending;
       if (this.#hasLost(change)) {
+        this.#waitingBytes -= pending.bytes;
         pending.resolve(null);
         continue;
       }
@@ -222,6 +223,7 @@ export class Committer {
         tenants.size <= TENANTS_MAX;
       if (!fits && batch.length > 0) break;
       batch.push(pending);
+      this.#waitingBytes -= pending.bytes;
       for (const mutation of change.mutations) written.add(mutation.slot);
       if (!fits) {
         at++;

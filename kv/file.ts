@@ -2,15 +2,15 @@ import { DatabaseSync } from "node:sqlite";
 import { deserialize } from "node:v8";
 import type { KeyParts } from "./collection.ts";
 import { decodeKey, encodeKey } from "./file_key.ts";
-import { runVacuum } from "./vacuum.ts";
+import { BUSY_MS, runVacuum } from "./vacuum.ts";
 
 /** How the engine's file marks a value that is neither bytes nor a counter. */
 const STRUCTURED = 1;
-/** How long to wait for a moment in which the engine holds no lock. */
-const BUSY_MS = 10_000;
 const FAULTS_MAX = 10;
 /** What the engine appends to a commit's number to make a versionstamp. */
 const VERSIONSTAMP_TAIL = "0000";
+/** What SQLite answers for a file that is damaged, and for one that is no database. */
+const DAMAGE = [11, 26];
 
 /** How large a file is, and how much of it holds nothing. */
 export interface FileSize {
@@ -18,12 +18,19 @@ export interface FileSize {
   readonly freeBytes: number;
 }
 
+/** Whether an error tells of what is in a file, rather than of the way to it: a lock, rights, the disk. */
+export function isDamage(error: unknown): boolean {
+  const { code, errcode = 0 } = error as { code?: unknown; errcode?: number };
+  // The upper bits tell more of the same; what has no code was found out here.
+  return code === undefined || DAMAGE.includes(errcode & 0xff);
+}
+
 /** An embedded store's file, read beside the engine: it may be open elsewhere and be written meanwhile. */
-export interface StoreFile {
+export interface StoreFile extends Disposable {
   /** The value of a key, or null. @throws {TypeError} for bytes and counters */
   get(key: KeyParts): unknown;
-  /** Keys under a prefix, in order, without the prefix. */
-  keys(prefix: KeyParts, limit: number): KeyParts[];
+  /** The first key for each part that follows a prefix, in order, without the prefix. */
+  heads(prefix: KeyParts, limit: number): KeyParts[];
   /** How many rows should have gone before an instant in ms, up to `limit`. */
   expiredBefore(ms: number, limit: number): number;
   /** The versionstamp of the newest commit. */
@@ -33,7 +40,6 @@ export interface StoreFile {
   size(): FileSize;
   /** Writes what is committed now into a new file, without what was deleted; writers go on meanwhile. */
   copyInto(path: string): void;
-  close(): void;
 }
 
 interface Row {
@@ -43,11 +49,11 @@ interface Row {
 
 /**
  * Opens an embedded store's file beside the engine, to read it.
- * @throws {Error} when it is no database, or not one that the engine made
+ * @throws {Error} when it is no database, or not one that the engine made, or cannot be opened
  */
 export function openFile(path: string): StoreFile {
   Deno.statSync(path); // what is not there would be made
-  // Not opened read-only: the last one to close must be able to tidy up the log beside the file.
+  // Not opened read-only: that would leave a log beside the file behind, which the last one to close tidies up.
   const database = new DatabaseSync(path);
   const one = <T>(sql: string, ...values: (Uint8Array | number)[]) =>
     database.prepare(sql).get(...values) as T | undefined;
@@ -59,6 +65,7 @@ export function openFile(path: string): StoreFile {
     }
   } catch (error) {
     database.close();
+    if (!isDamage(error)) throw error;
     throw new Error(`${path} is no store: ${(error as Error).message}`, { cause: error });
   }
   return {
@@ -68,12 +75,19 @@ export function openFile(path: string): StoreFile {
       if (row.v_encoding !== STRUCTURED) throw new TypeError("the value is not a structured one");
       return deserialize(row.v);
     },
-    keys(prefix, limit) {
+    heads(prefix, limit) {
       const start = encodeKey(prefix);
-      const rows = database.prepare(
-        "SELECT k FROM kv WHERE k > ? AND k < ? ORDER BY k LIMIT ?",
-      ).all(start, behind(start), limit) as { k: Uint8Array }[];
-      return rows.map(({ k }) => decodeKey(k.subarray(start.length)));
+      const end = behind(start);
+      const next = database.prepare("SELECT k FROM kv WHERE k > ? AND k < ? ORDER BY k LIMIT 1");
+      const heads: KeyParts[] = [];
+      for (let from: Uint8Array = start; heads.length < limit;) {
+        const row = next.get(from, end) as { k: Uint8Array } | undefined;
+        if (row === undefined) break;
+        const head = decodeKey(row.k.subarray(start.length));
+        heads.push(head);
+        from = behind(encodeKey([...prefix, head[0]!]));
+      }
+      return heads;
     },
     expiredBefore(ms, limit) {
       const sql = "SELECT count(*) AS n FROM " +
@@ -90,7 +104,7 @@ export function openFile(path: string): StoreFile {
         return rows.map((row) => String(Object.values(row)[0])).filter((text) => text !== "ok");
       } catch (error) {
         // What is damaged enough ends the check itself.
-        if (!/malformed|not a database/.test((error as Error).message)) throw error;
+        if (!isDamage(error)) throw error;
         return [(error as Error).message];
       }
     },
@@ -101,7 +115,7 @@ export function openFile(path: string): StoreFile {
     copyInto(into) {
       runVacuum(database, into);
     },
-    close: () => database.close(),
+    [Symbol.dispose]: () => database.close(),
   };
 }
 

@@ -1,8 +1,9 @@
 import { z } from "zod";
-import { collection, slotOf, type Tenant } from "./collection.ts";
-import { type EventLog, markPrefix, type Sequenced } from "./log.ts";
+import { collection, slotOf, type Tenant, tenantKey } from "./collection.ts";
+import type { EventLog, Follower, Sequenced } from "./log.ts";
 import { HeldEvents } from "./held.ts";
-import type { Store } from "./store.ts";
+import { groupOf, groupPrefix, markKey, markPrefix, setMark, tenantOfMark } from "./marks.ts";
+import type { Reader, Store } from "./store.ts";
 import type { Tx } from "./tx.ts";
 
 const Cursor = z.strictObject({ id: z.string(), seq: z.int().min(0), part: z.string() });
@@ -21,11 +22,7 @@ export interface Step {
   readonly part: string;
 }
 
-export interface FollowerRules {
-  readonly name: string;
-  readonly wants: (type: string, tenant: Tenant) => boolean;
-  /** True for one whose events need not be numbered at once. */
-  readonly lazy?: boolean;
+export interface FollowerRules extends Follower {
   /** How many events a step gets at most; 64 unless said. */
   readonly eventsPerStep?: number;
   /** How many new events may be held in memory until their step, so that they are not read; none unless said. */
@@ -44,13 +41,33 @@ export interface FollowerRules {
 
 /** The last event of a tenant's log that every follower who wants any has passed; Infinity when nobody waits. */
 export async function followedTo(store: Store, log: EventLog, tenant: Tenant): Promise<number> {
-  const passed = await Promise.all(log.followerNames.map(async (name) => {
-    const mark = await store.kv.get([...markPrefix(name), tenant.org, tenant.space]);
-    if (mark.versionstamp === null) return Infinity;
-    return (await store.get(cursors, tenant, name))?.seq ?? 0;
+  const passed = await Promise.all(log.followers.map(async (follower) => {
+    const waits = await isMarked(store, follower.name, tenant);
+    return waits ? (await placeOf(store, follower, tenant)).seq : Infinity;
   }));
   return Math.min(...passed);
 }
+
+async function isMarked({ kv }: Store, name: string, tenant: Tenant): Promise<boolean> {
+  if ((await kv.get(markKey(name, tenant))).versionstamp !== null) return true;
+  const key = tenantKey(tenant);
+  for await (const group of kv.list({ prefix: groupPrefix(name) })) {
+    if (groupOf(group)!.some((marked) => tenantKey(marked.tenant) === key)) return true;
+  }
+  return false;
+}
+
+async function placeOf(
+  db: Reader,
+  { name: id, place }: Follower,
+  tenant: Tenant,
+): Promise<z.infer<typeof Cursor>> {
+  if (place !== undefined) return { id, seq: await place(db, tenant), part: "" };
+  return await db.get(cursors, tenant, id) ?? { id, seq: 0, part: "" };
+}
+
+/** The end of a tenant's turn: its mark goes when nothing is left, or an event has been reached. */
+type Goal = Deno.KvEntry<unknown> | number;
 
 const EVENTS_PER_STEP = 64;
 /** Then the others get their turn, however long this tenant's backlog is. */
@@ -102,13 +119,8 @@ export class LogFollower {
 
   /** Handles a tenant's events up to those that have their numbers now, whoever else is marked. */
   async catchUp(tenant: Tenant): Promise<void> {
-    const mark = await this.store.kv.get([
-      ...markPrefix(this.rules.name),
-      tenant.org,
-      tenant.space,
-    ]);
-    if (mark.versionstamp === null) return;
-    while (await this.#step(tenant, mark));
+    const head = await this.log.head(tenant);
+    while (await this.#step(tenant, head));
   }
 
   /** Moves a tenant's position to the end of its log, in the transaction. */
@@ -138,31 +150,48 @@ export class LogFollower {
   }
 
   async #pass(): Promise<void> {
-    const atOnce = this.rules.tenantsAtOnce ?? 1;
-    let serving: Promise<void>[] = [];
+    const groups: { key: Deno.KvKey; turns: Promise<Tenant | null>[] }[] = [];
+    const serving = new Map<string, Promise<unknown>>();
     for await (const mark of this.store.kv.list({ prefix: markPrefix(this.rules.name) })) {
-      serving.push(this.#serve(mark));
-      if (serving.length < atOnce) continue;
-      await Promise.all(serving);
-      serving = [];
+      const group = groupOf(mark);
+      const turns: Promise<Tenant | null>[] = [];
+      for (const { tenant, seq: goal } of group ?? [{ tenant: tenantOfMark(mark), seq: mark }]) {
+        const key = tenantKey(tenant);
+        if (serving.has(key) || serving.size === (this.rules.tenantsAtOnce ?? 1)) {
+          await Promise.all(serving.values());
+          serving.clear();
+        }
+        const turn = this.#serve(tenant, goal);
+        serving.set(key, turn);
+        turns.push(turn);
+      }
+      if (group !== null) groups.push({ key: mark.key, turns });
     }
-    await Promise.all(serving);
+    await Promise.all(serving.values());
+    await Promise.all(groups.map(({ key, turns }) => this.#endGroup(key, turns)));
   }
 
-  /** One tenant's turn; it never rejects. */
-  async #serve(mark: Deno.KvEntry<unknown>): Promise<void> {
-    const [org, space] = mark.key.slice(-2) as [string, Tenant["space"]];
+  /** Whoever has something left gets a mark of their own. */
+  async #endGroup(key: Deno.KvKey, turns: readonly Promise<Tenant | null>[]): Promise<void> {
+    const left = (await Promise.all(turns)).filter((tenant) => tenant !== null);
+    await this.store.transact((tx) => {
+      for (const tenant of left) tx.stage(setMark(this.rules.name, tenant));
+      tx.stage({ kind: "delete", key, slot: slotOf(key) });
+    });
+  }
+
+  /** One tenant's turn; it never rejects, and answers the tenant when something is left. */
+  async #serve(tenant: Tenant, goal: Goal): Promise<Tenant | null> {
     try {
-      let steps = 0;
-      while (await this.#step({ org, space }, mark)) {
-        if (++steps < STEPS_PER_PASS) continue;
-        this.#again = true;
-        break;
+      for (let steps = 0; steps < STEPS_PER_PASS; steps++) {
+        if (!await this.#step(tenant, goal)) return null;
       }
+      this.#again = true;
     } catch (error) {
       // One tenant's trouble must not hold up the others; its mark stays.
       this.#tryLater(error);
     }
+    return tenant;
   }
 
   #tryLater(error: unknown): void {
@@ -176,37 +205,47 @@ export class LogFollower {
   }
 
   /** True while there is more to do for the tenant. */
-  async #step(tenant: Tenant, mark: Deno.KvEntry<unknown>): Promise<boolean> {
-    const head = await this.log.head(tenant);
+  async #step(tenant: Tenant, goal: Goal): Promise<boolean> {
+    const head = Math.max(await this.log.head(tenant), typeof goal === "number" ? goal : 0);
     const cares = await this.rules.cares(tenant);
     return await this.store.transact(async (tx) => {
-      const id = this.rules.name;
-      const at = await tx.get(cursors, tenant, id) ?? { id, seq: 0, part: "" };
+      const at = await placeOf(tx, this.rules, tenant);
+      if (typeof goal === "number" && at.seq >= goal) return false;
       const limit = this.rules.eventsPerStep ?? EVENTS_PER_STEP;
       const held = this.#held.after(tenant, at.seq, limit);
       const events = cares ? held ?? await this.log.read(tenant, at.seq, limit) : [];
       if (events.length === 0) {
-        if (at.seq < head) tx.put(cursors, tenant, { id, seq: head, part: "" });
-        await this.#unmark(tx, mark);
+        if (at.seq < head) this.#moveTo(tx, tenant, head);
+        await this.#unmark(tx, goal);
         return false;
       }
       const { done, part } = await this.rules.step(tx, tenant, events, at.part);
-      if (done === 0 && part <= at.part) throw new Error(`${id} makes no progress at ${at.seq}`);
+      if (done === 0 && part <= at.part) {
+        throw new Error(`${this.rules.name} makes no progress at ${at.seq}`);
+      }
       // Not counted on from the old position: retention may have left a gap after it.
       const seq = done === 0 ? at.seq : events[done - 1]!.seq;
-      tx.put(cursors, tenant, { id, seq, part });
+      this.#moveTo(tx, tenant, seq, part);
       tx.afterCommit(() => this.#held.drop(tenant, seq));
+      if (typeof goal === "number") return seq < goal;
       // Held events are new, so most likely the last ones; then the mark goes in the same commit.
       if (held === null || part !== "" || done < events.length || seq < head) return true;
       // What a fold adds begins a segment, which may be there before its head is known here.
       if (await this.log.hasSegmentAfter(tenant, seq)) return true;
-      await this.#unmark(tx, mark);
+      await this.#unmark(tx, goal);
       return false;
     });
   }
 
+  #moveTo(tx: Tx, tenant: Tenant, seq: number, part = ""): void {
+    const { name: id, place } = this.rules;
+    if (place === undefined) tx.put(cursors, tenant, { id, seq, part });
+  }
+
   /** Takes the mark away unless the fold has set it again, for events that this pass did not see. */
-  async #unmark(tx: Tx, { key, versionstamp }: Deno.KvEntry<unknown>): Promise<void> {
+  async #unmark(tx: Tx, goal: Goal): Promise<void> {
+    if (typeof goal === "number") return;
+    const { key, versionstamp } = goal;
     const now = await this.store.kv.get(key);
     if (now.versionstamp !== versionstamp) {
       this.#again = true;

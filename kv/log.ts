@@ -1,19 +1,24 @@
 import { slotOf, type Tenant, tenantKey } from "./collection.ts";
-import { type Mutation, OUTBOX } from "./commit.ts";
-import { decodeLine, type Line } from "./line.ts";
-import { FOLLOWERS_MAX, LOG_VALUE_BYTES_MAX } from "./limits.ts";
+import type { Mutation } from "./commit.ts";
+import {
+  eventsOf,
+  FOLD_LIMITS,
+  partsOf,
+  type Piece,
+  type Plan,
+  planFold,
+  PROGRESS,
+  type Progress,
+  type Sequenced,
+} from "./fold.ts";
+import { FOLLOWERS_MAX } from "./limits.ts";
+import { encodeGroup, groupPrefix, setMark } from "./marks.ts";
+import { noteOf } from "./note.ts";
 import { RecentMap } from "./recent.ts";
-import type { Store } from "./store.ts";
+import type { Reader, Store } from "./store.ts";
 import type { Tx } from "./tx.ts";
 
-/** One event of a tenant's log. */
-export interface Sequenced {
-  /** Position in the tenant's log: 1, 2, 3, without a gap. */
-  readonly seq: number;
-  readonly type: string;
-  /** The event row, as canonical JSON. */
-  readonly json: string;
-}
+export type { Sequenced };
 
 /** Somebody who follows the log from a cursor of their own. */
 export interface Follower {
@@ -21,48 +26,32 @@ export interface Follower {
   readonly wants: (type: string, tenant: Tenant) => boolean;
   /** True for one that can wait as long as plain audit lines do. */
   readonly lazy?: boolean;
+  /** How far it has come in a tenant's log, when its own records say so; else a cursor is kept for it. */
+  readonly place?: (db: Reader, tenant: Tenant) => Promise<number>;
 }
 
 /** How long plain audit lines may wait, so that many of them share one fold. */
 export const FOLD_LAZY_MS = 750;
 /** How long an event that somebody follows may wait. */
 const FOLD_SOON_MS = 2;
-/** One fold stays short, because the engine does nothing else meanwhile. */
-const FOLD_MUTATIONS_MAX = 700;
-const FOLD_BYTES_MAX = 600 * 1024;
 const HEADS_MAX = 20_000;
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
 const segmentsOf = (t: Tenant) => [t.org, t.space, "log"];
 const segmentKey = (t: Tenant, first: number) => [...segmentsOf(t), first];
-/** Set by the fold when a tenant's log holds something for a follower. */
-export const markPrefix = (name: string) => ["~", "mark", name];
-const markKey = (name: string, t: Tenant) => [...markPrefix(name), t.org, t.space];
+/** Tenants of one group of marks, so that it fits into one value whatever they are called. */
+const GROUP_TENANTS_MAX = 100;
 
 interface Announcement {
   readonly tenant: Tenant;
-  readonly events: readonly Sequenced[];
-}
-
-/** What a fold has for one tenant, and the followers that it marks the tenant for. */
-interface Gathered {
-  readonly lines: Line[];
-  readonly marks: Set<string>;
-}
-
-interface Plan {
-  readonly first: { readonly key: Deno.KvKey; readonly versionstamp: string };
-  readonly rows: Deno.KvKey[];
-  readonly tenants: Map<string, Gathered>;
-  /** True when the outbox holds more than one fold takes. */
-  readonly more: boolean;
+  readonly events: Sequenced[];
 }
 
 /**
  * The one log. Each commit leaves its events in the outbox, ordered by versionstamp; the fold gives
- * them sequence numbers and moves them into per-tenant segments, in one atomic that depends on the
- * oldest outbox row. Every fold takes that row, so two sequencers can never take the same events.
+ * them sequence numbers and moves them into per-tenant segments, in atomics that depend on the oldest
+ * outbox row and on how far the fold has come, so two sequencers can never take the same events.
  */
 export class EventLog {
   /** The run under way; it never rejects. */
@@ -80,7 +69,11 @@ export class EventLog {
   readonly #watchers: Follower["wants"][] = [];
   readonly #listeners = new Set<(tenant: Tenant, events: readonly Sequenced[]) => void>();
 
-  constructor(private readonly store: Store, private readonly onError: (error: unknown) => void) {
+  constructor(
+    private readonly store: Store,
+    private readonly onError: (error: unknown) => void,
+    private readonly limits = FOLD_LIMITS,
+  ) {
     store.onEvents((lines) => {
       const soon = lines.some(({ type, tenant }) =>
         this.#followers.some((f) => !f.lazy && f.wants(type, tenant)) ||
@@ -100,8 +93,8 @@ export class EventLog {
   }
 
   /** Who follows the log from a position of their own. */
-  get followerNames(): readonly string[] {
-    return this.#followers.map(({ name }) => name);
+  get followers(): readonly Follower[] {
+    return this.#followers;
   }
 
   /** Somebody looks on as events come: those that they want get their numbers soon. */
@@ -253,30 +246,64 @@ export class EventLog {
     }
   }
 
-  /** One atomic: events move from the outbox into the log. True when it had no room for all of them. */
+  /** Moves events from the outbox into the log. True when there may be more of them. */
   async #fold(): Promise<boolean> {
     await this.#resolveDoubt();
+    const plan = await planFold(
+      this.store.kv,
+      (type, tenant) => this.#followers.filter((f) => f.wants(type, tenant)).map((f) => f.name),
+      this.limits,
+    );
+    if (plan === null) return false;
+    let { done, begun: at } = plan;
+    const parts = [...partsOf(plan, this.limits)];
+    for (const part of parts) {
+      for (const { lines } of part) done += lines.length;
+      const rest = part === parts.at(-1)
+        ? null
+        : { last: plan.rows.at(-1)!.at(-1) as string, done };
+      at = await this.#move(plan, part, at, rest);
+      // Somebody else was first.
+      if (at === null) return true;
+    }
+    return plan.more;
+  }
+
+  /**
+   * One atomic of a fold: the next segments, and how far it has come, or the rows when that is all. Answers
+   * its versionstamp, null when it was not made.
+   */
+  async #move(
+    { first, rows }: Plan,
+    part: readonly Piece[],
+    begun: string | null,
+    rest: Progress | null,
+  ): Promise<string | null> {
     const sequenced: Announcement[] = [];
+    let tries = 0, at: string | null = null;
     try {
-      const more = await this.store.transact(async (tx) => {
-        sequenced.length = 0;
-        const plan = await this.#plan();
-        if (plan === null) return false;
-        tx.check(plan.first.key, plan.first.versionstamp);
-        for (const gathered of plan.tenants.values()) {
-          const { tenant } = gathered.lines[0]!;
-          sequenced.push({ tenant, events: await this.#extend(tx, tenant, gathered) });
+      await this.store.transact(async (tx) => {
+        if (++tries > 1) return;
+        tx.check(first.key, first.versionstamp);
+        tx.check(PROGRESS, begun);
+        const marks = new Map<string, Announcement[]>();
+        for (const piece of part) await this.#extend(tx, piece, sequenced, marks);
+        for (const [name, marked] of marks) mark(tx, name, marked);
+        if (rest !== null) tx.stage(set(PROGRESS, rest, 64));
+        else {
+          for (const key of rows) tx.stage({ kind: "delete", key, slot: slotOf(key) });
+          if (begun !== null) tx.stage({ kind: "delete", key: PROGRESS, slot: slotOf(PROGRESS) });
         }
-        for (const key of plan.rows) tx.stage({ kind: "delete", key, slot: slotOf(key) });
-        return plan.more;
+        tx.afterCommit((versionstamp) => at = versionstamp);
       });
-      this.#announce(sequenced);
-      return more;
     } catch (error) {
       this.#heads = new RecentMap(HEADS_MAX);
       this.#doubtful = sequenced;
       throw error;
     }
+    if (tries > 1) return null;
+    this.#announce(sequenced);
+    return at;
   }
 
   /** The same rows always get the same numbers, so a head that has come this far means they have them. */
@@ -301,63 +328,45 @@ export class EventLog {
     }
   }
 
-  async #plan(): Promise<Plan | null> {
-    const tenants = new Map<string, Gathered>();
-    const rows: Deno.KvKey[] = [];
-    let first: Plan["first"] | null = null, bytes = 0, mutations = 0, more = false;
-    const outbox = this.store.kv.list<Uint8Array>({ prefix: OUTBOX }, { batchSize: 64 });
-    for await (const { key, value, versionstamp } of outbox) {
-      const row = this.#gather(decoder.decode(value).split("\n").map(decodeLine));
-      bytes += value.length;
-      mutations++;
-      for (const [id, { marks }] of row) {
-        const known = tenants.get(id)?.marks;
-        mutations += known === undefined ? 1 + marks.size : marks.difference(known).size;
-      }
-      const fits = bytes <= FOLD_BYTES_MAX && mutations <= FOLD_MUTATIONS_MAX;
-      if (!fits && first !== null) {
-        more = true;
-        break;
-      }
-      first ??= { key, versionstamp };
-      rows.push(key);
-      for (const [id, gathered] of row) {
-        const known = tenants.get(id);
-        if (known === undefined) tenants.set(id, gathered);
-        else {
-          for (const line of gathered.lines) known.lines.push(line);
-          for (const name of gathered.marks) known.marks.add(name);
-        }
-      }
+  /** Stages the next segment of a tenant. */
+  async #extend(
+    tx: Tx,
+    { tenant, lines, marks }: Piece,
+    sequenced: Announcement[],
+    marked: Map<string, Announcement[]>,
+  ): Promise<void> {
+    const before = sequenced.at(-1);
+    const again = before?.tenant === tenant;
+    const head = again ? before.events.at(-1)!.seq : await this.head(tenant);
+    const events = eventsOf(lines, head + 1);
+    const bytes = encoder.encode(lines.join("\n"));
+    tx.stage(set(segmentKey(tenant, head + 1), bytes, bytes.length));
+    if (again) {
+      before.events.push(...events);
+      return;
     }
-    return first && { first, rows, tenants, more };
+    const announcement = { tenant, events };
+    sequenced.push(announcement);
+    for (const name of marks) {
+      const others = marked.get(name);
+      if (others === undefined) marked.set(name, [announcement]);
+      else others.push(announcement);
+    }
   }
+}
 
-  /** The lines of one row of the outbox by tenant. */
-  #gather(lines: readonly Line[]): Map<string, Gathered> {
-    const tenants = new Map<string, Gathered>();
-    for (const line of lines) {
-      const { type, tenant } = line;
-      const id = tenantKey(tenant);
-      let gathered = tenants.get(id);
-      if (gathered === undefined) tenants.set(id, gathered = { lines: [], marks: new Set() });
-      gathered.lines.push(line);
-      for (const { name, wants } of this.#followers) {
-        if (!gathered.marks.has(name) && wants(type, tenant)) gathered.marks.add(name);
-      }
-    }
-    return tenants;
+/** Marks tenants for a follower: one by its own key, several by one value. */
+function mark(tx: Tx, name: string, marked: readonly Announcement[]): void {
+  if (marked.length === 1) {
+    tx.stage(setMark(name, marked[0]!.tenant));
+    return;
   }
-
-  /** Stages the next segments of one tenant. */
-  async #extend(tx: Tx, tenant: Tenant, { lines, marks }: Gathered): Promise<Sequenced[]> {
-    let seq = await this.head(tenant);
-    const events = lines.map(({ type, json }) => ({ seq: ++seq, type, json }));
-    for (const { first, bytes } of pack(events)) {
-      tx.stage(set(segmentKey(tenant, first), bytes, bytes.length));
-    }
-    for (const name of marks) tx.stage(set(markKey(name, tenant), true, 16));
-    return events;
+  for (let at = 0; at < marked.length; at += GROUP_TENANTS_MAX) {
+    const some = marked.slice(at, at + GROUP_TENANTS_MAX).map(({ tenant, events }) => ({
+      tenant,
+      seq: events.at(-1)!.seq,
+    }));
+    tx.note(noteOf([...groupPrefix(name), at], encodeGroup(some)));
   }
 }
 
@@ -369,25 +378,5 @@ const set = (key: Deno.KvKey, value: unknown, bytes: number): Mutation => ({
   bytes,
 });
 
-/** Splits events into values that the engine takes. */
-function* pack(events: readonly Sequenced[]): Generator<{ first: number; bytes: Uint8Array }> {
-  let text = "", first = events[0]!.seq;
-  for (const { seq, type, json } of events) {
-    const line = `${type}\t${json}`;
-    // Three bytes is the most that one UTF-16 unit takes in UTF-8.
-    if (text !== "" && (text.length + line.length + 1) * 3 > LOG_VALUE_BYTES_MAX) {
-      yield { first, bytes: encoder.encode(text) };
-      text = "", first = seq;
-    }
-    text = text === "" ? line : `${text}\n${line}`;
-  }
-  yield { first, bytes: encoder.encode(text) };
-}
-
-function decodeSegment({ key, value }: Deno.KvEntry<Uint8Array>): Sequenced[] {
-  const first = key.at(-1) as number;
-  return decoder.decode(value).split("\n").map((line, at) => {
-    const tab = line.indexOf("\t");
-    return { seq: first + at, type: line.slice(0, tab), json: line.slice(tab + 1) };
-  });
-}
+const decodeSegment = ({ key, value }: Deno.KvEntry<Uint8Array>): Sequenced[] =>
+  eventsOf(decoder.decode(value).split("\n"), key.at(-1) as number);

@@ -1,12 +1,12 @@
 import type { KeyParts } from "./collection.ts";
+import { keyHeads } from "./walk.ts";
 
 /** A database of another server, to ask without changing it. */
-export interface ServerLook {
+export interface ServerLook extends Disposable {
   /** The value of a key, or null. */
   get(key: KeyParts): Promise<unknown>;
-  /** Keys under a prefix, in order, without the prefix. */
-  keys(prefix: KeyParts, limit: number): Promise<KeyParts[]>;
-  close(): void;
+  /** The first key for each part, a text, that follows a prefix, in order, without the prefix. */
+  heads(prefix: KeyParts, limit: number): Promise<KeyParts[]>;
 }
 
 /** Looks into a database of another server. @throws {Error} when it cannot be reached */
@@ -16,10 +16,13 @@ export async function lookAtServer(url: string): Promise<ServerLook> {
     async get(key) {
       return (await kv.get(key)).value;
     },
-    async keys(prefix, limit) {
-      const entries = await Array.fromAsync(kv.list({ prefix }, { limit }));
-      return entries.map(({ key }) => key.slice(prefix.length) as KeyParts);
+    async heads(prefix, limit) {
+      const heads: KeyParts[] = [];
+      for await (const head of keyHeads(kv, prefix)) {
+        if (heads.push(head) === limit) break;
+      }
+      return heads;
     },
-    close: () => kv.close(),
+    [Symbol.dispose]: () => kv.close(),
   };
 }

@@ -1,7 +1,11 @@
 import { dirname } from "node:path";
 import type { Clock } from "./clock.ts";
+import { isThere, makeFolder } from "./disk.ts";
 import { migrate } from "./migrations.ts";
 import { Store } from "./store.ts";
+
+/** How often, and how long apart, a lock is tried that somebody only looks at: for a second. */
+const [LOOKS_MAX, LOOK_MS] = [50, 20];
 
 /** A store and what must be let go with it. */
 export interface OpenStore {
@@ -16,8 +20,12 @@ export interface OpenStore {
  */
 export async function openStore(location: string | null, clock: Clock): Promise<OpenStore> {
   const embedded = location !== null && !/^https?:\/\//.test(location);
-  const lock = embedded && location !== ":memory:" ? await lockStore(location) : null;
+  const lock = embedded && location !== ":memory:" ? await lockStore(location, clock) : null;
   try {
+    if (lock !== null && !isThere(location!)) {
+      // The engine would let others read it.
+      Deno.openSync(location!, { createNew: true, write: true, mode: 0o600 }).close();
+    }
     const kv = location === null ? await Deno.openKv() : await Deno.openKv(location);
     const store = new Store(kv, { clock, sole: embedded, hasQueue: embedded });
     await migrate(store).catch(async (error) => {
@@ -35,10 +43,17 @@ export async function openStore(location: string | null, clock: Clock): Promise<
  * Takes an embedded store for this process, until the file that it answers is closed.
  * @throws {Error} when another process has it
  */
-export async function lockStore(path: string): Promise<Deno.FsFile> {
-  await Deno.mkdir(dirname(path), { recursive: true });
-  const file = await Deno.open(`${path}.lock`, { create: true, write: true });
-  if (await file.tryLock(true)) return file;
+export async function lockStore(path: string, clock: Clock): Promise<Deno.FsFile> {
+  makeFolder(dirname(path));
+  const options = { create: true, write: true, read: true, mode: 0o600 };
+  const file = await Deno.open(lockPath(path), options);
+  for (let looks = 0; looks < LOOKS_MAX; looks++) {
+    if (await file.tryLock(true)) return file;
+    // Only an owner keeps others from sharing the lock; who looks, as isOwned does, lets go at once.
+    if (!await file.tryLock(false)) break;
+    await file.unlock();
+    await clock.sleep(LOOK_MS);
+  }
   file.close();
   throw new Error(
     `another Relay has the store ${path} open: stop it, give this one another RELAY_KV, ` +
@@ -47,12 +62,19 @@ export async function lockStore(path: string): Promise<Deno.FsFile> {
 }
 
 /** Whether a process has an embedded store open. */
-export async function isOwned(path: string): Promise<boolean> {
+export function isOwned(path: string): boolean {
+  const lock = lockPath(path);
+  if (!isThere(lock)) return false;
+  using file = Deno.openSync(lock);
+  return !file.tryLockSync(false);
+}
+
+/** A store has one lock by whatever link it is reached. */
+function lockPath(path: string): string {
   try {
-    using file = await Deno.open(`${path}.lock`, { write: true });
-    return !await file.tryLock(true);
+    return `${Deno.realPathSync(path)}.lock`;
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
+    if (error instanceof Deno.errors.NotFound) return `${path}.lock`;
     throw error;
   }
 }

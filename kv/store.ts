@@ -158,8 +158,10 @@ export class Store implements Reader {
   }
 
   async get<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): Promise<T | null> {
-    const { value } = await this.entry(of, rowKey(of, tenant, id));
-    return value !== null && this.isLive(of, value as T) ? value as T : null;
+    const key = rowKey(of, tenant, id);
+    const known = of.cached > 0 ? this.peek(of, slotOf(key)) : undefined;
+    const value = known ?? (await this.entry(of, key)).value as T | null;
+    return value !== null && this.isLive(of, value) ? value : null;
   }
 
   async find<T extends Row>(

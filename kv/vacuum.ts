@@ -1,18 +1,18 @@
 import { DatabaseSync } from "node:sqlite";
 
-/** How long to wait for a moment in which nobody has the file. */
-const BUSY_MS = 10_000;
+/** How long to wait for a moment in which nobody has the file, or its lock. */
+export const BUSY_MS = 10_000;
 
 /**
  * Writes an embedded store's file anew: what was overwritten or deleted is in no byte of it any more, and the
- * file is as small as it can be. It may be open here, and by nobody else; it needs its own size in free space.
+ * file is as small as it can be. It may be open here, and by nobody else. What is kept is written twice
+ * meanwhile: into SQLite's folder for temporary files, and into the log beside the file.
  * @throws {Error} when somebody else has it
  */
 export function vacuum(path: string): void {
-  withDatabase(path, (database) => {
-    runVacuum(database);
-    checkpoint(database, path);
-  });
+  using database = open(path);
+  runVacuum(database);
+  checkpoint(database, path);
 }
 
 /**
@@ -20,7 +20,8 @@ export function vacuum(path: string): void {
  * @throws {Error} when somebody else has it
  */
 export function settleFile(path: string): void {
-  withDatabase(path, (database) => checkpoint(database, path));
+  using database = open(path);
+  checkpoint(database, path);
 }
 
 /**
@@ -44,12 +45,8 @@ function checkpoint(database: DatabaseSync, path: string): void {
   if (busy !== 0) throw new Error(`somebody else has ${path} open: try again without them`);
 }
 
-function withDatabase(path: string, use: (database: DatabaseSync) => void): void {
+function open(path: string): DatabaseSync {
   const database = new DatabaseSync(path);
-  try {
-    database.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
-    use(database);
-  } finally {
-    database.close();
-  }
+  database.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
+  return database;
 }

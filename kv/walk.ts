@@ -38,16 +38,20 @@ export async function* indexKeys<T extends Row>(
   }
 }
 
-/**
- * The first entry of a store-wide index for each value of its first part, a text, whatever stands behind
- * it: one seek for each.
- */
+/** The first entry of a store-wide index for each value of its first part, a text, whatever stands behind it. */
 export async function* queueHeads<T extends Row>(
   { kv }: Store,
   of: Collection<T>,
   queue: string,
 ): AsyncGenerator<{ tenant: Tenant; key: KeyParts }> {
-  const prefix = systemKey(of, queue, []);
+  for await (const key of keyHeads(kv, systemKey(of, queue, []))) {
+    const [org, space] = key.slice(-3) as [string, Tenant["space"]];
+    yield { tenant: { org, space }, key };
+  }
+}
+
+/** The first key for each part, a text, that follows a prefix, in order, without the prefix: one seek for each. */
+export async function* keyHeads(kv: Deno.Kv, prefix: KeyParts): AsyncGenerator<KeyParts> {
   for (let start: KeyParts | null = null;;) {
     let head: KeyParts | null = null;
     const selector = start === null ? { prefix } : { prefix, start };
@@ -55,8 +59,7 @@ export async function* queueHeads<T extends Row>(
       head = key.slice(prefix.length) as KeyParts;
     }
     if (head === null) return;
-    const [org, space] = head.slice(-3) as [string, Tenant["space"]];
-    yield { tenant: { org, space }, key: head };
+    yield head;
     // The next text that there is: whatever begins with this one is passed over.
     start = [...prefix, `${head[0]}\0`];
   }

@@ -1,6 +1,6 @@
 import type { App } from "../core/app.ts";
 import { Fault } from "../core/fault.ts";
-import { faultOf, headersOf } from "../routes/_answer.ts";
+import { faultOf, headersOf, okJson } from "../routes/_answer.ts";
 import { recordUse } from "../routes/_call.ts";
 import { readText } from "../routes/_input.ts";
 import { copyInfo } from "../routes/_request.ts";
@@ -150,9 +150,9 @@ async function answer(
     );
   }
   const text = response(message.id, writeResult(base, await run(method, base)));
-  const type = streams ? EVENT_STREAM : "application/json";
-  const answered = answerHeaders(base, visit, type);
-  return new Response(streams ? eventOf(text) : text, { headers: answered });
+  const answered = answerHeaders(base, visit);
+  if (!streams) return okJson(text, answered);
+  return new Response(eventOf(text), { headers: { ...answered, "content-type": EVENT_STREAM } });
 }
 
 /** An exchange that may go on when its client has gone, and nothing can be looked up any more. */
@@ -211,9 +211,8 @@ function prefersStream(headers: Headers, tells: boolean): boolean {
   return accept.includes(EVENT_STREAM) && (tells || !accept.includes("application/json"));
 }
 
-function answerHeaders(exchange: Exchange, visit: Visit, type: string): Record<string, string> {
+function answerHeaders(exchange: Exchange, visit: Visit): Record<string, string> {
   const headers = headersOf(visit.envelope);
-  headers["content-type"] = type;
   const session = openedBy(exchange);
   if (session !== undefined) headers["mcp-session-id"] = session;
   return headers;

@@ -2,6 +2,10 @@ import { z } from "zod";
 import { Fault } from "../core/fault.ts";
 
 const BODY_BYTES_MAX = 1024 * 1024;
+/** Faults that one answer tells; a body of a megabyte may have a hundred thousand. */
+const ISSUES_MAX = 100;
+/** Characters of each, and of the path to it, which the caller chose. */
+const ISSUE_CHARS_MAX = 500;
 const NO_QUERY = z.strictObject({});
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
@@ -14,13 +18,25 @@ const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i;
 export function parse(schema: z.ZodType, value: unknown, where: string): unknown {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const issues = result.error.issues.map((issue) => ({
-    path: [where, ...issue.path].join("."),
-    message: issue.message,
+  const issues = result.error.issues.slice(0, ISSUES_MAX).map((issue) => ({
+    path: short([where, ...issue.path].join(".")),
+    message: short(issue.message) + knownNames(schema, issue),
   }));
   const first = issues[0]!;
   throw new Fault("VALIDATION_FAILED", `${first.path}: ${first.message}`, { issues });
 }
+
+/** Behind a name that nobody knows, those that are known. */
+function knownNames(schema: z.ZodType, { code, path }: z.core.$ZodIssue): string {
+  if (code !== "unrecognized_keys" || path.length > 0 || !(schema instanceof z.ZodObject)) {
+    return "";
+  }
+  const names = Object.keys(schema.shape);
+  return `; known here: ${names.length === 0 ? "none" : names.join(", ")}`;
+}
+
+const short = (text: string): string =>
+  text.length <= ISSUE_CHARS_MAX ? text : `${text.slice(0, ISSUE_CHARS_MAX).toWellFormed()}…`;
 
 /**
  * Checks the query of what takes none: a misspelt or misplaced parameter is told everywhere.

@@ -4,8 +4,8 @@ import { PACKS, RuleId } from "../core/shield/policy.ts";
 import { route } from "./_route.ts";
 import { PageQuery, Pagination } from "./_schemas.ts";
 
-/** Rules that one request switches. */
-const RULES_MAX = 500;
+/** A request that switches every rule has a tenth of it. */
+const BODY_BYTES_MAX = 64 * 1024;
 
 const PackName = z.enum(PACKS);
 
@@ -35,8 +35,9 @@ export const patternRoutes = [
     path: "/api/v1/patterns",
     summary: "List the shield's rule packs with their rules, and which of them count",
     description:
-      "As the organization's settings say; a policy from Git may switch more of them off for the " +
-      "agents that it concerns.",
+      "As the organization's settings say, their policy among them: `disabled_packs` and " +
+      "`disabled_rules` are what `PATCH` switched off. A policy from Git may switch more of them " +
+      "off for the agents that it concerns.",
     access: { scope: "patterns:read" },
     effect: "read",
     query: PageQuery,
@@ -52,7 +53,7 @@ export const patternRoutes = [
     summary: "Switch rule packs or single rules on and off; waiting requests for approval lapse",
     description:
       "A rule counts when neither it nor its pack is switched off. What cannot be parsed, or is too " +
-      "tangled to be read in time, is never allowed unseen: its rules cannot be switched.",
+      "tangled to be read in time, is never allowed unseen: its rules cannot be switched off.",
     access: { scope: "patterns:write" },
     effect: "write",
     audit: {
@@ -65,13 +66,13 @@ export const patternRoutes = [
         policy_version,
       }),
     },
+    bodyBytesMax: BODY_BYTES_MAX,
     body: z.strictObject({
       packs: z.partialRecord(PackName, z.boolean()).optional()
         .describe('Such as `{ "kubernetes": false }`.'),
-      rules: z.record(RuleId, z.boolean()).refine(
-        (rules) => Object.keys(rules).length <= RULES_MAX,
-        `at most ${RULES_MAX} rules`,
-      ).optional().describe('Such as `{ "services.stop": false }`.'),
+      rules: z.record(RuleId, z.boolean()).optional().describe(
+        'Such as `{ "services.stop": false }`.',
+      ),
     }),
     success: { status: 200, body: Patterns },
     faults: [],

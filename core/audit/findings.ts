@@ -24,6 +24,7 @@ export interface Finding {
     | "truncated"
     | "rolled_back"
     | "rewritten"
+    | "forked"
     | "proof";
   /** The number of the row, or of the first of them. */
   readonly first: number;

@@ -188,8 +188,10 @@ export function checkExport({ key, checkpoint, consistency }: VerifyOptions): Ex
       }
       witnessRoot = witness.root;
     }
-    const other = witnessRoot !== null && !sameHash(witnessRoot, witness.root);
-    return other ? { kind: "rewritten", first: 1, last: witness.size, line: 1 } : null;
+    if (witnessRoot === null || sameHash(witnessRoot, witness.root)) return null;
+    // Of one size neither log is the older one: both were shown as the present.
+    const kind = witness.size === statement.size ? "forked" : "rewritten";
+    return { kind, first: 1, last: witness.size, line: 1 };
   }
 
   /** Whether the log of the export begins with that of the given checkpoint. */

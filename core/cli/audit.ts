@@ -22,7 +22,7 @@ Options:
                        GET /api/audit/checkpoint. Without it the file's own key is used,
                        which shows changes by all who do not sign the whole anew.
   --checkpoint <file>  A checkpoint that was kept elsewhere (the note, or the answer that holds it):
-                       shows whether the log was cut or rolled back since.
+                       shows whether the log was cut or rolled back since, or forked.
   --consistency <file> The answer of GET /api/audit/consistency?from=&to=, from the size of that
                        checkpoint to the size of the export: for an export that leaves out the rows
                        around the checkpoint.
@@ -136,6 +136,8 @@ export function describeFinding({ kind, first, last, line, why }: Finding): stri
       return `rolled back: ${rows} were witnessed and are not in this export`;
     case "rewritten":
       return `rewritten: ${rows} are not those that were witnessed`;
+    case "forked":
+      return `forked: ${rows} here are others than in the checkpoint that was given, and one key signed both`;
     case "proof":
       return `the proof at the end does not hold: ${why}`;
   }

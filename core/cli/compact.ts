@@ -2,6 +2,7 @@ import { openFile } from "../../kv/file.ts";
 import { lockStore } from "../../kv/open.ts";
 import { vacuum } from "../../kv/vacuum.ts";
 import { readStoreSettings } from "../settings.ts";
+import { systemClock } from "../system.ts";
 import { storePath } from "./store_path.ts";
 
 const HELP = `relay compact: give the space of what was deleted back to the disk
@@ -10,7 +11,8 @@ Usage:
   relay compact
 
 The file of an embedded store never gets smaller by itself. Stop the relay first; this writes the
-file anew, which needs its size in free space. It may be interrupted at any point.
+file anew, for which what is in use must fit twice: once beside the file, and once where SQLite has
+its temporary files (SQLITE_TMPDIR, else /var/tmp). It may be interrupted at any point.
 
 Options:
   --help   Show this text.
@@ -34,7 +36,7 @@ export async function compactCommand(args: string[]): Promise<number> {
   }
   try {
     const kv = storePath(readStoreSettings(Deno.env.toObject(), false).kv);
-    using _lock = await lockStore(kv);
+    using _lock = await lockStore(kv, systemClock);
     const before = sizeOf(kv);
     vacuum(kv);
     console.log(`${kv}: ${before} bytes before, ${sizeOf(kv)} bytes now`);
@@ -46,10 +48,6 @@ export async function compactCommand(args: string[]): Promise<number> {
 }
 
 function sizeOf(kv: string): number {
-  const file = openFile(kv);
-  try {
-    return file.size().bytes;
-  } finally {
-    file.close();
-  }
+  using file = openFile(kv);
+  return file.size().bytes;
 }

@@ -1,5 +1,9 @@
+import { createSocket } from "node:dgram";
+import { lookup } from "node:dns/promises";
+import { once } from "node:events";
 import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
+import { isThere } from "../../kv/disk.ts";
 import { isOwned } from "../../kv/open.ts";
 import { examineFile, examineServer } from "../keep/examine.ts";
 import {
@@ -66,26 +70,33 @@ async function examine(): Promise<Finding[]> {
   } catch (error) {
     return [{ name: "settings", state: "fault", text: (error as Error).message }];
   }
-  const { kv, tls, config } = settings;
   const nowMs = systemClock.now();
-  const examination = {
-    settings,
-    retentionDays: config.retention_days,
-    nowMs,
-    entropy: systemEntropy,
-  };
-  const remote = kv !== null && isRemote(kv);
-  const served = kv !== null && !remote && kv !== ":memory:" && await isOwned(kv);
-  const findings: Finding[] = [{ name: "settings", state: "ok", text: "they can be read" }];
-  if (remote) findings.push(...await examineServer(kv, examination));
-  else if (kv === null || kv === ":memory:") findings.push(inMemory);
-  else if (!isThere(kv)) findings.push(notYet(kv));
-  else findings.push(...examineFile(kv, examination, { served, freeBytes: freeBytes(kv) }));
-  const { host, port } = settings;
+  const { served, findings } = await examineStore(settings, nowMs);
+  findings.unshift({ name: "settings", state: "ok", text: "they can be read" });
+  const { host, port, tls } = settings;
   const at = `${host.includes(":") ? `[${host}]` : host}:${port}`;
-  findings.push(judgeAddress(at, await stateOf(settings, at, served), served || remote));
+  findings.push(judgeAddress(at, await stateOf(settings, at, served), served));
   if (tls !== null) findings.push(judgeCertificate(tls.cert, nowMs));
   return findings;
+}
+
+/** What is found about the store, and whether a relay has it, of a server's whether one may have it. */
+async function examineStore(settings: Settings, nowMs: number) {
+  const { kv, config } = settings;
+  const about = { settings, retentionDays: config.retention_days, nowMs, entropy: systemEntropy };
+  if (kv === null || kv === ":memory:") return { served: false, findings: [inMemory] };
+  if (isRemote(kv)) return { served: true, findings: await examineServer(kv, about) };
+  try {
+    const served = isOwned(kv);
+    const findings = isThere(kv)
+      ? await examineFile(kv, about, { served, freeBytes: freeBytes(kv) })
+      : [notYet(kv)];
+    return { served, findings };
+  } catch (error) {
+    const text = `${(error as Error).message}: run this as the relay's user, or see RELAY_KV`;
+    const finding: Finding = { name: "store", state: "fault", text };
+    return { served: false, findings: [finding] };
+  }
 }
 
 const inMemory: Finding = {
@@ -100,18 +111,19 @@ const notYet = (kv: string): Finding => ({
   text: `there is none at ${kv} yet: the relay makes one when it starts, or see RELAY_KV`,
 });
 
-/** Takes the address for a moment, or asks who has it. */
+/** Asks who has the address. It is not taken: a relay that starts in that moment could not have it. */
 async function stateOf(
   { host, port, tls }: Settings,
   at: string,
   served: boolean,
 ): Promise<AddressState> {
+  const refusal = await whyRefused(host, port);
+  if (refusal !== null) return refusal;
+  if (port === 0) return "free"; // any that is free will be taken
   try {
-    Deno.listen({ hostname: host, port }).close();
+    (await Deno.connect({ hostname: host, port })).close();
+  } catch {
     return "free";
-  } catch (error) {
-    if (error instanceof Deno.errors.PermissionDenied) return "forbidden";
-    if (!(error instanceof Deno.errors.AddrInUse)) return "not_here";
   }
   // A certificate need not be good for a bare address, so nobody is asked over TLS.
   if (tls !== null) return served ? "relay" : "taken";
@@ -125,17 +137,27 @@ async function stateOf(
   }
 }
 
+/** Why nobody may have the address, if so. Its UDP half tells, which no relay wants. */
+async function whyRefused(host: string, port: number): Promise<AddressState | null> {
+  try {
+    const { address, family } = await lookup(host);
+    const socket = createSocket(family === 6 ? "udp6" : "udp4");
+    try {
+      const listening = once(socket, "listening");
+      socket.bind(port, address);
+      await listening;
+    } finally {
+      socket.close();
+    }
+    return null;
+  } catch (error) {
+    const { code } = error as { code?: string };
+    if (code === "EADDRINUSE") return null;
+    return code === "EACCES" ? "forbidden" : "not_here";
+  }
+}
+
 function freeBytes(kv: string): number {
   const { bavail, bsize } = statfsSync(dirname(kv));
   return bavail * bsize;
-}
-
-function isThere(kv: string): boolean {
-  try {
-    Deno.statSync(kv);
-    return true;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw error;
-  }
 }

@@ -1,3 +1,4 @@
+import { isThere } from "../../kv/disk.ts";
 import { isRemote } from "../settings.ts";
 
 /**
@@ -6,13 +7,8 @@ import { isRemote } from "../settings.ts";
  */
 export function storePath(kv: string | null): string {
   const path = embeddedPath(kv);
-  try {
-    Deno.statSync(path);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-    throw new Error(`there is no store at ${path}: RELAY_KV says where it is`);
-  }
-  return path;
+  if (isThere(path)) return path;
+  throw new Error(`there is no store at ${path}: RELAY_KV says where it is`);
 }
 
 /** The path of an embedded store, there or not. @throws {Error} for a store in memory or of another server */

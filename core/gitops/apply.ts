@@ -81,7 +81,7 @@ export async function readWanted(
   });
   const read = [];
   for (const file of files) {
-    read.push({ path: file.path, ...readPolicyFile(file) });
+    read.push({ path: file.path, ...await readPolicyFile(file) });
     await nextTurn();
   }
   const issues = read.flatMap((file) => file.issues);

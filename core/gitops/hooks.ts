@@ -1,4 +1,3 @@
-import { Buffer } from "node:buffer";
 import { createHmac } from "node:crypto";
 import {
   gitDeliveries,
@@ -9,6 +8,7 @@ import {
 import type { Found, Store } from "../../kv/store.ts";
 import type { App, GitHookHeaders, Stepping } from "../app.ts";
 import { ACCEPTED } from "../ingest/receive.ts";
+import { standardKey } from "../webhooks/signing.ts";
 import { constantTimeEqual, sha256Hex } from "../text.ts";
 import { nextTurn } from "../turn.ts";
 import { addressOf } from "./address.ts";
@@ -156,9 +156,9 @@ const byStandardWebhooks: Check = (secret, headers, text, nowMs) => {
   if (webhookId === null || webhookTimestamp === null || webhookSignature === null) return null;
   const atMs = Number(webhookTimestamp) * 1000;
   if (!(Math.abs(nowMs - atMs) <= TOLERANCE_MS)) return null;
-  const encoded = /^whsec_(.+)$/.exec(secret)?.[1];
-  const key = encoded === undefined ? Buffer.from(secret) : Buffer.from(encoded, "base64");
-  const mac = createHmac("sha256", key).update(`${webhookId}.${webhookTimestamp}.${text}`);
+  const mac = createHmac("sha256", standardKey(secret)).update(
+    `${webhookId}.${webhookTimestamp}.${text}`,
+  );
   const right = `v1,${mac.digest("base64")}`;
   const given = webhookSignature.split(" ").slice(0, NAMES_MAX);
   return given.some((one) => constantTimeEqual(one, right)) ? "dated" : null;

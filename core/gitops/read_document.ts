@@ -32,7 +32,7 @@ export type ReadFile =
 const ISSUES_MAX = 50;
 
 /** Reads a policy file and runs its tests; JSON is read as the YAML that it is. Never throws. */
-export function readPolicyFile({ path: file, text }: PolicyFile): ReadFile {
+export async function readPolicyFile({ path: file, text }: PolicyFile): Promise<ReadFile> {
   const lines = new LineCounter();
   const place = (offset: number) => {
     const { line, col } = lines.linePos(offset);
@@ -82,7 +82,9 @@ export function readPolicyFile({ path: file, text }: PolicyFile): ReadFile {
   }
   const { tests = [], agents } = document;
   const merged = mergePolicies([document], null);
-  const broken = merged.policy === null ? [] : failedTests(merged.policy, tests, agents?.labels);
+  const broken = merged.policy === null
+    ? []
+    : await failedTests(merged.policy, tests, agents?.labels);
   if (broken.length > 0) {
     return failed(broken.map(({ at: index, message }) => ({
       ...at(["tests", index]),

@@ -1,9 +1,12 @@
 import { dirname } from "node:path";
-import { openFile } from "../../kv/file.ts";
+import { isThere, makeFolder, syncFile, syncFolder, writeAll } from "../../kv/disk.ts";
+import { openFile, type StoreFile } from "../../kv/file.ts";
+import { refuseNewer, SCHEMA_KEY } from "../../kv/migrations.ts";
+import { InstallationRecord } from "../../kv/records/installation.ts";
 import { VERSION } from "../app.ts";
 import { iso } from "../lists.ts";
 import type { Clock, Entropy } from "../ports.ts";
-import { type Secrets, syncFolder } from "../secrets/file.ts";
+import type { Secrets } from "../secrets/file.ts";
 import { digestFile } from "./digest.ts";
 import {
   encodeManifest,
@@ -14,7 +17,7 @@ import {
   signerOf,
   STORE_FILE,
 } from "./manifest.ts";
-import { STORED_KEYS, storedOf } from "./stored.ts";
+import { INSTALLATION_KEY } from "./stored.ts";
 
 /** The doors that a backup needs. */
 export interface KeepPorts {
@@ -33,7 +36,7 @@ export function writeBackup(
 ): Manifest {
   refuseTaken(folder);
   const part = `${folder}.part`;
-  Deno.mkdirSync(dirname(folder), { recursive: true });
+  makeFolder(dirname(folder));
   makePart(part);
   try {
     const manifest = fill(part, kv, secrets, { clock, entropy });
@@ -42,29 +45,20 @@ export function writeBackup(
     syncFolder(folder);
     return manifest;
   } catch (error) {
-    Deno.removeSync(part, { recursive: true });
+    try {
+      Deno.removeSync(part, { recursive: true });
+    } catch {
+      // What went wrong first is told; the next backup names what is left.
+    }
     throw error;
   }
 }
 
 function fill(part: string, kv: string, secrets: Secrets, ports: KeepPorts): Manifest {
   const copy = `${part}/${STORE_FILE}`;
-  const takenAtMs = ports.clock.now();
-  copyStore(kv, copy);
-  Deno.chmodSync(copy, 0o600);
-  const { versionstamp, stored } = withFile(copy, (file) => {
-    const faults = file.faults();
-    if (faults.length > 0) throw new Error(`the store ${kv} is damaged: ${faults.join("; ")}`);
-    const [schema, installation] = [STORED_KEYS.schema, STORED_KEYS.installation].map(file.get);
-    return {
-      versionstamp: file.versionstamp(),
-      stored: storedOf(`the store ${kv}`, schema, installation),
-    };
-  });
-  if (stored === null) {
-    throw new Error(`there is nothing in ${kv} yet: a relay has never started with it`);
-  }
-  const { schema, installation: { secret_fingerprints, epoch } } = stored;
+  const takenAtMs = copyStore(kv, copy, ports.clock);
+  const { versionstamp, schema, installation } = readCopy(kv, copy);
+  const { secret_fingerprints, epoch } = installation;
   const sealers = sealersOf(secrets, ports.entropy);
   const signer = signerOf(`the store ${kv}`, secret_fingerprints, sealers);
   const manifest: Manifest = {
@@ -78,19 +72,47 @@ function fill(part: string, kv: string, secrets: Secrets, ports: KeepPorts): Man
     ...digestFile(copy),
   };
   writeText(`${part}/${MANIFEST_FILE}`, encodeManifest(manifest, signer));
-  using file = Deno.openSync(copy, { write: true });
-  file.syncSync();
+  syncFile(copy);
   syncFolder(copy);
   return manifest;
 }
 
-function copyStore(kv: string, copy: string): void {
+/** Copies what is committed; answers an instant in ms before which all of it is in the copy. */
+function copyStore(kv: string, copy: string, clock: Clock): number {
   try {
-    withFile(kv, (file) => file.copyInto(copy));
+    using file = openFile(kv);
+    // A copy gets new indexes; those of the store may be all that tells of rows that are lost.
+    refuseDamaged("it", file);
+    const takenAtMs = clock.now();
+    file.copyInto(copy);
+    Deno.chmodSync(copy, 0o600);
+    return takenAtMs;
   } catch (cause) {
     const why = (cause as Error).message;
     throw new Error(`the store ${kv} was not copied: ${why}: see \`relay doctor\``, { cause });
   }
+}
+
+/** What a sound copy says of itself. */
+function readCopy(kv: string, copy: string) {
+  using file = openFile(copy);
+  refuseDamaged(`the copy of ${kv}`, file);
+  const schema = file.get(SCHEMA_KEY);
+  if (typeof schema === "number") refuseNewer(`the store ${kv}`, schema);
+  const installation = file.get(INSTALLATION_KEY);
+  if (typeof schema !== "number" || installation === null) {
+    throw new Error(`there is nothing in ${kv} yet: a relay has never started with it`);
+  }
+  return {
+    versionstamp: file.versionstamp(),
+    schema,
+    installation: InstallationRecord.parse(installation),
+  };
+}
+
+function refuseDamaged(what: string, file: StoreFile): void {
+  const faults = file.faults();
+  if (faults.length > 0) throw new Error(`${what} is damaged: ${faults.join("; ")}`);
 }
 
 /** A folder of the owner's only. @throws {Error} when it is there: somebody else may be writing in it */
@@ -106,26 +128,11 @@ function makePart(part: string): void {
 }
 
 function refuseTaken(folder: string): void {
-  try {
-    Deno.lstatSync(folder);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return;
-    throw error;
-  }
-  throw new Error(`${folder} is there already: name a new folder`);
-}
-
-function withFile<R>(path: string, use: (file: ReturnType<typeof openFile>) => R): R {
-  const file = openFile(path);
-  try {
-    return use(file);
-  } finally {
-    file.close();
-  }
+  if (isThere(folder)) throw new Error(`${folder} is there already: name a new folder`);
 }
 
 function writeText(path: string, text: string): void {
   using file = Deno.openSync(path, { write: true, createNew: true, mode: 0o600 });
-  file.writeSync(new TextEncoder().encode(text));
+  writeAll(file, new TextEncoder().encode(text));
   file.syncSync();
 }

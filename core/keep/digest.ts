@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { writeAll } from "../../kv/disk.ts";
 
 const CHUNK_BYTES = 1024 * 1024;
 
@@ -20,8 +21,4 @@ export function digestFile(path: string, into?: Deno.FsFile): Digest {
     if (into !== undefined) writeAll(into, part);
   }
   return { bytes, sha256: hash.digest("hex") };
-}
-
-function writeAll(file: Deno.FsFile, bytes: Uint8Array): void {
-  for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
 }

@@ -1,8 +1,11 @@
-import { openFile, type StoreFile } from "../../kv/file.ts";
+import { isDamage, openFile } from "../../kv/file.ts";
+import type { KeyParts } from "../../kv/collection.ts";
 import { lookAtServer } from "../../kv/look.ts";
+import { SCHEMA_KEY } from "../../kv/migrations.ts";
+import { InstallationRecord } from "../../kv/records/installation.ts";
 import type { Entropy } from "../ports.ts";
-import { secretPath, secretsKnown } from "../secrets/file.ts";
-import type { StoreSettings } from "../settings.ts";
+import { nextSecretPath, secretPath, secretsKnown } from "../secrets/file.ts";
+import { shownLocation, type StoreSettings } from "../settings.ts";
 import {
   type Finding,
   judgeClock,
@@ -13,13 +16,13 @@ import {
   judgeSchema,
   judgeSecret,
   judgeSize,
+  judgeStore,
   overdueBefore,
 } from "./findings.ts";
 import { sealersOf } from "./manifest.ts";
-import { DUE_KEY, type Stored, STORED_KEYS, storedOf } from "./stored.ts";
+import { DUE_KEY, INSTALLATION_KEY } from "./stored.ts";
 
-const { schema: SCHEMA, installation: INSTALLATION } = STORED_KEYS;
-/** Deliveries and rows that one examination counts. */
+/** Webhooks that one examination looks at, and rows that it counts. */
 const COUNT_MAX = 10_000;
 
 /** What an examination goes by. */
@@ -38,104 +41,113 @@ export interface Surroundings {
   readonly freeBytes: number;
 }
 
+/** What is asked of a store, wherever it is. */
+interface Look {
+  get(key: KeyParts): unknown;
+  heads(prefix: KeyParts, limit: number): KeyParts[] | Promise<KeyParts[]>;
+}
+
 /** Looks at an embedded store, which a relay may serve meanwhile, and changes nothing in it. */
-export function examineFile(
+export async function examineFile(
   kv: string,
-  { settings, retentionDays, nowMs, entropy }: Examination,
+  about: Examination,
   { served, freeBytes }: Surroundings,
-): Finding[] {
-  let file: StoreFile;
+): Promise<Finding[]> {
+  const { retentionDays, nowMs } = about;
+  // Before the check, which takes minutes for a large file: a relay at work goes on writing.
+  const writtenMs = writtenAtMs(kv);
+  const findings: Finding[] = [];
   try {
-    file = openFile(kv);
-  } catch (error) {
-    return [{
-      name: "store",
-      state: "fault",
-      text: `${(error as Error).message}: see RELAY_KV, or restore the last backup`,
-    }];
-  }
-  const who = served ? "a relay serves it" : "no relay has it open";
-  const store: Finding = { name: "store", state: "ok", text: `${kv}, ${who}` };
-  try {
-    const integrity = judgeIntegrity(file.faults());
+    using file = openFile(kv);
+    findings.push(judgeStore(kv, served, modeOf(kv)));
     const size = file.size();
-    const disk = judgeDisk(freeBytes, size.bytes);
-    if (integrity.state === "fault") return [store, integrity, disk];
-    const due = file.keys(DUE_KEY, COUNT_MAX);
+    const [disk, integrity] = [judgeDisk(freeBytes, size), judgeIntegrity(file.faults())];
+    findings.push(integrity, disk);
+    if (integrity.state === "fault") return findings;
+    findings.push(judgeSize(size), judgeClock(nowMs, writtenMs));
+    findings.push(...await examineRecords(file, about, served));
     const overdue = file.expiredBefore(overdueBefore(nowMs), COUNT_MAX);
-    const said = { schema: file.get(SCHEMA), installation: file.get(INSTALLATION) };
-    return [
-      store,
-      integrity,
-      ...examineStored(said, settings, entropy),
-      judgeClock(nowMs, writtenAtMs(kv)),
-      disk,
-      judgeSize(size),
-      judgeJobs(due, { nowMs, served, limit: COUNT_MAX }),
-      judgeRetention(overdue, { served, days: retentionDays }),
-    ];
+    findings.push(judgeRetention(overdue, { served, days: retentionDays }));
   } catch (error) {
-    const text = `what is in it cannot be read (${(error as Error).message}): keep a copy, and ` +
-      "run `relay restore` with the last backup";
-    return [store, { name: "integrity", state: "fault", text }];
-  } finally {
-    file.close();
+    findings.push(unread(error, findings.length === 0));
   }
+  return findings;
 }
 
 /** Looks at a database of another server; its disk and its files are that server's. */
-export async function examineServer(
-  url: string,
-  { settings, nowMs, entropy }: Examination,
-): Promise<Finding[]> {
+export async function examineServer(url: string, about: Examination): Promise<Finding[]> {
+  const shown = shownLocation(url);
   try {
-    const look = await lookAtServer(url);
-    try {
-      const [schema, installation] = await Promise.all([SCHEMA, INSTALLATION].map(look.get));
-      const due = await look.keys(DUE_KEY, COUNT_MAX);
-      return [
-        { name: "store", state: "ok", text: `${url} answers` },
-        ...examineStored({ schema, installation }, settings, entropy),
-        judgeJobs(due, { nowMs, served: true, limit: COUNT_MAX }),
-      ];
-    } finally {
-      look.close();
-    }
+    using look = await lookAtServer(url);
+    const findings = await examineRecords(look, about, true);
+    return [{ name: "store", state: "ok", text: `${shown} answers` }, ...findings];
   } catch (error) {
-    const text = `${url} does not answer (${(error as Error).message}): see RELAY_KV and ` +
-      "DENO_KV_ACCESS_TOKEN";
+    const why = (error as Error).message.replaceAll(url, shown);
+    const text = `${shown} does not answer (${why}): see RELAY_KV and DENO_KV_ACCESS_TOKEN`;
     return [{ name: "store", state: "fault", text }];
   }
 }
 
-/** What a store says of itself, against this program and its secrets. */
-function examineStored(
-  { schema, installation }: Readonly<Record<keyof Stored, unknown>>,
+/** What a store's records say, against this program and its secrets. */
+async function examineRecords(
+  look: Look,
+  { settings, nowMs, entropy }: Examination,
+  served: boolean,
+): Promise<Finding[]> {
+  const empty: Finding = {
+    name: "schema",
+    state: "note",
+    text: "nothing is in the store yet: it begins when the relay starts",
+  };
+  const number = await look.get(SCHEMA_KEY);
+  if (typeof number !== "number") return [empty];
+  const schema = judgeSchema(number);
+  if (schema.state === "fault") return [schema]; // the records of a newer one are not known here
+  const installation = await look.get(INSTALLATION_KEY);
+  if (installation === null) return [empty];
+  const first = await look.heads(DUE_KEY, COUNT_MAX);
+  return [
+    schema,
+    examineSecret(installation, settings, entropy),
+    judgeJobs(first, { nowMs, served, limit: COUNT_MAX }),
+  ];
+}
+
+function examineSecret(
+  installation: unknown,
   settings: StoreSettings,
   entropy: Pick<Entropy, "bytes">,
-): Finding[] {
-  if (typeof schema !== "number" || installation === null) {
-    const text = "nothing is in the store yet: it begins when the relay starts";
-    return [{ name: "schema", state: "note", text }];
-  }
-  const finding = judgeSchema(schema);
-  if (finding.state === "fault") return [finding]; // its records are not known here
+): Finding {
   try {
-    const fingerprints = storedOf("the store", schema, installation)!.installation
-      .secret_fingerprints;
+    const { secret_fingerprints } = InstallationRecord.parse(installation);
     const secrets = secretsKnown(settings);
     const sealers = secrets === null ? [] : sealersOf(secrets, entropy);
-    const mode = settings.secret === null ? modeOf(settings.kv) : null;
-    return [finding, judgeSecret(fingerprints, sealers, mode)];
+    const { kv, secret } = settings;
+    const paths = kv === null || secret !== null ? [] : [secretPath(kv), nextSecretPath(kv)];
+    const mode = paths.map(modeOf).reduce<number>((all, each) => all | (each ?? 0), 0);
+    return judgeSecret(secret_fingerprints, sealers, mode);
   } catch (error) {
-    return [finding, { name: "secret", state: "fault", text: (error as Error).message }];
+    return { name: "secret", state: "fault", text: (error as Error).message };
   }
 }
 
-/** Who may read the file of the secret; null where there is none, or the system has no such thing. */
-function modeOf(kv: string | null): number | null {
+/** What kept a file from being read: its content, or something on the way to it. */
+function unread(error: unknown, atOpening: boolean): Finding {
+  const name = atOpening ? "store" : "integrity";
+  const { message } = error as Error;
+  const text = !isDamage(error)
+    ? `the file was not examined (${message}): run this as the relay's user, and try again`
+    : atOpening
+    ? `${message}: see RELAY_KV, or restore the last backup`
+    : `what is in it cannot be read (${message}): keep a copy, and run \`relay restore\` with ` +
+      "the last backup";
+  return { name, state: "fault", text };
+}
+
+/** The rights to a file; null where there is none, or the system has no such thing. */
+function modeOf(path: string): number | null {
   try {
-    return kv === null ? null : Deno.statSync(secretPath(kv)).mode;
+    return Deno.statSync(path).mode;
   } catch {
     return null;
   }

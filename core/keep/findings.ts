@@ -25,6 +25,8 @@ const UNUSED_BYTES = 64 * MIB;
 const LATE_MS = 15 * MINUTE_MS;
 /** The engine looks for what should have gone each minute; this is a relay that has not run. */
 const OVERDUE_MS = DAY_MS;
+/** The rights that somebody else than the owner has. */
+const OTHERS = 0o077;
 const CERTIFICATE_MS = 14 * DAY_MS;
 
 const found = (name: string, state: Finding["state"], text: string): Finding => ({
@@ -33,6 +35,13 @@ const found = (name: string, state: Finding["state"], text: string): Finding => 
   text,
 });
 const mib = (bytes: number) => `${Math.ceil(bytes / MIB)} MiB`;
+
+/** Where a store is, who has it, and who may read its file. */
+export function judgeStore(kv: string, served: boolean, mode: number | null): Finding {
+  const text = `${kv}, ${served ? "a relay serves it" : "no relay has it open"}`;
+  if (mode === null || (mode & OTHERS) === 0) return found("store", "ok", text);
+  return found("store", "note", `${text}; others on this machine can read it: chmod 600`);
+}
 
 /** What the integrity check said. */
 export function judgeIntegrity(faults: readonly string[]): Finding {
@@ -50,11 +59,11 @@ export function judgeSchema(schema: number, newest = newestSchema()): Finding {
   return found("schema", "note", `${text}: the next start brings it up to date`);
 }
 
-/** The secrets that there are against those that the store was sealed with; `mode` is their file's. */
+/** The secrets that there are against those that the store was sealed with; `mode` has the rights to their files. */
 export function judgeSecret(
   fingerprints: readonly string[],
   sealers: readonly Sealer[],
-  mode: number | null,
+  mode: number,
 ): Finding {
   const missing = fingerprints.filter((each) => !sealers.some((one) => one.recognizes(each)));
   if (sealers.length === 0) {
@@ -66,7 +75,7 @@ export function judgeSecret(
       : "the store is sealed with another one too: give that one in RELAY_SECRET_OLD";
     return found("secret", "fault", text);
   }
-  if (mode !== null && (mode & 0o077) !== 0) {
+  if ((mode & OTHERS) !== 0) {
     return found("secret", "fault", "others can read its file: chmod 600, and change the secret");
   }
   if (fingerprints.length > 1) {
@@ -84,15 +93,21 @@ export function judgeClock(nowMs: number, newestMs: number): Finding {
   return found("clock", "fault", text);
 }
 
-/** The free space beside a store: a backup and `relay compact` need its size. */
-export function judgeDisk(freeBytes: number, storeBytes: number): Finding {
+/**
+ * The free space beside a store. A backup needs as much as is in use; `relay compact` needs that here and
+ * among the temporary files, which may be on the same disk.
+ */
+export function judgeDisk(freeBytes: number, store: FileSize): Finding {
+  const used = store.bytes - store.freeBytes;
   if (freeBytes < FREE_BYTES_MIN) {
     return found("disk", "fault", `only ${mib(freeBytes)} are free: make room before it is full`);
   }
-  if (freeBytes < storeBytes) {
-    const text = `${mib(freeBytes)} are free, the store has ${mib(storeBytes)}: there is no room ` +
-      "for a backup beside it, nor to compact it";
-    return found("disk", "note", text);
+  const text = `${mib(freeBytes)} are free, the store has ${mib(used)} in use: there is no room `;
+  if (freeBytes < used) {
+    return found("disk", "note", `${text}for a backup beside it, nor to compact it`);
+  }
+  if (freeBytes < 2 * used) {
+    return found("disk", "note", `${text}to compact it when temporary files are on this disk too`);
   }
   return found("disk", "ok", `${mib(freeBytes)} are free`);
 }
@@ -107,16 +122,24 @@ export function judgeSize({ bytes, freeBytes }: FileSize): Finding {
   return found("size", "note", text);
 }
 
-/** Deliveries that wait; `due` are the keys of their index, `served` whether a relay is at work. */
+/** Deliveries that wait; `first` are the keys of each webhook's first one, `served` whether a relay is at work. */
 export function judgeJobs(
-  due: readonly KeyParts[],
+  first: readonly KeyParts[],
   { nowMs, served, limit }: { nowMs: number; served: boolean; limit: number },
 ): Finding {
-  const late = due.map(([, dueMs]) => dueMs as number).filter((dueMs) => dueMs <= nowMs);
-  const n = `${late.length}${due.length === limit ? " or more" : ""}`;
-  if (late.length === 0) return found("jobs", "ok", "no delivery is due");
+  const late = first.map(([, dueMs]) => dueMs as number).filter((dueMs) => dueMs <= nowMs);
+  const more = first.length === limit;
+  if (late.length === 0) {
+    return found(
+      "jobs",
+      "ok",
+      `no delivery${more ? ` to the first ${limit} webhooks` : ""} is due`,
+    );
+  }
   const oldestMs = late.reduce((a, b) => Math.min(a, b));
-  const text = `${n} deliveries are due, the oldest since ${iso(oldestMs)}`;
+  const text =
+    `deliveries to ${late.length} of ${first.length}${more ? " or more" : ""} webhooks ` +
+    `are due, the oldest since ${iso(oldestMs)}`;
   if (!served) return found("jobs", "note", `${text}: they are sent when the relay starts`);
   if (nowMs - oldestMs < LATE_MS) return found("jobs", "ok", text);
   const what = "see the log of the relay, and disable webhooks whose receivers do not answer";

@@ -57,6 +57,17 @@ export function signerOf(
   );
 }
 
+/** The size of one of a backup's files, never of what could be read without end. @throws {Error} when it is not there */
+export function sizeInBackup(folder: string, name: string): number {
+  try {
+    const { isFile, size } = Deno.statSync(`${folder}/${name}`);
+    if (isFile) return size;
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+  throw new Error(`${folder} is no whole backup: it has no file ${name}`);
+}
+
 /** The text of a manifest, signed with the secret so that nobody without it can change the backup. */
 export function encodeManifest(manifest: Manifest, signer: Sealer): string {
   return `${JSON.stringify({ ...manifest, mac: macOf(manifest, signer) }, null, 2)}\n`;
@@ -80,12 +91,8 @@ function macOf(manifest: Manifest, signer: Sealer): string {
 }
 
 function readText(folder: string): string {
-  const path = `${folder}/${MANIFEST_FILE}`;
-  try {
-    if (Deno.statSync(path).size <= MANIFEST_BYTES_MAX) return Deno.readTextFileSync(path);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-    throw new Error(`${folder} is no backup: it has no ${MANIFEST_FILE}`);
+  if (sizeInBackup(folder, MANIFEST_FILE) <= MANIFEST_BYTES_MAX) {
+    return Deno.readTextFileSync(`${folder}/${MANIFEST_FILE}`);
   }
   throw new Error(`${folder} is no backup: its ${MANIFEST_FILE} is too large`);
 }

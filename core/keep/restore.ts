@@ -1,13 +1,14 @@
 import { SYSTEM } from "../../kv/collection.ts";
+import { isThere, syncFile, syncFolder } from "../../kv/disk.ts";
 import { lockStore, openStore } from "../../kv/open.ts";
 import { installations } from "../../kv/records/installation.ts";
 import { organizations } from "../../kv/records/organization.ts";
 import { settleFile } from "../../kv/vacuum.ts";
 import { eventJson, type Happening, RELAY_ACTOR } from "../events.ts";
-import { type Secrets, syncFolder } from "../secrets/file.ts";
+import type { Secrets } from "../secrets/file.ts";
 import type { KeepPorts } from "./backup.ts";
 import { digestFile } from "./digest.ts";
-import { type Manifest, readManifest, sealersOf, STORE_FILE } from "./manifest.ts";
+import { type Manifest, readManifest, sealersOf, sizeInBackup, STORE_FILE } from "./manifest.ts";
 
 /** What may lie beside a store's file and belongs to it: an old log would be read into a new file. */
 const COMPANIONS = ["", "-wal", "-shm"];
@@ -22,8 +23,9 @@ export async function restoreBackup(
   ports: KeepPorts,
 ): Promise<Manifest> {
   const manifest = readManifest(folder, sealersOf(secrets, ports.entropy));
+  refuseCut(folder, sizeInBackup(folder, STORE_FILE), manifest);
   refuseStore(kv);
-  using _lock = await lockStore(kv);
+  using _lock = await lockStore(kv, ports.clock);
   refuseStore(kv);
   const aside = `${kv}.restoring`;
   try {
@@ -35,7 +37,11 @@ export async function restoreBackup(
     Deno.renameSync(aside, kv);
     syncFolder(kv);
   } finally {
-    removeAll(aside);
+    try {
+      removeAll(aside);
+    } catch {
+      // It changes nothing of what was done or refused, and the next restore begins with it.
+    }
   }
   return manifest;
 }
@@ -49,18 +55,19 @@ function refuseStore(kv: string): void {
   );
 }
 
+function refuseCut(folder: string, bytes: number, manifest: Manifest): void {
+  if (bytes === manifest.bytes) return;
+  throw new Error(
+    `the backup ${folder} is not whole: ${STORE_FILE} has ${bytes} bytes, ${manifest.bytes} were ` +
+      "written. Restore another backup",
+  );
+}
+
 /** @throws {Error} when it is not, byte for byte, what the manifest tells */
 function copyWhole(folder: string, aside: string, manifest: Manifest): void {
-  const from = `${folder}/${STORE_FILE}`;
-  if (!isThere(from)) throw new Error(`the backup ${folder} is not whole: it has no ${STORE_FILE}`);
   using file = Deno.openSync(aside, { write: true, createNew: true, mode: 0o600 });
-  const { bytes, sha256 } = digestFile(from, file);
-  if (bytes !== manifest.bytes) {
-    throw new Error(
-      `the backup ${folder} is not whole: ${STORE_FILE} has ${bytes} bytes, ${manifest.bytes} were ` +
-        "written. Restore another backup",
-    );
-  }
+  const { bytes, sha256 } = digestFile(`${folder}/${STORE_FILE}`, file);
+  refuseCut(folder, bytes, manifest);
   if (sha256 !== manifest.sha256) {
     throw new Error(
       `the backup ${folder} was altered: ${STORE_FILE} is not what was written. Restore another backup`,
@@ -93,23 +100,8 @@ async function beginHistory(aside: string, manifest: Manifest, ports: KeepPorts)
   }
 }
 
-function syncFile(path: string): void {
-  using file = Deno.openSync(path, { write: true });
-  file.syncSync();
-}
-
 function removeAll(aside: string): void {
   for (const path of [...COMPANIONS, ".lock"].map((end) => aside + end)) {
     if (isThere(path)) Deno.removeSync(path);
-  }
-}
-
-function isThere(path: string): boolean {
-  try {
-    Deno.lstatSync(path);
-    return true;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw error;
   }
 }

@@ -8,7 +8,6 @@ const KNOWN_CODES: Readonly<Record<string, readonly [OutboundErrorKind, string]>
   ECONNREFUSED: ["connect", "The connection was refused."],
   EHOSTUNREACH: ["connect", "There is no route to the host."],
   ENETUNREACH: ["connect", "There is no route to the network."],
-  HPE_HEADER_OVERFLOW: ["http", "The response headers are too large."],
 };
 
 /** The failure of an exchange as the port's error; `phase` decides where the error does not say. */

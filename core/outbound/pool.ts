@@ -1,8 +1,10 @@
-import { Agent as HttpAgent, type AgentOptions } from "node:http";
-import { Agent as HttpsAgent } from "node:https";
-import type { LookupFunction } from "node:net";
+import type { Buffer } from "node:buffer";
+import { connect, isIP, type LookupFunction, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
 
+import type { Phase } from "./failure.ts";
 import { guardLookup, type Resolve } from "./resolve.ts";
+import { dialledHost } from "./target.ts";
 
 /** A slow receiver may hold this many sockets and no more; later requests wait in its line. */
 const MAX_SOCKETS_PER_HOST = 64;
@@ -13,48 +15,172 @@ const MAX_IDLE_SOCKETS = 256;
 /** Shorter than the 5 s after which common servers close, so reuse seldom meets a closing socket. */
 const IDLE_SOCKET_MS = 4_000;
 
-/** The kept sockets of one policy, by scheme. */
-export interface Pool {
-  agentFor(url: URL): HttpAgent;
-  close(): void;
+/** Whoever has a socket to itself, or waits for one. */
+export interface Holder {
+  /** The socket, from the dial on; null while there is none to be had. */
+  connection: Connection | null;
+  /** It is open, and the holder's until it gives it back or breaks it. */
+  opened(): void;
+  received(bytes: Buffer): void;
+  /** It has ended, or never opened: the connection is gone. */
+  ended(error: Error | null): void;
+}
+
+/** One socket, and who has it. */
+export interface Connection {
+  readonly socket: Socket;
+  /** How far it has come: nothing but the exchange is left to do on one that is open. */
+  phase: Phase;
+  holder: Holder | null;
+}
+
+/** The connections of one scheme, name and port. */
+interface Host {
+  readonly url: URL;
+  open: number;
+  readonly idle: Connection[];
+  readonly waiting: Set<Holder>;
 }
 
 /**
- * Sockets are reused by name and port, whatever addresses were allowed when they were dialled:
- * therefore each policy has a pool of its own, and one pool never changes its policy.
+ * The sockets of one policy. They are reused by name and port, whatever addresses were allowed when they
+ * were dialled: therefore each policy has a pool of its own, and one pool never changes its policy.
  */
-export function openPool(
-  policy: { resolve: Resolve; allowPrivate: boolean; trustedRoots?: readonly string[] },
-): Pool {
-  const shared: AgentOptions & { lookup: LookupFunction; proxyEnv: Record<string, string> } = {
-    keepAlive: true,
-    maxSockets: MAX_SOCKETS_PER_HOST,
-    timeout: IDLE_SOCKET_MS,
-    lookup: guardLookup(policy.resolve, policy.allowPrivate),
-    // A proxy from the environment would look names up by itself, behind the guard.
-    proxyEnv: {},
-  };
-  const roots = policy.trustedRoots === undefined ? {} : { ca: [...policy.trustedRoots] };
-  const http = boundIdle(new HttpAgent(shared));
-  const https = boundIdle(new HttpsAgent({ ...shared, ...roots }));
-  return {
-    agentFor: (url) => url.protocol === "https:" ? https : http,
-    close() {
-      http.destroy();
-      https.destroy();
-    },
-  };
-}
+export class Pool {
+  readonly #hosts = new Map<string, Host>();
+  readonly #connections = new Set<Connection>();
+  readonly #lookup: LookupFunction;
+  readonly #roots: { ca?: string[] };
+  #idle = 0;
 
-/** Keeps a socket only while there is room, since the agent itself bounds idle ones per host. */
-function boundIdle<A extends HttpAgent>(agent: A): A {
-  const keep = agent.keepSocketAlive.bind(agent);
-  agent.keepSocketAlive = (socket) => idleSockets(agent) < MAX_IDLE_SOCKETS && keep(socket);
-  return agent;
-}
+  constructor(
+    policy: { resolve: Resolve; allowPrivate: boolean; trustedRoots?: readonly string[] },
+  ) {
+    this.#lookup = guardLookup(policy.resolve, policy.allowPrivate);
+    this.#roots = policy.trustedRoots === undefined ? {} : { ca: [...policy.trustedRoots] };
+  }
 
-function idleSockets(agent: HttpAgent): number {
-  let idle = 0;
-  for (const name in agent.freeSockets) idle += agent.freeSockets[name]?.length ?? 0;
-  return idle;
+  /** Gives a holder a kept socket at once, dials one, or lets it wait for one. */
+  take(url: URL, holder: Holder): void {
+    const host = this.#hostOf(url);
+    const kept = this.#keptOf(host);
+    if (kept !== undefined) {
+      this.#hand(kept, holder);
+    } else if (host.open < MAX_SOCKETS_PER_HOST) {
+      this.#dial(host, holder);
+    } else {
+      host.waiting.add(holder);
+    }
+  }
+
+  /** The holder's exchange is over and its socket as good as new: it goes to the next one. */
+  giveBack(url: URL, connection: Connection): void {
+    const host = this.#hostOf(url);
+    const [next] = host.waiting;
+    connection.holder = null;
+    if (next !== undefined) {
+      host.waiting.delete(next);
+      this.#hand(connection, next);
+    } else if (this.#idle < MAX_IDLE_SOCKETS) {
+      this.#idle++;
+      host.idle.push(connection);
+    } else {
+      connection.socket.destroy();
+    }
+  }
+
+  /** The holder wants nothing any more: what it has is closed, and it waits no longer. */
+  leave(url: URL, holder: Holder): void {
+    if (holder.connection !== null) holder.connection.socket.destroy();
+    else this.#hosts.get(url.origin)?.waiting.delete(holder);
+  }
+
+  /** Closes every socket; who has one is told so. */
+  close(): void {
+    for (const { waiting } of this.#hosts.values()) waiting.clear();
+    for (const { socket } of this.#connections) socket.destroy();
+  }
+
+  #hostOf(url: URL): Host {
+    let host = this.#hosts.get(url.origin);
+    if (host === undefined) {
+      host = { url, open: 0, idle: [], waiting: new Set() };
+      this.#hosts.set(url.origin, host);
+    }
+    return host;
+  }
+
+  /** The socket that was used last; one that is about to close counts as closed. */
+  #keptOf(host: Host): Connection | undefined {
+    for (;;) {
+      const kept = host.idle.pop();
+      if (kept !== undefined) this.#idle--;
+      if (!kept?.socket.destroyed) return kept;
+    }
+  }
+
+  #hand(connection: Connection, holder: Holder): void {
+    connection.holder = holder;
+    holder.connection = connection;
+    holder.opened();
+  }
+
+  #dial(host: Host, holder: Holder): void {
+    const socket = this.#connect(host.url);
+    const connection: Connection = { socket, phase: "connect", holder };
+    holder.connection = connection;
+    host.open++;
+    this.#connections.add(connection);
+    const open = () => {
+      connection.phase = "http";
+      connection.holder?.opened();
+    };
+    if (host.url.protocol === "https:") {
+      socket.once("connect", () => connection.phase = "tls");
+      socket.once("secureConnect", open);
+    } else {
+      socket.once("connect", open);
+    }
+    let reason: Error | null = null;
+    socket.on("error", (error) => reason = error);
+    socket.on("data", (bytes: Buffer) => {
+      // Nobody asked for it: what it answers would be somebody else's request.
+      if (connection.holder === null) socket.destroy();
+      else connection.holder.received(bytes);
+    });
+    socket.on("end", () => socket.destroy());
+    socket.on("timeout", () => connection.holder === null && socket.destroy());
+    socket.once("close", () => this.#closed(host, connection, reason));
+  }
+
+  #connect(url: URL): Socket {
+    const host = dialledHost(url);
+    const options = {
+      host,
+      port: Number(url.port || (url.protocol === "https:" ? 443 : 80)),
+      lookup: this.#lookup,
+      timeout: IDLE_SOCKET_MS,
+    };
+    if (url.protocol !== "https:") return connect(options);
+    const servername = isIP(host) === 0 ? host : "";
+    return connectTls({ ...options, ...this.#roots, servername, ALPNProtocols: ["http/1.1"] });
+  }
+
+  #closed(host: Host, connection: Connection, reason: Error | null): void {
+    this.#connections.delete(connection);
+    host.open--;
+    const at = host.idle.indexOf(connection);
+    if (at >= 0) {
+      host.idle.splice(at, 1);
+      this.#idle--;
+    }
+    const [next] = host.waiting;
+    if (next !== undefined) {
+      host.waiting.delete(next);
+      this.#dial(host, next);
+    } else if (host.open === 0) {
+      this.#hosts.delete(host.url.origin);
+    }
+    connection.holder?.ended(reason);
+  }
 }

@@ -1,6 +1,6 @@
 import { type Clock, type Outbound, OutboundError } from "../ports.ts";
 import { exchange } from "./exchange.ts";
-import { openPool, type Pool } from "./pool.ts";
+import { Pool } from "./pool.ts";
 import { type Resolve, resolveBySystem, shareLookups } from "./resolve.ts";
 import { checkTarget } from "./target.ts";
 
@@ -23,8 +23,8 @@ export function safeOutbound(options: SafeOutboundOptions): Outbound {
   const { trustedRoots } = options;
   const roots = trustedRoots === undefined ? {} : { trustedRoots };
   const pools: Readonly<Record<"open" | "guarded", Pool>> = {
-    open: openPool({ resolve, allowPrivate: true, ...roots }),
-    guarded: openPool({ resolve, allowPrivate: false, ...roots }),
+    open: new Pool({ resolve, allowPrivate: true, ...roots }),
+    guarded: new Pool({ resolve, allowPrivate: false, ...roots }),
   };
   let inFlight = 0;
   let closed = false;
@@ -39,7 +39,7 @@ export function safeOutbound(options: SafeOutboundOptions): Outbound {
       const pool = allowPrivate ? pools.open : pools.guarded;
       inFlight++;
       try {
-        return await exchange(request, { url, agent: pool.agentFor(url), clock: options.clock });
+        return await exchange(request, { url, pool, clock: options.clock });
       } finally {
         inFlight--;
       }

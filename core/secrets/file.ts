@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { dirname } from "node:path";
+import { syncFolder, writeAll } from "../../kv/disk.ts";
 import type { Entropy } from "../ports.ts";
 import type { StoreSettings } from "../settings.ts";
 
@@ -70,7 +70,7 @@ function makeSecret(path: string, entropy: Pick<Entropy, "bytes">): string {
   const part = `${path}.new`;
   const options = { write: true, create: true, truncate: true, mode: 0o600 };
   using file = Deno.openSync(part, options);
-  file.writeSync(new TextEncoder().encode(`${secret}\n`));
+  writeAll(file, new TextEncoder().encode(`${secret}\n`));
   file.syncSync();
   Deno.renameSync(part, path);
   syncFolder(path);
@@ -79,10 +79,3 @@ function makeSecret(path: string, entropy: Pick<Entropy, "bytes">): string {
 
 const freshSecret = (entropy: Pick<Entropy, "bytes">): string =>
   Buffer.from(entropy.bytes(SECRET_BYTES)).toString("base64");
-
-/** Puts a rename on disk; Windows does so by itself and opens no folders. */
-export function syncFolder(path: string): void {
-  if (Deno.build.os === "windows") return;
-  using folder = Deno.openSync(dirname(path));
-  folder.syncSync();
-}

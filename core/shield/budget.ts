@@ -1,20 +1,30 @@
-import { MAX_EXPANDED_CHARS, MAX_PARSED_CHARS, STEP_BUDGET } from "./limits.ts";
+import { MAX_COMPARED_CHARS, MAX_EXPANDED_CHARS, MAX_PARSED_CHARS, STEP_BUDGET } from "./limits.ts";
 
-/** Thrown inside the walk when the work allowed for one inspection is spent. */
+/** Thrown inside the walk, and the comparison with a policy, when the work allowed for one inspection is spent. */
 export class BudgetSpent extends Error {
   override readonly name = "BudgetSpent";
 }
 
 /** What is left of the work allowed for one inspection. */
-export interface Budget {
+export interface Budget extends Comparing {
   steps: number;
   chars: number;
   parsed: number;
 }
 
+/** What is left of the comparing that is allowed for one inspection, or for one policy. */
+export interface Comparing {
+  compared: number;
+}
+
 /** The whole work allowed for one inspection. */
 export function fullBudget(): Budget {
-  return { steps: STEP_BUDGET, chars: MAX_EXPANDED_CHARS, parsed: MAX_PARSED_CHARS };
+  return {
+    steps: STEP_BUDGET,
+    chars: MAX_EXPANDED_CHARS,
+    parsed: MAX_PARSED_CHARS,
+    compared: MAX_COMPARED_CHARS,
+  };
 }
 
 /** Counts one step and the characters that it made. @throws {BudgetSpent} */
@@ -28,4 +38,10 @@ export function spend(budget: Budget, chars: number): void {
 export function spendParse(budget: Budget, chars: number): void {
   budget.parsed -= chars;
   if (budget.parsed < 0) throw new BudgetSpent();
+}
+
+/** Counts characters that are about to be compared. @throws {BudgetSpent} */
+export function spendCompare(comparing: Comparing, chars: number): void {
+  comparing.compared -= chars;
+  if (comparing.compared < 0) throw new BudgetSpent();
 }

@@ -1,8 +1,10 @@
+import { BudgetSpent, type Comparing } from "./budget.ts";
 import type { Finding } from "./command.ts";
 import type { Examination } from "./examine.ts";
+import { MAX_COMPARED_CHARS } from "./limits.ts";
 import type { Policy, PolicyRule } from "./policy.ts";
 import { type Circumstances, rulesThatHold } from "./policy_context.ts";
-import { exceedsWork, matchesCommand, matchesLoose } from "./policy_match.ts";
+import { matchesCommand, matchesLoose } from "./policy_match.ts";
 import { APPROVE_SCORE, DENY_SCORE, type ShieldResult, type Verdict } from "./result.ts";
 import type { Rule } from "./rule.ts";
 import { OVER_BUDGET, UNPARSEABLE } from "./rules/structure.ts";
@@ -28,12 +30,12 @@ export function decide(
   const plain = judgeFindings(findings, labels, policy);
   if (policy === null || policy.rules.length === 0) return { result: plain, approvals: null };
   const rules = rulesThatHold(policy, circumstances);
-  if (exceedsWork(rules, commands)) {
+  const said = askInTime(rules, commands, findings);
+  if (said === null) {
     const span = commands[0]?.command.span ?? { start: 0, end: 0 };
     const unread = [...findings, { rule: OVER_BUDGET, span, wrapped: false }];
     return { result: judgeFindings(unread, labels, policy), approvals: null };
   }
-  const said = askPolicy(rules, commands, findings);
   if (said.deny !== null) return byPolicy("deny", said.deny, plain);
   const lifted = said.allows === null ? [] : liftBy(said.allows, findings, policy);
   const left = lifted.length === 0
@@ -75,17 +77,32 @@ interface PolicyAnswer {
   readonly allows: ReadonlyMap<Examination["commands"][number] | null, Said> | null;
 }
 
+/** What the policy answers; null when holding the commands against its rules takes longer than it may. */
+function askInTime(
+  rules: readonly PolicyRule[],
+  commands: Examination["commands"],
+  findings: readonly Finding[],
+): PolicyAnswer | null {
+  try {
+    return askPolicy(rules, commands, findings, { compared: MAX_COMPARED_CHARS });
+  } catch (error) {
+    if (error instanceof BudgetSpent) return null;
+    throw error;
+  }
+}
+
 /** Of the rules that match a command a deny wins wherever it stands, else the first. */
 function askPolicy(
   rules: readonly PolicyRule[],
   commands: Examination["commands"],
   findings: readonly Finding[],
+  comparing: Comparing,
 ): PolicyAnswer {
   let approve: Said | null = null;
   const allows = new Map<Examination["commands"][number] | null, Said>();
   let all = true;
   for (const one of commands) {
-    const matching = rules.filter((rule) => matchesCommand(rule, one));
+    const matching = rules.filter((rule) => matchesCommand(rule, one, comparing));
     const deny = matching.find(({ verdict }) => verdict === "deny");
     const { span } = one.command;
     if (deny !== undefined) return { deny: { rule: deny, span }, approve: null, allows: null };
@@ -96,7 +113,7 @@ function askPolicy(
   }
   const owned = new Set(commands.flatMap((one) => one.rules));
   const loose = findings.map(({ rule }) => rule).filter((rule) => !owned.has(rule));
-  const matching = rules.filter((rule) => matchesLoose(rule, loose));
+  const matching = rules.filter((rule) => matchesLoose(rule, loose, comparing));
   const deny = matching.find(({ verdict }) => verdict === "deny");
   if (deny !== undefined) return { deny: { rule: deny, span: null }, approve, allows: null };
   const [first] = matching;

@@ -198,7 +198,7 @@ function hiddenNames(command: SimpleCommand, scope: Scope): readonly string[] {
   else if (name.includes(UNKNOWN) && !scope.defining) report(scope, HIDDEN_PROGRAM, span);
   if (name.length < 2 || !hasGlob(name)) return [];
   report(scope, HIDDEN_PROGRAM, span);
-  return RULE_NAMES.filter((candidate) => matchesGlob(name, candidate));
+  return RULE_NAMES.filter((candidate) => matchesGlob(name, candidate, scope.inspection.budget));
 }
 
 const NONE: readonly string[] = [];

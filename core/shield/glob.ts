@@ -1,11 +1,20 @@
-/** Matches `*`, `?` and `[…]` against a whole name in time linear in pattern × name, without backtracking further than one star. */
-export function matchesGlob(pattern: string, name: string): boolean {
+import { type Comparing, spendCompare } from "./budget.ts";
+
+/** What a comparison costs besides its characters. */
+const CALL_COST = 8;
+
+/**
+ * Matches `*`, `?` and `[…]` against a whole name, without backtracking further than one star.
+ * @throws {BudgetSpent}
+ */
+export function matchesGlob(pattern: string, name: string, comparing: Comparing): boolean {
+  spendCompare(comparing, CALL_COST);
   let p = 0;
   let n = 0;
   let star = -1;
   let mark = 0;
   while (n < name.length) {
-    const step = matchOne(pattern, p, name[n] ?? "");
+    const step = matchOne(pattern, p, name[n] ?? "", comparing);
     if (pattern[p] === "*") {
       star = p++;
       mark = n;
@@ -22,12 +31,14 @@ export function matchesGlob(pattern: string, name: string): boolean {
 }
 
 /** How many characters of the pattern stand for this one; 0 where they do not. */
-function matchOne(pattern: string, at: number, c: string): number {
+function matchOne(pattern: string, at: number, c: string, comparing: Comparing): number {
+  spendCompare(comparing, 1);
   const first = pattern[at];
   if (first === undefined || first === "*") return 0;
   if (first === "?") return 1;
   if (first !== "[") return first === c ? 1 : 0;
   const end = pattern.indexOf("]", at + 2);
+  spendCompare(comparing, (end < 0 ? pattern.length : end) - at);
   if (end < 0) return first === c ? 1 : 0;
   const negated = pattern[at + 1] === "!" || pattern[at + 1] === "^";
   let found = false;
@@ -43,9 +54,10 @@ function matchOne(pattern: string, at: number, c: string): number {
 
 /**
  * Matches a path: `*` and `?` stay within one folder, `**` crosses folders, and `folder/**` is the folder
- * too. Two places to go back to are enough, so the time is bounded by pattern × path.
+ * too. Two places to go back to are enough. @throws {BudgetSpent}
  */
-export function matchesPathGlob(pattern: string, path: string): boolean {
+export function matchesPathGlob(pattern: string, path: string, comparing: Comparing): boolean {
+  spendCompare(comparing, CALL_COST);
   if (pattern.endsWith("/**") && path === pattern.slice(0, -3)) return true;
   let p = 0;
   let n = 0;
@@ -55,7 +67,7 @@ export function matchesPathGlob(pattern: string, path: string): boolean {
   let deepAt = 0;
   while (n < path.length) {
     const c = path[n] ?? "";
-    const step = c === "/" && pattern[p] === "?" ? 0 : matchOne(pattern, p, c);
+    const step = c === "/" && pattern[p] === "?" ? 0 : matchOne(pattern, p, c, comparing);
     if (pattern.startsWith("**", p)) {
       deep = p + 2;
       deepAt = n;

@@ -22,5 +22,8 @@ export const PARSE_FACTOR = 16;
 /** Words that one brace expansion may grow to; `{1..100000}` is not expanded. */
 export const MAX_BRACE_WORDS = 64;
 
+/** Characters of patterns and words that may be held against each other: some 20 ms. */
+export const MAX_COMPARED_CHARS = 2_000_000;
+
 /** Bytes of nested shell text that are parsed for one inspection, the command itself included. */
 export const MAX_PARSED_CHARS = 192 * 1024;

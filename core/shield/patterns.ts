@@ -1,12 +1,12 @@
 import type { Work, Writing } from "../app.ts";
 import { Fault } from "../fault.ts";
-import type { Paging } from "../lists.ts";
+import { pageOf, type Paging } from "../lists.ts";
 import { counts } from "./decide.ts";
 import { FIXED, PACKS, type Policy } from "./policy.ts";
 import type { Pack } from "./rule.ts";
 import { RULES } from "./rules.ts";
 import { scoreRule } from "./score.ts";
-import { changeShieldSettings, type Patterns, shieldInForce } from "./settings.ts";
+import { changeShieldSettings, policyAndPatterns, shieldInForce } from "./settings.ts";
 
 /** Which packs and single rules are to count; what is not named stays as it is. */
 export interface PatternChange {
@@ -17,7 +17,14 @@ export interface PatternChange {
 /** The rule packs with their rules, and which of them count in the organization's settings. */
 export async function listPatterns({ db, actor: { tenant } }: Work, paging: Paging) {
   const { own, version } = await shieldInForce(db, tenant);
-  return showPatterns(own.patterns, version, paging);
+  const { items, pagination } = pageOf(PACKS, paging);
+  const policy = policyAndPatterns(own) ?? {};
+  return {
+    patterns: items.map((pack) => showPack(pack, policy)),
+    ...own.patterns,
+    policy_version: version,
+    pagination,
+  };
 }
 
 /**
@@ -25,20 +32,22 @@ export async function listPatterns({ db, actor: { tenant } }: Work, paging: Pagi
  * @throws {Fault} VALIDATION_FAILED for a rule that always counts
  */
 export async function switchPatterns(work: Writing, { packs = {}, rules = {} }: PatternChange) {
-  const { own } = await shieldInForce(work.tx, work.actor.tenant);
-  const issues = Object.keys(rules).filter((id) => FIXED.has(id)).map((id) => ({
+  const { own: { patterns } } = await shieldInForce(work.tx, work.actor.tenant);
+  const off = Object.keys(rules).filter((id) => rules[id] === false);
+  const issues = off.filter((id) => FIXED.has(id)).map((id) => ({
     path: `body.rules.${id}`,
     message: "always counts: what nobody could read is never allowed unseen",
   }));
   if (issues.length > 0) {
-    throw new Fault("VALIDATION_FAILED", "A rule cannot be switched.", { issues });
+    throw new Fault("VALIDATION_FAILED", "A rule cannot be switched off.", { issues });
   }
-  const patterns = {
-    disabled_packs: switched(own.patterns.disabled_packs, packs),
-    disabled_rules: switched(own.patterns.disabled_rules, rules),
-  };
-  const { policy_version } = await changeShieldSettings(work, { patterns });
-  return showPatterns(patterns, policy_version, { limit: PACKS.length, offset: 0 });
+  await changeShieldSettings(work, {
+    patterns: {
+      disabled_packs: switched(patterns.disabled_packs, packs),
+      disabled_rules: switched(patterns.disabled_rules, rules),
+    },
+  });
+  return await listPatterns(work, { limit: PACKS.length, offset: 0 });
 }
 
 /** The names that are off, in a fixed order: the same choice always has the same version. */
@@ -51,25 +60,14 @@ function switched(off: readonly string[], change: NonNullable<PatternChange["pac
   return [...left].sort();
 }
 
-function showPatterns(patterns: Patterns, policy_version: string, { limit, offset }: Paging) {
-  const total = PACKS.length;
-  return {
-    patterns: PACKS.slice(offset, offset + limit).map((pack) => showPack(pack, patterns)),
-    ...patterns,
-    policy_version,
-    pagination: { total, limit, offset, has_more: offset + limit < total },
-  };
-}
-
-function showPack(pack: Pack, patterns: Patterns) {
-  const switches = patterns as Pick<Policy, "disabled_packs" | "disabled_rules">;
+function showPack(pack: Pack, policy: Pick<Policy, "disabled_packs" | "disabled_rules">) {
   const rules = RULES.filter((rule) => rule.pack === pack).map((rule) => ({
     id: rule.id,
-    enabled: counts(rule, switches),
+    enabled: counts(rule, policy),
     fixed: FIXED.has(rule.id),
     risk_score: scoreRule(rule),
     threat: rule.threat,
     explanation: rule.explanation,
   }));
-  return { pack, enabled: !patterns.disabled_packs.includes(pack), rules };
+  return { pack, enabled: !policy.disabled_packs?.includes(pack), rules };
 }

@@ -22,7 +22,11 @@ const Text = z.string().min(1).max(TEXT_MAX);
 /** A list of names or patterns. */
 export const Words = z.array(Text).min(1).max(WORDS_MAX);
 /** Labels that an agent has or must have. */
-export const Labels = z.record(Text, Text);
+export const Labels = z.preprocess((labels, context) => {
+  // The library would drop this key: a rule would lose its condition, and concern every agent.
+  if (Object.hasOwn(Object(labels), "__proto__")) context.addIssue("the key __proto__ is not read");
+  return labels;
+}, z.record(Text, Text));
 /** The id of a rule, and the name of a policy. */
 export const RuleName = z.string().regex(
   /^[a-z0-9][a-z0-9_.-]{0,63}$/,

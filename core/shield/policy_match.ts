@@ -1,9 +1,13 @@
 import { operands } from "./arguments.ts";
+import { type Comparing, spendCompare } from "./budget.ts";
 import { once, type SimpleCommand, UNKNOWN } from "./command.ts";
 import { matchesGlob, matchesPathGlob } from "./glob.ts";
 import { hasGlob, locate, normalizePath } from "./paths.ts";
 import type { PolicyRule } from "./policy.ts";
 import type { Rule } from "./rule.ts";
+
+/** What a rule costs besides the characters that it compares. */
+const RULE_COST = 4;
 
 /** A command that the walk found, with the rules that matched it. */
 export interface Examined {
@@ -11,75 +15,78 @@ export interface Examined {
   readonly rules: readonly Rule[];
 }
 
-/** Characters of words, times the patterns that they are held against: some 20 ms. */
-const WORK_MAX = 2_000_000;
-/** What a word costs besides its characters. */
-const WORD_COST = 8;
-
-/** Whether holding these commands against a policy's rules takes longer than one inspection may. */
-export function exceedsWork(rules: readonly PolicyRule[], commands: readonly Examined[]): boolean {
-  let patterns = 0;
-  for (const { match } of rules) {
-    for (const list of [match.commands, match.arguments, match.paths]) {
-      patterns += list?.length ?? 0;
-    }
-  }
-  let chars = 0;
-  for (const { command } of commands) {
-    for (const arg of command.args) chars += arg.length + WORD_COST;
-    for (const { target } of command.redirections) chars += target.length + WORD_COST;
-  }
-  return patterns * chars > WORK_MAX;
-}
-
-/** Whether a policy's rule speaks of this command; who asks, where and when is asked elsewhere. */
-export function matchesCommand({ match, verdict }: PolicyRule, { command, rules }: Examined) {
+/** Whether a policy's rule speaks of this command; who asks, where and when is asked elsewhere. @throws {BudgetSpent} */
+export function matchesCommand(
+  { match, verdict }: PolicyRule,
+  { command, rules }: Examined,
+  comparing: Comparing,
+): boolean {
   const { commands, other_commands, paths } = match;
-  if (!namesRules(match, rules)) return false;
+  if (!namesRules(match, rules, comparing)) return false;
   if (commands !== undefined) {
-    if (!isNamed(command.name, commands)) return false;
+    if (!isNamed(command.name, commands, comparing)) return false;
   }
-  if (other_commands !== undefined && isNamed(command.name, other_commands)) return false;
-  if (!matchesArguments(match, command)) return false;
+  if (other_commands !== undefined && isNamed(command.name, other_commands, comparing)) {
+    return false;
+  }
+  if (!matchesArguments(match, command, comparing)) return false;
   if (paths === undefined) return true;
   return verdict === "allow"
-    ? liesWithin(paths, match.arguments ?? [], command)
-    : once(command, pathWords).some((path) => paths.some((glob) => mayMatch(glob, path)));
+    ? liesWithin(paths, match.arguments ?? [], command, comparing)
+    : once(command, pathWords).some((path) =>
+      paths.some((glob) => mayMatch(glob, path, comparing))
+    );
 }
 
-const isNamed = (name: string, patterns: readonly string[]): boolean =>
-  !name.includes(UNKNOWN) && patterns.some((each) => matchesGlob(each.toLowerCase(), name));
+const isNamed = (name: string, patterns: readonly string[], comparing: Comparing): boolean =>
+  !name.includes(UNKNOWN) &&
+  patterns.some((each) => matchesGlob(each.toLowerCase(), name, comparing));
 
-/** Whether it speaks of findings that belong to no command: unreadable text, hidden code. */
-export function matchesLoose({ match }: PolicyRule, loose: readonly Rule[]): boolean {
+/** Whether it speaks of findings that belong to no command: unreadable text, hidden code. @throws {BudgetSpent} */
+export function matchesLoose(
+  { match }: PolicyRule,
+  loose: readonly Rule[],
+  comparing: Comparing,
+): boolean {
   const { commands, other_commands } = match;
   if ((commands ?? other_commands ?? match.arguments) !== undefined) return false;
-  return match.paths === undefined && namesRules(match, loose);
+  return match.paths === undefined && namesRules(match, loose, comparing);
 }
 
 function namesRules(
   { rule_ids, packs }: PolicyRule["match"],
   rules: readonly Rule[],
+  comparing: Comparing,
 ): boolean {
+  spendCompare(
+    comparing,
+    RULE_COST + rules.length * ((rule_ids?.length ?? 0) + (packs?.length ?? 0)),
+  );
   if (rule_ids !== undefined && !rules.some(({ id }) => rule_ids.includes(id))) return false;
   return packs === undefined || rules.some(({ pack }) => packs.includes(pack));
 }
 
-function matchesArguments(match: PolicyRule["match"], { args }: SimpleCommand): boolean {
-  const patterns = match.arguments;
-  if (patterns !== undefined) {
-    if (!patterns.every((pattern) => args.some((arg) => isArgument(pattern, arg)))) return false;
-  }
+function matchesArguments(
+  match: PolicyRule["match"],
+  { args }: SimpleCommand,
+  comparing: Comparing,
+): boolean {
+  const patterns = match.arguments ?? [];
+  const fits = (pattern: string, arg: string) => isArgument(pattern, arg, comparing);
+  if (!patterns.every((pattern) => args.some((arg) => fits(pattern, arg)))) return false;
   if (!match.exact) return true;
-  return args.every((arg) => (patterns ?? []).some((pattern) => isArgument(pattern, arg)));
+  return args.every((arg) => patterns.some((pattern) => fits(pattern, arg)));
 }
 
 /** `-r` also stands in `-rf`; other words have to match as a whole. */
-function isArgument(pattern: string, arg: string): boolean {
+function isArgument(pattern: string, arg: string, comparing: Comparing): boolean {
   if (pattern.length === 2 && pattern.startsWith("-") && pattern !== "--") {
-    if (arg.startsWith("-") && !arg.startsWith("--")) return arg.includes(pattern.slice(1), 1);
+    if (arg.startsWith("-") && !arg.startsWith("--")) {
+      spendCompare(comparing, arg.length);
+      return arg.includes(pattern.slice(1), 1);
+    }
   }
-  return matchesGlob(pattern, arg);
+  return matchesGlob(pattern, arg, comparing);
 }
 
 /** Every word of a command that may be a path, seen from the folder that the line is in. */
@@ -105,27 +112,32 @@ function liesWithin(
   globs: readonly string[],
   named: readonly string[],
   command: SimpleCommand,
+  comparing: Comparing,
 ): boolean {
+  spendCompare(comparing, command.args.length);
+  const isOther = (word: string) => !named.some((pattern) => isArgument(pattern, word, comparing));
   const words = [
-    ...operands(command).filter((word) => !named.some((pattern) => isArgument(pattern, word))),
+    ...operands(command).filter(isOther),
     ...command.args.filter((arg) => arg.startsWith("-")).flatMap(valueOf),
     ...command.redirections.filter(({ operator }) => !operator.endsWith("&"))
       .map(({ target }) => target),
   ];
   return words.length > 0 && words.every((word) => {
     if (word.includes(UNKNOWN)) return false;
+    spendCompare(comparing, command.cwd.length + word.length);
     const path = normalizePath(locate(command.cwd, word));
     // What a wildcard of the command's own finds is only certain below a `**`.
     return globs.some((glob) =>
-      matchesPathGlob(glob, path) && (!hasGlob(word) || glob.includes("**"))
+      matchesPathGlob(glob, path, comparing) && (!hasGlob(word) || glob.includes("**"))
     );
   });
 }
 
 /** For a refusal a wildcard, or a part that is not known, may be anything. */
-function mayMatch(glob: string, path: string): boolean {
-  if (matchesPathGlob(glob, path)) return true;
+function mayMatch(glob: string, path: string, comparing: Comparing): boolean {
+  if (matchesPathGlob(glob, path, comparing)) return true;
   const known = literalStart(path);
+  spendCompare(comparing, known.length);
   if (known.length === path.length || known === "") return false;
   const wanted = literalStart(glob);
   return wanted.startsWith(known) || (wanted.length < glob.length && known.startsWith(wanted));

@@ -1,4 +1,5 @@
 import { Fault } from "../fault.ts";
+import { nextTurn } from "../turn.ts";
 import { inspectCommand } from "./inspect.ts";
 import type { Policy, PolicyTest } from "./policy.ts";
 
@@ -10,29 +11,34 @@ export interface FailedTest {
 }
 
 /**
- * Runs the tests that a policy carries; `labels` are the agent's where a test names none.
+ * Runs the tests that a policy carries; `labels` are the agent's where a test names none. Others get their
+ * turn after each: a hundred of them may take a second.
  */
-export function failedTests(
+export async function failedTests(
   policy: Policy,
   tests: readonly PolicyTest[],
   labels: Readonly<Record<string, string>> = {},
-): FailedTest[] {
-  return tests.flatMap((test, at) => {
+): Promise<FailedTest[]> {
+  const failed: FailedTest[] = [];
+  for (const [at, test] of tests.entries()) {
+    await nextTurn();
     const { verdict, explanation } = inspectCommand(test.command, {
       labels: test.labels ?? labels,
       policy,
       who: { userId: test.user ?? "", actorId: test.user ?? "", roles: test.roles ?? [] },
       atMs: test.at === undefined ? null : Date.parse(test.at),
     });
-    if (verdict === test.expect) return [];
+    if (verdict === test.expect) continue;
     const message = `expects ${test.expect}, but the verdict is ${verdict}: ${explanation}`;
-    return [{ at, message }];
-  });
+    failed.push({ at, message });
+  }
+  return failed;
 }
 
 /** @throws {Fault} VALIDATION_FAILED with every test of the policy that fails under what will be in force */
-export function mustPassTests(policy: Policy, inForce: Policy | null): void {
-  const issues = failedTests(inForce ?? policy, policy.tests ?? []).map(({ at, message }) => ({
+export async function mustPassTests(policy: Policy, inForce: Policy | null): Promise<void> {
+  const failed = await failedTests(inForce ?? policy, policy.tests ?? []);
+  const issues = failed.map(({ at, message }) => ({
     path: `body.policy.tests.${at}`,
     message,
   }));

@@ -141,7 +141,9 @@ export async function changeShieldSettings(work: Writing, change: ShieldChange) 
   const { app, actor, tx } = work;
   const { own: before, policies } = await shieldInForce(tx, actor.tenant);
   const patterns = change.patterns ?? before.patterns;
-  if (change.policy) mustPassTests(change.policy, withPatterns(change.policy, { patterns }));
+  if (change.policy) {
+    await mustPassTests(change.policy, withPatterns(change.policy, { patterns }));
+  }
   const { required, roles, self_approval, expires_seconds } = change.approvals ?? {};
   const settings = withVersion({
     mode: change.mode ?? before.mode,

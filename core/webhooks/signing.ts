@@ -86,7 +86,7 @@ function hmacWith(secret: Buffer | string): Hmac {
 }
 
 /** Libraries of Standard Webhooks decode a `whsec_` secret; any other is its own bytes. */
-function standardKey(secret: string): Buffer | string {
+export function standardKey(secret: string): Buffer | string {
   if (!secret.startsWith(STANDARD_SECRET_PREFIX)) return secret;
   const encoded = secret.slice(STANDARD_SECRET_PREFIX.length);
   return BASE64.test(encoded) ? Buffer.from(encoded, "base64") : secret;

@@ -174,6 +174,20 @@ for (const { name, provider, secret = SECRET, body, headers, proof } of SENDERS)
   });
 }
 
+Deno.test("webhook: a secret that only looks encoded is no empty key", async () => {
+  await using world = await World.open();
+  const git = await withRepository(world, { provider: "gitlab", webhook_secret: "whsec_!!!!" });
+  const text = JSON.stringify(BODIES.gitlab);
+  const signed = (key: string, id: string) => {
+    const at = String(Math.floor(world.clock.nowMs / 1000));
+    const mac = createHmac("sha256", key).update(`${id}.${at}.${text}`).digest("base64");
+    const names = { "x-gitlab-event": "Push Hook", "webhook-id": id, "webhook-timestamp": at };
+    return { ...names, "webhook-signature": `v1,${mac}` };
+  };
+  eq((await push(world, git, text, signed("", "d1"))).asked, 0);
+  ok((await push(world, git, text, signed("whsec_!!!!", "d2"))).asked > 0);
+});
+
 Deno.test("webhook: known or not, right or wrong, the answer is the same", async () => {
   await using world = await World.open();
   const git = await withRepository(world, { provider: "github", webhook_secret: SECRET });

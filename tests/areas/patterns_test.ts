@@ -71,6 +71,28 @@ Deno.test("patterns: a pack or a rule that is switched off judges nothing, and b
   deq((await world.trail(owner)).filter((type) => type === "patterns_changed").length, 3);
 });
 
+Deno.test("patterns: what the organization's own policy switches off does not count either", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const policy = { rules: [], disabled_packs: ["git"], disabled_rules: ["services.stop"] };
+  const settings = { as: owner.token, body: { policy } };
+  eq((await world.call("PATCH", "/api/shield/settings", settings)).status, 200);
+  const rules = Object.fromEntries(RULES.map(({ id }) => [id, true])); // as a client writes back
+  const { status, body } = await change(world, owner, {
+    packs: { cloud: false, git: true },
+    rules,
+  });
+  deq([status, body.disabled_packs, body.disabled_rules], [200, ["cloud"], []]);
+  deq(body.patterns, await list(world, owner));
+  const off = (body.patterns as Shown[]).filter(({ enabled }) => !enabled);
+  deq(off.map(({ pack }) => pack).sort(), ["cloud", "git"]);
+  const silent = (body.patterns as Shown[]).flatMap(({ rules }) => rules)
+    .filter(({ enabled }) => !enabled).map(({ id }) => id);
+  const isOff = ({ id, pack }: { id: string; pack: string }) =>
+    pack === "git" || pack === "cloud" || id === "services.stop";
+  deq(silent.sort(), RULES.filter(isOff).map(({ id }) => id).sort());
+});
+
 Deno.test("patterns: with everything switched off, what nobody can read is still not allowed", async () => {
   await using world = await World.open();
   const linked = await linkAgent(world);

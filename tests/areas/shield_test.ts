@@ -48,6 +48,17 @@ Deno.test("shield settings: a policy whose own test fails, or that means nothing
   eq(answer.body.error.details.issues[0].path, "body.policy.tests.0");
   const meaningless = { rules: [{ id: "x", match: { pakcs: ["git"] }, verdict: "deny" }] };
   eq((await change(world, owner, { policy: meaningless })).status, 400);
+  const everywhere = '{"policy":{"rules":[{"id":"x","verdict":"allow",' +
+    '"match":{"labels":{"__pr\\u006fto__":"lab"}}}]}}';
+  const lost = await world.call("PATCH", "/api/shield/settings", {
+    as: owner.token,
+    body: everywhere,
+    headers: { "content-type": "application/json" },
+  });
+  deq([lost.status, lost.body.error.details.issues[0].path], [
+    400,
+    "body.policy.rules.0.match.labels",
+  ]);
   deq((await world.call("GET", "/api/shield/settings", { as: owner.token })).body, before);
 });
 

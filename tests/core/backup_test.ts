@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { DatabaseSync } from "node:sqlite";
 import { writeBackup } from "../../core/keep/backup.ts";
 import {
   encodeManifest,
@@ -18,6 +19,7 @@ import { ManualClock } from "../support/clock.ts";
 import { withFolder } from "../support/processes.ts";
 import { seededEntropy } from "../support/world.ts";
 
+const PAGE_BYTES = 4096;
 const SECRET = "the secret of this store";
 const OTHER = "the secret of another store";
 const HOST = { org: "org_host", space: "live" } as const;
@@ -65,6 +67,11 @@ const restore = (folder: string, secret = SECRET, olderSecrets: string[] = []) =
     },
     ports,
   );
+
+function replaceByFolder(path: string): void {
+  Deno.removeSync(path);
+  Deno.mkdirSync(path);
+}
 
 const namesIn = (folder: string) => [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
 
@@ -125,10 +132,16 @@ Deno.test("restoreBackup: what was cut off, altered, of another secret or of a n
       ["cut", () => Deno.writeFileSync(store, bytes.subarray(0, -1)), /is not whole: /],
       ["a page less", () => Deno.writeFileSync(store, bytes.subarray(4096)), /is not whole: /],
       ["longer", () => Deno.writeFileSync(store, new Uint8Array([...bytes, 0])), /is not whole: /],
-      ["no store", () => Deno.removeSync(store), /is not whole: it has no relay\.kv/],
+      ["no store", () => Deno.removeSync(store), /is no whole backup: it has no file relay\.kv/],
       ["first byte", () => Deno.writeFileSync(store, altered(0)), /was altered: relay\.kv/],
       ["last byte", () => Deno.writeFileSync(store, altered(bytes.length - 1)), /was altered: /],
-      ["no manifest", () => Deno.removeSync(about), /is no backup: it has no manifest\.json/],
+      [
+        "no manifest",
+        () => Deno.removeSync(about),
+        /is no whole backup: it has no file manifest\.json/,
+      ],
+      ["a folder", () => replaceByFolder(store), /is no whole backup: it has no file relay\.kv/],
+      ["a folder as manifest", () => replaceByFolder(about), /it has no file manifest\.json/],
       ["cut manifest", () => Deno.writeTextFileSync(about, text.slice(0, -9)), /is damaged/],
       ["huge manifest", () => Deno.writeTextFileSync(about, " ".repeat(99_999)), /too large/],
       [
@@ -162,6 +175,8 @@ Deno.test("restoreBackup: what was cut off, altered, of another secret or of a n
       ],
     ];
     for (const [what, make, sentence] of cases) {
+      Deno.removeSync(`${folder}/backup`, { recursive: true });
+      Deno.mkdirSync(`${folder}/backup`);
       Deno.writeFileSync(store, bytes);
       Deno.writeTextFileSync(about, text);
       make();
@@ -173,6 +188,23 @@ Deno.test("restoreBackup: what was cut off, altered, of another secret or of a n
     await assert.rejects(restore(folder, OTHER), /was sealed with another secret/);
     nothingMade(folder);
     assert.deepEqual(await restore(folder), manifest, "the untouched one is taken");
+  });
+});
+
+Deno.test("restoreBackup: one that is cut or waits for a writer is refused before anything is made", async () => {
+  await withFolder(async (folder) => {
+    await furnish(folder);
+    for (const name of ["relay.kv", "manifest.json"]) {
+      Deno.truncateSync(`${folder}/backup/${name}`, 1);
+      await assert.rejects(restore(folder), /is (not whole|damaged): /);
+      Deno.removeSync(`${folder}/backup/${name}`);
+      // Opening it would wait for somebody who writes into it.
+      const made = await new Deno.Command("mkfifo", { args: [`${folder}/backup/${name}`] })
+        .output();
+      assert.ok(made.success);
+      await assert.rejects(restore(folder), /is no whole backup: it has no file/);
+      assert.deepEqual(namesIn(folder), ["backup", "relay.kv", "relay.kv.lock"]);
+    }
   });
 });
 
@@ -234,6 +266,53 @@ Deno.test("writeBackup: refused without a store's secret, for a taken folder and
       /there is nothing in .*empty\.kv yet/,
     );
     assert.deepEqual(namesIn(folder).filter((name) => name.startsWith("backup")), []);
+  });
+});
+
+/** Makes the only index of a small store's rows one of no rows. */
+function emptyIndex(path: string): void {
+  using database = new DatabaseSync(path);
+  const sql = "SELECT rootpage FROM sqlite_master WHERE name = 'kv_expiration_ms_idx'";
+  const { rootpage } = database.prepare(sql).get() as { rootpage: number };
+  const bytes = Deno.readFileSync(path);
+  const page = new DataView(bytes.buffer, (rootpage - 1) * PAGE_BYTES, PAGE_BYTES);
+  assert.equal(page.getUint8(0), 10, "the index is one leaf");
+  page.setUint16(3, 0); // entries
+  page.setUint16(5, PAGE_BYTES); // where they begin
+  Deno.writeFileSync(path, bytes);
+}
+
+Deno.test("writeBackup: a store whose index does not fit its rows is not copied, although the copy's would", async () => {
+  await withFolder(async (folder) => {
+    await furnish(folder);
+    Deno.removeSync(`${folder}/backup`, { recursive: true });
+    emptyIndex(`${folder}/relay.kv`);
+    assert.throws(
+      () => backup(folder, SECRET),
+      /was not copied: it is damaged: .*index/,
+    );
+    assert.deepEqual(namesIn(folder).filter((name) => name.startsWith("backup")), []);
+  });
+});
+
+Deno.test("writeBackup: what went wrong first is told, also when nothing can be cleared away", async () => {
+  await withFolder(async (folder) => {
+    await furnish(folder);
+    Deno.removeSync(`${folder}/backup`, { recursive: true });
+    const cut = new ManualClock();
+    cut.now = () => {
+      Deno.removeSync(`${folder}/backup.part`);
+      return 0;
+    };
+    const about = {
+      kv: `${folder}/relay.kv`,
+      folder: `${folder}/backup`,
+      secrets: secretsOf(SECRET),
+    };
+    assert.throws(
+      () => writeBackup(about, { ...ports, clock: cut }),
+      /relay\.kv was not copied: /,
+    );
   });
 });
 

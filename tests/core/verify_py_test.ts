@@ -3,25 +3,7 @@ import { verifyExport } from "../../core/audit/lines.ts";
 import { readKey } from "../../core/audit/note.ts";
 import { random } from "../support/random.ts";
 import { World } from "../support/world.ts";
-
-const PYTHON = ["python3", "openssl"].every((program) => {
-  try {
-    return new Deno.Command(program, { args: [program === "openssl" ? "version" : "--version"] })
-      .outputSync().success;
-  } catch {
-    return false;
-  }
-});
-
-/** What a check says: null when the export is whole, else the row that it names. */
-async function python(file: string, key: string): Promise<number | null> {
-  const args = ["docs/verify.py", file, key];
-  const { success, stdout, stderr } = await new Deno.Command("python3", { args }).output();
-  const said = new TextDecoder().decode(success ? stdout : stderr);
-  const [, row] = /^NOT WHOLE: row (\d+)/.exec(said) ?? [];
-  if (!success && row === undefined) throw new Error(said);
-  return success ? null : Number(row);
-}
+import { PYTHON, python } from "./verify_py.ts";
 
 async function ours(file: string, key: string): Promise<number | null> {
   const { readable } = await Deno.open(file);

@@ -200,12 +200,8 @@ Deno.test("relay restore, relay backup: killed in the middle, what they make is 
     for (let n = 0; n < 300; n++) await kv.set(["weight", n], new Uint8Array(50_000).fill(n));
     kv.close();
     const weight = (path: string) => {
-      const file = openFile(path);
-      try {
-        return [file.faults(), file.keys(["weight"], 1_000).length];
-      } finally {
-        file.close();
-      }
+      using file = openFile(path);
+      return [file.faults(), file.heads(["weight"], 1_000).length];
     };
     const whole = [[], 300];
     const isThere = (path: string) => {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { ProgramOptions } from "../../core/cli/program.ts";
 import { startMain, startRelayProcess, withFolder } from "../support/processes.ts";
 
 type Env = Readonly<Record<string, string>>;
@@ -8,19 +9,19 @@ const NAMES = [
   "settings",
   "store",
   "integrity",
-  "schema",
-  "secret",
-  "clock",
   "disk",
   "size",
+  "clock",
+  "schema",
+  "secret",
   "jobs",
   "retention",
   "address",
 ];
 
 /** Runs the doctor; its lines by name. */
-async function doctor(env: Env, args: readonly string[] = []) {
-  const program = startMain(["doctor", ...args], { RELAY_PORT: "0", ...env });
+async function doctor(env: Env, args: readonly string[] = [], options: ProgramOptions = {}) {
+  const program = startMain(["doctor", ...args], { RELAY_PORT: "0", ...env }, options);
   const { code } = await program.ended;
   const found = program.lines.map((line) => /^(ok|note|FAULT) +(\w+) +(.*)$/.exec(line) ?? []);
   const lines = new Map(found.map(([, state, name, text]) => [name, { state, text }]));
@@ -82,6 +83,9 @@ Deno.test("relay doctor: what is wrong has one line with what to do, and code 1"
     assert.match(await fault({ ...env, RELAY_PORT: "x" }), /^settings: RELAY_PORT is "x": give/);
     assert.match(await fault({ ...env, RELAY_HOST: "192.0.2.1" }), /^address: .*RELAY_HOST$/);
 
+    const below = { RELAY_KV: `${folder}/relay.kv.secret/relay.kv` };
+    assert.match(await fault(below), /^store: Not a directory.*: run this as .* or see RELAY_KV$/);
+
     const ahead = new Date(Date.now() + 3_600_000);
     Deno.utimeSync(env.RELAY_KV, ahead, ahead);
     assert.match(await fault(env), /^clock: .*set the clock/);
@@ -96,6 +100,21 @@ Deno.test("relay doctor: what is wrong has one line with what to do, and code 1"
     bytes.fill(0x5a, 4096, 3 * 4096);
     Deno.writeFileSync(env.RELAY_KV, bytes);
     assert.match(await fault(env), /^(integrity|store): .*restore.*last backup/);
+  });
+});
+
+Deno.test("relay doctor: the address is not taken, not even for a moment", async () => {
+  await withFolder(async (folder) => {
+    const preload = `${folder}/preload.ts`;
+    Deno.writeTextFileSync(preload, `Deno.listen = () => { throw new Error("taken"); };`);
+    const port = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    const env = { RELAY_KV: ":memory:", RELAY_PORT: `${port.addr.port}` };
+    port.close();
+    const { code, lines, text } = await doctor(env, [], {
+      permissions: ["-A", `--preload=${preload}`],
+    });
+    assert.equal(code, 0, text);
+    assert.match(lines.get("address")!.text!, /^127\.0\.0\.1:\d+ is free$/);
   });
 });
 

@@ -8,18 +8,18 @@ import { inspectCommand } from "../../core/shield/inspect.ts";
 import { World } from "../support/world.ts";
 
 const read = (text: string, path = "policies/a.yaml") => readPolicyFile({ path, text });
-const documentOf = (text: string, path?: string) => {
-  const { document, issues } = read(text, path);
+const documentOf = async (text: string, path?: string) => {
+  const { document, issues } = await read(text, path);
   deq(issues, []);
   return document!;
 };
-const issuesOf = (text: string) =>
-  read(text).issues.map(({ line, column, path, message }) => [line, column, path, message]);
+const issuesOf = async (text: string) =>
+  (await read(text)).issues.map(({ line, column, path, message }) => [line, column, path, message]);
 
 Deno.test("docs/policy.md: its example is a policy whose tests pass, and every field is explained", async () => {
   const page = await Deno.readTextFile(new URL("../../docs/policy.md", import.meta.url));
   const [, example] = /```yaml\n([\s\S]*?)```/.exec(page)!;
-  eq(documentOf(example!).name, "production");
+  eq((await documentOf(example!)).name, "production");
   for (const name of Object.keys(PolicyDocument.shape)) {
     ok(page.includes(`\`${name}`), `${name} is not explained`);
   }
@@ -39,53 +39,53 @@ Deno.test("schemas/policy.json: it is a JSON Schema with every field, for anybod
   deq(Object.keys(schema.properties).sort(), Object.keys(PolicyDocument.shape).sort());
 });
 
-Deno.test("readPolicyFile: every fault stands at its own place", () => {
+Deno.test("readPolicyFile: every fault stands at its own place", async () => {
   const unknown = "is no field of a policy";
-  deq(issuesOf("nme: a\nmodes: off\n"), [[1, 1, "nme", unknown], [2, 1, "modes", unknown]]);
-  deq(issuesOf("thresholds: { approve: 80, deny: 60 }\n"), [
+  deq(await issuesOf("nme: a\nmodes: off\n"), [[1, 1, "nme", unknown], [2, 1, "modes", unknown]]);
+  deq(await issuesOf("thresholds: { approve: 80, deny: 60 }\n"), [
     [1, 24, "thresholds.approve", "must not be above `deny`"],
   ]);
-  deq(issuesOf("rules:\n- id: a\n  match: {}\n"), [
+  deq(await issuesOf("rules:\n- id: a\n  match: {}\n"), [
     [2, 3, "rules.0.verdict", 'Invalid option: expected one of "allow"|"approve"|"deny"'],
   ]);
-  deq(issuesOf('{\n  "mode": "off",\n  "mode": "observe"\n}'), [
+  deq(await issuesOf('{\n  "mode": "off",\n  "mode": "observe"\n}'), [
     [3, 3, "", "The key mode stands twice."],
   ]);
-  deq(issuesOf("name: a\n---\nname: b\n"), [[2, 1, "", "One file holds one policy."]]);
-  deq(issuesOf("name: !secret a\n"), [[1, 7, "", "Unresolved tag: !secret"]]);
-  eq(read("[".repeat(60_000)).issues.length > 0, true);
-  eq(read(`a: &a [1]\nb: [${"*a, ".repeat(9)}*a]\n`).issues.length, 10);
+  deq(await issuesOf("name: a\n---\nname: b\n"), [[2, 1, "", "One file holds one policy."]]);
+  deq(await issuesOf("name: !secret a\n"), [[1, 7, "", "Unresolved tag: !secret"]]);
+  eq((await read("[".repeat(60_000))).issues.length > 0, true);
+  eq((await read(`a: &a [1]\nb: [${"*a, ".repeat(9)}*a]\n`)).issues.length, 10);
 });
 
-Deno.test("readPolicyFile: the name is the file's, and JSON is read too", () => {
-  eq(documentOf("rules: []", "policies/Web Servers.yml").name, "web-servers");
-  eq(documentOf('{\n\t"name": "b",\n\t"rules": []\n}', "x.json").name, "b");
-  eq(read("rules: []", "policies/_.yaml").issues[0]?.path, "name");
+Deno.test("readPolicyFile: the name is the file's, and JSON is read too", async () => {
+  eq((await documentOf("rules: []", "policies/Web Servers.yml")).name, "web-servers");
+  eq((await documentOf('{\n\t"name": "b",\n\t"rules": []\n}', "x.json")).name, "b");
+  eq((await read("rules: []", "policies/_.yaml")).issues[0]?.path, "name");
 });
 
-Deno.test("readPolicyFile: tests have a context, and one that fails is told", () => {
+Deno.test("readPolicyFile: tests have a context, and one that fails is told", async () => {
   const rules = "rules:\n- { id: a, match: { roles: [admin], users: [u1], labels: { env: prod }, " +
     'hours: { from: "08:00", to: "09:00" } }, verdict: deny }\n';
   const test = (more: string, expect: string) =>
     `- { command: uptime, expect: ${expect}${more} }\n`;
   const whole = ', roles: [admin], user: u1, labels: { env: prod }, at: "2026-01-31T08:30:00Z"';
-  documentOf(
+  await documentOf(
     `${rules}tests:\n${test(whole, "deny")}${test("", "allow")}${
       test(whole.replace("08:30", "09:30"), "allow")
     }`,
   );
-  const failed = issuesOf(`${rules}tests:\n${test(whole, "allow")}`);
+  const failed = await issuesOf(`${rules}tests:\n${test(whole, "allow")}`);
   deq(failed.map(([line, column, path]) => [line, column, path]), [[4, 3, "tests.0"]]);
 });
 
-Deno.test("mergePolicies: the strictest of several counts, and every list of tools must allow", () => {
-  const documents = [
+Deno.test("mergePolicies: the strictest of several counts, and every list of tools must allow", async () => {
+  const documents = await Promise.all([
     "name: a\nmode: observe\nthresholds: { approve: 20, deny: 90 }\ntools: { allow: [cat, ls] }\n",
     "name: b\nmode: enforce\nthresholds: { approve: 40, deny: 60 }\ntools: { allow: [cat, id] }\n" +
     "output: { retention_days: 9 }\n",
     "name: c\nmode: off\noutput: { retention_days: 3 }\ndisabled_rules: [filesystem.delete]\n"
       .replace("disabled_rules: [filesystem.delete]\n", ""),
-  ].map((text) => documentOf(text));
+  ].map((text) => documentOf(text)));
   const { policy, mode, retentionDays } = mergePolicies(documents, null);
   deq([mode, retentionDays], ["enforce", 3]);
   deq(policy?.thresholds, { approve: 20, deny: 60 });

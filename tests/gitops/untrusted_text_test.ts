@@ -5,15 +5,17 @@ import { forbidding, withRepository } from "./fixtures.ts";
 
 const read = (text: string) => readPolicyFile({ path: "a.yaml", text });
 
-Deno.test("readPolicyFile: a directive does not bring back another version of YAML", () => {
-  const { issues } = read(`%YAML 1.1\n---\n${forbidding("nmap")}`);
+Deno.test("readPolicyFile: a directive does not bring back another version of YAML", async () => {
+  const { issues } = await read(`%YAML 1.1\n---\n${forbidding("nmap")}`);
   deq(issues.map(({ line, column }) => [line, column]), [[1, 1]]);
   ok(issues[0]?.message.includes("directive"), issues[0]?.message);
 });
 
-Deno.test("readPolicyFile: names that objects have by themselves are keys like others", () => {
+Deno.test("readPolicyFile: names that objects have by themselves are keys like others", async () => {
   deq(
-    read("agents:\n  labels:\n    __proto__: web\n").issues.map(({ line, column, message }) => [
+    (await read("agents:\n  labels:\n    __proto__: web\n")).issues.map((
+      { line, column, message },
+    ) => [
       line,
       column,
       message,
@@ -21,20 +23,20 @@ Deno.test("readPolicyFile: names that objects have by themselves are keys like o
     [[3, 5, "The key __proto__ is not read."]],
   );
   for (const name of ["constructor", "toString"]) {
-    const top = read(`${name}: { rules: [] }\n`);
+    const top = await read(`${name}: { rules: [] }\n`);
     deq(top.issues.map(({ path, line }) => [path, line]), [[name, 1]], name);
-    const nested = read(`rules:\n  - { id: a, match: {}, verdict: deny, ${name}: 1 }\n`);
+    const nested = await read(`rules:\n  - { id: a, match: {}, verdict: deny, ${name}: 1 }\n`);
     deq(nested.issues.map(({ path }) => path), [`rules.0.${name}`], name);
     // A condition that got lost would make the policy concern every agent.
-    const label = read(`agents:\n  labels: { ${name}: web }\n`);
+    const label = await read(`agents:\n  labels: { ${name}: web }\n`);
     const kept = Object.keys(label.document?.agents?.labels ?? {});
     ok(label.issues.length > 0 || kept.includes(name), `the label ${name} got lost`);
   }
 });
 
-Deno.test("readPolicyFile: tags make nothing that JSON does not have", () => {
+Deno.test("readPolicyFile: tags make nothing that JSON does not have", async () => {
   for (const value of ["!!binary aGk=", "!!set { a }", "!!omap [ a: 1 ]", "!!js/function x"]) {
-    ok(read(`description: ${value}\n`).issues.length > 0, value);
+    ok((await read(`description: ${value}\n`)).issues.length > 0, value);
   }
 });
 

@@ -1,7 +1,7 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import type { Tenant } from "../../kv/collection.ts";
-import { type FollowerRules, LogFollower } from "../../kv/follow.ts";
-import { markPrefix } from "../../kv/log.ts";
+import { followedTo, type FollowerRules, LogFollower } from "../../kv/follow.ts";
+import { markPrefix } from "../../kv/marks.ts";
 import { Bench, dump, item, overKv, shared } from "../support/kv.ts";
 
 /** Each of them costs two checks, and a step one for its cursor. */
@@ -160,6 +160,58 @@ Deno.test("LogFollower: a long backlog lets the others through", async () => {
   await log.flush();
   await follower.idle();
   deepStrictEqual([order.length, order.indexOf("z") < 40], [101, true]);
+  deepStrictEqual(await marks(bench), []);
+});
+
+Deno.test("followedTo: what a tenant's followers have yet to handle, marked alone or with others", async () => {
+  await using bench = await Bench.memory();
+  const { store, log, tenant, other } = bench;
+  let failing = true;
+  const follower = following(bench, {
+    lazy: true,
+    step: (_, where, events) => {
+      if (failing && where.space === other.space && events[0]!.seq > 1) throw new Error("no");
+      return Promise.resolve({ done: events.length, part: "" });
+    },
+  });
+  const waiting = async (...tenants: Tenant[]) => {
+    await Promise.all(tenants.map((one) => store.append(one, "wanted", "{}")));
+    await log.flush();
+    const before = [await followedTo(store, log, tenant), await followedTo(store, log, other)];
+    await follower.idle();
+    return [before, [await followedTo(store, log, tenant), await followedTo(store, log, other)]];
+  };
+  const done = [Infinity, Infinity];
+  deepStrictEqual(await waiting(other), [[Infinity, 0], done]);
+  deepStrictEqual(await waiting(tenant, other), [[0, 1], [Infinity, 1]]);
+  failing = false;
+  deepStrictEqual(await waiting(tenant), [[1, 1], done]);
+  deepStrictEqual(await marks(bench), []);
+});
+
+Deno.test("LogFollower: one that keeps its place itself goes on from there, and no cursor is written", async () => {
+  await using bench = await Bench.memory();
+  const { store, log, tenant, items } = bench;
+  const given: number[][] = [];
+  const follower = following(bench, {
+    holdsEvents: 8,
+    place: async (db, where) => (await db.get(items, where, "place"))?.n ?? 0,
+    step: (tx, where, events) => {
+      const done = Math.min(events.length, 3), n = events[done - 1]!.seq;
+      tx.put(items, where, item("place", { n }));
+      tx.afterCommit(() => given.push(events.slice(0, done).map(({ seq }) => seq)));
+      return Promise.resolve({ done, part: "" });
+    },
+  });
+  for (let n = 0; n < 5; n++) await store.append(tenant, "wanted", "{}");
+  await log.flush();
+  await follower.idle();
+  await store.append(tenant, "wanted", "{}");
+  await log.flush();
+  await follower.catchUp(tenant);
+  await follower.idle();
+  deepStrictEqual(given, [[1, 2, 3], [4, 5], [6]]);
+  deepStrictEqual(await dump(bench.kv, [tenant.org, tenant.space, "log_cursors"]), []);
   deepStrictEqual(await marks(bench), []);
 });
 

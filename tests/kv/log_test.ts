@@ -1,7 +1,9 @@
 import { deepStrictEqual, rejects, strictEqual, throws } from "node:assert/strict";
 import { FOLLOWERS_MAX, LINE_BYTES_MAX, TENANTS_MAX } from "../../kv/limits.ts";
+import { OUTBOX } from "../../kv/commit.ts";
 import { FOLD_LAZY_MS } from "../../kv/log.ts";
-import { Bench, committing, overKv } from "../support/kv.ts";
+import { groupOf, groupPrefix } from "../../kv/marks.ts";
+import { Bench, committing, overKv, shared } from "../support/kv.ts";
 
 const follower = (name: string, wants: (type: string) => boolean = () => true) => ({ name, wants });
 const live = (org: string) => ({ org, space: "live" as const });
@@ -240,3 +242,69 @@ Deno.test("EventLog.onSequenced: a listener that throws takes nothing from the o
   await log.flush();
   deepStrictEqual([told, errors.length], [[1, 2], 1]);
 });
+
+/** Several atomics a fold, and several segments of one log. */
+const SMALL = { atomicBytes: 60, atomicMutations: 4, segmentBytes: 30, bytes: 5_000, rows: 50 };
+const tenants = (count: number) => Array.from({ length: count }, (_, n) => live(`org_${n}`));
+
+Deno.test("EventLog: each of many busy logs gets one segment a fold, however many atomics that takes", async () => {
+  await using bench = await Bench.memory();
+  const { store, log } = bench;
+  log.follow(follower("f"));
+  const all = tenants(40);
+  const json = (n: number) => `"${n} ${"x".repeat(1_000)}"`;
+  for (let n = 1; n <= 30; n++) {
+    await Promise.all(all.map((one) => store.append(one, "t", json(n))));
+  }
+  await log.flush();
+  for (const one of all) {
+    const rows = await log.read(one, 0, 99);
+    deepStrictEqual(
+      rows.map(({ seq, json }) => [seq, json]),
+      rows.map((_, n) => [n + 1, json(n + 1)]),
+    );
+    strictEqual(rows.length, 30);
+    strictEqual(await log.hasSegmentAfter(one, 1), false);
+  }
+  const groups = await Array.fromAsync(bench.kv.list({ prefix: groupPrefix("f") }));
+  const marked = groups.flatMap((entry) => groupOf(entry)!);
+  deepStrictEqual(marked, all.map((tenant) => ({ tenant, seq: 30 })));
+  deepStrictEqual(await Array.fromAsync(bench.kv.list({ prefix: OUTBOX })), []);
+});
+
+const COMMITS = 12;
+
+for (const sole of [true, false]) {
+  const by = sole ? "a new process" : "another one";
+  Deno.test(`EventLog: a fold that was cut off after any of its atomics is taken up by ${by}`, async () => {
+    for (let cut = 0, whole = false; !whole; cut++) {
+      const engine = await Deno.openKv(":memory:");
+      let left = Infinity;
+      const kv = committing(shared(engine), async (commit) => {
+        if (left-- <= 0) throw new Error("dead");
+        return await commit();
+      });
+      const options = { sole, hasQueue: false };
+      const first = new Bench(kv, "x", options, SMALL), all = tenants(3);
+      for (let n = 1; n <= COMMITS; n++) {
+        await Promise.all(all.map((one) => first.store.append(one, "t", `${n}`)));
+      }
+      left = cut;
+      whole = await first.log.flush().then(() => true, () => false);
+      left = Infinity;
+      await using second = new Bench(engine, "x", options, SMALL);
+      const told: number[] = [];
+      second.log.onSequenced((_, events) => told.push(...events.map(({ seq }) => seq)));
+      await second.store.append(all[1]!, "t", `${COMMITS + 1}`);
+      // Where both live, the one that was cut off goes on as well.
+      await Promise.all([second.log.flush(), ...(sole ? [] : [first.log.flush()])]);
+      for (const [at, one] of all.entries()) {
+        const rows = (await second.log.read(one, 0, 99)).map(({ seq, json }) => [seq, json]);
+        const count = at === 1 ? COMMITS + 1 : COMMITS;
+        deepStrictEqual(rows, Array.from({ length: count }, (_, n) => [n + 1, `${n + 1}`]));
+      }
+      if (whole) strictEqual(cut > 4, true, "one atomic was enough");
+      deepStrictEqual(await Array.fromAsync(engine.list({ prefix: OUTBOX })), []);
+    }
+  });
+}

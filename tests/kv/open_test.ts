@@ -1,14 +1,20 @@
 import { deepStrictEqual, ok, rejects, strictEqual, throws } from "node:assert/strict";
+import type { Clock } from "../../kv/clock.ts";
 import { collection } from "../../kv/collection.ts";
 import { StoreUnavailableError } from "../../kv/errors.ts";
 import { DELAY_MS_MAX } from "../../kv/limits.ts";
 import { migrate, type Migration } from "../../kv/migrations.ts";
-import { openStore } from "../../kv/open.ts";
+import { isOwned, openStore } from "../../kv/open.ts";
 import { Store } from "../../kv/store.ts";
 import { ManualClock } from "../support/clock.ts";
 import { Bench, ITEM, item, overKv } from "../support/kv.ts";
 
 const clock = new ManualClock();
+const sleeping = (sleep: () => Promise<void>): Clock => ({
+  now: () => 0,
+  after: () => () => {},
+  sleep,
+});
 const inDirectory = async (work: (path: string) => Promise<void>) => {
   const dir = await Deno.makeTempDir();
   try {
@@ -45,6 +51,40 @@ Deno.test("openStore: one process owns a file; a second is told what to do", asy
     ok(/another Relay has the store .* open/.test(await openElsewhere(path)));
     await opened.close();
     strictEqual(await openElsewhere(path), "opened");
+  });
+});
+
+Deno.test("openStore: who looks whether a store is owned does not keep a relay from it", async () => {
+  await inDirectory(async (path) => {
+    strictEqual(isOwned(path), false);
+    const first = await openStore(path, clock);
+    strictEqual(isOwned(path), true);
+    await first.close();
+    strictEqual(isOwned(path), false);
+    // In the middle of such a look.
+    using look = await Deno.open(`${path}.lock`);
+    ok(await look.tryLock(false));
+    let looks = 0;
+    const patient = sleeping(() => ++looks === 3 ? look.unlock() : Promise.resolve());
+    const opened = await openStore(path, patient);
+    strictEqual(looks, 3);
+    await opened.close();
+    ok(await look.tryLock(false));
+    const never = sleeping(() => Promise.resolve());
+    await rejects(openStore(path, never), /another Relay has the store .* open/);
+  });
+});
+
+Deno.test("openStore: one process owns a file by whatever link it is reached, and only its owner reads it", async () => {
+  await inDirectory(async (path) => {
+    const opened = await openStore(path, clock);
+    const link = `${path}.link`;
+    await Deno.symlink(path, link);
+    await rejects(openStore(link, clock), /another Relay has the store .* open/);
+    strictEqual(isOwned(link), true);
+    await opened.close();
+    await (await openStore(link, clock)).close();
+    for (const end of ["", ".lock"]) strictEqual(Deno.statSync(path + end).mode! & 0o777, 0o600);
   });
 });
 

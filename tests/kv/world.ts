@@ -15,6 +15,9 @@ const STEP_EVENTS = 4;
 /** Few, so that some steps find their events in memory and some must read them. */
 const HELD = 12;
 
+/** So small that most folds take several atomics, and some of them within one tenant. */
+const LIMITS = { atomicBytes: 500, atomicMutations: 5, segmentBytes: 400, bytes: 5_000, rows: 10 };
+
 /** One life of a process: a store, its log and a follower, all of which `kill` cuts off at once. */
 export class Life {
   readonly bench: Bench;
@@ -29,7 +32,7 @@ export class Life {
       if (this.#dead) throw new Error("this process is dead");
       return commit();
     });
-    this.bench = new Bench(mortal, "sim", { sole, hasQueue: false });
+    this.bench = new Bench(mortal, "sim", { sole, hasQueue: false }, LIMITS);
     this.follower = new LogFollower(this.bench.store, this.bench.log, {
       name: "sim",
       holdsEvents: HELD,

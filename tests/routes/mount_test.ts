@@ -56,6 +56,54 @@ Deno.test("mount: a query parameter that a route does not take is refused, on ev
   eq((await world.call("GET", "/ws?surprise=1", { as: token })).status, 400);
 });
 
+Deno.test("mount: a name that is not known is told with those that are", async () => {
+  await using world = await World.open();
+  const as = (await world.signUp()).token;
+  const message = async (method: string, path: string, body?: unknown) => {
+    const answer = await world.call(method, path, { as, ...(body !== undefined && { body }) });
+    eq(answer.status, 400, answer.text);
+    return answer.body.error.message;
+  };
+  eq(
+    await message("GET", "/api/v1/compliance/report?report_id=1"),
+    'query: Unrecognized key: "report_id"; known here: id, format',
+  );
+  eq(
+    await message("POST", "/api/v1/compliance/report/generate", {
+      type: "soc2",
+      period: "24h",
+      days: 3,
+    }),
+    'body: Unrecognized key: "days"; known here: type, period',
+  );
+  eq(
+    await message("GET", "/health?id=1"),
+    'query: Unrecognized key: "id"; known here: none',
+  );
+});
+
+Deno.test("mount: however much is wrong with a body, the answer that tells it is short", async () => {
+  await using world = await World.open();
+  const as = (await world.signUp()).token;
+  const many = (of: unknown) =>
+    Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`r${i}`, of]));
+  const long = { ["r".repeat(60_000)]: 1 };
+  for (
+    const [body, faults] of [
+      [{ rules: many(true) }, 100],
+      [{ packs: many(true) }, 1],
+      [many(true), 1],
+      [{ rules: long }, 1],
+      [long, 1],
+    ] as const
+  ) {
+    const answer = await world.call("PATCH", "/api/v1/patterns", { as, body });
+    const { issues } = answer.body.error.details;
+    deq([answer.status, issues.length], [400, faults]);
+    ok(answer.text.length < 16 * 1024, `${answer.text.length} characters`);
+  }
+});
+
 Deno.test("mount: over the plan's limit it is 429, also for who may not, and nothing is on record", async () => {
   await using world = await World.open({
     config: { plans: { starter: { requests_per_minute: 3 } } },

@@ -204,6 +204,9 @@ Deno.test("inspectCommand: what cannot be read or finished needs approval, with 
     "{a,b}".repeat(40),
     "coproc ".repeat(9000),
     "eval ".repeat(5000),
+    `*[${"q".repeat(60_000)}] x`,
+    `*${"[".repeat(60_000)} x*`,
+    `a='*[${"q".repeat(3_000)}]'; ${"$a x; ".repeat(160)}`,
     `f() { g; g; }; g() { h; h; }; ${"h() { f; f; }; "}${"f; ".repeat(5000)}`,
   ];
   for (const command of large) {

@@ -2,6 +2,8 @@ import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/stric
 import { matchesPathGlob } from "../../core/shield/glob.ts";
 import { inspectCommand, type ShieldContext } from "../../core/shield/inspect.ts";
 import { Policy } from "../../core/shield/policy.ts";
+import { failedTests } from "../../core/shield/policy_tests.ts";
+import { nextTurn } from "../../core/turn.ts";
 
 type Given = Omit<ShieldContext, "policy">;
 
@@ -191,6 +193,9 @@ Deno.test("policy: a document that cannot be meant is refused, with the place", 
       only("deny", { hours: { from: "08:00", to: "09:00", timezone: "Mars" } }),
       "rules.0.match.hours.timezone",
     ],
+    // As JSON has it: a member of that name, whose loss would make the rule concern every agent.
+    [only("allow", { labels: JSON.parse('{ "__proto__": "lab" }') }), "rules.0.match.labels"],
+    [{ tests: [{ command: "", expect: "deny", labels: { env: 1 } }] }, "tests.0.labels.env"],
   ];
   for (const [policy, path] of broken) {
     const issues = Policy.safeParse(policy).error?.issues.map((issue) => issue.path.join("."));
@@ -220,16 +225,16 @@ Deno.test("matchesPathGlob: a star stays in its folder, two cross them, and no p
     ["**", "/a/b", true],
   ];
   for (const [glob, path, matches] of cases) {
-    eq(matchesPathGlob(glob, path), matches, `${glob} ${path}`);
+    eq(matchesPathGlob(glob, path, { compared: 1_000 }), matches, `${glob} ${path}`);
   }
   const path = "/a".repeat(2_000);
-  eq(matchesPathGlob(`${"**/a".repeat(60)}x`, path), false);
+  eq(matchesPathGlob(`${"**/a".repeat(60)}x`, path, { compared: 2_000_000 }), false);
 });
 
 Deno.test("policy: a line that would take too long to hold against the rules needs approval", () => {
   const rules = Array.from({ length: 200 }, (_, i) => ({
     id: `r${i}`,
-    verdict: "allow",
+    verdict: "deny",
     match: { paths: Array.from({ length: 14 }, (_, k) => `/*a${k}`) },
   }));
   const words = (count: number) => Array.from({ length: count }, (_, i) => `/x${i}`).join(" ");
@@ -240,4 +245,52 @@ Deno.test("policy: a line that would take too long to hold against the rules nee
   ]);
   const few = only("deny", { paths: ["/x3999"] });
   deq(under(few, [`ls ${words(4_000)}`]), ["deny"]);
+});
+
+Deno.test("policy: no pattern makes a comparison last, however it goes back or where its bracket ends", () => {
+  const fill = (start: string, unit: string, end: string) =>
+    Array.from({ length: 60 }, () => start + unit.repeat(250 / unit.length) + end);
+  const slow: [Record<string, unknown>, string][] = [
+    [{ arguments: fill("*", "a", "b") }, `${"a".repeat(7_000)} `.repeat(4)],
+    [{ arguments: fill("*", "[", "b") }, `'${"[".repeat(7_000)}' `.repeat(4)],
+    [{ paths: fill("**", "[", "b") }, `'${"[".repeat(7_000)}' `.repeat(4)],
+    [{ paths: fill("**", "a*", "b") }, "a".repeat(28_000)],
+    [{ commands: fill("*", "[a]", "b") }, `; ${"a".repeat(7_000)}`.repeat(4)],
+  ];
+  for (const [match, words] of slow) {
+    const policy = Policy.parse(only("deny", match));
+    const { verdict, rule_ids } = inspectCommand(`echo ${words}`, { policy });
+    deq([verdict, rule_ids], ["approve", ["structure.over_budget"]], JSON.stringify(match));
+  }
+});
+
+Deno.test("policy: rules without patterns are counted too", () => {
+  const rules = Array.from({ length: 200 }, (_, i) => ({
+    id: `r${i}`,
+    verdict: "deny",
+    match: { rule_ids: ["filesystem.remove_root"] },
+  }));
+  const line = (n: number) => Array.from({ length: n }, (_, i) => `x${i}`).join(";");
+  const one = Policy.parse({ rules });
+  const policy = { ...one, rules: Array.from({ length: 10 }, () => one.rules).flat() };
+  deq(
+    [200, 800].map((n) => inspectCommand(line(n), { policy }).rule_ids),
+    [[], ["structure.over_budget"]],
+  );
+});
+
+Deno.test("failedTests: others get their turn while many tests run", async () => {
+  const tests = Array.from({ length: 100 }, () => ({ command: "ls", expect: "deny" as const }));
+  let turns = 0;
+  const others = async () => {
+    while (turns < tests.length) {
+      await nextTurn();
+      turns++;
+    }
+  };
+  const seen = failedTests(Policy.parse({}), tests).then(({ length }) => [length, turns]);
+  await others();
+  const [failed, before] = await seen;
+  eq(failed, tests.length);
+  ok(before! >= tests.length - 1, `${before} turns`);
 });

@@ -1,6 +1,7 @@
 import { deepStrictEqual } from "node:assert/strict";
 import { z } from "zod";
 import { type Collection, collection, type Tenant } from "../../kv/collection.ts";
+import { FOLD_LIMITS } from "../../kv/fold.ts";
 import { EventLog, type Sequenced } from "../../kv/log.ts";
 import { Store } from "../../kv/store.ts";
 import { ManualClock } from "./clock.ts";
@@ -142,9 +143,10 @@ export class Bench implements AsyncDisposable {
     /** Keeps this bench's data apart from whatever else is in the store. */
     label = "x",
     options: { sole: boolean; hasQueue: boolean } = { sole: true, hasQueue: true },
+    limits = FOLD_LIMITS,
   ) {
     this.store = new Store(kv, { clock: this.clock, ...options });
-    this.log = new EventLog(this.store, (error) => this.errors.push(error));
+    this.log = new EventLog(this.store, (error) => this.errors.push(error), limits);
     this.items = itemsNamed(`items_${label}`, 100);
     this.tickets = ticketsNamed(`tickets_${label}`, 100);
     this.tenant = { org: `org_${label}`, space: "live" };

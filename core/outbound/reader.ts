@@ -1,0 +1,159 @@
+import { Buffer } from "node:buffer";
+
+/** Lines of a response that may be read before its body, in bytes. */
+const HEAD_BYTES_MAX = 16 * 1024; // what Node and most servers take
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |$)/;
+const FIELD = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+):([^\0\r\n]*)$/;
+const CHUNK_SIZE = /^([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\0\r\n]*)?$/;
+const LENGTH = /^\d{1,15}$/;
+const NOTHING = Buffer.alloc(0);
+
+/** What the next bytes are: a line of some kind, the body itself, or nothing of this response any more. */
+type Part = "status" | "field" | "body" | "size" | "chunk end" | "trailer" | "whole";
+
+/**
+ * One HTTP/1.1 response, as its bytes come (RFC 9112). Strict, because its sender is not trusted: what
+ * two readers could take for two different things is refused, or ends the connection.
+ */
+export class ResponseReader {
+  /** Zero until the status line is there. */
+  status = 0;
+  headers: Record<string, string> = Object.create(null);
+  #part: Part = "status";
+  #pending: Buffer = NOTHING;
+  #headBytes = 0;
+  #persistent = true;
+  #chunked = false;
+  /** Bytes left of the body or of its chunk; Infinity for all until the connection ends. */
+  #left = 0;
+  #room: number;
+  readonly #kept: Uint8Array[] = [];
+
+  constructor(private readonly method: string, keepBytes: number) {
+    this.#room = keepBytes;
+  }
+
+  /** True once the head is there, and informational ones before it are past. */
+  get hasHead(): boolean {
+    return this.#part !== "status" && this.#part !== "field";
+  }
+
+  /** True when all of the response is there. */
+  get isWhole(): boolean {
+    return this.#part === "whole";
+  }
+
+  /** True when more of the body has come than is kept. */
+  get overflows(): boolean {
+    return this.#room < 0;
+  }
+
+  /** True when the connection may carry another request: nothing followed the response. */
+  get isReusable(): boolean {
+    return this.isWhole && this.#persistent && this.#pending.length === 0;
+  }
+
+  /** What is kept of the body. */
+  get bytes(): Uint8Array<ArrayBuffer> {
+    return new Uint8Array(Buffer.concat(this.#kept));
+  }
+
+  /** Takes in what came. @throws {Error} when it is no HTTP response */
+  take(bytes: Buffer): void {
+    let rest = this.#pending.length === 0 ? bytes : Buffer.concat([this.#pending, bytes]);
+    this.#pending = NOTHING;
+    while (rest.length > 0 && !this.isWhole && !this.overflows) {
+      if (this.#part === "body") {
+        rest = this.#keep(rest);
+        continue;
+      }
+      const end = rest.indexOf("\r\n");
+      if (this.#headBytes + (end < 0 ? rest.length : end) > HEAD_BYTES_MAX) {
+        throw new Error("the response headers are too large");
+      }
+      if (end < 0) break;
+      this.#line(rest.toString("latin1", 0, end));
+      rest = rest.subarray(end + 2);
+    }
+    this.#pending = rest;
+  }
+
+  /** The connection has ended: that is how a body without a length ends. */
+  end(): void {
+    if (this.#part === "body" && this.#left === Infinity) this.#part = "whole";
+  }
+
+  #keep(rest: Buffer): Buffer {
+    const some = rest.subarray(0, this.#left);
+    if (this.#room > 0) this.#kept.push(some.subarray(0, this.#room));
+    this.#room -= some.length;
+    this.#left -= some.length;
+    if (this.#left === 0) this.#part = this.#chunked ? "chunk end" : "whole";
+    return rest.subarray(some.length);
+  }
+
+  #line(line: string): void {
+    if (this.#part === "status") this.#beginHead(line);
+    else if (this.#part === "field" && line === "") this.#endHead();
+    else if (this.#part === "field") this.#field(line);
+    else if (this.#part === "size") this.#beginChunk(line);
+    else if (this.#part === "trailer" && line === "") this.#part = "whole";
+    else if (this.#part === "chunk end" && line === "") this.#part = "size";
+    else if (this.#part === "chunk end") throw new Error("a chunk is longer than it says");
+  }
+
+  #beginHead(line: string): void {
+    const [, minor, status] = STATUS_LINE.exec(line) ?? [];
+    if (status === undefined) throw new Error("it does not begin as HTTP/1.1");
+    this.status = Number(status);
+    this.#persistent = minor === "1";
+    this.#headBytes = line.length;
+    this.#part = "field";
+  }
+
+  #field(line: string): void {
+    const [, name, value] = FIELD.exec(line) ?? [];
+    if (name === undefined || value === undefined) throw new Error("a header is malformed");
+    this.#headBytes += line.length;
+    const lower = name.toLowerCase();
+    const before = this.headers[lower];
+    this.headers[lower] = before === undefined ? value.trim() : `${before}, ${value.trim()}`;
+  }
+
+  #endHead(): void {
+    const { status, headers } = this;
+    if (status === 101) throw new Error("it switches protocols");
+    this.#headBytes = 0;
+    if (status < 200) {
+      this.headers = Object.create(null);
+      this.#part = "status";
+      return;
+    }
+    const { connection, "transfer-encoding": coding, "content-length": length } = headers;
+    const options = connection?.toLowerCase().split(/[ \t]*,[ \t]*/) ?? [];
+    this.#persistent = this.#persistent
+      ? !options.includes("close")
+      : options.includes("keep-alive");
+    if (this.method === "HEAD" || status === 204 || status === 304) {
+      this.#part = "whole";
+    } else if (coding !== undefined) {
+      if (coding.toLowerCase() !== "chunked") throw new Error("its transfer coding is unknown");
+      // Who sends both may mean to smuggle something in, so nothing else is read from there.
+      if (length !== undefined) this.#persistent = false;
+      this.#chunked = true;
+      this.#part = "size";
+    } else {
+      if (length !== undefined && !LENGTH.test(length)) throw new Error("its length is no number");
+      this.#left = length === undefined ? Infinity : Number(length);
+      if (length === undefined) this.#persistent = false;
+      this.#part = this.#left === 0 ? "whole" : "body";
+    }
+  }
+
+  #beginChunk(line: string): void {
+    const size = CHUNK_SIZE.exec(line)?.[1];
+    if (size === undefined) throw new Error("a chunk has no size");
+    this.#left = parseInt(size, 16);
+    this.#part = this.#left === 0 ? "trailer" : "body";
+  }
+}

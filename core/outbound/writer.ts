@@ -1,0 +1,46 @@
+import { Buffer } from "node:buffer";
+import type { Socket } from "node:net";
+
+import { OutboundError, type OutboundRequest } from "../ports.ts";
+import { TRANSPORT_HEADERS } from "./headers.ts";
+
+const METHOD = /^[A-Z]+$/;
+/** One field line (RFC 9110); anything else could split a request into two. */
+const FIELD = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+: [\t\x20-\x7e\x80-\xff]*$/;
+
+/** The head of a request, ready to be written. @throws {OutboundError} when it would be no HTTP */
+export function headOf(request: OutboundRequest, url: URL): string {
+  const { method, body } = request;
+  if (!METHOD.test(method)) throw new OutboundError("http", `There is no method ${method}.`);
+  let head = `${method} ${url.pathname}${url.search} HTTP/1.1\r\nhost: ${url.host}\r\n`;
+  if (body !== undefined) head += `content-length: ${Buffer.byteLength(body)}\r\n`;
+  let agent = false, encoding = false;
+  for (const name in request.headers) {
+    const lower = name.toLowerCase();
+    if (TRANSPORT_HEADERS.has(lower)) continue;
+    const line = `${name}: ${request.headers[name]}`;
+    if (!FIELD.test(line)) {
+      throw new OutboundError("http", "The request cannot be written as HTTP.");
+    }
+    agent ||= lower === "user-agent";
+    encoding ||= lower === "accept-encoding";
+    head += `${line}\r\n`;
+  }
+  // Compression is declined, because what is kept of a body is shown as it came.
+  if (!encoding) head += "accept-encoding: identity\r\n";
+  if (!agent) head += "user-agent: Relay\r\n";
+  return `${head}\r\n`;
+}
+
+/** Writes a request; a text goes out in one piece with its head. */
+export function writeRequest(socket: Socket, head: string, body?: string | Uint8Array): void {
+  if (typeof body !== "string") {
+    socket.write(head, "latin1");
+    if (body !== undefined) socket.write(body);
+    return;
+  }
+  const bytes = Buffer.allocUnsafe(head.length + Buffer.byteLength(body));
+  bytes.write(head, "latin1");
+  bytes.write(body, head.length);
+  socket.write(bytes);
+}

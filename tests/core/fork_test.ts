@@ -1,0 +1,141 @@
+import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { keepCheckpoint } from "../../core/agent/witness.ts";
+import { verifyExport } from "../../core/audit/lines.ts";
+import { type NoteKey, readKey, readStatement } from "../../core/audit/note.ts";
+import type { VerifyOptions } from "../../core/audit/verify.ts";
+import { describeFinding } from "../../core/cli/audit.ts";
+import { type Account, World } from "../support/world.ts";
+import { PYTHON, python } from "./verify_py.ts";
+
+/** A log as a server shows it. */
+interface Shown {
+  readonly note: string;
+  readonly publicKey: string;
+  readonly key: NoteKey;
+  /** The exports, each of which is a row of the next one. */
+  readonly exports: readonly { readonly text: string; readonly header: string }[];
+}
+
+const EXPORTS = [
+  ["application/x-ndjson", ""],
+  ["application/json", ""],
+  ["application/x-ndjson", "?event_type=organization_created"],
+  ["application/x-ndjson", "?event_type=note"],
+] as const;
+
+/** What a server shows after five more rows. */
+async function show(world: World, { token: as }: Account, text: string): Promise<Shown> {
+  for (let n = 0; n < 5; n++) {
+    const body = { event_type: "note", details: { text, n } };
+    await world.call("POST", "/api/audit/event", { as, body });
+  }
+  const { body: { note, public_key } } = await world.call("GET", "/api/audit/checkpoint", { as });
+  const exports: { text: string; header: string }[] = [];
+  for (const [accept, query] of EXPORTS) {
+    world.clock.advance(1_000);
+    const answer = await world.call("GET", `/api/audit/export${query}`, {
+      as,
+      headers: { accept },
+    });
+    const header = Buffer.from(answer.headers.get("x-audit-checkpoint")!, "base64").toString();
+    exports.push({ text: answer.text, header });
+  }
+  return { note, publicKey: public_key, key: readKey(public_key)!, exports };
+}
+
+/** Two servers that go on from a copy of one store: they have its key, and its past. */
+async function fork(): Promise<Readonly<Record<"past" | "left" | "right", Shown>>> {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const past = await show(world, owner, "past");
+  await world.settle();
+  const kv = await Deno.openKv(":memory:");
+  for await (const { key, value } of world.kv.list({ prefix: [] })) await kv.set(key, value);
+  await using other = await World.open({ kv, seed: 2 });
+  other.clock.nowMs = world.clock.nowMs;
+  const left = await show(world, owner, "left");
+  return { past, left, right: await show(other, owner, "right") };
+}
+
+const endingOf = (text: string): string => text.trimEnd().split("\n").at(-1)!;
+
+const noteOf = (text: string): string =>
+  JSON.parse(endingOf(text).replace(/^\],/, "{")).proof.checkpoint;
+
+const sizeOf = (note: string): number => readStatement(note)!.size;
+
+async function check(text: string, options: VerifyOptions) {
+  const bytes = new TextEncoder().encode(text);
+  const { finding, witness } = await verifyExport(ReadableStream.from([bytes]), options);
+  return finding === null ? witness : [finding.kind, finding.first, finding.last];
+}
+
+Deno.test("relay audit verify: two logs of one size under one key are a fork, whichever is witnessed", async () => {
+  const { past, left, right } = await fork();
+  const { key } = left;
+  deq(right.key, key);
+  for (const [mine, other] of [[left, right], [right, left]] as const) {
+    for (const [at, { text, header }] of mine.exports.entries()) {
+      const size = sizeOf(header);
+      eq(await check(text, { key }), "none");
+      // A log that was signed at two moments is no fork.
+      ok(header !== noteOf(text));
+      eq(await check(text, { key, checkpoint: header }), "consistent");
+      const there = other.exports[at]!;
+      for (const checkpoint of [there.header, noteOf(there.text)]) {
+        eq(sizeOf(checkpoint), size);
+        deq(await check(text, { key, checkpoint }), ["forked", 1, size]);
+        deq(await check(text, { checkpoint }), ["forked", 1, size]);
+        // That a size leads to itself says nothing of its root.
+        const consistency = { from: size, to: size, path: [] };
+        deq(await check(text, { key, checkpoint, consistency }), ["forked", 1, size]);
+      }
+    }
+    // Of a smaller size, the export's past is another one than was witnessed.
+    const [{ text }] = mine.exports.slice(1) as [Shown["exports"][number]];
+    const { header: older } = other.exports[0]!;
+    deq(await check(text, { key, checkpoint: older }), ["rewritten", 1, sizeOf(older)]);
+    eq(await check(text, { key, checkpoint: past.note }), "consistent");
+  }
+  match(describeFinding({ kind: "forked", first: 1, last: 9, line: 1 }), /^forked: rows 1 to 9 /);
+});
+
+Deno.test("relay audit verify: rows of one side of a fork do not pass with the proof of the other", async () => {
+  const { left, right } = await fork();
+  const { key, publicKey } = left;
+  const file = await Deno.makeTempFile();
+  // The third holds only what both have in common: with the other proof it is the other export.
+  for (const at of [0, 1, 3]) {
+    const { text } = left.exports[at]!, ending = endingOf(text);
+    const other = endingOf(right.exports[at]!.text);
+    const grafted = text.replace(ending, () => other);
+    ok(other !== ending && grafted !== text);
+    deq(await check(grafted, { key }), ["altered", 1, sizeOf(noteOf(text))]);
+    if (!PYTHON || text.startsWith('{"events"')) continue;
+    await Deno.writeTextFile(file, text);
+    eq(await python(file, publicKey), null);
+    await Deno.writeTextFile(file, grafted);
+    eq(await python(file, publicKey), 1);
+  }
+  await Deno.remove(file);
+});
+
+Deno.test("checkpoint: an agent refuses the other side of a fork and keeps what it has", async () => {
+  const { left, right } = await fork();
+  const kept = new Map<string, string>();
+  const files = {
+    makeDir: () => {},
+    read: (path: string) => kept.get(path) ?? null,
+    write: (path: string, text: string) => void kept.set(path, text),
+    openAppender: () => ({ append: () => {}, close: () => {} }),
+  };
+  const keep = ({ note, publicKey }: Shown) =>
+    keepCheckpoint("", { type: "checkpoint", note, public_key: publicKey, proof: [] }, files);
+  eq(sizeOf(left.note), sizeOf(right.note));
+  eq(keep(left), null);
+  const before = [...kept];
+  eq(keep(right), "rewritten");
+  deq([...kept], before);
+  eq(keep(left), null);
+});

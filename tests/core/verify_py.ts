@@ -1,0 +1,19 @@
+/** True where docs/verify.py can run. */
+export const PYTHON: boolean = ["python3", "openssl"].every((program) => {
+  try {
+    return new Deno.Command(program, { args: [program === "openssl" ? "version" : "--version"] })
+      .outputSync().success;
+  } catch {
+    return false;
+  }
+});
+
+/** What docs/verify.py says of an export: null when it is whole, else the row that it names. */
+export async function python(file: string, key: string): Promise<number | null> {
+  const args = ["docs/verify.py", file, key];
+  const { success, stdout, stderr } = await new Deno.Command("python3", { args }).output();
+  const said = new TextDecoder().decode(success ? stdout : stderr);
+  const [, row] = /^NOT WHOLE: row (\d+)/.exec(said) ?? [];
+  if (!success && row === undefined) throw new Error(said);
+  return success ? null : Number(row);
+}
