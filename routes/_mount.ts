@@ -31,6 +31,7 @@ import {
 } from "./_request.ts";
 import { parseNoQuery, readJson } from "./_input.ts";
 import { letPagesIn } from "./_origin.ts";
+import { byRank, contestedOf, pattern } from "./_paths.ts";
 import type { Content, Method, Route } from "./_route.ts";
 
 type Serve = (request: Request, info?: { remoteAddr: Deno.Addr }) => Response | Promise<Response>;
@@ -122,33 +123,6 @@ export function mount(
     app,
     (request, info) => hono.fetch(request, info ?? {}),
   );
-}
-
-const pattern = (path: string) => path.replaceAll(/\{(\w+)\}/g, ":$1");
-
-/** Names before parameters: `/webhooks/event-types` is not a webhook's id. */
-function byRank({ path: a }: Route, { path: b }: Route): number {
-  const [first, second] = [rank(a), rank(b)];
-  return first < second ? -1 : first > second ? 1 : 0;
-}
-
-/** Sorts as the path does, with its parameters behind every name: `~` is the last character of ASCII. */
-const rank = (path: string) => path.replaceAll(/\{\w+\}/g, "~");
-
-/**
- * The routes with a parameter where another one of their method has a name: the fastest of Hono's routers,
- * one regular expression for all, takes no such pair, and a single one would cost every route that router.
- */
-function contestedOf(routes: readonly Route[]): Set<Route> {
-  const names = new Set<string>();
-  const places = new Map<Route, readonly string[]>();
-  for (const route of routes) {
-    const parts = rank(route.path).split("/");
-    const before = parts.map((_, at) => `${route.method} ${parts.slice(0, at).join("/")}`);
-    places.set(route, before.filter((_, at) => parts[at] === "~"));
-    for (const [at, place] of before.entries()) if (parts[at] !== "~") names.add(place);
-  }
-  return new Set(routes.filter((route) => places.get(route)!.some((place) => names.has(place))));
 }
 
 const notAllowed = (allow: readonly string[]) =>
