@@ -32,19 +32,18 @@ const seriesKey = ({ tenant, name, id }: Series) => [tenant.org, tenant.space, `
 /** Strings sort before numbers, so this is outside every range of days. */
 const latestKey = (series: Series) => [...seriesKey(series), "latest"];
 
-/** Overwrites a writer's value of a day, at most `bytes` large, whose last count was at `atMs`. */
+/** Overwrites a writer's value of a day, at most `bytes` large; with `atMs`, when the last count was. */
 export function putDay(
   tx: Tx,
   series: Series,
   { dayMs, writer, value }: SeriesDay<unknown>,
-  { bytes, atMs }: { readonly bytes: number; readonly atMs: number },
+  { bytes, atMs }: { readonly bytes: number; readonly atMs?: number },
 ): void {
   const day = [...seriesKey(series), dayMs, writer];
+  tx.stage({ kind: "set", key: day, slot: slotOf(day), value, bytes, expireIn: KEPT_MS });
+  if (atMs === undefined) return;
   const latest = latestKey(series);
-  tx.stage(
-    { kind: "set", key: day, slot: slotOf(day), value, bytes, expireIn: KEPT_MS },
-    { kind: "max", key: latest, slot: slotOf(latest), n: BigInt(atMs) },
-  );
+  tx.stage({ kind: "max", key: latest, slot: slotOf(latest), n: BigInt(atMs) });
 }
 
 /** Every writer's values of the days that begin from `fromMs` up to, not including, `toMs`. */
@@ -62,7 +61,7 @@ export async function* readDays<T>(
   }
 }
 
-/** When a series was last counted, in ms, however long ago; null for never. */
+/** When a series was last counted, in ms, however long ago; null for never, or when nobody said. */
 export async function readLatest(store: Store, series: Series): Promise<number | null> {
   const { value } = await store.kv.get<Deno.KvU64>(latestKey(series));
   return value === null ? null : Number(value.value);

@@ -151,9 +151,15 @@ export function whenRead(response: Response, ended: () => void): Response {
   return new Response(body, response);
 }
 
-function streamOf(parts: AsyncIterable<string>, ended: () => void): ReadableStream<Uint8Array> {
+const encoder = new TextEncoder();
+const bytesOf = (part: string | Uint8Array<ArrayBuffer>) =>
+  typeof part === "string" ? encoder.encode(part) : part;
+
+function streamOf(
+  parts: AsyncIterable<string | Uint8Array<ArrayBuffer>>,
+  ended: () => void,
+): ReadableStream<Uint8Array> {
   const iterator = parts[Symbol.asyncIterator]();
-  const encoder = new TextEncoder();
   let over = false;
   const end = () => {
     if (!over) ended();
@@ -163,7 +169,7 @@ function streamOf(parts: AsyncIterable<string>, ended: () => void): ReadableStre
     async pull(controller) {
       try {
         const { done, value } = await iterator.next();
-        if (!done) return controller.enqueue(encoder.encode(value));
+        if (!done) return controller.enqueue(bytesOf(value));
         controller.close();
         end();
       } catch (error) {

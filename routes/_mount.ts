@@ -31,6 +31,7 @@ import {
 } from "./_request.ts";
 import { parseNoQuery, readJson } from "./_input.ts";
 import { letPagesIn } from "./_origin.ts";
+import { byRank, contestedOf, pattern } from "./_paths.ts";
 import type { Content, Method, Route } from "./_route.ts";
 
 type Serve = (request: Request, info?: { remoteAddr: Deno.Addr }) => Response | Promise<Response>;
@@ -105,10 +106,12 @@ export function mount(
           : refuse(app, c, path, notAllowed(methods)),
     );
   }
-  for (const route of ordered) {
-    hono.on(route.method, pattern(route.path), (c) => serve(app, route, c));
-  }
   const strays = new Hono<Env>();
+  const contested = contestedOf(ordered);
+  for (const route of ordered) {
+    const server = contested.has(route) ? strays : hono;
+    server.on(route.method, pattern(route.path), (c) => serve(app, route, c));
+  }
   for (const path of new Set(ordered.map((route) => route.path))) {
     const allow = routes.filter((route) => route.path === path).map((route) => route.method);
     strays.all(pattern(path), (c) => refuse(app, c, path, notAllowed(allow)));
@@ -121,17 +124,6 @@ export function mount(
     (request, info) => hono.fetch(request, info ?? {}),
   );
 }
-
-const pattern = (path: string) => path.replaceAll(/\{(\w+)\}/g, ":$1");
-
-/** Names before parameters: `/webhooks/event-types` is not a webhook's id. */
-function byRank({ path: a }: Route, { path: b }: Route): number {
-  const [first, second] = [rank(a), rank(b)];
-  return first < second ? -1 : first > second ? 1 : 0;
-}
-
-/** Sorts as the path does, with its parameters behind every name: `~` is the last character of ASCII. */
-const rank = (path: string) => path.replaceAll(/\{\w+\}/g, "~");
 
 const notAllowed = (allow: readonly string[]) =>
   new Fault("METHOD_NOT_ALLOWED", `This path takes ${allow.join(", ")}.`, { allow });

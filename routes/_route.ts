@@ -47,7 +47,7 @@ export type Audit<R, I> =
 /** A body that is not JSON. */
 export interface Content {
   readonly type: string;
-  readonly body: string | AsyncIterable<string>;
+  readonly body: string | AsyncIterable<string | Uint8Array<ArrayBuffer>>;
   /** Offered to the browser as a file of this name. */
   readonly filename?: string;
   /** Further headers, their names in lower case; those of every response win. */

@@ -1,9 +1,13 @@
+import { Buffer } from "node:buffer";
 import { STREAM_ENDS, type StreamEnd } from "../core/streams/ends.ts";
 import type { Message } from "../core/streams/message.ts";
 import type { Sink } from "../core/streams/stream.ts";
 
+type Bytes = Uint8Array<ArrayBuffer>;
+const encoder = new TextEncoder();
+
 /** A message as server-sent events carry it. */
-export function sseText({ kind, id, json }: Message): string {
+function sseText({ kind, id, json }: Message): string {
   return `event: ${kind}\n${id === null ? "" : `id: ${id}\n`}data: ${json}\n\n`;
 }
 
@@ -11,8 +15,8 @@ export function sseText({ kind, id, json }: Message): string {
  * The way to a client that reads server-sent events: what it has not taken waits here, and is taken as
  * fast as the client reads. `retryMs` says when it should come again after the end.
  */
-export class SseSink implements Sink, AsyncIterableIterator<string> {
-  #waiting: string[] = [];
+export class SseSink implements Sink, AsyncIterableIterator<Bytes> {
+  #waiting: Bytes[] = [];
   #bytes = 0;
   #ended = false;
   #reader: (() => void) | null = null;
@@ -29,9 +33,9 @@ export class SseSink implements Sink, AsyncIterableIterator<string> {
 
   send(message: Message): void {
     if (this.#ended) return;
-    const text = textOf(message);
-    this.#waiting.push(text);
-    this.#bytes += text.length;
+    const bytes = bytesOf(message);
+    this.#waiting.push(bytes);
+    this.#bytes += bytes.length;
     this.#reader?.();
   }
 
@@ -46,7 +50,8 @@ export class SseSink implements Sink, AsyncIterableIterator<string> {
     const { code, then, meaning } = STREAM_ENDS[name];
     if (name === "too_slow") this.#waiting = [];
     const json = JSON.stringify({ code, name, then, message: meaning });
-    this.#waiting.push(`retry: ${this.retryMs()}\n`, sseText({ kind: "end", id: null, json }));
+    const text = `retry: ${this.retryMs()}\n${sseText({ kind: "end", id: null, json })}`;
+    this.#waiting.push(encoder.encode(text));
     this.#close();
   }
 
@@ -54,21 +59,21 @@ export class SseSink implements Sink, AsyncIterableIterator<string> {
     return this;
   }
 
-  async next(): Promise<IteratorResult<string>> {
+  async next(): Promise<IteratorResult<Bytes>> {
     while (this.#waiting.length === 0 && !this.#ended) {
       await new Promise<void>((resolve) => this.#reader = resolve);
     }
-    const value = this.#waiting.join("");
+    const value = this.#waiting.length === 1 ? this.#waiting[0]! : Buffer.concat(this.#waiting);
     this.#waiting = [];
     this.#bytes = 0;
     this.#drained();
-    if (value !== "") return { done: false, value };
+    if (value.length > 0) return { done: false, value };
     this.onGone();
     return { done: true, value: undefined };
   }
 
   /** The client has gone. */
-  return(): Promise<IteratorResult<string>> {
+  return(): Promise<IteratorResult<Bytes>> {
     this.#waiting = [];
     this.#close();
     this.onGone();
@@ -84,10 +89,10 @@ export class SseSink implements Sink, AsyncIterableIterator<string> {
 }
 
 let last: Message | null = null;
-let lastText = "";
+let lastBytes: Bytes = new Uint8Array();
 
-/** One event goes to many clients, one after the other: its text is made once. */
-function textOf(message: Message): string {
-  if (message !== last) last = message, lastText = sseText(message);
-  return lastText;
+/** One event goes to many clients, one after the other: its bytes are made once, and all share them. */
+function bytesOf(message: Message): Bytes {
+  if (message !== last) last = message, lastBytes = encoder.encode(sseText(message));
+  return lastBytes;
 }

@@ -170,7 +170,7 @@ function put(tx: Parameters<typeof putDay>[0], counting: Counting): void {
   const { tenant, dayMs, writer, names } = counting;
   const bytes = REST_BYTES + names.size * NAME_BYTES;
   const value = new Map([...names].map(([name, hours]) => [name, hours.slice()]));
-  putDay(tx, seriesOf(tenant), { dayMs, writer, value }, { bytes, atMs: dayMs });
+  putDay(tx, seriesOf(tenant), { dayMs, writer, value }, { bytes });
 }
 
 const seriesOf = (tenant: Tenant): Series => ({ tenant, name: "activity", id: "all" });

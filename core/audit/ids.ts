@@ -3,6 +3,7 @@ import {
   auditIdParts,
   auditIds,
   auditTreeId,
+  type AuditTreeRecord,
   auditTrees,
   placeId,
 } from "../../kv/records/audit.ts";
@@ -38,28 +39,25 @@ function idOf(json: string): string {
 /** The digits of the kept bytes; the dash stands between the fourth and the fifth byte. */
 const keptDigits = (id: string): string => id.slice(0, 8) + id.slice(9, 13);
 
-/** Adds the ids of rows that follow the first `size`, in the transaction. */
-export async function appendIds(
+/**
+ * Adds the ids of rows to the `before`, which do not fill the block that ends at `size`, in the transaction.
+ * Answers those that do not fill one now.
+ */
+export function appendIds(
   tx: Tx,
   tenant: Tenant,
-  size: number,
+  { size, ids: before }: { readonly size: number; readonly ids: Uint8Array },
   rows: readonly string[],
-): Promise<void> {
-  for (let at = 0; at < rows.length;) {
-    const block = Math.floor((size + at) / BLOCK);
-    const there = size + at - block * BLOCK;
-    const taken = rows.slice(at, at + BLOCK - there);
-    const ids = new Uint8Array((there + taken.length) * ID_BYTES);
-    if (there > 0) {
-      const before = await tx.get(auditIds, tenant, placeId(block));
-      ids.set(before?.ids.subarray(0, there * ID_BYTES) ?? []);
-    }
-    ids.subarray(there * ID_BYTES).setFromHex(taken.map((json) => keptDigits(idOf(json))).join(""));
-    const record = { id: placeId(block), ids };
-    if (there > 0) tx.put(auditIds, tenant, record);
-    else tx.insert(auditIds, tenant, record);
-    at += taken.length;
+): Uint8Array<ArrayBuffer> {
+  const all = new Uint8Array(before.length + rows.length * ID_BYTES);
+  all.set(before);
+  all.subarray(before.length).setFromHex(rows.map((json) => keptDigits(idOf(json))).join(""));
+  let block = Math.floor(size / BLOCK), at = 0;
+  for (; at + BLOCK * ID_BYTES <= all.length; at += BLOCK * ID_BYTES) {
+    const ids = all.slice(at, at + BLOCK * ID_BYTES);
+    tx.insert(auditIds, tenant, { id: placeId(block++), ids });
   }
+  return all.slice(at);
 }
 
 /**
@@ -140,7 +138,7 @@ export async function findEvent(app: App, tenant: Tenant, eventId: string): Prom
   for (let group = last; group >= 0; group -= GROUPS_AT_ONCE) {
     const some = Array.from({ length: Math.min(GROUPS_AT_ONCE, group + 1) }, (_, n) => group - n);
     const found = await Promise.all(
-      some.map((one) => placesIn(app, tenant, one, { wanted, size: tree.size })),
+      some.map((one) => placesIn(app, tenant, one, { wanted, tree })),
     );
     for (const place of found.flat()) {
       if (place < tree.expired) return { seq: place + 1, row: null };
@@ -161,9 +159,9 @@ async function placesIn(
   { store }: App,
   tenant: Tenant,
   group: number,
-  { wanted, size }: { wanted: Uint8Array; size: number },
+  { wanted, tree }: { wanted: Uint8Array; tree: AuditTreeRecord },
 ): Promise<number[]> {
-  const rows = Math.min(GROUP, size - group * GROUP);
+  const rows = Math.min(GROUP, tree.size - group * GROUP);
   // Only a group that is complete is ever sorted.
   const part = rows < GROUP
     ? null
@@ -174,7 +172,8 @@ async function placesIn(
       group * GROUP + part.ids[at + rest.length]! * 256 + part.ids[at + rest.length + 1]!
     );
   }
-  const blocks = await blocksOf(store, tenant, group, Math.ceil(rows / BLOCK));
+  const blocks = await blocksOf(store, tenant, group, Math.floor(rows / BLOCK));
+  if (rows < GROUP) blocks.push(tree.ids);
   return blocks.flatMap((ids = new Uint8Array(), block) =>
     placesOf(ids, wanted, ID_BYTES).map((at) => group * GROUP + block * BLOCK + at / ID_BYTES)
   );

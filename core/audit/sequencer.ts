@@ -3,7 +3,12 @@ import { type Tenant, tenantKey, tenantOf } from "../../kv/collection.ts";
 import { LogFollower, type Step } from "../../kv/follow.ts";
 import type { Sequenced } from "../../kv/log.ts";
 import { RecentMap } from "../../kv/recent.ts";
-import { auditTreeId, type AuditTreeRecord, auditTrees } from "../../kv/records/audit.ts";
+import {
+  auditTreeId,
+  type AuditTreeRecord,
+  auditTrees,
+  emptyTree,
+} from "../../kv/records/audit.ts";
 import type { Tx } from "../../kv/tx.ts";
 import type { App } from "../app.ts";
 import { type Checkpoint, makeCheckpoint } from "./checkpoints.ts";
@@ -73,8 +78,7 @@ export class Sequencer {
     const { log, store } = this.app();
     await log.flush();
     await this.#follower!.catchUp(tenant).catch((error) => this.#complain(error));
-    const id = auditTreeId(tenant);
-    return await store.get(auditTrees, tenant, id) ?? { id, size: 0, expired: 0 };
+    return await store.get(auditTrees, tenant, auditTreeId(tenant)) ?? emptyTree(tenant);
   }
 
   /** What a webhook's delivery carries: the newest checkpoint that was made here, for its receiver to keep. */
@@ -98,17 +102,16 @@ export class Sequencer {
   }
 
   async #grow(tx: Tx, tenant: Tenant, events: readonly Sequenced[]): Promise<Step> {
-    const id = auditTreeId(tenant);
-    const tree = await tx.get(auditTrees, tenant, id) ?? { id, size: 0, expired: 0 };
+    const tree = await tx.get(auditTrees, tenant, auditTreeId(tenant)) ?? emptyTree(tenant);
     const { size } = tree;
     if (events.at(-1)!.seq !== size + events.length) {
-      throw new Error(`the log of ${id} has a gap after ${size}`);
+      throw new Error(`the log of ${tree.id} has a gap after ${size}`);
     }
     const rows = events.map(({ json }) => json);
-    await growTiles(tx, tenant, size, leafHashes(rows));
-    await appendIds(tx, tenant, size, rows);
+    const leaves = await growTiles(tx, tenant, tree, leafHashes(rows));
+    const ids = appendIds(tx, tenant, tree, rows);
     const grown = size + events.length;
-    tx.put(auditTrees, tenant, { ...tree, size: grown });
+    tx.put(auditTrees, tenant, { ...tree, size: grown, leaves, ids });
     tx.afterCommit(() => this.#hasGrown(tenant, size, grown));
     return { done: events.length, part: "" };
   }

@@ -1,5 +1,5 @@
 import type { Tenant } from "../../kv/collection.ts";
-import { auditTiles, tileId } from "../../kv/records/audit.ts";
+import { auditTiles, auditTreeId, auditTrees, tileId } from "../../kv/records/audit.ts";
 import { RecentMap } from "../../kv/recent.ts";
 import type { Reader } from "../../kv/store.ts";
 import type { Tx } from "../../kv/tx.ts";
@@ -19,7 +19,7 @@ export function nodesOf(db: Reader, tenant: Tenant): ReadNode {
     const id = tileId(level, index);
     const known = tiles.get(id);
     if (known !== undefined) return known;
-    const read = db.get(auditTiles, tenant, id).then((tile) => tile?.hashes ?? new Uint8Array());
+    const read = readTile(db, tenant, level, index);
     tiles.set(id, read);
     return read;
   };
@@ -36,6 +36,21 @@ export function nodesOf(db: Reader, tenant: Tenant): ReadNode {
   };
 }
 
+async function readTile(
+  db: Reader,
+  tenant: Tenant,
+  level: number,
+  index: number,
+): Promise<Uint8Array> {
+  const id = tileId(level, index);
+  const tile = await db.get(auditTiles, tenant, id);
+  if (tile !== null) return tile.hashes;
+  const tree = await db.get(auditTrees, tenant, auditTreeId(tenant));
+  if (level === 0 && tree !== null && Math.floor(tree.size / TILE) === index) return tree.leaves;
+  // It may have been completed in between.
+  return (await db.get(auditTiles, tenant, id))?.hashes ?? new Uint8Array();
+}
+
 /** The root over the first `size` leaves. */
 export const rootOf = (db: Reader, tenant: Tenant, size: number): Promise<Hash> =>
   rangeHash(nodesOf(db, tenant), 0, size);
@@ -48,23 +63,47 @@ export async function leavesOf(
   hi: number,
 ): Promise<Uint8Array> {
   const index = Math.floor(lo / TILE);
-  const tile = await db.get(auditTiles, tenant, tileId(0, index));
-  const from = lo - index * TILE;
-  return (tile?.hashes ?? new Uint8Array()).subarray(
-    from * HASH_BYTES,
-    (hi - index * TILE) * HASH_BYTES,
-  );
+  const hashes = await readTile(db, tenant, 0, index);
+  return hashes.subarray((lo - index * TILE) * HASH_BYTES, (hi - index * TILE) * HASH_BYTES);
 }
 
-/** Adds leaves to the right of the first `size`, in the transaction: the tiles that they touch, at every level. */
+/**
+ * Adds leaves to the right of a tree, in the transaction: the tiles that they fill, and those above. Answers
+ * the hashes that do not fill a tile.
+ */
 export async function growTiles(
   tx: Tx,
   tenant: Tenant,
+  { size, leaves }: { readonly size: number; readonly leaves: Uint8Array },
+  added: Uint8Array,
+): Promise<Uint8Array<ArrayBuffer>> {
+  if (leaves.length !== size % TILE * HASH_BYTES) {
+    throw new Error(`the newest hashes of the tree do not end at ${size}`);
+  }
+  const all = new Uint8Array(leaves.length + added.length);
+  all.set(leaves);
+  all.set(added, leaves.length);
+  const complete: Uint8Array[] = [];
+  const first = Math.floor(size / TILE);
+  let at = 0;
+  for (; at + TILE * HASH_BYTES <= all.length; at += TILE * HASH_BYTES) {
+    const hashes = all.slice(at, at + TILE * HASH_BYTES);
+    tx.insert(auditTiles, tenant, { id: tileId(0, first + complete.length), hashes });
+    complete.push(foldHashes(hashes, 0, TILE));
+  }
+  await growAbove(tx, tenant, first, complete);
+  return all.slice(at);
+}
+
+/** Adds hashes to the right of the first `size` of the level above the leaves. */
+async function growAbove(
+  tx: Tx,
+  tenant: Tenant,
   size: number,
-  leaves: Uint8Array,
+  hashes: readonly Uint8Array[],
 ): Promise<void> {
-  let added = leaves, place = size;
-  for (let level = 0; added.length > 0; level++) {
+  let added = joined(hashes), place = size;
+  for (let level = 1; added.length > 0; level++) {
     const complete: Uint8Array[] = [];
     for (let at = 0; at < added.length;) {
       const index = Math.floor(place / TILE);
@@ -87,7 +126,12 @@ export async function growTiles(
       place += taken.length / HASH_BYTES;
     }
     place = Math.floor((place - added.length / HASH_BYTES) / TILE);
-    added = new Uint8Array(complete.length * HASH_BYTES);
-    complete.forEach((hash, at) => added.set(hash, at * HASH_BYTES));
+    added = joined(complete);
   }
+}
+
+function joined(hashes: readonly Uint8Array[]): Uint8Array {
+  const all = new Uint8Array(hashes.length * HASH_BYTES);
+  hashes.forEach((hash, at) => all.set(hash, at * HASH_BYTES));
+  return all;
 }

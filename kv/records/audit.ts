@@ -1,14 +1,23 @@
 import { z } from "zod";
-import { collection, tenantKey } from "../collection.ts";
+import { collection, type Tenant, tenantKey } from "../collection.ts";
 import { Sealed } from "./sealed.ts";
 
-/** How far a tenant's log is a tree; one record, whose id is the tenant's. */
+const Bytes = z.instanceof(Uint8Array);
+
+/**
+ * How far a tenant's log is a tree; one record, whose id is the tenant's. What grows with every step is in
+ * it, so that a step writes little else.
+ */
 export const AuditTreeRecord = z.strictObject({
   id: z.string(),
   /** How many events are leaves. */
   size: z.int().min(0),
   /** How many of the oldest events are no longer kept: only their hashes are. */
   expired: z.int().min(0),
+  /** The newest hashes, as many as do not fill a tile. */
+  leaves: Bytes,
+  /** The first bytes of the newest ids, as many as do not fill a block. */
+  ids: Bytes,
 });
 export type AuditTreeRecord = z.infer<typeof AuditTreeRecord>;
 
@@ -16,14 +25,22 @@ export const auditTrees = collection({
   name: "audit_trees",
   schema: AuditTreeRecord,
   queue: { all: () => [] },
-  cached: 10_000,
+  // Each has 11 KiB at most.
+  cached: 2_000,
 });
 
 export const auditTreeId = tenantKey;
 
-const Bytes = z.instanceof(Uint8Array);
+/** A tree without leaves. */
+export const emptyTree = (tenant: Tenant): AuditTreeRecord => ({
+  id: auditTreeId(tenant),
+  size: 0,
+  expired: 0,
+  leaves: new Uint8Array(),
+  ids: new Uint8Array(),
+});
 
-/** Up to 256 hashes of one level of the tree, from left to right. */
+/** 256 hashes of one level of the tree, from left to right; above the leaves the last tile may have fewer. */
 export const AuditTileRecord = z.strictObject({
   /** `level.index`; one hash of a level stands for a whole tile of the one below. */
   id: z.string(),
@@ -41,7 +58,7 @@ export const auditTiles = collection({
 export const AuditIdsRecord = z.strictObject({ id: z.string(), ids: Bytes });
 export type AuditIdsRecord = z.infer<typeof AuditIdsRecord>;
 
-/** The ids of each 256 events in a row, in the log's order. */
+/** The ids of each 512 events in a row, in the log's order. */
 export const auditIds = collection({ name: "audit_ids", schema: AuditIdsRecord, cached: 1_000 });
 
 /** The same of 65,536 events in a row, sorted into 256 parts by the first byte, with their places. */

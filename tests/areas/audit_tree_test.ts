@@ -2,6 +2,7 @@ import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/stric
 import { GrowingTree, leafHash, verifyInclusion } from "../../core/audit/merkle.ts";
 import { makeCheckpoint, newestCheckpoint, proveEvent } from "../../core/audit/checkpoints.ts";
 import { rootOf } from "../../core/audit/tiles.ts";
+import type { Reader } from "../../kv/store.ts";
 import { auditIds } from "../../kv/records/audit.ts";
 import { eventJson } from "../../core/events.ts";
 import { type Account, World } from "../support/world.ts";
@@ -56,6 +57,26 @@ Deno.test("Sequencer: every event is a leaf within a second, whatever the sizes 
   }
 });
 
+Deno.test("rootOf: a tile that fills up while it is looked for is found all the same", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  await append(world, owner, 198);
+  await world.settle();
+  const { store } = world.app;
+  let filled = false;
+  const get: Reader["get"] = async (of, tenant, id) => {
+    const found = await store.get(of, tenant, id);
+    if (!filled) {
+      filled = true;
+      await append(world, owner, 100);
+      await world.settle();
+    }
+    return found;
+  };
+  const reader = { ...{} as Reader, get };
+  deq(await rootOf(reader, live(owner), 200), await rootByHand(world, owner, 200));
+});
+
 Deno.test("Sequencer: a log that grows has a new checkpoint each minute, one that rests has none", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
@@ -77,7 +98,7 @@ Deno.test("findEvent: finds any of 70,000 events, also after their ids were sort
   await append(world, owner, 70_000);
   await world.settle();
   const blocks = await world.app.store.list(auditIds, live(owner), { limit: 100 });
-  eq(blocks.items.length, Math.ceil((70_002 - 65_536) / 512));
+  eq(blocks.items.length, Math.floor((70_002 - 65_536) / 512));
   for (const seq of [1, 2, 3, 2_048, 2_049, 40_000, 65_536, 65_537, 70_002]) {
     const [row] = await world.app.log.read(live(owner), seq - 1, 1);
     const id = JSON.parse(row!.json).event_id;

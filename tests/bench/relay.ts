@@ -82,13 +82,16 @@ function ownRoutes(): Route[] {
       summary: "Make an event of some size",
       access: { signedIn: true },
       effect: "write",
-      audit: { byRule: "agent_created" },
-      body: z.strictObject({ id: z.string(), pad: z.string() }),
+      audit: { byRule: "the one that is asked for" },
+      body: z.strictObject({
+        type: z.enum(["agent_created", "agent_deleted"]),
+        id: z.string(),
+        pad: z.string(),
+      }),
       success: { status: 204, about: z.null() },
       faults: [],
-      handle: (work, { body: { id, pad } }) => {
+      handle: (work, { body: { type, id, pad } }) => {
         const { tx, actor: { tenant } } = work;
-        const type = "agent_created";
         const resource = { type: "agent", id };
         const details = { command_id: id, pad };
         tx.append(tenant, type, eventJson(work, tenant, { type, resource, details }));

@@ -2,14 +2,16 @@ import { type Carrier, WireReader } from "../support/wire.ts";
 import { lines, median, start } from "./parts.ts";
 
 const READERS = 999;
-const ROUNDS = 8;
-const EVENTS_A_ROUND = 250;
+const ROUNDS = 4;
+const EVENTS_A_ROUND = 40;
+/** Before each event that all hear come so many that only the one that stands still would hear. */
+const OTHERS_BETWEEN = 12;
+const PAD_BYTES = 12_000;
 /** The kernel holds up to 4 MiB of a connection's bytes, the relay 1 MiB: so many fill both. */
-const FILLING_EVENTS = 2_800;
-const BATCH = 40;
-const PAD_BYTES = 2_000;
-/** What is on its way to those who read has arrived by then. */
-const REST_MS = 100;
+const FILLING_EVENTS = 500;
+const BATCH = 20;
+/** How often memory is looked at while they pass, in batches. */
+const LOOK_BATCHES = 2;
 const now = () => performance.timeOrigin + performance.now();
 
 interface Target {
@@ -23,34 +25,53 @@ type Heard = AsyncGenerator<{ id: string; atMs: number }>;
 
 /** What one subscriber of 1,000 that stands still costs the relay, and the others. */
 export async function stalled(target: Target): Promise<void> {
-  const args = [`${target.port}`, target.token, `${READERS}`, "0"];
+  const args = [`${target.port}`, target.token, `${READERS}`, "0", "?types=agent_created"];
   const subscribers = await start("subscribers.ts", args);
   const heard: Heard = lines(subscribers);
+  console.log(`${READERS} subscribers are there`);
   await latencies(target, heard); // warm
   for (const carrier of ["sse", "ws"] as const) {
-    const [alone, beside]: [number[], number[]] = [[], []];
-    for (let round = 0; round < ROUNDS; round++) {
-      const without = async () => alone.push(...await latencies(target, heard));
-      const withOne = async () => {
-        const reader = await standStill(target, carrier);
-        beside.push(...await latencies(target, heard));
-        reader.cut();
-      };
-      // The machine's own ups and downs meet both alike.
-      for (const turn of round % 2 === 0 ? [without, withOne] : [withOne, without]) await turn();
-    }
-    console.log(`event to the last of 999 subscribers: ${shown(alone)}`);
-    console.log(`beside one that stands still (${carrier}): ${shown(beside)}`);
-    console.log(`  p99 ${(p99Of(beside) / p99Of(alone)).toFixed(2)} of without it`);
-    const control = await fill(target, heard);
+    await compareWaits(target, heard, carrier);
+    const control = await fill(target);
     const reader = await standStill(target, carrier);
-    const grown = await fill(target, heard);
+    const grown = await fill(target);
+    const mostMore = Math.max(...grown.map((used, at) => used - control[at]!));
     console.log(
-      `memory in use while ${FILLING_EVENTS} events pass: ${control.toFixed(1)} MB without it, ` +
-        `${grown.toFixed(1)} MB with it; it was ended with ${await lastWord(reader, carrier)}`,
+      `memory in use while ${FILLING_EVENTS} events of ${PAD_BYTES} bytes pass: at most ` +
+        `${Math.max(...control).toFixed(1)} MB without it, ${Math.max(...grown).toFixed(1)} MB ` +
+        `with it, at no moment more than ${mostMore.toFixed(1)} MB above; ` +
+        `it was ended with ${await lastWord(reader, carrier)}`,
     );
   }
   subscribers.child.kill("SIGKILL");
+}
+
+/** What the others wait while one stands still, fills up and is ended, and what without it. */
+async function compareWaits(target: Target, heard: Heard, carrier: Carrier): Promise<void> {
+  const [alone, beside, ratios]: [number[], number[], number[]] = [[], [], []];
+  const without = () => latencies(target, heard);
+  const withOne = async () => {
+    const reader = await standStill(target, carrier);
+    const waits = await latencies(target, heard);
+    reader.cut();
+    return waits;
+  };
+  for (let round = 0; round < ROUNDS; round++) {
+    // The machine's own ups and downs meet both alike.
+    const first = round % 2 === 0 ? await without() : await withOne();
+    const second = round % 2 === 0 ? await withOne() : await without();
+    const [free, held] = round % 2 === 0 ? [first, second] : [second, first];
+    alone.push(...free);
+    beside.push(...held);
+    ratios.push(p99Of(held) / p99Of(free));
+    console.log(`  round ${round + 1} of ${ROUNDS} (${carrier}): p99 ${ratios.at(-1)!.toFixed(2)}`);
+  }
+  console.log(`event to the last of ${READERS} subscribers: ${shown(alone)}`);
+  console.log(`beside one that stands still (${carrier}): ${shown(beside)}`);
+  console.log(
+    `  p99 ${(p99Of(beside) / p99Of(alone)).toFixed(2)} of without it, ` +
+      `${median(ratios).toFixed(2)} in the median round`,
+  );
 }
 
 const p99Of = (waits: readonly number[]) =>
@@ -63,29 +84,29 @@ const shown = (waits: readonly number[]) =>
 async function latencies(target: Target, heard: Heard): Promise<number[]> {
   const waits: number[] = [];
   for (let n = 0; n < EVENTS_A_ROUND; n++) {
-    const committedMs = await makeEvent(target);
-    waits.push(Math.max(0, await nextOf(heard) - committedMs));
+    await makeForOne(target, OTHERS_BETWEEN);
+    const committedMs = await makeEvent(target, "agent_created", "");
+    const { value, done } = await heard.next();
+    if (done) throw new Error("the subscribers have ended");
+    waits.push(Math.max(0, value.atMs - committedMs));
   }
   return waits;
 }
 
 /** Sends as much as a reader that stands still can hold; answers the memory in use meanwhile, in MB. */
-async function fill(target: Target, heard: Heard): Promise<number> {
+async function fill(target: Target): Promise<number[]> {
   const used: number[] = [];
-  for (let made = 0; made < FILLING_EVENTS; made += BATCH) {
-    await Promise.all(Array.from({ length: BATCH }, () => makeEvent(target)));
-    for (let n = 0; n < BATCH; n++) await nextOf(heard);
-    if (made % (10 * BATCH) !== 0) continue;
-    await new Promise((resolve) => setTimeout(resolve, REST_MS));
-    used.push(await memory(target));
+  for (let batch = 0; batch < FILLING_EVENTS / BATCH; batch++) {
+    await makeForOne(target, BATCH);
+    if (batch % LOOK_BATCHES === 0) used.push(await memory(target) / 1e6);
   }
-  return median(used) / 1e6;
+  return used;
 }
 
-async function nextOf(heard: Heard): Promise<number> {
-  const { value, done } = await heard.next();
-  if (done) throw new Error("the subscribers have ended");
-  return value.atMs;
+/** Events that only a subscriber without a filter hears. */
+async function makeForOne(target: Target, count: number): Promise<void> {
+  const pad = "x".repeat(PAD_BYTES);
+  await Promise.all(Array.from({ length: count }, () => makeEvent(target, "agent_deleted", pad)));
 }
 
 /** A subscriber that has had its hello and reads no more. */
@@ -112,8 +133,8 @@ async function lastWord(reader: WireReader, carrier: Carrier): Promise<string> {
 let made = 0;
 
 /** Answers when it was committed. */
-async function makeEvent({ base, key }: Target): Promise<number> {
-  const body = JSON.stringify({ id: `e${made++}`, pad: "x".repeat(PAD_BYTES) });
+async function makeEvent({ base, key }: Target, type: string, pad: string): Promise<number> {
+  const body = JSON.stringify({ type, id: `e${made++}`, pad });
   const headers = { "x-api-key": key, "content-type": "application/json" };
   const answer = await fetch(`${base}/bench/events`, { method: "POST", headers, body });
   const committedMs = now();

@@ -1,9 +1,16 @@
 /**
- * Clients of `/api/events` over raw TCP. Arguments: port, token, how many read, how many stand still.
+ * Clients of `/api/events` over raw TCP. Arguments: port, token, how many read, how many stand still, and
+ * a query if there is one.
  * Prints `{}` once all have had their hello, then, for each command that every reader heard of, its id
  * and the instant at which the last one did, in ms since the epoch.
  */
-const [port, token, reading, standing] = Deno.args as [string, string, string, string];
+const [port, token, reading, standing, query = ""] = Deno.args as [
+  string,
+  string,
+  string,
+  string,
+  string?,
+];
 const readers = Number(reading);
 const decoder = new TextDecoder();
 const still: Deno.TcpConn[] = [];
@@ -12,8 +19,8 @@ const now = () => performance.timeOrigin + performance.now();
 
 async function connect(reads: boolean): Promise<void> {
   const socket = await Deno.connect({ hostname: "127.0.0.1", port: Number(port) });
-  const head =
-    `GET /api/events HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\n\r\n`;
+  const head = `GET /api/events${query} HTTP/1.1\r\nHost: 127.0.0.1\r\n` +
+    `Authorization: Bearer ${token}\r\n\r\n`;
   await socket.write(new TextEncoder().encode(head));
   const buffer = new Uint8Array(16 * 1024);
   let text = "";
@@ -27,12 +34,16 @@ async function connect(reads: boolean): Promise<void> {
 }
 
 async function follow(socket: Deno.TcpConn, buffer: Uint8Array<ArrayBuffer>): Promise<void> {
+  let text = "";
   for (let n = await socket.read(buffer); n !== null; n = await socket.read(buffer)) {
-    for (const [, id] of decoder.decode(buffer.subarray(0, n)).matchAll(/"command_id":"(\w+)"/g)) {
+    text += decoder.decode(buffer.subarray(0, n));
+    const whole = text.lastIndexOf("\n");
+    for (const [, id] of text.slice(0, whole).matchAll(/"command_id":"(\w+)"/g)) {
       const times = (heard.get(id!) ?? 0) + 1;
       heard.set(id!, times);
       if (times === readers) console.log(JSON.stringify({ id, atMs: now() }));
     }
+    text = text.slice(whole + 1);
   }
 }
 
