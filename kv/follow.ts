@@ -209,7 +209,8 @@ export class LogFollower {
     const head = Math.max(await this.log.head(tenant), typeof goal === "number" ? goal : 0);
     const cares = await this.rules.cares(tenant);
     return await this.store.transact(async (tx) => {
-      const at = await placeOf(tx, this.rules, tenant);
+      // A follower's own records are read, and so checked, by its step: later, and they must fit together.
+      const at = await placeOf(this.rules.place ? this.store : tx, this.rules, tenant);
       if (typeof goal === "number" && at.seq >= goal) return false;
       const limit = this.rules.eventsPerStep ?? EVENTS_PER_STEP;
       const held = this.#held.after(tenant, at.seq, limit);

@@ -2,6 +2,7 @@ import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import type { Tenant } from "../../kv/collection.ts";
 import { followedTo, type FollowerRules, LogFollower } from "../../kv/follow.ts";
 import { markPrefix } from "../../kv/marks.ts";
+import type { Reader } from "../../kv/store.ts";
 import { Bench, dump, item, overKv, shared } from "../support/kv.ts";
 
 /** Each of them costs two checks, and a step one for its cursor. */
@@ -213,6 +214,40 @@ Deno.test("LogFollower: one that keeps its place itself goes on from there, and 
   deepStrictEqual(given, [[1, 2, 3], [4, 5], [6]]);
   deepStrictEqual(await dump(bench.kv, [tenant.org, tenant.space, "log_cursors"]), []);
   deepStrictEqual(await marks(bench), []);
+});
+
+Deno.test("LogFollower: a step that was overtaken while its events were read sees its place as it is now", async () => {
+  const engine = await Deno.openKv(":memory:");
+  let overtake = () => Promise.resolve();
+  async function* list(...args: Parameters<Deno.Kv["list"]>) {
+    const isLog = (args[0] as { prefix: Deno.KvKey }).prefix[2] === "log";
+    const before = overtake;
+    if (isLog) overtake = () => Promise.resolve();
+    if (isLog) await before();
+    yield* engine.list(...args);
+  }
+  await using bench = new Bench(overKv(engine, { list: list as unknown as Deno.Kv["list"] }));
+  const { store, log, tenant, items } = bench;
+  const placeIn = async (db: Reader, where: Tenant) =>
+    (await db.get(items, where, "place"))?.n ?? 0;
+  const places: number[] = [];
+  const follower = following(bench, {
+    lazy: true,
+    wants: () => false,
+    place: placeIn,
+    step: async (tx, where, events) => {
+      const at = await placeIn(tx, where), n = events.at(-1)!.seq;
+      places.push(at);
+      if (n > at) tx.put(items, where, item("place", { n }));
+      return { done: events.length, part: "" };
+    },
+  });
+  for (let n = 0; n < 5; n++) await store.append(tenant, "t", "{}");
+  await log.flush();
+  overtake = () => follower.catchUp(tenant);
+  await follower.catchUp(tenant);
+  deepStrictEqual(places, [0, 5]);
+  strictEqual(await placeIn(store, tenant), 5);
 });
 
 Deno.test("LogFollower: hundreds of marked tenants are all served in one go", async () => {
