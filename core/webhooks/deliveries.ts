@@ -40,7 +40,7 @@ const SWEEP_MS = 15_000;
  * it makes waits in line instead, which costs three times the writes.
  */
 const PACE_MS_MAX = 250;
-const PACE_MS = 100;
+const PACE_MS = 50;
 /** New events that fan-out finds in memory: what it does while they come, it does without a read. */
 const EVENTS_HELD = 256;
 /** How soon to look again after trouble. */
