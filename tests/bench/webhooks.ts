@@ -34,7 +34,7 @@ export async function benchWebhooks(): Promise<void> {
 }
 
 async function sustained(name: string, url: string, receiver: Receiver): Promise<void> {
-  const [hooks, events, warming, rounds] = [50, 80, 4, 7];
+  const [hooks, events, warming, rounds] = [50, 240, 1, 7];
   const sender = await startSender(url, hooks, receiver, 0);
   const rates: number[] = [], costs: number[] = [];
   for (let round = -warming; round < rounds; round++) {
