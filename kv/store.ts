@@ -48,8 +48,6 @@ export interface ListOptions {
   readonly offset?: number;
   readonly cursor?: string | null;
   readonly reverse?: boolean;
-  /** Takes rows as memory has them, where it does, instead of reading every one. */
-  readonly remembered?: boolean;
 }
 
 /** What a rule may ask of the store without changing it. */
@@ -89,6 +87,8 @@ export interface StoreOptions {
 const ATTEMPTS_MAX = 1_000;
 /** Filtered lists count their total up to here. */
 const COUNT_MAX = 10_000;
+/** Tenants of which memory keeps all records of one kind together. */
+const WHOLE_MAX = 64;
 
 /** All state, on Deno KV. */
 export class Store implements Reader {
@@ -205,6 +205,26 @@ export class Store implements Reader {
     return { items: found.items.map((item) => item.record), cursor: found.cursor };
   }
 
+  /**
+   * All records of a tenant by id, of a kind that never expires: from memory where that is allowed, unless
+   * there are `most` or more. Like a list it is not checked.
+   */
+  async all<T extends Row>(
+    of: Collection<T>,
+    tenant: Tenant,
+    most: number,
+  ): Promise<readonly T[]> {
+    const read = async (): Promise<Entry> => {
+      const { items } = await this.list(of, tenant, { limit: most });
+      return { value: deepFreeze(items), versionstamp: items.length < most ? "" : null };
+    };
+    const [group, slot] = [wholeOf(of.name), slotOf([tenant.org, tenant.space, of.name])];
+    const cache = of.cached === 0 ? null : this.#cache;
+    const { value } = cache?.get(group, slot) ??
+      await (cache?.load(group, WHOLE_MAX, slot, read) ?? read());
+    return value as readonly T[];
+  }
+
   /** Live records of every tenant by a store-wide index, optionally only those below `before`. */
   queued<T extends Row>(
     of: Collection<T>,
@@ -305,7 +325,7 @@ export class Store implements Reader {
     const skipsRows = canExpire(of);
     let left = offset, waiting: { tenant: Tenant; id: string }[] = [], last = "", more = false;
     const take = async () => {
-      const rows = await this.#rows(of, waiting, options.remembered ?? false);
+      const rows = await this.#rows(of, waiting);
       const passed = Math.min(left, rows.length);
       left -= passed;
       items.push(...rows.slice(passed));
@@ -333,18 +353,13 @@ export class Store implements Reader {
   async #rows<T extends Row>(
     of: Collection<T>,
     places: readonly { tenant: Tenant; id: string }[],
-    remembered: boolean,
   ): Promise<Listed<T>[]> {
     if (places.length === 0) return [];
     const keys = places.map(({ tenant, id }) => rowKey(of, tenant, id));
-    const known = keys.map((key) =>
-      remembered ? this.#cache?.get(of.name, slotOf(key)) : undefined
-    );
-    const unknown = known.includes(undefined) ? await this.kv.getMany<unknown[]>(keys) : [];
-    return known.flatMap((cached, at) => {
-      const { value, versionstamp } = cached ?? unknown[at]!;
+    const rows = await this.kv.getMany<unknown[]>(keys);
+    return rows.flatMap(({ value, versionstamp }, at) => {
       if (value === null) return [];
-      const record = cached === undefined ? of.schema.parse(value) : value as T;
+      const record = of.schema.parse(value);
       const { tenant } = places[at]!;
       return this.isLive(of, record) ? [{ tenant, record, versionstamp: versionstamp! }] : [];
     });
@@ -359,9 +374,13 @@ export class Store implements Reader {
         ? { value: mutation.value, versionstamp }
         : null;
       this.#cache.changed(slot, cache.group, cache.limit, entry);
+      this.#cache.changed(slot.slice(0, slot.lastIndexOf("\0")), wholeOf(cache.group), 0, null);
     }
   }
 }
+
+/** Which cache group holds all rows of a tenant together. */
+const wholeOf = (group: string) => `${group}[]`;
 
 /** Which cache group holds a collection's rows, for a mutation. */
 export const cacheOf = (of: { name: string; cached: number }) =>

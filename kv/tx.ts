@@ -36,6 +36,8 @@ interface Write {
   /** True when the caller knows that the row is new, so it is not read first. */
   readonly fresh: boolean;
 }
+/** What an entry holds that only has to be there: bytes are stored as they are, other values are encoded. */
+const MARK = new Uint8Array(0);
 const ONE_LESS = 0xffff_ffff_ffff_ffffn; // the engine's sums wrap at 2^64
 /** The engine may drop a record this long after its expiry, never before. */
 const EXPIRY_SLACK_MS = 60 * 60 * 1000;
@@ -369,12 +371,12 @@ function entries(of: Collection<Row>, tenant: Tenant, record: Row): IndexEntry[]
   for (const name in of.index) {
     const key = of.index[name]!(record);
     const at = key && indexKey(of, tenant, name, [...key, record.id]);
-    if (at) out.push({ name, key: at, slot: slotOf(at), value: true, held: false });
+    if (at) out.push({ name, key: at, slot: slotOf(at), value: MARK, held: false });
   }
   for (const name in of.queue) {
     const key = of.queue[name]!(record);
     const at = key && systemKey(of, name, [...key, org, space, record.id]);
-    if (at) out.push({ name, key: at, slot: slotOf(at), value: true, held: false });
+    if (at) out.push({ name, key: at, slot: slotOf(at), value: MARK, held: false });
   }
   return out;
 }

@@ -5,8 +5,8 @@ import { OutboundError, type OutboundRequest } from "../ports.ts";
 import { TRANSPORT_HEADERS } from "./headers.ts";
 
 const METHOD = /^[A-Z]+$/;
-/** One field line (RFC 9110); anything else could split a request into two. */
-const FIELD = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+: [\t\x20-\x7e\x80-\xff]*$/;
+/** One field line (RFC 9110), in ASCII; anything else could split a request into two. */
+const FIELD = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+: [\t\x20-\x7e]*$/;
 
 /** The head of a request, ready to be written. @throws {OutboundError} when it would be no HTTP */
 export function headOf(request: OutboundRequest, url: URL): string {
@@ -32,15 +32,8 @@ export function headOf(request: OutboundRequest, url: URL): string {
   return `${head}\r\n`;
 }
 
-/** Writes a request; a text goes out in one piece with its head. */
+/** Writes a request; a text goes out in one piece with its head, which is ASCII. */
 export function writeRequest(socket: Socket, head: string, body?: string | Uint8Array): void {
-  if (typeof body !== "string") {
-    socket.write(head, "latin1");
-    if (body !== undefined) socket.write(body);
-    return;
-  }
-  const bytes = Buffer.allocUnsafe(head.length + Buffer.byteLength(body));
-  bytes.write(head, "latin1");
-  bytes.write(body, head.length);
-  socket.write(bytes);
+  socket.write(Buffer.from(typeof body === "string" ? head + body : head));
+  if (body instanceof Uint8Array) socket.write(body);
 }

@@ -160,9 +160,17 @@ async function leased(tx: Tx, { tenant, delivery }: Claim): Promise<DeliveryReco
   return record?.leased && record.attempt === delivery.attempt ? record : null;
 }
 
+/** What the policies of records say, for as long as the store's memory has the record. */
+const policies = new WeakMap<WebhookRecord, RetryPolicy>();
+
 /** What cannot be read must not keep a delivery from its end, so it takes the defaults. */
-function policyOf({ retry_policy }: WebhookRecord): RetryPolicy {
-  return RetryPolicy.safeParse(retry_policy).data ?? RetryPolicy.parse({});
+function policyOf(webhook: WebhookRecord): RetryPolicy {
+  let policy = policies.get(webhook);
+  if (policy === undefined) {
+    policy = RetryPolicy.safeParse(webhook.retry_policy).data ?? RetryPolicy.parse({});
+    policies.set(webhook, policy);
+  }
+  return policy;
 }
 
 async function send(

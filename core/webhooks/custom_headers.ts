@@ -44,10 +44,12 @@ export function checkCustomHeaders(headers: CustomHeaders): string[] {
 export function mergeCustomHeaders(
   custom: CustomHeaders,
   signed: Readonly<Record<string, string>>,
-): Record<string, string> {
+): Readonly<Record<string, string>> {
+  const own = Object.entries(custom);
+  if (own.length === 0) return signed;
   const taken = new Set(Object.keys(signed).map((name) => name.toLowerCase()));
   const merged: Record<string, string> = {};
-  for (const [name, value] of Object.entries(custom)) {
+  for (const [name, value] of own) {
     if (faultOf(name, value, taken) !== null) continue;
     taken.add(name.toLowerCase());
     merged[name] = value;

@@ -13,7 +13,7 @@ import { writeDelivery } from "./ledger.ts";
 import { mayReceive, WEBHOOKS_MAX } from "./rules.ts";
 
 /** Webhooks are counted before they are made, so those of one instant may pass their limit together. */
-const WEBHOOKS_READ_MAX = 2 * WEBHOOKS_MAX;
+export const WEBHOOKS_READ_MAX = 2 * WEBHOOKS_MAX;
 /**
  * Deliveries that one commit of fan-out creates, each with 720 bytes of keys of the 80 KiB that an atomic
  * takes, and what they may weigh: the list of webhooks is read once for all of them.
@@ -51,6 +51,8 @@ export interface Started extends Pick<Claim, "before" | "delivery"> {
 export interface Room {
   /** Reserves an attempt; null when the next delivery has to wait. */
   readonly reserve: (webhookId: string) => Lane | null;
+  /** False when it is better to make the next delivery later than to let it wait in line. */
+  readonly hasRoom: () => boolean;
   readonly started: Started[];
 }
 
@@ -123,12 +125,9 @@ export async function fanOut(
   tenant: Tenant,
   events: readonly Sequenced[],
   part: string,
-  { reserve, started }: Room,
+  { reserve, hasRoom, started }: Room,
 ): Promise<Step> {
-  const { items } = await tx.list(webhooks, tenant, {
-    limit: WEBHOOKS_READ_MAX,
-    remembered: true,
-  });
+  const items = await app.store.all(webhooks, tenant, WEBHOOKS_READ_MAX);
   let made = 0, holding = 0, bytes = 0, done = 0, lastId = part;
   for (const { seq, type, json } of events) {
     if (isWebhookEvent(type)) {
@@ -140,7 +139,7 @@ export async function fanOut(
         if (!webhook.events.includes(type) || atMs < webhook.created_at_ms) continue;
         if (!await mayReceive(app, tenant, webhook, type)) continue;
         const full = made === CREATED_MAX || holding === batchOf(app) ||
-          made > 0 && bytes + weight > CREATED_BYTES_MAX;
+          made > 0 && (bytes + weight > CREATED_BYTES_MAX || !hasRoom());
         if (full) return { done, part: lastId };
         const held = await isHolding(tx, tenant, webhook);
         if (held === null) continue;

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { createHash } from "node:crypto";
+import { createHash, type Hash } from "node:crypto";
 import { RecentMap } from "../../kv/recent.ts";
 
 /** One attempt of one delivery. */
@@ -52,14 +52,14 @@ export function signDelivery(delivery: DeliveryToSign): Record<string, string> {
 }
 
 function serviceSignature(secret: string, body: string): string {
-  return `sha256=${prepared(secret).service(body).toString("hex")}`;
+  return `sha256=${prepared(secret).service(body).digest("hex")}`;
 }
 
 function standardSignature(secret: string, signed: string): string {
-  return `v1,${prepared(secret).standard(signed).toString("base64")}`;
+  return `v1,${prepared(secret).standard(signed).digest("base64")}`;
 }
 
-type Hmac = (text: string) => Buffer;
+type Hmac = (text: string) => Hash;
 
 /** Both keys of the secrets used last, ready to sign: preparing one takes longer than signing. */
 const lately = new RecentMap<{ readonly service: Hmac; readonly standard: Hmac }>(PREPARED_MAX);
@@ -82,7 +82,7 @@ function hmacWith(secret: Buffer | string): Hmac {
   key.copy(padded);
   const inner = createHash("sha256").update(padded.map((byte) => byte ^ 0x36));
   const outer = createHash("sha256").update(padded.map((byte) => byte ^ 0x5c));
-  return (text) => outer.copy().update(inner.copy().update(text).digest()).digest();
+  return (text) => outer.copy().update(inner.copy().update(text).digest());
 }
 
 /** Libraries of Standard Webhooks decode a `whsec_` secret; any other is its own bytes. */

@@ -178,7 +178,11 @@ export class Bench implements AsyncDisposable {
 export async function dump(kv: Deno.Kv, prefix: Deno.KvKey): Promise<string[]> {
   const out: string[] = [];
   for await (const { key, value } of kv.list({ prefix })) {
-    const shown = value instanceof Deno.KvU64 ? `${value.value}` : JSON.stringify(value);
+    const shown = value instanceof Deno.KvU64
+      ? `${value.value}`
+      : value instanceof Uint8Array && value.length === 0
+      ? "mark"
+      : JSON.stringify(value);
     out.push(`${key.map(String).join("/")} = ${shown}`);
   }
   return out.sort();
@@ -195,13 +199,13 @@ export async function assertStored(
     const { id, slug, mail, team, due, n } = record;
     expected.push(`${org}/${space}/${of.name}/${id} = ${JSON.stringify(record)}`);
     expected.push(`${org}/${space}/${of.name}.slug/${slug} = "${id}"`);
-    expected.push(`${org}/${space}/${of.name}.team/${team}/${n}/${id} = true`);
+    expected.push(`${org}/${space}/${of.name}.team/${team}/${n}/${id} = mark`);
     if (mail !== null) {
       const pointer = JSON.stringify([org, space, id]);
       expected.push(`~system/live/${of.name}.mail/${mail} = ${pointer}`);
     }
     if (due !== null) {
-      expected.push(`~system/live/${of.name}.due/${due}/${org}/${space}/${id} = true`);
+      expected.push(`~system/live/${of.name}.due/${due}/${org}/${space}/${id} = mark`);
     }
     counts.set(`${org}/${space}`, (counts.get(`${org}/${space}`) ?? 0) + 1);
   }
