@@ -163,19 +163,32 @@ async function placesIn(
 ): Promise<number[]> {
   const rows = Math.min(GROUP, tree.size - group * GROUP);
   // Only a group that is complete is ever sorted.
-  const part = rows < GROUP
-    ? null
-    : await store.get(auditIdParts, tenant, partId(group, wanted[0]!));
-  if (part !== null) {
-    const rest = wanted.subarray(1);
-    return placesOf(part.ids, rest, ENTRY_BYTES).map((at) =>
-      group * GROUP + part.ids[at + rest.length]! * 256 + part.ids[at + rest.length + 1]!
-    );
-  }
+  const isComplete = rows === GROUP;
+  const sorted = isComplete ? await sortedPlaces(store, tenant, group, wanted) : null;
+  if (sorted !== null) return sorted;
   const blocks = await blocksOf(store, tenant, group, Math.floor(rows / BLOCK));
-  if (rows < GROUP) blocks.push(tree.ids);
+  if (isComplete && blocks.includes(undefined)) {
+    // It has been sorted meanwhile.
+    return await sortedPlaces(store, tenant, group, wanted) ?? [];
+  }
+  if (!isComplete) blocks.push(tree.ids);
   return blocks.flatMap((ids = new Uint8Array(), block) =>
     placesOf(ids, wanted, ID_BYTES).map((at) => group * GROUP + block * BLOCK + at / ID_BYTES)
+  );
+}
+
+/** The same of a group that is sorted; null for one that is not. */
+async function sortedPlaces(
+  store: App["store"],
+  tenant: Tenant,
+  group: number,
+  wanted: Uint8Array,
+): Promise<number[] | null> {
+  const part = await store.get(auditIdParts, tenant, partId(group, wanted[0]!));
+  if (part === null) return null;
+  const rest = wanted.subarray(1);
+  return placesOf(part.ids, rest, ENTRY_BYTES).map((at) =>
+    group * GROUP + part.ids[at + rest.length]! * 256 + part.ids[at + rest.length + 1]!
   );
 }
 

@@ -1,9 +1,10 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { GrowingTree, leafHash, verifyInclusion } from "../../core/audit/merkle.ts";
 import { makeCheckpoint, newestCheckpoint, proveEvent } from "../../core/audit/checkpoints.ts";
+import { findEvent } from "../../core/audit/ids.ts";
 import { rootOf } from "../../core/audit/tiles.ts";
 import type { Reader } from "../../kv/store.ts";
-import { auditIds } from "../../kv/records/audit.ts";
+import { auditIdParts, auditIds } from "../../kv/records/audit.ts";
 import { eventJson } from "../../core/events.ts";
 import { type Account, World } from "../support/world.ts";
 
@@ -112,4 +113,20 @@ Deno.test("findEvent: finds any of 70,000 events, also after their ids were sort
     ok(verifyInclusion(leaf!, seq - 1, checkpoint.tree_size, hashes, root!));
     deq(leaf, leafHash(row!.json));
   }
+
+  // As for a look that began before the ids were sorted, and goes on after it.
+  const { store } = world.app;
+  let early = true;
+  const get: Reader["get"] = async (of, tenant, id) => {
+    const isPart = of.name === auditIdParts.name;
+    if (early && isPart) {
+      early = false;
+      return null;
+    }
+    return await store.get(of, tenant, id);
+  };
+  const app = { ...world.app, store: { get } as typeof store };
+  const [row] = await world.app.log.read(live(owner), 40_000, 1);
+  eq((await findEvent(app, live(owner), JSON.parse(row!.json).event_id))?.seq, 40_001);
+  ok(!early);
 });
