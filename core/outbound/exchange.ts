@@ -1,4 +1,5 @@
 import type { Buffer } from "node:buffer";
+import { setImmediate } from "node:timers";
 
 import {
   type Clock,
@@ -7,7 +8,7 @@ import {
   type OutboundResponse,
 } from "../ports.ts";
 import { classifyFailure, type Phase } from "./failure.ts";
-import type { Holder, Pool } from "./pool.ts";
+import type { Connection, Holder, Pool } from "./pool.ts";
 import { ResponseReader } from "./reader.ts";
 import { headOf, writeRequest } from "./writer.ts";
 
@@ -32,10 +33,15 @@ export async function exchange(
       const { connection } = holder;
       if (reader.hasHead) resolve(responseOf(reader, reason !== null));
       else reject(classifyFailure(reason, connection?.phase ?? "connect"));
-      // A receiver that answers without reading the request must not keep the socket either.
-      const sound = reason === null && reader.isReusable && connection?.socket.writableLength === 0;
-      if (sound) pool.giveBack(url, connection);
-      else pool.leave(url, holder);
+      if (reason !== null || connection === null || !reader.isReusable) pool.leave(url, holder);
+      else if (connection.socket.writableLength === 0) pool.giveBack(url, connection);
+      else setImmediate(() => giveBackWritten(connection));
+    };
+    /** TLS says late that all is written; a receiver that has not read by then must not keep the socket. */
+    const giveBackWritten = (connection: Connection) => {
+      const { destroyed, writableLength } = connection.socket;
+      if (destroyed || writableLength > 0) pool.leave(url, holder);
+      else pool.giveBack(url, connection);
     };
     const holder: Holder = {
       connection: null,
@@ -43,7 +49,8 @@ export async function exchange(
         writeRequest(this.connection!.socket, head, request.body);
       },
       received(bytes: Buffer) {
-        if (settled) return;
+        // What comes behind the answer belongs to nobody.
+        if (settled) return pool.leave(url, this);
         try {
           reader.take(bytes);
         } catch (error) {
