@@ -1,4 +1,3 @@
-import { RecentMap } from "../../kv/recent.ts";
 import { hasFlag, optionValues } from "./arguments.ts";
 import { type SimpleCommand, textFlow } from "./command.ts";
 import { type Inner, quoteWord, type ReadFile, shellText } from "./inner.ts";
@@ -14,14 +13,11 @@ import {
 } from "./unwrap_items.ts";
 import { innerCommand, wrappersOf } from "./wrappers.ts";
 
-/** Names of programs that run nothing else, whatever their arguments: most of those that are used. */
-const plain = new RecentMap<true>(2_048);
-const NAME_CHARS_MAX = 32;
 const NONE: readonly Inner[] = [];
 
 /** Everything that a command runs besides itself. */
 export function unwrap(command: SimpleCommand, readFile: ReadFile): readonly Inner[] {
-  if (plain.get(command.name)) return NONE;
+  if (command.kind.runsNothing) return NONE;
   const special = SPECIAL.get(command.name);
   if (special !== undefined) return special(command);
   if (SHELLS.has(command.name)) return unwrapShell(command, readFile);
@@ -34,7 +30,7 @@ export function unwrap(command: SimpleCommand, readFile: ReadFile): readonly Inn
   const may = wrappers.length > 0 || texts !== null || codes !== null ||
     CONTAINERS.has(command.name) || opensShell(command);
   if (!may) {
-    if (command.name.length <= NAME_CHARS_MAX) plain.set(command.name, true);
+    command.kind.runsNothing = true;
     return NONE;
   }
   for (const wrapper of wrappers) {
