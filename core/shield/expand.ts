@@ -26,6 +26,15 @@ export interface Expansion extends Variables {
   doubt(part: WordPart): void;
 }
 
+/** Adds the words that a word becomes: most are one already, and need no list of their own. */
+export function addWords(word: Word, expansion: Expansion, words: string[]): void {
+  if (word.parts === undefined) {
+    const { value } = word;
+    expansion.spend(value.length);
+    words.push(value);
+  } else words.push(...expandWord(word, expansion));
+}
+
 /** The words that a word becomes: braces expanded, variables and substitutions filled in and split. */
 export function expandWord(word: Word, expansion: Expansion): string[] {
   const parts = word.parts;

@@ -19,7 +19,7 @@ import { type Flow, known, NOTHING, type Redirection, type Span, UNKNOWN } from 
 import { execute, judgeRedirections, runVariables } from "./execute.ts";
 import { isNoArithmetic } from "./arithmetic.ts";
 import { assignElements, expandValue } from "./assignments.ts";
-import { expandParts, expandText, expandWord, type Expansion } from "./expand.ts";
+import { addWords, expandParts, expandText, expandWord, type Expansion } from "./expand.ts";
 import { ScopeExpansion } from "./scope_expansion.ts";
 import { noteRedirections } from "./effects.ts";
 import { MAX_DEPTH } from "./limits.ts";
@@ -212,6 +212,14 @@ export function callFunction(
 }
 
 const NO_ASSIGNMENTS = new Map<string, string>();
+const NO_NODES: readonly RedirectionNode[] = [];
+const UNDIRECTED: ReturnType<typeof expandRedirections> = { redirections: [], input: null };
+
+/** The parser makes a list of them when it is asked; most commands have none. */
+function redirectsOf(node: Command): readonly RedirectionNode[] {
+  const none = node.prefix.length === 0 && node.args.length === node.suffix.length;
+  return none ? NO_NODES : node.redirects;
+}
 
 function walkCommand(node: Command, scope: Scope, stdin: Flow | null): Flow {
   const span = spanOf(node, scope);
@@ -229,7 +237,8 @@ function walkCommand(node: Command, scope: Scope, stdin: Flow | null): Flow {
       before + value,
     );
   }
-  const { redirections, input } = expandRedirections(node.redirects, expansion, scope);
+  const redirects = redirectsOf(node);
+  const { redirections, input } = expandRedirections(redirects, expansion, scope);
   if (node.name === undefined) {
     for (const [name, value] of assignments) assign(scope, name, value);
     runVariables(assignments, span, scope);
@@ -238,19 +247,22 @@ function walkCommand(node: Command, scope: Scope, stdin: Flow | null): Flow {
   }
   // `X=rm; X=ls $X` expands before the prefix takes hold, yet `X=rm sh -c '$X'` sees it.
   const argv = expandWord(node.name, expansion);
-  const both = node.redirects.find(({ operator }) => operator.startsWith("&>"));
+  const both = redirects.find(({ operator }) => operator.startsWith("&>"));
   let behind: number | null = null;
   for (const arg of node.args) {
     if (both !== undefined && arg.pos > both.pos) behind ??= argv.length;
-    if (arg.type === "Word") argv.push(...expandWord(arg, expansion));
+    if (arg.type === "Word") addWords(arg, expansion, argv);
     else {
       const value = expandValue(arg.value, expansion);
       argv.push(`${arg.name}=${value}`);
       assign(scope, arg.name, isReference(argv) ? UNKNOWN : value);
     }
   }
-  const inner = assignments.size === 0 ? scope : { ...scope, values: scope.values.fork() };
-  for (const [name, value] of assignments) inner.values.set(name, value);
+  let inner = scope;
+  if (assignments.size > 0) {
+    inner = { ...scope, values: scope.values.fork() };
+    for (const [name, value] of assignments) inner.values.set(name, value);
+  }
   if (behind !== null) {
     // A plain sh knows no `&>`: for it a command ends at the `&`, and the words behind are the next one.
     const next = { assignments: NO_ASSIGNMENTS, redirections: [], stdin, span };
@@ -269,7 +281,8 @@ function expandRedirections(
   nodes: readonly RedirectionNode[],
   expansion: Expansion,
   scope: Scope,
-): { redirections: Redirection[]; input: Flow | null } {
+): { readonly redirections: readonly Redirection[]; readonly input: Flow | null } {
+  if (nodes.length === 0) return UNDIRECTED;
   const redirections: Redirection[] = [];
   let input: Flow | null = null;
   for (const node of nodes) {
