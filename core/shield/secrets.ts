@@ -67,23 +67,24 @@ const SECRET_ENDS = new Set(SECRET_TAILS.map((tail) => tail.slice(tail.lastIndex
 const SECRET_FOLDERS = new Set([".ssh", ".gnupg", ".aws", ".password-store", "keychains"]);
 
 /** The first letters of all these names: most words begin with another one, such as a dash. */
-const SECRET_STARTS = new Set(
-  [...SECRET_NAMES, ...SECRET_ENDS, ...SECRET_FOLDERS, "id_", "environ"].flatMap((name) => [
-    name.charCodeAt(0),
-    name.toUpperCase().charCodeAt(0),
-  ]),
-);
+const SECRET_STARTS: readonly boolean[] = Array.from({ length: 128 }, (_, code) => {
+  const letter = String.fromCharCode(code).toLowerCase();
+  return [...SECRET_NAMES, ...SECRET_ENDS, ...SECRET_FOLDERS, "id_", "environ"]
+    .some((name) => name[0] === letter);
+});
+
+const startsSecret = (code: number): boolean => code < 128 && SECRET_STARTS[code]!;
 
 const SLASH = 0x2f;
 
 /** Whether the last name of a path, or its folder's, begins as one of a secret does. */
 function mayBeSecret(raw: string): boolean {
   const slash = raw.lastIndexOf("/");
-  if (SECRET_STARTS.has(raw.charCodeAt(slash + 1)) || raw.includes("\\")) return true;
+  if (startsSecret(raw.charCodeAt(slash + 1)) || raw.includes("\\")) return true;
   if (slash < 0) return false;
   const folder = raw.charCodeAt(raw.lastIndexOf("/", slash - 1) + 1);
   // What ends in a slash, or has an empty folder, is named by what stands before.
-  return slash === raw.length - 1 || folder === SLASH || SECRET_STARTS.has(folder);
+  return slash === raw.length - 1 || folder === SLASH || startsSecret(folder);
 }
 
 /** Whether a file by this name holds keys, tokens or password hashes. */
