@@ -36,9 +36,8 @@ import { hasGlob } from "./paths.ts";
 import { programOf } from "./programs.ts";
 import { matchesGlob } from "./glob.ts";
 import { noteRedirections, quietOutput } from "./effects.ts";
-import { folderOf, fork, readFile, readInputs, report, type Scope } from "./scope.ts";
+import { folderOf, fork, readFile, readInputs, report, type Scope, within } from "./scope.ts";
 import { type Inner, isDownloaded } from "./inner.ts";
-import { unwrap } from "./unwrap.ts";
 import { runText } from "./variables.ts";
 import { callFunction, walkText } from "./walk.ts";
 
@@ -201,7 +200,7 @@ function innersOf(command: SimpleCommand, scope: Scope): readonly Inner[] {
   }
   const written = command.kind.hasFolder ? read(command.program) : null;
   if (written !== null) return [{ kind: "shell", flow: written, positional: command.args }];
-  return unwrap(command, read);
+  return command.kind.unwrap(command, read);
 }
 
 const STDIN = new Set(["/dev/stdin", "/dev/fd/0", "-"]);
@@ -230,13 +229,13 @@ function runInner(inner: Inner, command: SimpleCommand, scope: Scope): Flow {
         // `eval` and `source` change the shell that they run in.
         const here = command.name === "eval" || command.name === "." || command.name === "source";
         const place = here
-          ? { ...wrapped, values: scope.values, functions: scope.functions }
+          ? within(wrapped, { values: scope.values, functions: scope.functions })
           : wrapped;
         if (inner.zero !== undefined) place.values.set("0", inner.zero);
         const positional = inner.positional ?? (here ? scope.positional : []);
         return walkText(
           inner.flow.text ?? "",
-          { ...place, positional },
+          within(place, { positional }),
           inner.flow === command.stdin ? null : command.stdin,
         );
       }

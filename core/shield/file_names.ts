@@ -1,26 +1,26 @@
 /** The last parts of the paths of files that are known, made to say quickly that a word names none of them. */
 export class FileNames {
   readonly #names = new Set<string>();
-  /** By the class of its last character, a bit for each class of the one before, of every name. */
-  readonly #ends: number[] = Array(32).fill(0);
+  /** A bit for each sum of last characters; words whose sum has none are none of the names. */
+  readonly #sums: number[] = Array(32).fill(0);
 
   constructor(paths: Iterable<string>) {
-    // A path that ends in `.` or `/` may name any of them.
-    this.#ends[classAt(".", 0)] = ANY;
-    this.#ends[classAt("/", 0)] = ANY;
     for (const path of paths) this.add(path);
   }
 
   add(path: string): void {
-    const name = lastPart(path);
-    this.#names.add(name);
-    // Before a name of one character anything may stand.
-    this.#ends[classAt(path, path.length - 1)]! |= name.length < 2 ? ANY : bitBeforeLast(path);
+    this.#names.add(lastPart(path));
+    const sum = sumOfEnd(path);
+    this.#sums[sum >> 5]! |= 1 << (sum & 31);
   }
 
   /** Whether the word, or what stands behind a mark in it, can name one of the files. */
   mayEnd(word: string): boolean {
-    return (this.#ends[classAt(word, word.length - 1)]! & bitBeforeLast(word)) !== 0;
+    const last = word.charCodeAt(word.length - 1);
+    // A path that ends in `.` or `/` may name any of them.
+    if (last === DOT || last === SLASH) return true;
+    const sum = sumOfEnd(word);
+    return (this.#sums[sum >> 5]! & (1 << (sum & 31))) !== 0;
   }
 
   /** Whether the path can name one of the files. */
@@ -29,11 +29,24 @@ export class FileNames {
   }
 }
 
-const ANY = -1;
+const DOT = 0x2e;
+const SLASH = 0x2f;
+const EQUALS = 0x3d;
+const AT = 0x40;
+/** More of them say little more. */
+const MAX_SUMMED = 8;
 
-const classAt = (word: string, at: number): number => word.charCodeAt(at) & 31;
-
-const bitBeforeLast = (word: string): number => 1 << classAt(word, word.length - 2);
+/** A sum below 1,024 of the last character and of those before it, as far as the last mark. */
+function sumOfEnd(word: string): number {
+  let sum = word.charCodeAt(word.length - 1) & 1023;
+  const from = Math.max(0, word.length - MAX_SUMMED);
+  for (let i = word.length - 2; i >= from; i--) {
+    const c = word.charCodeAt(i);
+    if (c === SLASH || c === EQUALS || c === AT) break;
+    sum = (sum * 31 + c) & 1023;
+  }
+  return sum;
+}
 
 const lastPart = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
 

@@ -62,15 +62,32 @@ export function outermost(inspection: Inspection): Scope {
   };
 }
 
-/** A scope whose variables do not leak out: a subshell, a pipe's stage, a substitution. */
-export function fork(scope: Scope, changes: Partial<Scope> = {}): Scope {
-  return {
-    ...scope,
-    values: scope.values.fork(),
-    functions: scope.functions.fork(),
-    ...changes,
+/** The same place but for some changes. All scopes have one layout: they are read most of the time. */
+export function within(scope: Scope, changes: Partial<Scope>): Scope {
+  const inner: Scope = {
+    inspection: scope.inspection,
+    values: scope.values,
+    functions: scope.functions,
+    positional: scope.positional,
+    wrappers: scope.wrappers,
+    span: scope.span,
+    active: scope.active,
+    concurrent: scope.concurrent,
+    conditional: scope.conditional,
+    defining: scope.defining,
+    unread: scope.unread,
   };
+  return Object.assign(inner, changes);
 }
+
+/** A scope whose variables do not leak out: a subshell, a pipe's stage, a substitution. */
+export function fork(scope: Scope, changes: Partial<Scope> = NO_CHANGES): Scope {
+  const values = scope.values.fork();
+  const functions = scope.functions.fork();
+  return Object.assign(within(scope, { values, functions }), changes);
+}
+
+const NO_CHANGES: Partial<Scope> = {};
 
 /** Notes a rule that matched, at the first place where it does. */
 export function report(scope: Scope, rule: Rule, span: Span): void {

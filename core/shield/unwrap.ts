@@ -11,20 +11,31 @@ import {
   unwrapParallel,
   unwrapXargs,
 } from "./unwrap_items.ts";
-import { innerCommand, wrappersOf } from "./wrappers.ts";
+import { innerCommand, type Wrapper, wrappersOf } from "./wrappers.ts";
 
 const NONE: readonly Inner[] = [];
 
-/** Everything that a command runs besides itself. */
-export function unwrap(command: SimpleCommand, readFile: ReadFile): readonly Inner[] {
+/** Finds everything that a command runs besides itself. */
+export type Unwrapper = (command: SimpleCommand, readFile: ReadFile) => readonly Inner[];
+
+/** How the commands of a program are unwrapped. */
+export function unwrapperOf(name: string): Unwrapper {
+  const special = SPECIAL.get(name);
+  if (special !== undefined) return special;
+  if (SHELLS.has(name)) return unwrapShell;
+  const family = interpreterOf(name);
+  if (family !== null) return (command, readFile) => unwrapInterpreter(command, family, readFile);
+  const wrappers = wrappersOf(name);
+  return (command, readFile) => unwrapOrdinary(command, wrappers, readFile);
+}
+
+function unwrapOrdinary(
+  command: SimpleCommand,
+  wrappers: readonly Wrapper[],
+  readFile: ReadFile,
+): readonly Inner[] {
   if (command.kind.runsNothing) return NONE;
-  const special = SPECIAL.get(command.name);
-  if (special !== undefined) return special(command);
-  if (SHELLS.has(command.name)) return unwrapShell(command, readFile);
-  const family = interpreterOf(command.name);
-  if (family !== null) return unwrapInterpreter(command, family, readFile);
   const inner: Inner[] = [];
-  const wrappers = wrappersOf(command.name);
   const texts = shellOptions(command, readFile);
   const codes = codeOptions(command);
   const may = wrappers.length > 0 || texts !== null || codes !== null ||

@@ -23,7 +23,16 @@ import { addWords, expandParts, expandText, expandWord, type Expansion } from ".
 import { ScopeExpansion } from "./scope_expansion.ts";
 import { noteRedirections } from "./effects.ts";
 import { MAX_DEPTH } from "./limits.ts";
-import { assign, fork, mergeFlows, readFile, report, type Scope, writeFile } from "./scope.ts";
+import {
+  assign,
+  fork,
+  mergeFlows,
+  readFile,
+  report,
+  type Scope,
+  within,
+  writeFile,
+} from "./scope.ts";
 import { UNPARSEABLE } from "./rules/structure.ts";
 
 /** Parses text and walks all that it runs. @throws {BudgetSpent} */
@@ -56,7 +65,7 @@ function walkPieces(text: string, separators: string, scope: Scope, whole: boole
       spendParse(scope.inspection.budget, piece.length + PIECE_COST);
       const script = parse(piece);
       const span = scope.span ?? { start: from, end: i };
-      if (!whole || script.errors === undefined) walkScript(script, { ...scope, span }, null);
+      if (!whole || script.errors === undefined) walkScript(script, within(scope, { span }), null);
     }
     from = i + 1;
   }
@@ -77,7 +86,7 @@ function walkStatements(statements: readonly Statement[], scope: Scope, stdin: F
 }
 
 function walkStatement(statement: Statement, scope: Scope, stdin: Flow | null): Flow {
-  const inner = statement.background ? { ...scope, concurrent: true } : scope;
+  const inner = statement.background ? within(scope, { concurrent: true }) : scope;
   const node = statement.command;
   if (node.type !== "AndOr") return walkNode(node, inner, stdin);
   return mergeFlows(
@@ -113,7 +122,7 @@ function walkNode(node: PipelineNode | CompoundList, scope: Scope, stdin: Flow |
       const { redirections, input } = expandRedirections(node.redirects, expansion, scope);
       judgeRedirections(redirections, spanOf(node, scope), scope);
       const unread = scope.unread && redirections.length === 0;
-      const output = walkNode(node.command, { ...scope, unread }, input ?? stdin);
+      const output = walkNode(node.command, within(scope, { unread }), input ?? stdin);
       noteRedirections(redirections, output, scope);
       return output;
     }
@@ -124,7 +133,7 @@ function walkNode(node: PipelineNode | CompoundList, scope: Scope, stdin: Flow |
     case "Subshell":
       return walkList(node.body, fork(scope), stdin);
     case "If": {
-      const branch = { ...scope, conditional: true };
+      const branch = within(scope, { conditional: true });
       const flows = [walkList(node.clause, scope, stdin), walkList(node.then, branch, stdin)];
       for (const elif of node.elif) {
         flows.push(walkList(elif.clause, branch, stdin), walkList(elif.then, branch, stdin));
@@ -135,21 +144,21 @@ function walkNode(node: PipelineNode | CompoundList, scope: Scope, stdin: Flow |
     case "While":
       return mergeFlows([
         walkList(node.clause, scope, stdin),
-        walkList(node.body, { ...scope, conditional: true }, stdin),
+        walkList(node.body, within(scope, { conditional: true }), stdin),
       ]);
     case "For":
     case "Select":
       return walkLoop(node, scope, stdin);
     case "ArithmeticFor":
       for (const part of [node.initialize, node.test, node.update]) walkArithmetic(part, scope);
-      return walkList(node.body, { ...scope, conditional: true }, stdin);
+      return walkList(node.body, within(scope, { conditional: true }), stdin);
     case "Case":
       return walkCase(node, scope, stdin);
     case "Function":
       defineFunction(node, scope);
       return known("");
     case "Coproc":
-      return walkNode(node.body, { ...scope, concurrent: true }, stdin);
+      return walkNode(node.body, within(scope, { concurrent: true }), stdin);
     case "TestCommand":
       walkTest(node.expression, scope);
       return known("");
@@ -170,7 +179,7 @@ function walkLoop(node: For | Select, scope: Scope, stdin: Flow | null): Flow {
   if (items.length > MAX_LOOP_ITEMS) few.push(UNKNOWN);
   return mergeFlows(few.map((item) => {
     scope.values.set(node.name.value, item);
-    return walkList(node.body, { ...scope, conditional: true }, stdin);
+    return walkList(node.body, within(scope, { conditional: true }), stdin);
   }));
 }
 
@@ -179,7 +188,7 @@ function walkCase(node: Case, scope: Scope, stdin: Flow | null): Flow {
   expandText(node.word, expansion);
   return mergeFlows(node.items.map((item) => {
     for (const pattern of item.pattern) expandText(pattern, expansion);
-    return walkList(item.body, { ...scope, conditional: true }, stdin);
+    return walkList(item.body, within(scope, { conditional: true }), stdin);
   }));
 }
 
@@ -208,7 +217,11 @@ export function callFunction(
   stdin: Flow | null,
 ): Flow {
   const active = new Set([...scope.active, node.name.value]);
-  return walkNode(node.body, { ...scope, positional: args, span, active, defining: false }, stdin);
+  return walkNode(
+    node.body,
+    within(scope, { positional: args, span, active, defining: false }),
+    stdin,
+  );
 }
 
 const NO_ASSIGNMENTS = new Map<string, string>();
@@ -260,7 +273,7 @@ function walkCommand(node: Command, scope: Scope, stdin: Flow | null): Flow {
   }
   let inner = scope;
   if (assignments.size > 0) {
-    inner = { ...scope, values: scope.values.fork() };
+    inner = within(scope, { values: scope.values.fork() });
     for (const [name, value] of assignments) inner.values.set(name, value);
   }
   if (behind !== null) {
