@@ -28,15 +28,34 @@ export interface Expansion extends Variables {
 
 /** Adds the words that a word becomes: most are one already, and need no list of their own. */
 export function addWords(word: Word, expansion: Expansion, words: string[]): void {
-  if (word.parts === undefined) {
-    const { value } = word;
-    expansion.spend(value.length);
-    words.push(value);
+  if (isBare(word.text)) {
+    expansion.spend(word.text.length);
+    words.push(word.text);
   } else words.push(...expandWord(word, expansion));
+}
+
+/** Characters that mean nothing to the shell wherever they stand in a word. */
+const BARE = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,=%+@";
+const IS_BARE: readonly boolean[] = Array.from(
+  { length: 128 },
+  (_, code) => BARE.includes(String.fromCharCode(code)),
+);
+
+/** Whether a word is what it says; the parser would look for its parts. */
+function isBare(text: string): boolean {
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i);
+    if (c >= 128 || !IS_BARE[c]) return false;
+  }
+  return true;
 }
 
 /** The words that a word becomes: braces expanded, variables and substitutions filled in and split. */
 export function expandWord(word: Word, expansion: Expansion): string[] {
+  if (isBare(word.text)) {
+    expansion.spend(word.text.length);
+    return [word.text];
+  }
   const parts = word.parts;
   if (parts === undefined) {
     expansion.spend(word.value.length);
@@ -57,6 +76,10 @@ export function expandWord(word: Word, expansion: Expansion): string[] {
 
 /** The text of a word where the shell splits nothing: assignments, redirections, here-documents. */
 export function expandText(word: Word, expansion: Expansion): string {
+  if (isBare(word.text)) {
+    expansion.spend(word.text.length);
+    return word.text;
+  }
   if (word.parts === undefined) {
     expansion.spend(word.value.length);
     return word.value;

@@ -1,7 +1,9 @@
 /** The last parts of the paths of files that are known, made to say quickly that a word names none of them. */
 export class FileNames {
   readonly #names = new Set<string>();
-  /** A bit for each sum of last characters; words whose sum has none are none of the names. */
+  /** A bit for each class of last characters; a path that ends in `.` or `/` may name any of them. */
+  #ends = bitOf(".") | bitOf("/");
+  /** A bit for each sum of the last few characters. */
   readonly #sums: number[] = Array(32).fill(0);
 
   constructor(paths: Iterable<string>) {
@@ -10,15 +12,16 @@ export class FileNames {
 
   add(path: string): void {
     this.#names.add(lastPart(path));
+    this.#ends |= bitOf(path);
     const sum = sumOfEnd(path);
     this.#sums[sum >> 5]! |= 1 << (sum & 31);
   }
 
   /** Whether the word, or what stands behind a mark in it, can name one of the files. */
   mayEnd(word: string): boolean {
+    if ((this.#ends & bitOf(word)) === 0) return false;
     const last = word.charCodeAt(word.length - 1);
-    // A path that ends in `.` or `/` may name any of them.
-    if (last === DOT || last === SLASH) return true;
+    if (last === DOT || last === SLASH || last === EQUALS || last === AT) return true;
     const sum = sumOfEnd(word);
     return (this.#sums[sum >> 5]! & (1 << (sum & 31))) !== 0;
   }
@@ -46,6 +49,10 @@ function sumOfEnd(word: string): number {
     sum = (sum * 31 + c) & 1023;
   }
   return sum;
+}
+
+function bitOf(word: string): number {
+  return 1 << (word.charCodeAt(word.length - 1) & 31);
 }
 
 const lastPart = (path: string): string => path.slice(path.lastIndexOf("/") + 1);

@@ -21,7 +21,7 @@ export interface Program {
 }
 
 /**
- * Programs are few, and named again and again. Each has one place, and a newcomer takes it from another: a map
+ * Programs are few, and named again and again. Each has two places, and a newcomer takes one from another: a map
  * would hash every word that is cut out of a command, which costs more than all else here.
  */
 const NAME_CHARS_MAX = 32;
@@ -38,12 +38,18 @@ function placeOf(written: string): number {
 export function programOf(written: string): Program {
   if (written.length > NAME_CHARS_MAX) return lookUp(written);
   const place = placeOf(written);
-  const found = programs[place]!;
-  return found?.written === written ? found : programs[place] = lookUp(keepOnce(written));
+  const first = programs[place] ?? null;
+  if (first?.written === written) return first;
+  const second = programs[place ^ 1] ?? null;
+  if (second?.written === written) return second;
+  programs[place ^ 1] = first;
+  return programs[place] = lookUp(written);
 }
 
-function lookUp(written: string): Program {
-  const name = keepOnce(nameOf(written));
+function lookUp(spelling: string): Program {
+  const written = keepOnce(spelling);
+  const lower = nameOf(written);
+  const name = lower === written ? written : keepOnce(lower);
   return {
     written,
     name,
