@@ -68,7 +68,9 @@ function namesKey(pattern: string): boolean {
 }
 
 /** Arguments that make a program a server of files. */
-const SERVING = new Set(["http.server", "SimpleHTTPServer", "-S", "httpd", "-run"]);
+const isServing = (arg: string): boolean =>
+  arg === "http.server" || arg === "SimpleHTTPServer" || arg === "-S" || arg === "httpd" ||
+  arg === "-run";
 
 /** Data that leaves as a whole, keys that are looked for, doors that are opened from inside. */
 export const EXFILTRATION_RULES: readonly Rule[] = [
@@ -88,7 +90,7 @@ export const EXFILTRATION_RULES: readonly Rule[] = [
     "serves_folder",
     ["python", "python3", "php", "ruby", "busybox", "http-server", "serve", "smbserver.py"],
     (command) => {
-      const serves = command.args.some((arg) => SERVING.has(arg)) ||
+      const serves = command.args.some(isServing) ||
         command.name.endsWith("serve") || command.name.endsWith("-server") ||
         command.name === "smbserver.py";
       if (!serves) return false;
