@@ -62,12 +62,25 @@ export function outermost(inspection: Inspection): Scope {
   };
 }
 
-/** The same place but for some changes. All scopes have one layout: they are read most of the time. */
+/** The same place but for some changes. */
 export function within(scope: Scope, changes: Partial<Scope>): Scope {
-  const inner: Scope = {
+  return Object.assign(copyOf(scope, scope.values, scope.functions), changes);
+}
+
+/** A scope whose variables do not leak out: a subshell, a pipe's stage, a substitution. */
+export function fork(scope: Scope, changes: Partial<Scope> = NO_CHANGES): Scope {
+  const copy = copyOf(scope, scope.values.fork(), scope.functions.fork());
+  return changes === NO_CHANGES ? copy : Object.assign(copy, changes);
+}
+
+const NO_CHANGES: Partial<Scope> = {};
+
+/** All scopes have one layout: they are read most of the time. */
+function copyOf(scope: Scope, values: Scope["values"], functions: Scope["functions"]): Scope {
+  return {
     inspection: scope.inspection,
-    values: scope.values,
-    functions: scope.functions,
+    values,
+    functions,
     positional: scope.positional,
     wrappers: scope.wrappers,
     span: scope.span,
@@ -77,17 +90,7 @@ export function within(scope: Scope, changes: Partial<Scope>): Scope {
     defining: scope.defining,
     unread: scope.unread,
   };
-  return Object.assign(inner, changes);
 }
-
-/** A scope whose variables do not leak out: a subshell, a pipe's stage, a substitution. */
-export function fork(scope: Scope, changes: Partial<Scope> = NO_CHANGES): Scope {
-  const values = scope.values.fork();
-  const functions = scope.functions.fork();
-  return Object.assign(within(scope, { values, functions }), changes);
-}
-
-const NO_CHANGES: Partial<Scope> = {};
 
 /** Notes a rule that matched, at the first place where it does. */
 export function report(scope: Scope, rule: Rule, span: Span): void {

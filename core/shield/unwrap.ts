@@ -50,8 +50,9 @@ function unwrapOrdinary(
     if (wrapper.mode === "shell") inner.push(shellText(found.argv.join(" ")));
     else inner.push({ kind: "argv", argv: found.argv, assignments: found.assignments });
   }
-  for (const text of texts ?? []) inner.push(shellText(text));
-  inner.push(...codes ?? [], ...entrypoint(command, inner));
+  if (texts !== null) { for (const text of texts) inner.push(shellText(text)); }
+  if (codes !== null) inner.push(...codes);
+  if (CONTAINERS.has(command.name)) inner.push(...entrypoint(command, inner));
   return inner.length === 0 && opensShell(command) ? unwrapStdin(command) : inner;
 }
 
@@ -69,7 +70,6 @@ const LOGINS = new Set(
 
 /** `docker run --entrypoint sh image -c text`: the program stands before its arguments' image. */
 function entrypoint(command: SimpleCommand, found: readonly Inner[]): Inner[] {
-  if (!CONTAINERS.has(command.name)) return [];
   const first = found.find((inner) => inner.kind === "argv");
   return optionValues(command, "--entrypoint").map((program) => ({
     kind: "argv",
