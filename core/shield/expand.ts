@@ -1,15 +1,15 @@
-import {
-  type ArithmeticExpansionPart,
-  type CommandExpansionPart,
-  type ParameterExpansionPart,
-  parse,
-  type ProcessSubstitutionPart,
-  type Word,
-  type WordPart,
+import type {
+  ArithmeticExpansionPart,
+  CommandExpansionPart,
+  ParameterExpansionPart,
+  ProcessSubstitutionPart,
+  Word,
+  WordPart,
 } from "unbash";
 import { expandBraces } from "./braces.ts";
 import { UNKNOWN } from "./command.ts";
 import { PARSE_FACTOR } from "./limits.ts";
+import { parseShell } from "./parse.ts";
 import { expandParameter, lookUp, type Variables } from "./parameter.ts";
 
 /** What expansion needs of the walk: its variables, and a way into the code that words carry. */
@@ -96,7 +96,7 @@ export function expandParts(parts: readonly WordPart[], expansion: Expansion): s
 
 function expandRaw(raw: string, expansion: Expansion): string[] {
   expansion.spend(PARSE_FACTOR * raw.length + 8);
-  const node = parse(`: ${raw}`).commands[0]?.command;
+  const node = parseShell(`: ${raw}`).commands[0]?.command;
   if (node === undefined || node.type !== "Command") return [raw];
   return node.args.flatMap((arg) => arg.type === "Word" ? expandWord(arg, expansion) : [arg.text]);
 }

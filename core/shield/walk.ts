@@ -1,23 +1,23 @@
-import {
-  type ArithmeticExpression,
-  type Case,
-  type Command,
-  type CompoundList,
-  type For,
-  type Function as FunctionNode,
-  parse,
-  type ParsedScript,
-  type PipelineNode,
-  type Redirection as RedirectionNode,
-  type Select,
-  type Statement,
-  type SyntaxNode,
-  type TestExpression,
+import type {
+  ArithmeticExpression,
+  Case,
+  Command,
+  CompoundList,
+  For,
+  Function as FunctionNode,
+  ParsedScript,
+  PipelineNode,
+  Redirection as RedirectionNode,
+  Select,
+  Statement,
+  SyntaxNode,
+  TestExpression,
 } from "unbash";
 import { BudgetSpent, spend, spendParse } from "./budget.ts";
 import { type Flow, known, NOTHING, type Redirection, type Span, UNKNOWN } from "./command.ts";
 import { execute, judgeRedirections, runVariables } from "./execute.ts";
 import { isNoArithmetic } from "./arithmetic.ts";
+import { parseShell } from "./parse.ts";
 import { assignElements, expandValue } from "./assignments.ts";
 import { addWords, expandParts, expandText, expandWord, type Expansion } from "./expand.ts";
 import { ScopeExpansion } from "./scope_expansion.ts";
@@ -39,7 +39,7 @@ import { UNPARSEABLE } from "./rules/structure.ts";
 export function walkText(text: string, scope: Scope, stdin: Flow | null): Flow {
   spendParse(scope.inspection.budget, text.length);
   if (scope.wrappers.length > MAX_DEPTH) throw new BudgetSpent();
-  const script = parse(text);
+  const script = parseShell(text);
   if (script.errors === undefined || script.errors.length === 0) {
     return walkScript(script, scope, stdin);
   }
@@ -63,7 +63,7 @@ function walkPieces(text: string, separators: string, scope: Scope, whole: boole
     const piece = text.slice(from, i);
     if (piece.trim() !== "") {
       spendParse(scope.inspection.budget, piece.length + PIECE_COST);
-      const script = parse(piece);
+      const script = parseShell(piece);
       const span = scope.span ?? { start: from, end: i };
       if (!whole || script.errors === undefined) walkScript(script, within(scope, { span }), null);
     }
