@@ -18,7 +18,10 @@ export function hasFlag(
 
 /** Whether one of the letters stands behind the dash. */
 function sharesLetter(arg: string, letters: string): boolean {
-  for (let i = 0; i < letters.length; i++) if (arg.includes(letters[i]!, 1)) return true;
+  for (let at = 1; at < arg.length; at++) {
+    const letter = arg.charCodeAt(at);
+    for (let i = 0; i < letters.length; i++) if (letters.charCodeAt(i) === letter) return true;
+  }
   return false;
 }
 
@@ -38,7 +41,11 @@ const MIN_START = 3;
 /** Whether one of these stands among the arguments exactly, or followed by `=`. */
 export function hasOption(command: SimpleCommand, ...options: readonly string[]): boolean {
   for (const arg of command.args) {
-    for (const option of options) if (arg === option || isAssigned(arg, option)) return true;
+    const second = arg.charCodeAt(1);
+    for (const option of options) {
+      if (option.charCodeAt(1) !== second) continue;
+      if (arg === option || isAssigned(arg, option)) return true;
+    }
   }
   return false;
 }
@@ -58,12 +65,16 @@ export function optionValues(command: SimpleCommand, ...options: readonly string
   for (let i = 0; i < args.length; i++) {
     const arg = args[i]!;
     if (arg.charCodeAt(0) !== DASH) continue;
+    const second = arg.charCodeAt(1);
+    const third = second === DASH ? arg.charCodeAt(2) : 0;
     for (const option of options) {
+      if (option.charCodeAt(1) !== second) continue;
+      if (second === DASH && option.charCodeAt(2) !== third) continue;
       if (arg === option) {
         const next = args[i + 1];
         if (next !== undefined) values.push(next);
       } else if (isAssigned(arg, option)) values.push(arg.slice(option.length + 1));
-      else if (option.length === 2 && option !== "--" && arg.startsWith(option)) {
+      else if (option.length === 2 && arg.startsWith(option)) {
         values.push(arg.slice(2));
       }
     }

@@ -169,6 +169,7 @@ function runsPrograms(names: ReadonlySet<string>): boolean {
 
 function addNames(names: Set<string>, dotted: string): void {
   names.add(dotted);
+  if (!dotted.includes(".")) return;
   for (const part of dotted.split(".")) if (part !== "") names.add(part);
 }
 

@@ -1,3 +1,4 @@
+import type { Program } from "./programs.ts";
 import type { Rule } from "./rule.ts";
 
 /** What stands for a part of a word that cannot be known before it runs; NUL cannot occur in a real argument. */
@@ -74,6 +75,8 @@ export interface SimpleCommand {
   readonly name: string;
   /** The program as written, such as `/bin/rm`. */
   readonly program: string;
+  /** What the tables say of the program. */
+  readonly kind: Program;
   /** The arguments after the name; UNKNOWN stands for what cannot be known. */
   readonly args: readonly string[];
   readonly redirections: readonly Redirection[];
@@ -104,6 +107,7 @@ export function newCommand(given: Omit<SimpleCommand, "memo">): SimpleCommand {
   return {
     name: given.name,
     program: given.program,
+    kind: given.kind,
     args: given.args,
     redirections: given.redirections,
     assignments: given.assignments,

@@ -118,47 +118,37 @@ const ENVIRONMENT_WORDS = new Set([
   "-b",
 ]);
 
-/** Remembers what the line writes to files, so that running them later is seen through. */
-export function noteFiles(command: SimpleCommand, output: () => Flow, scope: Scope): void {
-  if (command.redirections.length > 0) noteRedirections(command.redirections, output(), scope);
-  switch (command.name) {
-    case "tee":
-    case "sponge":
-      for (const path of wordsOf(command)) {
-        writeFile(scope, path, command.stdin ?? NOTHING, hasFlag(command, "a", "append"));
-      }
-      return;
-    case "curl":
-      for (const path of optionValues(command, "-o", "--output")) {
-        writeFile(scope, path, { ...NOTHING, network: true }, false);
-      }
-      if (hasFlag(command, "OJ", "remote-name")) noteDownloads(wordsOf(command), scope);
-      return;
-    case "wget":
-    case "aria2c":
-    case "axel": {
-      const named = optionValues(command, "-O", "--output-document", "-o");
-      for (const path of named) writeFile(scope, path, { ...NOTHING, network: true }, false);
-      if (named.length === 0) noteDownloads(wordsOf(command), scope);
-      return;
-    }
-    case "scp":
-    case "sftp":
-      return;
-    case "dd":
-      for (const arg of command.args) {
-        if (arg.startsWith("of=")) writeFile(scope, arg.slice(3), output(), false);
-      }
-      return;
-    case "cp":
-    case "mv":
-    case "ln":
-    case "install":
-      return noteCopies(wordsOf(command), scope);
-    default:
-      for (const path of packedPaths(command)) writeFile(scope, path, output(), false);
+/** Notes the files that a program writes; `output` is what it writes to its standard output. */
+export type FileNoter = (command: SimpleCommand, output: () => Flow, scope: Scope) => void;
+
+const noteTee: FileNoter = (command, _output, scope) => {
+  for (const path of wordsOf(command)) {
+    writeFile(scope, path, command.stdin ?? NOTHING, hasFlag(command, "a", "append"));
   }
-}
+};
+
+const noteCurl: FileNoter = (command, _output, scope) => {
+  for (const path of optionValues(command, "-o", "--output")) {
+    writeFile(scope, path, { ...NOTHING, network: true }, false);
+  }
+  if (hasFlag(command, "OJ", "remote-name")) noteDownloads(wordsOf(command), scope);
+};
+
+const noteDownloader: FileNoter = (command, _output, scope) => {
+  const named = optionValues(command, "-O", "--output-document", "-o");
+  for (const path of named) writeFile(scope, path, { ...NOTHING, network: true }, false);
+  if (named.length === 0) noteDownloads(wordsOf(command), scope);
+};
+
+const noteDd: FileNoter = (command, output, scope) => {
+  for (const arg of command.args) {
+    if (arg.startsWith("of=")) writeFile(scope, arg.slice(3), output(), false);
+  }
+};
+
+const notePacked: FileNoter = (command, output, scope) => {
+  for (const path of packedPaths(command)) writeFile(scope, path, output(), false);
+};
 
 /** Remembers what redirections write. */
 export function noteRedirections(
@@ -175,7 +165,8 @@ export function noteRedirections(
 }
 
 /** `cp a b folder`: a copy holds what its source held, whether the last word is a file or a folder. */
-function noteCopies(files: readonly string[], scope: Scope): void {
+const noteCopies: FileNoter = (command, _output, scope) => {
+  const files = wordsOf(command);
   const target = files.at(-1);
   if (target === undefined || files.length < 2) return;
   for (const source of files.slice(0, -1)) {
@@ -185,7 +176,7 @@ function noteCopies(files: readonly string[], scope: Scope): void {
     const name = source.slice(source.lastIndexOf("/") + 1);
     for (const path of [target, `${target}/${name}`]) writeFile(scope, path, content, false);
   }
-}
+};
 
 const SUFFIXES: ReadonlyMap<string, string> = new Map([
   ["gzip", ".gz"],
@@ -236,4 +227,20 @@ function noteDownloads(urls: readonly string[], scope: Scope): void {
     const name = url.slice(url.lastIndexOf("/") + 1).split("?", 1)[0] ?? "";
     if (name !== "") writeFile(scope, name, textFlow(FROM_NETWORK), false);
   }
+}
+
+/** Who writes which files, besides those of redirections, so that running them later is seen through. */
+const FILE_NOTERS: ReadonlyMap<string, FileNoter> = new Map([
+  ...["tee", "sponge"].map((name) => [name, noteTee] as const),
+  ...["wget", "aria2c", "axel"].map((name) => [name, noteDownloader] as const),
+  ...["cp", "mv", "ln", "install"].map((name) => [name, noteCopies] as const),
+  ...["tar", "gtar", "bsdtar", "zip", "7z", "rar", "pg_dump", ...SUFFIXES.keys(), ...PACKERS]
+    .map((name) => [name, notePacked] as const),
+  ["curl", noteCurl],
+  ["dd", noteDd],
+]);
+
+/** How the files that a program writes are noted; null for programs that write none. */
+export function fileNoterOf(name: string): FileNoter | null {
+  return FILE_NOTERS.get(name) ?? null;
 }

@@ -74,15 +74,19 @@ function exceedsLimits(command: string): boolean {
 
 /** Counts brackets without regard to quotes: an upper bound is enough, and cheap. */
 function nestsTooDeep(command: string): boolean {
-  let round = 0;
-  let curly = 0;
-  for (let i = 0; i < command.length; i++) {
-    const c = command.charCodeAt(i);
-    if (c === 0x28) round++;
-    else if (c === 0x7b) curly++;
-    else if (c === 0x29 && round > 0) round--;
-    else if (c === 0x7d && curly > 0) curly--;
-    if (round > MAX_NESTING || curly > MAX_NESTING) return true;
+  return opensTooMany(command, "(", ")") || opensTooMany(command, "{", "}");
+}
+
+/** Looks from bracket to bracket: a script has few of them, and many other characters. */
+function opensTooMany(command: string, opening: string, closing: string): boolean {
+  let depth = 0;
+  let closed = command.indexOf(closing);
+  for (let at = command.indexOf(opening); at >= 0; at = command.indexOf(opening, at + 1)) {
+    while (closed >= 0 && closed < at) {
+      if (depth > 0) depth--;
+      closed = command.indexOf(closing, closed + 1);
+    }
+    if (++depth > MAX_NESTING) return true;
   }
   return false;
 }

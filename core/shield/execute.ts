@@ -1,6 +1,6 @@
-import { operands, optionValues } from "./arguments.ts";
-import { RecentMap } from "../../kv/recent.ts";
+import { optionValues } from "./arguments.ts";
 import { BudgetSpent, spend } from "./budget.ts";
+import { assignmentsOf, EVALUATORS, updateScope } from "./builtins.ts";
 import { scanCode } from "./code.ts";
 import {
   type Flow,
@@ -17,7 +17,7 @@ import {
 import { computeOutput, readsSecret } from "./output.ts";
 import type { Rule } from "./rule.ts";
 import {
-  matchByName,
+  matchShelf,
   RULE_NAMES,
   RULES_FOR_ALL,
   RULES_FOR_ASSIGNED,
@@ -32,12 +32,12 @@ import {
   UNSEEN_CODE,
 } from "./rules/structure.ts";
 import { MAX_DEPTH } from "./limits.ts";
-import { hasGlob, locate } from "./paths.ts";
+import { hasGlob } from "./paths.ts";
+import { programOf } from "./programs.ts";
 import { matchesGlob } from "./glob.ts";
-import { noteFiles, quietOutput } from "./effects.ts";
-import { assign, folderOf, fork, readFile, readInputs, report, type Scope } from "./scope.ts";
+import { noteRedirections, quietOutput } from "./effects.ts";
+import { folderOf, fork, readFile, readInputs, report, type Scope, within } from "./scope.ts";
 import { type Inner, isDownloaded } from "./inner.ts";
-import { unwrap } from "./unwrap.ts";
 import { runText } from "./variables.ts";
 import { callFunction, walkText } from "./walk.ts";
 
@@ -63,9 +63,11 @@ export function execute(argv: readonly string[], call: Call, scope: Scope): Flow
     return NOTHING;
   }
   if (defined !== undefined) return callFunction(defined, args, scope, call.span, call.stdin);
+  const kind = programOf(program);
   const command = newCommand({
-    name: nameOf(program),
+    name: kind.name,
     program,
+    kind,
     args,
     redirections: call.redirections,
     assignments: call.assignments,
@@ -75,20 +77,36 @@ export function execute(argv: readonly string[], call: Call, scope: Scope): Flow
     wrappers: scope.wrappers,
     span: call.span,
   });
-  judge(command, scope, hiddenNames(command, scope));
-  if (call.assignments.size > 0 || EXPORTERS.has(command.name)) {
+  judge(command, scope, kind.isPlain ? NONE : hiddenNames(command, scope));
+  if (call.assignments.size > 0 || kind.isBuiltin) {
     runVariables(assignmentsOf(command), call.span, scope);
   }
-  if (EVALUATORS.has(command.name)) walkSubscripts(command, scope);
-  updateScope(command, scope);
-  const outputs = innersOf(command, scope).map((inner) => runInner(inner, command, scope));
-  let written = outputs.at(-1);
-  // What `tar -I zstd` writes is the compressor's, and still holds what tar has read.
-  if (written !== undefined && readsSecret(command)) written = { ...written, secret: true };
+  if (kind.isBuiltin) {
+    walkSubscripts(command, scope);
+    updateScope(command, scope);
+  }
+  const inner = kind.runsNothing && !kind.hasFolder ? null : runInners(command, scope);
+  return noteOutput(command, inner, scope);
+}
+
+/** Notes the files that a command writes, and answers what it writes to its output, where that is read. */
+function noteOutput(command: SimpleCommand, inner: Flow | null, scope: Scope): Flow {
+  const { redirections, kind } = command;
+  if (scope.unread && redirections.length === 0 && kind.noteFiles === null) return NOTHING;
+  let written = inner;
   const output = () =>
     written ??= quietOutput(command) ?? computeOutput(command, (path) => readFile(scope, path));
-  noteFiles(command, output, scope);
+  if (redirections.length > 0) noteRedirections(redirections, output(), scope);
+  kind.noteFiles?.(command, output, scope);
   return scope.unread ? NOTHING : output();
+}
+
+/** Runs what a command runs, and answers what the last of it writes; null for a command that runs nothing. */
+function runInners(command: SimpleCommand, scope: Scope): Flow | null {
+  let written: Flow | null = null;
+  for (const inner of innersOf(command, scope)) written = runInner(inner, command, scope);
+  // What `tar -I zstd` writes is the compressor's, and still holds what tar has read.
+  return written !== null && readsSecret(command) ? { ...written, secret: true } : written;
 }
 
 /** `2>&1` and `> /dev/null` stand behind every second command and say nothing. */
@@ -115,17 +133,6 @@ export function runVariables(
   }
 }
 
-/** The variables that a command sets for itself, or for the commands after it. */
-function assignmentsOf(command: SimpleCommand): Iterable<readonly [string, string]> {
-  if (!EXPORTERS.has(command.name)) return command.assignments;
-  return command.args.filter((arg) => arg.includes("=")).map((arg) => {
-    const at = arg.indexOf("=");
-    return [arg.slice(0, at), arg.slice(at + 1)] as const;
-  });
-}
-
-const EXPORTERS = new Set(["export", "declare", "typeset", "local", "readonly"]);
-
 /** Judges redirections that stand outside of a simple command. */
 export function judgeRedirections(
   redirections: readonly Redirection[],
@@ -137,6 +144,7 @@ export function judgeRedirections(
   const command = newCommand({
     name: "",
     program: "",
+    kind: programOf(""),
     args: [],
     redirections,
     assignments,
@@ -149,35 +157,17 @@ export function judgeRedirections(
   judge(command, scope);
 }
 
-/** `/usr/bin/RM.exe` is `rm`: folders do not matter, and some disks ignore case. */
-export function nameOf(program: string): string {
-  const known = names.get(program);
-  if (known !== undefined) return known;
-  const name = readName(program);
-  if (program.length <= NAME_CHARS_MAX) names.set(program, name);
-  return name;
-}
-
-/** Programs are few, and named again and again. */
-const NAME_CHARS_MAX = 32;
-const names = new RecentMap<string>(2_048);
-
-function readName(program: string): string {
-  const slash = Math.max(program.lastIndexOf("/"), program.lastIndexOf("\\"));
-  const lower = program.slice(slash + 1).toLowerCase();
-  const name = lower.endsWith(".exe") ? lower.slice(0, -4) : lower;
-  // A property's name is kept once in memory: comparing it with the names in the tables costs nothing.
-  return Object.keys({ [name]: null })[0]!;
-}
-
 /** Holds a command against the rules of its name, or of other names that it may have, and those of all. */
 function judge(
   command: SimpleCommand,
   scope: Scope,
   others: readonly string[] = NONE,
 ): void {
-  const matched = matchByName(command.name, command);
-  for (const name of others) matched.push(...matchByName(name, newCommand({ ...command, name })));
+  const matched = matchShelf(command.kind.shelf, command);
+  for (const name of others) {
+    const other = newCommand({ ...command, name, kind: programOf(name) });
+    matched.push(...matchShelf(other.kind.shelf, other));
+  }
   for (const rule of RULES_FOR_ALL) if (rule.match(command)) matched.push(rule);
   if (command.redirections.some(isTelling)) matchMore(RULES_FOR_REDIRECTED, command, matched);
   if (command.assignments.size > 0) matchMore(RULES_FOR_ASSIGNED, command, matched);
@@ -191,7 +181,6 @@ function judge(
 /** A program whose name is computed: `$X -rf /`, `/bin/r? -rf /`; answers the names that it may have. */
 function hiddenNames(command: SimpleCommand, scope: Scope): readonly string[] {
   const { name, program, span } = command;
-  if (isPlain(program)) return NONE;
   if (program.includes(FROM_NETWORK)) report(scope, DOWNLOADED_CODE, span);
   else if (program.includes(FROM_DECODER)) report(scope, DECODED_CODE, span);
   else if (name.includes(UNKNOWN) && !scope.defining) report(scope, HIDDEN_PROGRAM, span);
@@ -202,15 +191,6 @@ function hiddenNames(command: SimpleCommand, scope: Scope): readonly string[] {
 
 const NONE: readonly string[] = [];
 
-/** Whether a program's name is letters, digits and the like: nothing unknown, no wildcard. */
-function isPlain(program: string): boolean {
-  for (let i = 0; i < program.length; i++) {
-    const c = program.charCodeAt(i);
-    if (c < 0x20 || c === 0x2a || c === 0x3f || c === 0x5b) return false;
-  }
-  return true;
-}
-
 function innersOf(command: SimpleCommand, scope: Scope): readonly Inner[] {
   const read = (path: string) => readFile(scope, path);
   if (command.name === "." || command.name === "source") {
@@ -218,9 +198,9 @@ function innersOf(command: SimpleCommand, scope: Scope): readonly Inner[] {
       (STDIN.has(command.args[0] ?? "") ? command.stdin : null);
     return flow === null ? [] : [{ kind: "shell", flow }];
   }
-  const written = command.program.includes("/") ? read(command.program) : null;
+  const written = command.kind.hasFolder ? read(command.program) : null;
   if (written !== null) return [{ kind: "shell", flow: written, positional: command.args }];
-  return unwrap(command, read);
+  return command.kind.unwrap(command, read);
 }
 
 const STDIN = new Set(["/dev/stdin", "/dev/fd/0", "-"]);
@@ -249,13 +229,13 @@ function runInner(inner: Inner, command: SimpleCommand, scope: Scope): Flow {
         // `eval` and `source` change the shell that they run in.
         const here = command.name === "eval" || command.name === "." || command.name === "source";
         const place = here
-          ? { ...wrapped, values: scope.values, functions: scope.functions }
+          ? within(wrapped, { values: scope.values, functions: scope.functions })
           : wrapped;
         if (inner.zero !== undefined) place.values.set("0", inner.zero);
         const positional = inner.positional ?? (here ? scope.positional : []);
         return walkText(
           inner.flow.text ?? "",
-          { ...place, positional },
+          within(place, { positional }),
           inner.flow === command.stdin ? null : command.stdin,
         );
       }
@@ -289,15 +269,10 @@ function runCode(flow: Flow, language: string, command: SimpleCommand, scope: Sc
   for (const text of scan.shellTexts) walkText(text, fork(scope, { positional: [] }), null);
 }
 
-/** Builtins that compute the subscripts in their arguments, and so run the code in them: `let 'a[$(…)]=1'`. */
-const EVALUATORS = new Set(
-  "[ declare export let local mapfile printf read readarray readonly test typeset unset wait".split(
-    " ",
-  ),
-);
-
+/** Builtins compute the subscripts in their arguments, and so run the code in them: `let 'a[$(…)]=1'`. */
 function walkSubscripts(command: SimpleCommand, scope: Scope): void {
   const { name, args, span } = command;
+  if (!EVALUATORS.has(name)) return;
   // What printf prints is no name.
   for (const arg of name === "printf" ? optionValues(command, "-v") : args) {
     const at = arg.indexOf("[");
@@ -306,34 +281,3 @@ function walkSubscripts(command: SimpleCommand, scope: Scope): void {
     walkText(`: "${arg.slice(at).replaceAll('"', "")}"`, place, null);
   }
 }
-
-/** Builtins that change what later words expand to. */
-function updateScope(command: SimpleCommand, scope: Scope): void {
-  switch (command.name) {
-    case "read": {
-      const line = command.stdin?.text ?? command.stdin ?? null;
-      const value = typeof line === "string" ? line.trim() : line?.network ? FROM_NETWORK : UNKNOWN;
-      for (const name of operands(command, READ_VALUED)) assign(scope, name, value);
-      return;
-    }
-    case "unset":
-      for (const name of operands(command)) assign(scope, name, "");
-      return;
-    case "printf":
-      for (const name of optionValues(command, "-v")) {
-        assign(scope, name, computeOutput(command, () => null).text ?? UNKNOWN);
-      }
-      return;
-    case "export":
-    case "declare":
-    case "local":
-    case "typeset":
-    case "readonly":
-      return;
-    case "cd":
-    case "pushd":
-      scope.values.set("PWD", locate(folderOf(scope), operands(command)[0] ?? "~"));
-  }
-}
-
-const READ_VALUED = new Set(["-p", "-d", "-n", "-N", "-t", "-u", "-i", "-a"]);

@@ -1,15 +1,15 @@
-import {
-  type ArithmeticExpansionPart,
-  type CommandExpansionPart,
-  type ParameterExpansionPart,
-  parse,
-  type ProcessSubstitutionPart,
-  type Word,
-  type WordPart,
+import type {
+  ArithmeticExpansionPart,
+  CommandExpansionPart,
+  ParameterExpansionPart,
+  ProcessSubstitutionPart,
+  Word,
+  WordPart,
 } from "unbash";
 import { expandBraces } from "./braces.ts";
 import { UNKNOWN } from "./command.ts";
 import { PARSE_FACTOR } from "./limits.ts";
+import { parseShell } from "./parse.ts";
 import { expandParameter, lookUp, type Variables } from "./parameter.ts";
 
 /** What expansion needs of the walk: its variables, and a way into the code that words carry. */
@@ -26,8 +26,36 @@ export interface Expansion extends Variables {
   doubt(part: WordPart): void;
 }
 
+/** Adds the words that a word becomes: most are one already, and need no list of their own. */
+export function addWords(word: Word, expansion: Expansion, words: string[]): void {
+  if (isBare(word.text)) {
+    expansion.spend(word.text.length);
+    words.push(word.text);
+  } else words.push(...expandWord(word, expansion));
+}
+
+/** Characters that mean nothing to the shell wherever they stand in a word. */
+const BARE = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,=%+@";
+const IS_BARE: readonly boolean[] = Array.from(
+  { length: 128 },
+  (_, code) => BARE.includes(String.fromCharCode(code)),
+);
+
+/** Whether a word is what it says; the parser would look for its parts. */
+function isBare(text: string): boolean {
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i);
+    if (c >= 128 || !IS_BARE[c]) return false;
+  }
+  return true;
+}
+
 /** The words that a word becomes: braces expanded, variables and substitutions filled in and split. */
 export function expandWord(word: Word, expansion: Expansion): string[] {
+  if (isBare(word.text)) {
+    expansion.spend(word.text.length);
+    return [word.text];
+  }
   const parts = word.parts;
   if (parts === undefined) {
     expansion.spend(word.value.length);
@@ -48,6 +76,10 @@ export function expandWord(word: Word, expansion: Expansion): string[] {
 
 /** The text of a word where the shell splits nothing: assignments, redirections, here-documents. */
 export function expandText(word: Word, expansion: Expansion): string {
+  if (isBare(word.text)) {
+    expansion.spend(word.text.length);
+    return word.text;
+  }
   if (word.parts === undefined) {
     expansion.spend(word.value.length);
     return word.value;
@@ -64,7 +96,7 @@ export function expandParts(parts: readonly WordPart[], expansion: Expansion): s
 
 function expandRaw(raw: string, expansion: Expansion): string[] {
   expansion.spend(PARSE_FACTOR * raw.length + 8);
-  const node = parse(`: ${raw}`).commands[0]?.command;
+  const node = parseShell(`: ${raw}`).commands[0]?.command;
   if (node === undefined || node.type !== "Command") return [raw];
   return node.args.flatMap((arg) => arg.type === "Word" ? expandWord(arg, expansion) : [arg.text]);
 }

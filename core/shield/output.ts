@@ -236,8 +236,10 @@ export function readsSecret(command: SimpleCommand): boolean {
 
 function opensSecret(command: SimpleCommand): boolean {
   if (!OPENERS.has(command.name)) return false;
-  return command.args.some((arg) => isSecret(arg.startsWith("if=") ? arg.slice(3) : arg)) ||
-    command.redirections.some((one) => one.operator === "<" && isSecret(one.target));
+  for (const arg of command.args) {
+    if (isSecret(arg.startsWith("if=") ? arg.slice(3) : arg)) return true;
+  }
+  return command.redirections.some((one) => one.operator === "<" && isSecret(one.target));
 }
 
 function readAll(command: SimpleCommand, incoming: Flow, readFile: ReadFile): Flow {

@@ -140,15 +140,21 @@ const REGENERABLE = new Set([
 
 /** Most paths are as they should be: nothing in them is empty, `.` or `..`. */
 function isNormal(path: string): boolean {
-  if (path.charCodeAt(0) === DOT) return false;
+  if (isDotted(path, 0)) return false;
   for (let i = 0; i < path.length; i++) {
     const c = path.charCodeAt(i);
     if (c === BACKSLASH) return false;
     if (c !== SLASH) continue;
-    const next = path.charCodeAt(i + 1);
-    if (next === SLASH || next === DOT) return false;
+    if (path.charCodeAt(i + 1) === SLASH || isDotted(path, i + 1)) return false;
   }
   return path.length < 2 || path.charCodeAt(path.length - 1) !== SLASH;
+}
+
+/** Whether `.`, `..` or a name that begins with two dots stands here; `.env` is a name like others. */
+function isDotted(path: string, at: number): boolean {
+  if (path.charCodeAt(at) !== DOT) return false;
+  const next = path.charCodeAt(at + 1);
+  return at + 1 === path.length || next === SLASH || next === DOT;
 }
 
 const DOT = 0x2e;
@@ -300,8 +306,10 @@ export function isDisk(raw: string): boolean {
   const path = normalizePath(raw);
   if (!path.startsWith("/")) return false;
   if (path.startsWith("//./PhysicalDrive")) return true;
-  if (!path.startsWith("/dev/") && !hasGlob(path.split("/", 2)[1] ?? "")) return false;
-  const device = path.split("/").slice(2).join("/");
+  const slash = path.indexOf("/", 1);
+  const end = slash < 0 ? path.length : slash;
+  if (!path.startsWith("/dev/") && !hasGlob(path.slice(1, end))) return false;
+  const device = path.slice(end + 1);
   if (hasGlob(device[0] ?? "") || device.startsWith(UNKNOWN)) return true;
   if (device.startsWith("shm") || device.startsWith("std")) return false;
   return DISKS.some((start) =>

@@ -63,10 +63,16 @@ export const RULES_FOR_ASSIGNED: readonly Rule[] = RULES.filter((rule) =>
 /** Rules about code of another language. */
 export const RULES_FOR_CODE = CODE_RULES;
 
+/** A rule beside its question: rules are of many layouts, and these of one. */
+interface Look {
+  readonly rule: Rule;
+  readonly match: Rule["match"];
+}
+
 /** The rules of one program: some look at every call, the others at those with the right answer. */
-interface Shelf {
-  readonly always: Rule[];
-  readonly asked: { readonly ask: Condition["ask"]; readonly byAnswer: Map<string, Rule[]> }[];
+export interface Shelf {
+  readonly always: Look[];
+  readonly asked: { readonly ask: Condition["ask"]; readonly byAnswer: Map<string, Look[]> }[];
 }
 
 const shelves = new Map<string, Shelf>();
@@ -77,15 +83,16 @@ for (const rule of RULES) {
 }
 
 function putOnShelf(rule: Rule, { always, asked }: Shelf): void {
+  const look = { rule, match: rule.match };
   if (rule.when === undefined) {
-    always.push(rule);
+    always.push(look);
     return;
   }
   const { ask, answers } = rule.when;
   let question = asked.find((one) => one.ask === ask);
   if (question === undefined) asked.push(question = { ask, byAnswer: new Map() });
   for (const answer of answers) {
-    question.byAnswer.getOrInsertComputed(answer, () => []).push(rule);
+    question.byAnswer.getOrInsertComputed(answer, () => []).push(look);
   }
 }
 
@@ -94,16 +101,21 @@ export const RULE_NAMES: readonly string[] = [...shelves.keys()];
 
 const places = new Map(RULES.map((rule, place) => [rule, place]));
 
-/** The rules of a name that match a command, in the table's order; `mkfs.anything` counts as `mkfs`. */
-export function matchByName(name: string, command: SimpleCommand): Rule[] {
+/** The rules of a name, null for none; `mkfs.anything` counts as `mkfs`. */
+export function shelfOf(name: string): Shelf | null {
+  return shelves.get(name) ?? (name.startsWith("mkfs.") ? shelves.get("mkfs") : null) ?? null;
+}
+
+/** The rules of a shelf that match a command, in the table's order. */
+export function matchShelf(shelf: Shelf | null, command: SimpleCommand): Rule[] {
   const matched: Rule[] = [];
-  const shelf = shelves.get(name) ?? (name.startsWith("mkfs.") ? shelves.get("mkfs") : undefined);
-  if (shelf === undefined) return matched;
-  for (const rule of shelf.always) if (rule.match(command)) matched.push(rule);
+  if (shelf === null) return matched;
+  for (const { rule, match } of shelf.always) if (match(command)) matched.push(rule);
   for (const { ask, byAnswer } of shelf.asked) {
-    const rules = byAnswer.get(ask(command));
-    if (rules === undefined) continue;
-    for (const rule of rules) if (rule.match(command)) matched.push(rule);
+    const answer = ask(command);
+    const looks = answer === "" ? undefined : byAnswer.get(answer);
+    if (looks === undefined) continue;
+    for (const { rule, match } of looks) if (match(command)) matched.push(rule);
   }
   if (matched.length < 2 || shelf.asked.length === 0) return matched;
   return matched.sort((a, b) => (places.get(a) ?? 0) - (places.get(b) ?? 0));

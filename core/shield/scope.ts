@@ -62,13 +62,33 @@ export function outermost(inspection: Inspection): Scope {
   };
 }
 
+/** The same place but for some changes. */
+export function within(scope: Scope, changes: Partial<Scope>): Scope {
+  return Object.assign(copyOf(scope, scope.values, scope.functions), changes);
+}
+
 /** A scope whose variables do not leak out: a subshell, a pipe's stage, a substitution. */
-export function fork(scope: Scope, changes: Partial<Scope> = {}): Scope {
+export function fork(scope: Scope, changes: Partial<Scope> = NO_CHANGES): Scope {
+  const copy = copyOf(scope, scope.values.fork(), scope.functions.fork());
+  return changes === NO_CHANGES ? copy : Object.assign(copy, changes);
+}
+
+const NO_CHANGES: Partial<Scope> = {};
+
+/** All scopes have one layout: they are read most of the time. */
+function copyOf(scope: Scope, values: Scope["values"], functions: Scope["functions"]): Scope {
   return {
-    ...scope,
-    values: scope.values.fork(),
-    functions: scope.functions.fork(),
-    ...changes,
+    inspection: scope.inspection,
+    values,
+    functions,
+    positional: scope.positional,
+    wrappers: scope.wrappers,
+    span: scope.span,
+    active: scope.active,
+    concurrent: scope.concurrent,
+    conditional: scope.conditional,
+    defining: scope.defining,
+    unread: scope.unread,
   };
 }
 

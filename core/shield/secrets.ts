@@ -66,24 +66,35 @@ const SECRET_TAILS = [
 const SECRET_ENDS = new Set(SECRET_TAILS.map((tail) => tail.slice(tail.lastIndexOf("/") + 1)));
 const SECRET_FOLDERS = new Set([".ssh", ".gnupg", ".aws", ".password-store", "keychains"]);
 
-/** The first letters of all these names: most words begin with another one, such as a dash. */
-const SECRET_STARTS = new Set(
-  [...SECRET_NAMES, ...SECRET_ENDS, ...SECRET_FOLDERS, "id_", "environ"].flatMap((name) => [
-    name.charCodeAt(0),
-    name.toUpperCase().charCodeAt(0),
-  ]),
+/** Capital and small letters are of one class; so is what is not there and `@`. */
+const classAt = (text: string, at: number): number => text.charCodeAt(at) & 31;
+
+function bitsOf(...starts: readonly string[]): number[] {
+  const bits = Array<number>(32).fill(0);
+  for (const start of starts) bits[classAt(start, 0)]! |= 1 << classAt(start, 1);
+  return bits;
+}
+
+/** By the class of the first letter, a bit for each class of the second one of all these names. */
+const SECRET_STARTS: readonly number[] = bitsOf(
+  ...[...SECRET_NAMES, ...SECRET_ENDS, ...SECRET_FOLDERS, "id_", "environ"],
+  // What stands before these is the name.
+  ...[".", "./", ".."],
 );
+
+const startsSecret = (path: string, at: number): boolean =>
+  (SECRET_STARTS[classAt(path, at)]! & (1 << classAt(path, at + 1))) !== 0;
 
 const SLASH = 0x2f;
 
 /** Whether the last name of a path, or its folder's, begins as one of a secret does. */
 function mayBeSecret(raw: string): boolean {
   const slash = raw.lastIndexOf("/");
-  if (SECRET_STARTS.has(raw.charCodeAt(slash + 1)) || raw.includes("\\")) return true;
+  if (startsSecret(raw, slash + 1) || raw.includes("\\")) return true;
   if (slash < 0) return false;
-  const folder = raw.charCodeAt(raw.lastIndexOf("/", slash - 1) + 1);
+  const folder = raw.lastIndexOf("/", slash - 1) + 1;
   // What ends in a slash, or has an empty folder, is named by what stands before.
-  return slash === raw.length - 1 || folder === SLASH || SECRET_STARTS.has(folder);
+  return slash === raw.length - 1 || raw.charCodeAt(folder) === SLASH || startsSecret(raw, folder);
 }
 
 /** Whether a file by this name holds keys, tokens or password hashes. */

@@ -132,44 +132,72 @@ interface Statement {
   readonly strings: string[];
 }
 
+const QUOTE = 0x27;
+const DASH = 0x2d;
+
 function splitStatements(text: string): Statement[] {
   const statements: Statement[] = [];
   let words: string[] = [];
   let strings: string[] = [];
-  let word = "";
-  const endWord = () => {
-    if (word !== "") words.push(word.toLowerCase());
-    word = "";
+  /** Where the word begins that is being read, and what of it stands before a comment. */
+  let from = 0;
+  let before = "";
+  const endWord = (at: number) => {
+    if (at > from || before !== "") words.push((before + text.slice(from, at)).toLowerCase());
+    from = at + 1;
+    before = "";
   };
   for (let i = 0; i < text.length; i++) {
-    const c = text[i] ?? "";
-    if (c === "'" || c === '"' || c === "`") {
-      const end = text.indexOf(c, i + 1);
-      endWord();
-      words.push(c === "'" ? "''" : "name");
-      if (c === "'") strings.push(text.slice(i + 1, end < 0 ? text.length : end));
-      i = end < 0 ? text.length : end;
-    } else if (
-      c === "-" && text[i + 1] === "-" ||
-      c === "#" && words.length + word.length > 0 && text[i + 1] === " "
-    ) {
-      const end = text.indexOf("\n", i);
-      i = end < 0 ? text.length : end;
-    } else if (c === "/" && text[i + 1] === "*") {
-      const end = text.indexOf("*/", i + 2);
-      endWord();
-      i = end < 0 ? text.length : end + 1;
-    } else if (c === ";") {
-      endWord();
-      statements.push({ words, strings });
-      words = [];
-      strings = [];
-    } else if (
-      c === " " || c === "\n" || c === "\t" || c === "\r" || c === "(" || c === ")" || c === ","
-    ) endWord();
-    else word += c;
+    const c = text.charCodeAt(i);
+    switch (c) {
+      case 0x20: // a space
+      case 0x0a:
+      case 0x09:
+      case 0x0d:
+      case 0x28: // (
+      case 0x29: // )
+      case 0x2c: // ,
+        endWord(i);
+        break;
+      case 0x3b: // ;
+        endWord(i);
+        statements.push({ words, strings });
+        words = [];
+        strings = [];
+        break;
+      case QUOTE:
+      case 0x22: // "
+      case 0x60: { // `
+        const end = text.indexOf(text[i]!, i + 1);
+        endWord(i);
+        words.push(c === QUOTE ? "''" : "name");
+        if (c === QUOTE) strings.push(text.slice(i + 1, end < 0 ? text.length : end));
+        i = end < 0 ? text.length : end;
+        from = i + 1;
+        break;
+      }
+      case DASH:
+      case 0x23: { // #
+        const isComment = c === DASH
+          ? text.charCodeAt(i + 1) === DASH
+          : text[i + 1] === " " && (words.length > 0 || before !== "" || i > from);
+        if (!isComment) break;
+        const end = text.indexOf("\n", i);
+        before += text.slice(from, i);
+        i = end < 0 ? text.length : end;
+        from = i + 1;
+        break;
+      }
+      case 0x2f: { // a slash
+        if (text[i + 1] !== "*") break;
+        const end = text.indexOf("*/", i + 2);
+        endWord(i);
+        i = end < 0 ? text.length : end + 1;
+        from = i + 1;
+      }
+    }
   }
-  endWord();
+  endWord(text.length);
   statements.push({ words, strings });
   return statements;
 }

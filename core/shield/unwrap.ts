@@ -1,4 +1,3 @@
-import { RecentMap } from "../../kv/recent.ts";
 import { hasFlag, optionValues } from "./arguments.ts";
 import { type SimpleCommand, textFlow } from "./command.ts";
 import { type Inner, quoteWord, type ReadFile, shellText } from "./inner.ts";
@@ -12,29 +11,37 @@ import {
   unwrapParallel,
   unwrapXargs,
 } from "./unwrap_items.ts";
-import { innerCommand, wrappersOf } from "./wrappers.ts";
+import { innerCommand, type Wrapper, wrappersOf } from "./wrappers.ts";
 
-/** Names of programs that run nothing else, whatever their arguments: most of those that are used. */
-const plain = new RecentMap<true>(2_048);
-const NAME_CHARS_MAX = 32;
 const NONE: readonly Inner[] = [];
 
-/** Everything that a command runs besides itself. */
-export function unwrap(command: SimpleCommand, readFile: ReadFile): readonly Inner[] {
-  if (plain.get(command.name)) return NONE;
-  const special = SPECIAL.get(command.name);
-  if (special !== undefined) return special(command);
-  if (SHELLS.has(command.name)) return unwrapShell(command, readFile);
-  const family = interpreterOf(command.name);
-  if (family !== null) return unwrapInterpreter(command, family, readFile);
+/** Finds everything that a command runs besides itself. */
+export type Unwrapper = (command: SimpleCommand, readFile: ReadFile) => readonly Inner[];
+
+/** How the commands of a program are unwrapped. */
+export function unwrapperOf(name: string): Unwrapper {
+  const special = SPECIAL.get(name);
+  if (special !== undefined) return special;
+  if (SHELLS.has(name)) return unwrapShell;
+  const family = interpreterOf(name);
+  if (family !== null) return (command, readFile) => unwrapInterpreter(command, family, readFile);
+  const wrappers = wrappersOf(name);
+  return (command, readFile) => unwrapOrdinary(command, wrappers, readFile);
+}
+
+function unwrapOrdinary(
+  command: SimpleCommand,
+  wrappers: readonly Wrapper[],
+  readFile: ReadFile,
+): readonly Inner[] {
+  if (command.kind.runsNothing) return NONE;
   const inner: Inner[] = [];
-  const wrappers = wrappersOf(command.name);
   const texts = shellOptions(command, readFile);
   const codes = codeOptions(command);
   const may = wrappers.length > 0 || texts !== null || codes !== null ||
     CONTAINERS.has(command.name) || opensShell(command);
   if (!may) {
-    if (command.name.length <= NAME_CHARS_MAX) plain.set(command.name, true);
+    command.kind.runsNothing = true;
     return NONE;
   }
   for (const wrapper of wrappers) {
@@ -43,8 +50,9 @@ export function unwrap(command: SimpleCommand, readFile: ReadFile): readonly Inn
     if (wrapper.mode === "shell") inner.push(shellText(found.argv.join(" ")));
     else inner.push({ kind: "argv", argv: found.argv, assignments: found.assignments });
   }
-  for (const text of texts ?? []) inner.push(shellText(text));
-  inner.push(...codes ?? [], ...entrypoint(command, inner));
+  if (texts !== null) { for (const text of texts) inner.push(shellText(text)); }
+  if (codes !== null) inner.push(...codes);
+  if (CONTAINERS.has(command.name)) inner.push(...entrypoint(command, inner));
   return inner.length === 0 && opensShell(command) ? unwrapStdin(command) : inner;
 }
 
@@ -62,7 +70,6 @@ const LOGINS = new Set(
 
 /** `docker run --entrypoint sh image -c text`: the program stands before its arguments' image. */
 function entrypoint(command: SimpleCommand, found: readonly Inner[]): Inner[] {
-  if (!CONTAINERS.has(command.name)) return [];
   const first = found.find((inner) => inner.kind === "argv");
   return optionValues(command, "--entrypoint").map((program) => ({
     kind: "argv",

@@ -1,36 +1,45 @@
-import {
-  type ArithmeticExpression,
-  type Case,
-  type Command,
-  type CompoundList,
-  type For,
-  type Function as FunctionNode,
-  parse,
-  type ParsedScript,
-  type PipelineNode,
-  type Redirection as RedirectionNode,
-  type Select,
-  type Statement,
-  type SyntaxNode,
-  type TestExpression,
+import type {
+  ArithmeticExpression,
+  Case,
+  Command,
+  CompoundList,
+  For,
+  Function as FunctionNode,
+  ParsedScript,
+  PipelineNode,
+  Redirection as RedirectionNode,
+  Select,
+  Statement,
+  SyntaxNode,
+  TestExpression,
 } from "unbash";
 import { BudgetSpent, spend, spendParse } from "./budget.ts";
 import { type Flow, known, NOTHING, type Redirection, type Span, UNKNOWN } from "./command.ts";
 import { execute, judgeRedirections, runVariables } from "./execute.ts";
 import { isNoArithmetic } from "./arithmetic.ts";
+import { parseShell } from "./parse.ts";
 import { assignElements, expandValue } from "./assignments.ts";
-import { expandParts, expandText, expandWord, type Expansion } from "./expand.ts";
+import { addWords, expandParts, expandText, expandWord, type Expansion } from "./expand.ts";
 import { ScopeExpansion } from "./scope_expansion.ts";
 import { noteRedirections } from "./effects.ts";
 import { MAX_DEPTH } from "./limits.ts";
-import { assign, fork, mergeFlows, readFile, report, type Scope, writeFile } from "./scope.ts";
+import {
+  assign,
+  fork,
+  mergeFlows,
+  readFile,
+  report,
+  type Scope,
+  within,
+  writeFile,
+} from "./scope.ts";
 import { UNPARSEABLE } from "./rules/structure.ts";
 
 /** Parses text and walks all that it runs. @throws {BudgetSpent} */
 export function walkText(text: string, scope: Scope, stdin: Flow | null): Flow {
   spendParse(scope.inspection.budget, text.length);
   if (scope.wrappers.length > MAX_DEPTH) throw new BudgetSpent();
-  const script = parse(text);
+  const script = parseShell(text);
   if (script.errors === undefined || script.errors.length === 0) {
     return walkScript(script, scope, stdin);
   }
@@ -54,9 +63,9 @@ function walkPieces(text: string, separators: string, scope: Scope, whole: boole
     const piece = text.slice(from, i);
     if (piece.trim() !== "") {
       spendParse(scope.inspection.budget, piece.length + PIECE_COST);
-      const script = parse(piece);
+      const script = parseShell(piece);
       const span = scope.span ?? { start: from, end: i };
-      if (!whole || script.errors === undefined) walkScript(script, { ...scope, span }, null);
+      if (!whole || script.errors === undefined) walkScript(script, within(scope, { span }), null);
     }
     from = i + 1;
   }
@@ -77,7 +86,7 @@ function walkStatements(statements: readonly Statement[], scope: Scope, stdin: F
 }
 
 function walkStatement(statement: Statement, scope: Scope, stdin: Flow | null): Flow {
-  const inner = statement.background ? { ...scope, concurrent: true } : scope;
+  const inner = statement.background ? within(scope, { concurrent: true }) : scope;
   const node = statement.command;
   if (node.type !== "AndOr") return walkNode(node, inner, stdin);
   return mergeFlows(
@@ -113,7 +122,7 @@ function walkNode(node: PipelineNode | CompoundList, scope: Scope, stdin: Flow |
       const { redirections, input } = expandRedirections(node.redirects, expansion, scope);
       judgeRedirections(redirections, spanOf(node, scope), scope);
       const unread = scope.unread && redirections.length === 0;
-      const output = walkNode(node.command, { ...scope, unread }, input ?? stdin);
+      const output = walkNode(node.command, within(scope, { unread }), input ?? stdin);
       noteRedirections(redirections, output, scope);
       return output;
     }
@@ -124,7 +133,7 @@ function walkNode(node: PipelineNode | CompoundList, scope: Scope, stdin: Flow |
     case "Subshell":
       return walkList(node.body, fork(scope), stdin);
     case "If": {
-      const branch = { ...scope, conditional: true };
+      const branch = within(scope, { conditional: true });
       const flows = [walkList(node.clause, scope, stdin), walkList(node.then, branch, stdin)];
       for (const elif of node.elif) {
         flows.push(walkList(elif.clause, branch, stdin), walkList(elif.then, branch, stdin));
@@ -135,21 +144,21 @@ function walkNode(node: PipelineNode | CompoundList, scope: Scope, stdin: Flow |
     case "While":
       return mergeFlows([
         walkList(node.clause, scope, stdin),
-        walkList(node.body, { ...scope, conditional: true }, stdin),
+        walkList(node.body, within(scope, { conditional: true }), stdin),
       ]);
     case "For":
     case "Select":
       return walkLoop(node, scope, stdin);
     case "ArithmeticFor":
       for (const part of [node.initialize, node.test, node.update]) walkArithmetic(part, scope);
-      return walkList(node.body, { ...scope, conditional: true }, stdin);
+      return walkList(node.body, within(scope, { conditional: true }), stdin);
     case "Case":
       return walkCase(node, scope, stdin);
     case "Function":
       defineFunction(node, scope);
       return known("");
     case "Coproc":
-      return walkNode(node.body, { ...scope, concurrent: true }, stdin);
+      return walkNode(node.body, within(scope, { concurrent: true }), stdin);
     case "TestCommand":
       walkTest(node.expression, scope);
       return known("");
@@ -170,7 +179,7 @@ function walkLoop(node: For | Select, scope: Scope, stdin: Flow | null): Flow {
   if (items.length > MAX_LOOP_ITEMS) few.push(UNKNOWN);
   return mergeFlows(few.map((item) => {
     scope.values.set(node.name.value, item);
-    return walkList(node.body, { ...scope, conditional: true }, stdin);
+    return walkList(node.body, within(scope, { conditional: true }), stdin);
   }));
 }
 
@@ -179,7 +188,7 @@ function walkCase(node: Case, scope: Scope, stdin: Flow | null): Flow {
   expandText(node.word, expansion);
   return mergeFlows(node.items.map((item) => {
     for (const pattern of item.pattern) expandText(pattern, expansion);
-    return walkList(item.body, { ...scope, conditional: true }, stdin);
+    return walkList(item.body, within(scope, { conditional: true }), stdin);
   }));
 }
 
@@ -208,10 +217,22 @@ export function callFunction(
   stdin: Flow | null,
 ): Flow {
   const active = new Set([...scope.active, node.name.value]);
-  return walkNode(node.body, { ...scope, positional: args, span, active, defining: false }, stdin);
+  return walkNode(
+    node.body,
+    within(scope, { positional: args, span, active, defining: false }),
+    stdin,
+  );
 }
 
 const NO_ASSIGNMENTS = new Map<string, string>();
+const NO_NODES: readonly RedirectionNode[] = [];
+const UNDIRECTED: ReturnType<typeof expandRedirections> = { redirections: [], input: null };
+
+/** The parser makes a list of them when it is asked; most commands have none. */
+function redirectsOf(node: Command): readonly RedirectionNode[] {
+  const none = node.prefix.length === 0 && node.args.length === node.suffix.length;
+  return none ? NO_NODES : node.redirects;
+}
 
 function walkCommand(node: Command, scope: Scope, stdin: Flow | null): Flow {
   const span = spanOf(node, scope);
@@ -229,7 +250,8 @@ function walkCommand(node: Command, scope: Scope, stdin: Flow | null): Flow {
       before + value,
     );
   }
-  const { redirections, input } = expandRedirections(node.redirects, expansion, scope);
+  const redirects = redirectsOf(node);
+  const { redirections, input } = expandRedirections(redirects, expansion, scope);
   if (node.name === undefined) {
     for (const [name, value] of assignments) assign(scope, name, value);
     runVariables(assignments, span, scope);
@@ -238,19 +260,22 @@ function walkCommand(node: Command, scope: Scope, stdin: Flow | null): Flow {
   }
   // `X=rm; X=ls $X` expands before the prefix takes hold, yet `X=rm sh -c '$X'` sees it.
   const argv = expandWord(node.name, expansion);
-  const both = node.redirects.find(({ operator }) => operator.startsWith("&>"));
+  const both = redirects.find(({ operator }) => operator.startsWith("&>"));
   let behind: number | null = null;
   for (const arg of node.args) {
     if (both !== undefined && arg.pos > both.pos) behind ??= argv.length;
-    if (arg.type === "Word") argv.push(...expandWord(arg, expansion));
+    if (arg.type === "Word") addWords(arg, expansion, argv);
     else {
       const value = expandValue(arg.value, expansion);
       argv.push(`${arg.name}=${value}`);
       assign(scope, arg.name, isReference(argv) ? UNKNOWN : value);
     }
   }
-  const inner = assignments.size === 0 ? scope : { ...scope, values: scope.values.fork() };
-  for (const [name, value] of assignments) inner.values.set(name, value);
+  let inner = scope;
+  if (assignments.size > 0) {
+    inner = within(scope, { values: scope.values.fork() });
+    for (const [name, value] of assignments) inner.values.set(name, value);
+  }
   if (behind !== null) {
     // A plain sh knows no `&>`: for it a command ends at the `&`, and the words behind are the next one.
     const next = { assignments: NO_ASSIGNMENTS, redirections: [], stdin, span };
@@ -269,7 +294,8 @@ function expandRedirections(
   nodes: readonly RedirectionNode[],
   expansion: Expansion,
   scope: Scope,
-): { redirections: Redirection[]; input: Flow | null } {
+): { readonly redirections: readonly Redirection[]; readonly input: Flow | null } {
+  if (nodes.length === 0) return UNDIRECTED;
   const redirections: Redirection[] = [];
   let input: Flow | null = null;
   for (const node of nodes) {

@@ -1,5 +1,5 @@
 import { hasFlag, hasOption, isRehearsal, operands, subcommand } from "../arguments.ts";
-import type { SimpleCommand } from "../command.ts";
+import { once, type SimpleCommand } from "../command.ts";
 import type { Blast, Irreversibility, Pack, Rule } from "../rule.ts";
 
 function rule(
@@ -28,14 +28,15 @@ const TERRAFORM = ["terraform", "tofu", "terragrunt"];
 const TERRAFORM_VALUED = new Set(["-chdir"]);
 
 function endsService(command: SimpleCommand): boolean {
-  const [service = "", verb = ""] = operands(command, AWS_VALUED);
-  const words = verb.split("-");
-  return words.includes("deletion") || verb === "schedule-key-deletion" ||
+  const [service = "", verb = ""] = once(command, awsWords);
+  return (verb.includes("deletion") && verb.split("-").includes("deletion")) ||
+    verb === "schedule-key-deletion" ||
     verb === "delete-db-cluster" || verb === "delete-db-instance" ||
     (service === "organizations" && (verb === "close-account" || verb.startsWith("leave")));
 }
 
 const AWS_VALUED = new Set(["--profile", "--region", "--output", "--query", "--endpoint-url"]);
+const awsWords = (command: SimpleCommand) => operands(command, AWS_VALUED);
 
 /** What the verb tables of management tools do not tell. */
 export const CLOUD_RULES: readonly Rule[] = [
@@ -140,7 +141,7 @@ export const CLOUD_RULES: readonly Rule[] = [
     "credentials",
     ["aws", "gcloud", "az"],
     (command) => {
-      const words = operands(command, AWS_VALUED);
+      const words = once(command, awsWords);
       return (words[0] === "iam" &&
         [
           "create-access-key",

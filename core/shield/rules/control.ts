@@ -138,8 +138,7 @@ function findHarm(command: SimpleCommand, tool: Tool): Harm | null {
   const end = Math.min(words.length, tool.depth);
   for (let i = tool.skip ?? 0; i < end; i++) {
     const word = words[i]!.toLowerCase();
-    const dash = word.indexOf("-");
-    if (NEUTRAL.has(dash < 0 ? word : word.slice(0, dash))) return null;
+    if (isNeutral(word)) return null;
     const harm = verbHarm(word, tool);
     if (harm === null || isExcepted(word, i === 0 ? "" : words[i - 1]!.toLowerCase(), tool)) {
       continue;
@@ -189,10 +188,15 @@ const NEUTRAL = new Set([
   "diff",
 ]);
 
+function isNeutral(word: string): boolean {
+  const dash = word.indexOf("-");
+  return NEUTRAL.has(dash < 0 ? word : word.slice(0, dash));
+}
+
 /** `delete-bucket`, `apps:destroy`, `delete_vhost` and `deleteJob` all begin or end with their verb. */
 function verbHarm(word: string, tool: Tool): Harm | null {
   if (word.includes(" ")) return null;
-  if (!PARTED.test(word)) return harmBy(word, tool);
+  if (!isParted(word)) return harmBy(word, tool);
   const pieces = word.split(PARTED);
   const candidates = word.includes(":")
     ? pieces
@@ -207,6 +211,9 @@ function verbHarm(word: string, tool: Tool): Harm | null {
 }
 
 const PARTED = /[-_:.]/;
+
+const isParted = (word: string): boolean =>
+  word.includes("-") || word.includes("_") || word.includes(":") || word.includes(".");
 
 function harmBy(verb: string, { also }: Tool): Harm | null {
   const harm = HARMS.get(verb);

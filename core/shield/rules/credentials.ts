@@ -50,8 +50,9 @@ export const CREDENTIAL_RULES: readonly Rule[] = [
     commands: ["rm", "unlink", "shred", "srm", "grm"],
     match: (command) =>
       operands(command).some((path) => {
+        if (!isKey(path)) return false;
         const kind = classifyPath(locate(command.cwd, path));
-        return (kind === "home_part" || kind === "system_part") && isKey(path);
+        return kind === "home_part" || kind === "system_part";
       }) && !isRehearsal(command),
     blast: 3,
     irreversibility: 5,

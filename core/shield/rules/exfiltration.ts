@@ -38,25 +38,39 @@ function copiesOut(command: SimpleCommand): boolean {
 const COPY_VALUED = new Set(["-e", "--rsh", "-i", "-P", "-o", "-F", "--profile", "--region"]);
 
 const SEARCHERS = ["grep", "egrep", "fgrep", "rg", "ag", "ack", "find", "gfind", "fd", "locate"];
-const KEY_WORDS = ["private key", "begin rsa", "begin openssh", "aws_secret", "secret_access_key"];
+const KEY_WORDS = /private key|begin rsa|begin openssh|aws_secret|secret_access_key/;
 
 /** Looks through a whole machine or home for keys. */
 function hunts(command: SimpleCommand): boolean {
   if (command.name === "find" || command.name === "gfind") {
-    const { starts } = findScope(command);
-    return starts.some((start) => isWholeFolder(command, start)) &&
-      optionValues(command, "-name", "-iname", "-path").some((name) => namesKey(name));
+    return optionValues(command, "-name", "-iname", "-path").some(namesKey) &&
+      findScope(command).starts.some((start) => isWholeFolder(command, start));
   }
-  const words = operands(command);
-  return words.some((path) => isWholeFolder(command, path)) &&
-    command.args.some((arg) => KEY_WORDS.some((word) => arg.toLowerCase().includes(word)));
+  return command.args.some((arg) => KEY_WORDS.test(arg.toLowerCase())) &&
+    operands(command).some((path) => isWholeFolder(command, path));
 }
+
+/** This is asked of every command there is. */
+function minesCoins({ args }: SimpleCommand): boolean {
+  for (let i = 0; i < args.length; i++) {
+    const arg = args[i]!;
+    if (arg.charCodeAt(0) === LETTER_S && arg.startsWith("stratum+")) return true;
+  }
+  return false;
+}
+
+const LETTER_S = 0x73;
 
 function namesKey(pattern: string): boolean {
   const name = pattern.replaceAll("*", "");
   return name.endsWith(".pem") || name.endsWith(".key") || name.endsWith(".p12") ||
     name.startsWith("id_rsa") || (isSecret(name) && !isEveryday(name));
 }
+
+/** Arguments that make a program a server of files. */
+const isServing = (arg: string): boolean =>
+  arg === "http.server" || arg === "SimpleHTTPServer" || arg === "-S" || arg === "httpd" ||
+  arg === "-run";
 
 /** Data that leaves as a whole, keys that are looked for, doors that are opened from inside. */
 export const EXFILTRATION_RULES: readonly Rule[] = [
@@ -76,16 +90,16 @@ export const EXFILTRATION_RULES: readonly Rule[] = [
     "serves_folder",
     ["python", "python3", "php", "ruby", "busybox", "http-server", "serve", "smbserver.py"],
     (command) => {
-      const serves = command.args.includes("http.server") ||
-        command.args.includes("SimpleHTTPServer") || command.name === "smbserver.py" ||
-        command.args.some((arg) => arg === "-S" || arg === "httpd" || arg === "-run");
-      const folder = [
+      const serves = command.args.some(isServing) ||
+        command.name.endsWith("serve") || command.name.endsWith("-server") ||
+        command.name === "smbserver.py";
+      if (!serves) return false;
+      const folders = [
         ...optionValues(command, "-d", "--directory", "-t", "-h"),
         ...["/", "~"].filter((path) => command.args.includes(path)),
         command.cwd,
       ];
-      return (serves || command.name.endsWith("serve") || command.name.endsWith("-server")) &&
-        folder.some((path) => path !== "." && isWholeFolder(command, path));
+      return folders.some((path) => path !== "." && isWholeFolder(command, path));
     },
     [4, 3],
     "exposure",
@@ -196,7 +210,7 @@ export const EXFILTRATION_RULES: readonly Rule[] = [
     "persistence",
     "mining_pool",
     null,
-    (command) => command.args.some((arg) => arg.startsWith("stratum+")),
+    minesCoins,
     [3, 3],
     "resource_abuse",
     "It mines coins on this machine.",

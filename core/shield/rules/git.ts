@@ -14,21 +14,24 @@ const GLOBAL_VALUED = new Set([
   "--super-prefix",
 ]);
 
-/** Git's subcommand with its own arguments, whatever options stand before it. */
-function gitCall(command: SimpleCommand): { verb: string; call: SimpleCommand; rest: string[] } {
+/** Where the subcommand stands, whatever options stand before it. */
+function verbPlace({ args }: SimpleCommand): number {
   let i = 0;
-  while (i < command.args.length && (command.args[i] ?? "").startsWith("-")) {
-    i += GLOBAL_VALUED.has(command.args[i] ?? "") ? 2 : 1;
-  }
-  const args = command.args.slice(i + 1);
+  while (i < args.length && args[i]!.startsWith("-")) i += GLOBAL_VALUED.has(args[i]!) ? 2 : 1;
+  return i;
+}
+
+const verbOf = (command: SimpleCommand): string =>
+  (command.args[once(command, verbPlace)] ?? "").toLowerCase();
+
+/** Git's subcommand with its own arguments. */
+function gitCall(command: SimpleCommand): { call: SimpleCommand; rest: string[] } {
+  const args = command.args.slice(once(command, verbPlace) + 1);
   return {
-    verb: (command.args[i] ?? "").toLowerCase(),
     call: newCommand({ ...command, args }),
     rest: args.filter((arg) => !arg.startsWith("-")),
   };
 }
-
-const verbOf = (command: SimpleCommand): string => once(command, gitCall).verb;
 
 type GitMatch = (call: SimpleCommand, rest: readonly string[]) => boolean;
 

@@ -121,22 +121,21 @@ function sendsSecret(command: SimpleCommand): boolean {
   return false;
 }
 
-const METADATA = [
-  "169.254.169.254",
-  "metadata.google.internal",
-  "100.100.100.200",
-  "fd00:ec2::254",
-  "169.254.170.2",
-  "2852039166",
-  "0xa9fea9fe",
-];
+const METADATA = new RegExp(
+  [
+    "169.254.169.254",
+    "metadata.google.internal",
+    "100.100.100.200",
+    "fd00:ec2::254",
+    "169.254.170.2",
+    "2852039166",
+    "0xa9fea9fe",
+  ].join("|").replaceAll(".", "\\."),
+);
+const LISTENS = /-listen:/;
 
-function mentions(command: SimpleCommand, ...needles: readonly string[]): boolean {
-  return command.args.some((arg) => {
-    const lower = arg.toLowerCase();
-    return needles.some((needle) => lower.includes(needle));
-  });
-}
+const mentions = (command: SimpleCommand, what: RegExp): boolean =>
+  command.args.some((arg) => what.test(arg.toLowerCase()));
 
 /** Data that leaves, shells that are handed out, requests that destroy at the other end. */
 export const NETWORK_RULES: readonly Rule[] = [
@@ -253,7 +252,7 @@ export const NETWORK_RULES: readonly Rule[] = [
     match: (command) =>
       ["ngrok", "chisel", "frpc", "bore", "localtunnel", "lt"].includes(command.name) ||
       (command.name === "cloudflared" && command.args.includes("tunnel")) ||
-      (command.name === "socat" && mentions(command, "-listen:")) ||
+      (command.name === "socat" && mentions(command, LISTENS)) ||
       (command.name !== "socat" && hasFlag(command, "l", "listen")),
     blast: 3,
     irreversibility: 3,
@@ -278,7 +277,7 @@ export const NETWORK_RULES: readonly Rule[] = [
       "irm",
       "aria2c",
     ],
-    match: (command) => mentions(command, ...METADATA),
+    match: (command) => mentions(command, METADATA),
     blast: 4,
     irreversibility: 3,
     threat: "credential_access",
@@ -340,20 +339,23 @@ const DESTRUCTIVE_PATHS = [
 
 const OVERRIDE = "x-http-method-override: delete";
 
+function overridesMethod(arg: string): boolean {
+  return (arg.charCodeAt(0) | 0x20) === LETTER_X &&
+    arg.slice(0, OVERRIDE.length).toLowerCase() === OVERRIDE;
+}
+
+const LETTER_X = 0x78;
+
 function deletesRemotely(command: SimpleCommand): boolean {
   const methods = optionValues(command, "-X", "--request", "--method", "-Method").map((value) =>
     value.toUpperCase()
   );
   if (methods.includes("DELETE") || methods.includes("PURGE")) return true;
   if (
-    command.args.some((arg) => arg === "DELETE" || arg === "delete") &&
-    ["http", "https", "xh", "httpie"].includes(command.name)
+    ["http", "https", "xh", "httpie"].includes(command.name) &&
+    command.args.some((arg) => arg === "DELETE" || arg === "delete")
   ) return true;
-  if (
-    command.args.some((arg) =>
-      arg.length >= OVERRIDE.length && arg.slice(0, OVERRIDE.length).toLowerCase() === OVERRIDE
-    )
-  ) return true;
+  if (command.args.some(overridesMethod)) return true;
   const writes = methods.some((method) => method === "POST" || method === "PUT") ||
     (methods.length === 0 && hasOption(command, "-d", "--data", "--json"));
   return writes && command.args.some((arg) => {

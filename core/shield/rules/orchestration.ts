@@ -312,14 +312,7 @@ export const ORCHESTRATION_RULES: readonly Rule[] = [
 /** JSON of a pod that has the host's rights, namespaces or files. */
 function unlocksHost(text: string): boolean {
   if (!text.includes("{")) return false;
-  const plain = text.split(/[\s"']+/).join("");
-  return HOST_KEYS.some((key) => plain.includes(key));
+  return HOST_KEYS.test(text.replaceAll(/[\s"']+/g, ""));
 }
 
-const HOST_KEYS = [
-  "privileged:true",
-  "hostPID:true",
-  "hostNetwork:true",
-  "hostIPC:true",
-  "hostPath:",
-];
+const HOST_KEYS = /privileged:true|host(?:PID|Network|IPC):true|hostPath:/;

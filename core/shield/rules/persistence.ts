@@ -4,7 +4,11 @@ import { classifyPath } from "../paths.ts";
 import type { Rule } from "../rule.ts";
 import { defineRule } from "./define.ts";
 
-const STARTUP = [
+/** One pattern for all: a path is looked through once, not once for each place. */
+const anyOf = (...places: readonly string[]) =>
+  new RegExp(places.map((place) => place.replaceAll(".", "\\.")).join("|"));
+
+const STARTUP = anyOf(
   ".bashrc",
   ".bash_profile",
   ".profile",
@@ -44,7 +48,7 @@ const STARTUP = [
   ".ssh/rc",
   "/etc/apt/sources.list",
   "/etc/ssh/sshd_config",
-];
+);
 
 const ACCOUNT_FILES = [
   "/etc/passwd",
@@ -58,9 +62,10 @@ const ACCOUNT_FILES = [
 
 /** Programs that write to their last, or to every, operand. */
 function writtenPaths(command: SimpleCommand): string[] {
-  const paths = command.redirections.filter(({ operator, target }) =>
-    operator.includes(">") && operator !== ">&" && target !== ""
-  ).map((one) => one.target);
+  const paths: string[] = [];
+  for (const { operator, target } of command.redirections) {
+    if (operator.includes(">") && operator !== ">&" && target !== "") paths.push(target);
+  }
   switch (command.name) {
     case "tee":
     case "sponge":
@@ -94,13 +99,10 @@ function writtenPaths(command: SimpleCommand): string[] {
 }
 
 function startsItself(command: SimpleCommand): boolean {
-  return once(command, writtenPaths).some((path) => {
-    const lower = path.toLowerCase();
-    return STARTUP.some((place) => lower.includes(place));
-  });
+  return once(command, writtenPaths).some((path) => STARTUP.test(path.toLowerCase()));
 }
 
-const LOGS = [
+const LOGS = anyOf(
   "/var/log/",
   ".bash_history",
   ".zsh_history",
@@ -109,7 +111,7 @@ const LOGS = [
   "/run/log/journal",
   "/var/run/utmp",
   "/var/log/wtmp",
-];
+);
 
 /** What stays behind: start-up files, schedules, rights, and deleted traces. */
 export const PERSISTENCE_RULES: readonly Rule[] = [
@@ -151,7 +153,7 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
     ],
     (command) =>
       once(command, writtenPaths).some((path) =>
-        ACCOUNT_FILES.some((file) =>
+        path.startsWith("/etc/") && ACCOUNT_FILES.some((file) =>
           path.startsWith(file) &&
           (path.length === file.length || path.startsWith(".d/", file.length))
         )
@@ -224,7 +226,7 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
     ["history", "journalctl", "unset", "export", "rm", "shred", "truncate", "ln", "dmesg"],
     (command) => {
       const truncates = command.redirections.some(({ operator, target }) =>
-        (operator === ">" || operator === ">|") && LOGS.some((log) => target.includes(log))
+        (operator === ">" || operator === ">|") && LOGS.test(target)
       );
       if (truncates) {
         return command.name === "" ||
@@ -243,9 +245,7 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
           command.assignments.get("HISTSIZE") === "0";
       }
       if (["rm", "shred", "truncate", "ln"].includes(command.name)) {
-        return command.args.some((
-          arg,
-        ) => LOGS.some((log) => arg.includes(log)) && classifyPath(arg) !== "unknown");
+        return command.args.some((arg) => LOGS.test(arg) && classifyPath(arg) !== "unknown");
       }
       return command.name === "dmesg" && hasFlag(command, "cC");
     },
