@@ -167,8 +167,8 @@ async function placesIn(
   const sorted = isComplete ? await sortedPlaces(store, tenant, group, wanted) : null;
   if (sorted !== null) return sorted;
   const blocks = await blocksOf(store, tenant, group, Math.floor(rows / BLOCK));
-  if (isComplete && blocks.includes(undefined)) {
-    // It has been sorted meanwhile.
+  if (blocks.includes(undefined)) {
+    // It has been sorted meanwhile, and before that completed if need be.
     return await sortedPlaces(store, tenant, group, wanted) ?? [];
   }
   if (!isComplete) blocks.push(tree.ids);

@@ -4,7 +4,7 @@ import { makeCheckpoint, newestCheckpoint, proveEvent } from "../../core/audit/c
 import { findEvent } from "../../core/audit/ids.ts";
 import { rootOf } from "../../core/audit/tiles.ts";
 import type { Reader } from "../../kv/store.ts";
-import { auditIdParts, auditIds } from "../../kv/records/audit.ts";
+import { auditIdParts, auditIds, auditTrees, emptyTree } from "../../kv/records/audit.ts";
 import { eventJson } from "../../core/events.ts";
 import { type Account, World } from "../support/world.ts";
 
@@ -129,4 +129,13 @@ Deno.test("findEvent: finds any of 70,000 events, also after their ids were sort
   const [row] = await world.app.log.read(live(owner), 40_000, 1);
   eq((await findEvent(app, live(owner), JSON.parse(row!.json).event_id))?.seq, 40_001);
   ok(!early);
+
+  // The same of one that began before the group was complete.
+  const { id: treeId } = emptyTree(live(owner));
+  const grown = await store.get(auditTrees, live(owner), treeId);
+  const before = { ...grown!, size: 65_536 - 512, ids: new Uint8Array() };
+  const late: Reader["get"] = async (of, tenant, id) =>
+    of.name === auditTrees.name ? before as never : await store.get(of, tenant, id);
+  const slow = { ...world.app, store: { get: late } as typeof store };
+  eq((await findEvent(slow, live(owner), JSON.parse(row!.json).event_id))?.seq, 40_001);
 });
