@@ -49,12 +49,12 @@ export async function followedTo(store: Store, log: EventLog, tenant: Tenant): P
 }
 
 async function isMarked({ kv }: Store, name: string, tenant: Tenant): Promise<boolean> {
-  if ((await kv.get(markKey(name, tenant))).versionstamp !== null) return true;
   const key = tenantKey(tenant);
   for await (const group of kv.list({ prefix: groupPrefix(name) })) {
     if (groupOf(group)!.some((marked) => tenantKey(marked.tenant) === key)) return true;
   }
-  return false;
+  // Looked for last, because who is left of a group gets one of their own.
+  return (await kv.get(markKey(name, tenant))).versionstamp !== null;
 }
 
 async function placeOf(

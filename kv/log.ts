@@ -26,7 +26,10 @@ export interface Follower {
   readonly wants: (type: string, tenant: Tenant) => boolean;
   /** True for one that can wait as long as plain audit lines do. */
   readonly lazy?: boolean;
-  /** How far it has come in a tenant's log, when its own records say so; else a cursor is kept for it. */
+  /**
+   * How far it has come in a tenant's log, when its own records say so; else a cursor is kept for it. Two
+   * steps may see one place, so a step reads it again in its transaction.
+   */
   readonly place?: (db: Reader, tenant: Tenant) => Promise<number>;
 }
 
