@@ -25,7 +25,7 @@ export interface Step {
 export interface FollowerRules extends Follower {
   /** How many events a step gets at most; 64 unless said. */
   readonly eventsPerStep?: number;
-  /** How many new events may be held in memory until their step, so that they are not read; none unless said. */
+  /** How many new events, of a KiB, may be held in memory until their step, so that they are not read; none unless said. */
   readonly holdsEvents?: number;
   /** How many tenants are served at once, so that they share commits; 1 unless said. */
   readonly tenantsAtOnce?: number;

@@ -1,27 +1,31 @@
 import { type Tenant, tenantKey } from "./collection.ts";
 import type { Sequenced } from "./log.ts";
 
+/** A larger event counts as several, so that the limit is one of memory too. */
+const CHARS_PER_EVENT = 1_024;
+
 /** New events of each tenant's log, without a gap, at most `limit` in all; beyond that all are let go. */
 export class HeldEvents {
   readonly #tenants = new Map<string, Sequenced[]>();
-  #count = 0;
+  #weight = 0;
 
   constructor(private readonly limit: number) {}
 
   /** Holds events that have just got their numbers. */
   add(tenant: Tenant, events: readonly Sequenced[]): void {
     if (this.limit === 0) return;
+    const weight = weightOf(events);
     // Some may wait for a step that another instance has made.
-    if (this.#count + events.length > this.limit) this.#clear();
-    if (events.length > this.limit) return;
+    if (this.#weight + weight > this.limit) this.#clear();
+    if (weight > this.limit) return;
     const key = tenantKey(tenant);
     const held = this.#tenants.get(key);
     if (held !== undefined && held.at(-1)!.seq + 1 === events[0]!.seq) held.push(...events);
     else {
-      this.#count -= held?.length ?? 0;
+      this.#weight -= weightOf(held ?? []);
       this.#tenants.set(key, [...events]);
     }
-    this.#count += events.length;
+    this.#weight += weight;
   }
 
   /** At most `limit` events that follow number `seq`, or null when they must be read. */
@@ -38,12 +42,18 @@ export class HeldEvents {
     const held = this.#tenants.get(key);
     if (held === undefined) return;
     const done = held.splice(0, Math.max(0, seq + 1 - held[0]!.seq));
-    this.#count -= done.length;
+    this.#weight -= weightOf(done);
     if (held.length === 0) this.#tenants.delete(key);
   }
 
   #clear(): void {
     this.#tenants.clear();
-    this.#count = 0;
+    this.#weight = 0;
   }
+}
+
+function weightOf(events: readonly Sequenced[]): number {
+  let weight = 0;
+  for (const { json } of events) weight += Math.ceil(json.length / CHARS_PER_EVENT);
+  return weight;
 }
