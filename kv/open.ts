@@ -1,4 +1,4 @@
-import { dirname } from "node:path";
+import { dirname, resolve } from "node:path";
 import type { Clock } from "./clock.ts";
 import { isThere, makeFolder } from "./disk.ts";
 import { migrate } from "./migrations.ts";
@@ -22,9 +22,9 @@ export async function openStore(location: string | null, clock: Clock): Promise<
   const embedded = location !== null && !/^https?:\/\//.test(location);
   const lock = embedded && location !== ":memory:" ? await lockStore(location, clock) : null;
   try {
-    if (lock !== null && !isThere(location!)) {
+    if (lock !== null && !isThere(fileOf(location!))) {
       // The engine would let others read it.
-      Deno.openSync(location!, { createNew: true, write: true, mode: 0o600 }).close();
+      Deno.openSync(fileOf(location!), { createNew: true, write: true, mode: 0o600 }).close();
     }
     const kv = location === null ? await Deno.openKv() : await Deno.openKv(location);
     const store = new Store(kv, { clock, sole: embedded, hasQueue: embedded });
@@ -44,7 +44,7 @@ export async function openStore(location: string | null, clock: Clock): Promise<
  * @throws {Error} when another process has it
  */
 export async function lockStore(path: string, clock: Clock): Promise<Deno.FsFile> {
-  makeFolder(dirname(path));
+  makeFolder(dirname(fileOf(path)));
   const options = { create: true, write: true, read: true, mode: 0o600 };
   const file = await Deno.open(lockPath(path), options);
   for (let looks = 0; looks < LOOKS_MAX; looks++) {
@@ -70,11 +70,15 @@ export function isOwned(path: string): boolean {
 }
 
 /** A store has one lock by whatever link it is reached. */
-function lockPath(path: string): string {
+const lockPath = (path: string): string => `${fileOf(path)}.lock`;
+
+/** Where a store's file is, or will be when it is made. */
+function fileOf(path: string): string {
   try {
-    return `${Deno.realPathSync(path)}.lock`;
+    return Deno.realPathSync(path);
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return `${path}.lock`;
-    throw error;
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    if (!isThere(path) || !Deno.lstatSync(path).isSymlink) return path;
+    return fileOf(resolve(Deno.realPathSync(dirname(path)), Deno.readLinkSync(path)));
   }
 }

@@ -1,4 +1,5 @@
 import { deepStrictEqual, ok, rejects, strictEqual, throws } from "node:assert/strict";
+import { dirname } from "node:path";
 import type { Clock } from "../../kv/clock.ts";
 import { collection } from "../../kv/collection.ts";
 import { StoreUnavailableError } from "../../kv/errors.ts";
@@ -84,6 +85,20 @@ Deno.test("openStore: one process owns a file by whatever link it is reached, an
     strictEqual(isOwned(link), true);
     await opened.close();
     await (await openStore(link, clock)).close();
+    for (const end of ["", ".lock"]) strictEqual(Deno.statSync(path + end).mode! & 0o777, 0o600);
+  });
+});
+
+Deno.test("openStore: the same by a link that is there before its file", async () => {
+  await inDirectory(async (path) => {
+    const link = `${dirname(path)}.link`;
+    await Deno.mkdir(dirname(path));
+    await Deno.symlink("deep/relay.kv", link);
+    strictEqual(isOwned(link), false);
+    const opened = await openStore(link, clock);
+    await rejects(openStore(path, clock), /another Relay has the store .* open/);
+    strictEqual(isOwned(link), true);
+    await opened.close();
     for (const end of ["", ".lock"]) strictEqual(Deno.statSync(path + end).mode! & 0o777, 0o600);
   });
 });
