@@ -8,16 +8,23 @@ import { listen, mayRead } from "./listen.ts";
 import { response } from "./rpc.ts";
 import type { Server } from "./server.ts";
 import { mustHaveSession } from "./sessions.ts";
-import { EVENT_STREAM, openStream } from "./stream.ts";
+import { EVENT_STREAM, openStream, type Stream } from "./stream.ts";
 
 const nobodyToAsk = () => Promise.reject(new TypeError("this stream asks nothing"));
+
+/** Who is refused gets another answer: the stream that was opened for them must not keep its timer. */
+const refusing = (stream: Stream) => (error: unknown): never => {
+  stream.end();
+  throw error;
+};
 
 /** `subscriptions/listen`: a stream that stays open. */
 export async function listenStream(visit: Visit, exchange: Exchange): Promise<Response> {
   const stream = openStream(exchange.app, nobodyToAsk);
   const meta = { [META_SUBSCRIPTION]: exchange.id };
   const last = response(exchange.id, writeResult(exchange, { members: "", meta }));
-  const stop = await listen(exchange, { notify: stream.notify, end: () => stream.endForNow(last) });
+  const stop = await listen(exchange, { notify: stream.notify, end: () => stream.endForNow(last) })
+    .catch(refusing(stream));
   stream.onGone(stop);
   return streamResponse(visit, stream);
 }
@@ -44,7 +51,7 @@ export async function hear(server: Server, visit: Visit): Promise<Response> {
     tellTask: null,
     notify: stream.notify,
     end: () => stream.endForNow(),
-  });
+  }).catch(refusing(stream));
   stream.onGone(stop);
   return streamResponse(visit, stream);
 }

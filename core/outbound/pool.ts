@@ -95,9 +95,12 @@ export class Pool {
     else this.#hosts.get(url.origin)?.waiting.delete(holder);
   }
 
-  /** Closes every socket; who has one is told so. */
+  /** Closes every socket; who has one or waits for one is told so. */
   close(): void {
-    for (const { waiting } of this.#hosts.values()) waiting.clear();
+    for (const { waiting } of this.#hosts.values()) {
+      for (const holder of waiting) holder.ended(new Error("the network port is closed"));
+      waiting.clear();
+    }
     for (const { socket } of this.#connections) socket.destroy();
   }
 

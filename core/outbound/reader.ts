@@ -27,9 +27,10 @@ export class ResponseReader {
   /** Bytes left of the body or of its chunk; Infinity for all until the connection ends. */
   #left = 0;
   #room: number;
-  readonly #kept: Uint8Array[] = [];
+  #kept = new Uint8Array();
+  #keptBytes = 0;
 
-  constructor(private readonly method: string, keepBytes: number) {
+  constructor(private readonly method: string, private readonly keepBytes: number) {
     this.#room = keepBytes;
   }
 
@@ -55,7 +56,7 @@ export class ResponseReader {
 
   /** What is kept of the body. */
   get bytes(): Uint8Array<ArrayBuffer> {
-    return new Uint8Array(Buffer.concat(this.#kept));
+    return this.#kept.subarray(0, this.#keptBytes);
   }
 
   /** Takes in what came. @throws {Error} when it is no HTTP response */
@@ -85,11 +86,25 @@ export class ResponseReader {
 
   #keep(rest: Buffer): Buffer {
     const some = rest.subarray(0, this.#left);
-    if (this.#room > 0) this.#kept.push(some.subarray(0, this.#room));
+    if (this.#room > 0) this.#copy(some.subarray(0, this.#room));
     this.#room -= some.length;
     this.#left -= some.length;
     if (this.#left === 0) this.#part = this.#chunked ? "chunk end" : "whole";
     return rest.subarray(some.length);
+  }
+
+  /** A piece that was kept as it came would hold all that came with it, and small ones are many. */
+  #copy(some: Buffer): void {
+    const bytes = this.#keptBytes + some.length;
+    if (bytes > this.#kept.length) {
+      const grown = new Uint8Array(
+        Math.min(Math.max(bytes, 2 * this.#kept.length), this.keepBytes),
+      );
+      grown.set(this.bytes);
+      this.#kept = grown;
+    }
+    this.#kept.set(some, this.#keptBytes);
+    this.#keptBytes = bytes;
   }
 
   #line(line: string): void {

@@ -104,10 +104,12 @@ Deno.test("listen: a caller has ten streams at the most, and a closed one makes 
   const { token } = await world.signUp();
   const readers: Reader[] = [];
   for (let n = 0; n < 10; n++) readers.push(await listen(world, token, { toolsListChanged: true }));
+  const timers = world.clock.pending;
   const refused = await rpc(world, "subscriptions/listen", { notifications: {} }, {
     as: token,
     style: "modern",
   });
+  eq(world.clock.pending, timers, "the refused one keeps nothing");
   deq([refused.status, refused.body.error.data.code], [429, "RATE_LIMIT_EXCEEDED"]);
   await readers[0]!.drop();
   readers[0] = await listen(world, token, { toolsListChanged: true });
@@ -119,12 +121,15 @@ Deno.test("listen: bad wishes are refused, and anonymous callers", async () => {
   await using world = await World.open();
   const { token } = await world.signUp();
   const many = Array.from({ length: 101 }, (_, n) => `relay://agents/${n}`);
+  await world.settle();
+  const timers = world.clock.pending;
   for (const uris of [many, "relay://agents"]) {
     const { body } = await rpc(world, "subscriptions/listen", {
       notifications: { resourceSubscriptions: uris },
     }, { as: token, style: "modern" });
     eq(body.error.code, -32602);
   }
+  eq(world.clock.pending, timers, "the refused ones keep nothing");
   const nobody = requestOf("subscriptions/listen", { notifications: {} }, { style: "modern" });
   eq((await readReply(await world.send(nobody))).status, 401);
 });

@@ -103,6 +103,17 @@ Deno.test("ResponseReader: no more is kept than was asked for", () => {
   assert.deepEqual([overflows, isWhole, body.length], [true, false, KEEP_BYTES]);
 });
 
+Deno.test("ResponseReader: what is kept is a copy, so that a small piece holds nothing that came with it", () => {
+  const reader = new ResponseReader("POST", KEEP_BYTES);
+  reader.take(Buffer.from("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"));
+  for (const letter of "abc") {
+    const piece = Buffer.from(`1;${"x".repeat(10_000)}\r\n${letter}\r\n`);
+    reader.take(piece);
+    piece.fill(0);
+  }
+  assert.equal(Buffer.from(reader.bytes).toString(), "abc");
+});
+
 /** What no response is made of. */
 const REFUSED: Readonly<Record<string, string>> = {
   "another protocol": "SSH-2.0-x\r\n",

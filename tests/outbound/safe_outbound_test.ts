@@ -223,6 +223,21 @@ Deno.test("safeOutbound: a closed port refuses requests and ends those under way
   await assertFails(network.outbound.request(post(url)), "connect", /closed/);
 });
 
+Deno.test("safeOutbound: a closed port ends requests that waited in line for a socket", async () => {
+  await using receiver = startReceiver(() => {});
+  using network = port();
+  const url = `http://127.0.0.1:${receiver.port}/`;
+  const waiting = Array.from(
+    { length: 70 },
+    () => assert.rejects(network.outbound.request(post(url)), OutboundError),
+  );
+  await receiver.untilHeard(64);
+  network.outbound.close();
+  await Promise.all(waiting);
+  assert.equal(network.clock.pending(), 0);
+  assert.equal(receiver.connections(), 64);
+});
+
 Deno.test("safeOutbound: requests beyond the bound of those under way are refused, not queued", async () => {
   const silent = Promise.withResolvers<readonly string[]>();
   using network = port({ resolve: () => silent.promise });
