@@ -22,9 +22,10 @@ export async function openStore(location: string | null, clock: Clock): Promise<
   const embedded = location !== null && !/^https?:\/\//.test(location);
   const lock = embedded && location !== ":memory:" ? await lockStore(location, clock) : null;
   try {
-    if (lock !== null && !isThere(fileOf(location!))) {
+    const file = lock === null ? null : fileOf(location!);
+    if (file !== null && !isThere(file)) {
       // The engine would let others read it.
-      Deno.openSync(fileOf(location!), { createNew: true, write: true, mode: 0o600 }).close();
+      Deno.openSync(file, { createNew: true, write: true, mode: 0o600 }).close();
     }
     const kv = location === null ? await Deno.openKv() : await Deno.openKv(location);
     const store = new Store(kv, { clock, sole: embedded, hasQueue: embedded });

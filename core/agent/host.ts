@@ -13,6 +13,7 @@ import type {
   ProcessEnd,
   SocketEvents,
 } from "./port.ts";
+import { writeAll } from "../../kv/disk.ts";
 
 /** How long the relay has to explain a refusal. */
 const EXPLAIN_TIMEOUT_MS = 5_000;
@@ -113,8 +114,7 @@ function systemFiles(): AgentFiles {
       const file = Deno.openSync(path, { create: true, append: true, mode: 0o600 });
       return {
         append(text) {
-          const bytes = encoder.encode(text);
-          for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
+          writeAll(file, encoder.encode(text));
         },
         close: () => file.close(),
       };

@@ -1,5 +1,6 @@
 import { dirname } from "node:path";
 import type { AgentTree } from "./port.ts";
+import { writeAll } from "../../kv/disk.ts";
 
 /** Files of the system, for backup and restore. */
 export const systemTree: AgentTree = {
@@ -19,7 +20,7 @@ export const systemTree: AgentTree = {
     // Only a file that it makes itself: what lies there already may be a link to anywhere.
     const file = Deno.openSync(path, { write: true, createNew: true, mode: 0o600 });
     try {
-      for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
+      writeAll(file, bytes);
       file.syncSync();
     } finally {
       file.close();
