@@ -128,7 +128,10 @@ export function openLink(
     welcomedAt = clock.now();
     const welcomed = events.welcomed(frame, socket);
     if (welcomed === "another_key") {
-      return refuse("the relay's verdict key is not the one of the first contact");
+      return refuse(
+        "the relay's verdict key is not the one of the first contact; " +
+          "if you set the relay up anew, give the agent another --state folder",
+      );
     }
     if (welcomed === "unproven") {
       return hangUp("verdict_refused", "the relay does not hold the verdict key that it shows");
