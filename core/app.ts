@@ -1,4 +1,5 @@
 import program from "../deno.json" with { type: "json" };
+import type { Appending } from "../kv/appends.ts";
 import type { Tenant } from "../kv/collection.ts";
 import type { EventLog } from "../kv/log.ts";
 import type { LimitOverrides } from "../kv/records/limits.ts";
@@ -180,7 +181,7 @@ export interface Writing extends Base {
 export interface Stepping extends Base {
   readonly db: Reader;
   /** Puts the record of this use of an API key into the rule's last commit, instead of one of its own. */
-  recordUse(tx: Tx, status: number): void;
+  recordUse(tx: Appending, status: number): void;
 }
 
 /** Any of them, for rules that only read. */

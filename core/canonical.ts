@@ -13,6 +13,7 @@ const UNUSUAL = /["\\\u0000-\u001f\ud800-\udfff]/;
  * @throws {RangeError} for a value that is nested more than 64 deep
  */
 export function canonicalJson(value: unknown): string {
+  if (typeof value === "string") return writeString(value);
   return isInOrder(value, 0) ? JSON.stringify(value) : write(value, 0);
 }
 

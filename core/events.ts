@@ -1,6 +1,6 @@
 import type { z } from "zod";
+import type { Appending } from "../kv/appends.ts";
 import type { Tenant } from "../kv/collection.ts";
-import type { Tx } from "../kv/tx.ts";
 import type { Actor, App, RequestInfo } from "./app.ts";
 import { countedAs } from "./admin/counted.ts";
 import type { AuditEventType } from "./audit_events/event.ts";
@@ -73,7 +73,7 @@ type Context = {
 /** Puts an event into the log, in the transaction of the change that it reports. */
 export function emit<T extends EventType>(
   work: Context & { readonly app: Pick<App, "activity"> },
-  tx: Tx,
+  tx: Appending,
   tenant: Tenant,
   happening: Happening<T>,
 ): void {

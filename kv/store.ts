@@ -1,3 +1,4 @@
+import { type Appending, Appends } from "./appends.ts";
 import { type Entry, ReadCache } from "./cache.ts";
 import type { Clock } from "./clock.ts";
 import {
@@ -134,6 +135,15 @@ export class Store implements Reader {
       return result;
     }
     throw new ContentionError(`gave up after ${ATTEMPTS_MAX} attempts`);
+  }
+
+  /** Commits what `work` adds. It depends on nothing that was read, so it runs once. */
+  async add<R>(work: (to: Appending) => R): Promise<R> {
+    const appends = new Appends();
+    const result = work(appends);
+    const versionstamp = await this.#committer.submit(appends.change());
+    appends.committed(versionstamp!);
+    return result;
   }
 
   /** Appends one event row, durably, sharing a commit with whoever else is writing. */

@@ -9,12 +9,11 @@ import {
   slotOf,
   systemKey,
   type Tenant,
-  tenantKey,
 } from "./collection.ts";
+import { type Appending, Appends } from "./appends.ts";
 import type { Entry } from "./cache.ts";
 import type { Change, Check, Mutation, Note } from "./commit.ts";
 import { DuplicateError } from "./errors.ts";
-import { encodeLine } from "./line.ts";
 import {
   cacheOf,
   type Found,
@@ -24,7 +23,7 @@ import {
   type Reader,
   type Store,
 } from "./store.ts";
-import { DELAY_MS_MAX, LOG_VALUE_BYTES_MAX, TENANTS_MAX } from "./limits.ts";
+import { DELAY_MS_MAX } from "./limits.ts";
 
 type Row = { id: string };
 type Named = { readonly name: string; readonly cached: number };
@@ -43,17 +42,13 @@ const ONE_LESS = 0xffff_ffff_ffff_ffffn; // the engine's sums wrap at 2^64
 const EXPIRY_SLACK_MS = 60 * 60 * 1000;
 
 /** One unit of work: every point read becomes a check, every write, event and job waits for the commit. */
-export class Tx implements Reader {
+export class Tx implements Reader, Appending {
   readonly #checks = new Map<string, Check>();
   readonly #seen = new Map<string, unknown>();
   readonly #writes = new Map<string, Write>();
   readonly #extra: Mutation[] = [];
-  readonly #lines: string[] = [];
-  #lineBytes = 0;
-  readonly #tenants = new Set<string>();
-  readonly #notes: Note[] = [];
+  readonly #appends = new Appends();
   readonly #alarms: number[] = [];
-  readonly #after: ((versionstamp: string) => void)[] = [];
 
   constructor(readonly store: Store) {}
 
@@ -150,18 +145,12 @@ export class Tx implements Reader {
 
   /** Appends one event row, as canonical JSON, to the tenant's log. */
   append(tenant: Tenant, type: string, json: string): void {
-    const { line, bytes } = encodeLine(tenant, type, json);
-    this.#lineBytes += bytes;
-    this.#tenants.add(tenantKey(tenant));
-    if (this.#lineBytes > LOG_VALUE_BYTES_MAX || this.#tenants.size > TENANTS_MAX) {
-      throw new RangeError("too many events in one change");
-    }
-    this.#lines.push(line);
+    this.#appends.append(tenant, type, json);
   }
 
   /** Adds a line to a value that all callers of the commit share; see `noteOf`. */
   note(note: Note): void {
-    this.#notes.push(note);
+    this.#appends.note(note);
   }
 
   /** Asks the engine to wake the job runner `delayMs` after the commit, where it can. */
@@ -171,7 +160,7 @@ export class Tx implements Reader {
 
   /** Runs `task` once, after the commit that succeeds. */
   afterCommit(task: (versionstamp: string) => void): void {
-    this.#after.push(task);
+    this.#appends.afterCommit(task);
   }
 
   /** Makes the commit depend on a key of the store's own. */
@@ -198,19 +187,16 @@ export class Tx implements Reader {
     const taken = new Set<string>();
     for (const step of steps) await this.#claim(mutations, taken, step);
     return {
+      ...this.#appends.change(),
       checks: [...this.#checks.values()],
       mutations: [...mutations, ...this.#extra],
-      lines: this.#lines,
-      lineBytes: this.#lineBytes,
-      tenants: [...this.#tenants],
-      notes: this.#notes,
       alarms: this.#alarms,
     };
   }
 
   /** The commit has succeeded: what waited for it may run. */
   committed(versionstamp: string): void {
-    for (const task of this.#after) task(versionstamp);
+    this.#appends.committed(versionstamp);
   }
 
   #stage<T extends Row>(

@@ -3,6 +3,7 @@ import type { Actor, App, RequestInfo } from "../core/app.ts";
 import { emit, useJson } from "../core/events.ts";
 import { Fault } from "../core/fault.ts";
 import type { Scope } from "../core/scopes.ts";
+import type { Appending } from "../kv/appends.ts";
 import type { Tx } from "../kv/tx.ts";
 import { faultOf } from "./_answer.ts";
 import { parse, parseNoQuery } from "./_input.ts";
@@ -140,10 +141,10 @@ const EFFECTS: Readonly<Record<Route["effect"], Run>> = {
 
   async steps(app, route, actor, request, input) {
     let recorded = actor.kind !== "api_key";
-    const use = (tx: Tx, status: number) => {
+    const use = (to: Appending, status: number) => {
       if (actor.kind !== "api_key" || recorded) return;
-      appendUse(app, route, actor, request, tx, status);
-      tx.afterCommit(() => recorded = true);
+      appendUse(app, route, actor, request, to, status);
+      to.afterCommit(() => recorded = true);
     };
     const work = { app, actor, request, db: app.store, recordUse: use };
     try {
@@ -175,11 +176,11 @@ function appendUse(
   route: Endpoint,
   actor: Actor,
   request: RequestInfo,
-  tx: Tx,
+  to: Appending,
   status: number,
 ): void {
   const row = useJson({ app, actor, request }, actor.tenant, endpointOf(route), status);
-  tx.append(actor.tenant, "api_key_used", row);
+  to.append(actor.tenant, "api_key_used", row);
 }
 
 function writeAudit(

@@ -1,6 +1,7 @@
 import type { Tenant } from "../../kv/collection.ts";
 import { type ApprovalRecord, approvals } from "../../kv/records/approval.ts";
 import { type CommandRecord, commands } from "../../kv/records/command.ts";
+import type { Tx } from "../../kv/tx.ts";
 import type { Stepping } from "../app.ts";
 import { countWaiting } from "./count.ts";
 import { textForEvent } from "../commands/text.ts";
@@ -74,7 +75,7 @@ export async function requestApproval(
 
 function emitRequested(
   work: Stepping,
-  tx: Parameters<typeof emit>[1],
+  tx: Tx,
   tenant: Tenant,
   approval: ApprovalRecord,
 ): void {
@@ -97,7 +98,7 @@ function emitRequested(
 /** Tells those who may decide. */
 async function notifyDeciders(
   { app }: Stepping,
-  tx: Parameters<typeof emit>[1],
+  tx: Tx,
   tenant: Tenant,
   { id, command, command_id, agent_id, expires_at_ms, ...approval }: ApprovalRecord,
 ): Promise<void> {

@@ -17,8 +17,8 @@ import type { ShieldResult } from "../shield/result.ts";
 import { sha256Hex } from "../text.ts";
 import { type Beginning, beginRecord } from "./begin.ts";
 import { findCommand } from "./finished.ts";
-import { outputOf } from "./output.ts";
-import type { InSettlement } from "./registry.ts";
+import { type Output, outputOf } from "./output.ts";
+import type { InSettlement } from "./settle.ts";
 import { textForEvent } from "./text.ts";
 
 /** What a caller wants run. */
@@ -46,7 +46,9 @@ export async function runCommand(
   const ended = done === null ? record : await done;
   if (isOpen(ended)) return new Accepted(await showCommand(work.app, work.actor.tenant, ended));
   const fault = faultOfEnd(ended);
-  const view = await showCommand(work.app, work.actor.tenant, ended);
+  const view = ended.output === null
+    ? viewOf(ended, ended)
+    : await showCommand(work.app, work.actor.tenant, ended);
   if (fault === null) return view;
   const { stdout, stderr, truncated } = view;
   throw new Fault(fault.code, fault.message, { ...fault.details, stdout, stderr, truncated });
@@ -183,7 +185,10 @@ export async function withinMs<T>(
 
 /** A command as every answer shows it. */
 export async function showCommand(app: App, tenant: Tenant, record: CommandRecord) {
-  const { stdout, stderr } = record.output === null ? record : await outputOf(app, tenant, record);
+  return viewOf(record, await outputOf(app, tenant, record));
+}
+
+function viewOf(record: CommandRecord, { stdout, stderr }: Output) {
   return {
     command_id: record.id,
     agent_id: record.agent_id,

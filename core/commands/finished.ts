@@ -1,8 +1,9 @@
+import type { Appending } from "../../kv/appends.ts";
 import type { Tenant } from "../../kv/collection.ts";
 import { CommandRecord, commands } from "../../kv/records/command.ts";
 import { findOnShelf, putOnShelf } from "../../kv/shelf.ts";
 import type { Reader, Store } from "../../kv/store.ts";
-import type { Tx } from "../../kv/tx.ts";
+import { HARMLESS } from "../shield/result.ts";
 
 const SHELF = "commands";
 /** A command that ended this soon goes on the shelf, where it is found by its id's time. */
@@ -13,7 +14,10 @@ const RECORD_CHARS_MAX = 8 * 1024;
 /** How an id tells when it was made: base 36 milliseconds after its prefix. */
 const TIME_IN_ID = /^[a-z]+_([0-9a-z]{9})/;
 
-/** What the shelf holds of a record, in this order; the rest of a quick command is always the same. */
+/**
+ * What the shelf holds of a record, in this order; the rest of a quick command is always the same. The
+ * verdict on most commands is too: null stands for that.
+ */
 const FIELDS = [
   "id",
   "agent_id",
@@ -36,15 +40,22 @@ const FIELDS = [
   "expires_at_ms",
 ] as const satisfies readonly (keyof CommandRecord)[];
 
-/** Puts a command that has ended on the shelf; false when it needs a row of its own. */
-export function shelve(tx: Tx, tenant: Tenant, record: CommandRecord): boolean {
+/** What the shelf holds of a command that has ended; null when it needs a row of its own. */
+export function shelfText(record: CommandRecord): string | null {
   const endedMs = record.finished_at_ms ?? Infinity;
   const quick = endedMs - record.created_at_ms <= QUICK_MS && record.status !== "lost";
-  if (!quick || record.output !== null) return false;
-  const json = JSON.stringify(FIELDS.map((field) => record[field]));
-  if (json.length > RECORD_CHARS_MAX) return false;
-  putOnShelf(tx, tenant, SHELF, { json, expireIn: record.expires_at_ms - endedMs });
-  return true;
+  if (!quick || record.output !== null) return null;
+  const json = JSON.stringify(FIELDS.map((field) => {
+    const value = record[field];
+    return value === HARMLESS ? null : value;
+  }));
+  return json.length > RECORD_CHARS_MAX ? null : json;
+}
+
+/** Puts on the shelf what `shelfText` gave. */
+export function shelve(to: Appending, tenant: Tenant, record: CommandRecord, json: string): void {
+  const nowMs = record.finished_at_ms!;
+  putOnShelf(to, tenant, SHELF, { json, nowMs, expireIn: record.expires_at_ms - nowMs });
 }
 
 /** A command that is on record, in its row or on the shelf. */
@@ -69,6 +80,7 @@ export async function findCommand(
     start_before_ms: null,
     output: null,
     started_at_ms: values[FIELDS.indexOf("created_at_ms")],
+    shield_result: values[FIELDS.indexOf("shield_result")] ?? HARMLESS,
   });
   return store.clock.now() < record.expires_at_ms ? record : null;
 }

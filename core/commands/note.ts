@@ -17,22 +17,14 @@ type Fields = [
   policyVersion: string,
 ];
 
-/** A line of the journal of open commands: what cannot be found out again. Written for each command. */
+/**
+ * A line of the journal of open commands: what cannot be found out again. Written for each command, so by
+ * hand: nothing in it but the command holds what JSON escapes.
+ */
 export function writeNote({ org, space }: Tenant, record: CommandRecord): string {
   const { id, agent_id, command, timeout_ms, actor, request_id, created_at_ms } = record;
-  const fields: Fields = [
-    org,
-    space,
-    id,
-    agent_id,
-    command,
-    timeout_ms,
-    actor,
-    request_id,
-    created_at_ms,
-    record.policy_version,
-  ];
-  return JSON.stringify(fields);
+  return `["${org}","${space}","${id}","${agent_id}",${JSON.stringify(command)},${timeout_ms},` +
+    `"${actor}","${request_id}",${created_at_ms},"${record.policy_version}"]`;
 }
 
 /** The command as it was begun; one that has a row of its own has its text there. */

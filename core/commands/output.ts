@@ -14,13 +14,21 @@ export interface Output {
 const INLINE_CHARS_MAX = 8 * 1024;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Output as a record holds it; what is too large for that is in the store when this answers. */
+type KeptOutput = Pick<CommandRecord, "stdout" | "stderr" | "output">;
+
+/** Output as a record holds it; null when it is too large for that. */
+export function inlineOutput({ stdout = "", stderr = "" }: Partial<Output>): KeptOutput | null {
+  return stdout.length + stderr.length <= INLINE_CHARS_MAX
+    ? { stdout, stderr, output: null }
+    : null;
+}
+
+/** Output that is too large for a record: in the store when this answers. */
 export async function keepOutput(
   app: App,
   tenant: Tenant,
   { stdout = "", stderr = "" }: Partial<Output>,
-): Promise<Pick<CommandRecord, "stdout" | "stderr" | "output">> {
-  if (stdout.length + stderr.length <= INLINE_CHARS_MAX) return { stdout, stderr, output: null };
+): Promise<KeptOutput> {
   const bytes = Buffer.from(stdout + stderr);
   const id = app.ports.entropy.id("blb");
   const expireIn = (app.config().retention_days.commands + 1) * DAY_MS;

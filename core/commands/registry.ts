@@ -5,17 +5,17 @@ import { Lane } from "../../kv/lane.ts";
 import { type CommandRecord, commands } from "../../kv/records/command.ts";
 import { StoreUnavailableError } from "../../kv/errors.ts";
 import type { Store } from "../../kv/store.ts";
-import type { Tx } from "../../kv/tx.ts";
 import type { App } from "../app.ts";
 import type { Link } from "../agents/link.ts";
 import type { Cancel } from "../ports.ts";
 import type { CommandResult, OutputFrame, RefusedFrame } from "../protocol.ts";
 import type { OutputDigests } from "../statements.ts";
-import { sha256Hex } from "../text.ts";
 import { approvedDigest } from "../approvals/approved.ts";
 import { writeNote } from "./note.ts";
+import { commandSha256 } from "./text.ts";
 import {
   type Ending,
+  type InSettlement,
   type Outcome,
   outcomeOf,
   type Receipt,
@@ -48,9 +48,6 @@ export interface Begun {
 /** Gets what a command writes, as it comes. */
 export type OutputListener = (stream: "stdout" | "stderr", data: string) => void;
 
-/** Adds to the commit that records a command's end. */
-export type InSettlement = (tx: Tx, ended: CommandRecord) => void;
-
 interface Flight {
   readonly tenant: Tenant;
   readonly record: CommandRecord;
@@ -69,7 +66,7 @@ interface Flight {
   readonly digests: { stdout?: Hash; stderr?: Hash };
   bytes: number;
   truncated: boolean;
-  readonly listeners: Set<OutputListener>;
+  listeners: Set<OutputListener> | null;
   cancelledBy: string | null;
   settling: boolean;
 }
@@ -165,12 +162,12 @@ export class Commands {
       digests: {},
       bytes: 0,
       truncated: false,
-      listeners: new Set(),
+      listeners: null,
       cancelledBy: null,
       settling: false,
     };
     this.#flights.set(record.id, flight);
-    const sha256 = sha256Hex(record.command);
+    const sha256 = commandSha256(record.command);
     const { approvedSha256 = sha256 } = begun;
     if (sha256 !== approvedSha256) {
       const why = "it is not what was approved, so it was not sent";
@@ -223,8 +220,9 @@ export class Commands {
     for (const stream of ["stdout", "stderr"] as const) {
       if (flight.output[stream] !== "") listener(stream, flight.output[stream]);
     }
-    flight.listeners.add(listener);
-    return () => flight.listeners.delete(listener);
+    const listeners = flight.listeners ??= new Set();
+    listeners.add(listener);
+    return () => listeners.delete(listener);
   }
 
   /** Asks the agent to end a command; false when it is not under way here. */
@@ -246,13 +244,10 @@ export class Commands {
   fits(link: Link, result: CommandResult, claimed: OutputDigests): boolean {
     const flight = this.#flights.get(result.command_id);
     if (flight?.link !== link) return true;
-    return result.verdict === flight.verdict && (["stdout", "stderr"] as const).every((stream) => {
-      const came = flight.digests[stream];
-      // Without earlier output the claim is the digest of the tail itself, unless it says otherwise.
-      if (came === undefined && result[`${stream}_sha256`] === undefined) return true;
-      const whole = (came?.copy() ?? createHash("sha256")).update(result[stream] ?? "");
-      return whole.digest("hex") === claimed[stream];
-    });
+    const { stdout, stderr } = flight.digests;
+    return result.verdict === flight.verdict &&
+      isWhole(stdout, result.stdout, result.stdout_sha256, claimed.stdout) &&
+      isWhole(stderr, result.stderr, result.stderr_sha256, claimed.stderr);
   }
 
   /** Takes a result that its agent has signed for. */
@@ -312,7 +307,7 @@ export class Commands {
     flight.bytes += bytes;
     this.#bytesInAll += bytes;
     flight.output[stream] += data;
-    for (const listener of flight.listeners) listener(stream, data);
+    flight.listeners?.forEach((listener) => listener(stream, data));
   }
 
   #settle(flight: Flight, outcome: Outcome & Pick<Ending, "receipt" | "alarm">): void {
@@ -348,4 +343,11 @@ export class Commands {
   #complain(message: string, error: unknown): void {
     this.app().ports.log.error(message, { error: String(error) });
   }
+}
+
+/** Whether output that came, with the tail that its result brings, has the digest that is claimed of it. */
+function isWhole(came: Hash | undefined, tail = "", says: string | undefined, claimed: string) {
+  // Without earlier output the claim is the digest of the tail itself, unless it says otherwise.
+  if (came === undefined && says === undefined) return true;
+  return (came?.copy() ?? createHash("sha256")).update(tail).digest("hex") === claimed;
 }

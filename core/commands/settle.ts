@@ -1,14 +1,14 @@
 import { Buffer } from "node:buffer";
+import type { Appending } from "../../kv/appends.ts";
 import { adoptBlob, dropBlob } from "../../kv/blob.ts";
 import type { Tenant } from "../../kv/collection.ts";
 import { type CommandRecord, commands } from "../../kv/records/command.ts";
-import type { Tx } from "../../kv/tx.ts";
 import type { App } from "../app.ts";
 import { type DetailsOf, emit, type Happening, RELAY_ACTOR } from "../events.ts";
 import type { CommandResult } from "../protocol.ts";
 import { EMPTY_SHA256, type OutputDigests } from "../statements.ts";
-import { findCommand, shelve } from "./finished.ts";
-import { keepOutput, outputOf } from "./output.ts";
+import { findCommand, shelfText, shelve } from "./finished.ts";
+import { inlineOutput, keepOutput, outputOf } from "./output.ts";
 import { textForEvent } from "./text.ts";
 
 /** How a command ended. */
@@ -55,6 +55,9 @@ export function outcomeOf(frame: CommandResult): Outcome {
   }
 }
 
+/** Adds to the commit that records a command's end. */
+export type InSettlement = (to: Appending, ended: CommandRecord) => void;
+
 /** A command whose end is to be recorded. */
 export interface Open {
   readonly id: string;
@@ -78,9 +81,37 @@ export async function settleCommand(
   tenant: Tenant,
   open: Open,
   ending: Ending,
-  inSettlement: (tx: Tx, ended: CommandRecord) => void = () => {},
+  inSettlement: InSettlement = () => {},
 ): Promise<CommandRecord | null> {
-  const output = await keepOutput(app, tenant, ending);
+  const output = inlineOutput(ending) ?? await keepOutput(app, tenant, ending);
+  const end = (record: CommandRecord): CommandRecord => ({
+    ...record,
+    ...output,
+    status: ending.status,
+    exit_code: ending.exitCode ?? null,
+    signal: ending.signal ?? null,
+    truncated: ending.truncated ?? false,
+    reason: ending.why ?? null,
+    duration_ms: ending.durationMs ?? null,
+    finished_at_ms: app.ports.clock.now(),
+  });
+  const report = (to: Appending, settled: CommandRecord) => {
+    const work = { app, actor: { id: settled.actor }, request: { id: settled.request_id } };
+    emit(work, to, tenant, eventOf(settled, ending, open.cancelledBy ?? null));
+    if (ending.alarm !== undefined) emitAlarm(app, to, tenant, settled, ending.alarm);
+    inSettlement(to, settled);
+    return settled;
+  };
+  if (open.fresh && open.record !== null) {
+    const settled = end(open.record);
+    const text = shelfText(settled);
+    if (text !== null) {
+      return await app.store.add((to) => {
+        shelve(to, tenant, settled, text);
+        return report(to, settled);
+      });
+    }
+  }
   return await app.store.transact(async (tx) => {
     const row = open.fresh ? null : await findCommand(tx, app.store, tenant, open.id);
     const record = row ?? open.record;
@@ -88,31 +119,25 @@ export async function settleCommand(
     if (open.queued ? record.status !== "queued" : !maySettle(record, ending)) return record;
     if (output.output !== null) adoptBlob(tx, tenant, output.output);
     if (record.output !== null) dropBlob(tx, tenant, record.output);
-    const settled: CommandRecord = {
-      ...record,
-      ...output,
-      status: ending.status,
-      exit_code: ending.exitCode ?? null,
-      signal: ending.signal ?? null,
-      truncated: ending.truncated ?? false,
-      reason: ending.why ?? null,
-      duration_ms: ending.durationMs ?? null,
-      finished_at_ms: app.ports.clock.now(),
-    };
-    if (!open.fresh) tx.put(commands, tenant, settled);
-    else if (!shelve(tx, tenant, settled)) tx.insert(commands, tenant, settled);
-    const work = { app, actor: { id: record.actor }, request: { id: record.request_id } };
-    emit(work, tx, tenant, eventOf(settled, ending, open.cancelledBy ?? null));
-    if (ending.alarm !== undefined) {
-      emit({ app, actor: RELAY_ACTOR }, tx, tenant, {
-        type: ending.alarm.type,
-        resource: { type: "command", id: record.id },
-        agentId: record.agent_id,
-        details: { command_id: record.id, reason: ending.alarm.reason },
-      });
-    }
-    inSettlement(tx, settled);
-    return settled;
+    const settled = end(record);
+    if (open.fresh) tx.insert(commands, tenant, settled);
+    else tx.put(commands, tenant, settled);
+    return report(tx, settled);
+  });
+}
+
+function emitAlarm(
+  app: App,
+  to: Appending,
+  tenant: Tenant,
+  { id, agent_id: agentId }: CommandRecord,
+  { type, reason }: NonNullable<Ending["alarm"]>,
+): void {
+  emit({ app, actor: RELAY_ACTOR }, to, tenant, {
+    type,
+    resource: { type: "command", id },
+    agentId,
+    details: { command_id: id, reason },
   });
 }
 

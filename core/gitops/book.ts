@@ -57,13 +57,23 @@ export class PolicyBook {
   constructor(private readonly store: () => Reader) {}
 
   /** What all policies together say of an agent with these labels, with the organization's own. */
-  async mergedFor(
+  mergedFor(
+    tenant: Tenant,
+    set: PolicySetRecord,
+    own: { readonly version: string; readonly policy: Policy | null },
+    labels: Readonly<Record<string, string>>,
+  ): Merged | Promise<Merged> {
+    return set.items.length === 0
+      ? { policy: own.policy, mode: null, retentionDays: null }
+      : this.#merge(tenant, set, own, labels);
+  }
+
+  async #merge(
     tenant: Tenant,
     set: PolicySetRecord,
     own: { readonly version: string; readonly policy: Policy | null },
     labels: Readonly<Record<string, string>>,
   ): Promise<Merged> {
-    if (set.items.length === 0) return { policy: own.policy, mode: null, retentionDays: null };
     const items = set.items.filter((item) => concerns({ agents: item }, labels));
     const key = `${tenantKey(tenant)} ${own.version} ${items.map(versionId).join(" ")}`;
     const known = this.#merged.get(key);

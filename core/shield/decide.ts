@@ -5,7 +5,7 @@ import { MAX_COMPARED_CHARS } from "./limits.ts";
 import type { Policy, PolicyRule } from "./policy.ts";
 import { type Circumstances, rulesThatHold } from "./policy_context.ts";
 import { matchesCommand, matchesLoose } from "./policy_match.ts";
-import { APPROVE_SCORE, DENY_SCORE, type ShieldResult, type Verdict } from "./result.ts";
+import { APPROVE_SCORE, DENY_SCORE, HARMLESS, type ShieldResult, type Verdict } from "./result.ts";
 import type { Rule } from "./rule.ts";
 import { OVER_BUDGET, UNPARSEABLE } from "./rules/structure.ts";
 import { judge, scoreFindings, scoreRule } from "./score.ts";
@@ -171,10 +171,14 @@ function judgeFindings(
   labels: Circumstances["labels"],
   policy: Policy | null,
 ): ShieldResult {
+  const { approve = APPROVE_SCORE, deny = DENY_SCORE } = policy?.thresholds ?? {};
+  if (findings.length === 0) {
+    const verdict = judge(0, { approve, deny });
+    return verdict === "allow" ? HARMLESS : { ...HARMLESS, verdict };
+  }
   const score = scoreFindings(findings, labels);
   const sorted = findings.toSorted((a, b) => scoreRule(b.rule) - scoreRule(a.rule));
-  const worst = sorted[0];
-  const { approve = APPROVE_SCORE, deny = DENY_SCORE } = policy?.thresholds ?? {};
+  const worst = sorted[0]!;
   const unreadable = findings.some(({ rule }) => rule === UNPARSEABLE || rule === OVER_BUDGET);
   const judged = judge(score, { approve, deny });
   // Whatever the thresholds are: what nobody could read is not allowed unseen.
@@ -182,17 +186,6 @@ function judgeFindings(
     verdict: unreadable && judged === "allow" ? "approve" as const : judged,
     risk_score: score,
   };
-  if (worst === undefined) {
-    return {
-      ...risks,
-      threats: [],
-      layer: "structure",
-      rule_ids: [],
-      explanation: "Nothing harmful was found.",
-      safer_alternative: null,
-      span: null,
-    };
-  }
   return {
     ...risks,
     threats: [...new Set(sorted.map(({ rule }) => rule.threat))],

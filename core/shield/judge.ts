@@ -56,9 +56,12 @@ export async function judgeForAgent(
 }
 
 /** Who asks; the roles are only looked up for a policy that speaks of them. */
-async function whoIs({ db, actor }: Work, policy: Policy | null): Promise<Who> {
+function whoIs({ db, actor }: Work, policy: Policy | null): Who | Promise<Who> {
   const who = { userId: actor.userId, actorId: actor.id, roles: [] };
-  if (!asksForRoles(policy)) return who;
+  return asksForRoles(policy) ? withRoles(who, db, actor) : who;
+}
+
+async function withRoles(who: Who, db: Work["db"], actor: Work["actor"]): Promise<Who> {
   const user = await db.get(users, { org: actor.tenant.org, space: "live" }, actor.userId);
   return { ...who, roles: user?.roles ?? [] };
 }

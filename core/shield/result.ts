@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { deepFreeze } from "../../kv/collection.ts";
 
 /** From this score on a person must approve the command. */
 export const APPROVE_SCORE = 30;
@@ -26,3 +27,15 @@ export const ShieldResult = z.object({
     .describe("The part of the command that the worst finding is about."),
 });
 export type ShieldResult = z.infer<typeof ShieldResult>;
+
+/** What it says of most commands. */
+export const HARMLESS: ShieldResult = deepFreeze({
+  verdict: "allow",
+  risk_score: 0,
+  threats: [],
+  layer: "structure",
+  rule_ids: [],
+  explanation: "Nothing harmful was found.",
+  safer_alternative: null,
+  span: null,
+});

@@ -84,14 +84,14 @@ async function ownSettings(db: Reader, tenant: Tenant): Promise<ShieldSettingsRe
 }
 
 /** What is in force for an agent with these labels, all policies put together. */
-export async function policiesFor(
+export function policiesFor(
   { policyBook }: App,
   tenant: Tenant,
   { own, policies }: ShieldInForce,
   labels: Readonly<Record<string, string>>,
-): Promise<Merged> {
+): Merged | Promise<Merged> {
   const { version } = own;
-  return await policyBook.mergedFor(
+  return policyBook.mergedFor(
     tenant,
     policies,
     { version, policy: policyAndPatterns(own) },

@@ -1,0 +1,61 @@
+import { type Tenant, tenantKey } from "./collection.ts";
+import type { Change, Note } from "./commit.ts";
+import { encodeLine } from "./line.ts";
+import { LOG_VALUE_BYTES_MAX, TENANTS_MAX } from "./limits.ts";
+
+const NONE: readonly never[] = [];
+
+/** Where a rule adds event rows and shared lines, whatever else is in the change. */
+export type Appending = Pick<Appends, "append" | "note" | "afterCommit">;
+
+/** What is only added and depends on nothing that was read: event rows, and lines for shared values. */
+export class Appends {
+  readonly #lines: string[] = [];
+  #lineBytes = 0;
+  readonly #tenants: string[] = [];
+  readonly #notes: Note[] = [];
+  readonly #after: ((versionstamp: string) => void)[] = [];
+
+  /**
+   * Appends one event row, as canonical JSON, to the tenant's log.
+   * @throws {RangeError} when one commit could not hold it
+   */
+  append(tenant: Tenant, type: string, json: string): void {
+    const { line, bytes } = encodeLine(tenant, type, json);
+    const key = tenantKey(tenant);
+    this.#lineBytes += bytes;
+    if (!this.#tenants.includes(key)) this.#tenants.push(key);
+    if (this.#lineBytes > LOG_VALUE_BYTES_MAX || this.#tenants.length > TENANTS_MAX) {
+      throw new RangeError("too many events in one change");
+    }
+    this.#lines.push(line);
+  }
+
+  /** Adds a line to a value that all callers of the commit share; see `noteOf`. */
+  note(note: Note): void {
+    this.#notes.push(note);
+  }
+
+  /** Runs `task` once, after the commit that succeeds. */
+  afterCommit(task: (versionstamp: string) => void): void {
+    this.#after.push(task);
+  }
+
+  /** All of it, ready for the committer. */
+  change(): Change {
+    return {
+      checks: NONE,
+      mutations: NONE,
+      lines: this.#lines,
+      lineBytes: this.#lineBytes,
+      tenants: this.#tenants,
+      notes: this.#notes,
+      alarms: NONE,
+    };
+  }
+
+  /** The commit has succeeded: what waited for it may run. */
+  committed(versionstamp: string): void {
+    for (const task of this.#after) task(versionstamp);
+  }
+}
