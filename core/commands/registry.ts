@@ -53,7 +53,7 @@ interface Flight {
   readonly record: CommandRecord;
   readonly link: Link;
   readonly begun: Begun;
-  readonly inSettlement: InSettlement;
+  inSettlement: InSettlement;
   readonly done: Promise<CommandRecord>;
   readonly resolve: (record: CommandRecord) => void;
   readonly reject: (error: unknown) => void;
@@ -70,6 +70,8 @@ interface Flight {
   cancelledBy: string | null;
   settling: boolean;
 }
+
+const NOTHING_MORE: InSettlement = () => {};
 
 /** The commands that are under way through this process's links. */
 export class Commands {
@@ -144,7 +146,7 @@ export class Commands {
     record: CommandRecord,
     begun: Begun,
     link: Link,
-    inSettlement: InSettlement = () => {},
+    inSettlement: InSettlement = NOTHING_MORE,
   ): Promise<CommandRecord> {
     const { promise, resolve, reject } = Promise.withResolvers<CommandRecord>();
     const flight: Flight = {
@@ -337,6 +339,7 @@ export class Commands {
 
   #forget(flight: Flight): void {
     this.#flights.delete(flight.record.id);
+    flight.inSettlement = NOTHING_MORE;
     this.#bytesInAll -= flight.bytes;
   }
 
