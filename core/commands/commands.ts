@@ -12,7 +12,7 @@ import { alertOfDenial } from "../alerts/denied.ts";
 import { requestApproval } from "../approvals/request.ts";
 import { withdrawCommand } from "../approvals/withdraw.ts";
 import { judgeForAgent } from "../shield/judge.ts";
-import { shieldInForce } from "../shield/settings.ts";
+import { knownShield, shieldInForce } from "../shield/settings.ts";
 import type { ShieldResult } from "../shield/result.ts";
 import { sha256Hex } from "../text.ts";
 import { type Beginning, beginRecord } from "./begin.ts";
@@ -60,6 +60,7 @@ const isOpen = ({ status }: CommandRecord) =>
 
 /** Why a command that has ended has no result, or null when it has one, whatever its exit code. */
 function faultOfEnd({ id, status, exit_code, signal, reason, timeout_ms }: CommandRecord) {
+  if (status === "succeeded") return null;
   const details = { command_id: id };
   if (status === "lost") return new Fault("COMMAND_LOST", undefined, details);
   if (status === "timed_out") {
@@ -91,7 +92,8 @@ export async function startCommand(
     if (earlier.status === "denied") throw blocked(earlier);
     return { record: earlier, done: app.commands.waitFor(earlier.id) ?? null };
   }
-  const settings = await shieldInForce(work.db, actor.tenant);
+  const settings = knownShield(app.store, actor.tenant) ??
+    await shieldInForce(work.db, actor.tenant);
   const { result: shield, approvals, retentionDays, note } = await judgeForAgent(
     work,
     request.command,
@@ -225,11 +227,15 @@ function newCommand(
   idempotency: CommandRecord["idempotency"],
 ): CommandRecord {
   return beginRecord(app, {
-    ...request,
     id: app.ports.entropy.id("cmd"),
+    agentId: request.agentId,
+    command: request.command,
+    timeoutMs: request.timeoutMs,
     actor: actor.id,
     requestId,
-    ...judged,
+    shield: judged.shield,
+    policyVersion: judged.policyVersion,
+    retentionDays: judged.retentionDays,
     createdAtMs: app.ports.clock.now(),
     idempotency,
   });

@@ -316,7 +316,8 @@ export class Commands {
     if (flight.settling) return;
     flight.settling = true;
     flight.done.catch(() => {});
-    this.#record(flight, { ...outcome, ...flight.output, truncated: flight.truncated }, 1);
+    const { output: { stdout, stderr }, truncated } = flight;
+    this.#record(flight, { ...outcome, stdout, stderr, truncated }, 1);
   }
 
   /** Puts an end on record; while the store is away it is tried again, and the caller waits no more. */

@@ -86,7 +86,9 @@ export async function settleCommand(
   const output = inlineOutput(ending) ?? await keepOutput(app, tenant, ending);
   const end = (record: CommandRecord): CommandRecord => ({
     ...record,
-    ...output,
+    stdout: output.stdout,
+    stderr: output.stderr,
+    output: output.output,
     status: ending.status,
     exit_code: ending.exitCode ?? null,
     signal: ending.signal ?? null,
@@ -185,21 +187,24 @@ function eventOf(
     : record.status === "cancelled"
     ? "command_cancelled"
     : "command_failed";
+  const { command, command_sha256, command_truncated } = textForEvent(record.command);
   return {
     type,
     resource: { type: "command", id: record.id },
     agentId: record.agent_id,
-    // In the order of canonical JSON, which then costs no sorting.
+    // In the order of canonical JSON, which then costs no sorting, and leaves out what is undefined.
     details: {
-      ...(cancelledBy !== null && { cancelled_by: cancelledBy }),
-      ...textForEvent(record.command),
+      cancelled_by: cancelledBy ?? undefined,
+      command,
       command_id: record.id,
+      command_sha256,
+      command_truncated,
       duration_ms: record.duration_ms,
       exit_code: record.exit_code,
       output_bytes: Buffer.byteLength(ending.stdout ?? "") + Buffer.byteLength(ending.stderr ?? ""),
       policy_version: record.policy_version,
-      ...(ending.why !== undefined && { reason: ending.why }),
-      ...(ending.receipt && { receipt: showReceipt(ending.receipt) }),
+      reason: ending.why,
+      receipt: ending.receipt && showReceipt(ending.receipt),
       signal: record.signal,
       status: ending.status,
       timeout_ms: record.timeout_ms,
@@ -214,8 +219,8 @@ function eventOf(
 function showReceipt({ signature, stdout, stderr, verdict }: Receipt) {
   return {
     signature,
-    ...(stderr !== EMPTY_SHA256 && { stderr_sha256: stderr }),
-    ...(stdout !== EMPTY_SHA256 && { stdout_sha256: stdout }),
+    stderr_sha256: stderr === EMPTY_SHA256 ? undefined : stderr,
+    stdout_sha256: stdout === EMPTY_SHA256 ? undefined : stdout,
     verdict,
   };
 }

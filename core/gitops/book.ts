@@ -19,12 +19,15 @@ const DOCUMENTS_MAX = 2_000;
 const MERGED_MAX = 1_000;
 const VERSION_CHARS = 16;
 
+/** The id of the one record of a tenant's policies. */
+export const POLICIES_ID = "policies";
+
 /** The policies of a tenant that has none. */
-export const NO_POLICIES: PolicySetRecord = { id: "policies", version: "", items: [] };
+export const NO_POLICIES: PolicySetRecord = { id: POLICIES_ID, version: "", items: [] };
 
 /** All policies in force of a tenant. */
 export const policySetOf = async (db: Reader, tenant: Tenant): Promise<PolicySetRecord> =>
-  await db.get(policySets, tenant, "policies") ?? NO_POLICIES;
+  await db.get(policySets, tenant, POLICIES_ID) ?? NO_POLICIES;
 
 /** A name for exactly these policies, in this order; empty for none. */
 export const versionOfItems = (items: readonly PolicyItem[]): string =>

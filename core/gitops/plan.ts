@@ -1,7 +1,7 @@
 import type { PolicyItem, PolicySetRecord } from "../../kv/records/gitops.ts";
 import { canonicalJson } from "../canonical.ts";
 import { sha256Hex } from "../text.ts";
-import { versionOfItems } from "./book.ts";
+import { POLICIES_ID, versionOfItems } from "./book.ts";
 import type { NamedDocument } from "./document.ts";
 
 /** A policy file that was read and is sound. */
@@ -151,5 +151,5 @@ const contentOf = ({ document, digest, bytes }: Candidate) => ({
 /** Policies in their order, which is that of their names. */
 export function setOf(items: readonly PolicyItem[]): PolicySetRecord {
   const sorted = items.toSorted((a, b) => a.name < b.name ? -1 : 1);
-  return { id: "policies", version: versionOfItems(sorted), items: sorted };
+  return { id: POLICIES_ID, version: versionOfItems(sorted), items: sorted };
 }

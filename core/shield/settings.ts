@@ -1,16 +1,16 @@
-import type { Tenant } from "../../kv/collection.ts";
+import { rowSlot, type Tenant } from "../../kv/collection.ts";
 import {
   type ShieldMode,
   shieldSettings,
   type ShieldSettingsRecord,
 } from "../../kv/records/shield.ts";
 import { type PolicySetRecord, policySets } from "../../kv/records/gitops.ts";
-import type { Reader } from "../../kv/store.ts";
+import type { Reader, Store } from "../../kv/store.ts";
 import type { Tx } from "../../kv/tx.ts";
 import type { App, Work, Writing } from "../app.ts";
 import { lapseOutdated } from "../approvals/lapse.ts";
 import { canonicalJson } from "../canonical.ts";
-import { NO_POLICIES, policySetOf } from "../gitops/book.ts";
+import { NO_POLICIES, POLICIES_ID, policySetOf } from "../gitops/book.ts";
 import type { Merged } from "../gitops/merge.ts";
 import { sha256Hex } from "../text.ts";
 import type { Policy } from "./policy.ts";
@@ -36,6 +36,7 @@ export interface ShieldChange {
 }
 type Changes<T> = { readonly [K in keyof T]?: T[K] | undefined };
 
+const SETTINGS_ID = "shield";
 const DEFAULTS: Choices = {
   mode: "enforce",
   agent_modes: {},
@@ -47,7 +48,7 @@ const DEFAULTS: Choices = {
 /** A short name for exactly these choices. */
 function withVersion(choices: Choices): ShieldSettingsRecord {
   const version = sha256Hex(canonicalJson(choices)).slice(0, 16);
-  return { ...choices, id: "shield", version };
+  return { ...choices, id: SETTINGS_ID, version };
 }
 
 const defaults = withVersion(DEFAULTS);
@@ -68,6 +69,32 @@ export interface ShieldInForce {
   readonly version: string;
 }
 
+/** Where the settings and the policies of a tenant lie, and what they were together when last asked. */
+interface Known {
+  readonly slots: { readonly own: string; readonly policies: string };
+  last: ShieldInForce | null;
+}
+const known = new WeakMap<Tenant, Known>();
+
+/** How the shield of a tenant decides now, as memory has it, at once; null when it must be read. */
+export function knownShield(store: Store, tenant: Tenant): ShieldInForce | null {
+  let entry = known.get(tenant);
+  if (entry === undefined) {
+    const slots = {
+      own: rowSlot(shieldSettings, tenant, SETTINGS_ID),
+      policies: rowSlot(policySets, tenant, POLICIES_ID),
+    };
+    known.set(tenant, entry = { slots, last: null });
+  }
+  const own = store.peek(shieldSettings, entry.slots.own);
+  const policies = store.peek(policySets, entry.slots.policies);
+  if (!own || !policies) return null;
+  if (entry.last?.own !== own || entry.last.policies !== policies) {
+    entry.last = inForce(own, policies);
+  }
+  return entry.last;
+}
+
 /** How the shield of a tenant decides now. */
 export async function shieldInForce(db: Reader, tenant: Tenant): Promise<ShieldInForce> {
   return inForce(await ownSettings(db, tenant), await policySetOf(db, tenant));
@@ -80,7 +107,7 @@ export function inForce(own: ShieldSettingsRecord, policies: PolicySetRecord): S
 }
 
 async function ownSettings(db: Reader, tenant: Tenant): Promise<ShieldSettingsRecord> {
-  return await db.get(shieldSettings, tenant, "shield") ?? defaults;
+  return await db.get(shieldSettings, tenant, SETTINGS_ID) ?? defaults;
 }
 
 /** What is in force for an agent with these labels, all policies put together. */
