@@ -7,6 +7,7 @@ import { compactCommand } from "./core/cli/compact.ts";
 import { demoCommand } from "./core/cli/demo.ts";
 import { doctorCommand } from "./core/cli/doctor.ts";
 import { listenCommand } from "./core/cli/listen.ts";
+import { passwordCommand } from "./core/cli/password.ts";
 import { secretCommand } from "./core/cli/secret.ts";
 import { housekeep, type Running, startRelay } from "./core/start.ts";
 import { readSettings, type Settings, shownLocation } from "./core/settings.ts";
@@ -30,6 +31,7 @@ const COMMANDS: Readonly<
   listen: { about: "receive webhooks on this machine: --url, --forward", run: listenCommand },
   audit: { about: "check an export of the audit log: verify <export>", run: auditCommand },
   secret: { about: "seal everything with a new secret: rotate", run: secretCommand },
+  password: { about: "a new password for a forgotten one: reset <email>", run: passwordCommand },
   backup: { about: "copy the store into a new folder, while the relay serves", run: backupCommand },
   restore: { about: "make a new store from a backup", run: restoreCommand },
   compact: { about: "give unused space of the store back to the disk", run: compactCommand },

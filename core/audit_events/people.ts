@@ -121,6 +121,15 @@ export const peopleEvents = {
     details: z.strictObject({ email, address, sessions_ended: sessionsEnded }),
     example: { email: emailExample, address: "192.0.2.17", sessions_ended: 2 },
   }),
+  password_reset: event({
+    meaning: "whoever has the store gave a user a new password",
+    details: z.strictObject({
+      email,
+      second_factor_removed: z.boolean().describe("Whether they lost their second factor too."),
+      sessions_ended: sessionsEnded,
+    }),
+    example: { email: emailExample, second_factor_removed: false, sessions_ended: 1 },
+  }),
   session_ended: event({
     meaning: "a user ended a session of theirs",
     details: z.strictObject({

@@ -1,5 +1,6 @@
-import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { deepStrictEqual as deq, ok, rejects, strictEqual as eq } from "node:assert/strict";
 import { TOTP } from "otpauth";
+import { resetPassword } from "../../core/account/reset.ts";
 import { stepOf } from "../../core/account/totp.ts";
 import { SESSIONS_MAX } from "../../core/account/sessions.ts";
 import { type Account, type Answer, World } from "../support/world.ts";
@@ -343,4 +344,27 @@ Deno.test("totp: takes the codes of RFC 6238, one step early and late, and no ot
   for (const code of ["", "12345", "1234567", "abcdef", " 287082", "287083"]) {
     eq(stepOf(secret, code, 59_000), null, code);
   }
+});
+
+Deno.test("resetPassword: another password and no session; the second factor goes only when that is asked", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const { email } = owner;
+  const { secret } = await enrol(world, owner, "password 1");
+  const { store, ports } = world.app;
+  const kept = await resetPassword(store, ports, ` ${email.toUpperCase()}`, false);
+  deq([kept.secondFactorRemoved, kept.sessionsEnded, kept.active], [false, 1, true]);
+  eq(await alive(world, owner.token), false);
+  eq((await logIn(world, email, "password 1")).status, 401, "the forgotten one");
+  world.clock.move(30_000);
+  eq(
+    (await logIn(world, email, kept.password)).body.error.details.reason,
+    "second_factor_required",
+  );
+  eq((await logIn(world, email, kept.password, codeOf(world, secret))).status, 200);
+  const bare = await resetPassword(store, ports, email, true);
+  deq([bare.secondFactorRemoved, bare.sessionsEnded], [true, 1]);
+  eq((await logIn(world, email, kept.password)).status, 401, "the one before");
+  eq((await logIn(world, email, bare.password)).status, 200);
+  await rejects(resetPassword(store, ports, "nobody@example.com", false), /nobody here has/);
 });
