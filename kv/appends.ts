@@ -3,7 +3,16 @@ import type { Change, Note } from "./commit.ts";
 import { encodeLine } from "./line.ts";
 import { LOG_VALUE_BYTES_MAX, TENANTS_MAX } from "./limits.ts";
 
-const NONE: readonly never[] = [];
+/** A change that changes nothing. */
+export const NOTHING: Change = {
+  checks: [],
+  mutations: [],
+  lines: [],
+  lineBytes: 0,
+  tenants: [],
+  notes: [],
+  alarms: [],
+};
 
 /** Where a rule adds event rows and shared lines, whatever else is in the change. */
 export type Appending = Pick<Appends, "append" | "note" | "afterCommit">;
@@ -44,13 +53,11 @@ export class Appends {
   /** All of it, ready for the committer. */
   change(): Change {
     return {
-      checks: NONE,
-      mutations: NONE,
+      ...NOTHING,
       lines: this.#lines,
       lineBytes: this.#lineBytes,
       tenants: this.#tenants,
       notes: this.#notes,
-      alarms: NONE,
     };
   }
 

@@ -1,4 +1,4 @@
-import { type Appending, Appends } from "./appends.ts";
+import { type Appending, Appends, NOTHING } from "./appends.ts";
 import { type Entry, ReadCache } from "./cache.ts";
 import type { Clock } from "./clock.ts";
 import {
@@ -149,21 +149,13 @@ export class Store implements Reader {
   /** Appends one event row, durably, sharing a commit with whoever else is writing. */
   async append(tenant: Tenant, type: string, json: string): Promise<void> {
     const { line, bytes } = encodeLine(tenant, type, json);
-    await this.#committer.submit({
-      checks: [],
-      mutations: [],
-      lines: [line],
-      lineBytes: bytes,
-      tenants: [tenantKey(tenant)],
-      notes: [],
-      alarms: [],
-    });
+    const tenants = [tenantKey(tenant)];
+    await this.#committer.submit({ ...NOTHING, lines: [line], lineBytes: bytes, tenants });
   }
 
   /** Adds a line to a value that all callers of the commit share, durably; answers its versionstamp. */
   async note(note: Note): Promise<string> {
-    const nothing = { checks: [], mutations: [], lines: [], lineBytes: 0, tenants: [], alarms: [] };
-    const versionstamp = await this.#committer.submit({ ...nothing, notes: [note] });
+    const versionstamp = await this.#committer.submit({ ...NOTHING, notes: [note] });
     return versionstamp!;
   }
 

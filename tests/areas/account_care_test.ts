@@ -356,7 +356,7 @@ Deno.test("resetPassword: another password and no session; the second factor goe
   deq([kept.secondFactorRemoved, kept.sessionsEnded, kept.active], [false, 1, true]);
   eq(await alive(world, owner.token), false);
   eq((await logIn(world, email, "password 1")).status, 401, "the forgotten one");
-  world.clock.move(30_000);
+  await world.advance(30_000);
   eq(
     (await logIn(world, email, kept.password)).body.error.details.reason,
     "second_factor_required",
