@@ -9,12 +9,11 @@ import {
   slotOf,
   systemKey,
   type Tenant,
-  tenantKey,
 } from "./collection.ts";
 import type { Entry } from "./cache.ts";
 import type { Change, Check, Mutation, Note } from "./commit.ts";
 import { DuplicateError } from "./errors.ts";
-import { encodeLine } from "./line.ts";
+import { type Line, makeLine } from "./line.ts";
 import {
   cacheOf,
   type Found,
@@ -48,7 +47,7 @@ export class Tx implements Reader {
   readonly #seen = new Map<string, unknown>();
   readonly #writes = new Map<string, Write>();
   readonly #extra: Mutation[] = [];
-  readonly #lines: string[] = [];
+  readonly #lines: Line[] = [];
   #lineBytes = 0;
   readonly #tenants = new Set<string>();
   readonly #notes: Note[] = [];
@@ -150,9 +149,9 @@ export class Tx implements Reader {
 
   /** Appends one event row, as canonical JSON, to the tenant's log. */
   append(tenant: Tenant, type: string, json: string): void {
-    const { line, bytes } = encodeLine(tenant, type, json);
-    this.#lineBytes += bytes;
-    this.#tenants.add(tenantKey(tenant));
+    const line = makeLine(tenant, type, json);
+    this.#lineBytes += line.bytes;
+    this.#tenants.add(line.owner);
     if (this.#lineBytes > LOG_VALUE_BYTES_MAX || this.#tenants.size > TENANTS_MAX) {
       throw new RangeError("too many events in one change");
     }
