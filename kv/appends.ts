@@ -1,6 +1,6 @@
-import { type Tenant, tenantKey } from "./collection.ts";
+import type { Tenant } from "./collection.ts";
 import type { Change, Note } from "./commit.ts";
-import { encodeLine } from "./line.ts";
+import { type Line, makeLine } from "./line.ts";
 import { LOG_VALUE_BYTES_MAX, TENANTS_MAX } from "./limits.ts";
 
 /** A change that changes nothing. */
@@ -19,7 +19,7 @@ export type Appending = Pick<Appends, "append" | "note" | "afterCommit">;
 
 /** What is only added and depends on nothing that was read: event rows, and lines for shared values. */
 export class Appends {
-  readonly #lines: string[] = [];
+  readonly #lines: Line[] = [];
   #lineBytes = 0;
   readonly #tenants: string[] = [];
   readonly #notes: Note[] = [];
@@ -30,10 +30,9 @@ export class Appends {
    * @throws {RangeError} when one commit could not hold it
    */
   append(tenant: Tenant, type: string, json: string): void {
-    const { line, bytes } = encodeLine(tenant, type, json);
-    const key = tenantKey(tenant);
-    this.#lineBytes += bytes;
-    if (!this.#tenants.includes(key)) this.#tenants.push(key);
+    const line = makeLine(tenant, type, json);
+    this.#lineBytes += line.bytes;
+    if (!this.#tenants.includes(line.owner)) this.#tenants.push(line.owner);
     if (this.#lineBytes > LOG_VALUE_BYTES_MAX || this.#tenants.length > TENANTS_MAX) {
       throw new RangeError("too many events in one change");
     }

@@ -1,6 +1,9 @@
 import { setImmediate } from "node:timers";
 import type { Clock } from "./clock.ts";
 import { StoreUnavailableError } from "./errors.ts";
+import { type Line, outboxText } from "./line.ts";
+import { oneSumEach, oneValueEach } from "./merge.ts";
+import type { Numbered, Numbering, Room } from "./numbering.ts";
 import { RecentMap } from "./recent.ts";
 import {
   ATOMIC_BYTES_MAX,
@@ -51,8 +54,8 @@ export interface Note {
 export interface Change {
   readonly checks: readonly Check[];
   readonly mutations: readonly Mutation[];
-  /** Encoded log lines; those of one commit become one journal value, in order. */
-  readonly lines: readonly string[];
+  /** Events for the log, in order. */
+  readonly lines: readonly Line[];
   readonly lineBytes: number;
   /** Whose logs the lines go to, once each. */
   readonly tenants: readonly string[];
@@ -108,8 +111,7 @@ export class Committer {
       readonly checksMax: number;
       /** Called with what an atomic has written, or may have when the versionstamp is null. */
       readonly after: (mutations: readonly Mutation[], versionstamp: string | null) => void;
-      /** Called with lines that are in the outbox now, or may be. */
-      readonly committed: (lines: readonly string[]) => void;
+      readonly log: () => Numbering;
       /** Called when the engine denies what one change read: memory may be what misled it. */
       readonly denied: (checks: readonly Check[]) => void;
     },
@@ -242,31 +244,53 @@ export class Committer {
     });
   }
 
-  async #commit(batch: Pending[]): Promise<void> {
+  async #commit(batch: Pending[], mayNumber = true): Promise<void> {
     if (batch.length === 0) return;
     const mutations = batch.flatMap((pending) => pending.change.mutations);
     const lines = batch.flatMap((pending) => pending.change.lines);
+    const log = this.options.log();
+    const numbered = mayNumber && lines.length > 0 ? log.number(lines, this.#roomIn(batch)) : null;
     let versionstamp: string | null = null;
     try {
-      versionstamp = await this.#write(batch, mutations, lines);
+      versionstamp = await this.#write(batch, mutations, lines, numbered);
     } catch (error) {
+      numbered?.settle(isRefusal(error) ? false : null);
       this.options.after(mutations, null);
       if (batch.length > 1 && isRefusal(error)) return await this.#halves(batch);
       const reason = isRefusal(error)
         ? error
         : new StoreUnavailableError("the outcome of a commit is unknown", { cause: error });
       for (const pending of batch) pending.reject(reason);
-      if (!isRefusal(error) && lines.length > 0) this.options.committed(lines);
+      if (!isRefusal(error) && numbered === null && lines.length > 0) log.waiting(lines, null);
       return;
     }
     this.#remember(mutations, versionstamp);
     this.options.after(mutations, versionstamp);
     if (versionstamp === null) {
+      numbered?.settle(false);
       if (batch.length > 1) return await this.#halves(batch);
+      // Whose check it was is known when the caller's stand alone.
+      if (numbered !== null) return await this.#commit(batch, false);
       this.options.denied(batch[0]!.change.checks);
     }
     for (const pending of batch) pending.resolve(versionstamp);
-    if (versionstamp !== null && lines.length > 0) this.options.committed(lines);
+    if (versionstamp === null) return;
+    if (numbered !== null) {
+      this.#remember(numbered.mutations, versionstamp);
+      numbered.settle(true);
+    } else if (lines.length > 0) log.waiting(lines, versionstamp);
+  }
+
+  #roomIn(batch: readonly Pending[]): Room {
+    let checks = this.options.checksMax, writes = MUTATIONS_MAX, keyBytes = KEY_BYTES_MAX;
+    let bytes = ATOMIC_BYTES_MAX * 0.9;
+    for (const pending of batch) {
+      checks -= pending.change.checks.length;
+      writes -= writesOf(pending.change);
+      bytes -= pending.bytes;
+      keyBytes -= pending.keyBytes;
+    }
+    return { checks, writes, bytes, keyBytes };
   }
 
   /** One change that cannot be committed must not take its neighbours down. */
@@ -279,8 +303,10 @@ export class Committer {
   async #write(
     batch: readonly Pending[],
     mutations: readonly Mutation[],
-    lines: readonly string[],
+    lines: readonly Line[],
+    numbered: Numbered | null,
   ): Promise<string | null> {
+    const written = numbered === null ? mutations : [...mutations, ...numbered.mutations];
     for (let attempt = 1;; attempt++) {
       const op = this.kv.atomic();
       const checked = new Set<string>();
@@ -291,18 +317,21 @@ export class Committer {
           op.check({ key, versionstamp });
         }
       }
-      for (const mutation of oneSumEach(mutations)) {
+      for (const { key, versionstamp } of numbered?.checks ?? []) op.check({ key, versionstamp });
+      for (const mutation of oneSumEach(written)) {
         if (mutation.kind === "delete") op.delete(mutation.key);
         else if (mutation.kind === "sum") op.sum(mutation.key, mutation.n);
         else if (mutation.kind === "max") op.max(mutation.key, mutation.n);
         else if (mutation.expireIn === undefined) op.set(mutation.key, mutation.value);
         else op.set(mutation.key, mutation.value, { expireIn: mutation.expireIn });
       }
-      if (lines.length > 0) {
+      if (lines.length > 0 && numbered === null) {
         const key = [...OUTBOX, this.kv.commitVersionstamp()] as unknown as Deno.KvKey;
-        op.set(key, encoder.encode(lines.join("\n")));
+        op.set(key, encoder.encode(outboxText(lines)));
       }
-      for (const { key: place, expireIn, texts } of sharedValues(batch)) {
+      for (
+        const { key: place, expireIn, texts } of oneValueEach(batch.map(({ change }) => change))
+      ) {
         const key = [...place, this.kv.commitVersionstamp()] as unknown as Deno.KvKey;
         const value = encoder.encode(texts.join("\n"));
         if (expireIn === undefined) op.set(key, value);
@@ -330,38 +359,6 @@ export class Committer {
 /** What a change adds to an atomic: its mutations, its messages, the outbox row and its notes. */
 export const writesOf = ({ mutations, alarms, lines, notes }: Change): number =>
   mutations.length + alarms.length + (lines.length > 0 ? 1 : 0) + notes.length;
-
-/** The same mutations with the sums of each counter added up: many callers count the same things. */
-function oneSumEach(mutations: readonly Mutation[]): Mutation[] {
-  const sums = new Map<string, number>();
-  const out: Mutation[] = [];
-  for (const mutation of mutations) {
-    const { slot } = mutation;
-    const at = sums.get(slot);
-    const sum = at === undefined ? undefined : out[at];
-    if (mutation.kind === "sum" && sum?.kind === "sum") {
-      out[at!] = { ...sum, n: BigInt.asUintN(64, sum.n + mutation.n) };
-      continue;
-    }
-    // What replaces a counter stands between its sums, which then stay apart.
-    if (mutation.kind === "sum") sums.set(slot, out.length);
-    else if (at !== undefined) sums.delete(slot);
-    out.push(mutation);
-  }
-  return out;
-}
-
-function sharedValues(batch: readonly Pending[]): Iterable<Note & { texts: string[] }> {
-  const values = new Map<string, Note & { texts: string[] }>();
-  for (const { change } of batch) {
-    for (const note of change.notes) {
-      const value = values.get(note.slot);
-      if (value === undefined) values.set(note.slot, { ...note, texts: [note.text] });
-      else value.texts.push(note.text);
-    }
-  }
-  return values.values();
-}
 
 /**
  * What the engine says before it writes anything: beyond a limit, not serialisable, not a key, not a

@@ -52,6 +52,8 @@ export interface FoldLimits {
   readonly atomicMutations: number;
   /** While segments would be smaller, more rows are taken: each of many busy logs gets one, not several. */
   readonly segmentBytes: number;
+  /** So much for each tenant in one commit makes segments at once, and needs no fold. */
+  readonly directBytes: number;
   /** What a fold holds in memory. */
   readonly bytes: number;
   readonly rows: number;
@@ -61,6 +63,7 @@ export const FOLD_LIMITS: FoldLimits = {
   atomicBytes: 600 * 1024,
   atomicMutations: 700,
   segmentBytes: LOG_VALUE_BYTES_MAX,
+  directBytes: 8 * 1024,
   bytes: 8 * 1024 * 1024,
   rows: 500,
 };

@@ -73,7 +73,7 @@ const EVENTS_PER_STEP = 64;
 /** Then the others get their turn, however long this tenant's backlog is. */
 const STEPS_PER_PASS = 16;
 /** So many events are not kept waiting for the end of a run of folds. */
-const WAITING_MAX = 8_192;
+const WAITING_MAX = 1_024;
 /** How long trouble may pass before what it left is tried again. */
 const RETRY_MS = 1_000;
 
@@ -183,8 +183,10 @@ export class LogFollower {
   /** One tenant's turn; it never rejects, and answers the tenant when something is left. */
   async #serve(tenant: Tenant, goal: Goal): Promise<Tenant | null> {
     try {
+      // What a lazy one is told while it works waits, marked, until it is woken for it.
+      const last = this.#mayLeave ? await this.log.head(tenant) : Infinity;
       for (let steps = 0; steps < STEPS_PER_PASS; steps++) {
-        if (!await this.#step(tenant, goal)) return null;
+        if (!await this.#step(tenant, goal, last)) return null;
       }
       this.#again = true;
     } catch (error) {
@@ -204,8 +206,13 @@ export class LogFollower {
     });
   }
 
-  /** True while there is more to do for the tenant. */
-  async #step(tenant: Tenant, goal: Goal): Promise<boolean> {
+  /** Whether every event that is marked is told here too, and need not be looked for. */
+  get #mayLeave(): boolean {
+    return this.rules.lazy === true && this.store.sole;
+  }
+
+  /** True while there is more to do for the tenant, up to number `last` or somewhat beyond. */
+  async #step(tenant: Tenant, goal: Goal, last = Infinity): Promise<boolean> {
     const head = Math.max(await this.log.head(tenant), typeof goal === "number" ? goal : 0);
     const cares = await this.rules.cares(tenant);
     return await this.store.transact(async (tx) => {
@@ -220,6 +227,7 @@ export class LogFollower {
         await this.#unmark(tx, goal);
         return false;
       }
+      if (at.seq >= last && typeof goal !== "number") return false;
       const { done, part } = await this.rules.step(tx, tenant, events, at.part);
       if (done === 0 && part <= at.part) {
         throw new Error(`${this.rules.name} makes no progress at ${at.seq}`);
@@ -230,7 +238,9 @@ export class LogFollower {
       tx.afterCommit(() => this.#held.drop(tenant, seq));
       if (typeof goal === "number") return seq < goal;
       // Held events are new, so most likely the last ones; then the mark goes in the same commit.
+      // The mark of a log that grows on changes before this commits, so a lazy one takes it away alone.
       if (held === null || part !== "" || done < events.length || seq < head) return true;
+      if (this.#mayLeave) return true;
       // What a fold adds begins a segment, which may be there before its head is known here.
       if (await this.log.hasSegmentAfter(tenant, seq)) return true;
       await this.#unmark(tx, goal);
@@ -249,7 +259,7 @@ export class LogFollower {
     const { key, versionstamp } = goal;
     const now = await this.store.kv.get(key);
     if (now.versionstamp !== versionstamp) {
-      this.#again = true;
+      this.#again ||= !this.#mayLeave;
       return;
     }
     tx.check(key, versionstamp);

@@ -1,36 +1,32 @@
 import { Buffer } from "node:buffer";
-import { type Tenant, tenantKey, tenantOf } from "./collection.ts";
+import { type Tenant, tenantKey } from "./collection.ts";
 import { LINE_BYTES_MAX } from "./limits.ts";
 
 /** An event on its way to a tenant's log. */
 export interface Line {
   readonly tenant: Tenant;
+  /** The tenant as one text. */
+  readonly owner: string;
   readonly type: string;
   /** The event row: canonical JSON, so without a raw tab or newline. */
   readonly json: string;
+  /** Of its line in the outbox, newline and all; in a segment it is shorter. */
+  readonly bytes: number;
 }
 
-/**
- * One line of a journal value: tenant, type and row, separated by tabs. Its bytes count the newline too.
- * @throws {RangeError} above LINE_BYTES_MAX
- */
-export function encodeLine(
-  tenant: Tenant,
-  type: string,
-  json: string,
-): { line: string; bytes: number } {
-  const line = `${tenantKey(tenant)}\t${type}\t${json}`;
-  const bytes = Buffer.byteLength(line) + 1;
+/** An event as the committer takes it. @throws {RangeError} above LINE_BYTES_MAX */
+export function makeLine(tenant: Tenant, type: string, json: string): Line {
+  const owner = tenantKey(tenant);
+  const bytes = Buffer.byteLength(owner) + Buffer.byteLength(type) + Buffer.byteLength(json) + 3;
   if (bytes > LINE_BYTES_MAX) throw new RangeError(`event ${type} has ${bytes} bytes`);
-  return { line, bytes };
+  return { tenant, owner, type, json, bytes };
 }
 
-/** What `encodeLine` wrote. */
-export function decodeLine(line: string): Line {
-  const first = line.indexOf("\t"), second = line.indexOf("\t", first + 1);
-  return {
-    tenant: tenantOf(line.slice(0, first)),
-    type: line.slice(first + 1, second),
-    json: line.slice(second + 1),
-  };
+/** The value of an outbox row: a line for each event, with tabs between tenant, type and row. */
+export function outboxText(lines: readonly Line[]): string {
+  let text = "";
+  for (const { owner, type, json } of lines) {
+    text += `${text === "" ? "" : "\n"}${owner}\t${type}\t${json}`;
+  }
+  return text;
 }

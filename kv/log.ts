@@ -1,5 +1,6 @@
 import { slotOf, type Tenant, tenantKey } from "./collection.ts";
 import type { Mutation } from "./commit.ts";
+import { type Announcement, DirectNumbering } from "./direct.ts";
 import {
   eventsOf,
   FOLD_LIMITS,
@@ -12,9 +13,10 @@ import {
   type Sequenced,
 } from "./fold.ts";
 import { FOLLOWERS_MAX } from "./limits.ts";
-import { encodeGroup, groupPrefix, setMark } from "./marks.ts";
-import { noteOf } from "./note.ts";
+import type { Line } from "./line.ts";
+import { markAll } from "./marks.ts";
 import { RecentMap } from "./recent.ts";
+import { decodeSegment, segmentKey, segmentsOf, setSegment } from "./segments.ts";
 import type { Reader, Store } from "./store.ts";
 import type { Tx } from "./tx.ts";
 
@@ -38,23 +40,12 @@ export const FOLD_LAZY_MS = 750;
 /** How long an event that somebody follows may wait. */
 const FOLD_SOON_MS = 2;
 const HEADS_MAX = 20_000;
-const decoder = new TextDecoder();
-const encoder = new TextEncoder();
-
-const segmentsOf = (t: Tenant) => [t.org, t.space, "log"];
-const segmentKey = (t: Tenant, first: number) => [...segmentsOf(t), first];
-/** Tenants of one group of marks, so that it fits into one value whatever they are called. */
-const GROUP_TENANTS_MAX = 100;
-
-interface Announcement {
-  readonly tenant: Tenant;
-  readonly events: Sequenced[];
-}
 
 /**
  * The one log. Each commit leaves its events in the outbox, ordered by versionstamp; the fold gives
  * them sequence numbers and moves them into per-tenant segments, in atomics that depend on the oldest
- * outbox row and on how far the fold has come, so two sequencers can never take the same events.
+ * outbox row and on how far the fold has come, so two sequencers can never take the same events. A sole
+ * sequencer numbers what is enough for a segment in its own commit, and then there is nothing to fold.
  */
 export class EventLog {
   /** The run under way; it never rejects. */
@@ -67,6 +58,7 @@ export class EventLog {
   #heads = new RecentMap<number>(HEADS_MAX);
   /** Events of a fold whose outcome is unknown; the head tells the next one whether it was made. */
   #doubtful: Announcement[] = [];
+  readonly #direct: DirectNumbering;
   readonly #followers: Follower[] = [];
   readonly #rested: (() => void)[] = [];
   readonly #watchers: Follower["wants"][] = [];
@@ -77,12 +69,18 @@ export class EventLog {
     private readonly onError: (error: unknown) => void,
     private readonly limits = FOLD_LIMITS,
   ) {
-    store.onEvents((lines) => {
-      const soon = lines.some(({ type, tenant }) =>
-        this.#followers.some((f) => !f.lazy && f.wants(type, tenant)) ||
-        this.#watchers.some((wants) => wants(type, tenant))
-      );
-      this.#foldWithin(soon ? FOLD_SOON_MS : FOLD_LAZY_MS);
+    this.#direct = new DirectNumbering({
+      head: (owner) => this.#heads.get(owner),
+      wanting: (types, tenant) => {
+        const wanted = [...types];
+        return this.#followers.filter((f) => wanted.some((type) => f.wants(type, tenant)))
+          .map((f) => f.name);
+      },
+      numbered: (announcements, certain) => this.#numbered(announcements, certain),
+    }, limits);
+    store.logsTo({
+      number: (lines, room) => this.#direct.number(lines, room),
+      waiting: (lines, versionstamp) => this.#waiting(lines, versionstamp),
     });
   }
 
@@ -214,6 +212,28 @@ export class EventLog {
     }
   }
 
+  /** Lines are in the outbox, or may be. */
+  #waiting(lines: readonly Line[], versionstamp: string | null): void {
+    this.#direct.waiting(lines, versionstamp);
+    const soon = lines.some(({ type, tenant }) =>
+      this.#followers.some((f) => !f.lazy && f.wants(type, tenant)) ||
+      this.#watchers.some((wants) => wants(type, tenant))
+    );
+    this.#foldWithin(soon ? FOLD_SOON_MS : FOLD_LAZY_MS);
+  }
+
+  /** Events got their numbers in their own commit, or may have; who is lazy hears of a rest after it. */
+  #numbered(announcements: readonly Announcement[], certain: boolean): void {
+    if (certain) this.#announce(announcements);
+    else this.#doubt(announcements);
+    this.#foldWithin(FOLD_LAZY_MS);
+  }
+
+  #doubt(announcements: readonly Announcement[]): void {
+    this.#heads = new RecentMap(HEADS_MAX);
+    this.#doubtful = [...announcements];
+  }
+
   #foldWithin(ms: number): void {
     if (this.#stopped) return;
     const dueMs = this.store.clock.now() + ms;
@@ -251,13 +271,18 @@ export class EventLog {
 
   /** Moves events from the outbox into the log. True when there may be more of them. */
   async #fold(): Promise<boolean> {
+    if (this.#direct.nothingWaits) return false;
+    await this.#direct.pause();
     await this.#resolveDoubt();
     const plan = await planFold(
       this.store.kv,
       (type, tenant) => this.#followers.filter((f) => f.wants(type, tenant)).map((f) => f.name),
       this.limits,
     );
-    if (plan === null) return false;
+    if (plan === null) {
+      this.#resume("");
+      return false;
+    }
     let { done, begun: at } = plan;
     const parts = [...partsOf(plan, this.limits)];
     for (const part of parts) {
@@ -269,7 +294,12 @@ export class EventLog {
       // Somebody else was first.
       if (at === null) return true;
     }
+    if (!plan.more) this.#resume(plan.rows.at(-1)!.at(-1) as string);
     return plan.more;
+  }
+
+  #resume(last: string): void {
+    if (this.store.sole && !this.#direct.resume(last)) this.#foldWithin(FOLD_SOON_MS);
   }
 
   /**
@@ -291,7 +321,7 @@ export class EventLog {
         tx.check(PROGRESS, begun);
         const marks = new Map<string, Announcement[]>();
         for (const piece of part) await this.#extend(tx, piece, sequenced, marks);
-        for (const [name, marked] of marks) mark(tx, name, marked);
+        for (const [name, marked] of marks) markAll(tx, name, marked);
         if (rest !== null) tx.stage(set(PROGRESS, rest, 64));
         else {
           for (const key of rows) tx.stage({ kind: "delete", key, slot: slotOf(key) });
@@ -300,8 +330,7 @@ export class EventLog {
         tx.afterCommit((versionstamp) => at = versionstamp);
       });
     } catch (error) {
-      this.#heads = new RecentMap(HEADS_MAX);
-      this.#doubtful = sequenced;
+      this.#doubt(sequenced);
       throw error;
     }
     if (tries > 1) return null;
@@ -342,8 +371,7 @@ export class EventLog {
     const again = before?.tenant === tenant;
     const head = again ? before.events.at(-1)!.seq : await this.head(tenant);
     const events = eventsOf(lines, head + 1);
-    const bytes = encoder.encode(lines.join("\n"));
-    tx.stage(set(segmentKey(tenant, head + 1), bytes, bytes.length));
+    tx.stage(setSegment(tenant, head + 1, lines.join("\n")));
     if (again) {
       before.events.push(...events);
       return;
@@ -358,21 +386,6 @@ export class EventLog {
   }
 }
 
-/** Marks tenants for a follower: one by its own key, several by one value. */
-function mark(tx: Tx, name: string, marked: readonly Announcement[]): void {
-  if (marked.length === 1) {
-    tx.stage(setMark(name, marked[0]!.tenant));
-    return;
-  }
-  for (let at = 0; at < marked.length; at += GROUP_TENANTS_MAX) {
-    const some = marked.slice(at, at + GROUP_TENANTS_MAX).map(({ tenant, events }) => ({
-      tenant,
-      seq: events.at(-1)!.seq,
-    }));
-    tx.note(noteOf([...groupPrefix(name), at], encodeGroup(some)));
-  }
-}
-
 const set = (key: Deno.KvKey, value: unknown, bytes: number): Mutation => ({
   kind: "set",
   key,
@@ -380,6 +393,3 @@ const set = (key: Deno.KvKey, value: unknown, bytes: number): Mutation => ({
   value,
   bytes,
 });
-
-const decodeSegment = ({ key, value }: Deno.KvEntry<Uint8Array>): Sequenced[] =>
-  eventsOf(decoder.decode(value).split("\n"), key.at(-1) as number);

@@ -1,5 +1,8 @@
 import { slotOf, type Tenant, tenantKey, tenantOf } from "./collection.ts";
 import type { Mutation } from "./commit.ts";
+import type { Announcement } from "./direct.ts";
+import { noteOf } from "./note.ts";
+import type { Tx } from "./tx.ts";
 
 /** A tenant whose log holds something for a follower, up to an event. */
 export interface Marked {
@@ -8,6 +11,8 @@ export interface Marked {
 }
 
 const decoder = new TextDecoder();
+/** Tenants of one group of marks, so that it fits into one value whatever they are called. */
+const GROUP_TENANTS_MAX = 100;
 
 /** Where the fold marks tenants for a follower. */
 export const markPrefix = (name: string) => ["~", "mark", name];
@@ -31,8 +36,23 @@ export const tenantOfMark = ({ key }: Deno.KvEntry<unknown>): Tenant => ({
 export const groupPrefix = (name: string) => [...markPrefix(name), ""];
 
 /** The text of a group. */
-export const encodeGroup = (marked: readonly Marked[]): string =>
+const encodeGroup = (marked: readonly Marked[]): string =>
   marked.map(({ tenant, seq }) => `${tenantKey(tenant)}\t${seq}`).join("\n");
+
+/** Marks tenants for a follower: one by its own key, several by one value. */
+export function markAll(tx: Tx, name: string, marked: readonly Announcement[]): void {
+  if (marked.length === 1) {
+    tx.stage(setMark(name, marked[0]!.tenant));
+    return;
+  }
+  for (let at = 0; at < marked.length; at += GROUP_TENANTS_MAX) {
+    const some = marked.slice(at, at + GROUP_TENANTS_MAX).map(({ tenant, events }) => ({
+      tenant,
+      seq: events.at(-1)!.seq,
+    }));
+    tx.note(noteOf([...groupPrefix(name), at], encodeGroup(some)));
+  }
+}
 
 /** The tenants of a group, or null when the entry marks one tenant. */
 export function groupOf({ key, value }: Deno.KvEntry<unknown>): Marked[] | null {

@@ -13,12 +13,12 @@ import {
   slotOf,
   systemKey,
   type Tenant,
-  tenantKey,
 } from "./collection.ts";
 import { Committer, type Mutation, type Note, writesOf } from "./commit.ts";
 import { ContentionError } from "./errors.ts";
 import { CHECKS_MAX, CHECKS_MAX_SHARED, GET_MANY_MAX } from "./limits.ts";
-import { decodeLine, encodeLine, type Line } from "./line.ts";
+import { makeLine } from "./line.ts";
+import type { Numbering } from "./numbering.ts";
 import { Tx } from "./tx.ts";
 
 type Row = { id: string };
@@ -98,7 +98,7 @@ export class Store implements Reader {
   readonly hasQueue: boolean;
   readonly #cache: ReadCache | null;
   readonly #committer: Committer;
-  #listener: (lines: readonly Line[]) => void = () => {};
+  #log: Numbering = { number: () => null, waiting: () => {} };
   #closing = false;
 
   constructor(readonly kv: Deno.Kv, options: StoreOptions) {
@@ -110,14 +110,14 @@ export class Store implements Reader {
       clock: options.clock,
       checksMax: options.sole ? CHECKS_MAX : CHECKS_MAX_SHARED,
       after: (mutations, versionstamp) => this.#changed(mutations, versionstamp),
-      committed: (lines) => this.#listener(lines.map(decodeLine)),
+      log: () => this.#log,
       denied: (checks) => checks.forEach(({ slot }) => this.#cache?.forget(slot)),
     });
   }
 
-  /** Calls `listener` after each commit here with the events that it holds. */
-  onEvents(listener: (lines: readonly Line[]) => void): void {
-    this.#listener = listener;
+  /** Names the log, which hears of the events that are committed here, and may number them at once. */
+  logsTo(log: Numbering): void {
+    this.#log = log;
   }
 
   /**
@@ -148,9 +148,14 @@ export class Store implements Reader {
 
   /** Appends one event row, durably, sharing a commit with whoever else is writing. */
   async append(tenant: Tenant, type: string, json: string): Promise<void> {
-    const { line, bytes } = encodeLine(tenant, type, json);
-    const tenants = [tenantKey(tenant)];
-    await this.#committer.submit({ ...NOTHING, lines: [line], lineBytes: bytes, tenants });
+    const line = makeLine(tenant, type, json);
+    const tenants = [line.owner];
+    await this.#committer.submit({
+      ...NOTHING,
+      lines: [line],
+      lineBytes: line.bytes,
+      tenants,
+    });
   }
 
   /** Adds a line to a value that all callers of the commit share, durably; answers its versionstamp. */

@@ -3,6 +3,7 @@ import { slotOf } from "../../kv/collection.ts";
 import { type Change, Committer, type Mutation, OUTBOX } from "../../kv/commit.ts";
 import { StoreUnavailableError } from "../../kv/errors.ts";
 import { CHECKS_MAX } from "../../kv/limits.ts";
+import { makeLine } from "../../kv/line.ts";
 import { Bench as StoreBench, committing, EagerClock, item, strictKv } from "../support/kv.ts";
 
 const set = (key: Deno.KvKey, value: unknown, bytes = 16): Mutation => ({
@@ -30,8 +31,10 @@ const change = (over: Partial<Change>): Change => ({
   ...over,
 });
 
-const event = (line: string, tenant = "o/live"): Change =>
-  change({ lines: [line], lineBytes: line.length + 1, tenants: [tenant] });
+const TENANT = { org: "o", space: "live" } as const;
+
+const event = (json: string, line = makeLine(TENANT, "t", json)): Change =>
+  change({ lines: [line], lineBytes: line.bytes, tenants: [line.owner] });
 
 /** A committer over an engine in memory that counts its commits and can be held back. */
 class Bench implements AsyncDisposable {
@@ -55,7 +58,10 @@ class Bench implements AsyncDisposable {
       clock: new EagerClock(),
       checksMax,
       after: () => {},
-      committed: (lines) => this.told.push(...lines),
+      log: () => ({
+        number: () => null,
+        waiting: (lines) => this.told.push(...lines.map(({ json }) => json)),
+      }),
       denied: (checks) => this.denied.push(...checks.map(({ slot }) => slot)),
     });
   }
@@ -72,7 +78,8 @@ class Bench implements AsyncDisposable {
 
   async outbox(): Promise<string[]> {
     const rows = await Array.fromAsync(this.kv.list<Uint8Array>({ prefix: OUTBOX }));
-    return rows.flatMap(({ value }) => new TextDecoder().decode(value).split("\n"));
+    return rows.flatMap(({ value }) => new TextDecoder().decode(value).split("\n"))
+      .map((line) => line.slice("o/live\tt\t".length));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -205,7 +212,7 @@ Deno.test("Committer.submit: whatever one change holds, the engine's limits are 
     }));
   const tenants = Array.from({ length: 100 }, (_, n) =>
     change({
-      lines: [`${n}`],
+      lines: [makeLine(TENANT, "t", `${n}`)],
       lineBytes: 9,
       tenants: [`o${n}/live`, `o${n}/test`, `p${n}/live`],
     }));

@@ -244,7 +244,14 @@ Deno.test("EventLog.onSequenced: a listener that throws takes nothing from the o
 });
 
 /** Several atomics a fold, and several segments of one log. */
-const SMALL = { atomicBytes: 60, atomicMutations: 4, segmentBytes: 30, bytes: 5_000, rows: 50 };
+const SMALL = {
+  atomicBytes: 60,
+  atomicMutations: 4,
+  segmentBytes: 30,
+  directBytes: Infinity,
+  bytes: 5_000,
+  rows: 50,
+};
 const tenants = (count: number) => Array.from({ length: count }, (_, n) => live(`org_${n}`));
 
 Deno.test("EventLog: each of many busy logs gets one segment a fold, however many atomics that takes", async () => {

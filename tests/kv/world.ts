@@ -16,7 +16,14 @@ const STEP_EVENTS = 4;
 const HELD = 12;
 
 /** So small that most folds take several atomics, and some of them within one tenant. */
-const LIMITS = { atomicBytes: 500, atomicMutations: 5, segmentBytes: 400, bytes: 5_000, rows: 10 };
+const LIMITS = {
+  atomicBytes: 500,
+  atomicMutations: 5,
+  segmentBytes: 400,
+  directBytes: 250,
+  bytes: 5_000,
+  rows: 10,
+};
 
 /** One life of a process: a store, its log and a follower, all of which `kill` cuts off at once. */
 export class Life {

@@ -1,0 +1,34 @@
+import type { Change, Mutation, Note } from "./commit.ts";
+
+/** The same mutations with the sums of each counter added up: many callers count the same things. */
+export function oneSumEach(mutations: readonly Mutation[]): Mutation[] {
+  const sums = new Map<string, number>();
+  const out: Mutation[] = [];
+  for (const mutation of mutations) {
+    const { slot } = mutation;
+    const at = sums.get(slot);
+    const sum = at === undefined ? undefined : out[at];
+    if (mutation.kind === "sum" && sum?.kind === "sum") {
+      out[at!] = { ...sum, n: BigInt.asUintN(64, sum.n + mutation.n) };
+      continue;
+    }
+    // What replaces a counter stands between its sums, which then stay apart.
+    if (mutation.kind === "sum") sums.set(slot, out.length);
+    else if (at !== undefined) sums.delete(slot);
+    out.push(mutation);
+  }
+  return out;
+}
+
+/** The notes of a commit, those of one key together. */
+export function oneValueEach(changes: Iterable<Change>): Iterable<Note & { texts: string[] }> {
+  const values = new Map<string, Note & { texts: string[] }>();
+  for (const { notes } of changes) {
+    for (const note of notes) {
+      const value = values.get(note.slot);
+      if (value === undefined) values.set(note.slot, { ...note, texts: [note.text] });
+      else value.texts.push(note.text);
+    }
+  }
+  return values.values();
+}
