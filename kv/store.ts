@@ -147,10 +147,10 @@ export class Store implements Reader {
   }
 
   /** Appends one event row, durably, sharing a commit with whoever else is writing. */
-  async append(tenant: Tenant, type: string, json: string): Promise<void> {
+  append(tenant: Tenant, type: string, json: string): Promise<unknown> {
     const line = makeLine(tenant, type, json);
     const tenants = [line.owner];
-    await this.#committer.submit({
+    return this.#committer.submit({
       ...NOTHING,
       lines: [line],
       lineBytes: line.bytes,
@@ -164,11 +164,13 @@ export class Store implements Reader {
     return versionstamp!;
   }
 
-  async get<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): Promise<T | null> {
+  get<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): Promise<T | null> {
     const key = rowKey(of, tenant, id);
     const known = of.cached > 0 ? this.peek(of, slotOf(key)) : undefined;
-    const value = known ?? (await this.entry(of, key)).value as T | null;
-    return value !== null && this.isLive(of, value) ? value : null;
+    const live = (value: T | null) => value !== null && this.isLive(of, value) ? value : null;
+    return known === undefined
+      ? this.entry(of, key).then(({ value }) => live(value as T | null))
+      : Promise.resolve(live(known));
   }
 
   async find<T extends Row>(

@@ -48,6 +48,8 @@ export async function call(
   }
 }
 
+const NO_USE = Promise.resolve();
+
 type Endpoint = Pick<Route, "method" | "path">;
 
 /** The rights of which one would do and none is there, or null. */
@@ -159,16 +161,16 @@ const EFFECTS: Readonly<Record<Route["effect"], Run>> = {
 };
 
 /** Puts the use of an API key on record, durably. */
-export async function recordUse(
+export function recordUse(
   app: App,
   route: Endpoint,
   actor: Actor,
   request: RequestInfo,
   status: number,
-): Promise<void> {
-  if (actor.kind !== "api_key") return;
+): Promise<unknown> {
+  if (actor.kind !== "api_key") return NO_USE;
   const row = useJson({ app, actor, request }, actor.tenant, endpointOf(route), status);
-  await app.store.append(actor.tenant, "api_key_used", row);
+  return app.store.append(actor.tenant, "api_key_used", row);
 }
 
 function appendUse(

@@ -29,7 +29,7 @@ export function openEventSocket(
   actor: Actor,
   request: Request,
   asked: StreamChoice,
-  record: () => Promise<void>,
+  record: () => Promise<unknown>,
 ): Response {
   const { headers } = request;
   const protocol = offeredProtocols(headers).includes(EVENTS_PROTOCOL) ? EVENTS_PROTOCOL : null;
