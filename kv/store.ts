@@ -147,10 +147,10 @@ export class Store implements Reader {
   }
 
   /** Appends one event row, durably, sharing a commit with whoever else is writing. */
-  append(tenant: Tenant, type: string, json: string): Promise<unknown> {
+  async append(tenant: Tenant, type: string, json: string): Promise<void> {
     const line = makeLine(tenant, type, json);
     const tenants = [line.owner];
-    return this.#committer.submit({
+    await this.#committer.submit({
       ...NOTHING,
       lines: [line],
       lineBytes: line.bytes,

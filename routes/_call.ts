@@ -167,7 +167,7 @@ export function recordUse(
   actor: Actor,
   request: RequestInfo,
   status: number,
-): Promise<unknown> {
+): Promise<void> {
   if (actor.kind !== "api_key") return NO_USE;
   const row = useJson({ app, actor, request }, actor.tenant, endpointOf(route), status);
   return app.store.append(actor.tenant, "api_key_used", row);

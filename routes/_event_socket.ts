@@ -29,7 +29,7 @@ export function openEventSocket(
   actor: Actor,
   request: Request,
   asked: StreamChoice,
-  record: () => Promise<unknown>,
+  record: () => Promise<void>,
 ): Response {
   const { headers } = request;
   const protocol = offeredProtocols(headers).includes(EVENTS_PROTOCOL) ? EVENTS_PROTOCOL : null;
@@ -46,7 +46,7 @@ export function openEventSocket(
     if (!mayRead(now)) return sink.end("rights_lost");
     stream = await app.streams.open(now, filterOf(filter), last_event_id ?? null, sink);
   };
-  let turn: Promise<unknown> = Promise.resolve();
+  let turn: Promise<void> = Promise.resolve();
   // One is under way and one waits at most: of several that wait only the last one matters.
   let wanted: StreamChoice | null = null;
   const reopen = (what: StreamChoice) => {
