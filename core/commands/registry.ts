@@ -2,6 +2,7 @@ import { Buffer } from "node:buffer";
 import { createHash, type Hash } from "node:crypto";
 import { type Tenant, tenantKey } from "../../kv/collection.ts";
 import { Lane } from "../../kv/lane.ts";
+import { PassingMap } from "../../kv/passing.ts";
 import { type CommandRecord, commands } from "../../kv/records/command.ts";
 import { StoreUnavailableError } from "../../kv/errors.ts";
 import type { Store } from "../../kv/store.ts";
@@ -53,7 +54,7 @@ interface Flight {
   readonly record: CommandRecord;
   readonly link: Link;
   readonly begun: Begun;
-  inSettlement: InSettlement;
+  readonly inSettlement: InSettlement;
   readonly done: Promise<CommandRecord>;
   readonly resolve: (record: CommandRecord) => void;
   readonly reject: (error: unknown) => void;
@@ -71,11 +72,9 @@ interface Flight {
   settling: boolean;
 }
 
-const NOTHING_MORE: InSettlement = () => {};
-
 /** The commands that are under way through this process's links. */
 export class Commands {
-  readonly #flights = new Map<string, Flight>();
+  readonly #flights = new PassingMap<Flight>();
   readonly #lane: Lane;
   #bytesInAll = 0;
   #timer: Cancel | null = null;
@@ -146,7 +145,7 @@ export class Commands {
     record: CommandRecord,
     begun: Begun,
     link: Link,
-    inSettlement: InSettlement = NOTHING_MORE,
+    inSettlement: InSettlement = () => {},
   ): Promise<CommandRecord> {
     const { promise, resolve, reject } = Promise.withResolvers<CommandRecord>();
     const flight: Flight = {
@@ -206,7 +205,7 @@ export class Commands {
   /** Resolves when the ends of all commands are on record and the journal of open ones is empty. */
   async stop(): Promise<void> {
     this.#timer?.();
-    await Promise.allSettled([...this.#flights.values()].map((flight) => flight.done));
+    await Promise.allSettled(this.#flights.values().map((flight) => flight.done));
     await this.#lane.stop();
   }
 
@@ -340,7 +339,6 @@ export class Commands {
 
   #forget(flight: Flight): void {
     this.#flights.delete(flight.record.id);
-    flight.inSettlement = NOTHING_MORE;
     this.#bytesInAll -= flight.bytes;
   }
 
