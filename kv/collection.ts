@@ -120,5 +120,8 @@ export const countKey = (c: { name: string }, t: Tenant): KeyParts => [
   `${c.name}#`,
 ];
 
+/** What a counter says; nothing stands for none. */
+export const countOf = (counter: Deno.KvU64 | null): number => Number(counter?.value ?? 0n);
+
 /** One text for a key, for maps. No part holds a NUL: ids, names and numbers do not. */
 export const slotOf = (key: Deno.KvKey): string => key.join("\0");

@@ -5,6 +5,7 @@ import {
   canExpire,
   type Collection,
   countKey,
+  countOf,
   deepFreeze,
   holds,
   indexKey,
@@ -249,8 +250,7 @@ export class Store implements Reader {
   }
 
   async count(of: Named, tenant: Tenant): Promise<number> {
-    const entry = await this.kv.get<Deno.KvU64>(countKey(of, tenant));
-    return entry.value === null ? 0 : Number(entry.value.value);
+    return countOf((await this.kv.get<Deno.KvU64>(countKey(of, tenant))).value);
   }
 
   async countBy(of: Named, tenant: Tenant, index: string, prefix: KeyParts): Promise<number> {

@@ -1,6 +1,7 @@
 import {
   type Collection,
   countKey,
+  countOf,
   deepFreeze,
   holds,
   indexKey,
@@ -106,8 +107,10 @@ export class Tx implements Reader, Appending {
     return this.store.list(of, tenant, options);
   }
 
-  count(of: Named, tenant: Tenant): Promise<number> {
-    return this.store.count(of, tenant);
+  /** Checked as a record is: of two that would each be the last one allowed, one counts again. */
+  async count(of: Named, tenant: Tenant): Promise<number> {
+    const key = countKey(of, tenant);
+    return countOf(await this.#read(key, () => this.store.kv.get(key)) as Deno.KvU64 | null);
   }
 
   countBy(of: Named, tenant: Tenant, index: string, prefix: KeyParts): Promise<number> {

@@ -34,6 +34,21 @@ export function transactionContract(name: string, open: () => Promise<Bench>): v
     strictEqual((await store.get(items, tenant, "a"))?.n, 200);
   });
 
+  Deno.test(`${name}: of thirty that each ask whether there is room, as many go in as there is`, async () => {
+    await using bench = await open();
+    const { store, items, tenant } = bench;
+    const added = await Promise.all(
+      Array.from({ length: 30 }, (_, n) =>
+        store.transact(async (tx) => {
+          if (await tx.count(items, tenant) >= 7) return false;
+          tx.insert(items, tenant, item(`r${n}`));
+          return true;
+        })),
+    );
+    strictEqual(added.filter((was) => was).length, 7);
+    strictEqual(await store.count(items, tenant), 7);
+  });
+
   for (
     const [index, over] of [["unique", { slug: "same" }], ["lookup", { mail: "same" }]] as const
   ) {
