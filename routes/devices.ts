@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { deleteDevice, deviceTrust, listDevices } from "../core/devices/devices.ts";
 import { confirmDevice, createPairingCode, pairDevice } from "../core/devices/pair.ts";
+import { agentLabels } from "../core/protocol.ts";
 import { route } from "./_route.ts";
 import { Id, IdParams, Name, Named, PageQuery, Pagination, Timestamp } from "./_schemas.ts";
 
@@ -9,6 +10,7 @@ const TrustStatus = z.enum(["pending", "trusted", "revoked"]);
 const Device = z.object({
   id: z.string(),
   name: z.string(),
+  labels: z.record(z.string(), z.string()),
   trust_status: TrustStatus,
   agent_id: z.string().nullable().meta({ description: "The agent that runs with it." }),
   last_seen_at: Timestamp.nullable(),
@@ -35,19 +37,24 @@ export const deviceRoutes = [
       event: "device_code_created",
       resource: "pairing_code",
       id: ({ id }) => id,
-      details: ({ expires_at }) => ({ expires_at }),
+      details: ({ expires_at, labels }) => ({ expires_at, labels }),
     },
-    body: z.strictObject({}),
+    body: z.strictObject({
+      labels: agentLabels.default({}).meta({
+        description: "Labels that the agent has, whatever it tells of them.",
+      }),
+    }),
     success: {
       status: 201,
       body: z.object({
         id: z.string(),
         pairing_code: z.string().meta({ examples: ["7K3M-QX1D-0ZTA-94HV"] }),
+        labels: z.record(z.string(), z.string()),
         expires_at: Timestamp,
       }),
     },
     faults: ["FORBIDDEN", "CONFLICT"],
-    handle: (work) => createPairingCode(work),
+    handle: (work, { body }) => createPairingCode(work, body),
   }),
   route({
     id: "devices.pair",

@@ -52,7 +52,7 @@ export async function registerAgent(
       version: hello.agent.version,
       platform: hello.agent.platform,
       hostname: hello.agent.hostname,
-      labels: hello.agent.labels,
+      labels: { ...hello.agent.labels, ...device?.labels },
       policy_version: heldVersion(hello.policy_version),
       public_key: hello.public_key,
       credential_id: actor.id,

@@ -53,8 +53,11 @@ export const agentEvents = {
   }),
   device_code_created: event({
     meaning: "a one-time code for pairing a device was made",
-    details: z.strictObject({ expires_at: instant("the code lapses") }),
-    example: { expires_at: "2026-01-31T12:10:00.000Z" },
+    details: z.strictObject({
+      expires_at: instant("the code lapses"),
+      labels: z.record(z.string(), z.string()).describe("What its agent is labelled with."),
+    }),
+    example: { expires_at: "2026-01-31T12:10:00.000Z", labels: { env: "prod" } },
   }),
   device_paired: event({
     meaning: "a device showed its pairing code, and waits for its confirmation",

@@ -101,6 +101,7 @@ export async function showDevice(db: Reader, tenant: Tenant, device: DeviceRecor
   return {
     id: device.id,
     name: device.name,
+    labels: device.labels,
     trust_status: device.trust,
     agent_id: agent?.id ?? null,
     last_seen_at: isoOrNull(agent?.last_seen_ms ?? null),

@@ -26,8 +26,15 @@ export const PAIRING_WINDOW_MS = 15 * 60 * 1000;
 const DEVICES_MAX = 5_000;
 const TOKEN_PREFIX = "svc_pairing_";
 
-/** Makes a one-time code; it is in this answer and in no other. @throws {Fault} FORBIDDEN, CONFLICT */
-export async function createPairingCode({ app, actor, tx }: Writing) {
+/**
+ * Makes a one-time code, which is in this answer and in no other. The agent of the device that it lets in
+ * has these labels, whatever it tells of them.
+ * @throws {Fault} FORBIDDEN, CONFLICT
+ */
+export async function createPairingCode(
+  { app, actor, tx }: Writing,
+  { labels }: { labels: Readonly<Record<string, string>> },
+) {
   mustHoldNewValue(actor);
   await mustHaveRoom(tx, actor.tenant);
   const { clock, entropy } = app.ports;
@@ -35,12 +42,13 @@ export async function createPairingCode({ app, actor, tx }: Writing) {
   const code = tx.insert(pairingCodes, actor.tenant, {
     id: entropy.id("pco"),
     hash: hashPairingCode(pairing_code),
+    labels: { ...labels },
     created_by: actor.userId,
     created_with: sourceOf(actor).keyId,
     expires_at_ms: clock.now() + CODE_TTL_MS,
     used_at_ms: null,
   });
-  return { id: code.id, pairing_code, expires_at: iso(code.expires_at_ms) };
+  return { id: code.id, pairing_code, labels, expires_at: iso(code.expires_at_ms) };
 }
 
 /**
@@ -69,6 +77,7 @@ export async function pairDevice(
       const device = tx.insert(devices, tenant, {
         id: app.ports.entropy.id("dev"),
         name: device_name,
+        labels: code.labels,
         trust: "pending",
         token_hash: sha256Hex(token),
         token_expires_at_ms: now + CODE_TTL_MS,

@@ -10,6 +10,8 @@ const CODES_KEPT_MS = 24 * 60 * 60 * 1000;
 export const DeviceRecord = z.strictObject({
   id: z.string(),
   name: z.string(),
+  /** Labels that its agent has, whatever it tells of them. */
+  labels: z.record(z.string(), z.string()),
   trust: z.enum(["pending", "trusted", "revoked"]),
   /** SHA-256 of the single-use token of the confirmation, hex. */
   token_hash: z.string(),
@@ -44,6 +46,8 @@ export const PairingCodeRecord = z.strictObject({
   id: z.string(),
   /** SHA-256 of the code as it is compared, hex. */
   hash: z.string(),
+  /** Labels of the device that it lets in. */
+  labels: z.record(z.string(), z.string()),
   created_by: z.string(),
   /** The key that it was made with; null for who was signed in. */
   created_with: z.string().nullable(),

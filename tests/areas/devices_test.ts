@@ -68,6 +68,26 @@ Deno.test("devices: a code becomes a device, a token its credential, and that ru
   );
 });
 
+Deno.test("devices: labels of the code are the agent's, whatever it tells of them", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const path = "/api/devices/pairing-codes";
+  const make = (labels: unknown) => world.call("POST", path, { as: owner.token, body: { labels } });
+  for (const wrong of [{ "": "x" }, { env: "\n" }, { env: 1 }, ["env"], { "-": "x" }]) {
+    const { status, body } = await make(wrong);
+    deq([status, body.error.code], [400, "VALIDATION_FAILED"]);
+  }
+  const made = await make({ env: "prod", tier: "db" });
+  deq(made.body.labels, { env: "prod", tier: "db" });
+  const { body } = await pair(world, made.body.pairing_code);
+  const { body: { device, credential } } = await confirm(world, body.device_id, body.token);
+  deq(device.labels, { env: "prod", tier: "db" });
+  const told = { env: "dev", zone: "a" };
+  const agent = await ScriptedAgent.connect(world, credential, { labels: told });
+  const shown = await world.call("GET", `/api/v1/agents/${agent.id}`, { as: owner.token });
+  deq(shown.body.labels, { env: "prod", tier: "db", zone: "a" });
+});
+
 Deno.test("devices: unknown, used and expired codes and tokens are 400, 409 and 410, and nothing is stored", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
