@@ -5,6 +5,10 @@ import type { Tx } from "./tx.ts";
 
 const decoder = new TextDecoder();
 
+/** What is put within this time stands under one instant, so that one commit makes one value of it. */
+const SHELF_MS = 64;
+const instantOf = (ms: number): number => ms - ms % SHELF_MS;
+
 const shelfKey = (tenant: Tenant, name: string) => [tenant.org, tenant.space, `${name}=`];
 
 /**
@@ -18,10 +22,10 @@ export function putOnShelf(
   name: string,
   { json, expireIn }: { json: string; expireIn: number },
 ): void {
-  tx.note(noteOf([...shelfKey(tenant, name), tx.store.clock.now()], json, expireIn));
+  tx.note(noteOf([...shelfKey(tenant, name), instantOf(tx.store.clock.now())], json, expireIn));
 }
 
-/** The JSON of the record whose text begins with `start`, put there between two instants in ms. */
+/** The JSON of the record whose text begins with `start`, put there between two instants in ms or 63 ms more. */
 export async function findOnShelf(
   store: Store,
   tenant: Tenant,
@@ -30,7 +34,7 @@ export async function findOnShelf(
   [fromMs, toMs]: readonly [number, number],
 ): Promise<string | null> {
   const key = shelfKey(tenant, name);
-  const range = { start: [...key, fromMs], end: [...key, toMs] };
+  const range = { start: [...key, instantOf(fromMs)], end: [...key, toMs] };
   for await (const { value } of store.kv.list<Uint8Array>(range, { batchSize: 16 })) {
     const found = decoder.decode(value).split("\n").find((line) => line.startsWith(start));
     if (found !== undefined) return found;
