@@ -246,8 +246,11 @@ export class Committer {
 
   async #commit(batch: Pending[], mayNumber = true): Promise<void> {
     if (batch.length === 0) return;
-    const mutations = batch.flatMap((pending) => pending.change.mutations);
-    const lines = batch.flatMap((pending) => pending.change.lines);
+    const mutations: Mutation[] = [], lines: Line[] = [];
+    for (const { change } of batch) {
+      for (const mutation of change.mutations) mutations.push(mutation);
+      for (const line of change.lines) lines.push(line);
+    }
     const log = this.options.log();
     const numbered = mayNumber && lines.length > 0 ? log.number(lines, this.#roomIn(batch)) : null;
     let versionstamp: string | null = null;

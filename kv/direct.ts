@@ -54,6 +54,8 @@ export class DirectNumbering {
   /** What waits in the outbox, as far as it came since the last fold began to look; null when that is not known. */
   #rows: Row[] | null = null;
   #bytes = 0;
+  /** Whose logs have had a segment from here since the last fold, so they are known to end there. */
+  readonly #proven = new Set<string>();
   /** Why it is not known: too much came for a few tenants. */
   #crowded = false;
   #underWay: PromiseWithResolvers<void> | null = null;
@@ -72,6 +74,7 @@ export class DirectNumbering {
     this.#rows = [];
     this.#bytes = 0;
     this.#crowded = false;
+    this.#proven.clear();
   }
 
   /**
@@ -111,10 +114,11 @@ export class DirectNumbering {
     if (!this.#grow(growths, lines, most)) return null;
     const mutations: Mutation[] = [], checks: Check[] = [];
     let keyBytes = 0;
-    for (const { tenant, events, types, full, first, text } of growths.values()) {
+    for (const { tenant, owner, events, types, full, first, text } of growths.values()) {
       mutations.push(...full, setSegment(tenant, first, text));
       for (const name of this.log.wanting(types, tenant)) mutations.push(setMark(name, tenant));
-      // Nothing may be there, whatever memory says.
+      if (this.#proven.has(owner)) continue;
+      // Nothing may be there, whatever memory says; a check costs the engine more than a write.
       const key = segmentKey(tenant, events[0]!.seq);
       checks.push({ key, slot: slotOf(key), versionstamp: null });
     }
@@ -135,6 +139,7 @@ export class DirectNumbering {
     this.#underWay?.resolve();
     this.#underWay = null;
     if (written) {
+      for (const { owner } of growths) this.#proven.add(owner);
       this.#rows = [];
       this.#bytes = 0;
     } else if (written === null) {

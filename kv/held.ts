@@ -6,7 +6,7 @@ const CHARS_PER_EVENT = 1_024;
 
 /** New events of each tenant's log, without a gap, at most `limit` in all; beyond that all are let go. */
 export class HeldEvents {
-  readonly #tenants = new Map<string, Sequenced[]>();
+  readonly #tenants = new Map<string, { events: Sequenced[]; weight: number }>();
   #weight = 0;
 
   constructor(private readonly limit: number) {}
@@ -20,20 +20,22 @@ export class HeldEvents {
     if (weight > this.limit) return;
     const key = tenantKey(tenant);
     const held = this.#tenants.get(key);
-    if (held !== undefined && held.at(-1)!.seq + 1 === events[0]!.seq) held.push(...events);
-    else {
-      this.#weight -= weightOf(held ?? []);
-      this.#tenants.set(key, [...events]);
+    if (held !== undefined && held.events.at(-1)!.seq + 1 === events[0]!.seq) {
+      held.events.push(...events);
+      held.weight += weight;
+    } else {
+      this.#weight -= held?.weight ?? 0;
+      this.#tenants.set(key, { events: [...events], weight });
     }
     this.#weight += weight;
   }
 
   /** At most `limit` events that follow number `seq`, or null when they must be read. */
   after(tenant: Tenant, seq: number, limit: number): Sequenced[] | null {
-    const held = this.#tenants.get(tenantKey(tenant));
-    if (held === undefined) return null;
-    const from = seq + 1 - held[0]!.seq;
-    return from < 0 || from >= held.length ? null : held.slice(from, from + limit);
+    const events = this.#tenants.get(tenantKey(tenant))?.events;
+    if (events === undefined) return null;
+    const from = seq + 1 - events[0]!.seq;
+    return from < 0 || from >= events.length ? null : events.slice(from, from + limit);
   }
 
   /** Lets go of the events up to number `seq`. */
@@ -41,9 +43,13 @@ export class HeldEvents {
     const key = tenantKey(tenant);
     const held = this.#tenants.get(key);
     if (held === undefined) return;
-    const done = held.splice(0, Math.max(0, seq + 1 - held[0]!.seq));
-    this.#weight -= weightOf(done);
-    if (held.length === 0) this.#tenants.delete(key);
+    const { events } = held, all = seq >= events.at(-1)!.seq;
+    const done = all
+      ? held.weight
+      : weightOf(events.splice(0, Math.max(0, seq + 1 - events[0]!.seq)));
+    this.#weight -= done;
+    held.weight -= done;
+    if (all) this.#tenants.delete(key);
   }
 
   #clear(): void {

@@ -1,5 +1,5 @@
 import { slotOf } from "./collection.ts";
-import { noteOf } from "./note.ts";
+import { noteAt } from "./note.ts";
 import type { Cancel } from "./clock.ts";
 import type { Store } from "./store.ts";
 import type { Tx } from "./tx.ts";
@@ -19,22 +19,26 @@ export class Lane {
   readonly #done: string[] = [];
   #timer: Cancel | null = null;
 
+  readonly #at: { readonly key: Deno.KvKey; readonly slot: string };
+
   constructor(
     private readonly store: Store,
     private readonly name: string,
     private readonly onError: (error: unknown) => void,
-  ) {}
+  ) {
+    this.#at = { key: laneKey(name), slot: slotOf(laneKey(name)) };
+  }
 
   /** Puts a beginning on record; answers what `end` wants. */
   async begin(text: string): Promise<string> {
-    const place = await this.store.note(noteOf(laneKey(this.name), text));
+    const place = await this.store.note(noteAt(this.#at, text));
     this.#began(place);
     return place;
   }
 
   /** The same in a transaction; `begun` gets the place once it has committed. */
   beginIn(tx: Tx, text: string, begun: (place: string) => void): void {
-    tx.note(noteOf(laneKey(this.name), text));
+    tx.note(noteAt(this.#at, text));
     tx.afterCommit((place) => {
       this.#began(place);
       begun(place);

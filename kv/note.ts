@@ -8,9 +8,16 @@ import { LOG_VALUE_BYTES_MAX } from "./limits.ts";
  * a commit, however many write it.
  * @throws {RangeError} when one value cannot hold it
  */
-export function noteOf(key: Deno.KvKey, text: string, expireIn?: number): Note {
+export const noteOf = (key: Deno.KvKey, text: string, expireIn?: number): Note =>
+  noteAt({ key, slot: slotOf(key) }, text, expireIn);
+
+/** The same at a place whose slot is known. @throws {RangeError} when one value cannot hold it */
+export function noteAt(
+  { key, slot }: { readonly key: Deno.KvKey; readonly slot: string },
+  text: string,
+  expireIn?: number,
+): Note {
   const bytes = Buffer.byteLength(text);
   if (bytes > LOG_VALUE_BYTES_MAX) throw new RangeError(`a note of ${bytes} bytes`);
-  const note = { key, slot: slotOf(key), text, bytes };
-  return expireIn === undefined ? note : { ...note, expireIn };
+  return expireIn === undefined ? { key, slot, text, bytes } : { key, slot, text, bytes, expireIn };
 }

@@ -5,10 +5,11 @@ import type { Store } from "./store.ts";
 
 const decoder = new TextDecoder();
 
-const shelfKey = (tenant: Tenant, name: string) => [tenant.org, tenant.space, `${name}=`];
+/** What is put within this time stands under one instant, so that one commit makes one value of it. */
+const SHELF_MS = 64;
+const instantOf = (ms: number): number => ms - ms % SHELF_MS;
 
-/** What ends within so many ms shares a value, as far as it shares a commit. */
-const SPAN_MS = 64;
+const shelfKey = (tenant: Tenant, name: string) => [tenant.org, tenant.space, `${name}=`];
 
 /**
  * A shelf holds records that never change again, many to a value: all that one commit put there. They are
@@ -21,11 +22,10 @@ export function putOnShelf(
   name: string,
   { json, nowMs, expireIn }: { json: string; nowMs: number; expireIn: number },
 ): void {
-  const key = [...shelfKey(tenant, name), nowMs - nowMs % SPAN_MS];
-  to.note(noteOf(key, json, expireIn));
+  to.note(noteOf([...shelfKey(tenant, name), instantOf(nowMs)], json, expireIn));
 }
 
-/** The JSON of the record whose text begins with `start`, put there between two instants in ms. */
+/** The JSON of the record whose text begins with `start`, put there between two instants in ms or 63 ms more. */
 export async function findOnShelf(
   store: Store,
   tenant: Tenant,
@@ -34,7 +34,7 @@ export async function findOnShelf(
   [fromMs, toMs]: readonly [number, number],
 ): Promise<string | null> {
   const key = shelfKey(tenant, name);
-  const range = { start: [...key, fromMs - SPAN_MS], end: [...key, toMs] };
+  const range = { start: [...key, instantOf(fromMs)], end: [...key, toMs] };
   for await (const { value } of store.kv.list<Uint8Array>(range, { batchSize: 16 })) {
     const found = decoder.decode(value).split("\n").find((line) => line.startsWith(start));
     if (found !== undefined) return found;

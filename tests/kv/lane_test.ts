@@ -77,8 +77,27 @@ Deno.test("shelf: a record is found within its time, by its tenant, and nowhere 
   eq(await find('["b",', HERE, -1_000, 0), '["b",2]');
   eq(await find('["a",', THERE, -5_000, 5_000), '["a",3]');
   eq(await find('["c",', HERE, 0, 1), '["c",4]');
-  eq(await find('["c",', HERE, -1_000, -100), null);
+  eq(await find('["c",', HERE, -1_000, -64), null);
+  eq(await find('["c",', HERE, 64, 1_000), null);
   eq(await find('["b",', THERE, -5_000, 5_000), null);
+  await store.close();
+});
+
+Deno.test("shelf: what one commit puts within 64 ms is one value, and found whenever it was put", async () => {
+  const { engine, clock, store } = await openStore();
+  clock.nowMs = 64 * 1_000_000;
+  const times = [0, 1, 63];
+  await Promise.all(times.map((ms) => {
+    clock.nowMs = 64 * 1_000_000 + ms;
+    const put = { json: `["${ms}",1]`, expireIn: 60_000 };
+    return store.transact((tx) => putOnShelf(tx, HERE, "things", put));
+  }));
+  const values = engine.list({ prefix: [HERE.org, HERE.space, "things="] });
+  eq((await Array.fromAsync(values)).length, 1);
+  for (const ms of times) {
+    const at = 64 * 1_000_000 + ms;
+    eq(await findOnShelf(store, HERE, "things", `["${ms}",`, [at, at + 1]), `["${ms}",1]`);
+  }
   await store.close();
 });
 
