@@ -89,8 +89,8 @@ Deno.test("shelf: what one commit puts within 64 ms is one value, and found when
   const times = [0, 1, 63];
   await Promise.all(times.map((ms) => {
     clock.nowMs = 64 * 1_000_000 + ms;
-    const put = { json: `["${ms}",1]`, expireIn: 60_000 };
-    return store.transact((tx) => putOnShelf(tx, HERE, "things", put));
+    const put = { json: `["${ms}",1]`, nowMs: clock.nowMs, expireIn: 60_000 };
+    return store.add((to) => putOnShelf(to, HERE, "things", put));
   }));
   const values = engine.list({ prefix: [HERE.org, HERE.space, "things="] });
   eq((await Array.fromAsync(values)).length, 1);
