@@ -53,6 +53,7 @@ export class Tx implements Reader {
   readonly #tenants = new Set<string>();
   readonly #notes: Note[] = [];
   readonly #alarms: number[] = [];
+  #apart = false;
   readonly #after: ((versionstamp: string) => void)[] = [];
 
   constructor(readonly store: Store) {}
@@ -169,6 +170,14 @@ export class Tx implements Reader {
     if (this.store.hasQueue) this.#alarms.push(Math.min(Math.max(0, delayMs), DELAY_MS_MAX));
   }
 
+  /**
+   * Says that it may be committed before changes that came first, as long as they touch other keys. One with
+   * events, notes or alarms keeps its place.
+   */
+  standApart(): void {
+    this.#apart = true;
+  }
+
   /** Runs `task` once, after the commit that succeeds. */
   afterCommit(task: (versionstamp: string) => void): void {
     this.#after.push(task);
@@ -205,6 +214,7 @@ export class Tx implements Reader {
       tenants: [...this.#tenants],
       notes: this.#notes,
       alarms: this.#alarms,
+      apart: this.#apart && this.#lines.length + this.#notes.length + this.#alarms.length === 0,
     };
   }
 

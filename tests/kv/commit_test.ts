@@ -94,18 +94,6 @@ Deno.test("Committer.submit: callers that wait together share one commit and one
   deepStrictEqual(bench.told, lines);
 });
 
-Deno.test("Committer.submit: a lone caller waits for a turn of the event loop, a full commit for none", async () => {
-  for (const [callers, begun] of [[1, 0], [63, 0], [64, 1], [200, 1]] as const) {
-    await using bench = await Bench.open();
-    const outcomes = bench.submit(...Array.from({ length: callers }, (_, n) => event(`${n}`)));
-    for (let n = 0; n < 10; n++) await Promise.resolve();
-    const { commits } = bench;
-    ok((await outcomes).every(committed));
-    strictEqual(commits, begun, `${callers} callers`);
-    strictEqual(bench.commits, Math.ceil(callers / 64));
-  }
-});
-
 const BAD: Record<string, Change> = {
   "a value that is too large": change({ mutations: [set(["bad"], "x".repeat(70_000))] }),
   "a value that cannot be stored": change({ mutations: [set(["bad"], () => 1)] }),
