@@ -1,17 +1,13 @@
 import { setImmediate } from "node:timers";
 import type { Clock } from "./clock.ts";
 import { StoreUnavailableError } from "./errors.ts";
+import { type Flight, flightOf, meets } from "./flight.ts";
 import { type Line, outboxText } from "./line.ts";
 import { oneSumEach, oneValueEach } from "./merge.ts";
 import type { Numbered, Numbering, Room } from "./numbering.ts";
 import { RecentMap } from "./recent.ts";
-import {
-  ATOMIC_BYTES_MAX,
-  KEY_BYTES_MAX,
-  LOG_VALUE_BYTES_MAX,
-  MUTATIONS_MAX,
-  TENANTS_MAX,
-} from "./limits.ts";
+import { ATOMIC_BYTES_MAX, KEY_BYTES_MAX, MUTATIONS_MAX } from "./limits.ts";
+import { Load } from "./load.ts";
 
 /** One key that must not have changed since it was read. */
 export interface Check {
@@ -63,6 +59,8 @@ export interface Change {
   readonly notes: readonly Note[];
   /** Delays in ms after which the engine should wake the job runner. */
   readonly alarms: readonly number[];
+  /** True when it may overtake others; it has no lines, notes or alarms then. */
+  readonly apart?: boolean;
 }
 
 /** The versionstamp of the commit, or null when a check failed and the caller should look again. */
@@ -81,6 +79,8 @@ export const OUTBOX: Deno.KvKey = ["~", "outbox"];
 const CALLERS_MAX = 64;
 /** How many turns of the event loop a commit may wait for its callers. */
 const TURNS_MAX = 4;
+/** So many that stand apart are worth a commit beside the one under way. */
+const APART_MIN = 32;
 const QUEUE_MAX = 20_000;
 /** What may wait in memory for its commit; a caller beyond that is told to come again. */
 const QUEUE_BYTES_MAX = 128 * 1024 * 1024;
@@ -94,12 +94,22 @@ const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /**
  * Group commit: while one atomic is under way callers queue up, and all that fit go into the next one.
- * Each caller is answered after the commit that holds its change.
+ * Each caller is answered after the commit that holds its change. Where many stand apart, they need not
+ * wait for that one: the engine has the next at hand when it has written it.
  */
 export class Committer {
   #queue: Pending[] = [];
   #waitingBytes = 0;
   #running: Promise<void> | null = null;
+  /** Whose commit is under way. */
+  #underWay: readonly Pending[] | null = null;
+  /** The commit beside it, of those that stand apart. */
+  #beside: Promise<void> | null = null;
+  #flightBeside: Flight | null = null;
+  /** How many of those wait. */
+  #apart = 0;
+  /** True while one waits for a key that is under way: nothing more goes beside, or it might for ever. */
+  #isOwed = false;
   #closed = false;
   /** Newest versionstamps of keys written here: a change that read an older one has lost already. */
   readonly #recent = new RecentMap<string>(RECENT_MAX);
@@ -148,6 +158,8 @@ export class Committer {
     }
     this.#waitingBytes += bytes;
     this.#queue.push({ change, bytes, keyBytes, resolve, reject });
+    if (!change.apart || ++this.#apart < APART_MIN || this.#underWay === null) return;
+    this.#beside ??= this.#runBeside().finally(() => this.#beside = null);
   }
 
   /** Commits what is queued and takes no more. */
@@ -164,9 +176,14 @@ export class Committer {
   async #run(): Promise<void> {
     await Promise.resolve();
     try {
-      while (this.#queue.length > 0) {
+      while (this.#queue.length > 0 || this.#beside !== null) {
         await this.#gather();
-        await this.#commit(this.#take());
+        const batch = this.#take(this.#flightBeside);
+        // Either nobody waits, or all of them for what is under way beside.
+        if (batch.length === 0) await this.#beside;
+        this.#underWay = batch;
+        await this.#commit(batch);
+        this.#underWay = null;
       }
     } finally {
       this.#running = null;
@@ -175,23 +192,40 @@ export class Committer {
 
   /**
    * Lets those join who are about to ask: while more come with each turn of the event loop, waiting costs
-   * less than the commit that it saves. A lone caller waits for one turn.
+   * less than the commit that it saves. A lone caller waits for one turn, and as many as a commit takes for
+   * none: those who come meanwhile would not join them.
    */
   async #gather(): Promise<void> {
     for (let turn = 0; turn < TURNS_MAX; turn++) {
       const waiting = this.#queue.length;
+      if (waiting >= CALLERS_MAX) return;
       await nextTurn();
-      if (this.#queue.length === waiting || this.#queue.length >= CALLERS_MAX) return;
+      if (this.#queue.length === waiting) return;
     }
   }
 
-  /** The longest run of callers that fits into one atomic and does not contradict itself. */
-  #take(): Pending[] {
+  /** Commits what stands apart while another commit is under way. */
+  async #runBeside(): Promise<void> {
+    await this.#gather();
+    if (this.#underWay === null || this.#isOwed || this.#apart < APART_MIN) return;
+    const others = this.#queue.filter(({ change }) => !change.apart);
+    this.#queue = this.#queue.filter(({ change }) => change.apart);
+    const batch = this.#take(flightOf(this.#underWay));
+    this.#queue = others.concat(this.#queue);
+    this.#flightBeside = flightOf(batch);
+    await this.#commit(batch);
+    this.#flightBeside = null;
+  }
+
+  /**
+   * The longest run of callers that fits into one atomic, does not contradict itself and does not meet
+   * what is under way.
+   */
+  #take(flight: Flight | null): Pending[] {
     const batch: Pending[] = [], later: Pending[] = [];
-    const written = new Set<string>(), tenants = new Set<string>();
-    const checked = new Map<string, string | null>();
-    const noteBytes = new Map<string, number>();
-    let mutations = 0, bytes = 0, keyBytes = 0, lineBytes = 0, longestNotes = 0, at = 0;
+    const load = new Load(this.options.checksMax);
+    this.#isOwed = false;
+    let at = 0;
     for (; at < this.#queue.length && batch.length < CALLERS_MAX; at++) {
       const pending = this.#queue[at]!;
       const { change } = pending;
@@ -200,39 +234,23 @@ export class Committer {
         pending.resolve(null);
         continue;
       }
-      // Two that read different versions of one key cannot both be right: the engine decides.
-      const contradicts = change.checks.some(({ slot, versionstamp }) =>
-        written.has(slot) || checked.has(slot) && checked.get(slot) !== versionstamp
-      );
-      if (contradicts) {
+      const waits = flight !== null && meets(change, flight);
+      this.#isOwed ||= waits;
+      if (waits || load.contradicts(change)) {
         later.push(pending);
         continue;
       }
-      for (const { slot, versionstamp } of change.checks) checked.set(slot, versionstamp);
-      for (const tenant of change.tenants) tenants.add(tenant);
-      mutations += writesOf(change);
-      bytes += pending.bytes;
-      keyBytes += pending.keyBytes;
-      lineBytes += change.lineBytes;
-      for (const note of change.notes) {
-        const together = (noteBytes.get(note.slot) ?? 0) + note.bytes + 1;
-        noteBytes.set(note.slot, together);
-        longestNotes = Math.max(longestNotes, together);
-      }
-      const fits = checked.size <= this.options.checksMax && mutations <= MUTATIONS_MAX &&
-        bytes <= ATOMIC_BYTES_MAX * 0.8 && keyBytes <= KEY_BYTES_MAX &&
-        lineBytes <= LOG_VALUE_BYTES_MAX && longestNotes <= LOG_VALUE_BYTES_MAX &&
-        tenants.size <= TENANTS_MAX;
+      const fits = load.add(change, pending.bytes, pending.keyBytes);
       if (!fits && batch.length > 0) break;
       batch.push(pending);
       this.#waitingBytes -= pending.bytes;
-      for (const mutation of change.mutations) written.add(mutation.slot);
       if (!fits) {
         at++;
         break;
       }
     }
     this.#queue = at >= this.#queue.length ? later : later.concat(this.#queue.slice(at));
+    this.#apart = this.#queue.filter(({ change }) => change.apart).length;
     return batch;
   }
 

@@ -50,6 +50,7 @@ export class Tx implements Reader, Appending {
   readonly #extra: Mutation[] = [];
   readonly #appends = new Appends();
   readonly #alarms: number[] = [];
+  #apart = false;
 
   constructor(readonly store: Store) {}
 
@@ -161,6 +162,14 @@ export class Tx implements Reader, Appending {
     if (this.store.hasQueue) this.#alarms.push(Math.min(Math.max(0, delayMs), DELAY_MS_MAX));
   }
 
+  /**
+   * Says that it may be committed before changes that came first, as long as they touch other keys. One with
+   * events, notes or alarms keeps its place.
+   */
+  standApart(): void {
+    this.#apart = true;
+  }
+
   /** Runs `task` once, after the commit that succeeds. */
   afterCommit(task: (versionstamp: string) => void): void {
     this.#appends.afterCommit(task);
@@ -189,11 +198,13 @@ export class Tx implements Reader, Appending {
     for (const step of steps) await this.#release(mutations, step);
     const taken = new Set<string>();
     for (const step of steps) await this.#claim(mutations, taken, step);
+    const added = this.#appends.change();
     return {
-      ...this.#appends.change(),
+      ...added,
       checks: [...this.#checks.values()],
       mutations: [...mutations, ...this.#extra],
       alarms: this.#alarms,
+      apart: this.#apart && added.lines.length + added.notes.length + this.#alarms.length === 0,
     };
   }
 
@@ -242,10 +253,10 @@ export class Tx implements Reader, Appending {
 
   /** Drops every index entry that the old value had and the new one has not. */
   async #release(out: Mutation[], { write: { of }, old, next }: Step): Promise<void> {
-    for (const { key, slot, value, held } of old) {
-      if (next.some((entry) => entry.slot === slot)) continue;
+    for (const { key, value, held } of old) {
+      if (next.some((entry) => sameKey(entry.key, key))) continue;
       if (held && !samePointer(await this.#point(of, key), value)) continue;
-      out.push({ kind: "delete", key, slot, ...(held && pointerCacheOf(of)) });
+      out.push({ kind: "delete", key, slot: slotOf(key), ...(held && pointerCacheOf(of)) });
     }
   }
 
@@ -274,10 +285,12 @@ export class Tx implements Reader, Appending {
     // An entry lives as long as its record: with another end it is written again.
     const lasting = before !== null && of.expiresAt(before) === expiresAt;
     for (const entry of next) {
-      const { slot } = entry;
+      const kept = lasting && old.some((earlier) => sameKey(earlier.key, entry.key));
+      if (kept && !entry.held) continue;
+      const slot = slotOf(entry.key);
       if (entry.held && taken.has(slot)) throw new DuplicateError(of.name, entry.name);
       if (entry.held) taken.add(slot);
-      if (lasting && old.some((earlier) => earlier.slot === slot)) continue;
+      if (kept) continue;
       if (entry.held) await this.#take(of, entry);
       const cache = entry.held ? pointerCacheOf(of) : {};
       out.push({
@@ -293,13 +306,14 @@ export class Tx implements Reader, Appending {
   }
 
   /** Makes sure that a unique key is free, ours, or left over from a record that no longer has it. */
-  async #take(of: Collection<Row>, { key, slot, name, value }: IndexEntry): Promise<void> {
+  async #take(of: Collection<Row>, { key, name, value }: IndexEntry): Promise<void> {
     const holder = await this.#point(of, key);
     if (holder === null || samePointer(holder, value)) return;
     const [org, space, rivalId] = Array.isArray(holder) ? holder : [key[0], key[1], holder];
     const tenant = { org, space } as Tenant;
     const rival = await this.get(of, tenant, rivalId as string);
-    const has = rival !== null && entries(of, tenant, rival).some((entry) => entry.slot === slot);
+    const has = rival !== null &&
+      entries(of, tenant, rival).some((entry) => sameKey(entry.key, key));
     if (has) throw new DuplicateError(of.name, name);
   }
 }
@@ -307,7 +321,6 @@ export class Tx implements Reader, Appending {
 interface IndexEntry {
   readonly name: string;
   readonly key: KeyParts;
-  readonly slot: string;
   readonly value: unknown;
   /** True for unique keys, which one record holds at a time. */
   readonly held: boolean;
@@ -339,6 +352,9 @@ function roughBytes(value: unknown): number {
 }
 
 const erase = <T extends Row>(of: Collection<T>) => of as unknown as Collection<Row>;
+/** Cheaper than their texts, and most entries of a changed record stay as they are. */
+const sameKey = (a: KeyParts, b: KeyParts) =>
+  a.length === b.length && a.every((part, at) => part === b[at]);
 const samePointer = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
 
 /** Every index entry that a record has. */
@@ -348,24 +364,24 @@ function entries(of: Collection<Row>, tenant: Tenant, record: Row): IndexEntry[]
   for (const name in of.unique) {
     const key = of.unique[name]!(record);
     const at = key && indexKey(of, tenant, name, key);
-    if (at) out.push({ name, key: at, slot: slotOf(at), value: record.id, held: true });
+    if (at) out.push({ name, key: at, value: record.id, held: true });
   }
   for (const name in of.lookup) {
     const key = of.lookup[name]!(record);
     const at = key && systemKey(of, name, key);
     if (at) {
-      out.push({ name, key: at, slot: slotOf(at), value: [org, space, record.id], held: true });
+      out.push({ name, key: at, value: [org, space, record.id], held: true });
     }
   }
   for (const name in of.index) {
     const key = of.index[name]!(record);
     const at = key && indexKey(of, tenant, name, [...key, record.id]);
-    if (at) out.push({ name, key: at, slot: slotOf(at), value: MARK, held: false });
+    if (at) out.push({ name, key: at, value: MARK, held: false });
   }
   for (const name in of.queue) {
     const key = of.queue[name]!(record);
     const at = key && systemKey(of, name, [...key, org, space, record.id]);
-    if (at) out.push({ name, key: at, slot: slotOf(at), value: MARK, held: false });
+    if (at) out.push({ name, key: at, value: MARK, held: false });
   }
   return out;
 }

@@ -1,12 +1,8 @@
 import type { Buffer } from "node:buffer";
 import { setImmediate } from "node:timers";
 
-import {
-  type Clock,
-  OutboundError,
-  type OutboundRequest,
-  type OutboundResponse,
-} from "../ports.ts";
+import { OutboundError, type OutboundRequest, type OutboundResponse } from "../ports.ts";
+import type { Deadlines } from "./deadlines.ts";
 import { classifyFailure, type Phase } from "./failure.ts";
 import type { Connection, Holder, Pool } from "./pool.ts";
 import { ResponseReader } from "./reader.ts";
@@ -19,7 +15,7 @@ import { headOf, writeRequest } from "./writer.ts";
  */
 export async function exchange(
   request: OutboundRequest,
-  { url, pool, clock }: { url: URL; pool: Pool; clock: Clock },
+  { url, pool, deadlines }: { url: URL; pool: Pool; deadlines: Deadlines },
 ): Promise<OutboundResponse> {
   const head = headOf(request, url);
   return await new Promise((resolve, reject) => {
@@ -66,7 +62,7 @@ export async function exchange(
         );
       },
     };
-    const cancel = clock.after(
+    const cancel = deadlines.after(
       request.deadlineMs,
       () => settle(timedOut(request.deadlineMs, holder.connection?.phase ?? "connect")),
     );

@@ -1,4 +1,5 @@
 import { type Clock, type Outbound, OutboundError } from "../ports.ts";
+import { Deadlines } from "./deadlines.ts";
 import { exchange } from "./exchange.ts";
 import { Pool } from "./pool.ts";
 import { type Resolve, resolveBySystem, shareLookups } from "./resolve.ts";
@@ -26,6 +27,7 @@ export function safeOutbound(options: SafeOutboundOptions): Outbound {
     open: new Pool({ resolve, allowPrivate: true, ...roots }),
     guarded: new Pool({ resolve, allowPrivate: false, ...roots }),
   };
+  const deadlines = new Deadlines(options.clock);
   let inFlight = 0;
   let closed = false;
   return {
@@ -39,7 +41,7 @@ export function safeOutbound(options: SafeOutboundOptions): Outbound {
       const pool = allowPrivate ? pools.open : pools.guarded;
       inFlight++;
       try {
-        return await exchange(request, { url, pool, clock: options.clock });
+        return await exchange(request, { url, pool, deadlines });
       } finally {
         inFlight--;
       }

@@ -262,6 +262,8 @@ async function settle(app: App, tx: Tx, claim: Claim, outcome: Attempt): Promise
   const { tenant } = claim;
   const delivery = await leased(tx, claim);
   if (delivery === null) return;
+  // Nobody waits for it but its receiver's next one, so it need not wait for what fan-out writes.
+  tx.standApart();
   const good = outcome.status === "succeeded";
   const webhook = good ? null : await tx.get(webhooks, tenant, delivery.webhook_id);
   const attempts = delivery.attempt - delivery.attempts_before;

@@ -37,7 +37,7 @@ export interface Sendable {
   /** When it happened, ISO 8601. */
   readonly at: string;
   readonly agentId?: string | undefined;
-  readonly payload: unknown;
+  readonly payload: Readonly<Record<string, unknown>>;
   /** Its number in the log; left out of tests, which say that they are one. */
   readonly seq?: number;
 }
@@ -65,39 +65,53 @@ export const createDelivery = (
   event: Sendable,
   held = false,
 ): DeliveryRecord =>
-  writeDelivery(app, tx, tenant, null, newDelivery(app, tenant, webhookId, event, held));
+  writeDelivery(
+    app,
+    tx,
+    tenant,
+    null,
+    newDelivery(app, webhookId, event, envelopeOf(tenant, event), held),
+  );
+
+/** What an event's deliveries send, but for their ids: what is before the id and what is behind it. */
+type Envelope = readonly [string, string];
+
+/** All deliveries of an event share it, since it is long. */
+function envelopeOf({ org }: Tenant, event: Sendable): Envelope {
+  const before = JSON.stringify({
+    event_id: event.id,
+    event_type: event.type,
+    timestamp: event.at,
+    organization_id: org,
+    ...(event.agentId !== undefined && { agent_id: event.agentId }),
+  });
+  const test = event.seq === undefined ? '"test":true,' : "";
+  return [
+    `${before.slice(0, -1)},"delivery_id":"`,
+    `",${test}"payload":${JSON.stringify(event.payload)}}`,
+  ];
+}
 
 /** A delivery that waits for its first attempt, or until its webhook is enabled. */
 function newDelivery(
   app: App,
-  tenant: Tenant,
   webhookId: string,
   event: Sendable,
+  envelope: Envelope,
   held: boolean,
 ): DeliveryRecord {
   const { clock, entropy } = app.ports;
   const id = entropy.id("dlv");
-  const test = event.seq === undefined;
-  const body = JSON.stringify({
-    event_id: event.id,
-    event_type: event.type,
-    timestamp: event.at,
-    organization_id: tenant.org,
-    ...(event.agentId !== undefined && { agent_id: event.agentId }),
-    delivery_id: id,
-    ...(test && { test }),
-    payload: event.payload,
-  });
   const now = clock.now();
   return {
     id,
     webhook_id: webhookId,
     event_id: event.id,
     event_type: event.type,
-    body,
+    body: envelope.join(id),
     event_at: event.at,
     event_seq: event.seq ?? 0,
-    test,
+    test: event.seq === undefined,
     status: "pending",
     held,
     attempt: 0,
@@ -132,6 +146,15 @@ export async function fanOut(
   for (const { seq, type, json } of events) {
     if (isWebhookEvent(type)) {
       const row = JSON.parse(json) as EventRow;
+      const event = {
+        id: row.event_id,
+        type,
+        at: row.timestamp,
+        agentId: row.agent_id,
+        payload: row.details,
+        seq,
+      };
+      const envelope = envelopeOf(tenant, event);
       const atMs = Date.parse(row.timestamp);
       // The engine stores two bytes for each character when one of them is beyond Latin-1.
       const weight = 2 * json.length + DELIVERY_BYTES;
@@ -143,14 +166,7 @@ export async function fanOut(
         if (full) return { done, part: lastId };
         const held = await isHolding(tx, tenant, webhook);
         if (held === null) continue;
-        const before = newDelivery(app, tenant, webhook.id, {
-          id: row.event_id,
-          type,
-          at: row.timestamp,
-          agentId: row.agent_id,
-          payload: row.details,
-          seq,
-        }, held);
+        const before = newDelivery(app, webhook.id, event, envelope, held);
         // The rate of an API key is asked for when a delivery is taken from its line.
         const lane = held || webhook.created_by_key !== null ? null : reserve(webhook.id);
         const delivery = lane === null ? before : begun(before, app.ports.clock.now());

@@ -1,4 +1,5 @@
 import { type Tenant, tenantKey } from "../../kv/collection.ts";
+import { RecentMap } from "../../kv/recent.ts";
 
 /** Attempts under way at once, over all webhooks. */
 export const CONCURRENCY = 256;
@@ -10,6 +11,8 @@ export const WIDTH_FREE_MAX = 64;
 const WIDTH_FIRST = 4;
 /** Webhooks whose last attempt got no answer share this many, so that they cannot fill the house. */
 const SUSPECTS_MAX = CONCURRENCY / 2;
+/** Webhooks that have nothing to send and whose width is still known. */
+const WIDTHS_KEPT = 10_000;
 
 /** What is waiting and under way for one webhook, as far as this process knows. */
 export interface Lane {
@@ -45,6 +48,8 @@ export class Lanes {
   readonly #ready = { trusted: new Set<Lane>(), suspect: new Set<Lane>() };
   #suspectsTurn = false;
   readonly #timers: Timer[] = [];
+  /** What those that answered had reached, so that a pause does not make them begin anew. */
+  readonly #widths = new RecentMap<number>(WIDTHS_KEPT);
   #running = 0;
   #suspects = 0;
 
@@ -134,7 +139,7 @@ export class Lanes {
       dueMs: Infinity,
       notBeforeMs: 0,
       running: 0,
-      width: WIDTH_FIRST,
+      width: this.#widths.get(id) ?? WIDTH_FIRST,
       suspect: false,
       claiming: false,
       timerMs: Infinity,
@@ -174,7 +179,7 @@ export class Lanes {
   #schedule(lane: Lane, nowMs: number): void {
     const atMs = Math.max(lane.dueMs, lane.notBeforeMs);
     if (atMs === Infinity) {
-      if (lane.running === 0 && !lane.claiming) this.#lanes.delete(lane.id);
+      if (lane.running === 0 && !lane.claiming) this.#forget(lane);
       return;
     }
     if (atMs > nowMs) {
@@ -186,6 +191,12 @@ export class Lanes {
     }
     if (lane.claiming || lane.running >= this.#limitOf(lane)) return;
     (lane.suspect ? this.#ready.suspect : this.#ready.trusted).add(lane);
+  }
+
+  #forget({ id, width, suspect }: Lane): void {
+    this.#lanes.delete(id);
+    if (suspect) this.#widths.delete(id);
+    else if (width > WIDTH_FIRST) this.#widths.set(id, width);
   }
 
   /** Timers that have come: their lanes are scheduled again. */

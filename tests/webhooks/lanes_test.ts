@@ -23,6 +23,22 @@ Deno.test("Lanes: a webhook begins with 4, doubles with each answer up to 16 or 
   eq(lanes.running, 0);
 });
 
+Deno.test("Lanes: a webhook that answered has its width again after a pause, and one that was silent begins with 4", () => {
+  for (
+    const [answers, width] of [[[true, true], 64], [[true], 8], [[true, true, false], 4]] as const
+  ) {
+    const lanes = new Lanes();
+    for (const answered of answers) {
+      lanes.announce(TENANT, "w", 0, 0);
+      const { lane, room } = lanes.next(0, 100)!;
+      lanes.begun(lane, room, 1, Infinity, 0);
+      lanes.ended(lane, answered, 0);
+    }
+    lanes.announce(TENANT, "w", 0, 0);
+    eq(lanes.next(0, 100)!.room, width, answers.join());
+  }
+});
+
 Deno.test("Lanes: a dead webhook's backlog costs the others no turn and no look", () => {
   const lanes = new Lanes();
   lanes.announce(TENANT, "dead", 0, 0);

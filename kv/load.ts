@@ -1,0 +1,51 @@
+import { type Change, writesOf } from "./commit.ts";
+import {
+  ATOMIC_BYTES_MAX,
+  KEY_BYTES_MAX,
+  LOG_VALUE_BYTES_MAX,
+  MUTATIONS_MAX,
+  TENANTS_MAX,
+} from "./limits.ts";
+
+/** What one atomic is to hold, against what the engine takes. */
+export class Load {
+  readonly #written = new Set<string>();
+  readonly #tenants = new Set<string>();
+  readonly #checked = new Map<string, string | null>();
+  readonly #noteBytes = new Map<string, number>();
+  #mutations = 0;
+  #bytes = 0;
+  #keyBytes = 0;
+  #lineBytes = 0;
+  #longestNotes = 0;
+
+  constructor(private readonly checksMax: number) {}
+
+  /** Two that read different versions of one key cannot both be right: the engine decides. */
+  contradicts({ checks }: Change): boolean {
+    return checks.some(({ slot, versionstamp }) =>
+      this.#written.has(slot) ||
+      this.#checked.has(slot) && this.#checked.get(slot) !== versionstamp
+    );
+  }
+
+  /** Adds a change; false when it is too much together with those before it. */
+  add(change: Change, bytes: number, keyBytes: number): boolean {
+    for (const { slot, versionstamp } of change.checks) this.#checked.set(slot, versionstamp);
+    for (const tenant of change.tenants) this.#tenants.add(tenant);
+    for (const { slot } of change.mutations) this.#written.add(slot);
+    for (const note of change.notes) {
+      const together = (this.#noteBytes.get(note.slot) ?? 0) + note.bytes + 1;
+      this.#noteBytes.set(note.slot, together);
+      this.#longestNotes = Math.max(this.#longestNotes, together);
+    }
+    this.#mutations += writesOf(change);
+    this.#bytes += bytes;
+    this.#keyBytes += keyBytes;
+    this.#lineBytes += change.lineBytes;
+    return this.#checked.size <= this.checksMax && this.#mutations <= MUTATIONS_MAX &&
+      this.#bytes <= ATOMIC_BYTES_MAX * 0.8 && this.#keyBytes <= KEY_BYTES_MAX &&
+      this.#lineBytes <= LOG_VALUE_BYTES_MAX && this.#longestNotes <= LOG_VALUE_BYTES_MAX &&
+      this.#tenants.size <= TENANTS_MAX;
+  }
+}

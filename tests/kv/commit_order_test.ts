@@ -1,0 +1,243 @@
+import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
+import { setImmediate } from "node:timers";
+import { slotOf } from "../../kv/collection.ts";
+import { type Change, Committer, type Mutation, OUTBOX } from "../../kv/commit.ts";
+import { CHECKS_MAX } from "../../kv/limits.ts";
+import { makeLine } from "../../kv/line.ts";
+import { noteOf } from "../../kv/note.ts";
+import { Tx } from "../../kv/tx.ts";
+import { Bench as StoreBench, committing, EagerClock } from "../support/kv.ts";
+import { random } from "../support/random.ts";
+
+const set = (key: Deno.KvKey, value: unknown): Mutation => ({
+  kind: "set",
+  key,
+  slot: slotOf(key),
+  value,
+  bytes: 16,
+});
+
+const check = (key: Deno.KvKey, versionstamp: string | null) => ({
+  key,
+  slot: slotOf(key),
+  versionstamp,
+});
+
+const change = (over: Partial<Change>): Change => ({
+  checks: [],
+  mutations: [],
+  lines: [],
+  lineBytes: 0,
+  tenants: [],
+  notes: [],
+  alarms: [],
+  ...over,
+});
+
+const TENANT = { org: "o", space: "live" } as const;
+
+const event = (json: string, line = makeLine(TENANT, "t", json)): Change =>
+  change({ lines: [line], lineBytes: line.bytes, tenants: [line.owner] });
+
+/** A committer over an engine in memory that counts its commits and can be held back. */
+class Bench implements AsyncDisposable {
+  commits = 0;
+  /** What the next commits wait for. */
+  held: Promise<void> | null = null;
+  readonly committer: Committer;
+
+  private constructor(readonly kv: Deno.Kv) {
+    const counting = committing(kv, async (commit) => {
+      this.commits++;
+      if (this.held !== null) await this.held;
+      return await commit();
+    });
+    this.committer = new Committer(counting, {
+      clock: new EagerClock(),
+      checksMax: CHECKS_MAX,
+      after: () => {},
+      log: () => ({ number: () => null, waiting: () => {} }),
+      denied: () => {},
+    });
+  }
+
+  static async open(): Promise<Bench> {
+    return new Bench(await Deno.openKv(":memory:"));
+  }
+
+  submit(...changes: Change[]): Promise<(string | null)[]> {
+    return Promise.all(changes.map((one) => this.committer.submit(one)));
+  }
+
+  async outbox(): Promise<string[]> {
+    const rows = await Array.fromAsync(this.kv.list<Uint8Array>({ prefix: OUTBOX }));
+    const lines = rows.flatMap(({ value }) => new TextDecoder().decode(value).split("\n"));
+    return lines.map((line) => line.split("\t")[2]!);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.committer.close();
+    this.kv.close();
+  }
+}
+
+const committed = (outcome: string | null) => outcome !== null;
+Deno.test("Committer.submit: a lone caller waits for a turn of the event loop, a full commit for none", async () => {
+  for (const [callers, begun] of [[1, false], [63, false], [64, true], [200, true]] as const) {
+    await using bench = await Bench.open();
+    const outcomes = bench.submit(...Array.from({ length: callers }, (_, n) => event(`${n}`)));
+    for (let n = 0; n < 10; n++) await Promise.resolve();
+    const hasBegun = bench.commits > 0;
+    ok((await outcomes).every(committed));
+    strictEqual(hasBegun, begun, `${callers} callers`);
+    strictEqual(bench.commits, Math.ceil(callers / 64));
+  }
+});
+
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+/** A change whose commit is under way until it is let go. */
+async function underWay(bench: Bench, first: Change) {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  bench.held = promise;
+  const outcome = bench.committer.submit(first);
+  while (bench.commits === 0) await turn();
+  bench.held = null;
+  return { outcome, letGo: resolve };
+}
+
+const apart = (...mutations: Mutation[]): Change => change({ mutations, apart: true });
+const aparts = (count: number) => Array.from({ length: count }, (_, n) => apart(set(["a", n], n)));
+const sum = (key: string): Mutation => ({ kind: "sum", key: [key], slot: key, n: 1n });
+
+Deno.test("Committer.submit: many that stand apart are committed beside the commit under way, others and few are not", async () => {
+  await using bench = await Bench.open();
+  const first = await underWay(bench, event("first"));
+  const few = bench.submit(...aparts(31));
+  const second = bench.committer.submit(event("second"));
+  for (let n = 0; n < 10; n++) await turn();
+  strictEqual(bench.commits, 1);
+  const many = bench.submit(...aparts(1));
+  ok((await few).concat(await many).every(committed));
+  strictEqual(bench.commits, 2);
+  deepStrictEqual(await bench.outbox(), []);
+  first.letGo();
+  ok((await first.outcome)! < (await second)!);
+  strictEqual(bench.commits, 3);
+  deepStrictEqual(await bench.outbox(), ["first", "second"]);
+});
+
+const HELD = change({
+  checks: [check(["read"], null)],
+  mutations: [set(["written"], new Deno.KvU64(0n)), sum("added")],
+});
+const MEETING: Record<string, Change> = {
+  "reads what it writes": change({ checks: [check(["written"], null)] }),
+  "reads what it adds to": change({ checks: [check(["added"], null)] }),
+  "writes what it reads": apart(set(["read"], 1)),
+  "writes what it writes": apart(set(["written"], 1)),
+  "writes what it adds to": apart({ kind: "delete", key: ["added"], slot: "added" }),
+  "adds to what it reads": apart(sum("read")),
+  "adds to what it writes": apart(sum("written")),
+};
+
+for (const [what, meeting] of Object.entries(MEETING)) {
+  Deno.test(`Committer.submit: one that stands apart waits for a commit when it ${what}`, async () => {
+    await using bench = await Bench.open();
+    const first = await underWay(bench, HELD);
+    let ended = false;
+    const last = bench.committer.submit({ ...meeting, apart: true }).then(() => ended = true);
+    ok((await bench.submit(...aparts(40))).every(committed));
+    strictEqual(ended, false);
+    await turn();
+    // While it waits nothing more goes by, or it might wait for ever.
+    const more = bench.submit(...aparts(40));
+    for (let n = 0; n < 10; n++) await turn();
+    strictEqual(bench.commits, 2);
+    first.letGo();
+    await Promise.all([last, more]);
+    ok(await first.outcome !== null);
+  });
+}
+
+Deno.test("Committer.submit: those that stand apart may add to what the commit under way adds to", async () => {
+  await using bench = await Bench.open();
+  const first = await underWay(bench, HELD);
+  ok((await bench.submit(...Array(40).fill(apart(sum("added"))))).every(committed));
+  first.letGo();
+  await first.outcome;
+  strictEqual((await bench.kv.get<Deno.KvU64>(["added"])).value?.value, 41n);
+});
+
+Deno.test("Committer.close: waits for what is under way beside, and what waits for that", async () => {
+  await using bench = await Bench.open();
+  const first = await underWay(bench, HELD);
+  const gate = Promise.withResolvers<void>();
+  bench.held = gate.promise;
+  const beside = bench.submit(...aparts(40));
+  while (bench.commits === 1) await turn();
+  bench.held = null;
+  first.letGo();
+  await first.outcome;
+  const after = bench.committer.submit(change({ mutations: [set(["a", 0], "later")] }));
+  const closed = bench.committer.close();
+  for (let n = 0; n < 10; n++) await turn();
+  strictEqual(bench.commits, 2);
+  gate.resolve();
+  await closed;
+  ok((await beside).every(committed));
+  ok(await after !== null);
+  strictEqual((await bench.kv.get(["a", 0])).value, "later");
+});
+
+Deno.test("Committer.submit: in any order of standing apart nothing is lost, and events keep their order", async () => {
+  for (let seed = 1; seed <= 10; seed++) {
+    const dice = random(seed);
+    await using bench = await Bench.open();
+    const counted = new Map<string, number>(), lines: string[] = [];
+    const increment = async (name: string) => {
+      for (let won = false; !won;) {
+        const { value, versionstamp } = await bench.kv.get<number>([name]);
+        won = await bench.committer.submit(change({
+          checks: [check([name], versionstamp)],
+          mutations: [set([name], (value ?? 0) + 1), sum("all")],
+          apart: true,
+        })) !== null;
+      }
+    };
+    const work: Promise<unknown>[] = [];
+    for (let n = 0; n < 400; n++) {
+      if (dice.unit() < 0.1) {
+        lines.push(`line ${n}`);
+        work.push(bench.committer.submit({ ...event(`line ${n}`), mutations: [sum("all")] }));
+      } else {
+        const name = `k${dice.below(dice.pick([20, 300]))}`;
+        counted.set(name, (counted.get(name) ?? 0) + 1);
+        work.push(increment(name));
+      }
+      if (dice.unit() < 0.02) await turn();
+    }
+    await Promise.all(work);
+    for (const [name, times] of counted) {
+      strictEqual((await bench.kv.get([name])).value, times, `seed ${seed}`);
+    }
+    strictEqual((await bench.kv.get<Deno.KvU64>(["all"])).value?.value, 400n, `seed ${seed}`);
+    deepStrictEqual(await bench.outbox(), lines, `seed ${seed}`);
+  }
+});
+
+Deno.test("Tx.standApart: a change with an event, a note or an alarm keeps its place", async () => {
+  await using bench = await StoreBench.memory();
+  const { store } = bench;
+  const of = async (work: (tx: Tx) => void) => {
+    const tx = new Tx(store);
+    tx.standApart();
+    work(tx);
+    return (await tx.change()).apart;
+  };
+  strictEqual(await of(() => {}), true);
+  strictEqual(await of((tx) => tx.append(bench.tenant, "e", "{}")), false);
+  strictEqual(await of((tx) => tx.note(noteOf(["n"], "text"))), false);
+  strictEqual(await of((tx) => tx.alarm(1_000)), false);
+  strictEqual((await new Tx(store).change()).apart, false);
+});
