@@ -7,8 +7,10 @@ const decoder = new TextDecoder();
 
 const shelfKey = (tenant: Tenant, name: string) => [tenant.org, tenant.space, `${name}=`];
 
-/** What ends within so many ms shares a value, as far as it shares a commit. */
+/** What ends within so many ms shares a value, as far as it shares a commit and is kept as long. */
 const SPAN_MS = 64;
+/** The engine removes a value whole: what is to go within so many ms of each other may share one. */
+const EXPIRY_SPAN_MS = 60 * 60 * 1000;
 
 /**
  * A shelf holds records that never change again, many to a value: all that one commit put there. They are
@@ -21,8 +23,9 @@ export function putOnShelf(
   name: string,
   { json, nowMs, expireIn }: { json: string; nowMs: number; expireIn: number },
 ): void {
-  const key = [...shelfKey(tenant, name), nowMs - nowMs % SPAN_MS];
-  to.note(noteOf(key, json, expireIn));
+  const keptMs = Math.ceil(expireIn / EXPIRY_SPAN_MS) * EXPIRY_SPAN_MS;
+  const key = [...shelfKey(tenant, name), nowMs - nowMs % SPAN_MS, keptMs];
+  to.note(noteOf(key, json, keptMs));
 }
 
 /** The JSON of the record whose text begins with `start`, put there between two instants in ms. */
