@@ -9,6 +9,9 @@ const decoder = new TextDecoder();
 const SHELF_MS = 64;
 const instantOf = (ms: number): number => ms - ms % SHELF_MS;
 
+/** The engine removes a value whole: what is to go within so many ms of each other may share one. */
+const EXPIRY_SPAN_MS = 60 * 60 * 1000;
+
 const shelfKey = (tenant: Tenant, name: string) => [tenant.org, tenant.space, `${name}=`];
 
 /**
@@ -22,7 +25,8 @@ export function putOnShelf(
   name: string,
   { json, nowMs, expireIn }: { json: string; nowMs: number; expireIn: number },
 ): void {
-  to.note(noteOf([...shelfKey(tenant, name), instantOf(nowMs)], json, expireIn));
+  const keptMs = Math.ceil(expireIn / EXPIRY_SPAN_MS) * EXPIRY_SPAN_MS;
+  to.note(noteOf([...shelfKey(tenant, name), instantOf(nowMs), keptMs], json, keptMs));
 }
 
 /** The JSON of the record whose text begins with `start`, put there between two instants in ms or 63 ms more. */

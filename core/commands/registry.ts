@@ -323,7 +323,9 @@ export class Commands {
   #record(flight: Flight, ending: Ending, attempt: number): void {
     const { tenant, record, begun, cancelledBy } = flight;
     const { id, agent_id: agentId } = record;
-    const open = { id, agentId, record, fresh: !begun.stored, cancelledBy };
+    // Of one that was tried before nobody knows whether it is on record.
+    const fresh = !begun.stored && attempt === 1;
+    const open = { id, agentId, record, fresh, cancelledBy };
     settleCommand(this.app(), tenant, open, ending, flight.inSettlement).then((settled) => {
       this.#lane.end(begun.place);
       this.#forget(flight);

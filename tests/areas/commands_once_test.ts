@@ -229,3 +229,30 @@ Deno.test("commands: what ran when the relay died is lost, told once, and never 
   await world.settle();
   deq([(await get(ids[0]!)).status, (await get(ids[0]!)).stdout], ["succeeded", "made"]);
 });
+
+for (const made of [true, false]) {
+  const what = made ? "was made" : "was not made";
+  Deno.test(`commands: an end whose commit ${what}, and nobody heard of it, is on record once`, async () => {
+    let failing = false;
+    const kv = committing(await Deno.openKv(":memory:"), async (commit) => {
+      if (!failing) return await commit();
+      failing = false;
+      if (made) await commit();
+      throw new Error("reply lost");
+    });
+    await using world = await World.open({ kv });
+    const here = await linkAgent(world);
+    here.agent.script = () => "silent";
+    const asked = exec(world, here, "date");
+    await world.settle();
+    const { command_id } = runsOf(here.agent)[0]!;
+    failing = true;
+    finish(here.agent, command_id, { stdout: "now" });
+    eq((await asked).status, 503);
+    for (let tries = 0; tries < 3; tries++) await world.advance(1_000);
+    deq(await typesOf(world, here.owner, command_id), ["command_executed"]);
+    const path = `/api/v1/agents/${here.agent.id}/commands/${command_id}`;
+    const { body } = await world.call("GET", path, { as: here.owner.token });
+    deq([body.status, body.stdout], ["succeeded", "now"]);
+  });
+}

@@ -5,6 +5,7 @@ import { findOnShelf, putOnShelf } from "../../kv/shelf.ts";
 import { addToTally, dropTally, readTally } from "../../kv/tally.ts";
 import { Store } from "../../kv/store.ts";
 import { ManualClock } from "../support/clock.ts";
+import { overKv } from "../support/kv.ts";
 import { random } from "../support/random.ts";
 
 const HERE = { org: "o1", space: "live" } as const;
@@ -97,6 +98,33 @@ Deno.test("shelf: what one commit puts within 64 ms is one value, and found when
   for (const ms of times) {
     const at = 64 * 1_000_000 + ms;
     eq(await findOnShelf(store, HERE, "things", `["${ms}",`, [at, at + 1]), `["${ms}",1]`);
+  }
+  await store.close();
+});
+
+Deno.test("shelf: none is kept for less time because of another that ended with it", async () => {
+  const HOUR_MS = 60 * 60 * 1000, kept: unknown[] = [];
+  const engine = await Deno.openKv(":memory:");
+  const kv = overKv(engine, {
+    atomic: () => {
+      const op = engine.atomic(), set = op.set.bind(op);
+      op.set = (key, value, options) => (kept.push(options?.expireIn), set(key, value, options));
+      return op;
+    },
+  });
+  const { clock, store } = await openStore(kv);
+  const { nowMs } = clock;
+  const put = (id: string, expireIn: number) =>
+    store.add((to) => putOnShelf(to, HERE, "things", { json: `["${id}",1]`, nowMs, expireIn }));
+  await Promise.all([
+    put("a", 24 * HOUR_MS - 5),
+    put("b", 90 * 24 * HOUR_MS - 4),
+    put("c", 24 * HOUR_MS - 3),
+  ]);
+  deq(kept, [24 * HOUR_MS, 90 * 24 * HOUR_MS]);
+  for (const id of ["a", "b", "c"]) {
+    const found = await findOnShelf(store, HERE, "things", `["${id}",`, [nowMs, nowMs + 1]);
+    eq(found, `["${id}",1]`);
   }
   await store.close();
 });
