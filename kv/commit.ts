@@ -19,7 +19,7 @@ export interface Check {
 interface At {
   readonly key: Deno.KvKey;
   readonly slot: string;
-  /** True for a row under a new random id, which nobody can have read before. */
+  /** True for a row under a new random id, or a new segment of a log: nobody can have read it before. */
   readonly fresh?: boolean;
   /** The group of the read cache that may hold this key, and its limit. */
   readonly cache?: { readonly group: string; readonly limit: number };
@@ -88,7 +88,7 @@ const RECENT_MAX = 4_096;
 /** Two handles on one file may collide; the engine then says so and nothing was written. */
 const LOCKED_RETRIES_MAX = 50;
 /** What a key weighs beside its text: the encoding's marks, and numbers, which take nine bytes. */
-const KEY_OVERHEAD_BYTES = 24;
+export const KEY_OVERHEAD_BYTES = 24;
 const encoder = new TextEncoder();
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 

@@ -1,5 +1,5 @@
 import { slotOf, type Tenant } from "./collection.ts";
-import { type Check, type Mutation, OUTBOX } from "./commit.ts";
+import { type Check, KEY_OVERHEAD_BYTES, type Mutation, OUTBOX } from "./commit.ts";
 import type { FoldLimits, Sequenced } from "./fold.ts";
 import type { Line } from "./line.ts";
 import { setMark } from "./marks.ts";
@@ -41,8 +41,6 @@ export interface Log {
 
 /** What may wait in the outbox and still go along with a later commit. */
 const WAITING_BYTES_MAX = 256 * 1024;
-/** What an atomic sets has a key of this weight beside its text. */
-const KEY_OVERHEAD_BYTES = 24;
 
 /**
  * Numbers events in the commit that brings them, where they are enough for a segment: they are written once

@@ -52,7 +52,7 @@ export interface FoldLimits {
   readonly atomicMutations: number;
   /** While segments would be smaller, more rows are taken: each of many busy logs gets one, not several. */
   readonly segmentBytes: number;
-  /** So much for each tenant in one commit makes segments at once, and needs no fold. */
+  /** So much in one commit for each of its tenants, on average, makes segments at once and needs no fold. */
   readonly directBytes: number;
   /** What a fold holds in memory. */
   readonly bytes: number;

@@ -87,7 +87,7 @@ export class LogFollower {
   #retrying = false;
   /** Events that were announced since it was woken last. */
   #waiting = 0;
-  /** New events as the fold announced them, by tenant. */
+  /** New events as they were announced, by tenant. */
   readonly #held: HeldEvents;
 
   constructor(
@@ -131,7 +131,7 @@ export class LogFollower {
     if ((at?.seq ?? 0) < head) tx.put(cursors, tenant, { id, seq: head, part: "" });
   }
 
-  /** Resolves when nothing is marked. */
+  /** Resolves when nothing is being handled; of a lazy one something may be marked that it waits to be woken for. */
   async idle(): Promise<void> {
     while (this.#running !== null) await this.#running;
   }

@@ -54,9 +54,9 @@ export class EventLog {
   #cancel: (() => void) | null = null;
   #dueMs = Infinity;
   #stopped = false;
-  /** Where tenants' logs end. Only a sole sequencer may remember, and only its folds write it down. */
+  /** Where tenants' logs end. Only a sole sequencer may remember: nobody else makes them longer. */
   #heads = new RecentMap<number>(HEADS_MAX);
-  /** Events of a fold whose outcome is unknown; the head tells the next one whether it was made. */
+  /** Events that got numbers in an atomic whose outcome is unknown; the head tells the next fold whether it was made. */
   #doubtful: Announcement[] = [];
   readonly #direct: DirectNumbering;
   readonly #followers: Follower[] = [];
@@ -85,7 +85,7 @@ export class EventLog {
   }
 
   /**
-   * Registers a follower; the fold then marks the tenants whose log has something for it.
+   * Registers a follower; what numbers events then marks the tenants whose log has something for it.
    * @throws {RangeError} beyond FOLLOWERS_MAX
    */
   follow(follower: Follower): void {
@@ -338,7 +338,10 @@ export class EventLog {
     return at;
   }
 
-  /** The same rows always get the same numbers, so a head that has come this far means they have them. */
+  /**
+   * The same rows always get the same numbers, and nothing is numbered in its own commit before this: a head
+   * that has come this far means they have them.
+   */
   async #resolveDoubt(): Promise<void> {
     const doubtful = this.#doubtful;
     if (doubtful.length === 0) return;

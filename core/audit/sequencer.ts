@@ -87,7 +87,7 @@ export class Sequencer {
     return note === undefined ? {} : { "X-Audit-Checkpoint": Buffer.from(note).toString("base64") };
   }
 
-  /** Resolves when nothing is marked and nothing is being made. */
+  /** Resolves when nothing is being made. */
   async idle(): Promise<void> {
     await this.#follower?.idle();
     while (this.#sorting.size > 0) await Promise.all(this.#sorting);
