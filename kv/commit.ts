@@ -278,6 +278,8 @@ export class Committer {
       numbered?.settle(isRefusal(error) ? false : null);
       this.options.after(mutations, null);
       if (batch.length > 1 && isRefusal(error)) return await this.#halves(batch);
+      // What was refused may be the numbering and not the caller's own change.
+      if (numbered !== null && isRefusal(error)) return await this.#commit(batch, false);
       const reason = isRefusal(error)
         ? error
         : new StoreUnavailableError("the outcome of a commit is unknown", { cause: error });

@@ -59,7 +59,10 @@ function problemOf(args: readonly string[]): string | null {
   if (action !== "reset") return "Say what to do: relay password reset <email>.";
   if (email === undefined) return "Say whose: relay password reset <email>.";
   const wrong = [email, ...rest].find((argument) => argument.startsWith("-")) ?? rest[0];
-  return wrong === undefined ? null : `There is no option ${JSON.stringify(wrong)}.`;
+  if (wrong === undefined) return null;
+  return wrong.startsWith("-")
+    ? `There is no option ${JSON.stringify(wrong)}.`
+    : `One email at a time: ${JSON.stringify(wrong)} is too much.`;
 }
 
 function say(
