@@ -192,15 +192,13 @@ export class Committer {
 
   /**
    * Lets those join who are about to ask: while more come with each turn of the event loop, waiting costs
-   * less than the commit that it saves. A lone caller waits for one turn, and as many as a commit takes for
-   * none: those who come meanwhile would not join them.
+   * less than the commit that it saves. A lone caller waits for one turn.
    */
   async #gather(): Promise<void> {
     for (let turn = 0; turn < TURNS_MAX; turn++) {
       const waiting = this.#queue.length;
-      if (waiting >= CALLERS_MAX) return;
       await nextTurn();
-      if (this.#queue.length === waiting) return;
+      if (this.#queue.length === waiting || this.#queue.length >= CALLERS_MAX) return;
     }
   }
 

@@ -82,18 +82,6 @@ class Bench implements AsyncDisposable {
 }
 
 const committed = (outcome: string | null) => outcome !== null;
-Deno.test("Committer.submit: a lone caller waits for a turn of the event loop, a full commit for none", async () => {
-  for (const [callers, begun] of [[1, false], [63, false], [64, true], [200, true]] as const) {
-    await using bench = await Bench.open();
-    const outcomes = bench.submit(...Array.from({ length: callers }, (_, n) => event(`${n}`)));
-    for (let n = 0; n < 10; n++) await Promise.resolve();
-    const hasBegun = bench.commits > 0;
-    ok((await outcomes).every(committed));
-    strictEqual(hasBegun, begun, `${callers} callers`);
-    strictEqual(bench.commits, Math.ceil(callers / 64));
-  }
-});
-
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /** A change whose commit is under way until it is let go. */
