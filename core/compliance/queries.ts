@@ -51,6 +51,7 @@ export const QUERIES = {
     title: "Passwords and second factors changed, sessions ended",
     event_types: [
       "password_changed",
+      "password_reset",
       "second_factor_enabled",
       "second_factor_disabled",
       "second_factor_required",

@@ -1,5 +1,6 @@
 import { deepStrictEqual as deq, match, strictEqual as eq } from "node:assert/strict";
 import { clientOf } from "../../core/cli/client.ts";
+import { NO_LIMITS } from "../support/no_limits.ts";
 import {
   makeKey,
   signUpOwner,
@@ -37,7 +38,7 @@ async function send(url: string, as: string, method: string, params: Record<stri
   return reply.body.result;
 }
 
-const UNLIMITED = JSON.stringify({ plans: { starter: { requests_per_minute: null } } });
+const UNLIMITED = JSON.stringify(NO_LIMITS);
 
 /** Lets people approve what they asked for themselves. */
 async function allowSelfApproval(url: string, token: string): Promise<void> {
