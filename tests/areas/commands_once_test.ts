@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
 import { OUTPUT_BYTES_MAX } from "../../core/commands/registry.ts";
 import { ScriptedAgent } from "../support/agent.ts";
-import { committing, shared } from "../support/kv.ts";
+import { committing, losesReply, shared } from "../support/kv.ts";
 import { World } from "../support/world.ts";
 import { eventsOf, exec, finish, linkAgent, runsOf } from "./fixtures.ts";
 
@@ -233,20 +233,14 @@ Deno.test("commands: what ran when the relay died is lost, told once, and never 
 for (const made of [true, false]) {
   const what = made ? "was made" : "was not made";
   Deno.test(`commands: an end whose commit ${what}, and nobody heard of it, is on record once`, async () => {
-    let failing = false;
-    const kv = committing(await Deno.openKv(":memory:"), async (commit) => {
-      if (!failing) return await commit();
-      failing = false;
-      if (made) await commit();
-      throw new Error("reply lost");
-    });
+    const { kv, loseNext } = losesReply(await Deno.openKv(":memory:"), made);
     await using world = await World.open({ kv });
     const here = await linkAgent(world);
     here.agent.script = () => "silent";
     const asked = exec(world, here, "date");
     await world.settle();
     const { command_id } = runsOf(here.agent)[0]!;
-    failing = true;
+    loseNext();
     finish(here.agent, command_id, { stdout: "now" });
     eq((await asked).status, 503);
     for (let tries = 0; tries < 3; tries++) await world.advance(1_000);

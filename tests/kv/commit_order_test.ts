@@ -1,43 +1,12 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { setImmediate } from "node:timers";
-import { slotOf } from "../../kv/collection.ts";
 import { type Change, Committer, type Mutation, OUTBOX } from "../../kv/commit.ts";
 import { CHECKS_MAX } from "../../kv/limits.ts";
-import { makeLine } from "../../kv/line.ts";
 import { noteOf } from "../../kv/note.ts";
 import { Tx } from "../../kv/tx.ts";
 import { Bench as StoreBench, committing, EagerClock } from "../support/kv.ts";
 import { random } from "../support/random.ts";
-
-const set = (key: Deno.KvKey, value: unknown): Mutation => ({
-  kind: "set",
-  key,
-  slot: slotOf(key),
-  value,
-  bytes: 16,
-});
-
-const check = (key: Deno.KvKey, versionstamp: string | null) => ({
-  key,
-  slot: slotOf(key),
-  versionstamp,
-});
-
-const change = (over: Partial<Change>): Change => ({
-  checks: [],
-  mutations: [],
-  lines: [],
-  lineBytes: 0,
-  tenants: [],
-  notes: [],
-  alarms: [],
-  ...over,
-});
-
-const TENANT = { org: "o", space: "live" } as const;
-
-const event = (json: string, line = makeLine(TENANT, "t", json)): Change =>
-  change({ lines: [line], lineBytes: line.bytes, tenants: [line.owner] });
+import { change, check, event, set } from "./changes.ts";
 
 /** A committer over an engine in memory that counts its commits and can be held back. */
 class Bench implements AsyncDisposable {

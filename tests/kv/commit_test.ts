@@ -1,40 +1,10 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
-import { slotOf } from "../../kv/collection.ts";
-import { type Change, Committer, type Mutation, OUTBOX } from "../../kv/commit.ts";
+import { type Change, Committer, OUTBOX } from "../../kv/commit.ts";
 import { StoreUnavailableError } from "../../kv/errors.ts";
 import { CHECKS_MAX } from "../../kv/limits.ts";
 import { makeLine } from "../../kv/line.ts";
 import { Bench as StoreBench, committing, EagerClock, item, strictKv } from "../support/kv.ts";
-
-const set = (key: Deno.KvKey, value: unknown, bytes = 16): Mutation => ({
-  kind: "set",
-  key,
-  slot: slotOf(key),
-  value,
-  bytes,
-});
-
-const check = (key: Deno.KvKey, versionstamp: string | null) => ({
-  key,
-  slot: slotOf(key),
-  versionstamp,
-});
-
-const change = (over: Partial<Change>): Change => ({
-  checks: [],
-  mutations: [],
-  lines: [],
-  lineBytes: 0,
-  tenants: [],
-  notes: [],
-  alarms: [],
-  ...over,
-});
-
-const TENANT = { org: "o", space: "live" } as const;
-
-const event = (json: string, line = makeLine(TENANT, "t", json)): Change =>
-  change({ lines: [line], lineBytes: line.bytes, tenants: [line.owner] });
+import { change, check, event, set, TENANT } from "./changes.ts";
 
 /** A committer over an engine in memory that counts its commits and can be held back. */
 class Bench implements AsyncDisposable {

@@ -5,7 +5,7 @@ import { LogFollower } from "../../kv/follow.ts";
 import { FOLD_LAZY_MS } from "../../kv/log.ts";
 import { markPrefix } from "../../kv/marks.ts";
 import { segmentsOf } from "../../kv/segments.ts";
-import { Bench, committing, item, overKv, shared } from "../support/kv.ts";
+import { Bench, committing, item, losesReply, overKv, shared } from "../support/kv.ts";
 
 /** Two of these rows are enough for a segment, and nine fill one. */
 const row = (n: number) => `"${n} ${"x".repeat(80)}"`;
@@ -142,18 +142,12 @@ Deno.test("DirectNumbering: the segments hold the same events as those of a fold
 for (const made of [true, false]) {
   const what = made ? "made" : "not made";
   Deno.test(`DirectNumbering: a commit whose reply is lost, and which was ${what}, is told once or never`, async () => {
-    let failing = false;
-    const kv = committing(await Deno.openKv(":memory:"), async (commit) => {
-      if (!failing) return await commit();
-      failing = false;
-      if (made) await commit();
-      throw new Error("reply lost");
-    });
+    const { kv, loseNext } = losesReply(await Deno.openKv(":memory:"), made);
     await using one = await started(kv);
     const told: number[] = [];
     one.log.onSequenced((_, events) => told.push(...events.map(({ seq }) => seq)));
     await append(one, 1);
-    failing = true;
+    loseNext();
     await rejects(append(one, 2, 3));
     strictEqual(one.clock.pending, 1, "nobody would look whether it was made");
     // What comes next cannot know its numbers, and waits for the fold.

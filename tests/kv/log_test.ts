@@ -3,7 +3,7 @@ import { FOLLOWERS_MAX, LINE_BYTES_MAX, TENANTS_MAX } from "../../kv/limits.ts";
 import { OUTBOX } from "../../kv/commit.ts";
 import { FOLD_LAZY_MS } from "../../kv/log.ts";
 import { groupOf, groupPrefix } from "../../kv/marks.ts";
-import { Bench, committing, overKv, shared } from "../support/kv.ts";
+import { Bench, committing, losesReply, overKv, shared } from "../support/kv.ts";
 
 const follower = (name: string, wants: (type: string) => boolean = () => true) => ({ name, wants });
 const live = (org: string) => ({ org, space: "live" as const });
@@ -168,19 +168,13 @@ Deno.test("EventLog: long and multi-byte events are split over segments and come
 for (const applied of [true, false]) {
   const what = applied ? "made" : "not made";
   Deno.test(`EventLog: a fold whose reply is lost, and which was ${what}, is told once`, async () => {
-    let failing = false;
-    const kv = committing(await Deno.openKv(":memory:"), async (commit) => {
-      if (!failing) return await commit();
-      failing = false;
-      if (applied) await commit();
-      throw new Error("reply lost");
-    });
+    const { kv, loseNext } = losesReply(await Deno.openKv(":memory:"), applied);
     await using bench = new Bench(kv);
     const { store, log, tenant } = bench;
     const told: number[] = [];
     log.onSequenced((_, events) => told.push(...events.map(({ seq }) => seq)));
     await Promise.all([store.append(tenant, "a", "{}"), store.append(tenant, "b", "{}")]);
-    failing = true;
+    loseNext();
     await rejects(log.flush());
     deepStrictEqual(told, []);
     await store.append(tenant, "c", "{}");

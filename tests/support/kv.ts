@@ -114,6 +114,18 @@ export function committing(
   });
 }
 
+/** A KV that once, when it is told to, throws instead of answering a commit, which it made or did not make. */
+export function losesReply(kv: Deno.Kv, made: boolean): { kv: Deno.Kv; loseNext(): void } {
+  let losing = false;
+  const losesOne = committing(kv, async (commit) => {
+    if (!losing) return await commit();
+    losing = false;
+    if (made) await commit();
+    throw new Error("reply lost");
+  });
+  return { kv: losesOne, loseNext: () => losing = true };
+}
+
 /** Refuses some commits, loses the reply of some that it makes, and is locked now and then. */
 export function faultyKv(kv: Deno.Kv, unit: () => number): Deno.Kv {
   return committing(kv, async (commit) => {
