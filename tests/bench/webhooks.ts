@@ -72,9 +72,11 @@ async function blackHoles(receiver: Receiver): Promise<void> {
   const measured: Record<number, number[]> = { 0: [], 10: [] };
   for (const holes of [0, 10]) {
     const sender = await startSender(url, 990, receiver, holes);
-    for (let event = 0; event < 30; event++) {
+    const [warming, events] = [10, 60];
+    for (let event = -warming; event < events; event++) {
       await sender.commit(1, "numbered");
-      measured[holes]!.push(...await arrivals(receiver, 990));
+      const lagsMs = await arrivals(receiver, 990);
+      if (event >= 0) measured[holes]!.push(...lagsMs);
     }
     sender.end();
   }
