@@ -64,8 +64,11 @@ const chunk = z.string().max(MAX_OUTPUT_CHUNK_BYTES);
 
 /** An agent's labels: at most 16, keys like Kubernetes', values printable ASCII. */
 export const agentLabels = z.record(
-  z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$/),
-  z.string().max(128).regex(/^[\x20-\x7e]*$/),
+  z.string().regex(
+    /^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$/,
+    "a letter or digit, then up to 62 letters, digits, '.', '_', '/' and '-'",
+  ),
+  z.string().max(128).regex(/^[\x20-\x7e]*$/, "printable ASCII characters only"),
 ).refine((labels) => Object.keys(labels).length <= 16, "at most 16 labels");
 
 /** What an agent says of itself and of its machine. */

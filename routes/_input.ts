@@ -20,11 +20,17 @@ export function parse(schema: z.ZodType, value: unknown, where: string): unknown
   if (result.success) return result.data;
   const issues = result.error.issues.slice(0, ISSUES_MAX).map((issue) => ({
     path: short([where, ...issue.path].join(".")),
-    message: short(issue.message) + knownNames(schema, issue),
+    message: short(messageOf(issue)) + knownNames(schema, issue),
   }));
   const first = issues[0]!;
   throw new Fault("VALIDATION_FAILED", `${first.path}: ${first.message}`, { issues });
 }
+
+/** What is wrong; of a name that cannot be one, why. */
+const messageOf = (issue: z.core.$ZodIssue): string =>
+  issue.code === "invalid_key"
+    ? `${issue.message}: ${issue.issues[0]?.message ?? ""}`
+    : issue.message;
 
 /** Behind a name that nobody knows, those that are known. */
 function knownNames(schema: z.ZodType, { code, path }: z.core.$ZodIssue): string {

@@ -77,6 +77,12 @@ Deno.test("devices: labels of the code are the agent's, whatever it tells of the
     const { status, body } = await make(wrong);
     deq([status, body.error.code], [400, "VALIDATION_FAILED"]);
   }
+  const issues = (await make({ "a b": "x" })).body.error.details.issues;
+  deq(issues, [{
+    path: "body.labels.a b",
+    message: "Invalid key in record: a letter or digit, then up to 62 letters, digits, '.', '_', " +
+      "'/' and '-'",
+  }]);
   const made = await make({ env: "prod", tier: "db" });
   deq(made.body.labels, { env: "prod", tier: "db" });
   const { body } = await pair(world, made.body.pairing_code);
