@@ -73,7 +73,7 @@ const EVENTS_PER_STEP = 64;
 /** Then the others get their turn, however long this tenant's backlog is. */
 const STEPS_PER_PASS = 16;
 /** So many events are not kept waiting for the end of a run of folds. */
-const WAITING_MAX = 1_024;
+const WAITING_MAX = 8_192;
 /** How long trouble may pass before what it left is tried again. */
 const RETRY_MS = 1_000;
 
