@@ -1,24 +1,11 @@
 import { resolve } from "node:path";
 import process from "node:process";
 import program from "../../deno.json" with { type: "json" };
-import { CLOSE_CODES } from "../close_codes.ts";
-import { AGENT_PROTOCOL } from "../protocol.ts";
 import type { Clock, Log } from "../ports.ts";
+import { dial } from "./dial.ts";
 import { systemTree } from "./tree.ts";
-import type {
-  AgentFiles,
-  AgentHost,
-  AgentSocket,
-  ChildProcess,
-  ProcessEnd,
-  SocketEvents,
-} from "./port.ts";
+import type { AgentFiles, AgentHost, ChildProcess, ProcessEnd } from "./port.ts";
 import { writeAll } from "../../kv/disk.ts";
-
-/** How long the relay has to explain a refusal. */
-const EXPLAIN_TIMEOUT_MS = 5_000;
-/** How much of its explanation is read, in UTF-16 units. */
-const EXPLAIN_LENGTH = 2_000;
 
 /** The agent's own machine: its clock, files, processes and network. */
 export const machineHost: AgentHost = {
@@ -38,7 +25,6 @@ export const machineHost: AgentHost = {
   files: systemFiles(),
   tree: systemTree,
   dial,
-  explain,
   spawn,
 };
 
@@ -120,76 +106,6 @@ function systemFiles(): AgentFiles {
       };
     },
   };
-}
-
-function dial(url: string, token: string, events: SocketEvents): AgentSocket {
-  const socket = new WebSocket(endpoint(url, "ws"), {
-    headers: { authorization: `Bearer ${token}` },
-    protocols: [AGENT_PROTOCOL],
-  });
-  let problem = "";
-  let status: number | undefined;
-  socket.onmessage = ({ data }) => events.message(typeof data === "string" ? data : null);
-  socket.onerror = (event) => {
-    problem = (event as ErrorEvent).message;
-    // The one place where Deno tells which status refused the handshake.
-    const found = /status code: (\d{3})/.exec(problem);
-    if (found) status = Number(found[1]);
-  };
-  socket.onclose = ({ code, reason }) =>
-    events.closed({ code, reason: reason || problem, ...(status === undefined ? {} : { status }) });
-  return {
-    get bufferedAmount() {
-      return socket.bufferedAmount;
-    },
-    send(text) {
-      if (socket.readyState === WebSocket.OPEN) socket.send(text);
-    },
-    close(code, reason) {
-      // 1000 and our own codes are all that the platform lets a program send.
-      if (socket.readyState === WebSocket.OPEN) socket.close(code, reason);
-      else socket.close(CLOSE_CODES.normal.code);
-    },
-  };
-}
-
-async function explain(url: string, token: string): Promise<string> {
-  try {
-    const response = await fetch(endpoint(url, "http"), {
-      headers: { authorization: `Bearer ${token}` },
-      redirect: "manual",
-      signal: AbortSignal.timeout(EXPLAIN_TIMEOUT_MS),
-    });
-    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
-    let text = "";
-    while (reader !== undefined && text.length < EXPLAIN_LENGTH) {
-      const { value, done } = await reader.read();
-      if (done) break;
-      text += value;
-    }
-    await reader?.cancel();
-    return readExplanation(text.slice(0, EXPLAIN_LENGTH));
-  } catch {
-    return "";
-  }
-}
-
-/** The code and sentence of an error object, or else the text as it is. */
-function readExplanation(text: string): string {
-  try {
-    const { code, message } = JSON.parse(text).error;
-    return `${code}: ${message}`;
-  } catch {
-    return text;
-  }
-}
-
-/** The address of the link below the relay's base address, for WebSocket or for HTTP. */
-function endpoint(base: string, scheme: "ws" | "http"): string {
-  const url = new URL(base);
-  const secure = url.protocol === "https:" || url.protocol === "wss:";
-  const path = url.pathname.replace(/\/+$/, "");
-  return `${scheme}${secure ? "s" : ""}://${url.host}${path}/ws`;
 }
 
 function spawn(command: string): ChildProcess {

@@ -150,13 +150,12 @@ export function openLink(
     });
   }
 
-  async function closed(socketEnd: SocketEnd) {
+  function closed(socketEnd: SocketEnd) {
     if (over) return;
     const { code, reason, status } = socketEnd;
     const said = [lastError, reason].filter((text) => text !== "").join("; ");
     if (status === 401 || status === 403) {
-      const body = await host.explain(target.url, target.token);
-      end({ kind: "refused", why: `HTTP ${status} ${body}`.trim() });
+      end({ kind: "refused", why: `HTTP ${status} ${reason}`.trim() });
     } else if (closeByCode(code)?.after === "stop") {
       end({ kind: "refused", why: `${closeByCode(code)?.name} (${code}) ${said}`.trim() });
     } else if (status !== undefined) {

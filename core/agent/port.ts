@@ -15,7 +15,7 @@ export interface SocketEnd {
   readonly code: number;
   /** What the other side said, or the error of the connection. */
   readonly reason: string;
-  /** The HTTP status of a handshake that was refused. */
+  /** The HTTP status of a handshake that was refused; `reason` is what came with it. */
   readonly status?: number;
 }
 
@@ -99,8 +99,6 @@ export interface AgentHost {
   readonly tree: AgentTree;
   /** Opens a WebSocket with the credential and the agent subprotocol. */
   dial(url: string, token: string, events: SocketEvents): AgentSocket;
-  /** GETs an address with the credential: the start of the body, or "" when nothing answers. */
-  explain(url: string, token: string): Promise<string>;
   /** Starts a shell with the command. Throws when it cannot be started. */
   spawn(command: string): ChildProcess;
 }

@@ -130,6 +130,7 @@ export class Pool {
 
   #dial(host: Host, holder: Holder): void {
     const socket = this.#connect(host.url);
+    socket.setNoDelay(); // or the end of a request waits until its receiver has acknowledged the rest
     const connection: Connection = { socket, phase: "connect", holder };
     holder.connection = connection;
     host.open++;

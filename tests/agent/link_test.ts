@@ -44,7 +44,6 @@ function dial(welcomed: Welcomed = "accepted") {
       write() {},
       openAppender: () => assert.fail("no file is opened"),
     },
-    explain: () => Promise.resolve("MISSING_SCOPE: agents:admin"),
     spawn: () => assert.fail("nothing is started"),
     dial(_url, _token, given) {
       events = given;
@@ -175,7 +174,7 @@ Deno.test("openLink: a handshake refused with 401 or 403 is final, any other is 
     ] as const
   ) {
     const { events, link } = dial();
-    events().closed({ code: 0, reason: "", status });
+    events().closed({ code: 0, reason: "MISSING_SCOPE: agents:admin", status });
     assert.equal(await endOf(link), end);
   }
 });

@@ -1,4 +1,5 @@
 import { Hono } from "@hono/hono";
+import { AGENT_PROTOCOL } from "../../core/protocol.ts";
 
 /** The least that can be called a relay: a request goes to an agent's WebSocket, its answer comes back. */
 const app = new Hono();
@@ -6,8 +7,9 @@ const waiting = new Map<string, (answer: unknown) => void>();
 let agent: WebSocket | null = null;
 
 app.get("/ws", (c) => {
-  const { socket, response } = Deno.upgradeWebSocket(c.req.raw);
+  const { socket, response } = Deno.upgradeWebSocket(c.req.raw, { protocol: AGENT_PROTOCOL });
   agent = socket;
+  socket.onopen = () => socket.send('{"type":"welcome","agent_id":"x"}');
   socket.onmessage = ({ data }) => {
     const answer = JSON.parse(data);
     waiting.get(answer.command_id)?.(answer);

@@ -1,10 +1,6 @@
 import { Buffer } from "node:buffer";
-import {
-  AGENT_PROTOCOL,
-  type CommandOrder,
-  type CommandResult,
-  type RunFrame,
-} from "../../core/protocol.ts";
+import { dial } from "../../core/agent/dial.ts";
+import type { CommandOrder, CommandResult, RunFrame } from "../../core/protocol.ts";
 import {
   challengeText,
   privateKeyOf,
@@ -25,13 +21,12 @@ async function connect(n: number): Promise<void> {
   const nonce = Buffer.from(crypto.getRandomValues(new Uint8Array(18))).toString("base64url");
   let agentId = "";
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const socket = new WebSocket(`${url.replace("http", "ws")}/ws`, {
-    ...(token && { headers: { authorization: `Bearer ${token}` }, protocols: [AGENT_PROTOCOL] }),
+  const socket = dial(url, token, {
+    closed: ({ code, reason }) => reject(new Error(`closed: ${code} ${reason}`)),
+    message,
   });
-  socket.onopen = () => token || resolve();
-  socket.onclose = ({ code, reason }) => reject(new Error(`closed: ${code} ${reason}`));
-  socket.onmessage = ({ data }) => {
-    const frame = JSON.parse(data);
+  function message(data: string | null) {
+    const frame = JSON.parse(data!);
     if (frame.type === "run" && !token) {
       socket.send(JSON.stringify({ command_id: frame.command_id, exit_code: 0, stdout: "ok\n" }));
     } else if (frame.type === "run") {
@@ -58,7 +53,7 @@ async function connect(n: number): Promise<void> {
       ids.push(agentId);
       resolve();
     }
-  };
+  }
   await promise;
   if (token) setInterval(() => socket.send('{"type":"heartbeat","status":"ok"}'), 30_000);
 }

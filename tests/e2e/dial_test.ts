@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import { dial } from "../../core/agent/dial.ts";
+import type { SocketEnd } from "../../core/agent/port.ts";
+import { MAX_RELAY_FRAME_BYTES } from "../../core/protocol.ts";
+import { clientOf } from "../../core/cli/client.ts";
+import {
+  makeKey,
+  signUpOwner,
+  START_MS,
+  startMain,
+  startRelayProcess,
+  withFolder,
+} from "../support/processes.ts";
+
+const TLS = new URL("../fixtures/tls/", import.meta.url).pathname;
+const listen = { hostname: "127.0.0.1", port: 0, onListen() {} } as const;
+
+/** How a link to a server that does this ends. */
+async function endOf(serve: Deno.ServeHandler): Promise<SocketEnd> {
+  await using server = Deno.serve(listen, serve);
+  return await new Promise((closed) =>
+    dial(`http://127.0.0.1:${server.addr.port}/base/`, "secret", { closed, message() {} })
+  );
+}
+
+Deno.test("dial: a refused handshake gives its status, and the reason that came with it", async () => {
+  const error = { code: "INVALID_API_KEY", message: "It was revoked.", details: {} };
+  const cases: [Response, string][] = [
+    [Response.json({ error }, { status: 401 }), "INVALID_API_KEY: It was revoked."],
+    [new Response("go away", { status: 403 }), "go away"],
+    [new Response("elsewhere", { status: 302, headers: { location: "/ws" } }), "elsewhere"],
+    [new Response("x".repeat(100_000), { status: 503 }), "x".repeat(2_000)],
+  ];
+  for (const [response, reason] of cases) {
+    const { status } = response;
+    assert.deepEqual(await endOf(() => response), { code: 0, reason, status });
+  }
+});
+
+Deno.test("dial: asks below the relay's path, with the credential, for the agents' protocol", async () => {
+  const { reason } = await endOf(({ url, headers }) => {
+    const asked = ["authorization", "sec-websocket-protocol"].map((name) => headers.get(name));
+    return new Response([new URL(url).pathname, ...asked].join(), { status: 404 });
+  });
+  assert.equal(reason, "/base/ws,Bearer secret,relay.agent.v1");
+});
+
+Deno.test("dial: a frame beyond the cap ends the link before it is kept", async () => {
+  const end = await endOf((request) => {
+    const { socket, response } = Deno.upgradeWebSocket(request, { protocol: "relay.agent.v1" });
+    socket.onopen = () => socket.send("x".repeat(MAX_RELAY_FRAME_BYTES + 1));
+    return response;
+  });
+  assert.match(end.reason, /Max payload size exceeded/);
+});
+
+/** A proxy as companies have it; `asked` tells the method of each request to it. */
+function startProxy() {
+  const asked: string[] = [];
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const carry = async (from: Deno.Conn) => {
+    const buffer = new Uint8Array(8 * 1024);
+    const head = new TextDecoder().decode(buffer.subarray(0, (await from.read(buffer))!));
+    const [method, target] = head.split(" ", 2) as [string, string];
+    asked.push(method);
+    const tunnel = method === "CONNECT";
+    const url = new URL(tunnel ? `https://${target}` : target);
+    const to = await Deno.connect({ hostname: "127.0.0.1", port: Number(url.port) });
+    const first = new TextEncoder().encode(head.replace(target, url.pathname));
+    if (tunnel) await from.write(new TextEncoder().encode("HTTP/1.1 200 OK\r\n\r\n"));
+    else await to.write(first);
+    await Promise.allSettled([
+      from.readable.pipeTo(to.writable),
+      to.readable.pipeTo(from.writable),
+    ]);
+  };
+  const accepting = (async () => {
+    for await (const from of listener) carry(from).catch(() => from.close());
+  })();
+  return {
+    url: `http://127.0.0.1:${listener.addr.port}`,
+    asked,
+    async [Symbol.asyncDispose]() {
+      listener.close();
+      await accepting;
+    },
+  };
+}
+
+for (const [scheme, method] of [["http", "GET"], ["https", "CONNECT"]] as const) {
+  Deno.test(`relay agent: reaches a relay at ${scheme} through the proxy of the environment`, async () => {
+    await withFolder(async (folder) => {
+      const secure = scheme === "https";
+      const { relay, url } = await startRelayProcess({
+        RELAY_KV: `${folder}/relay.kv`,
+        RELAY_HOST: "localhost",
+        ...secure && {
+          RELAY_TLS_CERT: `${TLS}localhost.pem`,
+          RELAY_TLS_KEY: `${TLS}localhost.key`,
+        },
+      });
+      const caCerts = [await Deno.readTextFile(`${TLS}authority.pem`)];
+      using http = Deno.createHttpClient({ caCerts });
+      const client = (credential?: string) =>
+        clientOf(url, credential, (to, init) => fetch(to, { ...init, client: http }));
+      await using proxy = startProxy();
+      const owner = client(await signUpOwner(client()));
+      const agent = startMain(["agent", "--url", url, "--state", `${folder}/agent`], {
+        RELAY_TOKEN: await makeKey(owner, ["agents:admin"]),
+        DENO_CERT: `${TLS}authority.pem`,
+        DENO_NO_UPDATE_CHECK: "1", // it would go through the proxy too
+        [`${scheme.toUpperCase()}_PROXY`]: proxy.url,
+      });
+      try {
+        const [, id] = await agent.line(/^connected to https?:.* \((\w+)\)$/, START_MS);
+        assert.deepEqual(proxy.asked, [method]);
+        const caller = client(await makeKey(owner, ["agents:write"]));
+        const path = `/api/exec/${id}?command=seq+1+2000`;
+        const { status, body } = await caller<{ stdout: string }>("GET", path);
+        assert.equal(status, 200);
+        assert.equal(body.stdout.length, 8_893);
+      } finally {
+        assert.equal((await agent.stop()).code, 0);
+        assert.equal((await relay.stop()).code, 0);
+      }
+    });
+  });
+}
