@@ -1,7 +1,7 @@
-import { setImmediate } from "node:timers";
 import type { Clock } from "./clock.ts";
 import { StoreUnavailableError } from "./errors.ts";
 import { type Flight, flightOf, meets } from "./flight.ts";
+import { Gathering } from "./gather.ts";
 import { type Line, outboxText } from "./line.ts";
 import { oneSumEach, oneValueEach } from "./merge.ts";
 import type { Numbered, Numbering, Room } from "./numbering.ts";
@@ -77,8 +77,6 @@ interface Pending {
 export const OUTBOX: Deno.KvKey = ["~", "outbox"];
 /** More callers than this wait for the next commit, so that requests are served while this one is written. */
 const CALLERS_MAX = 64;
-/** How many turns of the event loop a commit may wait for its callers. */
-const TURNS_MAX = 4;
 /** So many that stand apart are worth a commit beside the one under way. */
 const APART_MIN = 32;
 const QUEUE_MAX = 20_000;
@@ -90,7 +88,6 @@ const LOCKED_RETRIES_MAX = 50;
 /** What a key weighs beside its text: the encoding's marks, and numbers, which take nine bytes. */
 export const KEY_OVERHEAD_BYTES = 24;
 const encoder = new TextEncoder();
-const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /**
  * Group commit: while one atomic is under way callers queue up, and all that fit go into the next one.
@@ -99,6 +96,7 @@ const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
  */
 export class Committer {
   #queue: Pending[] = [];
+  readonly #gathering = new Gathering(() => this.#queue.length);
   #waitingBytes = 0;
   #running: Promise<void> | null = null;
   /** Whose commit is under way. */
@@ -177,10 +175,11 @@ export class Committer {
     await Promise.resolve();
     try {
       while (this.#queue.length > 0 || this.#beside !== null) {
-        await this.#gather();
+        await this.#gathering.gather();
         const batch = this.#take(this.#flightBeside);
         // Either nobody waits, or all of them for what is under way beside.
         if (batch.length === 0) await this.#beside;
+        this.#gathering.took(batch.length);
         this.#underWay = batch;
         await this.#commit(batch);
         this.#underWay = null;
@@ -190,21 +189,9 @@ export class Committer {
     }
   }
 
-  /**
-   * Lets those join who are about to ask: while more come with each turn of the event loop, waiting costs
-   * less than the commit that it saves. A lone caller waits for one turn.
-   */
-  async #gather(): Promise<void> {
-    for (let turn = 0; turn < TURNS_MAX; turn++) {
-      const waiting = this.#queue.length;
-      await nextTurn();
-      if (this.#queue.length === waiting || this.#queue.length >= CALLERS_MAX) return;
-    }
-  }
-
   /** Commits what stands apart while another commit is under way. */
   async #runBeside(): Promise<void> {
-    await this.#gather();
+    await this.#gathering.gather(CALLERS_MAX);
     if (this.#underWay === null || this.#isOwed || this.#apart < APART_MIN) return;
     const others = this.#queue.filter(({ change }) => !change.apart);
     this.#queue = this.#queue.filter(({ change }) => change.apart);
