@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers";
 
 /** So many are enough for a commit that does not wait for more. */
-const CALLERS_ENOUGH = 20;
+const CALLERS_ENOUGH = 16;
 /** After so many commits of one caller nobody is expected to join the next. */
 const ALONE_ENOUGH = 8;
 /** How many turns of the event loop a commit may wait for its callers. */

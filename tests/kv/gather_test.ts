@@ -22,10 +22,10 @@ Deno.test("Gathering: waits for more callers while they come, for four turns at 
   assert.equal(await turnsWith((turn) => 1 + turn), 4);
 });
 
-Deno.test("Gathering: twenty callers wait for nobody", async () => {
-  assert.equal(await turnsWith(() => 19), 1);
-  assert.equal(await turnsWith(() => 20), 0);
-  assert.equal(await turnsWith((turn) => 12 + 4 * turn), 2);
+Deno.test("Gathering: sixteen callers wait for nobody", async () => {
+  assert.equal(await turnsWith(() => 15), 1);
+  assert.equal(await turnsWith(() => 16), 0);
+  assert.equal(await turnsWith((turn) => 10 + 3 * turn), 2);
 });
 
 Deno.test("Gathering: who has been alone for eight commits does not wait, until somebody joins", async () => {
