@@ -60,8 +60,12 @@ export class DirectNumbering {
 
   constructor(private readonly log: Log, private readonly limits: FoldLimits) {}
 
-  /** True when a fold would find nothing. */
-  get nothingWaits(): boolean {
+  /**
+   * True when a fold would find nothing. What is in the engine already has its numbers by then: who read an
+   * event before the log heard that its commit was made must not meet a head below it.
+   */
+  async nothingWaits(): Promise<boolean> {
+    await this.#underWay?.promise;
     return this.#open && this.#rows?.length === 0;
   }
 

@@ -271,7 +271,7 @@ export class EventLog {
 
   /** Moves events from the outbox into the log. True when there may be more of them. */
   async #fold(): Promise<boolean> {
-    if (this.#direct.nothingWaits) return false;
+    if (await this.#direct.nothingWaits()) return false;
     await this.#direct.pause();
     await this.#resolveDoubt();
     const plan = await planFold(

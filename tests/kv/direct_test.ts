@@ -217,6 +217,26 @@ Deno.test("DirectNumbering: what is committed while a fold is under way comes af
   deepStrictEqual(await keysOf(engine, OUTBOX), []);
 });
 
+Deno.test("EventLog: after a flush the head is not below what could be read before", async () => {
+  const engine = await Deno.openKv(":memory:");
+  let held: PromiseWithResolvers<void> | null = null;
+  const kv = committing(engine, async (commit) => {
+    const result = await commit();
+    await held?.promise;
+    return result;
+  });
+  await using one = await started(kv);
+  const { log, tenant } = one;
+  held = Promise.withResolvers();
+  const appended = append(one, 1, 2);
+  while ((await log.read(tenant, 0, 9)).length < 3); // the engine has them, and nobody was told
+  const head = log.flush().then(() => log.head(tenant));
+  await kv.get(["~"]);
+  held.resolve();
+  strictEqual(await head, 3);
+  await appended;
+});
+
 Deno.test("LogFollower: a lazy one handles what it is told while it works when it is woken again", async () => {
   const kv = await Deno.openKv(":memory:");
   await using one = bench(kv);
