@@ -179,7 +179,7 @@ export class Committer {
         const batch = this.#take(this.#flightBeside);
         // Either nobody waits, or all of them for what is under way beside.
         if (batch.length === 0) await this.#beside;
-        this.#gathering.took(batch.length);
+        else this.#gathering.took(batch.length);
         this.#underWay = batch;
         await this.#commit(batch);
         this.#underWay = null;

@@ -8,6 +8,12 @@ import { CLOSE_CODES } from "../close_codes.ts";
 import { AGENT_PROTOCOL, MAX_RELAY_FRAME_BYTES } from "../protocol.ts";
 import type { AgentSocket, SocketEnd, SocketEvents } from "./port.ts";
 
+/** From the dial to the relay's first byte, proxies included. */
+const CONNECT_MS = 15_000;
+/** How long a close waits for the other side's. */
+const CLOSE_MS = 1_000;
+/** How long the relay has to explain a refusal. */
+const EXPLAIN_MS = 5_000;
 /** How much of a refusal is read, in UTF-16 units. */
 const EXPLANATION_MAX = 2_000;
 /** What stands for "no closing handshake" where nobody can have sent it (RFC 6455). */
@@ -30,25 +36,25 @@ interface Socket {
  * Opens the link over the network, through the proxy of HTTP_PROXY or HTTPS_PROXY where one is named, and
  * trusting the authority of DENO_CERT too. Not by the platform's own WebSocket: that one writes a frame's
  * head and body apart and leaves Nagle's algorithm on, so that the body of each longer frame waits 40 ms for
- * the relay's acknowledgement.
+ * the relay's acknowledgement. Whatever is wrong is told as the link's end, so that it is dialled again.
  */
 export function dial(url: string, token: string, events: SocketEvents): AgentSocket {
-  const address = linkAddress(url);
-  const Agent = address.startsWith("wss:") ? HttpsAgent : HttpAgent;
-  const options: object = { proxyEnv: process.env, ...authorities() }; // newer than its types
-  const socket: Socket = new WebSocket(address, [AGENT_PROTOCOL], {
-    agent: new Agent(options),
-    headers: { authorization: `Bearer ${token}` },
-    maxPayload: MAX_RELAY_FRAME_BYTES,
-    perMessageDeflate: false,
-  });
+  let socket: Socket;
+  try {
+    socket = openSocket(linkAddress(url), token);
+  } catch (error) {
+    const reason = reasonOf(error as NodeJS.ErrnoException);
+    queueMicrotask(() => events.closed({ code: 0, reason }));
+    return { bufferedAmount: 0, send() {}, close() {} };
+  }
   let problem = "";
-  let refusal: Pick<SocketEnd, "status"> = {};
+  let refusal: Partial<SocketEnd> = {};
   socket.on("message", (data, isBinary) => events.message(isBinary ? null : String(data)));
   socket.on("error", ({ message }) => problem ||= message);
   socket.on("unexpected-response", async (_, response) => {
-    refusal = { status: response.statusCode! };
-    problem = await explanationOf(response);
+    const status = response.statusCode!;
+    refusal = { status };
+    refusal = { status, reason: await explanationOf(response) };
     socket.terminate();
   });
   socket.on("close", (code, said) =>
@@ -71,6 +77,23 @@ export function dial(url: string, token: string, events: SocketEvents): AgentSoc
   };
 }
 
+function openSocket(address: string, token: string): Socket {
+  const secure = address.startsWith("wss:");
+  // A proxy that does not finish its tunnel would keep the connection for ever.
+  const options: object = {
+    proxyEnv: process.env,
+    timeout: CONNECT_MS,
+    ...secure && authorities(),
+  };
+  return new WebSocket(address, [AGENT_PROTOCOL], {
+    agent: secure ? new HttpsAgent(options) : new HttpAgent(options),
+    headers: { authorization: `Bearer ${token}` },
+    maxPayload: MAX_RELAY_FRAME_BYTES,
+    perMessageDeflate: false,
+    closeTimeout: CLOSE_MS,
+  });
+}
+
 /** The platform's HTTPS takes no notice of DENO_CERT; null unless that is set. */
 function authorities(): { ca: string[] } | null {
   const path = Deno.env.get("DENO_CERT");
@@ -78,8 +101,15 @@ function authorities(): { ca: string[] } | null {
   return { ca: [...tls.getCACertificates("default"), Deno.readTextFileSync(path)] };
 }
 
+/** The text about a proxy would show its password. */
+const reasonOf = ({ code, message }: NodeJS.ErrnoException): string =>
+  code === "ERR_PROXY_INVALID_CONFIG"
+    ? "HTTP_PROXY and HTTPS_PROXY take the address of a proxy that begins with http:// or https://"
+    : message;
+
 /** The code and sentence of an error object, or else the text as it is; empty when it breaks off. */
 async function explanationOf(response: IncomingMessage): Promise<string> {
+  const late = setTimeout(() => response.destroy(), EXPLAIN_MS);
   let text = "";
   try {
     for await (const part of response.setEncoding("utf8")) {
@@ -88,6 +118,8 @@ async function explanationOf(response: IncomingMessage): Promise<string> {
     }
   } catch {
     return "";
+  } finally {
+    clearTimeout(late);
   }
   try {
     const { code, message } = JSON.parse(text).error;

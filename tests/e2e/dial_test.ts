@@ -15,12 +15,17 @@ import {
 const TLS = new URL("../fixtures/tls/", import.meta.url).pathname;
 const listen = { hostname: "127.0.0.1", port: 0, onListen() {} } as const;
 
+/** How a link to an address ends; a message counts as an end too. */
+const endAt = (url: string) =>
+  new Promise<SocketEnd>((closed) => {
+    const message = () => closed({ code: 1, reason: "a message came" });
+    dial(url, "secret", { closed, message });
+  });
+
 /** How a link to a server that does this ends. */
 async function endOf(serve: Deno.ServeHandler): Promise<SocketEnd> {
   await using server = Deno.serve(listen, serve);
-  return await new Promise((closed) =>
-    dial(`http://127.0.0.1:${server.addr.port}/base/`, "secret", { closed, message() {} })
-  );
+  return await endAt(`http://127.0.0.1:${server.addr.port}/base/`);
 }
 
 Deno.test("dial: a refused handshake gives its status, and the reason that came with it", async () => {
@@ -28,6 +33,7 @@ Deno.test("dial: a refused handshake gives its status, and the reason that came 
   const cases: [Response, string][] = [
     [Response.json({ error }, { status: 401 }), "INVALID_API_KEY: It was revoked."],
     [new Response("go away", { status: 403 }), "go away"],
+    [new Response(null, { status: 401 }), ""],
     [new Response("elsewhere", { status: 302, headers: { location: "/ws" } }), "elsewhere"],
     [new Response("x".repeat(100_000), { status: 503 }), "x".repeat(2_000)],
   ];
@@ -52,6 +58,34 @@ Deno.test("dial: a frame beyond the cap ends the link before it is kept", async 
     return response;
   });
   assert.match(end.reason, /Max payload size exceeded/);
+});
+
+Deno.test("dial: what is wrong with the environment ends the link, and shows no secret", async () => {
+  for (
+    const [env, says] of [
+      [{ DENO_CERT: "/nowhere.pem" }, /No such file.*\/nowhere\.pem/],
+      [{ HTTPS_PROXY: "socks5://user:p4ssw@127.0.0.1:1" }, /HTTPS_PROXY take the address/],
+    ] as const
+  ) {
+    const script = `import { dial } from ${
+      JSON.stringify(new URL("../../core/agent/dial.ts", import.meta.url))
+    };
+      dial("https://127.0.0.1:1", "t", { message() {}, closed: (end) => console.log(end.code, end.reason) });`;
+    const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: [
+        "eval",
+        "--no-check",
+        "--config",
+        new URL("../../deno.json", import.meta.url).pathname,
+        script,
+      ],
+      env: { ...env, DENO_NO_UPDATE_CHECK: "1" },
+    }).output();
+    const said = new TextDecoder().decode(stdout);
+    assert.equal(code, 0, new TextDecoder().decode(stderr));
+    assert.match(said, says);
+    assert.doesNotMatch(said, /p4ssw/);
+  }
 });
 
 /** A proxy as companies have it; `asked` tells the method of each request to it. */
