@@ -7,6 +7,7 @@ import { benchSequencing } from "./sequencing.ts";
 import { wrongPasswords } from "./logins.ts";
 import { refusals, unknownKeys } from "./limits.ts";
 import { endAll, get, HERE, post, residentKiB, start } from "./parts.ts";
+import { realAgent } from "./real_agent.ts";
 import { benchReplay } from "./replay.ts";
 import { report, rounds } from "./rounds.ts";
 import { benchWebhooks } from "./webhooks.ts";
@@ -103,6 +104,9 @@ try {
   }
   if (only === "mcp-others") await mcpBesideOthers(first);
   if (only === undefined || only === "exec") await exec(first);
+  if (only === undefined || only === "agent") {
+    await realAgent({ base, port: relay.ready.port, ...first });
+  }
   if (only === undefined || only === "refuse") await refusals(http.ready.port, barePath);
   if (only === undefined || only === "memory") await memory();
   if (only === undefined || only === "logins") await wrongPasswords(base);
