@@ -52,9 +52,7 @@ export function dial(url: string, token: string, events: SocketEvents): AgentSoc
   socket.on("message", (data, isBinary) => events.message(isBinary ? null : String(data)));
   socket.on("error", ({ message }) => problem ||= message);
   socket.on("unexpected-response", async (_, response) => {
-    const status = response.statusCode!;
-    refusal = { status };
-    refusal = { status, reason: await explanationOf(response) };
+    refusal = { status: response.statusCode!, reason: await explanationOf(response) };
     socket.terminate();
   });
   socket.on("close", (code, said) =>

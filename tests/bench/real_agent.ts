@@ -21,12 +21,8 @@ export async function realAgent(
         const { p50Ms, statuses } = await measure(port, 1, 2, [get(path, { "x-api-key": key })]);
         const others = Object.keys(statuses).filter((status) => status !== "200");
         if (others.length > 0) throw new Error(`a command was answered with ${others}`);
-        console.log(
-          `a command with ${name} by a real agent, p50 ${
-            alone.toFixed(1)
-          } ms by the shell alone → ` +
-            `${p50Ms.toFixed(1)} ms`,
-        );
+        const beside = `${alone.toFixed(1)} ms by the shell alone → ${p50Ms.toFixed(1)} ms`;
+        console.log(`a command with ${name} by a real agent, p50 ${beside}`);
       }
     } finally {
       await agent.stop();

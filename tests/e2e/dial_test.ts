@@ -2,17 +2,18 @@ import assert from "node:assert/strict";
 import { dial } from "../../core/agent/dial.ts";
 import type { SocketEnd } from "../../core/agent/port.ts";
 import { MAX_RELAY_FRAME_BYTES } from "../../core/protocol.ts";
-import { clientOf } from "../../core/cli/client.ts";
 import {
+  AUTHORITY,
   makeKey,
   signUpOwner,
   START_MS,
   startMain,
   startRelayProcess,
+  TLS_ENV,
+  trustingClients,
   withFolder,
 } from "../support/processes.ts";
 
-const TLS = new URL("../fixtures/tls/", import.meta.url).pathname;
 const listen = { hostname: "127.0.0.1", port: 0, onListen() {} } as const;
 
 /** How a link to an address ends; a message counts as an end too. */
@@ -124,24 +125,17 @@ function startProxy() {
 for (const [scheme, method] of [["http", "GET"], ["https", "CONNECT"]] as const) {
   Deno.test(`relay agent: reaches a relay at ${scheme} through the proxy of the environment`, async () => {
     await withFolder(async (folder) => {
-      const secure = scheme === "https";
       const { relay, url } = await startRelayProcess({
         RELAY_KV: `${folder}/relay.kv`,
-        RELAY_HOST: "localhost",
-        ...secure && {
-          RELAY_TLS_CERT: `${TLS}localhost.pem`,
-          RELAY_TLS_KEY: `${TLS}localhost.key`,
-        },
+        ...scheme === "https" ? TLS_ENV : { RELAY_HOST: "localhost" },
       });
-      const caCerts = [await Deno.readTextFile(`${TLS}authority.pem`)];
-      using http = Deno.createHttpClient({ caCerts });
-      const client = (credential?: string) =>
-        clientOf(url, credential, (to, init) => fetch(to, { ...init, client: http }));
+      using clients = trustingClients(url);
+      const { client } = clients;
       await using proxy = startProxy();
       const owner = client(await signUpOwner(client()));
       const agent = startMain(["agent", "--url", url, "--state", `${folder}/agent`], {
         RELAY_TOKEN: await makeKey(owner, ["agents:admin"]),
-        DENO_CERT: `${TLS}authority.pem`,
+        DENO_CERT: AUTHORITY,
         DENO_NO_UPDATE_CHECK: "1", // it would go through the proxy too
         [`${scheme.toUpperCase()}_PROXY`]: proxy.url,
       });

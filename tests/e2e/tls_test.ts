@@ -1,28 +1,24 @@
 import assert from "node:assert/strict";
-import { clientOf } from "../../core/cli/client.ts";
 import {
+  AUTHORITY,
   makeKey,
   signUpOwner,
   START_MS,
   startMain,
   startRelayProcess,
+  TLS_ENV,
+  trustingClients,
   withFolder,
 } from "../support/processes.ts";
-
-const TLS = new URL("../fixtures/tls/", import.meta.url).pathname;
 
 Deno.test("relay serve: with a certificate it speaks HTTPS, and an agent runs commands over it", async () => {
   await withFolder(async (folder) => {
     const { relay, url } = await startRelayProcess({
       RELAY_KV: `${folder}/relay.kv`,
-      RELAY_HOST: "localhost",
-      RELAY_TLS_CERT: `${TLS}localhost.pem`,
-      RELAY_TLS_KEY: `${TLS}localhost.key`,
+      ...TLS_ENV,
     });
-    const authority = await Deno.readTextFile(`${TLS}authority.pem`);
-    const http = Deno.createHttpClient({ caCerts: [authority] });
-    const client = (credential?: string) =>
-      clientOf(url, credential, (to, init) => fetch(to, { ...init, client: http }));
+    using clients = trustingClients(url);
+    const { client } = clients;
     try {
       assert.match(url, /^https:\/\/localhost:\d+$/);
       assert.deepEqual((await client()("GET", "/healthz")).body, { status: "ok" });
@@ -31,7 +27,7 @@ Deno.test("relay serve: with a certificate it speaks HTTPS, and an agent runs co
       const owner = client(await signUpOwner(client()));
       const agent = startMain(["agent", "--url", url, "--state", `${folder}/agent`], {
         RELAY_TOKEN: await makeKey(owner, ["agents:admin"]),
-        DENO_CERT: `${TLS}authority.pem`,
+        DENO_CERT: AUTHORITY,
       });
       try {
         const [, id] = await agent.line(/^connected to https:.* \((\w+)\)$/, START_MS);
@@ -46,7 +42,6 @@ Deno.test("relay serve: with a certificate it speaks HTTPS, and an agent runs co
         assert.equal((await agent.stop()).code, 0);
       }
     } finally {
-      http.close();
       assert.equal((await relay.stop()).code, 0);
     }
   });

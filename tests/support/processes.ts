@@ -1,4 +1,4 @@
-import { type Client, expectStatus } from "../../core/cli/client.ts";
+import { type Client, clientOf, expectStatus } from "../../core/cli/client.ts";
 import { type Program, type ProgramOptions, startProgram } from "../../core/cli/program.ts";
 
 const MAIN = new URL("../../main.ts", import.meta.url).href;
@@ -12,6 +12,26 @@ export function startMain(
   options: Omit<ProgramOptions, "env"> = {},
 ): Program {
   return startProgram(args, { env, main: MAIN, ...options });
+}
+
+const FIXTURES = new URL("../fixtures/tls/", import.meta.url).pathname;
+/** What makes a relay at `localhost` speak HTTPS. */
+export const TLS_ENV = {
+  RELAY_HOST: "localhost",
+  RELAY_TLS_CERT: `${FIXTURES}localhost.pem`,
+  RELAY_TLS_KEY: `${FIXTURES}localhost.key`,
+} as const;
+/** Who vouches for its certificate. */
+export const AUTHORITY = `${FIXTURES}authority.pem`;
+
+/** Clients of a relay, by credential, that trust the authority. */
+export function trustingClients(url: string) {
+  const http = Deno.createHttpClient({ caCerts: [Deno.readTextFileSync(AUTHORITY)] });
+  return {
+    client: (credential?: string): Client =>
+      clientOf(url, credential, (to, init) => fetch(to, { ...init, client: http })),
+    [Symbol.dispose]: () => http.close(),
+  };
 }
 
 /** A relay that says it is ready, and its address. */
