@@ -49,7 +49,8 @@ const SETTINGS = `Settings of \`relay serve\`, from the environment:
   RELAY_SECRET_OLD  the one before it (more: RELAY_SECRET_OLD_2): see \`relay secret rotate --help\`
   RELAY_PUBLIC_URL  the address that others use
   RELAY_SIGNUP      open, invite or closed
-  RELAY_CONFIG      a JSON file, or JSON: limits, plans, auth, webhooks, outbound, trusted_proxies`;
+  RELAY_CONFIG      a JSON file, or JSON: plans, default_plan, limits, auth, webhooks, outbound,
+                    retention_days, legal_hold, trusted_proxies, allowed_origins`;
 
 /** The server's own end of a WebSocket says nothing to its client: what we said goes out first. */
 const FAREWELL_MS = 50;
@@ -146,7 +147,9 @@ async function listen(
       : Deno.serve({ hostname, port, ...tls, onListen, onError: failBare }, handler);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    console.error(`relay: cannot listen on ${hostname}:${port}: ${why}. Try another RELAY_PORT.`);
+    console.error(
+      `relay: cannot listen on ${hostname}:${port}: ${why}. Look at RELAY_HOST and RELAY_PORT.`,
+    );
     await stop();
     return 1;
   }

@@ -108,7 +108,20 @@ function tlsOf(
   const { RELAY_TLS_CERT: cert, RELAY_TLS_KEY: key } = env;
   if (!cert && !key) return null;
   if (!cert || !key) throw new Error("set both RELAY_TLS_CERT and RELAY_TLS_KEY, or neither");
-  return { cert: readText(cert), key: readText(key) };
+  const read = (name: string, path: string) => readNamed(name, path, readText);
+  return { cert: read("RELAY_TLS_CERT", cert), key: read("RELAY_TLS_KEY", key) };
+}
+
+/** The file that a variable names. @throws {Error} that says which variable it was */
+function readNamed(name: string, path: string, readText: (path: string) => string): string {
+  try {
+    return readText(path);
+  } catch (cause) {
+    const why = (cause as Error).message;
+    throw new Error(`${name} names ${JSON.stringify(path)}, which cannot be read: ${why}`, {
+      cause,
+    });
+  }
 }
 
 function configSourceOf(
@@ -119,5 +132,5 @@ function configSourceOf(
   if (text.trimStart().startsWith("{")) {
     return { kind: "environment", path: null, read: () => text };
   }
-  return { kind: "file", path: text, read: () => readText(text) };
+  return { kind: "file", path: text, read: () => readNamed("RELAY_CONFIG", text, readText) };
 }

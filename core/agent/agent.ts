@@ -180,7 +180,7 @@ export async function runAgent(options: AgentOptions, host: AgentHost): Promise<
       state.detach();
       if (ending) return;
       if (end.kind === "refused") {
-        host.log.error(`the relay refused this agent: ${end.why}`);
+        host.log.error(end.why);
         return finish(1, 0, "refused");
       }
       // A relay that stays away is worth one line, not one for each attempt.

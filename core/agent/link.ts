@@ -20,6 +20,8 @@ export type LinkEnd =
   | { readonly kind: "lost"; readonly why: string; readonly upMs: number }
   | { readonly kind: "refused"; readonly why: string };
 
+const REFUSED = "the relay refused this agent";
+
 /** What the relay may order after its welcome. */
 export type Order = Exclude<
   RelayFrame,
@@ -129,7 +131,7 @@ export function openLink(
     const welcomed = events.welcomed(frame, socket);
     if (welcomed === "another_key") {
       return refuse(
-        "the relay's verdict key is not the one of the first contact; " +
+        "this agent refuses the relay: its verdict key is not the one of the first contact; " +
           "if you set the relay up anew, give the agent another --state folder",
       );
     }
@@ -155,9 +157,10 @@ export function openLink(
     const { code, reason, status } = socketEnd;
     const said = [lastError, reason].filter((text) => text !== "").join("; ");
     if (status === 401 || status === 403) {
-      end({ kind: "refused", why: `HTTP ${status} ${reason}`.trim() });
+      end({ kind: "refused", why: `${REFUSED}: HTTP ${status} ${reason}`.trim() });
     } else if (closeByCode(code)?.after === "stop") {
-      end({ kind: "refused", why: `${closeByCode(code)?.name} (${code}) ${said}`.trim() });
+      const name = closeByCode(code)?.name;
+      end({ kind: "refused", why: `${REFUSED}: ${name} (${code}) ${said}`.trim() });
     } else if (status !== undefined) {
       lost(`HTTP ${status}`);
     } else {

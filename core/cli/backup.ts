@@ -4,6 +4,7 @@ import { restoreBackup } from "../keep/restore.ts";
 import { secretPath, type Secrets, secretsKnown } from "../secrets/file.ts";
 import { readStoreSettings, type StoreSettings } from "../settings.ts";
 import { systemClock, systemEntropy } from "../system.ts";
+import { isThere } from "../../kv/disk.ts";
 import { embeddedPath, storePath } from "./store_path.ts";
 
 const BACKUP_HELP = `relay backup: a copy of the store, while the relay serves
@@ -64,6 +65,7 @@ export function backupCommand(args: string[]): Promise<number> {
 /** Runs `relay restore`; resolves to the exit code. */
 export function restoreCommand(args: string[]): Promise<number> {
   return withFolder("restore", RESTORE_HELP, args, async (folder) => {
+    if (!isThere(folder)) throw new Error(`there is no folder ${folder}`);
     const settings = readStoreSettings(Deno.env.toObject(), false);
     const kv = embeddedPath(settings.kv);
     const secrets = needSecrets(settings, kv);

@@ -149,6 +149,8 @@ Deno.test("openLink: binary, malformed and oversized frames close with their cod
   }
 });
 
+const REFUSED = "the relay refused this agent";
+
 Deno.test("openLink: every close code ends the link as the table says, with the relay's words", async () => {
   for (const [name, { code, after }] of Object.entries(CLOSE_CODES)) {
     const { events, link, say } = dial();
@@ -157,7 +159,7 @@ Deno.test("openLink: every close code ends the link as the table says, with the 
     assert.equal(
       await endOf(link),
       after === "stop"
-        ? `refused: ${name} (${code}) BECAUSE: of this; bye`
+        ? `refused: ${REFUSED}: ${name} (${code}) BECAUSE: of this; bye`
         : `lost: closed with ${code} BECAUSE: of this; bye`,
     );
   }
@@ -166,8 +168,8 @@ Deno.test("openLink: every close code ends the link as the table says, with the 
 Deno.test("openLink: a handshake refused with 401 or 403 is final, any other is not", async () => {
   for (
     const [status, end] of [
-      [401, "refused: HTTP 401 MISSING_SCOPE: agents:admin"],
-      [403, "refused: HTTP 403 MISSING_SCOPE: agents:admin"],
+      [401, `refused: ${REFUSED}: HTTP 401 MISSING_SCOPE: agents:admin`],
+      [403, `refused: ${REFUSED}: HTTP 403 MISSING_SCOPE: agents:admin`],
       [404, "lost: HTTP 404"],
       [429, "lost: HTTP 429"],
       [503, "lost: HTTP 503"],
@@ -182,7 +184,7 @@ Deno.test("openLink: a handshake refused with 401 or 403 is final, any other is 
 Deno.test("openLink: a relay with another verdict key than the pinned one is refused for good", async () => {
   const { closes, link, say } = dial("another_key");
   say(CHALLENGE, WELCOME);
-  assert.match(await endOf(link), /^refused: the relay's verdict key/);
+  assert.match(await endOf(link), /^refused: this agent refuses the relay: its verdict key/);
   assert.deepEqual(closes, [1000]);
 });
 
