@@ -105,6 +105,7 @@ export function failure(envelope: Envelope, fault: Fault): Response {
     headers["retry-after"] = `${fault.details.retry_after}`;
   }
   if (fault.status === 401) headers["www-authenticate"] = 'Bearer realm="relay"';
+  if (fault.status === 426) headers["upgrade"] = "websocket";
   if (Array.isArray(fault.details.allow)) headers["allow"] = fault.details.allow.join(", ");
   const details = { ...fault.details, request_id: envelope.requestId };
   const error = { code: fault.code, message: fault.message, details };

@@ -8,6 +8,15 @@ const ISSUES_MAX = 100;
 const ISSUE_CHARS_MAX = 500;
 const NO_QUERY = z.strictObject({});
 
+/** What is not there, and what is no number at all, said in people's words. */
+z.config({
+  customError: ({ code, input }) => {
+    if (code !== "invalid_type") return undefined;
+    if (input === undefined) return "is missing";
+    return Number.isNaN(input) ? "must be a number" : undefined;
+  },
+});
+
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i;
 
@@ -26,11 +35,13 @@ export function parse(schema: z.ZodType, value: unknown, where: string): unknown
   throw new Fault("VALIDATION_FAILED", `${first.path}: ${first.message}`, { issues });
 }
 
-/** What is wrong; of a name that cannot be one, why. */
-const messageOf = (issue: z.core.$ZodIssue): string =>
-  issue.code === "invalid_key"
-    ? `${issue.message}: ${issue.issues[0]?.message ?? ""}`
-    : issue.message;
+/** What is wrong; of a name that cannot be one, why; of what fits no alternative, what each would want. */
+function messageOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === "invalid_key") return `${issue.message}: ${issue.issues[0]?.message ?? ""}`;
+  if (issue.code !== "invalid_union") return issue.message;
+  const wanted = issue.errors.flatMap(([first]) => first === undefined ? [] : [first.message]);
+  return wanted.length === 0 ? issue.message : [...new Set(wanted)].join("; or: ");
+}
 
 /** Behind a name that nobody knows, those that are known. */
 function knownNames(schema: z.ZodType, { code, path }: z.core.$ZodIssue): string {

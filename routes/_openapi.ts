@@ -12,6 +12,7 @@ import { mcpOperations } from "./_openapi_mcp.ts";
 import { socketOperation } from "./_openapi_socket.ts";
 import type { ApiResponse, JsonSchema, OpenApi, Operation, Parameter } from "./_openapi_types.ts";
 import type { Access, Route } from "./_route.ts";
+import { StreamQuery } from "./events.ts";
 
 const BODY_BYTES_MAX = 1024 * 1024; // what a route that says nothing takes
 
@@ -77,7 +78,7 @@ export function openapi(routes: readonly Route[], version: string): OpenApi {
   for (const route of routes) {
     (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route, schemas, responses);
   }
-  paths["/ws"] = { get: socketOperation(responses) };
+  paths["/ws"] = { get: socketOperation(parameters(StreamQuery, "query", schemas), responses) };
   Object.assign(paths, mcpOperations(responses));
   const settled = schemas.settle({ paths, responses: sorted(responses) });
   if (settled.schemas.Error !== undefined) throw new Error("A schema has the id Error.");

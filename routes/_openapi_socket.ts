@@ -1,10 +1,11 @@
+import { AGENT_RIGHT } from "../core/agents/links.ts";
 import type { FaultCode } from "../core/fault.ts";
-import type { Scope } from "../core/scopes.ts";
 import { AGENT_PROTOCOL } from "../core/protocol.ts";
+import { EVENT_RIGHTS } from "../core/streams/streams.ts";
 import { faultResponses } from "./_openapi_faults.ts";
-import type { ApiResponse, Operation } from "./_openapi_types.ts";
+import type { ApiResponse, Operation, Parameter } from "./_openapi_types.ts";
+import { EVENTS_PROTOCOL } from "./_protocols.ts";
 
-const RIGHT: Scope = "agents:admin";
 const FAULTS_OF_SOCKET: readonly FaultCode[] = [
   "VALIDATION_FAILED",
   "MISSING_CREDENTIALS",
@@ -12,39 +13,49 @@ const FAULTS_OF_SOCKET: readonly FaultCode[] = [
   "INVALID_API_KEY",
   "INSUFFICIENT_SCOPES",
   "FORBIDDEN",
+  "METHOD_NOT_ALLOWED",
   "UPGRADE_REQUIRED",
   "RATE_LIMIT_EXCEEDED",
   "INTERNAL_ERROR",
   "UNAVAILABLE",
 ];
+const RIGHTS = [AGENT_RIGHT, ...EVENT_RIGHTS];
+const SCHEMES = ["bearer_jwt", "bearer_api_key", "api_key_header"];
 
-/** The agent's link, which leaves HTTP and so is no route. */
-export function socketOperation(components: Record<string, ApiResponse>): Operation {
-  const protocol = { type: "string", enum: [AGENT_PROTOCOL] };
+/** WebSockets, which leave HTTP and so are no route; `query` is what a stream of events takes. */
+export function socketOperation(
+  query: readonly Parameter[],
+  components: Record<string, ApiResponse>,
+): Operation {
+  const protocol = { type: "string", enum: [EVENTS_PROTOCOL, AGENT_PROTOCOL] };
   return {
-    operationId: "agents.link",
+    operationId: "socket.open",
     tags: ["agents"],
-    summary: "Connect an agent by WebSocket",
+    summary: "Events as they happen, or an agent's link, by WebSocket",
     description:
-      `An agent's link to Relay, with the subprotocol \`${AGENT_PROTOCOL}\`: JSON text ` +
-      "frames, described in docs/agent-protocol.md. A refusal before the upgrade is an ordinary " +
-      `error; after it, a close code tells why.\n\nNeeds an API key with \`${RIGHT}\`.`,
-    security: [{ bearer_api_key: [RIGHT] }, { api_key_header: [RIGHT] }],
+      `With the subprotocol \`${EVENTS_PROTOCOL}\` or none, a stream of events: docs/streams.md; ` +
+      "the parameters choose which. It needs a JWT or an API key with one of " +
+      `${EVENT_RIGHTS.map((right) => `\`${right}\``).join(", ")}. With \`${AGENT_PROTOCOL}\`, ` +
+      "an agent's link, which takes no parameters: docs/agent-protocol.md. It needs an API key with " +
+      `\`${AGENT_RIGHT}\` or a device's credential. A refusal before the upgrade is an ordinary ` +
+      "error; after it, a close code tells why.",
+    security: RIGHTS.flatMap((right) => SCHEMES.map((scheme) => ({ [scheme]: [right] }))),
     parameters: [
+      ...query,
       {
         name: "Sec-WebSocket-Protocol",
         in: "header",
-        required: true,
+        required: false,
         description: "The subprotocols that the client speaks.",
         schema: protocol,
       },
     ],
     responses: {
       "101": {
-        description: "The link is open.",
+        description: "The socket is open.",
         headers: {
           "Sec-WebSocket-Protocol": {
-            description: "The subprotocol that both sides speak from here on.",
+            description: "The subprotocol that both sides speak from here on, if one was offered.",
             schema: protocol,
           },
         },
@@ -52,6 +63,6 @@ export function socketOperation(components: Record<string, ApiResponse>): Operat
       ...faultResponses(FAULTS_OF_SOCKET, components),
     },
     "x-effect": "upgrade",
-    "x-required-scopes": [RIGHT],
+    "x-required-scopes": RIGHTS,
   };
 }

@@ -15,12 +15,8 @@ export const hasCookie = (headers: Headers, beginning: string): boolean =>
   headers.get("cookie")?.split(/; */).some((pair) => pair.startsWith(beginning)) ?? false;
 
 /** A Bearer token or key, or an API key in `x-api-key`; empty for a header that is neither. */
-export function credentialOf(headers: Headers): string | null {
-  const authorization = headers.get("authorization");
-  if (authorization === null) return headers.get("x-api-key");
-  const [scheme, value] = authorization.split(" ", 2);
-  return scheme?.toLowerCase() === "bearer" && value ? value : "";
-}
+export const credentialOf = (headers: Headers): string | null =>
+  headers.has("authorization") ? bearerOf(headers) ?? "" : headers.get("x-api-key");
 
 /** What stands behind `Bearer`, whatever it is. */
 const bearerOf = (headers: Headers): string | null =>

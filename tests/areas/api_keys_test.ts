@@ -163,7 +163,7 @@ Deno.test("api_keys: both header forms are the same key, and Authorization count
   const key = await world.key(await world.signUp(), ["agents:read"]);
   const forms = [
     { authorization: `Bearer ${key.value}` },
-    { authorization: `bearer ${key.value}` },
+    { authorization: `bearer  ${key.value}` },
     { "x-api-key": key.value },
     { authorization: `Bearer ${key.value}`, "x-api-key": "junk" },
   ];
@@ -171,7 +171,9 @@ Deno.test("api_keys: both header forms are the same key, and Authorization count
     const { body } = await world.call("GET", "/api/account/info", { headers });
     eq(body.credential.id, key.id);
   }
-  for (const authorization of [key.value, `Basic ${key.value}`, "Bearer", "Bearer "]) {
+  for (
+    const authorization of [key.value, `Basic ${key.value}`, "Bearer", `Bearer ${key.value} x`]
+  ) {
     const answer = await world.call("GET", "/api/account/info", { headers: { authorization } });
     eq(answer.status, 401, authorization);
   }

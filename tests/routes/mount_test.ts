@@ -82,6 +82,21 @@ Deno.test("mount: a name that is not known is told with those that are", async (
   );
 });
 
+Deno.test("mount: what is missing, no number or none of the alternatives is told in plain words", async () => {
+  await using world = await World.open();
+  const as = (await world.signUp()).token;
+  const message = async (method: string, path: string, body?: unknown) =>
+    (await world.call(method, path, { as, ...(body !== undefined && { body }) })).body.error
+      .message;
+  eq(
+    await message("POST", "/api/v1/api-keys", { scopes: ["agents:read"] }),
+    "body.name: is missing",
+  );
+  eq(await message("GET", "/api/v1/api-keys?limit=abc"), "query.limit: must be a number");
+  const held = await message("POST", "/api/v1/webhooks/wh_1/enable", { held: "some" });
+  ok(!held.endsWith("Invalid input"), held);
+});
+
 Deno.test("mount: however much is wrong with a body, the answer that tells it is short", async () => {
   await using world = await World.open();
   const as = (await world.signUp()).token;

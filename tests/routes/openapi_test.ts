@@ -2,6 +2,7 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { deepStrictEqual as deq, ok, throws } from "node:assert/strict";
 import { z } from "zod";
 import { FAULTS } from "../../core/fault.ts";
+import { EVENT_RIGHTS } from "../../core/streams/streams.ts";
 import { MCP_PATHS } from "../../mcp/endpoint.ts";
 import { openapi } from "../../routes/_openapi.ts";
 import { faultsOf } from "../../routes/_openapi_faults.ts";
@@ -56,6 +57,14 @@ Deno.test("openapi: every path that leaves HTTP is there with its upgrade", () =
     ok(operation?.responses["101"], path);
     ok(operation.responses["426"], path);
   }
+});
+
+Deno.test("openapi: a socket is an agent's link or a stream, with what a stream takes", () => {
+  const { parameters, security } = document.paths["/ws"]!.get!;
+  const named = parameters.map((parameter) => "name" in parameter ? parameter.name : "");
+  deq(named, ["types", "agent_id", "severity", "last_event_id", "Sec-WebSocket-Protocol"]);
+  const rights = new Set(security.flatMap((one) => Object.values(one).flat()));
+  deq([...rights], ["agents:admin", ...EVENT_RIGHTS]);
 });
 
 Deno.test("openapi: the paths of the Model Context Protocol are there, for anybody", () => {
