@@ -4,10 +4,14 @@ const NEEDS_QUOTES = /[",\r\n]/;
 
 /**
  * One line of CSV, with its CRLF, as RFC 4180 has it. Null is an empty field. A text that a
- * spreadsheet would run as a formula gets a `'` in front, since audit rows hold what callers wrote.
+ * spreadsheet would run as a formula gets a `'` in front, since audit rows hold what callers wrote; what is
+ * `base64` stays as it is, for a proof that begins with a sign is another one with a `'`.
  */
-export function csvRow(fields: readonly (string | number | boolean | null)[]): string {
-  return `${fields.map(writeField).join(",")}\r\n`;
+export function csvRow(
+  fields: readonly (string | number | boolean | null)[],
+  ...base64: readonly string[]
+): string {
+  return `${[...fields.map(writeField), ...base64].join(",")}\r\n`;
 }
 
 function writeField(field: string | number | boolean | null): string {

@@ -7,7 +7,6 @@ import type { Reading } from "../app.ts";
 import {
   type AuditEvent,
   type AuditFilter,
-  CLOCK_SLACK_MS,
   describe,
   matches,
   recordRead,
@@ -20,7 +19,7 @@ import { auditKeyOf, originOf } from "./keys.ts";
 import { leafHash, leafHex, type ReadNode, sameHash, subtreesOf } from "./merkle.ts";
 import { HASH_BYTES } from "./node_hash.ts";
 import { keyText, type NoteKey, signNote, statementText } from "./note.ts";
-import { rowsBefore } from "./places.ts";
+import { CLOCK_SLACK_MS, isInOrder, rowsBefore } from "./places.ts";
 import { leavesOf, nodesOf, rootOf, TILE } from "./tiles.ts";
 
 /** A row to be exported, with what proves it. */
@@ -56,7 +55,8 @@ export const EXPORTS: Readonly<
 /** Every matching event, oldest first, as text of this media type, a bounded piece at a time. */
 export async function exportAudit(work: Reading, filter: AuditFilter, type: string) {
   const { app, actor: { tenant } } = work;
-  const { size, expired } = await app.audit.reach(tenant);
+  const tree = await app.audit.reach(tenant);
+  const { size, expired } = tree;
   const root = await rootOf(app.store, tenant, size);
   const asked = describe(filter);
   await recordRead(work, "audit_exported", { filter: asked, format: type, tree_size: size });
@@ -77,7 +77,9 @@ export async function exportAudit(work: Reading, filter: AuditFilter, type: stri
   const { extension, write } = EXPORTS[type]!;
   return {
     type,
-    body: write(provenPages(app, tenant, filter, { size, expired, key, sign })),
+    body: write(
+      provenPages(app, tenant, filter, { size, expired, inOrder: isInOrder(tree), key, sign }),
+    ),
     filename: `audit.${extension}`,
     headers: { "x-audit-checkpoint": Buffer.from(plain).toString("base64") },
   };
@@ -87,6 +89,8 @@ interface Plan {
   readonly size: number;
   /** Rows that were not kept when the export began. */
   readonly expired: number;
+  /** Whether a time is a place in the log. */
+  readonly inOrder: boolean;
   readonly key: NoteKey;
   readonly sign: (held: Held) => string;
 }
@@ -103,7 +107,7 @@ async function* provenPages(
   app: Reading["app"],
   tenant: Tenant,
   filter: AuditFilter,
-  { size, key, sign, ...plan }: Plan,
+  { size, inOrder, key, sign, ...plan }: Plan,
 ): Pages {
   const read = nodesOf(app.store, tenant);
   const everything = Object.values(filter).every((value) => value === undefined);
@@ -119,7 +123,7 @@ async function* provenPages(
   };
   // The last row in the export, the last one that was looked at, and whether one is missing between them.
   let shown = 0, looked = expired, hole = false, rows = 0, over = false;
-  if (filter.startMs !== undefined) {
+  if (filter.startMs !== undefined && inOrder) {
     looked = await rowsBefore(app, tenant, filter.startMs - CLOCK_SLACK_MS, {
       from: expired,
       to: size,
@@ -133,15 +137,17 @@ async function* provenPages(
     const page: ProvenRow[] = [];
     for (const event of await app.log.read(tenant, first, end - first)) {
       const { seq } = event;
-      over = isAfter(event, filter);
-      if (over || seq > end) break;
+      if (seq > end) break;
+      const at = (seq - 1 - first) * HASH_BYTES;
+      const isSound = () => leafHex(event.json) === leaves.toString("hex", at, at + HASH_BYTES);
+      over = inOrder && isAfter(event, filter) && isSound();
+      if (over) break;
       // What is not in the store was not left out by the filter: no hash may stand for it.
       hole ||= seq > looked + 1 && await isGap(seq - 1);
       looked = seq;
-      const at = (seq - 1 - first) * HASH_BYTES;
       if (!everything && !matches(showEvent(event), filter)) {
         // Nor for what was changed so that the filter leaves it out.
-        hole ||= leafHex(event.json) !== leaves.toString("hex", at, at + HASH_BYTES);
+        hole ||= !isSound();
         continue;
       }
       const leaf = leaves.toString("base64", at, at + HASH_BYTES);
@@ -230,7 +236,7 @@ async function* writeCsv(pages: Pages): Text {
     yield page.map(({ event, leaf }) => {
       const row = showEvent(event);
       const cells = COLUMNS.map((name) => row[name] ?? null);
-      return csvRow([...cells, JSON.stringify(row.details), leaf]);
+      return csvRow([...cells, JSON.stringify(row.details)], leaf);
     }).join("");
   }
 }

@@ -14,6 +14,7 @@ import type { App } from "../app.ts";
 import { type Checkpoint, makeCheckpoint } from "./checkpoints.ts";
 import { appendIds, GROUP, sortIds } from "./ids.ts";
 import { leafHashes } from "./merkle.ts";
+import { timesAfter } from "./places.ts";
 import { growTiles } from "./tiles.ts";
 
 /** How often a log that grows gets a checkpoint that witnesses see. */
@@ -114,7 +115,8 @@ export class Sequencer {
     const leaves = await growTiles(tx, tenant, tree, leafHashes(rows));
     const ids = appendIds(tx, tenant, tree, rows);
     const grown = size + events.length;
-    tx.put(auditTrees, tenant, { ...tree, size: grown, leaves, ids });
+    const times = timesAfter(tree, events);
+    tx.put(auditTrees, tenant, { ...tree, ...times, size: grown, leaves, ids });
     tx.afterCommit(() => this.#hasGrown(tenant, size, grown));
     return { done: events.length, part: "" };
   }

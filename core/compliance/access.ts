@@ -131,7 +131,7 @@ function reviewKey(
   const { id, name, type, scopes, created_by, created_at_ms, expires_at_ms, rotated_at_ms } = key;
   const status = statusOf(key, nowMs);
   const works = status === "active" || status === "rotating";
-  const days = Math.floor((nowMs - (rotated_at_ms ?? created_at_ms)) / DAY_MS);
+  const days = (nowMs - (rotated_at_ms ?? created_at_ms)) / DAY_MS;
   const remarks = works
     ? [
       ...(did.rows_in_period === 0 ? [UNUSED] : []),
@@ -150,7 +150,7 @@ function reviewKey(
     created_at: iso(created_at_ms),
     expires_at: iso(expires_at_ms),
     rotated_at: isoOrNull(rotated_at_ms),
-    value_age_days: days,
+    value_age_days: Math.floor(days),
     ...did,
     remarks,
   };

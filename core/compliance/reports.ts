@@ -20,12 +20,11 @@ export async function requestReport(
   { type, period }: { type: ReportType; period: string },
 ) {
   const now = app.ports.clock.now();
-  const { items: newest } = await tx.list(reports, tenant, {
+  const { items: open } = await tx.list(reports, tenant, {
+    index: "under_way",
     limit: UNFINISHED_MAX,
-    reverse: true,
   });
-  const open = newest.filter(({ finished_at_ms }) => finished_at_ms === null).length;
-  if (open === UNFINISHED_MAX) {
+  if (open.length === UNFINISHED_MAX) {
     const message = `${UNFINISHED_MAX} reports are being made. Wait until one has ended.`;
     throw new Fault("CONFLICT", message);
   }

@@ -2,10 +2,9 @@ import { adoptBlob, dropBlob, readBlob, writeBlob } from "../../kv/blob.ts";
 import type { Tenant } from "../../kv/collection.ts";
 import { type ReportRecord, reports } from "../../kv/records/report.ts";
 import type { App } from "../app.ts";
-import { CLOCK_SLACK_MS } from "../audit.ts";
 import { makeCheckpoint } from "../audit/checkpoints.ts";
 import { readStatement } from "../audit/note.ts";
-import { atMs, rowsBefore } from "../audit/places.ts";
+import { atMs, CLOCK_SLACK_MS, isInOrder, rowsBefore } from "../audit/places.ts";
 import { controlsOf } from "./controls.ts";
 import { type Counted, countedNothing, countRow, loadCounted, saveCounted } from "./count.ts";
 import type { QueryName } from "./queries.ts";
@@ -22,10 +21,10 @@ export type Begun = ReportRecord & { readonly scan: Scan };
 export async function beginScan(app: App, tenant: Tenant, report: ReportRecord): Promise<void> {
   const { note, size } = await makeCheckpoint(app, tenant);
   const { expired } = readStatement(note)!;
-  const start = await rowsBefore(app, tenant, report.period.from_ms - CLOCK_SLACK_MS, {
-    from: expired,
-    to: size,
-  });
+  const fromMs = report.period.from_ms - CLOCK_SLACK_MS;
+  const start = isInOrder(await app.audit.reach(tenant))
+    ? await rowsBefore(app, tenant, fromMs, { from: expired, to: size })
+    : expired;
   await app.store.transact(async (tx) => {
     const now = await tx.get(reports, tenant, report.id);
     if (now?.status !== "queued") return;
@@ -48,6 +47,7 @@ export async function stepScan(app: App, tenant: Tenant, report: Begun): Promise
   const counted = await countedSoFar(app, tenant, scan);
   const wanted = new Set<QueryName>(controlsOf(type).flatMap(({ queries }) => queries));
   const end = Math.min(scan.size, scan.position + ROWS_PER_STEP);
+  const inOrder = isInOrder(await app.audit.reach(tenant));
   let { position } = scan;
   while (position < end) {
     const page = await app.log.read(tenant, position, Math.min(PAGE, end - position));
@@ -60,7 +60,7 @@ export async function stepScan(app: App, tenant: Tenant, report: Begun): Promise
       counted.not_kept += row.seq - position - 1;
       position = row.seq;
       const at = atMs(row);
-      if (at > period.to_ms + CLOCK_SLACK_MS) return counted;
+      if (inOrder && at > period.to_ms + CLOCK_SLACK_MS) return counted;
       if (at >= period.from_ms && at <= period.to_ms) countRow(counted, wanted, row);
     }
   }

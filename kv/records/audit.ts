@@ -14,6 +14,10 @@ export const AuditTreeRecord = z.strictObject({
   size: z.int().min(0),
   /** How many of the oldest events are no longer kept: only their hashes are. */
   expired: z.int().min(0),
+  /** The time of the newest row, or of one before it that has a later one; empty when there is none. */
+  latest: z.string().default(""),
+  /** The last row before which a clock was set back; 0 for none. */
+  set_back: z.int().min(0).default(0),
   /** The newest hashes, as many as do not fill a tile. */
   leaves: Bytes,
   /** The first bytes of the newest ids, as many as do not fill a block. */
@@ -36,6 +40,8 @@ export const emptyTree = (tenant: Tenant): AuditTreeRecord => ({
   id: auditTreeId(tenant),
   size: 0,
   expired: 0,
+  latest: "",
+  set_back: 0,
   leaves: new Uint8Array(),
   ids: new Uint8Array(),
 });

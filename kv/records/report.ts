@@ -48,7 +48,10 @@ export type ReportRecord = z.infer<typeof ReportRecord>;
 export const reports = collection({
   name: "reports",
   schema: ReportRecord,
-  index: { finished: (report) => report.finished_at_ms === null ? null : [report.finished_at_ms] },
+  index: {
+    finished: (report) => report.finished_at_ms === null ? null : [report.finished_at_ms],
+    under_way: (report) => report.finished_at_ms === null ? [report.created_at_ms] : null,
+  },
   queue: { unfinished: (report) => report.finished_at_ms === null ? [report.created_at_ms] : null },
   counted: true,
 });

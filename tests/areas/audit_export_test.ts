@@ -7,7 +7,8 @@ import type { Reading } from "../../core/app.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";
 import { type Account, World } from "../support/world.ts";
 
-const DAY_MS = 24 * 60 * 60 * 1000;
+const MINUTE_MS = 60 * 1000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
 const NDJSON = "application/x-ndjson";
 const live = ({ org }: Account) => ({ org, space: "live" } as const);
 
@@ -21,6 +22,15 @@ async function fill(world: World, { token }: Account, n: number): Promise<void> 
 async function verify(world: World, { token }: Account, chunks: AsyncIterable<Uint8Array>) {
   const { body } = await world.call("GET", "/api/audit/checkpoint", { as: token });
   return await verifyExport(chunks, { key: readKey(body.public_key)! });
+}
+
+/** An export, and what its proof says of it. */
+async function take(world: World, owner: Account, query: string) {
+  const { text } = await world.call("GET", `/api/audit/export?${query}`, {
+    as: owner.token,
+    headers: { accept: NDJSON },
+  });
+  return { text, ...await verify(world, owner, bytesOf([text])) };
 }
 
 async function* bytesOf(texts: Iterable<string> | AsyncIterable<string>) {
@@ -66,31 +76,55 @@ Deno.test("audit.export: a stored row that was changed so that a filter leaves i
   const owner = await world.signUp();
   await fill(world, owner, 40);
   await world.settle();
-  const query = "/api/audit/export?event_type=note";
-  const taken = async () => {
-    const { text } = await world.call("GET", query, {
-      as: owner.token,
-      headers: { accept: NDJSON },
-    });
-    return await verify(world, owner, bytesOf([text]));
-  };
-  eq((await taken()).finding, null);
   const prefix = [owner.org, "live", "log"];
-  let seq = 0;
-  for await (const { key, value } of world.kv.list<Uint8Array>({ prefix })) {
-    const rows = new TextDecoder().decode(value).split("\n");
-    const at = rows.findIndex((row) => row.startsWith("note\t"));
-    if (at < 0) continue;
-    seq = key.at(-1) as number + at;
-    const changed = rows.with(at, rows[at]!.replace('"event_type":"note"', '"event_type":"none"'));
-    await world.kv.set(key, new TextEncoder().encode(changed.join("\n")));
-    const { finding } = await taken();
-    await world.kv.set(key, value);
-    eq(finding?.kind, "missing");
-    ok(finding.first <= seq && finding.last! >= seq);
-    break;
+  const cases = [
+    ["event_type=note", '"event_type":"note"', '"event_type":"none"'],
+    ["end_time=2100-01-01T00:00:00Z", '"timestamp":"2', '"timestamp":"3'],
+  ] as const;
+  for (const [query, was, becomes] of cases) {
+    eq((await take(world, owner, query)).finding, null);
+    let seq = 0;
+    for await (const { key, value } of world.kv.list<Uint8Array>({ prefix })) {
+      const rows = new TextDecoder().decode(value).split("\n");
+      const at = rows.findIndex((row) => row.startsWith("note\t"));
+      if (at < 0) continue;
+      seq = key.at(-1) as number + at;
+      const changed = rows.with(at, rows[at]!.replace(was, becomes));
+      await world.kv.set(key, new TextEncoder().encode(changed.join("\n")));
+      const { finding } = await take(world, owner, query);
+      await world.kv.set(key, value);
+      eq(finding?.kind, "missing");
+      ok(finding.first <= seq && finding.last! >= seq);
+      break;
+    }
+    ok(seq > 0);
   }
-  ok(seq > 0);
+});
+
+Deno.test("audit: rows before and after a clock was set back are found by their times", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const from = new Date(world.clock.now()).toISOString();
+  await fill(world, owner, 1);
+  await world.settle();
+  world.clock.nowMs += 20 * MINUTE_MS;
+  await fill(world, owner, 1);
+  await world.settle();
+  world.clock.nowMs -= 20 * MINUTE_MS;
+  await fill(world, owner, 4);
+  const until = new Date(world.clock.now()).toISOString();
+  const query = `start_time=${from}&end_time=${until}&event_type=deploy`;
+  const { finding, text } = await take(world, owner, query);
+  eq(finding, null);
+  eq(text.match(/"event_type":"deploy"/g)?.length, 3);
+  const asked = await world.call("GET", `/api/audit?${query}`, { as: owner.token });
+  eq(asked.body.events.length, 3);
+  const ahead = new Date(world.clock.now() + 10 * MINUTE_MS).toISOString();
+  const later = await world.call("GET", `/api/audit?start_time=${ahead}`, { as: owner.token });
+  eq(
+    later.body.events.filter((row: { event_type: string }) => row.event_type === "deploy").length,
+    1,
+  );
 });
 
 Deno.test("audit.export: a time begins where the log does, not at its first row, and still proves itself", async () => {

@@ -2,6 +2,7 @@ import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/stric
 import { resultOf } from "../../core/audit.ts";
 import type { EventRow } from "../../core/events.ts";
 import { type Account, World } from "../support/world.ts";
+import { NO_LIMITS } from "../support/no_limits.ts";
 import { AGENT_RIGHTS, linkAgent } from "./fixtures.ts";
 
 interface Event {
@@ -189,6 +190,19 @@ Deno.test("audit.export: a spreadsheet runs nothing of what callers wrote", asyn
   const { text } = await exported(world, owner, "text/csv", "?event_type=note");
   const actors = text.trimEnd().split("\r\n").slice(1).map((line) => line.split(/Z,|,external/)[1]);
   deq(actors, ["'=1+1", "'@SUM(A1)", "'+1", "'-1", '"a,b"', '"say ""x"""']);
+});
+
+Deno.test("audit.export: a row's hash is the same in every form, also one that begins with a sign", async () => {
+  await using world = await World.open({ config: NO_LIMITS });
+  const owner = await world.signUp();
+  for (let n = 0; n < 150; n++) await register(world, owner.token, { event_type: "note" });
+  const hashes = async (form: string, pattern: RegExp) => {
+    const { text } = await exported(world, owner, form, "?event_type=note");
+    return [...text.matchAll(pattern)].map((match) => match[1]!);
+  };
+  const told = await hashes("application/x-ndjson", /"leaf_hash":"([^"]+)"/g);
+  ok(told.some((hash) => hash.startsWith("+")));
+  deq(await hashes("text/csv", /,([^,\r]+)\r\n/g), ["leaf_hash", ...told]);
 });
 
 Deno.test("audit: a cursor that this list did not give is 400", async () => {

@@ -117,6 +117,14 @@ Deno.test("reports: no more than ten are under way at once", async () => {
   const answers = [];
   for (let n = 0; n < 12; n++) answers.push((await ask(world, owner.token, "soc2", "24h")).status);
   deq(answers, [...Array(10).fill(202), 409, 409]);
+  // Newer ones that have ended hide no older one.
+  for (const report of (await records(world, owner)).slice(-5)) {
+    await world.app.store.transact((tx) =>
+      tx.put(reports, live(owner), { ...report, status: "failed", finished_at_ms: 1 })
+    );
+  }
+  for (let n = 0; n < 5; n++) eq((await ask(world, owner.token, "soc2", "24h")).status, 202);
+  eq((await ask(world, owner.token, "soc2", "24h")).status, 409);
 });
 
 Deno.test("countRow: what is counted has a bound, is the same after saving, and fits into a blob", () => {

@@ -313,6 +313,29 @@ Deno.test("compliance: every event type is evidence of a control, or is known to
   deq(QUERY_NAMES.filter((name) => !used.has(name)), []);
 });
 
+Deno.test("compliance: a period's rows count though a clock was set back within it", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  for (const ahead of [0, HOUR_MS / 3, 0, 0]) {
+    world.clock.nowMs += ahead;
+    await world.key(owner, ["agents:read"]);
+    await world.settle();
+    world.clock.nowMs -= ahead;
+  }
+  const { report } = await make(world, owner, "access-review", "24h");
+  eq(report.queries.find(({ id }) => id === "keys_made")!.rows, 3);
+});
+
+Deno.test("compliance: a value is older than 90 days a moment after them", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const old = await world.key(owner, ["system:write", "system:read"], { expires_days: 365 });
+  world.clock.nowMs += 90.5 * 24 * HOUR_MS;
+  const { report } = await make(world, { ...owner, token: old.value }, "access-review", "24h");
+  const { remarks } = report.access!.api_keys.listed.find(({ id }) => id === old.id)!;
+  ok(remarks.includes("its value is older than 90 days"), `${remarks}`);
+});
+
 Deno.test("compliance: whom a role of the organization's own lets change the system is said so", async () => {
   await using world = await World.open();
   await world.signUp(); // the host
