@@ -6,7 +6,7 @@ import { type ListenHost, listenLoop } from "../../core/cli/listen_loop.ts";
 import { random } from "../support/random.ts";
 import { World } from "../support/world.ts";
 import { linkAgent } from "./fixtures.ts";
-import { happen, hear } from "./hook_fixtures.ts";
+import { answering, happen, hear } from "./hook_fixtures.ts";
 
 const PATH = "/api/v1/events";
 
@@ -44,6 +44,17 @@ Deno.test("events.pull: only what the caller may read and asked for, and never a
   for (const query of ["?since=-1", "?since=x", "?limit=201", "?types=ping", "?types="]) {
     eq((await world.call("GET", PATH + query, { as: here.owner.token })).status, 400, query);
   }
+});
+
+Deno.test("events.pull: what tells people of a matter is no event, and is passed over", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  await hear(world, owner, { retry_policy: { max_retries: 1 } });
+  answering(world, 500);
+  await happen(world, owner);
+  await world.settle();
+  const { status, body } = await world.call("GET", PATH, { as: owner.token });
+  deq([status, body.events.length, body.next], [200, 1, body.head]);
 });
 
 Deno.test("events.pull: in pages of any size each event comes once and none is missing", async () => {
