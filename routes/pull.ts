@@ -28,7 +28,8 @@ export const pullRoutes = [
     description:
       "Ask again with `since` set to `next`. Numbers count all events of the organization; those " +
       "that the caller may not read, or did not ask for, are passed over. No event comes twice, " +
-      "none is missing.",
+      "none is missing. A `since` that the log does not reach, as after a backup was put back, is " +
+      "410 with the number to go on from in `details.head`.",
     access: { scope: READABLE_BY },
     effect: "read",
     query: z.strictObject({
@@ -45,7 +46,7 @@ export const pullRoutes = [
         has_more: z.boolean(),
       }),
     },
-    faults: [],
+    faults: ["GONE"],
     handle: (work, { query }) => pullEvents(work, query),
   }),
 ];

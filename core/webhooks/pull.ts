@@ -1,4 +1,5 @@
 import type { Reading } from "../app.ts";
+import { Fault } from "../fault.ts";
 import { prepare } from "../streams/message.ts";
 import { EVENT_TYPES, WEBHOOK_EVENTS } from "./event_types.ts";
 
@@ -23,6 +24,7 @@ export const READABLE_BY = [...new Set(EVENT_TYPES.map((type) => WEBHOOK_EVENTS[
 /**
  * Events of the log behind a number, oldest first, as far as the caller may read them. `next` is where to
  * go on, also when nothing in between was for the caller, so that no event is passed over or comes twice.
+ * @throws {Fault} GONE for a number that the log does not have, or no longer
  */
 export async function pullEvents(
   { app, actor }: Reading,
@@ -35,6 +37,12 @@ export async function pullEvents(
   await app.log.flush();
   const { tenant, rights } = actor;
   const head = await app.log.head(tenant);
+  if (since > head) {
+    const message =
+      `The log ends at ${head}, before ${since}: a backup was put back, or the number is from ` +
+      `elsewhere. Go on with since=${head}, or with less for what happened meanwhile.`;
+    throw new Fault("GONE", message, { head });
+  }
   const end = Math.min(head, since + SCAN_MAX);
   const events: PulledEvent[] = [];
   let next = since;

@@ -57,6 +57,21 @@ Deno.test("events.pull: what tells people of a matter is no event, and is passed
   deq([status, body.events.length, body.next], [200, 1, body.head]);
 });
 
+Deno.test("events.pull: a number beyond the newest event is gone, and the answer says where to go on", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  await happen(world, owner);
+  const { body: { head } } = await world.call("GET", PATH, { as: owner.token });
+  const beyond = await world.call("GET", `${PATH}?since=${head + 1}`, { as: owner.token });
+  const { code, message, details } = beyond.body.error;
+  deq([beyond.status, code, details.head], [410, "GONE", head]);
+  ok(message.includes(`since=${head},`), message);
+  // What has no number yet gets it before the answer.
+  await happen(world, owner);
+  const rest = await world.call("GET", `${PATH}?since=${head + 1}`, { as: owner.token });
+  deq([rest.status, rest.body.next], [200, head + 1]);
+});
+
 Deno.test("events.pull: in pages of any size each event comes once and none is missing", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
@@ -141,6 +156,44 @@ Deno.test("relay listen: forwards what happens from now on, signed as a webhook 
     new AbortController().signal,
   );
   ok(refused?.startsWith("the relay refuses: "), `${refused}`);
+});
+
+Deno.test("relay listen: where the log ends before the event that was seen last, it says so and goes on from there", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const { value: token } = await world.key(owner, ["agents:read"]);
+  await happen(world, owner, "before");
+  const { body: { head } } = await world.call("GET", PATH, { as: owner.token });
+  const controller = new AbortController();
+  const said: string[] = [], got: string[] = [];
+  const host: ListenHost = {
+    async request(url, init) {
+      const { pathname, search, hostname } = new URL(url);
+      if (hostname === "relay.test") {
+        const { status, text } = await world.call("GET", pathname + search, { as: token });
+        return new Response(text, { status });
+      }
+      got.push(JSON.parse(String(init.body)).payload.name);
+      return new Response(null, { status: 204 });
+    },
+    now: () => world.clock.now(),
+    async sleep() {
+      if (got.length > 0) controller.abort();
+      else await happen(world, owner, "after");
+    },
+    say: (line) => said.push(line),
+  };
+  const options = {
+    url: "http://relay.test",
+    token,
+    forward: "http://localhost:3000/hook",
+    secret: "a secret to sign with",
+    types: null,
+    since: head + 1_000,
+  };
+  eq(await listenLoop(options, host, controller.signal), null);
+  deq(got, ["after"]);
+  eq(said[0], `the relay's log ends at ${head}, before ${head + 1_000}: going on from there`);
 });
 
 Deno.test("relay listen: its arguments, and what is wrong with them", () => {
