@@ -52,6 +52,14 @@ const UNANSWERED: readonly (string | null)[] = ["timeout", "connect", "dns", "tl
 /** Ways to end between attempts, which say nothing of the one before. */
 const NOT_ALLOWED = "not_allowed";
 const BETWEEN: readonly (string | null)[] = [NOT_ALLOWED, DISCARDED];
+/** What is known of an attempt whose process died in it: nothing, also not whether it arrived. */
+const LOST = {
+  http_status: null,
+  response_time_ms: null,
+  response_body: "",
+  response_truncated: false,
+  error: "lost",
+} as const;
 
 /**
  * Sends a claimed delivery and records how it went. Answers whether the receiver said anything at all, or
@@ -73,17 +81,7 @@ export function attemptOf(delivery: DeliveryRecord): AttemptRecord | null {
   const { id, attempt, error, expires_at_ms } = delivery;
   if (attempt === 0 || BETWEEN.includes(error)) return null;
   const common = { id: attemptId(id, attempt), started_at_ms: delivery.sent_at_ms, expires_at_ms };
-  if (delivery.status === "sending") {
-    return {
-      ...common,
-      status: "failed",
-      http_status: null,
-      response_time_ms: null,
-      response_body: "",
-      response_truncated: false,
-      error: "lost",
-    };
-  }
+  if (delivery.status === "sending") return { ...common, status: "failed", ...LOST };
   return {
     ...common,
     status: error === null ? "succeeded" : error === "timeout" ? "timed_out" : "failed",
@@ -142,16 +140,16 @@ async function findObstacle(
   webhook: WebhookRecord,
   { status, attempt, attempts_before, event_type, test }: DeliveryRecord,
 ): Promise<Partial<DeliveryRecord> | null> {
-  // Its process died in the last attempt: whether that one arrived, nobody knows.
-  const spent = status === "sending" && attempt - attempts_before >= policyOf(webhook).max_retries;
-  if (spent) return { status: "failed", error: "lost" };
+  const lost = status === "sending";
+  const spent = lost && attempt - attempts_before >= policyOf(webhook).max_retries;
+  if (spent) return { status: "failed", ...LOST };
   // A test is of nobody's data: it needs no right, and goes to a webhook that is off.
   const isTest = test || !isWebhookEvent(event_type);
   const allowed = isTest
     ? (await app.store.get(organizations, SYSTEM, tenant.org))?.active
     : await mayReceive(app, tenant, webhook, event_type);
   if (!allowed) return { status: "failed", error: NOT_ALLOWED };
-  return isTest || webhook.active ? null : { status: "pending", held: true };
+  return isTest || webhook.active ? null : { status: "pending", held: true, ...lost && LOST };
 }
 
 /** The record, unless the lease ran out and somebody else has it: then their outcome counts. */

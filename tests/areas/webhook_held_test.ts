@@ -4,7 +4,17 @@ import { committing, overKv, shared } from "../support/kv.ts";
 import { random } from "../support/random.ts";
 import { World } from "../support/world.ts";
 import { deliveriesOf, eventsOf } from "./fixtures.ts";
-import { act, answering, happen, hear, HOOKS, letDie, namesSent, newest } from "./hook_fixtures.ts";
+import {
+  act,
+  answering,
+  happen,
+  hear,
+  HOOKS,
+  letDie,
+  namesSent,
+  newest,
+  responding,
+} from "./hook_fixtures.ts";
 
 const range = (n: number) => Array.from({ length: n }, (_, at) => `${at}`);
 
@@ -252,6 +262,40 @@ Deno.test("held: an attempt that saw its webhook disabled while somebody enables
   await world.advance(40_000);
   deq([race.meanwhile, claims], [null, 2]);
   eq((await newest(world, owner, hook.id)).status, "succeeded");
+});
+
+Deno.test("held: an attempt that was lost with its process stays lost, and says nothing of the one before", async () => {
+  const kv = await Deno.openKv(":memory:");
+  let alive = true;
+  const mortal = committing(shared(kv), (commit) => {
+    if (!alive) throw new Error("this process is dead");
+    return commit();
+  });
+  const dead = await World.open({ kv: mortal });
+  const owner = await dead.signUp();
+  const hook = await hear(dead, owner);
+  answering(dead, 500);
+  await happen(dead, owner);
+  await dead.settle();
+  dead.network.request = () => {
+    alive = false;
+    return Promise.resolve(responding(204));
+  };
+  await dead.advance(30_000);
+  await letDie(dead);
+  await using world = await World.open({ kv, seed: 2, clock: dead.clock });
+  await act(world, owner, hook.id, "disable");
+  await world.advance(31_000);
+  eq((await newest(world, owner, hook.id)).held, true);
+  await act(world, owner, hook.id, "enable");
+  await world.settle();
+  const { id } = await newest(world, owner, hook.id);
+  const path = `${HOOKS}/${hook.id}/deliveries/${id}`;
+  const { body: { attempts } } = await world.call("GET", path, { as: owner.token });
+  deq(
+    attempts.map((a: Record<string, unknown>) => [a["status"], a["error"], a["http_status"]]),
+    [["failed", "http", 500], ["failed", "lost", null], ["succeeded", null, 204]],
+  );
 });
 
 Deno.test("webhooks.test: a test of any type says that it is one, and reaches a disabled webhook", async () => {
