@@ -9,6 +9,7 @@ import {
   type WebhookRecord,
   webhooks,
 } from "../../kv/records/webhook.ts";
+import type { Found, Page } from "../../kv/store.ts";
 import type { Tx } from "../../kv/tx.ts";
 import { indexKeys } from "../../kv/walk.ts";
 import type { App } from "../app.ts";
@@ -18,7 +19,7 @@ import { discarded, dropDelivery, requeued, writeDelivery } from "./ledger.ts";
 
 /** Keys that one step looks at, so that each ends soon. */
 const KEYS_PER_STEP = 2_000;
-/** Recoveries that are worked on in turn. */
+/** Recoveries that are read at once. */
 const RUNNING_READ = 64;
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 
@@ -39,9 +40,10 @@ export const finished = (
 };
 
 /**
- * Works through what must happen to many deliveries, a step of each recovery in turn: a long one does not
- * keep the others waiting, nor does one that fails. What a step does and how far it has come commit
- * together, so a crash goes on where it was, and no two processes do the same twice.
+ * Works through what must happen to many deliveries. A round is a step of each recovery that runs, in all
+ * organizations: a long one does not keep the others waiting, nor does one that fails. What a step does and
+ * how far it has come commit together, so a crash goes on where it was, and no two processes do the same
+ * twice.
  */
 export const recoveryRounds = (appOf: () => App): Rounds =>
   new Rounds({
@@ -50,17 +52,23 @@ export const recoveryRounds = (appOf: () => App): Rounds =>
       appOf().ports.log.error("a recovery was interrupted", { error: String(error) }),
     async round(rounds) {
       const app = appOf();
-      const { items } = await app.store.queued(recoveries, "running", { limit: RUNNING_READ });
-      let more = false;
-      for (const { tenant, record: { id } } of items) {
-        if (rounds.stopped) break;
-        try {
-          await stepRecovery(app, tenant, id);
-          more = true;
-        } catch (error) {
-          rounds.tryLater(error);
+      let more = false, cursor: string | null = null;
+      do {
+        const page: Page<Found<RecoveryRecord>> = await app.store.queued(recoveries, "running", {
+          limit: RUNNING_READ,
+          cursor,
+        });
+        for (const { tenant, record: { id } } of page.items) {
+          if (rounds.stopped) return false;
+          try {
+            await stepRecovery(app, tenant, id);
+            more = true;
+          } catch (error) {
+            rounds.tryLater(error);
+          }
         }
-      }
+        cursor = page.cursor;
+      } while (cursor !== null);
       return more;
     },
   });

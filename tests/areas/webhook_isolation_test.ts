@@ -2,11 +2,21 @@ import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/stric
 import { setImmediate } from "node:timers";
 import { OutboundError, type OutboundResponse } from "../../core/ports.ts";
 import { NOTIFICATIONS_MAX } from "../../core/notifications.ts";
+import { readLedger } from "../../core/webhooks/ledger.ts";
 import { notifications } from "../../kv/records/notification.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";
 import { type Account, World } from "../support/world.ts";
 import { deliveriesOf, makeHook } from "./fixtures.ts";
-import { answering, happen, hear, HOOKS, liveOf, newest, responding } from "./hook_fixtures.ts";
+import {
+  act,
+  answering,
+  happen,
+  hear,
+  HOOKS,
+  liveOf,
+  newest,
+  responding,
+} from "./hook_fixtures.ts";
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
@@ -73,6 +83,28 @@ Deno.test("isolation: with 60 dead webhooks each of 20 healthy ones is reached a
 /** No limits but those of deliveries. */
 const { webhook_deliveries_per_minute: _live, ...ofKeys } = NO_LIMITS.limits.live;
 const RATED = { ...NO_LIMITS, limits: { live: ofKeys, test: ofKeys, public_per_minute: null } };
+
+Deno.test("isolation: however many recoveries an organization has, another's has its turn in each round", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp(), other = await world.signUp();
+  const many: string[] = [];
+  for (let n = 0; n < 64; n++) many.push((await hear(world, owner, { active: false })).id);
+  for (let n = 0; n < 33; n++) await happen(world, owner); // three steps of a recovery
+  const own = await hear(world, other, { active: false, url: "https://other.example.com/" });
+  await happen(world, other);
+  await world.settle();
+  let left = -1;
+  world.network.reply = async () => {
+    left = (await readLedger(world.app.store)).held;
+    return 204;
+  };
+  await Promise.all([
+    ...many.map((id) => act(world, owner, id, "enable", { held: "discard" })),
+    act(world, other, own.id, "enable"),
+  ]);
+  await world.settle();
+  ok(left > 0, `all of the others' ${many.length * 33} had had their turn before it was sent`);
+});
 
 Deno.test("rate: a webhook that an API key created sends 50 a minute, and the rest later, none dropped", async () => {
   await using world = await World.open({ config: RATED });
