@@ -14,6 +14,12 @@ export function addToTally(tx: Tx, tenant: Tenant, name: string, id: string, n =
   tx.stage({ kind: "sum", key: at, slot: slotOf(at), n: BigInt.asUintN(64, BigInt(n)) });
 }
 
+/** Lifts a counter that only rises, such as a time in ms, to `n`. It never conflicts either. */
+export function raiseTally(tx: Tx, tenant: Tenant, name: string, id: string, n: number): void {
+  const at = key(tenant, name, id);
+  tx.stage({ kind: "max", key: at, slot: slotOf(at), n: BigInt(n) });
+}
+
 /** Where a counter stands; 0 when nothing was ever added. */
 export async function readTally(
   store: Store,

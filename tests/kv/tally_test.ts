@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
-import { addToTally, dropTally, readTally } from "../../kv/tally.ts";
+import { addToTally, dropTally, raiseTally, readTally } from "../../kv/tally.ts";
 import { Bench } from "../support/kv.ts";
 import { random } from "../support/random.ts";
 
@@ -32,4 +32,14 @@ Deno.test("tally: one that is dropped between two sums of a commit holds only wh
     store.transact((tx) => addToTally(tx, tenant, "n", "a", 3)),
   ]);
   eq(await readTally(store, tenant, "n", "a"), 3);
+});
+
+Deno.test("tally: one that is lifted by many callers stands at the highest, whoever comes last", async () => {
+  await using bench = new Bench(await Deno.openKv(":memory:"));
+  const { store, tenant } = bench;
+  await Promise.all(
+    [3, 9, 5].map((n) => store.transact((tx) => raiseTally(tx, tenant, "at", "a", n))),
+  );
+  await store.transact((tx) => raiseTally(tx, tenant, "at", "a", 7));
+  eq(await readTally(store, tenant, "at", "a"), 9);
 });
