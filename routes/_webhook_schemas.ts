@@ -31,7 +31,7 @@ export const Webhook = z.object({
   }),
   created_at: Timestamp,
   delivery_count: z.int().meta({ description: "Attempts that have ended." }),
-  last_delivery_at: Timestamp.nullable(),
+  last_delivery_at: Timestamp.nullable().meta({ description: "When the latest of them ended." }),
 }).meta({ id: "Webhook" });
 
 const Status = z.enum(DELIVERY_STATUSES);

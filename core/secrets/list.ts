@@ -2,7 +2,7 @@ import type { Collection, Tenant } from "../../kv/collection.ts";
 import { apiKeys } from "../../kv/records/api_key.ts";
 import { ingestTokens } from "../../kv/records/ingest.ts";
 import { integrations } from "../../kv/records/integration.ts";
-import { deliveries, webhooks } from "../../kv/records/webhook.ts";
+import { webhooks } from "../../kv/records/webhook.ts";
 import type { App, Work } from "../app.ts";
 import { iso, isoOrNull, type Paging } from "../lists.ts";
 
@@ -34,11 +34,8 @@ const KINDS = {
       const headers = Object.keys(JSON.parse(sealer.open(sealed_headers, id)));
       return ["secret", ...headers.map((name) => `headers.${name}`)];
     },
-    lastUsedMs: async ({ store }, tenant, { id }) => {
-      const newest = { index: "log", prefix: [id], reverse: true, limit: 1 };
-      const { items: [last] } = await store.list(deliveries, tenant, newest);
-      return last?.sent_at_ms ?? null;
-    },
+    lastUsedMs: async ({ deliveries }, tenant, { id }) =>
+      (await deliveries.attempts.of(tenant, id)).latestMs,
   }),
   ingest_token: kind({ of: ingestTokens, holds: () => ["token"], lastUsedMs: async () => null }),
   integration: kind({

@@ -1,10 +1,12 @@
 import { type Tenant, tenantKey } from "../../kv/collection.ts";
 import { webhooks } from "../../kv/records/webhook.ts";
 import type { Store } from "../../kv/store.ts";
-import { addToTally, readTally } from "../../kv/tally.ts";
+import type { Tx } from "../../kv/tx.ts";
+import { addToTally, dropTally, raiseTally, readTally } from "../../kv/tally.ts";
 import type { Cancel } from "../ports.ts";
 
-const NAME = "deliveries";
+const COUNT = "deliveries";
+const LATEST = "deliveries_latest";
 /** With the commit that follows, what a crash can lose is less than a second's counts. */
 const FLUSH_MS = 500;
 /** Webhooks that one commit counts for: each is a check. */
@@ -15,11 +17,16 @@ interface Count {
   readonly tenant: Tenant;
   readonly webhookId: string;
   n: number;
+  /** When the latest ended. */
+  latestMs: number;
 }
 
-/** Counts the attempts of each webhook that have ended: in memory, and written down within a second. */
+/**
+ * Counts the attempts of each webhook that have ended: in memory, and written down within a second. What
+ * cannot be written stays for the next time, so a commit of which nobody knows may count twice.
+ */
 export class AttemptCounts {
-  #counts = new Map<string, Count>();
+  readonly #counts = new Map<string, Count>();
   #timer: Cancel | null = null;
   #flushing: Promise<void> = Promise.resolve();
 
@@ -31,20 +38,32 @@ export class AttemptCounts {
   /** One more. */
   add(tenant: Tenant, webhookId: string): void {
     const id = `${tenantKey(tenant)}/${webhookId}`;
+    const { clock } = this.store();
+    const latestMs = clock.now();
     const count = this.#counts.get(id);
-    if (count === undefined) this.#counts.set(id, { tenant, webhookId, n: 1 });
-    else count.n++;
-    this.#timer ??= this.store().clock.after(FLUSH_MS, () => {
+    if (count === undefined) this.#counts.set(id, { tenant, webhookId, n: 1, latestMs });
+    else {
+      count.n++;
+      count.latestMs = latestMs;
+    }
+    this.#timer ??= clock.after(FLUSH_MS, () => {
       this.#timer = null;
       this.flush().catch(this.onError);
     });
   }
 
-  /** How many there were. */
-  async of(tenant: Tenant, webhookId: string): Promise<number> {
+  /** How many there were, and when the latest ended; null for none. */
+  async of(tenant: Tenant, webhookId: string): Promise<{ n: number; latestMs: number | null }> {
     if (this.#counts.size > 0) await this.flush();
-    else await this.#flushing;
-    return await readTally(this.store(), tenant, NAME, webhookId);
+    const [n, latestMs] = await Promise.all(
+      [COUNT, LATEST].map((name) => readTally(this.store(), tenant, name, webhookId)),
+    );
+    return { n: n!, latestMs: latestMs || null };
+  }
+
+  /** Forgets a webhook, with the change that deletes it. */
+  forget(tx: Tx, tenant: Tenant, webhookId: string): void {
+    for (const name of [COUNT, LATEST]) dropTally(tx, tenant, name, webhookId);
   }
 
   /** Resolves when all that was counted before it is in the store. */
@@ -62,16 +81,22 @@ export class AttemptCounts {
   async #write(): Promise<void> {
     const store = this.store();
     const most = store.sole ? AT_ONCE : AT_ONCE_SHARED;
-    const due = [...this.#counts.values()];
-    this.#counts = new Map();
+    const due = [...this.#counts].map(([id, count]) => ({ id, ...count }));
     for (let at = 0; at < due.length; at += most) {
+      const some = due.slice(at, at + most);
       await store.transact(async (tx) => {
-        for (const { tenant, webhookId, n } of due.slice(at, at + most)) {
+        for (const { tenant, webhookId, n, latestMs } of some) {
           // A webhook that is gone has no count, and gets none.
-          const webhook = await tx.get(webhooks, tenant, webhookId);
-          if (webhook !== null) addToTally(tx, tenant, NAME, webhookId, n);
+          if (await tx.get(webhooks, tenant, webhookId) === null) continue;
+          addToTally(tx, tenant, COUNT, webhookId, n);
+          raiseTally(tx, tenant, LATEST, webhookId, latestMs);
         }
       });
+      for (const { id, n } of some) {
+        const count = this.#counts.get(id)!;
+        count.n -= n;
+        if (count.n === 0) this.#counts.delete(id);
+      }
     }
   }
 }

@@ -1,22 +1,12 @@
 import type { Tenant } from "../../kv/collection.ts";
-import {
-  deliveries,
-  type DeliveryRecord,
-  stateOf,
-  type WebhookRecord,
-} from "../../kv/records/webhook.ts";
+import { type DeliveryRecord, stateOf, type WebhookRecord } from "../../kv/records/webhook.ts";
 import type { App } from "../app.ts";
 import { iso, isoOrNull } from "../lists.ts";
 import type { RetryPolicy } from "./retry_policy.ts";
 
 /** A webhook as every answer shows it, without its secrets. */
 export async function showWebhook(app: App, tenant: Tenant, webhook: WebhookRecord) {
-  const last = await app.store.list(deliveries, tenant, {
-    index: "log",
-    prefix: [webhook.id],
-    reverse: true,
-    limit: 1,
-  });
+  const attempts = await app.deliveries.attempts.of(tenant, webhook.id);
   const endsAtMs = webhook.previous_ends_at_ms ?? 0;
   const inGrace = app.ports.clock.now() < endsAtMs;
   return {
@@ -30,8 +20,8 @@ export async function showWebhook(app: App, tenant: Tenant, webhook: WebhookReco
     previous_secret_ends_at: inGrace ? iso(endsAtMs) : null,
     release_id: webhook.release_id,
     created_at: iso(webhook.created_at_ms),
-    delivery_count: await app.deliveries.attempts.of(tenant, webhook.id),
-    last_delivery_at: isoOrNull(last.items[0]?.sent_at_ms ?? null),
+    delivery_count: attempts.n,
+    last_delivery_at: isoOrNull(attempts.latestMs),
   };
 }
 

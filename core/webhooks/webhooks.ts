@@ -1,5 +1,4 @@
 import { webhooks } from "../../kv/records/webhook.ts";
-import { dropTally } from "../../kv/tally.ts";
 import type { Work, Writing } from "../app.ts";
 import { Fault } from "../fault.ts";
 import { type Paging, showPage } from "../lists.ts";
@@ -69,7 +68,7 @@ export async function getWebhook(work: Work, id: string) {
 export async function deleteWebhook(work: Writing, id: string) {
   const webhook = await ownedWebhook(work, id);
   work.tx.delete(webhooks, work.actor.tenant, id);
-  dropTally(work.tx, work.actor.tenant, "deliveries", id);
+  work.app.deliveries.attempts.forget(work.tx, work.actor.tenant, id);
   startRecovery(work, webhook, { kind: "purge" });
   return { id, name: webhook.name, url: webhook.url };
 }

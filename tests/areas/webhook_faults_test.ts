@@ -343,6 +343,29 @@ Deno.test("respect_retry_after: a receiver that asks for 31 years waits as long 
   }
 });
 
+Deno.test("delivery_count: attempts whose count could not be written are counted the next time", async () => {
+  let full = false;
+  const kv = committing(await Deno.openKv(":memory:"), (commit) => {
+    if (full) throw new Error("no disk");
+    return commit();
+  });
+  await using world = await World.open({ kv });
+  const owner = await world.signUp();
+  const ids: string[] = [];
+  for (let n = 0; n < 70; n++) ids.push((await hear(world, owner)).id);
+  await happen(world, owner);
+  await world.settle();
+  full = true;
+  await world.advance(500);
+  full = false;
+  deq(world.logged.map(({ message }) => message), ["attempts could not be counted"]);
+  const counts = new Set<number>();
+  for (const id of ids) {
+    counts.add((await world.call("GET", `${PATH}/${id}`, { as: owner.token })).body.delivery_count);
+  }
+  deq([...counts], [1]);
+});
+
 Deno.test("Deliveries.sweep: an event that another instance numbered before it died is delivered", async () => {
   const kv = await Deno.openKv(":memory:");
   await using world = await World.open({ kv: overKv(kv, {}), sole: false });

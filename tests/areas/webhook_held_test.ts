@@ -298,6 +298,25 @@ Deno.test("held: an attempt that was lost with its process stays lost, and says 
   );
 });
 
+Deno.test("last_delivery_at: what is held since changes nothing of it, nor of when the secret was used", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const hook = await hear(world, owner);
+  await happen(world, owner);
+  await world.settle();
+  const sentAt = new Date(world.clock.now()).toISOString();
+  await act(world, owner, hook.id, "disable");
+  await world.advance(1_000);
+  await happen(world, owner, "held");
+  await world.settle();
+  const { body } = await world.call("GET", `${HOOKS}/${hook.id}`, { as: owner.token });
+  deq([body.delivery_count, body.last_delivery_at], [1, sentAt]);
+  const { body: { secrets: [secret] } } = await world.call("GET", "/api/v1/secrets", {
+    as: owner.token,
+  });
+  deq([secret.id, secret.last_used_at], [hook.id, sentAt]);
+});
+
 Deno.test("webhooks.test: a test of any type says that it is one, and reaches a disabled webhook", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
