@@ -283,6 +283,6 @@ async function settle(app: App, tx: Tx, claim: Claim, outcome: Attempt): Promise
     due_at_ms: delayMs === null ? null : app.ports.clock.now() + delayMs,
   });
   if (delayMs !== null) tx.alarm(delayMs);
-  if (webhook === null || !disable || !webhook.active) return;
+  if (webhook === null || !disable || !webhook.active || delivery.test) return;
   await disableFailing(app, tx, tenant, webhook, { attempts, error: outcome.error });
 }

@@ -6,6 +6,7 @@ import { users } from "../../kv/records/user.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { World } from "../support/world.ts";
 import { deliveriesOf, exec, linkAgent, makeHook } from "./fixtures.ts";
+import { act, answering, hear, newest } from "./hook_fixtures.ts";
 
 const PATH = "/api/v1/webhooks";
 const SECRET = "sixteen characters";
@@ -252,6 +253,20 @@ Deno.test("delivery: a webhook gets nothing that its creator may not read now, w
   await ScriptedAgent.connect(world, here.key.value);
   await world.settle();
   deq(typesOf(world), ["command_executed", "agent_connected"]);
+});
+
+Deno.test("webhooks.test: one that fails in every attempt leaves the webhook as it is", async () => {
+  for (const [status, attempts] of [[500, 5], [410, 1]] as const) {
+    await using world = await World.open();
+    const owner = await world.signUp();
+    const hook = await hear(world, owner, { retry_policy: { disable_on_gone: true } });
+    answering(world, status);
+    await act(world, owner, hook.id, "test");
+    await world.advance(2_550_000);
+    const { test, final, attempt } = await newest(world, owner, hook.id);
+    deq([test, final, attempt], [true, true, attempts]);
+    eq((await world.call("GET", `${PATH}/${hook.id}`, { as: owner.token })).body.active, true);
+  }
 });
 
 Deno.test("webhooks.test: sends a signed ping, whatever the webhook subscribes to", async () => {
