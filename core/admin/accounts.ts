@@ -88,11 +88,12 @@ export async function changePlan(work: Writing, id: string, planId: string) {
 
 /**
  * Switches an account off or on. Off: no request that begins after the answer is accepted, and its streams
- * and links end within a second. On: sessions and keys that have not expired work again.
+ * and links end within a second. On: sessions and keys that have not expired work again, and what its
+ * webhooks have due is sent.
  * @throws {Fault} NOT_FOUND, CONFLICT
  */
 export async function switchAccount(work: Writing, id: string, active: boolean) {
-  const { tx } = work;
+  const { app, tx } = work;
   const account = await accountOf(work, id);
   if (account.host && !active) {
     throw new Fault("CONFLICT", "The host organization cannot be switched off.");
@@ -100,6 +101,7 @@ export async function switchAccount(work: Writing, id: string, active: boolean) 
   if (account.active === active) return await showAccount(work, account);
   const type = active ? "account_activated" : "account_deactivated";
   tellBoth(work, id, type, { account_id: id, name: account.name });
+  if (active) tx.afterCommit(() => app.deliveries.sweep());
   return await showAccount(work, tx.put(organizations, SYSTEM, { ...account, active }));
 }
 

@@ -1,5 +1,4 @@
-import { SYSTEM, type Tenant } from "../../kv/collection.ts";
-import { organizations } from "../../kv/records/organization.ts";
+import type { Tenant } from "../../kv/collection.ts";
 import {
   attemptId,
   type AttemptRecord,
@@ -20,7 +19,7 @@ import type { Lease } from "./leases.ts";
 import { dropDelivery, writeDelivery } from "./ledger.ts";
 import { afterFailure, retryAfterMs, RetryPolicy } from "./retry_policy.ts";
 import { signDelivery } from "./signing.ts";
-import { mayReceive } from "./rules.ts";
+import { isOn, mayReceive } from "./rules.ts";
 
 const RESPONSE_BYTES_KEPT = 4 * 1024;
 
@@ -138,18 +137,18 @@ async function findObstacle(
   app: App,
   tenant: Tenant,
   webhook: WebhookRecord,
-  { status, attempt, attempts_before, event_type, test }: DeliveryRecord,
+  { status, attempt, attempts_before, event_type, test, due_at_ms }: DeliveryRecord,
 ): Promise<Partial<DeliveryRecord> | null> {
   const lost = status === "sending";
   const spent = lost && attempt - attempts_before >= policyOf(webhook).max_retries;
   if (spent) return { status: "failed", ...LOST };
+  if (!await isOn(app, tenant)) return { due_at_ms };
   // A test is of nobody's data: it needs no right, and goes to a webhook that is off.
-  const isTest = test || !isWebhookEvent(event_type);
-  const allowed = isTest
-    ? (await app.store.get(organizations, SYSTEM, tenant.org))?.active
-    : await mayReceive(app, tenant, webhook, event_type);
-  if (!allowed) return { status: "failed", error: NOT_ALLOWED };
-  return isTest || webhook.active ? null : { status: "pending", held: true, ...lost && LOST };
+  if (test || !isWebhookEvent(event_type)) return null;
+  if (!await mayReceive(app, tenant, webhook, event_type)) {
+    return { status: "failed", error: NOT_ALLOWED };
+  }
+  return webhook.active ? null : { status: "pending", held: true, ...lost && LOST };
 }
 
 /** The record, unless the lease ran out and somebody else has it: then their outcome counts. */

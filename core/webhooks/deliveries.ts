@@ -30,6 +30,7 @@ import { CONCURRENCY, type Lane, Lanes } from "./lanes.ts";
 import { begun, endLease, type Lease, leaseOut, takeBackLost } from "./leases.ts";
 import { ATTEMPTS_KEPT } from "./ledger.ts";
 import { rateOf } from "./rate.ts";
+import { isOn } from "./rules.ts";
 import type { Rounds } from "../rounds.ts";
 import { recoveryRounds } from "./recoveries.ts";
 
@@ -292,6 +293,8 @@ export class Deliveries {
       limit: room + 1,
     });
     const due = items.slice(0, room).filter(({ record }) => record.due_at_ms! <= now);
+    // What an organization has due while it is off stays so, for a sweep to find when it is on again.
+    if (due.length > 0 && !await isOn(this.app, tenant)) return { claims: [], nextMs: Infinity };
     const admitted = due.length === 0 ? 0 : await rateOf(this.app, lane, due.length);
     const some = due.slice(0, admitted);
     const nextMs = items[some.length]?.record.due_at_ms ?? Infinity;

@@ -1,4 +1,5 @@
-import type { Tenant } from "../../kv/collection.ts";
+import { SYSTEM, type Tenant } from "../../kv/collection.ts";
+import { organizations } from "../../kv/records/organization.ts";
 import { type WebhookRecord, webhooks } from "../../kv/records/webhook.ts";
 import type { App, Work } from "../app.ts";
 import { Fault } from "../fault.ts";
@@ -17,6 +18,11 @@ export async function ownedWebhook({ db, actor }: Work, id: string): Promise<Web
   const webhook = await db.get(webhooks, actor.tenant, id);
   if (webhook === null) throw new Fault("NOT_FOUND", "There is no such webhook.");
   return webhook;
+}
+
+/** True while the organization is switched on. */
+export async function isOn({ store }: App, { org }: Tenant): Promise<boolean> {
+  return (await store.get(organizations, SYSTEM, org))?.active ?? false;
 }
 
 /** True while the webhook's creator may read events of this type. */

@@ -4,6 +4,7 @@ import { SYSTEM } from "../../kv/collection.ts";
 import { plans } from "../../kv/records/plan.ts";
 import { overKv } from "../support/kv.ts";
 import { type Account, World } from "../support/world.ts";
+import { deliveriesOf } from "./fixtures.ts";
 import { answering, happen, hear, HOOKS } from "./hook_fixtures.ts";
 
 const MINUTE_MS = 60_000;
@@ -205,7 +206,7 @@ Deno.test("accounts: off ends sessions, keys and streams at once, on restores wh
   eq((await toggle("org_missing", false)).status, 404);
 });
 
-Deno.test("accounts: nothing is sent to the webhooks of one that is off, what happened before and tests included", async () => {
+Deno.test("accounts: nothing is sent to the webhooks of one that is off; what was due, tests included, is when it is on again", async () => {
   const { world, host, guest } = await two();
   await using _ = world;
   answering(world, 500);
@@ -215,11 +216,25 @@ Deno.test("accounts: nothing is sent to the webhooks of one that is off, what ha
   eq(test.status, 202, test.text);
   await world.settle();
   eq(world.network.sent.length, 2);
-  const path = `/api/admin/accounts/${guest.org}/toggle`;
-  const off = await world.call("POST", path, { as: host.token, body: { active: false } });
-  eq(off.status, 200);
-  await world.advance(60 * MINUTE_MS);
+  const toggle = (active: boolean) =>
+    world.call("POST", `/api/admin/accounts/${guest.org}/toggle`, {
+      as: host.token,
+      body: { active },
+    });
+  eq((await toggle(false)).status, 200);
+  await happen(world, guest, "meanwhile");
+  await world.advance(50 * MINUTE_MS);
   eq(world.network.sent.length, 2);
+  answering(world, 204);
+  eq((await toggle(true)).status, 200);
+  await world.settle();
+  const types = world.network.sent.slice(2).map(({ headers }) => headers["X-Service-Event"]);
+  deq(types.sort(), ["agent_disconnected", "ping"]);
+  const { deliveries } = await deliveriesOf(world, guest, hook.id);
+  deq(deliveries.map((d: Record<string, unknown>) => [d["status"], d["attempt"]]), [
+    ["succeeded", 2],
+    ["succeeded", 2],
+  ]);
 });
 
 Deno.test("accounts: an ingest token of one that is off brings in nothing", async () => {

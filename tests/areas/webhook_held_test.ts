@@ -298,6 +298,33 @@ Deno.test("held: an attempt that was lost with its process stays lost, and says 
   );
 });
 
+Deno.test("held: an attempt whose organization is switched off between its claim and its sending is made when it is on again", async () => {
+  const { world: opened, race } = await raced("get");
+  await using world = opened;
+  const host = await world.signUp(), owner = await world.signUp();
+  const hook = await hear(world, owner);
+  answering(world, 500);
+  await happen(world, owner);
+  await world.settle();
+  const toggle = (active: boolean) =>
+    world.call("POST", `/api/admin/accounts/${owner.org}/toggle`, {
+      as: host.token,
+      body: { active },
+    });
+  // The rate is asked for before the claim; the attempt itself reads the record once more.
+  race.meanwhile = async () => {
+    race.meanwhile = async () => void await toggle(false);
+  };
+  await world.advance(60_000);
+  eq(race.meanwhile, null);
+  eq(world.network.sent.length, 1);
+  answering(world, 204);
+  await toggle(true);
+  await world.settle();
+  const { status, attempt, error } = await newest(world, owner, hook.id);
+  deq([status, attempt, error], ["succeeded", 2, null]);
+});
+
 Deno.test("last_delivery_at: what is held since changes nothing of it, nor of when the secret was used", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
