@@ -11,8 +11,7 @@ import { Fault } from "../fault.ts";
 import { iso, type Paging, showPage } from "../lists.ts";
 import { repositoryCredentialOf } from "../integrations/repository.ts";
 import { basic } from "../integrations/services/fields.ts";
-import { checkTarget } from "../outbound/target.ts";
-import { OutboundError } from "../ports.ts";
+import { mustBeDialable } from "../outbound/dialable.ts";
 import { lapseOutdated } from "../approvals/lapse.ts";
 import { inForce, shieldInForce } from "../shield/settings.ts";
 import { addressOf } from "./address.ts";
@@ -91,13 +90,7 @@ function mustBeUsable(app: App, url: string): string {
   const refuse = (message: string): never => {
     throw new Fault("VALIDATION_FAILED", message, { issues: [{ path: "body.url", message }] });
   };
-  try {
-    checkTarget(url, app.config().outbound.allow_private_targets);
-  } catch (error) {
-    if (error instanceof OutboundError) return refuse(error.message);
-    throw error;
-  }
-  const { protocol, search, hash } = new URL(url);
+  const { protocol, search, hash } = mustBeDialable(app, url);
   if (protocol !== "https:" && !app.config().outbound.allow_private_targets) {
     return refuse("Git is spoken over https only, so that nobody on the way changes a policy.");
   }

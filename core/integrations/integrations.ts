@@ -3,8 +3,7 @@ import type { App, Work, Writing } from "../app.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
 import { iso, isoOrNull, type Paging, showPage } from "../lists.ts";
-import { checkTarget } from "../outbound/target.ts";
-import { OutboundError } from "../ports.ts";
+import { mustBeDialable } from "../outbound/dialable.ts";
 import { CATALOG, type IntegrationType, serviceOf } from "./catalog.ts";
 import { stageRevocations } from "./revoke.ts";
 
@@ -32,7 +31,7 @@ export async function installIntegration(work: Writing, { type, config, name }: 
   const read = service.config.safeParse(config);
   if (!read.success) refuse(read.error.issues);
   const whole = read.data as Readonly<Record<string, unknown>>;
-  mustBeDialable(app, whole);
+  mustLeadOutside(app, whole);
   const existing = await tx.count(integrations, actor.tenant);
   if (existing >= INTEGRATIONS_MAX) {
     throw new Fault("CONFLICT", `There are ${INTEGRATIONS_MAX} integrations. Delete one first.`);
@@ -131,20 +130,15 @@ export function showIntegration(app: App, record: IntegrationRecord) {
   };
 }
 
-/** @throws {Fault} VALIDATION_FAILED for an address that is never dialled, by its spelling */
-function mustBeDialable(app: App, config: Readonly<Record<string, unknown>>): void {
+/** @throws {Fault} VALIDATION_FAILED for an address that secrets may not go to, by its spelling */
+function mustLeadOutside(app: App, config: Readonly<Record<string, unknown>>): void {
   const allowPrivate = app.config().outbound.allow_private_targets;
   for (const [field, value] of Object.entries(config)) {
     if (typeof value !== "string" || !/^https?:/i.test(value)) continue;
     if (!allowPrivate && !/^https:/i.test(value)) {
       refuse([{ path: [field], message: "must begin with https://: secrets go there" }]);
     }
-    try {
-      checkTarget(value, allowPrivate);
-    } catch (error) {
-      if (!(error instanceof OutboundError)) throw error;
-      refuse([{ path: [field], message: error.message }]);
-    }
+    mustBeDialable(app, value, `body.config.${field}`);
   }
 }
 

@@ -56,21 +56,20 @@ export interface Room {
   readonly started: Started[];
 }
 
-/** Puts a delivery on record; it is sent right after the commit, unless it is held. */
+/** Puts a delivery on record; it is sent right after the commit. */
 export const createDelivery = (
   app: App,
   tx: Tx,
   tenant: Tenant,
   webhookId: string,
   event: Sendable,
-  held = false,
 ): DeliveryRecord =>
   writeDelivery(
     app,
     tx,
     tenant,
     null,
-    newDelivery(app, webhookId, event, envelopeOf(tenant, event), held),
+    newDelivery(app, webhookId, event, envelopeOf(tenant, event), false),
   );
 
 /** What an event's deliveries send, but for their ids: what is before the id and what is behind it. */

@@ -3,8 +3,6 @@ import { organizations } from "../../kv/records/organization.ts";
 import { type WebhookRecord, webhooks } from "../../kv/records/webhook.ts";
 import type { App, Work } from "../app.ts";
 import { Fault } from "../fault.ts";
-import { checkTarget } from "../outbound/target.ts";
-import { OutboundError } from "../ports.ts";
 import { personRights } from "../roles/grant.ts";
 import type { Scope } from "../scopes.ts";
 import { checkCustomHeaders, type CustomHeaders } from "./custom_headers.ts";
@@ -48,17 +46,6 @@ export function mustRead(
     required: [...new Set(beyond.map((type) => WEBHOOK_EVENTS[type].scope))],
     granted: [...rights],
   });
-}
-
-/** @throws {Fault} VALIDATION_FAILED for what is never dialled, by its spelling */
-export function mustBeDialable(app: App, url: string): void {
-  try {
-    checkTarget(url, app.config().outbound.allow_private_targets);
-  } catch (error) {
-    if (!(error instanceof OutboundError)) throw error;
-    const issues = [{ path: "body.url", message: error.message }];
-    throw new Fault("VALIDATION_FAILED", error.message, { issues });
-  }
 }
 
 /** @throws {Fault} VALIDATION_FAILED for headers that are malformed, too many or not the owner's to set */

@@ -2,11 +2,12 @@ import { type WebhookRecord, webhooks } from "../../kv/records/webhook.ts";
 import type { Writing } from "../app.ts";
 import { canonicalJson } from "../canonical.ts";
 import { emit } from "../events.ts";
+import { mustBeDialable } from "../outbound/dialable.ts";
 import { personRights } from "../roles/grant.ts";
 import type { CustomHeaders } from "./custom_headers.ts";
 import type { WebhookEventType } from "./event_types.ts";
 import type { RetryPolicyChange } from "./retry_policy.ts";
-import { mustBeDialable, mustBeSound, mustRead, ownedWebhook } from "./rules.ts";
+import { mustBeSound, mustRead, ownedWebhook } from "./rules.ts";
 import { showWebhook } from "./show.ts";
 
 /** What may change of a webhook; what is undefined stays. A policy is changed field by field. */

@@ -2,9 +2,10 @@ import { webhooks } from "../../kv/records/webhook.ts";
 import type { Work, Writing } from "../app.ts";
 import { Fault } from "../fault.ts";
 import { type Paging, showPage } from "../lists.ts";
+import { mustBeDialable } from "../outbound/dialable.ts";
 import type { WebhookEventType } from "./event_types.ts";
 import type { RetryPolicy } from "./retry_policy.ts";
-import { mustBeDialable, mustBeSound, mustRead, ownedWebhook, WEBHOOKS_MAX } from "./rules.ts";
+import { mustBeSound, mustRead, ownedWebhook, WEBHOOKS_MAX } from "./rules.ts";
 import { startRecovery } from "./recover.ts";
 import { showWebhook } from "./show.ts";
 
