@@ -7,7 +7,7 @@ import { Fault } from "../fault.ts";
 import { personRights } from "../roles/grant.ts";
 import { shieldInForce } from "../shield/settings.ts";
 import { ownedApproval, showApproval, statusNow } from "./show.ts";
-import { isRefusedNow } from "./refused.ts";
+import { changeSince } from "./changed.ts";
 import { resolveApproval } from "./resolve.ts";
 
 /** What a person says of a blocked process. */
@@ -85,9 +85,7 @@ async function mustStillHold({ app, tx, actor }: Writing, approval: ApprovalReco
     ? "the agent is gone"
     : settings.version !== approval.policy_version
     ? "the shield's settings have changed"
-    : await isRefusedNow(app, tx, actor.tenant, approval, agent, settings)
-    ? "the shield refuses it by now"
-    : null;
+    : await changeSince(app, tx, actor.tenant, approval, agent, settings);
   if (change === null) return;
   throw new Fault("CONFLICT", `This request does not hold any more: ${change}. Ask again.`, {
     status: "expired",

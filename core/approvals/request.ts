@@ -16,6 +16,15 @@ import { sha256Hex } from "../text.ts";
 /** As much of a command as a notification shows. */
 const SHOWN_CHARACTERS = 200;
 
+/** How many people must approve, and of which roles; none for any. */
+export type Needed = Pick<ApprovalRecord, "required" | "roles">;
+
+/** A policy's rule says it before the settings do. */
+export function neededOf({ own }: ShieldInForce, ofPolicy: PolicyApprovals | null): Needed {
+  const { required = own.approvals.required, roles = own.approvals.roles } = ofPolicy ?? {};
+  return { required, roles };
+}
+
 /**
  * Holds a command back until people decide: both records and the event in one commit. Who they are the
  * policy's rule says before the settings.
@@ -23,14 +32,13 @@ const SHOWN_CHARACTERS = 200;
 export async function requestApproval(
   work: Stepping,
   fresh: CommandRecord,
-  { own: settings, version }: ShieldInForce,
+  shield: ShieldInForce,
   ofPolicy: PolicyApprovals | null,
 ): Promise<{ command: CommandRecord; approval: ApprovalRecord }> {
   const { app, actor } = work;
   const { tenant } = actor;
-  const { self_approval, expires_seconds } = settings.approvals;
-  const { required = settings.approvals.required, roles = settings.approvals.roles } = ofPolicy ??
-    {};
+  const { self_approval, expires_seconds } = shield.own.approvals;
+  const { required, roles } = neededOf(shield, ofPolicy);
   const now = fresh.created_at_ms;
   const lapsesAtMs = now + expires_seconds * 1000;
   // It is kept as long after its wait as a command that ran at once.
@@ -50,7 +58,7 @@ export async function requestApproval(
       agent_id: fresh.agent_id,
       command: fresh.command,
       command_sha256: sha256Hex(fresh.command),
-      policy_version: version,
+      policy_version: shield.version,
       shield_result: fresh.shield_result,
       requested_by: actor.id,
       requested_user: actor.userId,

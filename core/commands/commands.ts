@@ -112,8 +112,11 @@ export async function startCommand(
     const link = app.links.of(actor.tenant, agent.id);
     if (link === undefined) throw offline(agent);
     const begun = await app.commands.begin(actor.tenant, fresh);
-    note(fresh.id);
+    const succeeded = note(fresh.id);
     const done = app.commands.start(actor.tenant, fresh, begun, link, inSettlement);
+    if (succeeded !== null) {
+      done.then(({ status }) => status === "succeeded" && succeeded(), () => {});
+    }
     return { record: fresh, done };
   } catch (error) {
     // A twin with the same key was faster: its command is the one.

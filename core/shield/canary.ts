@@ -98,7 +98,7 @@ function judgeLast(commands: readonly string[]): ShieldResult {
   for (const [i, command] of commands.entries()) {
     const memory = sessions.recall("canary");
     const judged = judgeChain(command, examineCommand(command), memory, null, circumstances);
-    sessions.note("canary", `step_${i}`, judged.examination, judged.steps);
+    sessions.note("canary", `step_${i}`, judged.examination, judged.steps)?.();
     result = judged.decision.result;
   }
   return result;

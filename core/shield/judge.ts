@@ -16,8 +16,11 @@ export interface Judgement {
   readonly approvals: PolicyApprovals | null;
   /** How long the command and its output may be kept, where a policy says so. */
   readonly retentionDays: number | null;
-  /** Remembers the command for the chains of its session; to be called when it is not refused. */
-  note(commandId: string): void;
+  /**
+   * Remembers the command for the chains of its session; to be called when it is not refused. What it answers, unless
+   * null, is to be called when the command has succeeded.
+   */
+  note(commandId: string): (() => void) | null;
 }
 
 /** What all layers find, under the mode of the agent and with what the caller's session did before. */

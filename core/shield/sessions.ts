@@ -64,32 +64,67 @@ export class Sessions {
     };
   }
 
-  /** Remembers a command that was not refused; `steps` are those that it builds on. */
+  /**
+   * Remembers a command that was not refused; `steps` are those that it builds on. It may never run, or not to its
+   * end: a file may hold what it held before until the function that this answers says that it did. Null for a
+   * command that leaves nothing behind.
+   */
   note(
     key: string,
     step: string,
     { files, findings, recalled }: Examination,
     steps: readonly string[],
-  ): void {
+  ): (() => void) | null {
     const takesDown = findings.some(({ rule }) =>
       rule.threat === "defense_evasion" && rule.pack !== "behaviour"
     );
     const written = [...files].filter(([path]) =>
       !path.startsWith("/dev/") && path.length <= PATH_CHARS_MAX
     );
-    if (written.length === 0 && !takesDown) return;
+    if (written.length === 0 && !takesDown) return null;
     const session: Session = this.#sessions.get(key) ?? { files: new Map(), defensesDown: null };
     const atMs = this.now();
     if (takesDown) session.defensesDown = { step, atMs };
     const downloaded = [...recalled].some((path) => session.files.get(path)?.flow.network);
+    const news: (readonly [path: string, maybe: Kept, surely: Kept])[] = [];
     for (const [path, flow] of written) {
+      const before = session.files.get(path);
+      const network = flow.network || (downloaded && flow.text === null);
+      const surely = {
+        flow: { ...flow, network },
+        steps: [...steps, step].slice(-STEPS_MAX),
+        atMs,
+      };
+      const maybe = before === undefined ? surely : either(before, surely);
       session.files.delete(path);
-      const origin = { ...flow, network: flow.network || (downloaded && flow.text === null) };
-      session.files.set(path, { flow: origin, steps: [...steps, step].slice(-STEPS_MAX), atMs });
+      session.files.set(path, maybe);
+      news.push([path, maybe, surely]);
     }
     shrink(session.files);
     this.#sessions.set(key, session);
+    return () => {
+      for (const [path, maybe, surely] of news) {
+        if (session.files.get(path) === maybe) session.files.set(path, surely);
+      }
+    };
   }
+}
+
+/** A file that is as one of two commands left it: what either is found to do counts. */
+function either(before: Kept, after: Kept): Kept {
+  const [a, b] = [before.flow, after.flow];
+  const texts = new Set([a.text, b.text].filter((text) => text !== null));
+  return {
+    flow: {
+      text: texts.size === 0 ? null : [...texts].join("\n"),
+      network: a.network || b.network,
+      decoded: a.decoded || b.decoded,
+      secret: a.secret || b.secret,
+      bulk: a.bulk || b.bulk,
+    },
+    steps: [...new Set([...before.steps, ...after.steps])].slice(-STEPS_MAX),
+    atMs: after.atMs,
+  };
 }
 
 /** Running it is a chain of its own, so that it is not refused like code from a pipe. */

@@ -280,6 +280,30 @@ Deno.test("approvals: what would be refused by now is neither approved nor sent"
   deq(runsOf(again), []);
 });
 
+Deno.test("approvals: one that needs more people by now, or others, does not hold with fewer", async () => {
+  for (const needs of [{ required: 2 }, { roles: ["admin"] }]) {
+    await using world = await World.open();
+    const here = await blocked(world);
+    const match = { commands: ["systemctl"] };
+    const prod = { ...match, labels: { env: "prod" } };
+    const policy = {
+      rules: [
+        { id: "prod", match: prod, verdict: "approve", approvals: needs },
+        { id: "any", match, verdict: "approve" },
+      ],
+    };
+    eq((await change(world, here.owner, { policy })).status, 200);
+    const { approval_id } = (await exec(world, here, RISKY)).body;
+    const { identity } = here.agent;
+    const labels = { env: "prod" };
+    const again = await ScriptedAgent.connect(world, here.key.value, { identity, labels });
+    const answer = await decide(world, "approve", approval_id, here.approver);
+    eq(answer.status, 409, answer.text);
+    await world.settle();
+    deq(runsOf(again), []);
+  }
+});
+
 Deno.test("approvals: a request is kept as long as it may wait, however soon commands are forgotten", async () => {
   await using world = await World.open({ config: { retention_days: { commands: 1 } } });
   const here = await blocked(world, { expires_seconds: 3 * 24 * 3600 });

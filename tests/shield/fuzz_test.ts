@@ -229,6 +229,6 @@ Deno.test("judgeChain: whatever a session did before, the next command is judged
       order.indexOf(verdict) >= order.indexOf(before),
       `seed ${SEED}, input ${i}: ${JSON.stringify(command)}`,
     );
-    sessions.note("s", `cmd_${i}`, judged.examination, judged.steps);
+    sessions.note("s", `cmd_${i}`, judged.examination, judged.steps)?.();
   }
 });
