@@ -285,9 +285,7 @@ export class Link {
       ? null
       : "it is of another verdict, or not of the output that came";
     if (wrong !== null) {
-      const ids = results.map(({ command_id }) => command_id);
-      this.app.links.recording(noteRefusedReceipt(this.app, this.tenant, agent, ids, wrong));
-      return this.close("receipt_refused");
+      return this.refuseReceipt(results.map(({ command_id }) => command_id), wrong);
     }
     results.forEach((result, at) =>
       commands.finished(this, agent.id, result, {
@@ -296,6 +294,14 @@ export class Link {
         verdict: result.verdict,
       })
     );
+  }
+
+  /** Tells that results were not taken, and why, and closes the link. */
+  refuseReceipt(commandIds: readonly string[], why: string): void {
+    if (this.#phase !== "open") return;
+    const noted = noteRefusedReceipt(this.app, this.tenant, this.#agent!, commandIds, why);
+    this.app.links.recording(noted);
+    this.close("receipt_refused");
   }
 
   /** Gives the agent a checkpoint, the newest unless said, which it keeps as a witness. */

@@ -263,7 +263,10 @@ export class Commands {
     }
     if (flight !== undefined && flight.record.agent_id !== agentId) return;
     // It ran while the link was down: what was, or is being, given up as lost gets its true end.
-    const late = () => settleLate(this.app(), link.tenant, agentId, result, receipt);
+    const late = async () => {
+      const taken = await settleLate(this.app(), link.tenant, agentId, result, receipt);
+      if (!taken) link.refuseReceipt([result.command_id], "it is of another verdict");
+    };
     (flight?.done ?? Promise.resolve()).catch(() => {}).then(late).catch((error) =>
       this.#complain("a late result could not be recorded", error)
     );
@@ -315,8 +318,8 @@ export class Commands {
     if (flight.settling) return;
     flight.settling = true;
     flight.done.catch(() => {});
-    const { output: { stdout, stderr }, truncated } = flight;
-    this.#record(flight, { ...outcome, stdout, stderr, truncated }, 1);
+    const { output: { stdout, stderr }, truncated, verdict } = flight;
+    this.#record(flight, { ...outcome, verdict, stdout, stderr, truncated }, 1);
   }
 
   /** Puts an end on record; while the store is away it is tried again, and the caller waits no more. */

@@ -30,6 +30,8 @@ export interface Receipt extends OutputDigests {
 /** An end with what the command wrote. */
 export interface Ending extends Outcome {
   readonly receipt?: Receipt;
+  /** The verdict that it was sent under. */
+  readonly verdict?: string | null;
   /** An event besides that of the end: something was not as it must be. */
   readonly alarm?: {
     readonly type: "approval_mismatch" | "verdict_refused";
@@ -84,8 +86,10 @@ export async function settleCommand(
   inSettlement: InSettlement = () => {},
 ): Promise<CommandRecord | null> {
   const output = inlineOutput(ending) ?? await keepOutput(app, tenant, ending);
+  const { verdict } = ending;
   const end = (record: CommandRecord): CommandRecord => ({
     ...record,
+    ...(ending.status === "lost" && verdict && { verdict }),
     stdout: output.stdout,
     stderr: output.stderr,
     output: output.output,
@@ -145,7 +149,8 @@ function emitAlarm(
 
 /**
  * Records the end of a command that nobody waits for any more, such as one given up as lost: what had arrived before
- * the link broke stays, and what the agent sends now follows it.
+ * the link broke stays, and what the agent sends now follows it. False when it is of another verdict than the
+ * command was sent under; of one that was lost with its relay nobody knows which that was.
  */
 export async function settleLate(
   app: App,
@@ -153,12 +158,13 @@ export async function settleLate(
   agentId: string,
   frame: CommandResult,
   receipt: Receipt,
-): Promise<void> {
+): Promise<boolean> {
   const id = frame.command_id;
   const record = await findCommand(app.store, app.store, tenant, id);
   // One that still runs on record was begun by an instance that is gone.
   const open = record?.status === "lost" || record?.status === "running";
-  if (record === null || record.agent_id !== agentId || !open) return;
+  if (record === null || record.agent_id !== agentId || !open) return true;
+  if (record.verdict !== undefined && record.verdict !== receipt.verdict) return false;
   const { stdout, stderr } = await outputOf(app, tenant, record);
   await settleCommand(app, tenant, { id, agentId, record, fresh: false }, {
     ...outcomeOf(frame),
@@ -167,6 +173,7 @@ export async function settleLate(
     stderr: stderr + (frame.stderr ?? ""),
     truncated: record.truncated || frame.truncated,
   });
+  return true;
 }
 
 function maySettle(record: CommandRecord, ending: Ending): boolean {

@@ -44,6 +44,8 @@ export const CommandRecord = z.strictObject({
   /** Output too large for the record: the bytes of stdout, then those of stderr. */
   output: z.strictObject({ ...BlobRef.shape, stdout_bytes: z.int() }).nullable(),
   truncated: z.boolean(),
+  /** Of one that is lost: the verdict that it was sent under, which its true end must name. */
+  verdict: z.string().optional(),
   /** Why there is no result; null when it ran to an end of its own. */
   reason: z.string().nullable(),
   duration_ms: z.number().nullable(),

@@ -280,6 +280,25 @@ Deno.test("receipt: results that the agent did not sign are not taken: lost, tol
   }
 });
 
+Deno.test("receipt: a late result of another verdict is not taken", async () => {
+  await using world = await World.open();
+  const here = await linkAgent(world);
+  here.agent.script = () => "silent";
+  const asked = exec(world, here, "make");
+  await world.settle();
+  const { command_id } = runsOf(here.agent)[0]!;
+  here.agent.drop();
+  eq((await asked).status, 502);
+  const again = await ScriptedAgent.connect(world, here.key.value, {
+    identity: here.agent.identity,
+  });
+  finish(again, command_id, { verdict: `${again.nonce}.7` });
+  await world.settle();
+  deq([again.closed?.code, (await command(world, here, command_id)).status], [4425, "lost"]);
+  const refused = await eventsOf(world, here.owner, here.agent.id);
+  ok(refused.some(({ event_type }) => event_type === "receipt_refused"));
+});
+
 Deno.test("receipt: a late result without one is not taken either", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);

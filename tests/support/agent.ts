@@ -41,6 +41,9 @@ interface Options {
   readonly wire?: (text: string) => string;
 }
 
+/** What an agent keeps of the commands that it got, over its links. */
+const verdictsOf = new WeakMap<KeyObject, Map<string, string>>();
+
 /** The identity that an agent keeps over its links. */
 export const newIdentity = (): KeyObject =>
   privateKeyOf(crypto.getRandomValues(new Uint8Array(32)));
@@ -58,7 +61,7 @@ export class ScriptedAgent {
   sign = (text: string): string => signText(this.identity, text);
   readonly nonce = Buffer.from(crypto.getRandomValues(new Uint8Array(18))).toString("base64url");
   readonly #clock: World["clock"];
-  readonly #verdictOf = new Map<string, string>();
+  readonly #verdictOf: Map<string, string>;
   readonly #digests = new Map<string, Hash>();
   #verdicts: Verdicts | null = null;
   #link!: Link;
@@ -70,6 +73,8 @@ export class ScriptedAgent {
     clock: World["clock"],
   ) {
     this.#clock = clock;
+    this.#verdictOf = verdictsOf.get(identity) ?? new Map();
+    verdictsOf.set(identity, this.#verdictOf);
   }
 
   /** Connects with a credential and waits for the welcome, or for being refused. */
