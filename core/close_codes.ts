@@ -35,6 +35,11 @@ export const CLOSE_CODES = {
     after: "retry",
     meaning: "Results came without a valid receipt; none of them was recorded.",
   },
+  too_many_frames: {
+    code: 4428,
+    after: "retry",
+    meaning: "More frames than may go on record came in a minute.",
+  },
   too_slow: { code: 4429, after: "retry", meaning: "The other side did not read fast enough." },
   unavailable: { code: 4503, after: "retry", meaning: "The relay cannot serve agents right now." },
 } as const satisfies Record<string, { code: number; after: AfterClose; meaning: string }>;

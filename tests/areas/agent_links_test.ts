@@ -150,6 +150,20 @@ Deno.test("link: a heartbeat is answered, counted as life, and told only when th
   eq(shown.body.last_seen_at, "2030-01-01T00:01:40.000Z");
 });
 
+Deno.test("link: an agent that says more of itself than 60 times a minute is cut off", async () => {
+  await using world = await World.open();
+  const { agent } = await linked(world);
+  const codeAfter = async (times: number) => {
+    for (let n = 0; n < times; n++) agent.send({ type: "heartbeat", status: "ok" });
+    await world.settle();
+    return agent.closed?.code;
+  };
+  eq(await codeAfter(60), undefined);
+  world.clock.nowMs += 60_000;
+  eq(await codeAfter(60), undefined);
+  eq(await codeAfter(1), 4428);
+});
+
 Deno.test("link: an agent that does not read is cut off before it can fill the memory", async () => {
   await using world = await World.open();
   const { owner, agent } = await linked(world);
