@@ -1,7 +1,8 @@
-import type { Tenant } from "../../kv/collection.ts";
+import type { Collection, Tenant } from "../../kv/collection.ts";
 import {
   type BackupRecord,
   backups,
+  type JobRecord,
   type RestoreRecord,
   restores,
 } from "../../kv/records/backup.ts";
@@ -118,27 +119,28 @@ export async function ownedBackup(
 
 /** Backups of an agent, newest first. @throws {Fault} AGENT_NOT_FOUND */
 export async function listBackups(work: Work, agentId: string, paging: Paging) {
-  const { db, actor: { tenant } } = work;
-  await ownedAgent(work, agentId);
-  const prefix = [agentId];
-  const page = await db.list(backups, tenant, { ...paging, index: "agent", prefix, reverse: true });
-  const total = await db.countBy(backups, tenant, "agent", prefix);
-  return { backups: page.items.map(showBackup), pagination: showPage(paging, page, total) };
+  const { items, pagination } = await listJobs(work, backups, agentId, paging);
+  return { backups: items.map(showBackup), pagination };
 }
 
 /** Restores of an agent, newest first. @throws {Fault} AGENT_NOT_FOUND */
 export async function listRestores(work: Work, agentId: string, paging: Paging) {
+  const { items, pagination } = await listJobs(work, restores, agentId, paging);
+  return { restores: items.map(showRestore), pagination };
+}
+
+async function listJobs<T extends JobRecord>(
+  work: Work,
+  of: Collection<T>,
+  agentId: string,
+  paging: Paging,
+) {
   const { db, actor: { tenant } } = work;
   await ownedAgent(work, agentId);
   const prefix = [agentId];
-  const page = await db.list(restores, tenant, {
-    ...paging,
-    index: "agent",
-    prefix,
-    reverse: true,
-  });
-  const total = await db.countBy(restores, tenant, "agent", prefix);
-  return { restores: page.items.map(showRestore), pagination: showPage(paging, page, total) };
+  const page = await db.list(of, tenant, { ...paging, index: "agent", prefix, reverse: true });
+  const total = await db.countBy(of, tenant, "agent", prefix);
+  return { items: page.items, pagination: showPage(paging, page, total) };
 }
 
 const showJob = (job: BackupRecord | RestoreRecord) => ({
