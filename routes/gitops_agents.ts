@@ -138,7 +138,7 @@ export const gitopsAgentRoutes = [
       "Its settings, its policies and the files that its operator listed with `--backup` are " +
       "taken through its link. The answer is the job: read its `status` in the list of backups. When " +
       "the link or Relay goes down on the way, the job goes on with the agent's next link, at most " +
-      "15 minutes. 20 backups are kept of each agent.",
+      "15 minutes. The newest 20 complete ones are kept of each agent.",
     access: { scope: "policy:write" },
     effect: "write",
     audit: { byRule: BY_RULE.backup },

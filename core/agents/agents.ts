@@ -1,5 +1,6 @@
 import { type AgentRecord, agents } from "../../kv/records/agent.ts";
 import { agentStates, canaryRuns } from "../../kv/records/agent_state.ts";
+import { deletedAgents } from "../../kv/records/backup.ts";
 import type { Stepping, Work, Writing } from "../app.ts";
 import { lapseForAgent } from "../approvals/lapse.ts";
 import { countAgent } from "./count.ts";
@@ -54,6 +55,7 @@ export async function deleteAgent(work: Writing, id: string): Promise<AgentRecor
   countAgent(tx, actor.tenant, agent.status, null);
   tx.delete(agentStates, actor.tenant, id);
   tx.delete(canaryRuns, actor.tenant, id);
+  tx.insert(deletedAgents, actor.tenant, { id, deleted_at_ms: app.ports.clock.now() });
   tx.afterCommit(() => {
     app.links.of(actor.tenant, id)?.close("deleted");
     lapseForAgent(app, actor.tenant, id);

@@ -1,12 +1,17 @@
 import { dropBlob } from "../../kv/blob.ts";
 import type { Collection, Tenant } from "../../kv/collection.ts";
-import { backups, type JobRecord, restores } from "../../kv/records/backup.ts";
+import { backups, deletedAgents, type JobRecord, restores } from "../../kv/records/backup.ts";
+import type { Page } from "../../kv/store.ts";
+import type { Tx } from "../../kv/tx.ts";
 import type { App } from "../app.ts";
 import { emit, RELAY_ACTOR } from "../events.ts";
 
-/** Backups that are kept of one agent, failed ones included: the oldest ones go. */
-const BACKUPS_KEPT = 20;
-const RESTORES_KEPT = 100;
+/** How many are kept of one agent, by how they ended. */
+type Kept = Readonly<Record<JobRecord["status"], number>>;
+
+const BACKUPS_KEPT: Kept = { running: Infinity, complete: 20, failed: 20 };
+const RESTORES_KEPT: Kept = { running: Infinity, complete: 100, failed: 20 };
+const NONE: Kept = { running: 0, complete: 0, failed: 0 };
 const PAGE = 200;
 
 export type JobKind = "backup" | "restore";
@@ -16,47 +21,70 @@ export async function finishJob<T extends JobRecord>(
   app: App,
   tenant: Tenant,
   { kind, of }: { readonly kind: JobKind; readonly of: Collection<T> },
-  { id, attempt }: Pick<JobRecord, "id" | "attempt">,
+  ended: JobRecord,
   why: string,
 ): Promise<void> {
   await app.store.transact(async (tx) => {
-    const job = await tx.get(of, tenant, id);
-    if (job?.status !== "running" || job.attempt !== attempt) return;
+    const job = await tx.get(of, tenant, ended.id);
+    if (job?.status !== "running" || job.attempt !== ended.attempt) return;
     const finished_at_ms = app.ports.clock.now();
     tx.put(of, tenant, { ...job, status: "failed", error: why, finished_at_ms });
     emit({ app, actor: RELAY_ACTOR }, tx, tenant, {
       type: `${kind}_failed`,
-      resource: { type: kind, id },
+      resource: { type: kind, id: job.id },
       agentId: job.agent_id,
       details: { reason: why, user: job.created_by },
     });
   });
+  await pruneJobs(app, tenant, ended);
 }
 
-/** Drops the oldest backups and restores of an agent beyond those that are kept; all with `keep` 0. */
-export async function pruneBackups(
-  app: App,
+/** Drops the oldest backups and restores of a job's agent beyond those that are kept. */
+export async function pruneJobs(app: App, tenant: Tenant, job: JobRecord): Promise<void> {
+  await prune(app, tenant, restores, job.agent_id, RESTORES_KEPT);
+  // What only rehearses a restore costs nobody a backup.
+  if (job.dry_run) return;
+  await prune(app, tenant, backups, job.agent_id, BACKUPS_KEPT);
+}
+
+/** Drops every backup and restore of an agent that was deleted. */
+export async function dropJobs(app: App, tenant: Tenant, agentId: string): Promise<void> {
+  // A restore that is under way adds a backup only while its record is there.
+  await prune(app, tenant, restores, agentId, NONE);
+  await prune(app, tenant, backups, agentId, NONE);
+  await app.store.transact((tx) => tx.delete(deletedAgents, tenant, agentId));
+}
+
+async function prune<T extends JobRecord>(
+  { store }: App,
   tenant: Tenant,
+  of: Collection<T>,
   agentId: string,
-  keep: { readonly backups: number; readonly restores: number } = {
-    backups: BACKUPS_KEPT,
-    restores: RESTORES_KEPT,
-  },
+  kept: Kept,
 ): Promise<void> {
-  const { store } = app;
+  const seen = { running: 0, complete: 0, failed: 0 };
   const list = { index: "agent", prefix: [agentId], limit: PAGE, reverse: true };
-  const old = await store.list(backups, tenant, { ...list, offset: keep.backups });
-  for (const { id } of old.items) {
-    await store.transact(async (tx) => {
-      const backup = await tx.get(backups, tenant, id);
-      const restore = await tx.find(restores, tenant, "running", [agentId]);
-      if (backup === null || (keep.backups > 0 && restore?.backup_id === id)) return;
-      for (const blob of backup.blobs) dropBlob(tx, tenant, blob);
-      tx.delete(backups, tenant, id);
-    });
-  }
-  const past = await store.list(restores, tenant, { ...list, offset: keep.restores });
-  for (const { id } of past.items) {
-    await store.transact((tx) => tx.delete(restores, tenant, id));
-  }
+  let cursor: string | null = null;
+  do {
+    const page: Page<T> = await store.list(of, tenant, { ...list, cursor });
+    for (const { id, status } of page.items) {
+      if (++seen[status] > kept[status]) await store.transact((tx) => drop(tx, tenant, of, id));
+    }
+    cursor = page.cursor;
+  } while (cursor !== null);
+}
+
+/** A backup goes with its bytes, unless a restore is putting it in place. */
+async function drop<T extends JobRecord>(
+  tx: Tx,
+  tenant: Tenant,
+  of: Collection<T>,
+  id: string,
+): Promise<void> {
+  const job = await tx.get(of, tenant, id);
+  if (job === null) return;
+  const restore = await tx.find(restores, tenant, "running", [job.agent_id]);
+  if (restore?.backup_id === id) return;
+  for (const blob of job.blobs ?? []) dropBlob(tx, tenant, blob);
+  tx.delete(of, tenant, id);
 }

@@ -1,10 +1,10 @@
 import { type Collection, type Tenant, tenantKey } from "../../kv/collection.ts";
-import { backups, type JobRecord, restores } from "../../kv/records/backup.ts";
+import { backups, deletedAgents, type JobRecord, restores } from "../../kv/records/backup.ts";
 import type { Link } from "../agents/link.ts";
 import type { App } from "../app.ts";
 import type { TransferReply } from "../transfer_frames.ts";
 import { carryBackup, carryRestore, JobFailed } from "./carry.ts";
-import { finishJob, type JobKind, pruneBackups } from "./finish.ts";
+import { dropJobs, finishJob, type JobKind, pruneJobs } from "./finish.ts";
 
 /** Agents whose configuration is carried at once: each holds an archive in memory. */
 const CONCURRENCY = 8;
@@ -112,7 +112,7 @@ export class Transfers {
       if (job.attempt > ATTEMPTS_MAX) throw new JobFailed("its link broke too often");
       if (backup !== null) await carryBackup(app, tenant, link, backup);
       if (restore !== null) await carryRestore(app, tenant, link, restore);
-      await pruneBackups(app, tenant, agentId);
+      await pruneJobs(app, tenant, job);
     } catch (error) {
       if (error instanceof LinkLost) return;
       const why = error instanceof JobFailed ? error.message : "the relay could not carry it";
@@ -139,10 +139,13 @@ export class Transfers {
     });
   }
 
-  /** Gives up what nobody came back for, and begins what found no room. */
+  /** Gives up what nobody came back for, begins what found no room, drops what deleted agents had. */
   async sweep(): Promise<void> {
     await this.#sweep("backup", backups);
     await this.#sweep("restore", restores);
+    const { store } = this.app();
+    const deleted = await store.queued(deletedAgents, "oldest", { limit: SWEEP_LIMIT });
+    for (const { tenant, record } of deleted.items) await dropJobs(this.app(), tenant, record.id);
   }
 
   async #sweep<T extends JobRecord>(kind: JobKind, of: Collection<T>): Promise<void> {
@@ -159,11 +162,11 @@ export class Transfers {
     }
   }
 
-  /** The agent was removed, and with it go its backups; never fails. */
+  /** The agent was removed, and with it go its backups; never fails: what is left is the sweep's. */
   forget(tenant: Tenant, agentId: string): void {
     const { links, ports } = this.app();
     links.recording(
-      pruneBackups(this.app(), tenant, agentId, { backups: 0, restores: 0 }).catch((error) =>
+      dropJobs(this.app(), tenant, agentId).catch((error) =>
         ports.log.error("the backups of an agent could not be dropped", { error: String(error) })
       ),
     );

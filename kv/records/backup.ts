@@ -50,8 +50,10 @@ export const RestoreRecord = z.strictObject({
 });
 export type RestoreRecord = z.infer<typeof RestoreRecord>;
 
-/** What backups and restores have in common. */
-export type JobRecord = z.infer<z.ZodObject<typeof Job>>;
+/** What backups and restores have in common, and what tells them apart. */
+export type JobRecord =
+  & z.infer<z.ZodObject<typeof Job>>
+  & Partial<Pick<BackupRecord, "blobs"> & Pick<RestoreRecord, "dry_run">>;
 const underWay = ({ status, agent_id }: JobRecord) => status === "running" ? [agent_id] : null;
 const open = ({ status, created_at_ms }: JobRecord) =>
   status === "running" ? [created_at_ms] : null;
@@ -73,4 +75,13 @@ export const restores = collection({
   unique: { running: underWay },
   index: { agent: ({ agent_id }) => [agent_id] },
   queue: { open },
+});
+
+/** An agent that was deleted and whose backups and restores are still to be dropped. */
+export const DeletedAgentRecord = z.strictObject({ id: z.string(), deleted_at_ms: z.number() });
+
+export const deletedAgents = collection({
+  name: "deleted_agents",
+  schema: DeletedAgentRecord,
+  queue: { oldest: ({ deleted_at_ms }) => [deleted_at_ms] },
 });
