@@ -1,28 +1,26 @@
 import type { Tenant } from "../../kv/collection.ts";
 import {
   type PolicySetRecord,
-  policySets,
   policyVersions,
   repositories,
   type RepositoryRecord,
 } from "../../kv/records/gitops.ts";
 import type { Tx } from "../../kv/tx.ts";
 import type { App, RequestInfo, Stepping } from "../app.ts";
-import { lapseOutdated } from "../approvals/lapse.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
 import { type PolicyFor, replayCommands } from "../shield/evaluate.ts";
 import type { Policy } from "../shield/policy.ts";
-import { inForce, policyAndPatterns, shieldInForce } from "../shield/settings.ts";
+import { policyAndPatterns, shieldInForce } from "../shield/settings.ts";
 import { nextTurn } from "../turn.ts";
 import { policySetOf, versionId } from "./book.ts";
+import { enforce } from "./enforce.ts";
 import { policyEvent } from "./events.ts";
 import { fetchPolicyFiles, normalPath } from "./fetch.ts";
 import { GitFailure } from "./git_failure.ts";
 import { concerns, mergePolicies } from "./merge.ts";
 import { candidateOf, carryOut, isIdle, planPolicies, type PlanStep, type Wanted } from "./plan.ts";
 import { pruneVersions } from "./prune.ts";
-import { pushPolicies } from "./push.ts";
 import { readPolicyFile } from "./read_document.ts";
 import { type Reading, repositoryAt, sourceOf } from "./repositories.ts";
 import { mustFit } from "./set_bounds.ts";
@@ -149,7 +147,8 @@ export async function activate(
   return await app.store.transact(async (tx) => {
     const registered = await tx.get(repositories, tenant, repository.id);
     if (registered === null) throw new Fault("NOT_FOUND", "The repository was removed meanwhile.");
-    const { own, policies: before } = await shieldInForce(tx, tenant);
+    const shield = await shieldInForce(tx, tenant);
+    const before = shield.policies;
     const { branch, path, commit } = wanted;
     const isFollowed = branch === registered.branch && path === registered.policy_path;
     if (following && registered.applied_commit !== repository.applied_commit) {
@@ -166,14 +165,9 @@ export async function activate(
     const after = carryOut(before, plan, wanted, { nowMs, newId: () => entropy.id("pol") });
     mustFit(after);
     if (!isIdle(plan)) {
-      writeSet(applier, tx, tenant, { before, after, plan, wanted, url: repository.url });
-      tx.afterCommit(() => {
-        if (after.version !== before.version) {
-          lapseOutdated(app, tenant, inForce(own, after).version);
-        }
-        pushPolicies(app, app.links.serving(tenant));
-        pruneVersions(app, tenant);
-      });
+      enforce(app, tx, tenant, shield, after);
+      writeSteps(applier, tx, tenant, { before, after, plan, wanted, url: repository.url });
+      tx.afterCommit(() => pruneVersions(app, tenant));
     }
     if (isFollowed) {
       const last = { at_ms: nowMs, commit, error: null };
@@ -201,7 +195,8 @@ interface Change {
   readonly url: string;
 }
 
-function writeSet(
+/** Puts on record what each step of a plan has changed. */
+function writeSteps(
   applier: Applier,
   tx: Tx,
   tenant: Tenant,
@@ -212,7 +207,6 @@ function writeSet(
   const repositoryId = wanted.repositoryId;
   const find = (set: PolicySetRecord, path: string) =>
     set.items.find((item) => item.repository_id === repositoryId && item.path === path)!;
-  tx.put(policySets, tenant, after);
   for (const { action, path } of plan) {
     if (action === "delete") {
       emit(applier, tx, tenant, policyEvent("policy_deleted", find(before, path), url, user));

@@ -1,10 +1,5 @@
 import type { Tenant } from "../../kv/collection.ts";
-import {
-  type GitProvider,
-  policySets,
-  repositories,
-  type RepositoryRecord,
-} from "../../kv/records/gitops.ts";
+import { type GitProvider, repositories, type RepositoryRecord } from "../../kv/records/gitops.ts";
 import type { App, Work, Writing } from "../app.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
@@ -12,14 +7,12 @@ import { iso, type Paging, showPage } from "../lists.ts";
 import { repositoryCredentialOf } from "../integrations/repository.ts";
 import { basic } from "../integrations/services/fields.ts";
 import { mustBeDialable } from "../outbound/dialable.ts";
-import { lapseOutdated } from "../approvals/lapse.ts";
-import { inForce, shieldInForce } from "../shield/settings.ts";
+import { shieldInForce } from "../shield/settings.ts";
 import { addressOf } from "./address.ts";
-import { policySetOf } from "./book.ts";
+import { enforce } from "./enforce.ts";
 import { policyEvent } from "./events.ts";
 import { normalPath, type Source } from "./fetch.ts";
 import { setOf } from "./plan.ts";
-import { pushPolicies } from "./push.ts";
 
 /** Repositories of one organization and space. */
 const REPOSITORIES_MAX = 50;
@@ -140,8 +133,9 @@ export async function deleteRepository(work: Writing, id: string, policies: bool
   const { app, actor, tx } = work;
   const { tenant } = actor;
   const repository = await ownedRepository(work, id);
-  const set = await policySetOf(tx, tenant);
-  const its = set.items.filter((item) => item.repository_id === id);
+  const shield = await shieldInForce(tx, tenant);
+  const { items } = shield.policies;
+  const its = items.filter((item) => item.repository_id === id);
   if (its.length > 0 && !policies) {
     throw new Fault(
       "CONFLICT",
@@ -151,19 +145,11 @@ export async function deleteRepository(work: Writing, id: string, policies: bool
   }
   tx.delete(repositories, tenant, id);
   if (its.length > 0) {
-    const after = tx.put(
-      policySets,
-      tenant,
-      setOf(set.items.filter((item) => item.repository_id !== id)),
-    );
+    const after = setOf(items.filter((item) => item.repository_id !== id));
+    enforce(app, tx, tenant, shield, after);
     for (const item of its) {
       emit(work, tx, tenant, policyEvent("policy_deleted", item, repository.url, actor.id));
     }
-    const { own } = await shieldInForce(tx, tenant);
-    tx.afterCommit(() => {
-      lapseOutdated(app, tenant, inForce(own, after).version);
-      pushPolicies(app, app.links.serving(tenant));
-    });
   }
   return { id, name: repository.name, url: repository.url };
 }

@@ -6,30 +6,23 @@ import {
   repositories,
 } from "../../kv/records/gitops.ts";
 import type { Work, Writing } from "../app.ts";
-import { lapseOutdated } from "../approvals/lapse.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
-import { iso, type Paging, showPage } from "../lists.ts";
-import { inForce, shieldInForce } from "../shield/settings.ts";
+import { iso, pageOf, type Paging, showPage } from "../lists.ts";
+import { shieldInForce } from "../shield/settings.ts";
 import { policySetOf, versionId } from "./book.ts";
 import { diffDocuments } from "./diff.ts";
 import { type NamedDocument, PolicyDocument } from "./document.ts";
+import { enforce } from "./enforce.ts";
 import { policyEvent } from "./events.ts";
 import { setOf } from "./plan.ts";
-import { pushPolicies } from "./push.ts";
 import { mustFit } from "./set_bounds.ts";
 
 /** The policies in force, in the order in which they are asked. */
 export async function listPolicies({ db, actor }: Work, paging: Paging) {
-  const { items, version } = await policySetOf(db, actor.tenant);
-  const { limit, offset } = paging;
-  const page = { items: items.slice(offset, offset + limit), cursor: null };
-  const pagination = { ...showPage(paging, page, items.length) };
-  return {
-    policies: page.items.map(showPolicy),
-    pagination: { ...pagination, has_more: offset + limit < items.length },
-    version,
-  };
+  const set = await policySetOf(db, actor.tenant);
+  const { items, pagination } = pageOf(set.items, paging);
+  return { policies: items.map(showPolicy), pagination, version: set.version };
 }
 
 /** The versions of one policy, or of all, the newest first. @throws {Fault} POLICY_NOT_FOUND */
@@ -95,8 +88,9 @@ export async function rollBack(
 ) {
   const { app, actor, tx } = work;
   const { tenant } = actor;
-  const { own, policies: before } = await shieldInForce(tx, tenant);
-  const item = ownedPolicy(before.items, policy_id);
+  const shield = await shieldInForce(tx, tenant);
+  const { items } = shield.policies;
+  const item = ownedPolicy(items, policy_id);
   const record = await versionOf(work, policy_id, version);
   const document = readable(record);
   const pinned: PolicyItem = {
@@ -114,9 +108,9 @@ export async function rollBack(
     },
     updated_at_ms: app.ports.clock.now(),
   };
-  const after = setOf(before.items.map((one) => one.id === item.id ? pinned : one));
+  const after = setOf(items.map((one) => one.id === item.id ? pinned : one));
   mustFit(after);
-  tx.put(policySets, tenant, after);
+  enforce(app, tx, tenant, shield, after);
   if (pinned.version !== item.version) {
     emit(
       work,
@@ -125,10 +119,6 @@ export async function rollBack(
       policyEvent("policy_updated", pinned, record.repository, actor.id, item.version),
     );
   }
-  tx.afterCommit(() => {
-    if (after.version !== before.version) lapseOutdated(app, tenant, inForce(own, after).version);
-    pushPolicies(app, app.links.serving(tenant));
-  });
   return showPolicy(pinned);
 }
 
