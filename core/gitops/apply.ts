@@ -58,9 +58,14 @@ export async function applyPolicies(work: Stepping, input: ApplyInput) {
     : await replayCommands(work, { replay: input.replay, candidate });
   const about = { dry_run: input.dry_run, commit: wanted.commit, replay };
   if (input.dry_run) return { ...about, changed: !isIdle(plan), plan, version: after.version };
-  const done = await activate({ app, actor, request: work.request }, tenant, repository, wanted, {
-    alongside: (tx) => work.recordUse(tx, 200),
-  });
+  const applier = { app, actor, request: work.request };
+  const done = await activate(
+    applier,
+    tenant,
+    repository,
+    wanted,
+    (tx) => work.recordUse(tx, 200),
+  );
   return { ...about, ...done };
 }
 
@@ -126,21 +131,26 @@ interface Carried {
   readonly version: string;
 }
 
+/** Another commit of the repository was applied while this one was fetched. */
+export class Overtaken extends Fault {
+  constructor() {
+    const message = "Another commit was applied while this one was fetched.";
+    super("CONFLICT", `${message} Apply again for the newest.`);
+  }
+}
+
 /**
  * Carries a plan out in one commit: versions, what is in force, events. Agents are told afterwards.
- * @throws {Fault} NOT_FOUND when the repository was removed meanwhile, CONFLICT when another commit was
- * applied meanwhile, VALIDATION_FAILED
+ * @throws {Fault} NOT_FOUND when the repository was removed meanwhile, VALIDATION_FAILED
+ * @throws {Overtaken}
  */
 export async function activate(
   applier: Applier,
   tenant: Tenant,
+  /** As it was before the fetch. */
   repository: RepositoryRecord,
   wanted: Wanted,
-  { alongside = () => {}, following = false }: {
-    readonly alongside?: (tx: Tx) => void;
-    /** True for a sync: it gives way to whoever has applied since it began to look. */
-    readonly following?: boolean;
-  } = {},
+  alongside: (tx: Tx) => void = () => {},
 ): Promise<Carried> {
   const { app } = applier;
   const { clock, entropy } = app.ports;
@@ -150,16 +160,7 @@ export async function activate(
     const shield = await shieldInForce(tx, tenant);
     const before = shield.policies;
     const { branch, path, commit } = wanted;
-    const isFollowed = branch === registered.branch && path === registered.policy_path;
-    if (following && registered.applied_commit !== repository.applied_commit) {
-      return { changed: false, plan: [], version: before.version };
-    }
-    if (isFollowed && isOvertaken(repository, registered, commit)) {
-      throw new Fault(
-        "CONFLICT",
-        "Another commit was applied while this one was fetched. Apply again for the newest.",
-      );
-    }
+    if (isOvertaken(repository, registered, commit)) throw new Overtaken();
     const plan = planPolicies(before, wanted);
     const nowMs = clock.now();
     const after = carryOut(before, plan, wanted, { nowMs, newId: () => entropy.id("pol") });
@@ -169,23 +170,24 @@ export async function activate(
       writeSteps(applier, tx, tenant, { before, after, plan, wanted, url: repository.url });
       tx.afterCommit(() => pruneVersions(app, tenant));
     }
-    if (isFollowed) {
-      const last = { at_ms: nowMs, commit, error: null };
-      tx.put(repositories, tenant, { ...registered, applied_commit: commit, failures: 0, last });
-    }
+    const isFollowed = branch === registered.branch && path === registered.policy_path;
+    const last = { at_ms: nowMs, commit, error: null };
+    tx.put(repositories, tenant, {
+      ...registered,
+      last_apply: { serial: (registered.last_apply?.serial ?? 0) + 1, commit },
+      ...(isFollowed && { applied_commit: commit, failures: 0, last }),
+    });
     alongside(tx);
     return { changed: !isIdle(plan), plan, version: after.version };
   });
 }
 
-/** True when another commit came into force since a fetch began: which is newer, the fetch cannot tell. */
-function isOvertaken(
-  { applied_commit: before }: RepositoryRecord,
-  { applied_commit: now }: RepositoryRecord,
+/** True when another commit was applied since a fetch began: which is newer, the fetch cannot tell. */
+const isOvertaken = (
+  { last_apply: before }: RepositoryRecord,
+  { last_apply: now }: RepositoryRecord,
   commit: string,
-): boolean {
-  return now !== null && now !== before && now !== commit;
-}
+): boolean => now?.serial !== before?.serial && now?.commit !== commit;
 
 interface Change {
   readonly before: PolicySetRecord;

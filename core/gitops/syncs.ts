@@ -3,8 +3,8 @@ import { repositories, type RepositoryRecord } from "../../kv/records/gitops.ts"
 import { organizations } from "../../kv/records/organization.ts";
 import type { App } from "../app.ts";
 import { emit, RELAY_ACTOR } from "../events.ts";
-import { Fault } from "../fault.ts";
-import { activate, readWanted } from "./apply.ts";
+import { Fault, FAULTS } from "../fault.ts";
+import { activate, Overtaken, readWanted } from "./apply.ts";
 import { fetchHead } from "./fetch.ts";
 import { GitFailure } from "./git_failure.ts";
 import { sourceOf } from "./repositories.ts";
@@ -144,8 +144,9 @@ export class Syncs {
       return tx.put(repositories, tenant, { ...found, due_at_ms: leaseMs });
     });
     if (repository === null) return;
-    const failure = await this.#follow(tenant, repository).then(() => null, reasonOf);
-    await this.#finish(tenant, id, leaseMs, failure);
+    const error = await this.#follow(tenant, repository).then(() => null, (error) => error);
+    if (error instanceof Overtaken) return await this.#lookAgain(tenant, id);
+    await this.#finish(tenant, id, leaseMs, error === null ? null : this.#reasonOf(error));
   }
 
   async #follow(tenant: Tenant, repository: RepositoryRecord): Promise<void> {
@@ -156,7 +157,24 @@ export class Syncs {
     if (head === repository.applied_commit) return;
     const wanted = await readWanted(app, tenant, repository, { branch, path });
     const relay = { app, actor: RELAY_ACTOR };
-    await activate(relay, tenant, repository, wanted, { following: true });
+    await activate(relay, tenant, repository, wanted);
+  }
+
+  /** What was applied meanwhile may be older than what was seen here, so the repository is due at once. */
+  async #lookAgain(tenant: Tenant, id: string): Promise<void> {
+    const { store, ports } = this.app();
+    const due_at_ms = ports.clock.now();
+    await store.transact(async (tx) => {
+      const found = await tx.get(repositories, tenant, id);
+      if (found !== null) tx.put(repositories, tenant, { ...found, due_at_ms });
+    });
+  }
+
+  /** Why a sync came to nothing, for whoever looks at the repository. */
+  #reasonOf(error: unknown): string {
+    if (error instanceof Fault || error instanceof GitFailure) return error.message;
+    this.app().ports.log.error("a sync failed", { error: String(error) });
+    return FAULTS.INTERNAL_ERROR.title;
   }
 
   async #finish(
@@ -198,10 +216,4 @@ export function nextLookMs(
   const backedOffMs = everyMs * 2 ** Math.min(failures, DOUBLINGS_MAX);
   const waitMs = Math.max(everyMs, Math.min(backedOffMs, BACKOFF_MS_MAX));
   return Math.round(nowMs + waitMs * (1 - JITTER + 2 * JITTER * unit));
-}
-
-/** Why a sync came to nothing, for whoever looks at the repository. */
-function reasonOf(error: unknown): string {
-  if (error instanceof Fault || error instanceof GitFailure) return error.message;
-  throw error;
 }

@@ -33,6 +33,8 @@ export const RepositoryRecord = z.strictObject({
   }).nullable(),
   /** The head that was applied last; null makes the next look fetch it again. */
   applied_commit: z.string().nullable(),
+  /** The apply that was carried out last, of any branch and path; absent before the first. */
+  last_apply: z.strictObject({ serial: z.int(), commit: z.string() }).optional(),
   created_by: z.string(),
   created_at_ms: z.number(),
 });

@@ -2,27 +2,15 @@ import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/stric
 import { policyVersions, repositories } from "../../kv/records/gitops.ts";
 import { versionId } from "../../core/gitops/book.ts";
 import { VERSIONS_KEPT } from "../../core/gitops/prune.ts";
+import { FAULTS } from "../../core/fault.ts";
 import { nextLookMs } from "../../core/gitops/syncs.ts";
-import { forbidding, type GitWorld, withRepository } from "../gitops/fixtures.ts";
+import { forbidding, inForce, post, withRepository } from "../gitops/fixtures.ts";
 import { shared } from "../support/kv.ts";
 import { type Account, World } from "../support/world.ts";
 import { eventsOf } from "./fixtures.ts";
 
 const SYNCED = { sync_seconds: 60, policy_path: "policies" };
 const MINUTE_MS = 60_000;
-
-const post = (world: World, { token }: Account, path: string, body: unknown = {}) =>
-  world.call("POST", `/api/v1/gitops/${path}`, { as: token, body });
-
-/** Name, version and pin of what is in force. */
-async function inForce({ get }: GitWorld) {
-  const { body } = await get("policies");
-  return body.policies.map((one: Record<string, unknown>) => [
-    one["name"],
-    one["version"],
-    one["pinned"] !== null,
-  ]);
-}
 
 Deno.test("syncs: what is pushed is in force after the next look, by Relay itself", async () => {
   await using world = await World.open();
@@ -156,56 +144,25 @@ Deno.test("unpin: a push that waits for its look is not forgotten", async () => 
   deq(await inForce(git), [["a", "3", false]]);
 });
 
-Deno.test("apply: one that was overtaken by another commit's does not bring the older one back", async () => {
+Deno.test("syncs: one that fails for a reason of Relay's own is told, and waits as after any failure", async () => {
   await using world = await World.open();
-  const git = await withRepository(world, { policy_path: "policies" });
-  const { host } = git;
-  await host.commit({ "policies/a.yaml": forbidding("nmap") });
-  await git.apply();
-  await host.commit({ "policies/a.yaml": forbidding("nc") });
-  const held = Promise.withResolvers<void>();
-  const fetched = Promise.withResolvers<void>();
-  let posts = 0;
-  world.network.reply = async (request) => {
-    const answer = host.reply(request);
-    if (request.method === "POST" && posts++ === 0) {
-      fetched.resolve();
-      await held.promise;
-    }
-    return answer;
-  };
-  const slow = git.apply();
-  await fetched.promise;
-  const newer = await host.commit({ "policies/a.yaml": forbidding("ssh") });
-  eq((await git.apply()).body.commit, newer);
-  held.resolve();
-  const { status, body } = await slow;
-  deq([status, body.error?.code], [409, "CONFLICT"]);
-  deq(await inForce(git), [["a", "2", false]]);
-  const { body: { applied_commit } } = await git.get(`repos/${git.repositoryId}`);
-  eq(applied_commit, newer);
-  // Of one and the same commit both are right.
-  const both = await Promise.all([git.apply(), git.apply()]);
-  deq(both.map((answer) => answer.status), [200, 200]);
-});
-
-Deno.test("apply: an organization that has several fetched at once is told to wait", async () => {
-  await using world = await World.open();
-  const git = await withRepository(world);
-  await git.host.commit({ "policies/a.yaml": forbidding("nmap") });
-  const held = Promise.withResolvers<void>();
-  world.network.reply = async (request) => {
-    await held.promise;
-    return git.host.reply(request);
-  };
-  const dry = () => git.apply({ dry_run: true });
-  const under = [dry(), dry(), dry()];
-  await world.quiet();
-  const beyond = await dry();
-  deq([beyond.status, beyond.body.error.code], [503, "UNAVAILABLE"]);
-  held.resolve();
-  deq((await Promise.all(under)).map(({ status }) => status), [200, 200, 200]);
-  eq((await dry()).status, 200);
+  const git = await withRepository(world, { ...SYNCED, sync_seconds: 600, token: "a token" });
+  await world.settle();
+  const tenant = { org: git.owner.org, space: "live" } as const;
+  const { store, sealer, ports } = world.app;
+  await store.transact(async (tx) => {
+    const repository = (await tx.get(repositories, tenant, git.repositoryId))!;
+    const due = { failures: 0, due_at_ms: ports.clock.now() };
+    // What was sealed for something else cannot be opened here.
+    const sealed_authorization = sealer.seal("Basic x", "another");
+    tx.put(repositories, tenant, { ...repository, ...due, sealed_authorization });
+  });
+  await world.advance(10 * MINUTE_MS);
+  const { body: { last_sync } } = await git.get(`repos/${git.repositoryId}`);
+  eq(last_sync.error, FAULTS.INTERNAL_ERROR.title);
+  const told = (await eventsOf(world, git.owner, git.repositoryId)).at(-1);
+  deq([told?.event_type, told?.details["reason"]], ["repository_sync_failed", last_sync.error]);
+  eq(world.logged.filter(({ message }) => message === "a sync failed").length, 1);
 });
 
 Deno.test("rollback: a policy or a version that is not there is told, and nothing changes", async () => {

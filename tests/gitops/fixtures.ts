@@ -38,6 +38,37 @@ export async function withRepository(
   };
 }
 
+/** Holds back what a host answers to the next fetches, each until it is let go. */
+export function holdFetches(world: World, host: FakeHost, count: number) {
+  const held = Array.from({ length: count }, () => ({
+    asked: Promise.withResolvers<void>(),
+    go: Promise.withResolvers<void>(),
+  }));
+  let fetches = 0;
+  world.network.reply = async (request) => {
+    const answer = host.reply(request);
+    const one = request.method === "POST" ? held[fetches++] : undefined;
+    one?.asked.resolve();
+    await one?.go.promise;
+    return answer;
+  };
+  return held.map(({ asked, go }) => ({ asked: asked.promise, go: go.resolve }));
+}
+
 /** A policy that forbids one program. */
 export const forbidding = (program: string, more = ""): string =>
   `rules:\n  - id: no-${program}\n    match: { commands: [${program}] }\n    verdict: deny\n${more}`;
+
+/** Sends something to GitOps. */
+export const post = (world: World, { token }: Account, path: string, body: unknown = {}) =>
+  world.call("POST", `/api/v1/gitops/${path}`, { as: token, body });
+
+/** Name, version and pin of what is in force. */
+export async function inForce({ get }: GitWorld) {
+  const { body } = await get("policies");
+  return body.policies.map((one: Record<string, unknown>) => [
+    one["name"],
+    one["version"],
+    one["pinned"] !== null,
+  ]);
+}

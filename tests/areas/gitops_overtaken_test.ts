@@ -1,0 +1,111 @@
+import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
+import { forbidding, holdFetches, inForce, post, withRepository } from "../gitops/fixtures.ts";
+import { World } from "../support/world.ts";
+
+const MINUTE_MS = 60_000;
+
+Deno.test("apply: one that was overtaken by another commit's does not bring the older one back", async () => {
+  await using world = await World.open();
+  const git = await withRepository(world, { policy_path: "policies" });
+  const { host } = git;
+  await host.commit({ "policies/a.yaml": forbidding("nmap") });
+  await git.apply();
+  await host.commit({ "policies/a.yaml": forbidding("nc") });
+  const [fetch] = holdFetches(world, host, 1);
+  const slow = git.apply();
+  await fetch!.asked;
+  const newer = await host.commit({ "policies/a.yaml": forbidding("ssh") });
+  eq((await git.apply()).body.commit, newer);
+  fetch!.go();
+  const { status, body } = await slow;
+  deq([status, body.error?.code], [409, "CONFLICT"]);
+  deq(await inForce(git), [["a", "2", false]]);
+  const { body: { applied_commit } } = await git.get(`repos/${git.repositoryId}`);
+  eq(applied_commit, newer);
+  // Of one and the same commit both are right.
+  const both = await Promise.all([git.apply(), git.apply()]);
+  deq(both.map((answer) => answer.status), [200, 200]);
+});
+
+Deno.test("apply: an older commit follows no newer one under a path that is not the repository's own either", async () => {
+  await using world = await World.open();
+  const git = await withRepository(world);
+  const { host } = git;
+  await host.commit({ "policies/a.yaml": forbidding("nmap") });
+  await git.apply();
+  const older = await host.commit({ "policies/a.yaml": forbidding("nc") });
+  const [fetch] = holdFetches(world, host, 1);
+  const slow = git.apply();
+  await fetch!.asked;
+  // What is in force is as it was when the fetch began, and yet another commit was applied.
+  const newer = await host.commit({ "policies/a.yaml": forbidding("nmap") });
+  eq((await git.apply()).body.commit, newer);
+  fetch!.go();
+  const { status, body } = await slow;
+  deq([status, body.error?.code], [409, "CONFLICT"], older);
+  deq(await inForce(git), [["a", "1", false]]);
+});
+
+Deno.test("syncs: a push is not forgotten whose look gives way to an apply of an older commit", async () => {
+  await using world = await World.open();
+  const git = await withRepository(world, { policy_path: "policies" });
+  const { host, owner } = git;
+  await host.commit({ "policies/a.yaml": forbidding("nmap") });
+  await git.apply();
+  await world.advance(MINUTE_MS);
+  await host.commit({ "policies/a.yaml": forbidding("nc") });
+  const [applying, looking] = holdFetches(world, host, 2);
+  const slow = git.apply();
+  await applying!.asked;
+  const newest = await host.commit({ "policies/a.yaml": forbidding("ssh") });
+  await post(world, owner, "webhook", { event: "push", repository: host.url });
+  await looking!.asked;
+  applying!.go();
+  eq((await slow).status, 200);
+  looking!.go();
+  await world.settle();
+  deq(await inForce(git), [["a", "3", false]]);
+  const { body } = await git.get(`repos/${git.repositoryId}`);
+  deq([body.applied_commit, body.last_sync.error], [newest, null]);
+});
+
+Deno.test("syncs: a push is not forgotten during whose look a policy is unpinned", async () => {
+  await using world = await World.open();
+  const git = await withRepository(world, { policy_path: "policies" });
+  const { host, owner } = git;
+  for (const program of ["nmap", "nc"]) {
+    await host.commit({ "policies/a.yaml": forbidding(program) });
+    await git.apply();
+  }
+  const { body: { policies: [{ id }] } } = await git.get("policies");
+  await post(world, owner, "rollback", { policy_id: id, version: "1" });
+  await world.advance(MINUTE_MS);
+  const newest = await host.commit({ "policies/a.yaml": forbidding("ssh") });
+  const [looking] = holdFetches(world, host, 1);
+  await post(world, owner, "webhook", { event: "push", repository: host.url });
+  await looking!.asked;
+  eq((await post(world, owner, `policies/${id}/unpin`)).status, 200);
+  looking!.go();
+  await world.settle();
+  deq(await inForce(git), [["a", "3", false]]);
+  eq((await git.get(`repos/${git.repositoryId}`)).body.applied_commit, newest);
+});
+
+Deno.test("apply: an organization that has several fetched at once is told to wait", async () => {
+  await using world = await World.open();
+  const git = await withRepository(world);
+  await git.host.commit({ "policies/a.yaml": forbidding("nmap") });
+  const held = Promise.withResolvers<void>();
+  world.network.reply = async (request) => {
+    await held.promise;
+    return git.host.reply(request);
+  };
+  const dry = () => git.apply({ dry_run: true });
+  const under = [dry(), dry(), dry()];
+  await world.quiet();
+  const beyond = await dry();
+  deq([beyond.status, beyond.body.error.code], [503, "UNAVAILABLE"]);
+  held.resolve();
+  deq((await Promise.all(under)).map(({ status }) => status), [200, 200, 200]);
+  eq((await dry()).status, 200);
+});
