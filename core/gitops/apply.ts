@@ -165,8 +165,8 @@ export async function activate(
     const nowMs = clock.now();
     const after = carryOut(before, plan, wanted, { nowMs, newId: () => entropy.id("pol") });
     mustFit(after);
+    enforce(app, tx, tenant, shield, after);
     if (!isIdle(plan)) {
-      enforce(app, tx, tenant, shield, after);
       writeSteps(applier, tx, tenant, { before, after, plan, wanted, url: repository.url });
       tx.afterCommit(() => pruneVersions(app, tenant));
     }

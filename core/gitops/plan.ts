@@ -118,10 +118,12 @@ export function carryOut(
     const step = steps.get(item.id);
     if (step === undefined) return [item];
     if (step.action === "delete") return [];
-    if (step.action === "unpin") return [{ ...item, pin: null, updated_at_ms: nowMs }];
-    if (step.action !== "update") return [item];
+    const file = byPath.get(item.path)!;
+    const said = { ...item, file_digest: file.digest };
+    if (step.action === "unpin") return [{ ...said, pin: null, updated_at_ms: nowMs }];
+    if (step.action !== "update") return [said];
     const version = item.latest + 1;
-    const changed = contentOf(byPath.get(item.path)!);
+    const changed = contentOf(file);
     const now = { version, latest: version, branch, commit, pin: null, updated_at_ms: nowMs };
     return [{ ...item, ...changed, ...now }];
   });
@@ -144,6 +146,7 @@ export function carryOut(
 const contentOf = ({ document, digest, bytes }: Candidate) => ({
   name: document.name,
   digest,
+  file_digest: digest,
   bytes,
   labels: document.agents?.labels ?? {},
 });

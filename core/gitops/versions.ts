@@ -102,7 +102,7 @@ export async function rollBack(
     labels: document.agents?.labels ?? {},
     bytes: new TextEncoder().encode(JSON.stringify(document)).length,
     pin: {
-      digest: item.pin?.digest ?? item.digest,
+      digest: item.file_digest ?? item.pin?.digest ?? item.digest,
       by: actor.id,
       at_ms: app.ports.clock.now(),
     },

@@ -69,6 +69,8 @@ export const PolicyItem = z.strictObject({
   latest: z.int(),
   /** SHA-256 of the document in force, in hex. */
   digest: z.string(),
+  /** The same of what the file said last, which is something else after a rollback. */
+  file_digest: z.string().optional(),
   /** The commit that the version in force came with. */
   commit: z.string(),
   /** Labels that an agent must have to be concerned. */

@@ -103,6 +103,33 @@ Deno.test("rollback: no sync and no apply undoes it, until the file says somethi
   ]);
 });
 
+Deno.test("rollback: its pin holds against what the file says, also after an unpin or a file that came to say the same", async () => {
+  await using world = await World.open();
+  const git = await withRepository(world);
+  const { owner, host } = git;
+  const apply = async (program: string) => {
+    await host.commit({ "policies/a.yaml": forbidding(program) });
+    return (await git.apply()).body.plan[0].action;
+  };
+  for (const program of ["nmap", "nc", "ssh"]) await apply(program);
+  const { body: { policies: [{ id }] } } = await git.get("policies");
+  const rollBack = (version: string) => post(world, owner, "rollback", { policy_id: id, version });
+  await rollBack("1");
+  await post(world, owner, `policies/${id}/unpin`);
+  await rollBack("2");
+  eq(await apply("ssh"), "pinned");
+
+  // The file comes to say what is in force by itself: with a pin, and without.
+  eq(await apply("nc"), "unpin");
+  await rollBack("1");
+  eq(await apply("nc"), "pinned");
+  await post(world, owner, `policies/${id}/unpin`);
+  eq(await apply("nmap"), "unchanged");
+  await rollBack("3");
+  eq(await apply("nmap"), "pinned");
+  eq(await apply("nc"), "update");
+});
+
 Deno.test("unpin: the policy follows its repository again", async () => {
   await using world = await World.open();
   const git = await withRepository(world, SYNCED);
