@@ -1,3 +1,6 @@
+import { type Collection, indexKey, SYSTEM } from "./collection.ts";
+import { policyVersions } from "./records/gitops.ts";
+import { organizations } from "./records/organization.ts";
 import type { Store } from "./store.ts";
 
 /** One change of what is stored; `number` counts up from 1 and is never used again. */
@@ -9,7 +12,13 @@ export interface Migration {
 }
 
 /** Every migration, oldest first. An empty store starts at the newest. */
-export const MIGRATIONS: readonly Migration[] = [];
+export const MIGRATIONS: readonly Migration[] = [
+  {
+    number: 1,
+    name: "versions of policies by their age",
+    run: (store) => fillIndex(store, policyVersions, "age"),
+  },
+];
 
 /** Where a store says which schema it has. */
 export const SCHEMA_KEY = ["~", "schema"];
@@ -44,5 +53,25 @@ export async function migrate(
   for (const { number, run } of migrations.filter(({ number }) => number > stored.value!)) {
     await run(store);
     await store.kv.set(SCHEMA_KEY, number);
+  }
+}
+
+/** Writes the entries of an index for what organizations had stored before it was declared. */
+async function fillIndex<T extends { id: string }>(
+  { kv }: Store,
+  of: Collection<T>,
+  index: string,
+): Promise<void> {
+  const accounts = kv.list<{ id: string }>({
+    prefix: [SYSTEM.org, SYSTEM.space, organizations.name],
+  });
+  for await (const { value: { id: org } } of accounts) {
+    for (const space of ["live", "test"] as const) {
+      for await (const { value } of kv.list<T>({ prefix: [org, space, of.name] })) {
+        const key = of.index[index]!(value);
+        if (key === null) continue;
+        await kv.set(indexKey(of, { org, space }, index, [...key, value.id]), new Uint8Array(0));
+      }
+    }
   }
 }

@@ -31,7 +31,7 @@ export async function listVersions(
   { policy_id, ...paging }: Paging & { readonly policy_id?: string | undefined },
 ) {
   const { tenant } = actor;
-  const by = policy_id === undefined ? {} : { index: "policy", prefix: [policy_id] };
+  const by = policy_id === undefined ? { index: "age" } : { index: "policy", prefix: [policy_id] };
   const page = await db.list(policyVersions, tenant, { ...paging, ...by, reverse: true });
   const total = policy_id === undefined
     ? await db.count(policyVersions, tenant)

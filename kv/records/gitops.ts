@@ -121,7 +121,10 @@ export type PolicyVersionRecord = z.infer<typeof PolicyVersionRecord>;
 export const policyVersions = collection({
   name: "policy_versions",
   schema: PolicyVersionRecord,
-  index: { policy: (version) => [version.policy_id, version.version] },
+  index: {
+    policy: (version) => [version.policy_id, version.version],
+    age: (version) => [version.created_at_ms],
+  },
   counted: true,
 });
 

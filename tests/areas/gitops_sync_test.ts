@@ -1,5 +1,6 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { policyVersions, repositories } from "../../kv/records/gitops.ts";
+import { SCHEMA_KEY } from "../../kv/migrations.ts";
 import { versionId } from "../../core/gitops/book.ts";
 import { VERSIONS_KEPT } from "../../core/gitops/prune.ts";
 import { FAULTS } from "../../core/fault.ts";
@@ -289,35 +290,82 @@ Deno.test("syncs: of two instances one looks at a repository that is due", async
   kv.close();
 });
 
-Deno.test("versions: the oldest beyond the bound are deleted, those in force never", async () => {
+Deno.test("versions: the oldest beyond the bound are deleted, but none in force and not the last two of a policy", async () => {
   await using world = await World.open();
   const git = await withRepository(world);
   const { host, owner } = git;
-  await host.commit({ "policies/a.yaml": forbidding("nmap") });
-  await git.apply();
+  for (const program of ["nc", "nmap"]) {
+    await host.commit({ "policies/a.yaml": forbidding(program) });
+    await git.apply();
+  }
+  const { body: { policies: [{ id: policy_id }] } } = await git.get("policies");
   const tenant = { org: owner.org, space: "live" } as const;
-  const [first] = (await world.app.store.list(policyVersions, tenant, { limit: 1 })).items;
-  for (let n = 0; n < VERSIONS_KEPT; n += 100) {
-    await world.app.store.transact((tx) => {
+  const { store } = world.app;
+  const [first] = (await store.list(policyVersions, tenant, { limit: 1 })).items;
+  // Of a policy that is gone, and all of them newer.
+  for (let n = 1; n <= VERSIONS_KEPT; n += 100) {
+    await store.transact((tx) => {
       for (let version = n; version < n + 100; version++) {
+        const id = versionId({ id: "pol_zzz", version });
+        const created_at_ms = world.clock.nowMs + version;
         tx.insert(policyVersions, tenant, {
           ...first!,
-          id: versionId({ id: "pol_zzz", version }),
+          id,
           policy_id: "pol_zzz",
           version,
+          created_at_ms,
         });
       }
     });
   }
-  await host.commit({ "policies/a.yaml": forbidding("nmap"), "policies/b.yaml": forbidding("nc") });
-  await git.apply();
-  await world.settle();
-  eq(await world.app.store.count(policyVersions, tenant), VERSIONS_KEPT);
-  const { body: { policies } } = await git.get("policies");
-  for (const { id } of policies) eq((await git.get(`policies/${id}/versions/1`)).status, 200);
-  const { body: { versions } } = await git.get("versions?policy_id=pol_zzz&limit=1");
-  eq(versions[0].version, String(VERSIONS_KEPT - 1));
-  eq(await world.app.store.get(policyVersions, tenant, "pol_zzz.000001"), null);
+  await world.advance(MINUTE_MS);
+  const is = async (id: string) => await store.get(policyVersions, tenant, id) !== null;
+  const apply = async (files: Record<string, string>) => {
+    await host.commit(files);
+    await git.apply();
+    await world.settle();
+  };
+  // Now the first of three versions of a policy is one too many, and the oldest of all.
+  const [a, b] = [forbidding("ssh"), forbidding("nc")];
+  await apply({ "policies/a.yaml": a, "policies/b.yaml": b });
+  deq([await is(`${policy_id}.000001`), await is(`${policy_id}.000002`)], [false, true]);
+  eq(await store.count(policyVersions, tenant), VERSIONS_KEPT + 3);
+  eq((await post(world, owner, "rollback", { policy_id, version: "2" })).status, 200);
+  // Then it is the oldest of the policy that is gone, since what was rolled back to is in force.
+  for (const program of ["scp", "rsync"]) {
+    await apply({ "policies/a.yaml": a, "policies/b.yaml": forbidding(program) });
+  }
+  deq([await is("pol_zzz.000001"), await is("pol_zzz.000002")], [false, true]);
+  eq((await git.get(`policies/${policy_id}`)).body.version, "2");
+});
+
+Deno.test("versions: those of all policies are listed newest first, also those from before they were sorted so", async () => {
+  const kv = await Deno.openKv(":memory:");
+  const first = await World.open({ kv: shared(kv) });
+  const git = await withRepository(first);
+  const { host, owner } = git;
+  for (const [a, b] of [["nmap", "nc"], ["ssh", "nc"], ["ssh", "scp"], ["nmap", "scp"]]) {
+    await host.commit({ "policies/a.yaml": forbidding(a!), "policies/b.yaml": forbidding(b!) });
+    await git.apply();
+    await first.advance(1_000);
+  }
+  const listed = async (world: World) => {
+    const answer = await world.call("GET", "/api/v1/gitops/versions?limit=4", { as: owner.token });
+    return answer.body.versions.map(({ name, version }: Record<string, string>) =>
+      `${name}${version}`
+    );
+  };
+  const newestFirst = await listed(first);
+  deq(newestFirst.slice(0, 3), ["a3", "b2", "a2"]);
+  await first[Symbol.asyncDispose]();
+  for await (const { key } of kv.list({ prefix: [owner.org] })) {
+    if (key[2] === "policy_versions.age") await kv.delete(key);
+  }
+  await kv.set(SCHEMA_KEY, 0);
+  const second = await World.open({ kv: shared(kv), seed: 2, clock: first.clock });
+  deq(await listed(second), newestFirst);
+  await second[Symbol.asyncDispose]();
+  kv.close();
 });
 
 Deno.test("nextLookMs: spread by a tenth, doubled with each failure up to an hour", () => {
