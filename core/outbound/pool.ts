@@ -1,9 +1,9 @@
 import type { Buffer } from "node:buffer";
-import { connect, isIP, type LookupFunction, type Socket } from "node:net";
+import { connect, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 
 import type { Phase } from "./failure.ts";
-import { guardLookup, type Resolve } from "./resolve.ts";
+import { guardLookup, type Lookup } from "./resolve.ts";
 import { dialledHost } from "./target.ts";
 
 /** A slow receiver may hold this many sockets and no more; later requests wait in its line. */
@@ -49,14 +49,16 @@ interface Host {
 export class Pool {
   readonly #hosts = new Map<string, Host>();
   readonly #connections = new Set<Connection>();
-  readonly #lookup: LookupFunction;
   readonly #roots: { ca?: string[] };
   #idle = 0;
 
   constructor(
-    policy: { resolve: Resolve; allowPrivate: boolean; trustedRoots?: readonly string[] },
+    private readonly policy: {
+      readonly lookUp: Lookup;
+      readonly allowPrivate: boolean;
+      readonly trustedRoots?: readonly string[];
+    },
   ) {
-    this.#lookup = guardLookup(policy.resolve, policy.allowPrivate);
     this.#roots = policy.trustedRoots === undefined ? {} : { ca: [...policy.trustedRoots] };
   }
 
@@ -129,7 +131,8 @@ export class Pool {
   }
 
   #dial(host: Host, holder: Holder): void {
-    const socket = this.#connect(host.url);
+    const left = new AbortController();
+    const socket = this.#connect(host.url, left.signal);
     socket.setNoDelay(); // or the end of a request waits until its receiver has acknowledged the rest
     const connection: Connection = { socket, phase: "connect", holder };
     holder.connection = connection;
@@ -154,15 +157,19 @@ export class Pool {
     });
     socket.on("end", () => socket.destroy());
     socket.on("timeout", () => connection.holder === null && socket.destroy());
-    socket.once("close", () => this.#closed(host, connection, reason));
+    socket.once("close", () => {
+      left.abort();
+      this.#closed(host, connection, reason);
+    });
   }
 
-  #connect(url: URL): Socket {
+  #connect(url: URL, left: AbortSignal): Socket {
+    const { lookUp, allowPrivate } = this.policy;
     const host = dialledHost(url);
     const options = {
       host,
       port: Number(url.port || (url.protocol === "https:" ? 443 : 80)),
-      lookup: this.#lookup,
+      lookup: guardLookup(lookUp, allowPrivate, left),
       timeout: IDLE_SOCKET_MS,
     };
     if (url.protocol !== "https:") return connect(options);

@@ -1,6 +1,7 @@
 import { lookup } from "node:dns/promises";
 import { isIP, type LookupFunction } from "node:net";
 
+import { RecentMap } from "../../kv/recent.ts";
 import { OutboundError } from "../ports.ts";
 import { isPublicAddress } from "./address.ts";
 import { refusedAddress } from "./target.ts";
@@ -11,6 +12,12 @@ export type Resolve = (hostname: string) => Promise<readonly string[]>;
 /** A look-up holds a thread of the runtime until the system's resolver gives up on a dead name. */
 const MAX_LOOKUPS = 64; // of the 512 threads that the runtime shares with file reads
 
+/** Places for names that resolved when they were looked up last: no dead name of a stranger's takes one. */
+const KEPT_LOOKUPS = 32;
+
+/** Names that are remembered to resolve. */
+const MAX_RESOLVED = 10_000;
+
 /** More addresses than a client would ever try are not handed to the dialler. */
 const MAX_ADDRESSES = 8;
 
@@ -20,28 +27,54 @@ export const resolveBySystem: Resolve = async (hostname) => {
   return found.map(({ address }) => address);
 };
 
-/** Bounds the look-ups under way; callers who ask for the same name share one. */
-export function shareLookups(resolve: Resolve): Resolve {
-  const pending = new Map<string, Promise<readonly string[]>>();
-  return (hostname) => {
-    const shared = pending.get(hostname);
-    if (shared !== undefined) return shared;
-    if (pending.size >= MAX_LOOKUPS) {
-      return Promise.reject(new OutboundError("dns", "Too many name look-ups are under way."));
-    }
-    const fresh = resolve(hostname).finally(() => pending.delete(hostname));
-    pending.set(hostname, fresh);
+/** Every address of a name, unless whoever asks has left before its turn came. */
+export type Lookup = (hostname: string, left: AbortSignal) => Promise<readonly string[]>;
+
+/**
+ * Bounds the look-ups under way; callers who ask for the same name share one. Others wait for a place until
+ * they leave, so the line is as long as there are requests under way, and no longer.
+ */
+export function shareLookups(resolve: Resolve): Lookup {
+  const underWay = new Map<string, Promise<readonly string[]>>();
+  const resolved = new RecentMap<true>(MAX_RESOLVED);
+  const line = new Set<() => void>();
+  const begin = (hostname: string) => {
+    const fresh = resolve(hostname).finally(() => {
+      underWay.delete(hostname);
+      for (const takeTurn of line) takeTurn();
+    });
+    underWay.set(hostname, fresh);
+    fresh.then(() => resolved.set(hostname, true), () => resolved.delete(hostname));
     return fresh;
   };
+  const lookUp = (hostname: string) => {
+    const places = resolved.get(hostname) ? MAX_LOOKUPS : MAX_LOOKUPS - KEPT_LOOKUPS;
+    return underWay.get(hostname) ?? (underWay.size < places ? begin(hostname) : null);
+  };
+  return (hostname, left) =>
+    lookUp(hostname) ?? new Promise((answer) => {
+      const takeTurn = () => {
+        const found = lookUp(hostname);
+        if (found === null) return;
+        line.delete(takeTurn);
+        answer(found);
+      };
+      line.add(takeTurn);
+      left.addEventListener("abort", () => line.delete(takeTurn));
+    });
 }
 
 /**
  * The look-up of a socket that refuses a name when any of its addresses is forbidden, and else
  * hands over exactly the addresses that were checked, so a second answer cannot be dialled.
  */
-export function guardLookup(resolve: Resolve, allowPrivate: boolean): LookupFunction {
+export function guardLookup(
+  lookUp: Lookup,
+  allowPrivate: boolean,
+  left: AbortSignal,
+): LookupFunction {
   return (hostname, options, done) => {
-    checkedAddresses(resolve, hostname, allowPrivate).then(
+    checkedAddresses(lookUp(hostname, left), hostname, allowPrivate).then(
       (all) => {
         const [first] = all;
         if (options.all) done(null, all);
@@ -52,9 +85,12 @@ export function guardLookup(resolve: Resolve, allowPrivate: boolean): LookupFunc
   };
 }
 
-async function checkedAddresses(resolve: Resolve, hostname: string, allowPrivate: boolean) {
-  const found = await resolve(hostname).catch((cause) => {
-    if (cause instanceof OutboundError) throw cause;
+async function checkedAddresses(
+  lookup: Promise<readonly string[]>,
+  hostname: string,
+  allowPrivate: boolean,
+) {
+  const found = await lookup.catch((cause) => {
     throw new OutboundError("dns", `${hostname} cannot be resolved.`, { cause });
   });
   if (found.length === 0) throw new OutboundError("dns", `${hostname} has no address.`);

@@ -20,12 +20,12 @@ export interface SafeOutboundOptions {
 
 /** The network port: dials only addresses that the policy of the moment allows. */
 export function safeOutbound(options: SafeOutboundOptions): Outbound {
-  const resolve = shareLookups(options.resolve ?? resolveBySystem);
+  const lookUp = shareLookups(options.resolve ?? resolveBySystem);
   const { trustedRoots } = options;
   const roots = trustedRoots === undefined ? {} : { trustedRoots };
   const pools: Readonly<Record<"open" | "guarded", Pool>> = {
-    open: new Pool({ resolve, allowPrivate: true, ...roots }),
-    guarded: new Pool({ resolve, allowPrivate: false, ...roots }),
+    open: new Pool({ lookUp, allowPrivate: true, ...roots }),
+    guarded: new Pool({ lookUp, allowPrivate: false, ...roots }),
   };
   const deadlines = new Deadlines(options.clock);
   let inFlight = 0;

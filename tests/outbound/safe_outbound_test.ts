@@ -186,18 +186,59 @@ Deno.test("safeOutbound: a name without an address and a failing resolver are dn
   await assertFails(lying.outbound.request(post("http://odd.test/")), "refused_address");
 });
 
-Deno.test("safeOutbound: look-ups of one name are shared and those of many names are bounded", async () => {
+Deno.test("safeOutbound: look-ups of one name are shared, and those of many names wait in line", async () => {
   const asked: string[] = [];
-  const silent = Promise.withResolvers<readonly string[]>();
-  using network = port({ resolve: (name) => (asked.push(name), silent.promise) });
-  const hosts = Array.from({ length: 64 }, (_, index) => `h${index}.test`);
-  const waiting = [...hosts, "h0.test", "h1.test"].map((host) =>
+  const [silent, full] = [
+    Promise.withResolvers<readonly string[]>(),
+    Promise.withResolvers<void>(),
+  ];
+  using network = port({
+    resolve: (name) => {
+      if (asked.push(name) === 32) full.resolve();
+      return silent.promise;
+    },
+  });
+  const hosts = Array.from({ length: 40 }, (_, index) => `h${index}.test`);
+  const waiting = [...hosts, "h0.test", "h39.test"].map((host) =>
     assertFails(network.outbound.request(post(`http://${host}/`)), "dns", /no address/)
   );
-  await assertFails(network.outbound.request(post("http://h64.test/")), "dns", /too many/i);
-  assert.deepEqual(asked, hosts);
+  await full.promise;
+  assert.deepEqual(asked, hosts.slice(0, 32));
   silent.resolve([]);
   await Promise.all(waiting);
+  assert.deepEqual(asked, hosts);
+});
+
+Deno.test("safeOutbound: names that do not resolve hold up no name that did", async () => {
+  await using receiver = startReceiver((line) =>
+    line.write(reply(200, "", "connection: close\r\n"))
+  );
+  const asked: string[] = [];
+  const silent = Promise.withResolvers<readonly string[]>();
+  using network = port({
+    resolve: (name) => {
+      asked.push(name);
+      return name === "known.test" ? Promise.resolve(["127.0.0.1"]) : silent.promise;
+    },
+  });
+  const known = () => network.outbound.request(post(`http://known.test:${receiver.port}/`));
+  await known();
+  const hanging = Array.from(
+    { length: 100 },
+    (_, index) => assertFails(network.outbound.request(post(`http://h${index}.test/`)), "timeout"),
+  );
+  assert.equal((await known()).status, 200);
+  network.clock.advance(10_000);
+  await Promise.all(hanging);
+  assert.equal((await known()).status, 200);
+  const late = network.outbound.request(post("http://late.test/", { deadlineMs: 1_000 }));
+  await known();
+  network.clock.advance(1_000);
+  await assertFails(late, "timeout", /No connection within 1000 ms/);
+  await known();
+  silent.resolve([]);
+  await known();
+  assert.equal(asked.length, 6 + 32, "who left the line is not looked up");
 });
 
 Deno.test("safeOutbound: a refused connection is a connect failure", async () => {
