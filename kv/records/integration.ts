@@ -30,7 +30,7 @@ export const IntegrationRecord = z.strictObject({
   /** The tokens that an OAuth flow brought, as JSON. */
   sealed_tokens: Sealed.nullable(),
   token_ends_at_ms: z.number().nullable(),
-  /** When the tokens are refreshed, or when the lease of whoever does it ends; null for never. */
+  /** When the tokens are refreshed, or over where they cannot be, or when the lease of whoever does it ends; null for never. */
   refresh_at_ms: z.number().nullable(),
   /** Refreshes begun since the last one that brought tokens; tells the holder of a lease from another. */
   refresh_attempt: z.int(),

@@ -5,6 +5,7 @@ import { eventsOf } from "../areas/fixtures.ts";
 import { ManualClock } from "../support/clock.ts";
 import { shared } from "../support/kv.ts";
 import { World } from "../support/world.ts";
+import { json } from "./fake_provider.ts";
 import { installed } from "./fixtures.ts";
 import {
   back,
@@ -240,6 +241,46 @@ Deno.test("oauth: a refresh token that does not rotate is kept", async () => {
   await connect(world, here);
   await world.advance(3 * 55 * MINUTE_MS);
   deq([here.provider.refreshes, (await seen(world, here)).status], [3, "active"]);
+});
+
+Deno.test("oauth: a consent that brings no refresh token keeps the one that is there", async () => {
+  await using world = await World.open();
+  const here = await setUp(world);
+  here.provider.rotates = false;
+  await connect(world, here);
+  here.provider.tokenReply = json(200, {
+    access_token: "second",
+    token_type: "bearer",
+    expires_in: 3600,
+  });
+  await connect(world, here);
+  eq(await passwordOf(world, here), "second");
+  here.provider.tokenReply = null;
+  await world.advance(60 * MINUTE_MS);
+  match((await passwordOf(world, here))!, /^access-/);
+});
+
+Deno.test("oauth: a token that ends and cannot be refreshed ends the connection, and people are told", async () => {
+  await using world = await World.open();
+  const here = await setUp(world);
+  here.provider.tokenReply = json(200, {
+    access_token: "only",
+    token_type: "bearer",
+    expires_in: 3600,
+  });
+  await connect(world, here);
+  await world.advance(60 * MINUTE_MS - 1);
+  eq((await seen(world, here)).status, "active");
+  await world.advance(1);
+  const { status, last_error } = await seen(world, here);
+  deq([status, last_error], [
+    "expired",
+    "The token is over, and the provider gave none to refresh it with.",
+  ]);
+  const trail = await world.trail({ ...here.owner, token: here.key });
+  deq(trail.filter((type) => type === "notification_sent").length, 1);
+  await connect(world, here);
+  eq((await seen(world, here)).status, "active");
 });
 
 Deno.test("oauth: a refresh token that is taken no more ends the connection, and people are told", async () => {

@@ -114,10 +114,10 @@ export async function finishFlow(work: Stepping, query: CallbackQuery) {
     const connected = await app.store.transact(async (tx) => {
       const now = await tx.get(integrations, tenant, record.id);
       if (now === null) {
-        stageRevocations(app, tx, tenant, withTokens(app, record, answer, null));
+        stageRevocations(app, tx, tenant, withTokens(app, record, answer));
         return null;
       }
-      const next = tx.put(integrations, tenant, withTokens(app, now, answer, null));
+      const next = tx.put(integrations, tenant, withTokens(app, now, answer));
       emit(as, tx, tenant, {
         type: "integration_connected",
         resource,

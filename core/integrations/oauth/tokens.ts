@@ -20,6 +20,7 @@ const LIFE_MS_MAX = 10 * 365 * 24 * 60 * 60 * 1000;
 const REFRESH_LEASE_MS = 30_000;
 /** A token that ends sooner than this is not sent any more. */
 const SLACK_MS = 10_000;
+const UNREFRESHABLE = "The token is over, and the provider gave none to refresh it with.";
 
 const Tokens = z.strictObject({
   access_token: z.string(),
@@ -42,38 +43,37 @@ export function accessTokenOf(app: App, record: IntegrationRecord): string | nul
   return status !== "active" || over ? null : tokensOf(app, record)?.access_token ?? null;
 }
 
-/** A record with the tokens of an answer; a provider that does not rotate keeps its refresh token. */
+/** A record with the tokens of an answer; one that brings no refresh token leaves the old one in place. */
 export function withTokens(
   app: App,
   record: IntegrationRecord,
   answer: TokenEndpointResponse,
-  previous: string | null,
 ): IntegrationRecord {
   const now = app.ports.clock.now();
   const tokens: Tokens = {
     access_token: answer.access_token,
-    refresh_token: answer.refresh_token ?? previous,
+    refresh_token: answer.refresh_token ?? tokensOf(app, record)?.refresh_token ?? null,
   };
   const lifeMs = answer.expires_in === undefined
     ? null
     : Math.min(LIFE_MS_MAX, Math.round(answer.expires_in * 1000));
-  const refreshable = lifeMs !== null && tokens.refresh_token !== null;
+  const earlyMs = tokens.refresh_token === null || lifeMs === null
+    ? 0
+    : Math.min(EARLY_MS, Math.floor(lifeMs / 4));
   return {
     ...record,
     status: "active",
     sealed_tokens: app.sealer.seal(JSON.stringify(tokens), record.id),
     token_version: record.token_version + 1,
     token_ends_at_ms: lifeMs === null ? null : now + lifeMs,
-    refresh_at_ms: refreshable
-      ? now + Math.max(REFRESH_MS_MIN, lifeMs - Math.min(EARLY_MS, Math.floor(lifeMs / 4)))
-      : null,
+    refresh_at_ms: lifeMs === null ? null : now + Math.max(REFRESH_MS_MIN, lifeMs - earlyMs),
     refresh_attempt: 0,
     last_error: null,
   };
 }
 
 /**
- * Refreshes tokens that are due, one at a time over all instances: the lease is durable before anything is
+ * Refreshes tokens that are due, or ends the connection where they cannot be, one at a time over all instances: the lease is durable before anything is
  * sent. Answers the record as it is then, or null when it is not due or somebody else is at it.
  */
 export async function refreshTokens(
@@ -85,18 +85,19 @@ export async function refreshTokens(
   if (claimed === null) return null;
   const refresh = tokensOf(app, claimed)?.refresh_token ?? null;
   const client = serviceOf(claimed).oauth?.(configOf(app, claimed)) ?? null;
-  if (refresh === null || client === null || claimed.provider === null) return null;
+  if (refresh === null) return await expire(app, tenant, claimed, UNREFRESHABLE);
+  if (client === null || claimed.provider === null) return null;
   try {
     const answer = await requestRefresh(app, claimed.provider, client, refresh);
     return await app.store.transact(async (tx) => {
       const record = await tx.get(integrations, tenant, id);
       if (record === null) {
-        stageRevocations(app, tx, tenant, withTokens(app, claimed, answer, refresh));
+        stageRevocations(app, tx, tenant, withTokens(app, claimed, answer));
         return null;
       }
       // Tokens that came are kept even when the lease is over: the old refresh token may be spent.
       return record.token_version === claimed.token_version
-        ? tx.put(integrations, tenant, withTokens(app, record, answer, refresh))
+        ? tx.put(integrations, tenant, withTokens(app, record, answer))
         : null;
     });
   } catch (error) {
@@ -136,7 +137,7 @@ async function postpone(
   });
 }
 
-/** The provider takes the refresh token no more: only a person can begin again. */
+/** No refresh token, or none that the provider takes: only a person can begin again. */
 async function expire(
   app: App,
   tenant: Tenant,
