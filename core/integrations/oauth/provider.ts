@@ -16,8 +16,10 @@ const TOKEN_TYPES = { bot: () => {} }; // Slack's
 
 /** Longer addresses of a provider are not kept. */
 const ADDRESS_CHARS_MAX = 2048;
-/** What the tokens of one integration may weigh. */
-const TOKEN_CHARS_MAX = 16 * 1024;
+/** What the tokens of one integration may weigh as a form: so they are revoked, and that is sealed. */
+const TOKEN_BYTES_MAX = 16 * 1024;
+/** RFC 6749, appendix A. */
+const TOKEN = /^[\x20-\x7e]*$/;
 /** Metadata name no longer algorithms. */
 const ALGORITHM_CHARS_MAX = 16;
 
@@ -201,8 +203,12 @@ export async function requestRefresh(
 /** What would not fit into a record is no answer. */
 function bounded(answer: oauth.TokenEndpointResponse): oauth.TokenEndpointResponse {
   const { access_token, refresh_token = "", scope = "" } = answer;
-  if (access_token.length + refresh_token.length + scope.length <= TOKEN_CHARS_MAX) return answer;
-  throw new oauth.OperationProcessingError(`tokens of more than ${TOKEN_CHARS_MAX} characters`);
+  if (!TOKEN.test(access_token) || !TOKEN.test(refresh_token)) {
+    throw new oauth.OperationProcessingError("a token with characters that are not visible ASCII");
+  }
+  const form = new URLSearchParams({ access_token, refresh_token, scope }).toString();
+  if (form.length <= TOKEN_BYTES_MAX) return answer;
+  throw new oauth.OperationProcessingError(`tokens of more than ${TOKEN_BYTES_MAX} bytes`);
 }
 
 function authenticationOf({ clientSecret, authentication }: OauthClient): oauth.ClientAuth {
