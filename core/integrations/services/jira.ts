@@ -6,7 +6,7 @@ const SUMMARY_MAX = 255;
 /** A description has 32,767 characters. */
 const VALUE_MAX = 2500;
 
-/** An issue for each matter, by an API token or OAuth. */
+/** An issue for each event but the end of a matter, by an API token or OAuth. */
 export const jira = service({
   name: "Jira",
   description: "Opens an issue in a project of Jira Cloud.",
