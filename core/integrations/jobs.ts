@@ -16,14 +16,13 @@ import { statusNow } from "../approvals/show.ts";
 import { afterFailure, retryAfterMs, RetryPolicy } from "../webhooks/retry_policy.ts";
 import { personRights } from "../roles/grant.ts";
 import { serviceOf } from "./catalog.ts";
+import { createJob } from "./create_job.ts";
 import { configOf, INTEGRATIONS_MAX } from "./integrations.ts";
 import { originOf } from "./oauth/flow.ts";
 import { accessTokenOf } from "./oauth/tokens.ts";
 import type { ServiceRequest } from "./service.ts";
 import { messageOf, topicOf } from "./topics.ts";
 
-/** What became of a job can be looked at for so long. */
-export const JOB_KEPT_MS = 7 * 24 * 60 * 60 * 1000;
 /** Longer than one attempt's deadline, so that a lease only ends when its process died. */
 const LEASE_MS = 30_000;
 const DEADLINE_MS = 10_000;
@@ -51,7 +50,7 @@ export async function offer(
       if (!await isFor(app, tenant, record, row)) continue;
       const full = made === CREATED_MAX || made > 0 && bytes + 2 * json.length > CREATED_BYTES_MAX;
       if (full) return { done, part: lastId };
-      createJob(app, tx, tenant, record.id, json);
+      createJob(app, tx, tenant, record, json);
       made++;
       bytes += 2 * json.length;
       lastId = record.id;
@@ -77,26 +76,9 @@ async function isFor(
   return (await personRights(app.store, tenant.org, record.created_by)).has(topic.scope);
 }
 
-function createJob(app: App, tx: Tx, tenant: Tenant, integrationId: string, event: string): void {
-  const now = app.ports.clock.now();
-  tx.insert(integrationJobs, tenant, {
-    id: app.ports.entropy.id("ijb"),
-    integration_id: integrationId,
-    event,
-    sealed_request: null,
-    attempt: 0,
-    status: "waiting",
-    error: null,
-    created_at_ms: now,
-    due_at_ms: now,
-    expires_at_ms: now + JOB_KEPT_MS,
-  });
-  tx.afterCommit(() => app.integrations.wake());
-}
-
-/** Does one due job of an integration, the oldest first. */
-export async function doNext(app: App, tenant: Tenant, integrationId: string): Promise<void> {
-  const job = await claim(app, tenant, integrationId);
+/** Does a job that is due. */
+export async function doJob(app: App, tenant: Tenant, id: string): Promise<void> {
+  const job = await claim(app, tenant, id);
   if (job === null) return;
   // Its process died in the last attempt: whether that one arrived, nobody knows.
   const spent = job.attempt > POLICY.max_retries;
@@ -105,19 +87,17 @@ export async function doNext(app: App, tenant: Tenant, integrationId: string): P
 }
 
 /** The lease and the counted attempt are durable before anything is sent. */
-async function claim(
-  app: App,
-  tenant: Tenant,
-  integrationId: string,
-): Promise<IntegrationJobRecord | null> {
+async function claim(app: App, tenant: Tenant, id: string): Promise<IntegrationJobRecord | null> {
   const { store, ports: { clock } } = app;
-  const prefix = [integrationId];
-  const { items: [head] } = await store.queued(integrationJobs, "due", { prefix, limit: 1 });
-  if (head === undefined) return null;
-  const now = clock.now();
   return await store.transact(async (tx) => {
-    const job = await tx.get(integrationJobs, tenant, head.record.id);
+    const now = clock.now();
+    const job = await tx.getStored(integrationJobs, tenant, id);
     if (job === null || job.due_at_ms === null || job.due_at_ms > now) return null;
+    if (!store.isLive(integrationJobs, job)) {
+      // Or it would stand before the jobs behind it.
+      tx.delete(integrationJobs, tenant, id);
+      return null;
+    }
     return tx.put(integrationJobs, tenant, {
       ...job,
       status: "sending",
@@ -146,7 +126,7 @@ async function attempt(app: App, tenant: Tenant, job: IntegrationJobRecord): Pro
   try {
     const limits = { deadlineMs: DEADLINE_MS, keepBytes: RESPONSE_BYTES_KEPT };
     const response = await outbound.request({ ...request, ...limits });
-    const refusal = refusalOf(response, job.event === null ? null : record);
+    const refusal = refusalOf(response, job);
     if (refusal === null) return { done: true, sent: true };
     const { status, headers } = response;
     return failure(refusal, status, retryAfterMs(status, headers["retry-after"], clock.now()));
@@ -163,10 +143,14 @@ const failure = (error: string, status: number | null = null, waitMs = 0): Outco
   waitMs,
 });
 
-function refusalOf(response: OutboundResponse, record: IntegrationRecord | null): string | null {
+function refusalOf(
+  response: OutboundResponse,
+  { type, event }: IntegrationJobRecord,
+): string | null {
   const { status } = response;
   if (status < 200 || status > 299) return `The service answered ${status}.`;
-  return record && (serviceOf(record).refusal?.(response) ?? null);
+  if (type === undefined) return null;
+  return serviceOf({ type }).refusal?.(response, event === null ? "revocation" : "message") ?? null;
 }
 
 /** What is sent; null when there is nothing to send any more, and a text says what is missing. */

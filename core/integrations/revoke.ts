@@ -1,10 +1,10 @@
 import type { Tenant } from "../../kv/collection.ts";
-import { integrationJobs, type IntegrationRecord } from "../../kv/records/integration.ts";
+import type { IntegrationRecord } from "../../kv/records/integration.ts";
 import type { Tx } from "../../kv/tx.ts";
 import type { App } from "../app.ts";
 import { serviceOf } from "./catalog.ts";
+import { createJob } from "./create_job.ts";
 import { configOf } from "./integrations.ts";
-import { JOB_KEPT_MS } from "./jobs.ts";
 import { type Tokens, tokensOf } from "./oauth/tokens.ts";
 import type { OauthClient, ServiceRequest } from "./service.ts";
 import { basic } from "./services/fields.ts";
@@ -17,23 +17,7 @@ export function stageRevocations(
   record: IntegrationRecord,
 ): number {
   const requests = revocationsOf(app, record);
-  const now = app.ports.clock.now();
-  for (const request of requests) {
-    const id = app.ports.entropy.id("ijb");
-    tx.insert(integrationJobs, tenant, {
-      id,
-      integration_id: record.id,
-      event: null,
-      sealed_request: app.sealer.seal(JSON.stringify(request), id),
-      attempt: 0,
-      status: "waiting",
-      error: null,
-      created_at_ms: now,
-      due_at_ms: now,
-      expires_at_ms: now + JOB_KEPT_MS,
-    });
-  }
-  if (requests.length > 0) tx.afterCommit(() => app.integrations.wake());
+  for (const request of requests) createJob(app, tx, tenant, record, request);
   return requests.length;
 }
 

@@ -10,7 +10,7 @@ import type { Tx } from "../../kv/tx.ts";
 import { queueHeads } from "../../kv/walk.ts";
 import type { App } from "../app.ts";
 import type { Cancel } from "../ports.ts";
-import { doNext, offer } from "./jobs.ts";
+import { doJob, offer } from "./jobs.ts";
 import { refreshTokens } from "./oauth/tokens.ts";
 import { isTold } from "./topics.ts";
 
@@ -142,18 +142,18 @@ export class Integrations {
   async #beginJobs(): Promise<number> {
     const { store, ports: { clock } } = this.app;
     let nextMs = Infinity;
-    const due: { tenant: Tenant; id: string }[] = [];
+    const due: { tenant: Tenant; id: string; jobId: string }[] = [];
     for await (const { tenant, key } of queueHeads(store, integrationJobs, "due")) {
       const [id, dueMs] = key as [string, number];
       if (dueMs > clock.now()) nextMs = Math.min(nextMs, dueMs);
-      else due.push({ tenant, id });
+      else due.push({ tenant, id, jobId: key.at(-1) as string });
     }
     const waiting = new Set(due.map(({ id }) => id));
     for (const id of this.#turns.keys()) if (!waiting.has(id)) this.#turns.delete(id);
     const lastTurn = (id: string) => this.#turns.get(id) ?? 0;
     due.sort((a, b) => lastTurn(a.id) - lastTurn(b.id));
-    for (const { tenant, id } of due) {
-      const begun = this.#begin(id, tenant, () => doNext(this.app, tenant, id));
+    for (const { tenant, id, jobId } of due) {
+      const begun = this.#begin(id, tenant, () => doJob(this.app, tenant, jobId));
       if (begun) this.#turns.set(id, ++this.#turn);
     }
     return nextMs;

@@ -71,7 +71,10 @@ export interface Service<Shape extends z.ZodObject = z.ZodObject> {
   /** How a message is sent; null when this configuration or topic sends none. */
   readonly tell?: (config: z.output<Shape>, telling: Telling) => ServiceRequest | null;
   /** Why a 2xx answer is a refusal all the same, or null. */
-  readonly refusal?: (response: OutboundResponse) => string | null;
+  readonly refusal?: (
+    response: OutboundResponse,
+    to: "message" | "revocation",
+  ) => string | null;
   /** What revokes a token of the provider's own kind. Those of OAuth are revoked by RFC 7009. */
   readonly revoke?: (
     config: z.output<Shape>,

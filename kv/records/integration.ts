@@ -61,6 +61,8 @@ export const integrations = collection({
 export const IntegrationJobRecord = z.strictObject({
   id: z.string(),
   integration_id: z.string(),
+  /** The integration's, which is gone when its tokens are revoked. */
+  type: z.string().exactOptional(), // not there in jobs of earlier versions
   /** The event of the log that is told of; null for a revocation. */
   event: z.string().nullable(),
   /** What is sent to revoke a token, as JSON; null for a message, which is written at each attempt. */

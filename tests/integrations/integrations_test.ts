@@ -1,7 +1,9 @@
 import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:assert/strict";
 import { CATALOG, INTEGRATION_TYPES } from "../../core/integrations/catalog.ts";
+import { doJob } from "../../core/integrations/jobs.ts";
 import { repositoryCredentialOf } from "../../core/integrations/repository.ts";
 import { integrationJobs } from "../../kv/records/integration.ts";
+import { queueHeads } from "../../kv/walk.ts";
 import { World } from "../support/world.ts";
 import { exec, linkAgent } from "../areas/fixtures.ts";
 import { rpc } from "../mcp/client.ts";
@@ -216,6 +218,22 @@ Deno.test("integrations: a message whose process died in every attempt ends, and
   eq(world.network.sent.length, sent);
   match((await world.trail(here.owner)).join(), /integration_failed/);
   eq((await shown(world, here.owner, id)).last_error, null);
+});
+
+Deno.test("integrations: a job that is over its time makes way, and nothing is sent", async () => {
+  await using world = await World.open();
+  const here = await linkAgent(world);
+  await installed(world, here.owner, "slack", { webhook_url: "https://hooks.example.com/x" });
+  world.network.reply = () => 500;
+  await exec(world, here, "rm -rf /");
+  await world.settle();
+  const heads = () => Array.fromAsync(queueHeads(world.app.store, integrationJobs, "due"));
+  const [{ tenant, key }] = await heads() as [Awaited<ReturnType<typeof heads>>[0]];
+  world.clock.nowMs += 7 * 24 * 60 * 60 * 1000;
+  const sent = world.network.sent.length;
+  await doJob(world.app, tenant, key.at(-1) as string);
+  deq(await heads(), []);
+  eq(world.network.sent.length, sent);
 });
 
 Deno.test("integrations: a repository without credentials of its own is fetched with an integration's, in the live space alone", async () => {

@@ -1,7 +1,9 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { integrationJobs } from "../../kv/records/integration.ts";
 import { eventsOf } from "../areas/fixtures.ts";
 import { World } from "../support/world.ts";
 import { json } from "./fake_provider.ts";
+import { installed, INTEGRATIONS } from "./fixtures.ts";
 import { back, begin, connect, MINUTE_MS, seen, setUp } from "./oauth_fixtures.ts";
 
 Deno.test("oauth: an answer of the token endpoint that is no use is told, whatever it is, and asked for on the ladder", async () => {
@@ -10,6 +12,9 @@ Deno.test("oauth: an answer of the token endpoint that is no use is told, whatev
   const useless = [
     json(200, { access_token: "a", token_type: "mac" }),
     json(200, { access_token: "a", token_type: "Bearer", id_token: "a.b.c.d.e" }),
+    json(200, { access_token: "\u0001", token_type: "Bearer" }),
+    json(200, { access_token: "a", token_type: "Bearer", refresh_token: "ü" }),
+    json(200, { access_token: "+".repeat(5_500), token_type: "Bearer" }),
     { status: 999 },
     { status: 302, headers: { location: "http://127.0.0.1/" } },
     { status: 200, headers: { "content-type": "text/html" }, body: "<html>" },
@@ -37,6 +42,19 @@ Deno.test("oauth: an answer of the token endpoint that is no use is told, whatev
   eq(world.network.sent.length, asked);
   await world.advance(1 + 119_999);
   eq(world.network.sent.length, asked + 1);
+});
+
+Deno.test("oauth: the largest tokens that are taken can be revoked by the client with the longest secret", async () => {
+  await using world = await World.open();
+  const authentication = "client_secret_basic";
+  const here = await setUp(world, { authentication, client_secret: "%".repeat(4096) });
+  world.network.reply = (request) =>
+    request.url.endsWith("/token")
+      ? json(200, { access_token: "+".repeat(5_400), token_type: "bearer" })
+      : here.provider.reply(request);
+  await connect(world, here);
+  const path = `${INTEGRATIONS}/${here.id}`;
+  eq((await world.call("DELETE", path, { as: here.key })).status, 204);
 });
 
 Deno.test("oauth: a refusal in an answer of 200 is one, and ends the connection when the token is spent", async () => {
@@ -108,4 +126,32 @@ Deno.test("oauth: tokens that a callback brings when the integration is gone are
   eq(answer.status, 404);
   await world.settle();
   deq(here.provider.alive, []);
+});
+
+Deno.test("oauth: Slack refuses a revocation with 200 and is asked again, until the token works no more", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const client = { client_id: "relay", client_secret: "secret", channel: "C1" };
+  const integration_id = await installed(world, owner, "slack", client);
+  const said = ["internal_error", "ratelimited", "token_revoked"];
+  world.network.reply = ({ url }) =>
+    url.endsWith("/oauth.v2.access")
+      ? json(200, { ok: true, access_token: "xoxb-1", token_type: "bot" })
+      : json(200, { ok: false, error: said.shift() });
+  const as = owner.token;
+  const { body } = await world.call("POST", "/api/integrations/oauth/begin", {
+    as,
+    body: { integration_id },
+  });
+  await back(world, new URLSearchParams({ code: "c", state: body.state }), { as });
+  await world.call("DELETE", `${INTEGRATIONS}/${integration_id}`, { as });
+  await world.settle();
+  eq(said.length, 2);
+  await world.advance(10 * MINUTE_MS);
+  deq(said, []);
+  const { items: [job] } = await world.app.store.list(integrationJobs, {
+    org: owner.org,
+    space: "live",
+  }, { limit: 2 });
+  deq([job!.status, job!.attempt], ["done", 3]);
 });

@@ -11,6 +11,8 @@ const FACTS_MAX = 10;
 const BUTTON_URL_MAX = 3000;
 /** What is kept of a reason, which may come from somewhere else than Slack. */
 const ERROR_MAX = 100;
+/** What Slack says of a token that works no more: revoking it is done. */
+const ENDED = ["token_revoked", "invalid_auth"];
 
 /** Messages in a channel, by an incoming webhook, a bot's token or OAuth. */
 export const slack = service({
@@ -54,11 +56,12 @@ export const slack = service({
     return jsonRequest(`${API}/chat.postMessage`, body, { authorization: `Bearer ${token}` });
   },
   /** Slack answers 200 to what it refuses; an incoming webhook says `ok` in plain text. */
-  refusal({ body }) {
+  refusal({ body }, to) {
     if (!body.startsWith("{")) return null;
-    const said = z.looseObject({ ok: z.boolean(), error: z.string().optional() });
+    const said = z.looseObject({ ok: z.boolean(), error: z.string().default("no") });
     const { data } = said.safeParse(parsed(body));
-    return data?.ok === false ? `Slack says ${cut(data.error ?? "no", ERROR_MAX)}` : null;
+    if (data?.ok !== false || to === "revocation" && ENDED.includes(data.error)) return null;
+    return `Slack says ${cut(data.error, ERROR_MAX)}`;
   },
   revoke: (_config, accessToken) =>
     accessToken === null ? null : {
