@@ -4,10 +4,17 @@ import type { Tx } from "../../kv/tx.ts";
 import type { App } from "../app.ts";
 import type { ShieldResult } from "../shield/result.ts";
 import { fingerprintOf } from "./report.ts";
-import { takeReport } from "./take.ts";
+import { alertIdOf, takeReport } from "./take.ts";
 
 /** The source of the alerts that Relay raises itself. */
 export const SHIELD_SOURCE = "shield";
+
+/** The one alert for an agent and a rule. */
+export const denialAlertId = (tenant: Tenant, agentId: string, rule: string): string =>
+  alertIdOf(tenant, SHIELD_SOURCE, denialFingerprint({ agent_id: agentId, rule }));
+
+const denialFingerprint = (labels: { readonly agent_id: string; readonly rule: string }) =>
+  fingerprintOf("command_denied", labels);
 
 /** Raises an alert for a denied command: one for each agent and rule, however often. */
 export async function alertOfDenial(
@@ -21,7 +28,7 @@ export async function alertOfDenial(
   const labels = { agent_id: agentId, rule };
   const origin = { source: SHIELD_SOURCE, by: "relay", delivery: null };
   await takeReport(app, tx, tenant, origin, {
-    fingerprint: fingerprintOf("command_denied", labels),
+    fingerprint: denialFingerprint(labels),
     name: "command_denied",
     severity: "critical",
     state: "active",

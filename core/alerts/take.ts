@@ -25,7 +25,7 @@ export interface Origin {
 }
 
 /** What became of a report. */
-export type Outcome = "created" | "updated" | "resolved" | "repeated";
+export type Outcome = "created" | "reopened" | "updated" | "resolved" | "repeated";
 
 /** Puts a report on record: at most one alert for a source and a fingerprint, whatever comes how often. */
 export async function takeReport(
@@ -50,7 +50,8 @@ export async function takeReport(
     ? ended(known, origin, report, now)
     : seenAgain(known, origin, report, now);
   tx.put(alerts, tenant, lasting(next, now));
-  return next.state === "resolved" && known.state === "active" ? "resolved" : "updated";
+  if (next.state === known.state) return "updated";
+  return next.state === "resolved" ? "resolved" : "reopened";
 }
 
 /** An alert with the time that it is kept from now on. */

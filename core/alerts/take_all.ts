@@ -14,8 +14,8 @@ const BATCH_CHARS_MAX = 200_000;
 /** Batches that are read while others are written. */
 const TOGETHER = 3;
 
-/** How many reports had which outcome. */
-export type Counts = Readonly<Record<Outcome, number>>;
+/** How many reports had which outcome; an alert that is opened again counts as updated. */
+export type Counts = Readonly<Record<Exclude<Outcome, "reopened">, number>>;
 
 interface Taking {
   readonly app: App;
@@ -43,7 +43,7 @@ export async function takeReports(
   { details, always, inLast }: Closing,
 ): Promise<Counts> {
   const counts = { created: 0, updated: 0, resolved: 0, repeated: 0 };
-  const created: Report[] = [];
+  const raised: Report[] = [], ended: Report[] = [];
   const batches = batchesOf(merged(reports), app.store.sole ? BATCH_SOLE : BATCH_SHARED);
   const take = async () => {
     for (let batch = batches.pop(); batch !== undefined; batch = batches.pop()) {
@@ -63,8 +63,12 @@ export async function takeReports(
         return all;
       });
       outcomes.forEach((outcome, at) => {
-        counts[outcome]++;
-        if (outcome === "created") created.push(mine[at]!.report);
+        const { report } = mine[at]!;
+        counts[outcome === "reopened" ? "updated" : outcome]++;
+        if (outcome === "resolved") ended.push(report);
+        else if (outcome === "reopened" || outcome === "created" && report.state === "active") {
+          raised.push(report);
+        }
       });
     }
   };
@@ -77,7 +81,14 @@ export async function takeReports(
         emit({ app, actor, request }, tx, tenant, {
           type: "alerts_ingested",
           resource: { type: "alert_source", id: source },
-          details: { source, ...counts, ...details, ...raisedOf(created) },
+          details: {
+            source,
+            ...counts,
+            ...details,
+            ...(raised.length > 0 &&
+              { opened: raised.length, raised: named(tenant, source, raised) }),
+            ...(ended.length > 0 && { ended: named(tenant, source, ended) }),
+          },
         });
       }
       inLast?.(tx);
@@ -86,20 +97,19 @@ export async function takeReports(
   return { ...changed, repeated };
 }
 
-/** New alerts that the event names, the worst first. */
-const RAISED_SHOWN = 5;
-const NAME_CHARS_SHOWN = 200;
+/** Alerts that the event names of those that opened, and of those that ended. */
+const NAMED_MAX = 20;
+const NAME_CHARS_SHOWN = 100; // an event has room for 60 KiB
 
-function raisedOf(reports: readonly Report[]) {
-  const active = reports.filter(({ state }) => state === "active");
-  if (active.length === 0) return {};
+/** The worst ones first. */
+function named(tenant: Tenant, source: string, reports: readonly Report[]) {
   const rank = ({ severity }: Report) => ALERT_SEVERITIES.indexOf(severity);
-  const worst = active.toSorted((a, b) => rank(b) - rank(a)).slice(0, RAISED_SHOWN);
-  const raised = worst.map(({ name, severity }) => ({
+  const worst = reports.toSorted((a, b) => rank(b) - rank(a)).slice(0, NAMED_MAX);
+  return worst.map(({ name, severity, fingerprint }) => ({
+    alert_id: alertIdOf(tenant, source, fingerprint),
     name: [...name].slice(0, NAME_CHARS_SHOWN).join(""),
     severity,
   }));
-  return { raised };
 }
 
 interface Merged {

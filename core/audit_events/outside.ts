@@ -20,6 +20,10 @@ const integration = {
 const integrationExample = { name: "code", type: "github" };
 const issuer = z.string().describe("The OAuth provider.");
 
+const named = (which: string) =>
+  z.array(z.strictObject({ alert_id: id("alr"), name: z.string(), severity })).optional()
+    .describe(which);
+
 /** What comes in from outside, and the systems that Relay is connected to. */
 export const outsideEvents = {
   alerts_ingested: event({
@@ -30,9 +34,9 @@ export const outsideEvents = {
       updated: count("How many changed"),
       resolved: count("How many ended"),
       repeated: count("How many said nothing new"),
-      raised: z.array(z.strictObject({ name: z.string(), severity })).optional().describe(
-        "The worst of the new ones.",
-      ),
+      opened: z.int().optional().describe("How many are on that were not."),
+      raised: named("The worst of those, twenty at most."),
+      ended: named("The worst of those that ended, twenty at most."),
       stored: z.int().optional().describe("Of an import: how many could be read."),
       malformed: z.int().optional().describe("Of an import: how many could not be read."),
       group_key: z.string().optional().describe("Of Alertmanager: the group's key."),
@@ -47,7 +51,12 @@ export const outsideEvents = {
       updated: 0,
       resolved: 0,
       repeated: 0,
-      raised: [{ name: "DiskFull", severity: "critical" }],
+      opened: 1,
+      raised: [{
+        alert_id: "alr_4f2c8a1e9b7d6053c1e2f3a4b5968770",
+        name: "DiskFull",
+        severity: "critical",
+      }],
       group_key: '{}:{alertname="DiskFull"}',
       receiver: "relay",
       status: "firing",

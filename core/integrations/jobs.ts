@@ -7,6 +7,7 @@ import {
   type IntegrationRecord,
   integrations,
 } from "../../kv/records/integration.ts";
+import { alerts } from "../../kv/records/alert.ts";
 import { approvals } from "../../kv/records/approval.ts";
 import type { Tx } from "../../kv/tx.ts";
 import type { App } from "../app.ts";
@@ -20,7 +21,7 @@ import { createJob } from "./create_job.ts";
 import { configOf, INTEGRATIONS_MAX } from "./integrations.ts";
 import { originOf } from "./oauth/flow.ts";
 import { accessTokenOf } from "./oauth/tokens.ts";
-import type { ServiceRequest } from "./service.ts";
+import type { Message, ServiceRequest } from "./service.ts";
 import { messageOf, topicOf } from "./topics.ts";
 
 /** Longer than one attempt's deadline, so that a lease only ends when its process died. */
@@ -118,11 +119,18 @@ type Outcome =
   };
 
 async function attempt(app: App, tenant: Tenant, job: IntegrationJobRecord): Promise<Outcome> {
-  const { store, ports: { clock, outbound } } = app;
-  const record = await store.get(integrations, tenant, job.integration_id);
-  const request = await requestOf(app, tenant, job, record);
-  if (request === null) return { done: true, sent: false };
-  if (typeof request === "string") return failure(request);
+  const record = await app.store.get(integrations, tenant, job.integration_id);
+  const requests = await requestsOf(app, tenant, job, record);
+  if (typeof requests === "string") return failure(requests);
+  const outcomes = await Promise.all(requests.map((request) => send(app, job, request)));
+  return outcomes.find(({ done }) => !done) ?? { done: true, sent: requests.length > 0 };
+}
+
+async function send(
+  { ports: { clock, outbound } }: App,
+  job: IntegrationJobRecord,
+  request: ServiceRequest,
+): Promise<Outcome> {
   try {
     const limits = { deadlineMs: DEADLINE_MS, keepBytes: RESPONSE_BYTES_KEPT };
     const response = await outbound.request({ ...request, ...limits });
@@ -153,26 +161,38 @@ function refusalOf(
   return serviceOf({ type }).refusal?.(response, event === null ? "revocation" : "message") ?? null;
 }
 
-/** What is sent; null when there is nothing to send any more, and a text says what is missing. */
-async function requestOf(
+/** What is sent, all at once; a text says what is missing. */
+async function requestsOf(
   app: App,
   tenant: Tenant,
   job: IntegrationJobRecord,
   record: IntegrationRecord | null,
-): Promise<ServiceRequest | string | null> {
-  if (job.sealed_request !== null) return JSON.parse(app.sealer.open(job.sealed_request, job.id));
-  if (record === null || job.event === null) return null;
+): Promise<readonly ServiceRequest[] | string> {
+  if (job.sealed_request !== null) return [JSON.parse(app.sealer.open(job.sealed_request, job.id))];
+  if (record === null || job.event === null) return [];
   const event = JSON.parse(job.event) as EventRow;
-  const message = messageOf(event, originOf(app));
-  if (message === null || !await isFor(app, tenant, record, event)) return null;
-  if (message.pid !== null && !await waits(app, tenant, message.pid)) return null;
+  const written = messageOf(event, originOf(app));
+  if (written === null || !await isFor(app, tenant, record, event)) return [];
+  if (written.pid !== null && !await waits(app, tenant, written.pid)) return [];
+  const message = await asOfNow(app, tenant, written);
   const service = serviceOf(record);
   const config = configOf(app, record);
   const accessToken = accessTokenOf(app, record);
   const needsToken = (service.oauth?.(config) ?? null) !== null;
   if (needsToken && accessToken === null) return "There is no token: connect the integration.";
   const nowMs = app.ports.clock.now();
-  return service.tell?.(config, { message, event, accessToken, nowMs }) ?? null;
+  return [service.tell?.(config, { message, event, accessToken, nowMs }) ?? []].flat();
+}
+
+/**
+ * A message without the alerts that ended or opened again meanwhile: of those another one tells, in
+ * whatever order the two are sent.
+ */
+async function asOfNow({ store }: App, tenant: Tenant, message: Message): Promise<Message> {
+  if (message.topic !== "alerts") return message;
+  const found = await Promise.all(message.matters.map(({ key }) => store.get(alerts, tenant, key)));
+  const isActive = (at: number) => found[at]?.state === "active";
+  return { ...message, matters: message.matters.filter(({ over }, at) => over !== isActive(at)) };
 }
 
 /** A late request for what was decided meanwhile would come after word of the decision, and never end. */

@@ -21,15 +21,27 @@ export interface Message {
   readonly title: string;
   /** Names and values, in order. */
   readonly facts: readonly (readonly [string, string])[];
-  readonly severity: "info" | "warning" | "critical";
-  /** The same for all that is told of one matter. */
-  readonly matter: string;
-  /** True when the matter is over. */
+  readonly severity: Severity;
+  /** What it is about, one by one; at least one. */
+  readonly matters: readonly Matter[];
+  /** True when every matter is over. */
   readonly over: boolean;
   /** The blocked process that waits for a decision. */
   readonly pid: string | null;
   /** Where one can look at it. */
   readonly link: string;
+}
+
+type Severity = "info" | "warning" | "critical";
+
+/** One thing that people are told of until it is over. */
+export interface Matter {
+  /** The same whenever it is told of; of the topic `alerts`, the alert's id. */
+  readonly key: string;
+  readonly over: boolean;
+  /** What it is, in a line. */
+  readonly summary: string;
+  readonly severity: Severity;
 }
 
 /** Where a provider takes what an OAuth flow sends, and what the client is there. */
@@ -68,8 +80,14 @@ export interface Service<Shape extends z.ZodObject = z.ZodObject> {
   readonly secrets: readonly (keyof z.output<Shape> & string)[];
   /** Null when this configuration needs no OAuth. */
   readonly oauth?: (config: z.output<Shape>) => OauthClient | null;
-  /** How a message is sent; null when this configuration or topic sends none. */
-  readonly tell?: (config: z.output<Shape>, telling: Telling) => ServiceRequest | null;
+  /**
+   * How a message is sent; null when this configuration or topic sends none. Of several requests all are
+   * sent again when one fails.
+   */
+  readonly tell?: (
+    config: z.output<Shape>,
+    telling: Telling,
+  ) => ServiceRequest | readonly ServiceRequest[] | null;
   /** Why a 2xx answer is a refusal all the same, or null. */
   readonly refusal?: (
     response: OutboundResponse,

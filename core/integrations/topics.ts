@@ -1,6 +1,7 @@
+import { denialAlertId } from "../alerts/denied.ts";
 import type { EventRow, EventType } from "../events.ts";
 import type { Scope } from "../scopes.ts";
-import type { Message } from "./service.ts";
+import type { Matter, Message } from "./service.ts";
 
 /** What an integration can be told of. */
 export const TOPICS = {
@@ -14,7 +15,15 @@ export type TopicName = keyof typeof TOPICS;
 /** Every topic, in the order of the table. */
 export const TOPIC_NAMES = Object.keys(TOPICS) as [TopicName, ...TopicName[]];
 
-type Written = Omit<Message, "topic" | "link">;
+type Written = Omit<Message, "topic" | "link" | "over">;
+
+/** What is told of one matter alone. */
+const ofOne = (
+  { key, over, ...told }: Omit<Written, "matters"> & Pick<Matter, "key" | "over">,
+): Written => {
+  const { title, severity, facts: [[, first] = ["", ""]] } = told;
+  return { ...told, matters: [{ key, over, severity, summary: `${title}: ${first}` }] };
+};
 
 interface Telling {
   readonly topic: TopicName;
@@ -51,96 +60,138 @@ const TOLD: Readonly<Partial<Record<EventType, Telling>>> = {
   approval_requested: {
     topic: "approvals",
     scope: "approvals:read",
-    write: ({ agent_id }, details) => ({
-      title: "A command waits for approval",
-      facts: [
-        ["Command", commandOf(details)],
-        ["Agent", text(agent_id)],
-        ["Risk", text(details.shield_result?.risk_score)],
-        ["Threats", details.shield_result?.threats.join(", ") || "none named"],
-        ["Requested by", text(details["requested_by"])],
-        ["Expires", text(details["expires_at"])],
-        ["Process", text(details["pid"])],
-      ],
-      severity: "warning",
-      matter: text(details["pid"]),
-      over: false,
-      pid: text(details["pid"]),
-    }),
+    write: ({ agent_id }, details) =>
+      ofOne({
+        title: "A command waits for approval",
+        facts: [
+          ["Command", commandOf(details)],
+          ["Agent", text(agent_id)],
+          ["Risk", text(details.shield_result?.risk_score)],
+          ["Threats", details.shield_result?.threats.join(", ") || "none named"],
+          ["Requested by", text(details["requested_by"])],
+          ["Expires", text(details["expires_at"])],
+          ["Process", text(details["pid"])],
+        ],
+        severity: "warning",
+        key: text(details["pid"]),
+        over: false,
+        pid: text(details["pid"]),
+      }),
   },
   approval_resolved: {
     topic: "approvals",
     scope: "approvals:read",
-    write: (_row, details) => ({
-      title: `A command was ${text(details["decision"])}`,
-      facts: [
-        ["Command", commandOf(details)],
-        ["Decided by", text(details["decided_by"] ?? "nobody: its time was over")],
-        ...(details["reason"] ? [["Reason", text(details["reason"])] as const] : []),
-        ["Process", text(details["pid"])],
-      ],
-      severity: "info",
-      matter: text(details["pid"]),
-      over: true,
-      pid: null,
-    }),
+    write: (_row, details) =>
+      ofOne({
+        title: `A command was ${text(details["decision"])}`,
+        facts: [
+          ["Command", commandOf(details)],
+          ["Decided by", text(details["decided_by"] ?? "nobody: its time was over")],
+          ...(details["reason"] ? [["Reason", text(details["reason"])] as const] : []),
+          ["Process", text(details["pid"])],
+        ],
+        severity: "info",
+        key: text(details["pid"]),
+        over: true,
+        pid: null,
+      }),
   },
   command_denied: {
     topic: "alerts",
     scope: "agents:read",
-    write: ({ agent_id }, details) => ({
-      title: "The shield blocked a command",
-      facts: [
-        ["Command", commandOf(details)],
-        ["Agent", text(agent_id)],
-        ["Rule", text(details["policy_id"])],
-        ["Risk", text(details.shield_result?.risk_score)],
-      ],
-      severity: "critical",
-      matter: `${text(agent_id)}/${text(details["policy_id"])}`,
-      over: false,
-      pid: null,
-    }),
+    write: ({ agent_id, organization_id }, details) =>
+      ofOne({
+        title: "The shield blocked a command",
+        facts: [
+          ["Command", commandOf(details)],
+          ["Agent", text(agent_id)],
+          ["Rule", text(details["policy_id"])],
+          ["Risk", text(details.shield_result?.risk_score)],
+        ],
+        severity: "critical",
+        key: denialAlertId(
+          { org: organization_id, space: "live" },
+          text(agent_id),
+          text(details["policy_id"]),
+        ),
+        over: false,
+        pid: null,
+      }),
   },
   alerts_ingested: {
     topic: "alerts",
     scope: "system:read",
     write: (_row, details) => {
-      const raised = (details["raised"] ?? []) as readonly Raised[];
-      if (raised.length === 0) return null;
-      const worst = raised[0]!.severity;
+      const source = text(details["source"]);
+      const raised = (details["raised"] ?? []) as readonly Named[];
+      const ended = (details["ended"] ?? []) as readonly Named[];
+      if (raised.length + ended.length === 0) return null;
+      const matter = (over: boolean) => ({ alert_id, name, severity }: Named) => ({
+        key: alert_id,
+        over,
+        summary: `${name} (${source})`,
+        severity,
+      });
+      const facts = (label: string, alerts: readonly Named[]) =>
+        alerts.slice(0, SHOWN_MAX).map(({ name, severity }, n) =>
+          [`${label} ${n + 1}`, `${severity}: ${name}`] as const
+        );
       return {
-        title: `${details["created"]} new alerts from ${text(details["source"])}`,
-        facts: raised.map(({ name, severity }, n) => [`Alert ${n + 1}`, `${severity}: ${name}`]),
-        severity: worst,
-        matter: `alerts/${text(details["source"])}`,
-        over: false,
+        title: raised.length > 0
+          ? `${counted(details["opened"], "new alert")} from ${source}`
+          : `${counted(details["resolved"], "alert")} from ${source} ended`,
+        facts: [...facts("Alert", raised), ...facts("Ended", ended)],
+        severity: raised[0]?.severity ?? "info",
+        matters: [...raised.map(matter(false)), ...ended.map(matter(true))],
         pid: null,
       };
     },
+  },
+  alert_resolved: {
+    topic: "alerts",
+    scope: "system:read",
+    write: ({ actor, resource_id }, details) =>
+      ofOne({
+        title: "An alert was resolved",
+        facts: [
+          ["Alert", text(details["name"])],
+          ["Source", text(details["source"])],
+          ["Resolved by", actor],
+          ...(details["reason"] ? [["Reason", text(details["reason"])] as const] : []),
+        ],
+        severity: "info",
+        key: resource_id,
+        over: true,
+        pid: null,
+      }),
   },
   compliance_report_generated: {
     topic: "reports",
     scope: "compliance:read",
     write: (_row, details) => {
       const { from, to } = details["period"] as { from: string; to: string };
-      return {
+      return ofOne({
         title: `The ${text(details["type"])} report is ready`,
         facts: [["Report", text(details["report_id"])], ["Period", `${from} to ${to}`]],
         severity: "info",
-        matter: text(details["report_id"]),
+        key: text(details["report_id"]),
         over: false,
         pid: null,
-      };
+      });
     },
   },
 };
 
-/** One of the alerts that a request brought first. */
-export interface Raised {
+/** One of the alerts that a request opened or ended. */
+interface Named extends Pick<Message, "severity"> {
+  readonly alert_id: string;
   readonly name: string;
-  readonly severity: Message["severity"];
 }
+
+/** Alerts of a request that a message shows, of those that opened and of those that ended. */
+const SHOWN_MAX = 5;
+
+const counted = (n: unknown, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;
 
 /** True for events that some integration may be told of. */
 export const isTold = (type: string): boolean => Object.hasOwn(TOLD, type);
@@ -158,6 +209,8 @@ export function messageOf(row: EventRow, origin: string): Message | null {
   return {
     ...written,
     facts: written.facts.map(([name, value]) => [name, visible(value)]),
+    matters: written.matters.map((each) => ({ ...each, summary: visible(each.summary) })),
+    over: written.matters.every(({ over }) => over),
     topic: telling.topic,
     link: `${origin}${LINKS[telling.topic]}`,
   };

@@ -11,7 +11,7 @@ const SUMMARY_MAX = 1024;
 const DEDUP_MAX = 255;
 const VALUE_MAX = 1000;
 
-/** Incidents by the Events API v2: what is over resolves what it was about. */
+/** Incidents by the Events API v2, one for each matter, which resolves it when it is over. */
 export const pagerduty = service({
   name: "PagerDuty",
   description: "Triggers an incident, and resolves it when the matter is over.",
@@ -23,27 +23,28 @@ export const pagerduty = service({
   }),
   secrets: ["routing_key"],
   tell({ routing_key, region }, { message, event }) {
-    const { title, facts, severity, matter, over, link } = message;
-    const common = { routing_key, dedup_key: cut(`relay/${matter}`, DEDUP_MAX) };
+    const { facts, matters, link } = message;
     const url = `${HOSTS[region]}/v2/enqueue`;
-    if (over) return jsonRequest(url, { ...common, event_action: "resolve" });
     const details = facts.map(([name, value]) => [name, cut(value, VALUE_MAX)] as const);
-    const [, first = ""] = details[0] ?? [];
-    return jsonRequest(url, {
-      ...common,
-      event_action: "trigger",
-      client: "Relay",
-      client_url: link,
-      links: [{ href: link, text: "Open in Relay" }],
-      payload: {
-        summary: cut(first === "" ? title : `${title}: ${first}`, SUMMARY_MAX),
-        source: event.agent_id ?? event.organization_id,
-        severity,
-        timestamp: event.timestamp,
-        component: event.resource_type,
-        class: event.event_type,
-        custom_details: Object.fromEntries(details),
-      },
+    return matters.map(({ key, over, summary, severity }) => {
+      const common = { routing_key, dedup_key: cut(`relay/${key}`, DEDUP_MAX) };
+      if (over) return jsonRequest(url, { ...common, event_action: "resolve" });
+      return jsonRequest(url, {
+        ...common,
+        event_action: "trigger",
+        client: "Relay",
+        client_url: link,
+        links: [{ href: link, text: "Open in Relay" }],
+        payload: {
+          summary: cut(summary, SUMMARY_MAX),
+          source: event.agent_id ?? event.organization_id,
+          severity,
+          timestamp: event.timestamp,
+          component: event.resource_type,
+          class: event.event_type,
+          custom_details: Object.fromEntries(details),
+        },
+      });
     });
   },
 });
