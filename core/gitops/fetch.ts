@@ -5,7 +5,8 @@ import { MAX_POLICIES } from "../protocol.ts";
 import { nextTurn } from "../turn.ts";
 import { GitFailure, gitFailureOf, RepositoryTooLarge } from "./git_failure.ts";
 import { openMemoryFiles } from "./memory_files.ts";
-import { checkPack, inMegabytes, type PackBounds } from "./pack.ts";
+import { inMegabytes, type PackBounds, unfoldPack } from "./pack.ts";
+import { answerOf, checkPackets, packfileOf } from "./packets.ts";
 
 /** From the first look at the host to the last byte. */
 const FETCH_MS = 20_000;
@@ -17,15 +18,16 @@ const BOUNDS: PackBounds = {
   objectsMax: 50_000,
   objectBytesMax: 16 * 1024 * 1024,
   totalBytesMax: 64 * 1024 * 1024,
-  depthMax: 300, // what `git gc --aggressive` makes is at most 250 deep
 };
-/** The packfile, its index and what a Git folder holds besides. */
-const FILES_BYTES_MAX = PACK_BYTES_MAX + 8 * 1024 * 1024;
+/** The packfile, unfolded, its index and what a Git folder holds besides. */
+const FILES_BYTES_MAX = PACK_BYTES_MAX + BOUNDS.totalBytesMax + 8 * 1024 * 1024;
 /** Folders within the folder of policies. */
 const NESTING_MAX = 8;
 /** Folders and entries that are looked at: a few objects can stand for any number of folders. */
 const FOLDERS_MAX = 2_000;
 const ENTRIES_MAX = 50_000;
+/** A path; no system takes a longer one, and the record of a version holds it. */
+const PATH_CHARS_MAX = 1_024;
 /** Folders that are read before others get their turn. */
 const FOLDERS_A_TURN = 100;
 /** One policy file; reading it takes longer than its length, when somebody means it to. */
@@ -65,7 +67,7 @@ interface Network {
 export async function fetchHead(network: Network, source: Source): Promise<string> {
   try {
     const refs = await git.listServerRefs({
-      http: httpOver(network),
+      http: httpOver(network, "refs"),
       url: source.url,
       headers: headersOf(source),
       prefix: `refs/heads/${source.branch}`,
@@ -84,9 +86,7 @@ export async function fetchHead(network: Network, source: Source): Promise<strin
  */
 export async function fetchPolicyFiles(network: Network, source: Source): Promise<Fetched> {
   try {
-    const fs = openMemoryFiles(FILES_BYTES_MAX, (path, bytes) => {
-      if (path.endsWith(".pack")) checkPack(bytes, BOUNDS);
-    });
+    const fs = openMemoryFiles(FILES_BYTES_MAX);
     const cache = {};
     await fs.promises.mkdir(DIR);
     await git.init({ fs, dir: DIR });
@@ -95,7 +95,7 @@ export async function fetchPolicyFiles(network: Network, source: Source): Promis
       fs,
       cache,
       dir: DIR,
-      http: httpOver(network),
+      http: httpOver(network, "packfile"),
       url: source.url,
       headers: headersOf(source),
       remote: "origin",
@@ -131,7 +131,7 @@ async function readFiles(clone: Clone, commit: string, path: string): Promise<Po
     throw new GitFailure("missing_path", `The commit ${commit.slice(0, 12)} has no ${path}.`);
   }
   if (found.type === "blob") return [await readFile(clone, found.oid, path)];
-  const walk: Walk = { files: [], folders: 0, entries: 0 };
+  const walk: Walk = { files: [], trees: new Map(), folders: 0, entries: 0 };
   await readFolder(clone, found.oid, path, 0, walk);
   return walk.files;
 }
@@ -154,6 +154,8 @@ const isLink = ({ mode }: { mode: string }) => mode === "120000";
 
 interface Walk {
   readonly files: PolicyFile[];
+  /** What was read, by its hash: one folder may stand in many places. */
+  readonly trees: Map<string, git.TreeObject>;
   /** What was looked at so far. */
   folders: number;
   entries: number;
@@ -171,7 +173,8 @@ async function readFolder(
       `its folders are nested more than ${NESTING_MAX} deep below the policies`,
     );
   }
-  const { tree } = await git.readTree({ ...clone, oid });
+  const tree = walk.trees.get(oid) ?? (await git.readTree({ ...clone, oid })).tree;
+  walk.trees.set(oid, tree);
   walk.folders++;
   walk.entries += tree.length;
   if (walk.folders > FOLDERS_MAX || walk.entries > ENTRIES_MAX) {
@@ -182,6 +185,9 @@ async function readFolder(
   if (walk.folders % FOLDERS_A_TURN === 0) await nextTurn();
   for (const entry of tree) {
     const name = path === "" ? entry.path : `${path}/${entry.path}`;
+    if (name.length > PATH_CHARS_MAX) {
+      throw new RepositoryTooLarge(`a path in it has more than ${PATH_CHARS_MAX} characters`);
+    }
     if (entry.type === "tree") await readFolder(clone, entry.oid, name, depth + 1, walk);
     if (entry.type !== "blob" || isLink(entry) || !POLICY_FILE.test(name)) continue;
     if (walk.files.length >= MAX_POLICIES) {
@@ -205,14 +211,18 @@ async function readFile(clone: Clone, oid: string, path: string): Promise<Policy
 const headersOf = ({ authorization }: Source): Record<string, string> =>
   authorization === null ? {} : { authorization };
 
-/** The Git library's network: the Outbound port, with one deadline over all requests of a fetch. */
-function httpOver({ outbound, clock }: Network): git.HttpClient {
+/**
+ * The Git library's network: the Outbound port, with one deadline over all requests of a fetch, and without
+ * what could keep the library busy.
+ */
+function httpOver({ outbound, clock }: Network, wanted: "refs" | "packfile"): git.HttpClient {
   const endsMs = clock.now() + FETCH_MS;
   return {
     async request({ url, method = "GET", headers = {}, body }) {
       const leftMs = endsMs - clock.now();
       if (leftMs <= 0) throw new OutboundError("timeout", "The fetch took too long.");
-      const keepBytes = method === "POST" ? PACK_BYTES_MAX : REFS_BYTES_MAX;
+      const isPackfile = wanted === "packfile" && method === "POST";
+      const keepBytes = isPackfile ? PACK_BYTES_MAX : REFS_BYTES_MAX;
       const sent = body === undefined ? undefined : await collect(body);
       const answer = await outbound.request({
         method,
@@ -223,13 +233,19 @@ function httpOver({ outbound, clock }: Network): git.HttpClient {
         ...(sent !== undefined && { body: sent }),
       });
       if (answer.truncated) throw cutShort(answer.bytes.length, keepBytes);
+      const { status, bytes } = answer;
+      checkPackets(bytes);
       return {
         url,
         method,
         headers: { ...answer.headers },
-        statusCode: answer.status,
+        statusCode: status,
         statusMessage: "",
-        body: once(answer.bytes),
+        body: streamOf(
+          isPackfile && status === 200
+            ? answerOf(await unfoldPack(packfileOf(bytes), BOUNDS))
+            : [bytes],
+        ),
       };
     },
   };
@@ -248,6 +264,6 @@ async function collect(
   return Buffer.concat(chunks);
 }
 
-async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
+async function* streamOf(pieces: Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield* pieces;
 }

@@ -4,20 +4,11 @@ import type { PromiseFsClient } from "isomorphic-git";
 const FILE_MODE = 0o100644;
 const FOLDER_MODE = 0o40755;
 
-/** Where a Git library may keep a clone: in memory, for one fetch, and nowhere else. */
-export interface MemoryFiles extends PromiseFsClient {
-  /** Bytes of all files. */
-  readonly size: number;
-}
-
 /**
- * Opens an empty file system of at most `bytesMax`; `inspect` sees every file before it is written and may
- * throw. Symbolic links do not exist here.
+ * Opens an empty file system of at most `bytesMax`, where a Git library may keep a clone: in memory, for one
+ * fetch, and nowhere else. Symbolic links do not exist here.
  */
-export function openMemoryFiles(
-  bytesMax: number,
-  inspect: (path: string, bytes: Uint8Array) => void,
-): MemoryFiles {
+export function openMemoryFiles(bytesMax: number): PromiseFsClient {
   const files = new Map<string, Uint8Array>();
   const folders = new Set<string>(["/"]);
   let size = 0;
@@ -58,7 +49,6 @@ export function openMemoryFiles(
     const name = normal(path);
     if (!folders.has(parentOf(name))) throw failure("ENOENT", path);
     const bytes = typeof data === "string" ? Buffer.from(data) : data;
-    inspect(name, bytes);
     const grown = size + bytes.length - (files.get(name)?.length ?? 0);
     if (grown > bytesMax) throw failure("ENOSPC", path);
     size = grown;
@@ -99,9 +89,6 @@ export function openMemoryFiles(
   }
 
   return {
-    get size() {
-      return size;
-    },
     promises: {
       readFile,
       writeFile,

@@ -1,4 +1,8 @@
-import { inflateSync, type ZlibOptions } from "node:zlib";
+import { Buffer } from "node:buffer";
+import { createHash } from "node:crypto";
+import { constants, deflateSync, inflateSync, type ZlibOptions } from "node:zlib";
+import { nextTurn } from "../turn.ts";
+import { applyDelta } from "./delta.ts";
 import { RepositoryTooLarge } from "./git_failure.ts";
 
 /** Bounds of what one fetch may unfold to; a Git library would inflate whatever comes. */
@@ -6,26 +10,32 @@ export interface PackBounds {
   readonly objectsMax: number;
   /** Bytes of one object. */
   readonly objectBytesMax: number;
-  /** Bytes of all objects together. */
+  /** Bytes of all objects together, with those of the differences. */
   readonly totalBytesMax: number;
-  /** How many differences may stand on each other. */
-  readonly depthMax: number;
 }
 
 const HEADER_BYTES = 12;
 const TRAILER_BYTES = 20;
+const TYPES: Readonly<Record<number, string>> = { 1: "commit", 2: "tree", 3: "blob", 4: "tag" };
 const OFS_DELTA = 6;
 const REF_DELTA = 7;
 const HASH_BYTES = 20;
-/** The start of a difference: the sizes of its base and of its result. */
-const SIZES_BYTES_MAX = 20;
+/** What is unfolded before others get their turn; an object takes a while, however small it is. */
+const TURN_BYTES = 2 * 1024 * 1024;
+const OBJECT_TURN_BYTES = 4 * 1024;
+
+interface GitObject {
+  readonly type: number;
+  readonly data: Uint8Array;
+}
 
 /**
- * Goes through a packfile and refuses one that would unfold beyond the bounds: a few bytes of it can
- * stand for gigabytes.
+ * The same packfile with every object whole. A few bytes of a packfile can stand for gigabytes, objects can
+ * stand on each other without end, and a Git library unfolds one anew for each that stands on it. So all of
+ * that is done here, once for each object and within the bounds, and nothing of it is left to do.
  * @throws {RepositoryTooLarge}, and {Error} for what is no packfile
  */
-export function checkPack(pack: Uint8Array, bounds: PackBounds): void {
+export async function unfoldPack(pack: Uint8Array, bounds: PackBounds): Promise<Uint8Array> {
   const view = new DataView(pack.buffer, pack.byteOffset, pack.byteLength);
   if (pack.length < HEADER_BYTES + TRAILER_BYTES || view.getUint32(0) !== 0x5041434b) {
     throw new Error("the host sent no packfile");
@@ -34,33 +44,37 @@ export function checkPack(pack: Uint8Array, bounds: PackBounds): void {
   if (objects > bounds.objectsMax) {
     throw new RepositoryTooLarge(`it holds ${objects} objects; ${bounds.objectsMax} are read`);
   }
-  const depths = new Map<number, number>();
+  // By their places and by their hashes: a difference names its base by either.
+  const known = new Map<number | string, GitObject>();
+  const whole = [pack.subarray(0, HEADER_BYTES)];
   let at = HEADER_BYTES;
   let totalBytes = 0;
+  let turnBytes = 0;
   for (let n = 0; n < objects; n++) {
-    const one = readObject(pack, at, bounds);
-    const base = one.base === null ? 0 : depths.get(one.base) ?? 0;
-    const depth = one.isDelta ? base + 1 : 0;
-    if (depth > bounds.depthMax) {
-      throw new RepositoryTooLarge(
-        `its objects build on each other more than ${bounds.depthMax}-fold`,
-      );
-    }
-    depths.set(at, depth);
-    totalBytes += one.bytes;
+    const packed = readObject(pack, at, bounds);
+    const object = packed.base === null
+      ? packed
+      : unfold(packed.data, known.get(packed.base), bounds);
+    whole.push(packed.base === null ? pack.subarray(at, packed.end) : packWhole(object));
+    known.set(at, object).set(hashOf(object), object);
+    const bytes = packed.data.length + (packed.base === null ? 0 : object.data.length);
+    totalBytes += bytes;
     if (totalBytes > bounds.totalBytesMax) {
       throw new RepositoryTooLarge(`its files have more than ${inMegabytes(bounds.totalBytesMax)}`);
     }
-    at = one.end;
+    turnBytes += bytes + OBJECT_TURN_BYTES;
+    if (turnBytes > TURN_BYTES) {
+      turnBytes = 0;
+      await nextTurn();
+    }
+    at = packed.end;
   }
+  return Buffer.concat([...whole, sha1(whole).digest()]);
 }
 
-interface PackedObject {
-  readonly isDelta: boolean;
-  /** Where the object lies that a difference stands on; null when it is named by its hash. */
-  readonly base: number | null;
-  /** What it unfolds to, with the difference itself. */
-  readonly bytes: number;
+interface PackedObject extends GitObject {
+  /** The place or the hash of the object that a difference stands on; null for no difference. */
+  readonly base: number | string | null;
   readonly end: number;
 }
 
@@ -74,7 +88,7 @@ function readObject(pack: Uint8Array, start: number, bounds: PackBounds): Packed
     size += (byte & 127) * factor;
   }
   mustFit(size, bounds);
-  let base: number | null = null;
+  let base: number | string | null = null;
   if (type === OFS_DELTA) {
     byte = byteAt(pack, at++);
     let back = byte & 127;
@@ -84,12 +98,9 @@ function readObject(pack: Uint8Array, start: number, bounds: PackBounds): Packed
     }
     base = start - back;
   }
-  if (type === REF_DELTA) at += HASH_BYTES;
+  if (type === REF_DELTA) base = Buffer.from(pack.subarray(at, at += HASH_BYTES)).toString("hex");
   const { data, taken } = inflate(pack.subarray(at), size);
-  const isDelta = type === OFS_DELTA || type === REF_DELTA;
-  const result = isDelta ? resultSize(data) : 0;
-  mustFit(result, bounds);
-  return { isDelta, base, bytes: size + result, end: at + taken };
+  return { type, data, base, end: at + taken };
 }
 
 function mustFit(bytes: number, { objectBytesMax }: PackBounds): void {
@@ -109,19 +120,34 @@ function inflate(bytes: Uint8Array, size: number): { data: Uint8Array; taken: nu
   return { data: buffer, taken: engine.bytesWritten };
 }
 
-function resultSize(delta: Uint8Array): number {
-  let at = 0;
-  const number = () => {
-    let value = 0;
-    for (let factor = 1; at < SIZES_BYTES_MAX; factor *= 128) {
-      const byte = byteAt(delta, at++);
-      value += (byte & 127) * factor;
-      if ((byte & 128) === 0) break;
-    }
-    return value;
-  };
-  number();
-  return number();
+/** What a difference makes of its base, which must have come before it. */
+function unfold(delta: Uint8Array, base: GitObject | undefined, bounds: PackBounds): GitObject {
+  if (base === undefined) throw new Error("an object of the packfile stands on none that is there");
+  const data = applyDelta(delta, base.data, (bytes) => mustFit(bytes, bounds));
+  return { type: base.type, data };
+}
+
+/** An object as it stands in a packfile; compressed, for it can be a long row of zeros. */
+function packWhole({ type, data }: GitObject): Uint8Array {
+  const head = [(type << 4) | (data.length & 15)];
+  for (let rest = data.length >> 4; rest > 0; rest >>= 7) {
+    head[head.length - 1]! |= 128;
+    head.push(rest & 127);
+  }
+  const options = { level: constants.Z_BEST_SPEED };
+  return Buffer.concat([Buffer.from(head), deflateSync(data, options)]);
+}
+
+function hashOf({ type, data }: GitObject): string {
+  const name = TYPES[type];
+  if (name === undefined) throw new Error("the packfile holds what is no object");
+  return sha1([Buffer.from(`${name} ${data.length}\0`), data]).digest("hex");
+}
+
+function sha1(pieces: readonly Uint8Array[]) {
+  const hash = createHash("sha1");
+  for (const piece of pieces) hash.update(piece);
+  return hash;
 }
 
 function byteAt(bytes: Uint8Array, at: number): number {

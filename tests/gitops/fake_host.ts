@@ -31,7 +31,7 @@ export interface TreeWriter {
 export async function openFakeHost(
   url = "https://git.example.com/acme/policies.git",
 ): Promise<FakeHost> {
-  const fs = openMemoryFiles(64 * 1024 * 1024, () => {});
+  const fs = openMemoryFiles(64 * 1024 * 1024);
   await fs.promises.mkdir(DIR);
   await git.init({ fs, dir: DIR });
   let head: string | null = null;

@@ -1,84 +1,100 @@
-import { strictEqual as eq, throws } from "node:assert/strict";
+import { deepStrictEqual as deq, ok, rejects, strictEqual as eq } from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { deflateSync } from "node:zlib";
-import { checkPack, type PackBounds } from "../../core/gitops/pack.ts";
+import * as git from "isomorphic-git";
+import { openMemoryFiles } from "../../core/gitops/memory_files.ts";
+import { type PackBounds, unfoldPack } from "../../core/gitops/pack.ts";
+import { blob, byHash, byPlace, copyAnd, file, hashOf, pack, steps } from "./packs.ts";
 
-const BOUNDS: PackBounds = {
-  objectsMax: 100,
-  objectBytesMax: 10_000,
-  totalBytesMax: 30_000,
-  depthMax: 5,
-};
-const BLOB = 3, OFS_DELTA = 6;
+const BOUNDS: PackBounds = { objectsMax: 100, objectBytesMax: 10_000, totalBytesMax: 30_000 };
 
-/** The head of an object: its type, and its size in groups of 4 and then 7 bits. */
-function headOf(type: number, size: number): number[] {
-  const bytes = [(type << 4) | (size & 15)];
-  for (let rest = size >> 4; rest > 0; rest >>= 7) {
-    bytes[bytes.length - 1]! |= 128;
-    bytes.push(rest & 127);
-  }
-  return bytes;
+const unfold = (objects: readonly Buffer[], count?: number) =>
+  unfoldPack(pack(objects, count), BOUNDS);
+
+/** The hashes of all objects of a packfile, as the Git library finds them. */
+async function hashesIn(packfile: Uint8Array): Promise<string[]> {
+  const fs = openMemoryFiles(1024 * 1024);
+  await git.init({ fs, dir: "/" });
+  await fs.promises.writeFile("/a.pack", packfile);
+  return (await git.indexPack({ fs, dir: "/", filepath: "a.pack" })).oids;
 }
 
-function varint(size: number): number[] {
-  return size < 128 ? [size] : [(size & 127) | 128, ...varint(size >> 7)];
-}
-
-/** How far back the base of a difference lies; enough for two bytes. */
-const offset = (back: number) => back < 128 ? [back] : [((back >> 7) - 1) | 128, back & 127];
-
-const blob = (size: number, claimed = size) =>
-  Buffer.concat([Buffer.from(headOf(BLOB, claimed)), deflateSync(Buffer.alloc(size))]);
-
-/** A difference that claims a result of some size. */
-function delta(back: number, result: number): Buffer {
-  const body = Buffer.from([...varint(1), ...varint(result), 0]);
-  return Buffer.concat([
-    Buffer.from([...headOf(OFS_DELTA, body.length), ...offset(back)]),
-    deflateSync(body),
-  ]);
-}
-
-function pack(objects: readonly Buffer[], count = objects.length): Uint8Array {
-  const head = Buffer.alloc(12);
-  head.write("PACK");
-  head.writeUInt32BE(2, 4);
-  head.writeUInt32BE(count, 8);
-  return Buffer.concat([head, ...objects, Buffer.alloc(20)]);
-}
-
-const check = (objects: readonly Buffer[], count?: number) =>
-  checkPack(pack(objects, count), BOUNDS);
-
-const chain = (length: number) => {
-  const objects: Buffer[] = [blob(1)];
-  for (let n = 0; n < length; n++) objects.push(delta(objects.at(-1)!.length, 1));
-  return objects;
-};
-
-Deno.test("checkPack: what is within the bounds passes, and what is beyond any of them does not", () => {
+Deno.test("unfoldPack: what is within the bounds passes, and what is beyond any of them does not", async () => {
   const large = { name: "RepositoryTooLarge" };
-  check([]);
-  check([blob(0), blob(10_000), blob(10_000), blob(9_000)]);
-  throws(() => check([blob(10_001)]), large);
-  throws(() => check([blob(10_000), blob(10_000), blob(10_000), blob(1)]), large);
-  throws(() => check([], 101), large);
-  check(chain(5));
-  throws(() => check(chain(6)), large);
-  const base = blob(1);
-  check([base, delta(base.length, 10_000)]);
-  throws(() => check([base, delta(base.length, 10_001)]), large);
+  await unfold([]);
+  await unfold([blob(0), blob(10_000), blob(10_000), blob(9_000)]);
+  await rejects(unfold([blob(10_001)]), large);
+  await rejects(unfold([blob(10_000), blob(10_000), blob(10_000), blob(1)]), large);
+  await rejects(unfold([], 101), large);
+  const base = blob(10_000);
+  const longer = (bytes: number) =>
+    byPlace(
+      base.length,
+      steps(10_000, bytes, ...copyAnd(9_000, ""), ...copyAnd(bytes - 9_000, "")),
+    );
+  await unfold([base, longer(10_000)]);
+  await rejects(unfold([base, longer(10_001)]), large);
+  const half = byPlace(base.length, steps(10_000, 9_950, ...copyAnd(9_950, "")));
+  const other = byPlace(base.length + half.length, steps(10_000, 9_950, ...copyAnd(9_950, "")));
+  await unfold([base, half, other]);
+  const third = base.length + half.length + other.length;
+  const last = byPlace(third, steps(10_000, 100, ...copyAnd(100, "")));
+  await rejects(unfold([base, half, other, last]), large);
 });
 
-Deno.test("checkPack: what lies about its size or breaks off is refused", () => {
-  throws(() => check([blob(9_000, 10)]));
-  throws(() => check([blob(10, 9_000)]), /another size/);
-  throws(() => check([blob(1)], 2));
-  throws(() => checkPack(new Uint8Array(40), BOUNDS), /no packfile/);
+Deno.test("unfoldPack: differences come out whole, whatever names their base, and nothing stands on another", async () => {
+  const base = file("policies");
+  const one = byPlace(base.length, steps(8, 9, ...copyAnd(6, "ing")));
+  const texts = ["policies", "policiing", "policies and more", "policiing!"];
+  const objects = [
+    base,
+    one,
+    byHash(hashOf("policies"), steps(8, 17, ...copyAnd(8, " and more"))),
+    byHash(hashOf("policiing"), steps(9, 10, ...copyAnd(9, "!"))),
+  ];
+  const whole = await unfold(objects);
+  deq((await hashesIn(whole)).toSorted(), texts.map(hashOf).toSorted());
+  deq(await unfoldPack(whole, BOUNDS), whole);
+  const far: Buffer[] = [file("x")];
+  for (let n = 0; n < 99; n++) far.push(byPlace(far.at(-1)!.length, steps(1, 1, 1, 33 + n)));
+  eq((await hashesIn(await unfold(far))).length, 100);
+});
+
+Deno.test("unfoldPack: an object that stands on itself, on a part of another or on what is not there is refused", async () => {
+  const one = steps(1, 1, 1, 65);
+  const hidden = byPlace(0, one);
+  const none = /stands on none that is there/;
+  await rejects(unfold([byPlace(0, one)]), none);
+  await rejects(unfold([blob(1), byPlace(blob(1).length - 1, one)]), none);
+  await rejects(unfold([file(hidden.toString("latin1")), byPlace(hidden.length, one)]), none);
+  await rejects(unfold([blob(1), byPlace(blob(1).length + 12, one)]), none);
+  await rejects(unfold([byHash(hashOf("later"), steps(5, 1, 1, 65)), file("later")]), none);
+});
+
+Deno.test("unfoldPack: a difference that does not make what it says is refused", async () => {
+  const base = file("base");
+  const wrong = {
+    "another base": steps(5, 1, 1, 65),
+    "too much": steps(4, 1, 2, 65, 66),
+    "too little": steps(4, 2, 1, 65),
+    "beyond the base": steps(4, 5, ...copyAnd(5, "")),
+    "beyond itself": steps(4, 2, 2, 65),
+    "no step": steps(4, 1, 0, 1, 65),
+    "no size": Buffer.alloc(9, 255),
+    "nothing": Buffer.alloc(0),
+  };
+  for (const [name, data] of Object.entries(wrong)) {
+    await rejects(unfold([base, byPlace(base.length, data)]), /a difference/, name);
+  }
+});
+
+Deno.test("unfoldPack: what lies about its size or breaks off is refused", async () => {
+  await rejects(unfold([blob(9_000, 10)]));
+  await rejects(unfold([blob(10, 9_000)]), /another size/);
+  await rejects(unfold([blob(1)], 2));
+  await rejects(unfoldPack(new Uint8Array(40), BOUNDS), /no packfile/);
   const whole = pack([blob(1), blob(2)]);
   for (let length = 0; length < whole.length - 20; length++) {
-    throws(() => checkPack(whole.subarray(0, length), BOUNDS), `${length}`);
+    await rejects(unfoldPack(whole.subarray(0, length), BOUNDS), `${length}`);
   }
-  eq(whole.length > 40, true);
+  ok(whole.length > 40);
 });

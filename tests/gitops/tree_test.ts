@@ -23,6 +23,23 @@ Deno.test("fetch: folders that stand for any number of folders are refused withi
   ok(answer.text.includes("2000 folders"), answer.text);
 });
 
+Deno.test("fetch: a folder may stand in many places, and a path has a bound", async () => {
+  await using world = await World.open();
+  const { host, apply } = await withRepository(world);
+  const commit = (name: string, places: number) =>
+    host.commitTree(async (write) => {
+      const inside = await write.folder([[name, FILE, await write.file("nothing\n")]]);
+      const folders = Array.from({ length: places }, (_, n) => [`f${n}`, FOLDER, inside] as const);
+      return await write.folder([["policies", FOLDER, await write.folder(folders)]]);
+    });
+  await commit("n".repeat(1_000), 1_500);
+  eq((await apply()).status, 200);
+  await commit("n".repeat(1_100), 1);
+  const answer = await apply();
+  deq([answer.status, answer.body.error?.details.git], [400, "too_large"]);
+  ok(answer.text.includes("1024 characters"), answer.text);
+});
+
 Deno.test("fetch: a tree with one name twice is refused", async () => {
   await using world = await World.open();
   const { host, apply, get } = await withRepository(world);
