@@ -81,10 +81,8 @@ export async function readPolicyFile({ path: file, text }: PolicyFile): Promise<
     }]);
   }
   const { tests = [], agents } = document;
-  const merged = mergePolicies([document], null);
-  const broken = merged.policy === null
-    ? []
-    : await failedTests(merged.policy, tests, agents?.labels);
+  const policy = mergePolicies([document], null).policy ?? { rules: [] };
+  const broken = await failedTests(policy, tests, agents?.labels);
   if (broken.length > 0) {
     return failed(broken.map(({ at: index, message }) => ({
       ...at(["tests", index]),

@@ -76,6 +76,10 @@ Deno.test("readPolicyFile: tests have a context, and one that fails is told", as
   );
   const failed = await issuesOf(`${rules}tests:\n${test(whole, "allow")}`);
   deq(failed.map(([line, column, path]) => [line, column, path]), [[4, 3, "tests.0"]]);
+  const alone = (expect: string) =>
+    `mode: enforce\ntests:\n- { command: rm -rf /, expect: ${expect} }\n`;
+  await documentOf(alone("deny"));
+  deq((await issuesOf(alone("allow"))).map(([line, , path]) => [line, path]), [[3, "tests.0"]]);
 });
 
 Deno.test("mergePolicies: the strictest of several counts, and every list of tools must allow", async () => {
