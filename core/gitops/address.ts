@@ -5,9 +5,17 @@ export function addressOf(text: string): string | null {
   if (!URL.canParse(written)) return null;
   const url = new URL(written);
   if (!["http:", "https:", "ssh:", "git:"].includes(url.protocol)) return null;
-  const path = url.pathname.split("/").filter((part) => part !== "").join("/").replace(
-    /\.git$/i,
-    "",
-  );
-  return path === "" ? null : `${url.host}/${path}`;
+  const host = url.host.replace(/\.(?=:|$)/, "");
+  const path = pathOf(url.pathname.replace(/%[0-9a-f]{2}/gi, plain));
+  return path === "" ? null : `${host}/${path}`;
+}
+
+/** A repository's path without slashes at its ends and `.git`. */
+export const pathOf = (text: string): string =>
+  text.split("/").filter((part) => part !== "").join("/").replace(/(\.git)+$/i, "");
+
+/** A character that needs no percent sign stands for itself; of others there is one spelling (RFC 3986, 6.2.2). */
+function plain(code: string): string {
+  const character = String.fromCharCode(parseInt(code.slice(1), 16));
+  return /[\w.~-]/.test(character) ? character : code.toUpperCase();
 }

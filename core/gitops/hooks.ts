@@ -11,7 +11,7 @@ import { ACCEPTED } from "../ingest/receive.ts";
 import { standardKey } from "../webhooks/signing.ts";
 import { constantTimeEqual, sha256Hex } from "../text.ts";
 import { nextTurn } from "../turn.ts";
-import { addressOf } from "./address.ts";
+import { addressOf, pathOf } from "./address.ts";
 
 /** Registrations of one address, over all organizations, that one push is offered to. */
 const MATCHES_MAX = 50;
@@ -104,10 +104,6 @@ function readPush(body: PushBody, { event }: GitHookHeaders): Push | null {
   const found = [repository, project].flatMap(namesOf).flatMap((name) => addressOf(name) ?? []);
   return { addresses: [...new Set(found)], path: null, branch, unique };
 }
-
-/** Without slashes at its ends and `.git`. */
-const pathOf = (text: string) =>
-  text.split("/").filter((part) => part !== "").join("/").replace(/\.git$/, "");
 
 /** What may be an address in a host's own object for a repository. */
 function namesOf(named: unknown): string[] {

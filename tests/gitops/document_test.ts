@@ -129,10 +129,17 @@ Deno.test("addressOf: every spelling of an address is one", () => {
       "https://git.example.com/acme/policies.git",
       "https://git.example.com/acme/policies/",
       "https://GIT.example.com:443//acme/policies",
+      "https://git.example.com./acme/policies",
+      "https://git.example.com/acme/%70olicies",
+      "https://git.example.com/acme/policies.git.git",
       "ssh://git@git.example.com/acme/policies.git",
       "git@git.example.com:acme/policies.git",
     ]
   ) eq(addressOf(text), "git.example.com/acme/policies", text);
+  eq(
+    addressOf("https://git.example.com.:8443/a%2fb/c%2Dd/é"),
+    "git.example.com:8443/a%2Fb/c-d/%C3%A9",
+  );
   for (const text of ["", "acme/policies", "https://git.example.com/", "file:///x/y"]) {
     eq(addressOf(text), null, text);
   }
