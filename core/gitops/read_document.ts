@@ -1,3 +1,4 @@
+import { serialize } from "node:v8";
 import {
   type Document,
   isMap,
@@ -30,6 +31,8 @@ export type ReadFile =
   | { readonly document: null; readonly issues: readonly FileIssue[] };
 
 const ISSUES_MAX = 50;
+/** A version is one value of the store, of 64 KiB, with the file's path and where it came from. */
+const STORED_BYTES_MAX = 60 * 1024;
 
 /** Reads a policy file and runs its tests; JSON is read as the YAML that it is. Never throws. */
 export async function readPolicyFile({ path: file, text }: PolicyFile): Promise<ReadFile> {
@@ -79,6 +82,13 @@ export async function readPolicyFile({ path: file, text }: PolicyFile): Promise<
       path: "name",
       message: "is missing, and the file's name is none",
     }]);
+  }
+  const storedBytes = serialize(document).length;
+  if (storedBytes > STORED_BYTES_MAX) {
+    const message =
+      `takes ${storedBytes} bytes where it is kept; ${STORED_BYTES_MAX} are allowed. A text with a letter ` +
+      "beyond Latin-1 takes two for each of its letters.";
+    return failed([{ ...place(0), path: "", message }]);
   }
   const { tests = [], agents } = document;
   const policy = mergePolicies([document], null).policy ?? { rules: [] };

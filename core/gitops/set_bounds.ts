@@ -1,3 +1,4 @@
+import { serialize } from "node:v8";
 import type { PolicySetRecord } from "../../kv/records/gitops.ts";
 import { Fault } from "../fault.ts";
 import { MAX_POLICIES } from "../protocol.ts";
@@ -21,7 +22,7 @@ export function mustFit(set: PolicySetRecord): void {
   if (bytes > DOCUMENTS_BYTES_MAX) {
     refuse(`The policies would have ${bytes} bytes together; ${DOCUMENTS_BYTES_MAX} are allowed.`);
   }
-  if (new TextEncoder().encode(JSON.stringify(set)).length > SET_BYTES_MAX) {
+  if (serialize(set).length > SET_BYTES_MAX) {
     refuse("The names, paths and labels of the policies are too long together.");
   }
   const paths = new Map<string, string>();

@@ -1,4 +1,4 @@
-import { deepStrictEqual as deq, ok, rejects, strictEqual as eq } from "node:assert/strict";
+import { deepStrictEqual as deq, match, ok, rejects, strictEqual as eq } from "node:assert/strict";
 import { activate, Overtaken, readWanted } from "../../core/gitops/apply.ts";
 import { repositories } from "../../kv/records/gitops.ts";
 import { ScriptedAgent } from "../support/agent.ts";
@@ -233,6 +233,37 @@ Deno.test("apply: a sync gives way to who has applied something newer meanwhile"
   const relay = { app: world.app, actor: { id: "relay" } };
   await rejects(activate(relay, tenant, looked, older), Overtaken);
   eq((await git.get("policies")).body.version, version);
+});
+
+Deno.test("apply: what would not fit into the store is refused, by a dry run as well, and what fits is taken", async () => {
+  await using world = await World.open();
+  const { host, apply } = await withRepository(world);
+  // A text with one letter beyond Latin-1 takes two bytes for each of its letters.
+  const policyOf = (chars: number) => {
+    const tests = [4_000, 4_000, 4_000, 4_000, 4_000, 4_000, 4_000, chars].map((length) => ({
+      command: `echo 漢${"a".repeat(length)}`,
+      expect: "allow",
+    }));
+    return JSON.stringify({ name: "a", tests });
+  };
+  const long = Array.from({ length: 5 }, () => `漢${"d".repeat(190)}`).join("/");
+  const refused = async (files: Readonly<Record<string, string>>, message: RegExp) => {
+    await host.commit(files);
+    for (const dry_run of [true, false]) {
+      const { status, text } = await apply({ dry_run });
+      eq(status, 400, text.slice(0, 200));
+      match(text, message);
+    }
+  };
+  await refused({ "policies/a.json": policyOf(3_000) }, /a.json:1:1: takes \d+ bytes/);
+  const names = Array.from({ length: 32 }, (_, n) => `policies/${long}/${n}.yaml`);
+  await refused(
+    Object.fromEntries(names.map((name) => [name, "rules: []"])),
+    /names, paths and labels of the policies are too long/,
+  );
+  await host.commit({ [`policies/${long}/a.json`]: policyOf(2_400) });
+  const taken = await apply();
+  eq(taken.status, 200, taken.text);
 });
 
 Deno.test("policies: mode, tools and retention hold on the agents that they concern", async () => {
