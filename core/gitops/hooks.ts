@@ -5,7 +5,7 @@ import {
   repositories,
   type RepositoryRecord,
 } from "../../kv/records/gitops.ts";
-import type { Found, Store } from "../../kv/store.ts";
+import type { Found, Page, Store } from "../../kv/store.ts";
 import type { App, GitHookHeaders, Stepping } from "../app.ts";
 import { ACCEPTED } from "../ingest/receive.ts";
 import { standardKey } from "../webhooks/signing.ts";
@@ -13,8 +13,11 @@ import { constantTimeEqual, sha256Hex } from "../text.ts";
 import { nextTurn } from "../turn.ts";
 import { addressOf, pathOf } from "./address.ts";
 
-/** Registrations of one address, over all organizations, that one push is offered to. */
-const MATCHES_MAX = 50;
+/** Registrations, over all organizations, that one push is offered to: each has a signature checked. */
+const MATCHES_MAX = 1_000;
+/** Those of them that have no secret; anybody can make some for an address that is not theirs. */
+const UNSIGNED_MAX = 50;
+const PAGE = 50;
 /** Longer than any host tries to deliver a push. */
 const DELIVERY_KEPT_MS = 3 * 24 * 60 * 60 * 1000;
 /** How far the clock of a Standard Webhooks sender may be off. */
@@ -77,9 +80,11 @@ export async function receivePush(
 
 async function hear(app: App, push: Push, headers: GitHookHeaders, text: string): Promise<void> {
   await nextTurn();
-  for (const { tenant, record } of await registered(app.store, push)) {
+  let unsigned = 0;
+  for await (const { tenant, record } of registered(app.store, push)) {
     if (push.branch !== null && push.branch !== record.branch) continue;
     const proof = proofOf(app, record, headers, text);
+    if (proof === "none" && ++unsigned > UNSIGNED_MAX) continue;
     if (proof !== null) await ask(app, { tenant, record }, marksOf(proof, push, headers, text));
     // A proof over a large body takes its time.
     await nextTurn();
@@ -115,16 +120,24 @@ function namesOf(named: unknown): string[] {
 }
 
 /** The registrations, in every organization, that a push may be about. */
-async function registered(store: Store, push: Push): Promise<Found<RepositoryRecord>[]> {
-  const found = new Map<string, Found<RepositoryRecord>>();
+async function* registered(store: Store, push: Push): AsyncGenerator<Found<RepositoryRecord>> {
+  const seen = new Set<string>();
   const keys = push.addresses.slice(0, NAMES_MAX).map((key) => ["pushed", key] as const);
   for (const [index, key] of push.path === null ? keys : [["pushed_path", push.path] as const]) {
     if (key === "" || key.length > KEY_CHARS_MAX) continue;
-    const options = { prefix: [key.toLowerCase()], limit: MATCHES_MAX };
-    const page = await store.queued(repositories, index, options);
-    for (const one of page.items) found.set(one.record.id, one);
+    let cursor: string | null = null;
+    do {
+      const options = { prefix: [key.toLowerCase()], limit: PAGE, cursor };
+      const page: Page<Found<RepositoryRecord>> = await store.queued(repositories, index, options);
+      for (const one of page.items) {
+        if (seen.has(one.record.id)) continue;
+        if (seen.size === MATCHES_MAX) return;
+        seen.add(one.record.id);
+        yield one;
+      }
+      cursor = page.cursor;
+    } while (cursor !== null);
   }
-  return [...found.values()];
 }
 
 /** How a push shows whom it is from: by its secret's signature, by the secret, or not at all. */

@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { createHmac } from "node:crypto";
-import type { GitProvider } from "../../kv/records/gitops.ts";
+import { type GitProvider, repositories } from "../../kv/records/gitops.ts";
 import { forbidding, type GitWorld, withRepository } from "../gitops/fixtures.ts";
 import { mulberry32 } from "../support/random.ts";
 import { World } from "../support/world.ts";
@@ -271,6 +271,32 @@ Deno.test("webhook: what nobody signed is written once for each look", async () 
   const before = await stamps();
   for (let n = 3; n < 8; n++) await send(String(n));
   deq(await stamps(), before);
+});
+
+Deno.test("webhook: fifty registrations without a secret are looked at, and hide none that has one", async () => {
+  await using world = await World.open();
+  const others = await withRepository(world);
+  const last = await withRepository(
+    world,
+    { provider: "github", webhook_secret: SECRET },
+    await world.signUp(),
+  );
+  const { store } = world.app;
+  const { owner: { org }, repositoryId } = others;
+  const record = (await store.get(repositories, { org, space: "live" }, repositoryId))!;
+  // Digits come before the name of any organization.
+  const before = Array.from({ length: 99 }, (_, n) => ({ org: `${n}`, space: "live" } as const));
+  await store.transact((tx) => {
+    for (const tenant of before) {
+      tx.insert(repositories, tenant, { ...record, id: `r${tenant.org}` });
+    }
+  });
+  const text = JSON.stringify(BODIES.github);
+  ok((await push(world, last, text, SENDERS[0]!.headers(text, "d1", 0))).asked > 0);
+  const after = await Promise.all(
+    before.map((each) => store.get(repositories, each, `r${each.org}`)),
+  );
+  eq(after.filter((each) => each!.due_at_ms !== null).length, 50);
 });
 
 Deno.test("webhook: it is limited for each address", async () => {
