@@ -127,14 +127,14 @@ function unfold(delta: Uint8Array, base: GitObject | undefined, bounds: PackBoun
   return { type: base.type, data };
 }
 
-/** An object as it stands in a packfile; compressed, for it can be a long row of zeros. */
+/** An object as it stands in a packfile; not compressed, which would take longest of all. */
 function packWhole({ type, data }: GitObject): Uint8Array {
   const head = [(type << 4) | (data.length & 15)];
   for (let rest = data.length >> 4; rest > 0; rest >>= 7) {
     head[head.length - 1]! |= 128;
     head.push(rest & 127);
   }
-  const options = { level: constants.Z_BEST_SPEED };
+  const options = { level: constants.Z_NO_COMPRESSION };
   return Buffer.concat([Buffer.from(head), deflateSync(data, options)]);
 }
 
