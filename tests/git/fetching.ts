@@ -74,6 +74,29 @@ Deno.test("fetchPolicyFiles: only the last commit is fetched, however long the h
   ok(Math.max(...bytes) < 10_000, `${bytes}`);
 });
 
+Deno.test("fetchPolicyFiles: files that the host packs as differences from each other come out whole", async () => {
+  await using server = await startGitServer();
+  using net = network();
+  const repository = await server.create("rules");
+  const rules = Array.from({ length: 200 }, (_, n) => `# ${crypto.randomUUID()} ${n}\n`);
+  const files = Object.fromEntries(
+    Array.from({ length: 30 }, (_, n) => [`${n}.yaml`, rules.toSpliced(n * 6, 3).join("")]),
+  );
+  await repository.push("main", files);
+  let bytes = 0;
+  const outbound = {
+    ...net.outbound,
+    async request(...args: Parameters<typeof net.outbound.request>) {
+      const answer = await net.outbound.request(...args);
+      bytes += answer.bytes.length;
+      return answer;
+    },
+  };
+  const fetched = await fetchPolicyFiles({ ...net, outbound }, source(repository.url));
+  deq(Object.fromEntries(fetched.files.map(({ path, text }) => [path, text])), files);
+  ok(bytes < 60_000, `${bytes} bytes: none of them is a difference`);
+});
+
 Deno.test("fetchPolicyFiles: credentials are asked for and used", async () => {
   await using server = await startGitServer();
   using net = network();
