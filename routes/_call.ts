@@ -42,10 +42,35 @@ export async function call(
     };
     return await EFFECTS[route.effect](app, route, actor, request, input as never);
   } catch (error) {
-    const status = faultOf(error)?.status ?? 500;
-    if (!(error instanceof Recorded)) await recordUse(app, route, actor, request, status);
-    throw error instanceof Recorded ? error.cause : error;
+    const used = error instanceof Recorded;
+    const cause = used ? error.cause : error;
+    await recordFailure(app, route, actor, request, faultOf(cause), used);
+    throw cause;
   }
+}
+
+/** Puts a refusal on record, and the use of a key that is not yet. */
+async function recordFailure(
+  app: App,
+  route: Route,
+  actor: Actor,
+  request: RequestInfo,
+  fault: Fault | null,
+  used: boolean,
+): Promise<void> {
+  // Of a blocked command there is the shield's own event.
+  const denied = fault?.status === 403 && fault.code !== "COMMAND_BLOCKED";
+  if (denied && actor.kind !== "anonymous") {
+    const { required } = fault.details;
+    await recordDenial(
+      app,
+      route,
+      actor,
+      request,
+      required === undefined ? {} : { required },
+      used,
+    );
+  } else if (!used) await recordUse(app, route, actor, request, fault?.status ?? 500);
 }
 
 const NO_USE = Promise.resolve();
@@ -97,6 +122,7 @@ async function recordDenial(
   actor: Actor,
   request: RequestInfo,
   why: Readonly<Record<string, unknown>>,
+  used = false,
 ): Promise<void> {
   await app.store.transact((tx) => {
     emit({ app, actor, request }, tx, actor.tenant, {
@@ -104,7 +130,7 @@ async function recordDenial(
       resource: { type: "endpoint", id: endpointOf(route) },
       details: { ...why, endpoint: endpointOf(route) },
     });
-    if (actor.kind === "api_key") appendUse(app, route, actor, request, tx, 403);
+    if (actor.kind === "api_key" && !used) appendUse(app, route, actor, request, tx, 403);
   });
 }
 

@@ -54,10 +54,10 @@ export const keyEvents = {
     example: { name: "deploy" },
   }),
   access_denied: event({
-    meaning: "a request was refused for lack of a right",
+    meaning: "a request was refused: 403",
     details: z.strictObject({
       endpoint: z.string().describe("Method and path pattern."),
-      required: z.array(z.string()).optional().describe("One of these rights would have done."),
+      required: z.array(z.string()).optional().describe("The rights that were missing."),
       space: z.literal("test").optional().describe("There when the test space may not do it."),
     }),
     example: { endpoint: "POST /api/v1/api-keys", required: ["system:write"] },

@@ -2,6 +2,8 @@ import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/stric
 import { routes } from "../../routes/index.ts";
 import { openapi } from "../../routes/_openapi.ts";
 import { SCOPE_LIST } from "../../core/scopes.ts";
+import { AGENT_RIGHTS } from "../areas/fixtures.ts";
+import { ScriptedAgent } from "../support/agent.ts";
 import { World } from "../support/world.ts";
 import {
   bodyOf,
@@ -48,6 +50,58 @@ Deno.test("access: a key without the right is 403 with what is missing, on recor
     const trail = await world.trail(account);
     deq(trail.slice(-2), ["access_denied", "api_key_used"]);
   }
+});
+
+Deno.test("access: what a rule refuses is on record once, like what a route refuses", async () => {
+  await using world = await World.open();
+  await world.signUp(); // the host, whose custom roles change nothing
+  const boss = await world.signUp();
+  const link = await world.key(boss, AGENT_RIGHTS);
+  const agent = await ScriptedAgent.connect(world, link.value);
+  const permissions = ["agents:write", "system:write"];
+  await world.call("POST", "/api/v1/roles", {
+    as: boss.token,
+    body: { name: "clerk", permissions },
+  });
+  const clerk = await world.join(boss, ["clerk"]);
+  const { value: key } = await world.key(clerk, permissions);
+  const refused = async (as: string, method: string, path: string, body?: unknown) => {
+    const before = (await world.trail(boss)).length;
+    eq((await world.call(method, path, { as, body })).status, 403);
+    const types = (await world.trail(boss)).slice(before);
+    const newest = "/api/audit?event_type=access_denied&limit=1";
+    const { body: { events: [row] } } = await world.call("GET", newest, { as: boss.token });
+    return [...types, row?.details];
+  };
+  const endpoint = "POST /api/v1/roles/{name}/assign";
+  const give = ["POST", "/api/v1/roles/owner/assign", { user_id: clerk.userId }] as const;
+  deq(await refused(clerk.token, ...give), ["access_denied", { endpoint }]);
+  deq(await refused(key, ...give), ["access_denied", "api_key_used", { endpoint }]);
+  const more = { name: "more", scopes: ["agents:admin"] };
+  const lacks = { endpoint: "POST /api/v1/api-keys", required: ["agents:admin"] };
+  deq(await refused(clerk.token, "POST", "/api/v1/api-keys", more), ["access_denied", lacks]);
+  const guess = { current_password: "a guess", new_password: "another password" };
+  const guessed = { endpoint: "POST /api/account/password" };
+  deq(
+    await refused(clerk.token, "POST", "/api/account/password", guess),
+    ["access_denied", guessed],
+  );
+  const blocked = ["GET", `/api/exec/${agent.id}?command=rm+-rf+/`] as const;
+  deq(await refused(clerk.token, ...blocked), ["command_denied", guessed]);
+  deq(await refused(key, ...blocked), ["command_denied", "api_key_used", guessed]);
+});
+
+Deno.test("access: what nobody in particular is refused leaves nothing behind", async () => {
+  await using world = await World.open({ settings: { signup: "invite" } });
+  await world.signUp();
+  const rows = async () => {
+    await world.settle();
+    return (await Array.fromAsync(world.kv.list({ prefix: [] }))).map(({ key }) => key.join("/"));
+  };
+  const before = await rows();
+  const body = { email: "a@example.com", password: "password 1", organization: "Other" };
+  eq((await world.call("POST", "/api/v1/signup", { body })).status, 403);
+  deq(await rows(), before);
 });
 
 Deno.test("access: what is closed to the test space is 403 there, on record, and changes nothing", async () => {
