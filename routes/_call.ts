@@ -6,6 +6,7 @@ import type { Scope } from "../core/scopes.ts";
 import type { Appending } from "../kv/appends.ts";
 import type { Tx } from "../kv/tx.ts";
 import { faultOf } from "./_answer.ts";
+import { identifyAgain } from "./_identify.ts";
 import { parse, parseNoQuery } from "./_input.ts";
 import type { Route } from "./_route.ts";
 
@@ -18,6 +19,8 @@ export interface RawInput {
   /** The body as it came, once it was read; only over HTTP. */
   readonly bodyText?: () => string;
   readonly accept: string;
+  /** By which it is found out again who asks, once the body is there; only over HTTP. */
+  readonly headers?: Headers;
 }
 
 /**
@@ -28,10 +31,11 @@ export interface RawInput {
 export async function call(
   app: App,
   route: Route,
-  actor: Actor,
+  caller: Actor,
   request: RequestInfo,
   raw: RawInput,
 ): Promise<unknown> {
+  let actor = caller;
   try {
     const input = {
       params: route.params && parse(route.params, raw.params, "params"),
@@ -40,6 +44,12 @@ export async function call(
       bodyText: raw.bodyText?.() ?? "",
       accept: raw.accept,
     };
+    // Whoever holds a body back gets no more from it than the rights of when it was there.
+    if (route.body && raw.headers && caller.kind !== "anonymous") {
+      actor = await identifyAgain(app, raw.headers);
+      const missing = missingRights(route, actor);
+      if (missing !== null) throw lacking(actor, missing);
+    }
     return await EFFECTS[route.effect](app, route, actor, request, input as never);
   } catch (error) {
     const used = error instanceof Recorded;
@@ -96,11 +106,15 @@ export async function deny(
   request: RequestInfo,
   required: readonly Scope[],
 ): Promise<Fault> {
-  const granted = [...actor.rights];
   await recordDenial(app, route, actor, request, { required: [...required] });
-  const message = `This needs ${required.join(" or ")}.`;
-  return new Fault("INSUFFICIENT_SCOPES", message, { required, granted });
+  return lacking(actor, required);
 }
+
+const lacking = ({ rights }: Actor, required: readonly Scope[]): Fault =>
+  new Fault("INSUFFICIENT_SCOPES", `This needs ${required.join(" or ")}.`, {
+    required,
+    granted: [...rights],
+  });
 
 /** Refuses what the test space may not do, and puts the refusal on record. */
 export async function denyTestSpace(

@@ -1,7 +1,11 @@
 import { z } from "zod";
 import { Fault } from "../core/fault.ts";
+import { Deadlines } from "../core/outbound/deadlines.ts";
+import type { Clock } from "../core/ports.ts";
 
 const BODY_BYTES_MAX = 1024 * 1024;
+/** How long a body may take: the largest, of 8 MiB, comes in time at a megabit and a half a second. */
+const BODY_MS = 60_000;
 /** Faults that one answer tells; a body of a megabyte may have a hundred thousand. */
 const ISSUES_MAX = 100;
 /** Characters of each, and of the path to it, which the caller chose. */
@@ -66,15 +70,16 @@ export function parseNoQuery(query: Readonly<Record<string, unknown>>): unknown 
 
 /**
  * Reads a JSON body; none at all is the same as `{}`.
- * @throws {Fault} PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, VALIDATION_FAILED
+ * @throws {Fault} REQUEST_TIMEOUT, PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, VALIDATION_FAILED
  */
 export async function readJson(
+  clock: Clock,
   request: Request,
   bytesMax = BODY_BYTES_MAX,
   /** Gets the text as it came: what a signature is over. */
   keep: (text: string) => void = () => {},
 ): Promise<unknown> {
-  const text = await readText(request, bytesMax);
+  const text = await readText(clock, request, bytesMax);
   keep(text);
   if (text.trim() === "") return {};
   const type = request.headers.get("content-type");
@@ -93,25 +98,45 @@ export async function readJson(
 
 /**
  * Reads a body as text, and no more of it than allowed.
- * @throws {Fault} PAYLOAD_TOO_LARGE, VALIDATION_FAILED when it is not UTF-8 or breaks off
+ * @throws {Fault} REQUEST_TIMEOUT, PAYLOAD_TOO_LARGE, VALIDATION_FAILED when it is not UTF-8 or breaks off
  */
-export async function readText(request: Request, bytesMax = BODY_BYTES_MAX): Promise<string> {
+export async function readText(
+  clock: Clock,
+  request: Request,
+  bytesMax = BODY_BYTES_MAX,
+): Promise<string> {
   const tooLarge = () =>
     new Fault("PAYLOAD_TOO_LARGE", `The body may have at most ${bytesMax} bytes.`, {
       limit_bytes: bytesMax,
     });
   const length = request.headers.get("content-length");
   if (length !== null && Number(length) > bytesMax) throw tooLarge();
-  const whole = length === null
-    ? await collect(request.body, bytesMax, tooLarge)
+  const reading = length === null
+    ? collect(request.body, bytesMax, tooLarge)
     // A body that has a stream made for it is read no more in one piece, as it came: that is dear.
-    : await request.bytes().catch(brokenOff);
+    : request.bytes().catch(brokenOff);
+  const whole = await inTime(clock, reading);
   try {
     return utf8.decode(whole);
   } catch (cause) {
     throw new Fault("VALIDATION_FAILED", "The body is not UTF-8.", {
       issues: [{ path: "body", message: "not UTF-8" }],
     }, { cause });
+  }
+}
+
+const deadlines = new WeakMap<Clock, Deadlines>();
+
+/** What is read, unless it takes too long. @throws {Fault} REQUEST_TIMEOUT */
+async function inTime<T>(clock: Clock, reading: Promise<T>): Promise<T> {
+  let all = deadlines.get(clock);
+  if (all === undefined) deadlines.set(clock, all = new Deadlines(clock));
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const cancel = all.after(BODY_MS, () => reject(new Fault("REQUEST_TIMEOUT")));
+  try {
+    return await Promise.race([reading, late]);
+  } finally {
+    cancel();
   }
 }
 

@@ -2,8 +2,7 @@ import { type Context, Hono } from "@hono/hono";
 import { Accepted } from "../core/accepted.ts";
 import type { Actor, App, RequestInfo } from "../core/app.ts";
 import { WithCookie } from "../core/cookie.ts";
-import { knownHolder } from "../core/api_keys/holder.ts";
-import { ANONYMOUS, authenticate } from "../core/authenticate.ts";
+import { ANONYMOUS } from "../core/authenticate.ts";
 import { authenticateSocket } from "../core/devices/holder.ts";
 import { Fault } from "../core/fault.ts";
 import { type LimitState, mustPass } from "../core/limiter.ts";
@@ -20,18 +19,12 @@ import {
   whenRead,
 } from "./_answer.ts";
 import { call, deny, denyTestSpace, missingRights } from "./_call.ts";
-import { bearerOffered } from "./_protocols.ts";
-import {
-  credentialOf,
-  type Env,
-  hasCookie,
-  hasCredential,
-  HttpRequestInfo,
-  spaceOf,
-} from "./_request.ts";
+import { asksWho, identify, identifyAgain } from "./_identify.ts";
 import { parseNoQuery, readJson } from "./_input.ts";
 import { letPagesIn } from "./_origin.ts";
 import { byRank, contestedOf, pattern } from "./_paths.ts";
+import { bearerOffered } from "./_protocols.ts";
+import { credentialOf, type Env, hasCredential, HttpRequestInfo } from "./_request.ts";
 import type { Content, Method, Route } from "./_route.ts";
 
 type Serve = (request: Request, info?: { remoteAddr: Deno.Addr }) => Response | Promise<Response>;
@@ -162,9 +155,11 @@ async function serve(app: App, route: Route, c: Context<Env>): Promise<Response>
       const result = await call(app, route, actor, request, {
         params,
         query: c.req.query(),
-        body: () => readJson(c.req.raw, route.bodyBytesMax, (text) => bodyText = text),
+        body: () =>
+          readJson(app.ports.clock, c.req.raw, route.bodyBytesMax, (text) => bodyText = text),
         bodyText: () => bodyText,
         accept: c.req.header("accept") ?? "*/*",
+        headers,
       });
       response = success(route, envelope, result, () => app.limiter.leave(actor));
       if (isStream(route, result)) {
@@ -207,55 +202,6 @@ function success(route: Route, envelope: Envelope, result: unknown, ended: () =>
 const isStream = ({ success }: Route, result: unknown): boolean =>
   "content" in success && typeof (result as Content).body !== "string";
 
-function asksWho({ access }: Route, headers: Headers): boolean {
-  if ("signedIn" in access && access.orCookie !== undefined) {
-    return hasCredential(headers) || !hasCookie(headers, access.orCookie);
-  }
-  if (!("public" in access)) return true;
-  return access.credential === "optional" && hasCredential(headers);
-}
-
-/** Who is asking: at once for a key that was used lately, which most callers are. */
-function identify(
-  app: App,
-  headers: Headers,
-  request: RequestInfo,
-  limited: (state: LimitState) => void,
-  find: (headers: Headers) => string | null = credentialOf,
-  who: typeof authenticate = authenticate,
-): Actor | Promise<Actor> {
-  const credential = find(headers);
-  const known = credential === null ? null : knownHolder(app, credential);
-  return known ?? lookUp(app, credential, headers, request, limited, who);
-}
-
-/** A failure to say who is asking counts against the address. */
-async function lookUp(
-  app: App,
-  credential: string | null,
-  headers: Headers,
-  request: RequestInfo,
-  limited: (state: LimitState) => void,
-  who: typeof authenticate,
-): Promise<Actor> {
-  try {
-    if (credential === "") {
-      throw new Fault(
-        "INVALID_TOKEN",
-        "The Authorization header must be `Bearer <JWT or API key>`.",
-        { reason: "malformed" },
-      );
-    }
-    const isKey = credential?.startsWith("svc_") ?? false;
-    return await who(app, credential, isKey ? "live" : spaceOf(headers));
-  } catch (error) {
-    const limit = await app.limiter.takeForAddress(request.address);
-    limited(limit);
-    mustPass(limit, app.ports.clock.now());
-    throw error;
-  }
-}
-
 /** Admits and limits a request to a service, which answers it. */
 async function visit(app: App, service: Service, c: Context<Env>): Promise<Response> {
   const startedMs = performance.now();
@@ -275,10 +221,6 @@ async function visit(app: App, service: Service, c: Context<Env>): Promise<Respo
     } else limit = await app.limiter.takeForAddress(info.address);
     mustPass(limit, app.ports.clock.now());
     parseNoQuery(c.req.query());
-    const identifyAgain = () =>
-      known
-        ? authenticate(app, credentialOf(raw.headers), spaceOf(raw.headers))
-        : Promise.resolve(ANONYMOUS);
     const envelope = { requestId: info.id, limit, key: actor.key };
     response = await service.handle({
       app,
@@ -286,7 +228,7 @@ async function visit(app: App, service: Service, c: Context<Env>): Promise<Respo
       request: raw,
       info,
       envelope,
-      identifyAgain,
+      identifyAgain: async () => known ? await identifyAgain(app, raw.headers) : ANONYMOUS,
       stays: () => stays = true,
     });
     if (holds && stays) {

@@ -1,9 +1,10 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
+import { rpc } from "../mcp/client.ts";
 import { overKv } from "../support/kv.ts";
 import { World } from "../support/world.ts";
 import { linkAgent } from "./fixtures.ts";
 
-Deno.test("hot path: a read and a command of a caller that is known already ask the store nothing before they are answered", async () => {
+Deno.test("hot path: a read, a command and a body of a caller that is known already ask the store nothing before they are answered", async () => {
   const engine = await Deno.openKv(":memory:");
   let asked: Deno.KvKey[] | null = null;
   const kv = overKv(engine, {
@@ -22,13 +23,21 @@ Deno.test("hot path: a read and a command of a caller that is known already ask 
   });
   await using world = await World.open({ kv });
   const { owner, agent } = await linkAgent(world);
-  const { value: as } = await world.key(owner, ["agents:read", "agents:write"]);
-  for (const path of [`/api/v1/agents/${agent.id}`, `/api/exec/${agent.id}?command=uptime`]) {
-    eq((await world.call("GET", path, { as })).status, 200);
+  const { value: as } = await world.key(owner, ["agents:read", "agents:write", "system:read"]);
+  const judged = { commands: ["uptime"] };
+  const asks = [
+    () => world.call("GET", `/api/v1/agents/${agent.id}`, { as }),
+    () => world.call("GET", `/api/exec/${agent.id}?command=uptime`, { as }),
+    () => world.call("POST", "/api/shield/evaluate", { as, body: judged }),
+    () => world.call("POST", "/api/shield/evaluate", { as: owner.token, body: judged }),
+    () => rpc(world, "tools/list", {}, { as }),
+  ];
+  for (const [n, ask] of asks.entries()) {
+    eq((await ask()).status, 200);
     await world.settle();
     asked = [];
-    eq((await world.call("GET", path, { as })).status, 200);
-    deq(asked, [], path);
+    eq((await ask()).status, 200);
+    deq(asked, [], `${n}`);
     asked = null;
     await world.settle();
   }

@@ -6,8 +6,13 @@ import { type Json, messagesOf, Reader, readReply, requestOf, rpc } from "./clie
 
 const SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId";
 
-async function listen(world: World, as: string, notifications: Json): Promise<Reader> {
-  const options = { as, style: "modern", id: "listen-1" } as const;
+async function listen(
+  world: World,
+  as: string,
+  notifications: Json,
+  headers: Record<string, string> = {},
+): Promise<Reader> {
+  const options = { as, style: "modern", id: "listen-1", headers } as const;
   const request = requestOf("subscriptions/listen", { notifications }, options);
   return new Reader(await world.send(request));
 }
@@ -97,6 +102,17 @@ Deno.test("listen: a revoked key's stream ends within a second; a changed role i
   const [, told] = await demoted.until(2);
   eq(told.method, "notifications/tools/list_changed");
   await demoted.drop();
+});
+
+Deno.test("listen: a key's stream stays open, whichever space its request chose", async () => {
+  await using world = await World.open();
+  const { value: as } = await world.key(await world.signUp(), ["agents:read"]);
+  const headers = { "x-relay-space": "both" };
+  const reader = await listen(world, as, { toolsListChanged: true }, headers);
+  await reader.until(1);
+  await world.advance(5_000);
+  world.mcp.close();
+  eq((await reader.until(Infinity)).length, 2, "its beginning and its end");
 });
 
 Deno.test("listen: a caller has ten streams at the most, and a closed one makes room", async () => {

@@ -1,4 +1,6 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { AGENT_RIGHTS, linkAgent, runsOf } from "../areas/fixtures.ts";
+import { holdBody } from "../support/held.ts";
 import { World } from "../support/world.ts";
 import { type Json, readReply, requestOf, rpc, tool } from "./client.ts";
 
@@ -113,6 +115,26 @@ Deno.test("mcp: bodies that are too large, of another type, or not text are refu
   eq(await send('{"jsonrpc":"2.0","id":1,"method":"ping"}', "text/plain"), 415);
   eq(await send(new Uint8Array([0x22, 0xff, 0x22])), 400);
   deq(world.logged, []);
+});
+
+Deno.test("mcp: a body that is held back keeps no rights that have ended", async () => {
+  await using world = await World.open();
+  const { owner, agent } = await linkAgent(world);
+  const key = await world.key(owner, AGENT_RIGHTS);
+  const args = { agent_id: agent.id, command: "uptime" };
+  const call = requestOf("tools/call", { name: "run_command", arguments: args }, { as: key.value });
+  const held = await holdBody(call);
+  const answer = world.send(held.request);
+  await held.waiting;
+  const path = `/api/v1/api-keys/${key.id}/revoke`;
+  eq((await world.call("POST", path, { as: owner.token })).status, 200);
+  held.release();
+  const { status, headers, body } = await readReply(await answer);
+  deq([status, body.error.data.code], [401, "INVALID_API_KEY"]);
+  eq(body.error.data.details.reason, "revoked");
+  ok(headers.get("www-authenticate"));
+  await world.settle();
+  deq(runsOf(agent), []);
 });
 
 Deno.test("mcp: headers of the current revision must say what the body says", async () => {

@@ -1,8 +1,10 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { SCOPE_LIST } from "../../core/scopes.ts";
 import { users } from "../../kv/records/user.ts";
+import type { Route } from "../../routes/_route.ts";
 import { routes } from "../../routes/index.ts";
-import { World } from "../support/world.ts";
+import { holdBody } from "../support/held.ts";
+import { type Answer, World } from "../support/world.ts";
 import {
   bodyOf,
   furnish,
@@ -95,6 +97,80 @@ Deno.test("access: nothing is open to a key that was revoked", async () => {
   const path = `/api/v1/api-keys/${key.id}/revoke`;
   eq((await world.call("POST", path, { as: guest.token })).status, 200);
   await allRefused(world, key.value, ids, "INVALID_API_KEY", "revoked");
+});
+
+/** Sends each call with a body that is held back until `meanwhile` is over; the answers, read. */
+async function heldBack(
+  world: World,
+  calls: readonly (readonly [route: Route, path: string, as: string, body?: unknown])[],
+  meanwhile: () => Promise<unknown>,
+): Promise<Pick<Answer, "status" | "body">[]> {
+  const held = await Promise.all(calls.map(([{ method }, path, as, body = {}]) => {
+    const headers = { authorization: `Bearer ${as}`, "content-type": "application/json" };
+    const init = { method, headers, body: JSON.stringify(body) };
+    return holdBody(new Request(`http://relay.test${path}`, init));
+  }));
+  const answers = held.map(({ request }) => world.send(request));
+  await Promise.all(held.map(({ waiting }) => waiting));
+  await meanwhile();
+  for (const { release } of held) release();
+  return await Promise.all(
+    answers.map(async (answer) => ({
+      status: (await answer).status,
+      body: await (await answer).json(),
+    })),
+  );
+}
+
+Deno.test("access: a body that is held back keeps no rights that have ended, on any route", async () => {
+  const { world, guest, member, ids, key, ofMember } = await furnished();
+  await using _ = world;
+  const taking = guarded.filter((route) =>
+    route.body?.safeParse(bodyOf(route)).success && !("host" in route.access)
+  );
+  ok(taking.length > 20);
+  const bearers = [
+    [member.token, "INVALID_TOKEN", "ended"],
+    [ofMember.value, "INVALID_API_KEY", "inactive"],
+    [key.value, "INVALID_API_KEY", "revoked"],
+  ] as const;
+  const tries = bearers.flatMap((bearer) => taking.map((route) => [route, bearer] as const));
+  const calls = tries.map(([route, [as]]) =>
+    [route, (pathWith(route, ids) ?? route.path) + queryOf(route), as, bodyOf(route)] as const
+  );
+  let before = new Map<string, string>();
+  const answers = await heldBack(world, calls, async () => {
+    const as = guest.token;
+    const off = await world.call("POST", `/api/v1/users/${member.userId}/deactivate`, { as });
+    const revoked = await world.call("POST", `/api/v1/api-keys/${key.id}/revoke`, { as });
+    deq([off.status, revoked.status], [200, 200]);
+    before = await stored(world);
+  });
+  for (const [n, { status, body: { error } }] of answers.entries()) {
+    const [route, [, code, reason]] = tries[n]!;
+    deq([route.id, status, error.code, error.details.reason], [route.id, 401, code, reason]);
+  }
+  deq(await stored(world), before);
+});
+
+Deno.test("access: a right that goes while a body is held back is missing, on record once", async () => {
+  const { world, guest, member, ofMember } = await furnished();
+  await using _ = world;
+  const invites = guarded.find(({ id }) => id === "invitations.create")!;
+  const calls = [member.token, ofMember.value].map((as) => [invites, invites.path, as] as const);
+  const answers = await heldBack(world, calls, async () => {
+    const path = "/api/v1/roles/viewer/assign", body = { user_id: member.userId };
+    eq((await world.call("POST", path, { as: guest.token, body })).status, 200);
+    const owner = "/api/v1/roles/owner/revoke";
+    eq((await world.call("POST", owner, { as: guest.token, body })).status, 200);
+  });
+  for (const { status, body: { error } } of answers) {
+    deq([status, error.code, error.details.required], [403, "INSUFFICIENT_SCOPES", [
+      "system:write",
+    ]]);
+  }
+  const rows = (await world.trail(guest)).slice(-3).sort();
+  deq(rows, ["access_denied", "access_denied", "api_key_used"]);
 });
 
 Deno.test("access: live data is not there for a test key, byte for byte, and nothing changes", async () => {
