@@ -107,6 +107,8 @@ export interface Actor {
   readonly sessionId: string | null;
   /** Of a user who shows another issuer's token: that. */
   readonly foreign?: ForeignToken;
+  /** There when a sign-in may do nothing, whatever its person may: its token or second factor is wanting. */
+  readonly bare?: true;
   /** When the credential ends by itself, in ms. */
   readonly expiresAtMs: number;
   /** What the plan says of requests per minute: null is unlimited, undefined when there is no such plan. */

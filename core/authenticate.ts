@@ -85,7 +85,7 @@ async function foreignActor(
   const rights = scopes === null
     ? actor.rights
     : new Set([...actor.rights].filter((right) => scopes.has(right)));
-  return { ...actor, rights, expiresAtMs, foreign };
+  return { ...actor, rights, expiresAtMs, foreign, ...(scopes?.size === 0 && { bare: true }) };
 }
 
 /** A person, by a session or without one, with the rights of now, or why there is none. */
@@ -109,6 +109,7 @@ async function userActor(
     id: user.id,
     tenant: { org, space },
     rights: bare ? new Set() : await rightsOf(app.store, organization, user.roles),
+    ...(bare && { bare }),
     userId: user.id,
     plan: organization.plan,
     host: organization.host,

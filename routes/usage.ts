@@ -43,7 +43,7 @@ export const usageRoutes = [
     params: IdParams,
     query: z.strictObject({ period: Period.default("7d") }),
     success: { status: 200, body: Usage },
-    faults: ["NOT_FOUND"],
+    faults: ["NOT_FOUND", "FORBIDDEN"],
     handle: (work, { params, query }) => getUsage(work, params.id, query.period),
   }),
 ];

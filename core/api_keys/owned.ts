@@ -1,5 +1,6 @@
 import type { Tenant } from "../../kv/collection.ts";
 import { type ApiKeyRecord, apiKeys } from "../../kv/records/api_key.ts";
+import { mustNotBeBare } from "../account/person.ts";
 import type { Actor, Work } from "../app.ts";
 import { Fault } from "../fault.ts";
 import type { Scope } from "../scopes.ts";
@@ -7,13 +8,14 @@ import type { Scope } from "../scopes.ts";
 /**
  * A key that the caller may look after by this right. Another organization's key and one that never was
  * give the same answer.
- * @throws {Fault} NOT_FOUND
+ * @throws {Fault} NOT_FOUND, FORBIDDEN for a sign-in that may do nothing
  */
 export async function ownedKey(
   { db, actor }: Pick<Work, "db" | "actor">,
   id: string,
   right: Scope,
 ): Promise<ApiKeyRecord> {
+  mustNotBeBare(actor);
   // The live space looks after test keys too; the test space sees nothing of the live one.
   const key = await db.get(apiKeys, actor.tenant, id) ??
     await db.get(apiKeys, { ...actor.tenant, space: "test" }, id);

@@ -1,12 +1,14 @@
 import { apiKeys } from "../../kv/records/api_key.ts";
+import { mustNotBeBare } from "../account/person.ts";
 import type { Work } from "../app.ts";
 import { type Paging, showPage } from "../lists.ts";
 import { ownedKey } from "./owned.ts";
 import { showKeyWithUse } from "./show.ts";
 
-/** The keys of the caller's space that it may see, newest first. */
+/** The keys of the caller's space that it may see, newest first. @throws {Fault} FORBIDDEN */
 export async function listApiKeys(work: Work, paging: Paging) {
   const { actor, db } = work;
+  mustNotBeBare(actor);
   const all = actor.rights.has("system:read");
   if (!all && actor.kind === "api_key") return await listItself(work, paging);
   const own = { index: "creator", prefix: [actor.userId] };
@@ -24,7 +26,7 @@ async function listItself(work: Work, paging: Paging) {
   return { api_keys, pagination: showPage(paging, { items: api_keys, cursor: null }, 1) };
 }
 
-/** One key, its value masked. */
+/** One key, its value masked. @throws {Fault} NOT_FOUND, FORBIDDEN */
 export async function getApiKey(work: Work, id: string) {
   return await showKeyWithUse(work, await ownedKey(work, id, "system:read"));
 }

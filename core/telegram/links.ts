@@ -5,6 +5,7 @@ import {
   type TelegramLinkRecord,
   telegramLinks,
 } from "../../kv/records/telegram.ts";
+import { mustNotBeBare } from "../account/person.ts";
 import type { Actor, Work, Writing } from "../app.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
@@ -53,6 +54,7 @@ export async function listLinks({ db, actor }: Work, paging: Paging) {
 /** Ends one of the caller's own links before this answers. @throws {Fault} NOT_FOUND, FORBIDDEN */
 export async function deleteLink({ actor, tx }: Writing, id: string) {
   mustBePerson(actor);
+  mustNotBeBare(actor);
   const link = await tx.get(telegramLinks, homeOf(actor.tenant), id);
   if (link === null || link.user_id !== actor.userId) {
     throw new Fault("NOT_FOUND", "There is no such link.");

@@ -93,6 +93,25 @@ Deno.test("issuers: no token gives more than its person may", async () => {
   deq((await info(world, none)).body.scopes, []);
 });
 
+Deno.test("issuers: a token that names no right ends no key of its person, and changes nothing of theirs", async () => {
+  await using world = await open();
+  const owner = await world.signUp();
+  const { id } = await world.key(owner, ["agents:read"]);
+  const as = await issue(world, claimsOf(owner, ""));
+  const calls = [
+    ["GET", "/api/v1/api-keys"],
+    ["POST", `/api/v1/api-keys/${id}/revoke`],
+    ["DELETE", `/api/v1/api-keys/${id}`],
+    ["PUT", "/api/account/settings", { language: "fr" }],
+  ] as const;
+  for (const [method, path, body] of calls) {
+    const { status, body: { error } } = await world.call(method, path, { as, body });
+    deq([status, error.code], [403, "FORBIDDEN"], path);
+  }
+  const some = await issue(world, claimsOf(owner, "agents:read"));
+  eq((await world.call("DELETE", `/api/v1/api-keys/${id}`, { as: some })).status, 204);
+});
+
 Deno.test("issuers: with `scope` null a token has all rights of its person", async () => {
   await using world = await open({ ...ENTRY, claims: { scope: null, email: "mail" } });
   const owner = await world.signUp();
