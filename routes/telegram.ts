@@ -91,6 +91,7 @@ export const telegramRoutes = [
     summary: "Delete one of your own links: the account decides nothing any more",
     access: { signedIn: true },
     effect: "write",
+    liveOnly: true,
     audit: {
       event: "telegram_unlinked",
       resource: "telegram_link",
