@@ -146,7 +146,7 @@ export const gitopsRoutes = [
     },
     body: RepositoryBody,
     success: { status: 201, body: Repository },
-    faults: ["CONFLICT"],
+    faults: ["FORBIDDEN", "CONFLICT"],
     handle: (work, { body }) => createRepository(work, body),
   }),
   route({

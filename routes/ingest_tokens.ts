@@ -38,7 +38,7 @@ export const ingestTokenRoutes = [
         token: z.string().meta({ description: "The value, `svc_ingest_…`." }),
       }).meta({ id: "NewIngestToken" }),
     },
-    faults: ["CONFLICT"],
+    faults: ["FORBIDDEN", "CONFLICT"],
     handle: (work, { body }) => createIngestToken(work, body),
   }),
   route({
@@ -71,7 +71,7 @@ export const ingestTokenRoutes = [
     },
     params: IdParams,
     success: { status: 204, about: Named.extend({ purpose: Purpose }) },
-    faults: ["NOT_FOUND"],
+    faults: ["NOT_FOUND", "FORBIDDEN"],
     handle: (work, { params }) => deleteIngestToken(work, params.id),
   }),
 ];

@@ -93,7 +93,7 @@ export const integrationRoutes = [
       name: Name.optional(),
     }),
     success: { status: 201, body: Integration },
-    faults: ["CONFLICT"],
+    faults: ["FORBIDDEN", "CONFLICT"],
     handle: (work, { body }) => installIntegration(work, body),
   }),
   route({
@@ -149,7 +149,7 @@ export const integrationRoutes = [
       status: 200,
       body: z.object({ authorize_url: z.url(), state: z.string(), expires_at: Timestamp }),
     },
-    faults: ["NOT_FOUND", "CONFLICT", "UNAVAILABLE"],
+    faults: ["NOT_FOUND", "FORBIDDEN", "CONFLICT", "UNAVAILABLE"],
     handle: (work, { body }) => beginFlow(work, body.integration_id),
   }),
   route({

@@ -127,7 +127,7 @@ export const peopleRoutes = [
       status: 204,
       about: z.object({ id: z.string(), email: z.string().nullable(), roles: z.array(z.string()) }),
     },
-    faults: ["NOT_FOUND", "CONFLICT"],
+    faults: ["NOT_FOUND", "FORBIDDEN", "CONFLICT"],
     handle: (work, { params }) => withdrawInvitation(work, params.id),
   }),
 ];

@@ -48,7 +48,7 @@ export const webhookRoutes = [
       active: z.boolean().default(true),
     }),
     success: { status: 201, body: Webhook },
-    faults: ["CONFLICT"],
+    faults: ["FORBIDDEN", "CONFLICT"],
     handle: (work, { body }) => createWebhook(work, body),
   }),
   route({
@@ -102,7 +102,7 @@ export const webhookRoutes = [
       retry_policy: RetryPolicyChange,
     }).partial().refine((change) => Object.keys(change).length > 0, "give at least one field"),
     success: { status: 200, body: Webhook },
-    faults: ["NOT_FOUND"],
+    faults: ["NOT_FOUND", "FORBIDDEN"],
     handle: (work, { params, body }) => updateWebhook(work, params.id, body),
   }),
   route({

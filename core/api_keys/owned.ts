@@ -44,7 +44,7 @@ export function mustHoldNewValue({ key }: Actor): void {
   if (key === null || key.oldUntilMs === null) return;
   throw new Fault(
     "FORBIDDEN",
-    "The old value of a rotated key gives nobody rights or keys. Use the new value.",
+    "The old value of a rotated key gives nobody keys, rights or a way in or out. Use the new value.",
   );
 }
 

@@ -1,5 +1,6 @@
 import type { Tenant } from "../../kv/collection.ts";
 import { type GitProvider, repositories, type RepositoryRecord } from "../../kv/records/gitops.ts";
+import { mustHoldNewValue } from "../api_keys/owned.ts";
 import type { App, Work, Writing } from "../app.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
@@ -38,10 +39,11 @@ const TOKEN_USERS: Readonly<Record<GitProvider, string>> = {
   generic: "relay",
 };
 
-/** Registers a repository; nothing is fetched yet. @throws {Fault} VALIDATION_FAILED, CONFLICT */
+/** Registers a repository; nothing is fetched yet. @throws {Fault} FORBIDDEN, VALIDATION_FAILED, CONFLICT */
 export async function createRepository(work: Writing, input: NewRepository) {
   const { app, actor, tx } = work;
   const { tenant } = actor;
+  mustHoldNewValue(actor);
   const address = mustBeUsable(app, input.url);
   if (await tx.count(repositories, tenant) >= REPOSITORIES_MAX) {
     const message = `There are ${REPOSITORIES_MAX} repositories already. Delete one first.`;

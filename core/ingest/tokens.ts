@@ -4,6 +4,7 @@ import {
   ingestTokens,
 } from "../../kv/records/ingest.ts";
 import type { Found } from "../../kv/store.ts";
+import { mustHoldNewValue } from "../api_keys/owned.ts";
 import type { App, Work, Writing } from "../app.ts";
 import { Fault } from "../fault.ts";
 import { isChecked, makeCheckedText } from "../key_value.ts";
@@ -15,11 +16,12 @@ const PREFIX = "svc_ingest_";
 const SHOWN_CHARS = 4;
 const TOKENS_MAX = 100;
 
-/** Makes a token; its value is in this answer and in no other. @throws {Fault} CONFLICT */
+/** Makes a token; its value is in this answer and in no other. @throws {Fault} FORBIDDEN, CONFLICT */
 export async function createIngestToken(
   { app, actor, tx }: Writing,
   { name, purpose }: { name: string; purpose: IngestPurpose },
 ) {
+  mustHoldNewValue(actor);
   if (await tx.count(ingestTokens, actor.tenant) >= TOKENS_MAX) {
     throw new Fault("CONFLICT", `There are ${TOKENS_MAX} ingest tokens already. Delete one first.`);
   }
@@ -44,8 +46,9 @@ export async function listIngestTokens({ db, actor }: Work, paging: Paging) {
   return { ingest_tokens: page.items.map(showToken), pagination: showPage(paging, page, total) };
 }
 
-/** Ends a token before this answers. @throws {Fault} NOT_FOUND */
+/** Ends a token before this answers. @throws {Fault} FORBIDDEN, NOT_FOUND */
 export async function deleteIngestToken({ actor, tx }: Writing, id: string) {
+  mustHoldNewValue(actor);
   const token = await tx.get(ingestTokens, actor.tenant, id);
   if (token === null) throw new Fault("NOT_FOUND", "There is no such ingest token.");
   tx.delete(ingestTokens, actor.tenant, id);

@@ -1,4 +1,5 @@
 import { type IntegrationRecord, integrations, oauthFlows } from "../../kv/records/integration.ts";
+import { mustHoldNewValue } from "../api_keys/owned.ts";
 import type { App, Work, Writing } from "../app.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
@@ -23,10 +24,11 @@ export interface Installation {
 
 /**
  * Installs an outside system; one that signs in by OAuth is `pending` until its flow is done.
- * @throws {Fault} VALIDATION_FAILED with the path of each fault, CONFLICT when there are too many
+ * @throws {Fault} FORBIDDEN, VALIDATION_FAILED with the path of each fault, CONFLICT when there are too many
  */
 export async function installIntegration(work: Writing, { type, config, name }: Installation) {
   const { app, actor, tx } = work;
+  mustHoldNewValue(actor);
   const service = CATALOG[type];
   const read = service.config.safeParse(config);
   if (!read.success) refuse(read.error.issues);

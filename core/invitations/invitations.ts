@@ -1,4 +1,5 @@
 import { type InvitationRecord, invitations } from "../../kv/records/invitation.ts";
+import { mustHoldNewValue } from "../api_keys/owned.ts";
 import type { Work, Writing } from "../app.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
@@ -73,8 +74,9 @@ export async function listInvitations({ app, db, actor }: Work, paging: Paging) 
   };
 }
 
-/** Makes an open invitation void. @throws {Fault} NOT_FOUND, CONFLICT */
+/** Makes an open invitation void. @throws {Fault} FORBIDDEN, NOT_FOUND, CONFLICT */
 export async function withdrawInvitation({ app, actor, tx }: Writing, id: string) {
+  mustHoldNewValue(actor);
   const home = homeOf(actor.tenant.org);
   const invitation = await tx.get(invitations, home, id);
   if (invitation === null) throw new Fault("NOT_FOUND", "There is no such invitation.");

@@ -1,4 +1,5 @@
 import { type WebhookRecord, webhooks } from "../../kv/records/webhook.ts";
+import { mustHoldNewValue } from "../api_keys/owned.ts";
 import type { Writing } from "../app.ts";
 import { canonicalJson } from "../canonical.ts";
 import { emit } from "../events.ts";
@@ -25,10 +26,11 @@ export const SECRET_GRACE_MS = 24 * 60 * 60 * 1000;
 
 /**
  * Changes a webhook for every attempt that starts after the answer.
- * @throws {Fault} NOT_FOUND, VALIDATION_FAILED, INSUFFICIENT_SCOPES
+ * @throws {Fault} FORBIDDEN, NOT_FOUND, VALIDATION_FAILED, INSUFFICIENT_SCOPES
  */
 export async function updateWebhook(work: Writing, id: string, change: WebhookChange) {
   const { app, actor, tx } = work;
+  mustHoldNewValue(actor);
   const webhook = await ownedWebhook(work, id);
   const { name, url, events, secret, headers, retry_policy } = change;
   if (url !== undefined) mustBeDialable(app, url);

@@ -1,4 +1,5 @@
 import { webhooks } from "../../kv/records/webhook.ts";
+import { mustHoldNewValue } from "../api_keys/owned.ts";
 import type { Work, Writing } from "../app.ts";
 import { Fault } from "../fault.ts";
 import { type Paging, showPage } from "../lists.ts";
@@ -19,9 +20,10 @@ export interface NewWebhook {
   readonly active: boolean;
 }
 
-/** Makes a webhook. @throws {Fault} VALIDATION_FAILED, INSUFFICIENT_SCOPES, CONFLICT */
+/** Makes a webhook. @throws {Fault} FORBIDDEN, VALIDATION_FAILED, INSUFFICIENT_SCOPES, CONFLICT */
 export async function createWebhook(work: Writing, input: NewWebhook) {
   const { app, actor, tx } = work;
+  mustHoldNewValue(actor);
   mustBeDialable(app, input.url);
   mustBeSound(input.headers);
   mustRead(actor.rights, input.events, "You");

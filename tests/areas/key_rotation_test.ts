@@ -207,10 +207,10 @@ Deno.test("api_keys.rotate: the old value is told so in every answer to it, and 
   }
 });
 
-Deno.test("api_keys.rotate: the old value of a rotating key manages no key, and gives nobody rights or a way in", async () => {
+Deno.test("api_keys.rotate: the old value of a rotating key manages no key, and gives nobody rights or a way in or out", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
-  const scopes = ["system:read", "system:write", "agents:read", "agents:admin"];
+  const scopes = ["system:read", "system:write", "agents:read", "agents:admin", "policy:write"];
   const key = await world.key(owner, scopes);
   const other = await world.key(owner, ["agents:read"]);
   await world.call("POST", "/api/v1/roles", {
@@ -219,6 +219,8 @@ Deno.test("api_keys.rotate: the old value of a rotating key manages no key, and 
   });
   const person = await world.join(owner, ["reader"]);
   const { body: { new_key } } = await rotate(world, key.id, owner.token);
+  const url = "https://hooks.example/x", secret = "sixteen characters";
+  const hook = { name: "h", url, secret, events: ["agent_connected"] };
   const acts: [string, string, unknown?][] = [
     ["POST", KEYS, { name: "k", scopes: ["agents:read"] }],
     ["PATCH", `${KEYS}/${other.id}`, { metadata: { a: 1 } }],
@@ -237,6 +239,18 @@ Deno.test("api_keys.rotate: the old value of a rotating key manages no key, and 
     ["POST", `/api/v1/users/${person.userId}/deactivate`],
     ["POST", `/api/v1/users/${person.userId}/activate`],
     ["POST", "/api/devices/pairing-codes"],
+    ["DELETE", "/api/v1/invitations/inv_any"],
+    ["POST", "/api/v1/ingest-tokens", { name: "t", purpose: "alertmanager" }],
+    ["DELETE", "/api/v1/ingest-tokens/itk_any"],
+    ["POST", "/api/v1/webhooks", hook],
+    ["PATCH", "/api/v1/webhooks/whk_any", { url: "https://elsewhere.example/" }],
+    ["POST", "/api/integrations", { type: "github", config: { token: "a-token" } }],
+    ["POST", "/api/integrations/oauth/begin", { integration_id: "int_any" }],
+    ["POST", "/api/v1/gitops/repos", {
+      name: "r",
+      provider: "github",
+      url: "https://git.example/r",
+    }],
   ];
   const before = await world.call("GET", KEYS, { as: owner.token });
   for (const [method, path, body] of acts) {

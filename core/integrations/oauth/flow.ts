@@ -6,6 +6,7 @@ import {
   oauthFlows,
 } from "../../../kv/records/integration.ts";
 import type { Found } from "../../../kv/store.ts";
+import { mustHoldNewValue } from "../../api_keys/owned.ts";
 import type { Actor, App, Stepping } from "../../app.ts";
 import { ANONYMOUS, currentActor } from "../../authenticate.ts";
 import { WithCookie } from "../../cookie.ts";
@@ -38,10 +39,11 @@ export interface CallbackQuery {
 
 /**
  * Begins an OAuth flow: the address for the browser, and a cookie that lets it come back.
- * @throws {Fault} NOT_FOUND, CONFLICT, UNAVAILABLE
+ * @throws {Fault} FORBIDDEN, NOT_FOUND, CONFLICT, UNAVAILABLE
  */
 export async function beginFlow(work: Stepping, integrationId: string) {
   const { app, actor } = work;
+  mustHoldNewValue(actor);
   const client = clientOf(app, await ownedIntegration(work, integrationId));
   const provider = await discover(app, client);
   const [state, verifier, cookie] = [secret(app), secret(app), secret(app)];
