@@ -4,7 +4,6 @@ import { type UserRecord, users } from "../kv/records/user.ts";
 import { insertUser } from "./account/new_user.ts";
 import { openSession, signedIn } from "./account/open_session.ts";
 import { factorTries, takeSecondFactor } from "./account/second_factor.ts";
-import { beginTry, outcomeOf } from "./account/tries.ts";
 import type { Actor, App, Stepping, Work } from "./app.ts";
 import { emit } from "./events.ts";
 import { Fault } from "./fault.ts";
@@ -131,17 +130,8 @@ export interface Login {
  */
 export async function logIn(work: Stepping, input: Login) {
   const { app } = work;
-  const tryKey = `${networkOf(work.request.address)} ${input.email}`;
-  beginTry(app, tryKey);
-  const found = await app.store.lookup(users, "email", [input.email]);
-  const checking = verifyPassword(input.password, found?.record.password ?? null);
-  const good = await outcomeOf(app, tryKey, checking);
-  if (found === null || !good) {
-    // Not waited for: an unknown user has nothing to record, and must not be told by a faster answer.
-    if (found !== null) recordFailure(work, found, "password");
-    throw new Fault("INVALID_LOGIN");
-  }
-  app.logins.succeed(tryKey);
+  const whose = `${networkOf(work.request.address)} ${input.email}`;
+  const found = await app.logins.trying(whose, () => byPassword(work, input));
   const organization = await app.store.get(organizations, SYSTEM, found.tenant.org);
   if (!found.record.active || !organization?.active) {
     throw new Fault("INVALID_LOGIN", "The user or the organization is not active.");
@@ -153,6 +143,16 @@ export async function logIn(work: Stepping, input: Login) {
   return await signedIn(app, organization, user, session);
 }
 
+/** The user of this email and this password. @throws {Fault} INVALID_LOGIN */
+async function byPassword(work: Stepping, { email, password }: Login): Promise<Found<UserRecord>> {
+  const found = await work.app.store.lookup(users, "email", [email]);
+  const good = await verifyPassword(password, found?.record.password ?? null);
+  if (found !== null && good) return found;
+  // Not waited for: an unknown user has nothing to record, and must not be told by a faster answer.
+  if (found !== null) recordFailure(work, found, "password");
+  throw new Fault("INVALID_LOGIN");
+}
+
 /** Takes the second factor and begins the session, unless the user has changed meanwhile. */
 async function enter(
   work: Stepping,
@@ -162,33 +162,34 @@ async function enter(
 ) {
   const { app } = work;
   const { tenant, record: { id } } = found;
-  if (code !== undefined) beginTry(app, factorTries(id));
-  const entered = app.store.transact(async (tx) => {
-    const now = await tx.get(users, tenant, id);
-    if (!now?.active || now.password !== found.record.password) throw new Fault("INVALID_LOGIN");
-    const user = password === now.password ? now : tx.put(users, tenant, { ...now, password });
-    const shown = await takeSecondFactor(app, tx, tenant.org, id, code);
-    const by = { ...work, actor: { id } };
-    const resource = { type: "user", id };
-    if (shown === "recovery_code") {
-      const details = { email: user.email, address: work.request.address };
-      emit(by, tx, tenant, { type: "recovery_code_used", resource, details });
-    }
-    emit(by, tx, tenant, {
-      type: "user_login",
-      resource,
-      details: { email: user.email, address: work.request.address, second_factor: shown },
+  const entering = () =>
+    app.store.transact(async (tx) => {
+      const now = await tx.get(users, tenant, id);
+      if (!now?.active || now.password !== found.record.password) throw new Fault("INVALID_LOGIN");
+      const user = password === now.password ? now : tx.put(users, tenant, { ...now, password });
+      const shown = await takeSecondFactor(app, tx, tenant.org, id, code);
+      const by = { ...work, actor: { id } };
+      const resource = { type: "user", id };
+      if (shown === "recovery_code") {
+        const details = { email: user.email, address: work.request.address };
+        emit(by, tx, tenant, { type: "recovery_code_used", resource, details });
+      }
+      emit(by, tx, tenant, {
+        type: "user_login",
+        resource,
+        details: { email: user.email, address: work.request.address, second_factor: shown },
+      });
+      return { user, session: await openSession(work, tx, tenant, user, shown !== "none") };
     });
-    return { user, session: await openSession(work, tx, tenant, user, shown !== "none") };
-  });
-  const done = await entered.catch((error) => {
+  try {
+    if (code === undefined) return await entering();
+    return await app.logins.trying(factorTries(id), entering);
+  } catch (error) {
     if (error instanceof Fault && error.details.reason === "second_factor_wrong") {
       recordFailure(work, found, "second_factor");
     }
     throw error;
-  });
-  app.logins.succeed(factorTries(id));
-  return done;
+  }
 }
 
 function recordFailure(

@@ -52,7 +52,10 @@ export interface App {
   readonly sealer: Sealer;
   readonly signingKeys: SigningKeys;
   readonly limiter: Limiter;
+  /** Tries to sign in, and to show a password or a code of one's own. */
   readonly logins: FailureThrottle;
+  /** Tries to pair a device. */
+  readonly pairings: FailureThrottle;
   readonly usage: Usage;
   /** What happens in each organization, for statistics. */
   readonly activity: Activity;

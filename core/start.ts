@@ -21,7 +21,6 @@ import { recoverCommands } from "./commands/recover.ts";
 import { Commands } from "./commands/registry.ts";
 import { reportRounds } from "./compliance/jobs.ts";
 import { jobsDue } from "./health.ts";
-import { LOGIN_TRIES, LOGIN_WINDOW_MS } from "./account/tries.ts";
 import { claimCodeOf } from "./accounts.ts";
 import type { Config } from "./config.ts";
 import { FailureThrottle } from "./throttle.ts";
@@ -108,7 +107,9 @@ export async function startRelay(
       config,
       now: () => clock.now(),
     }),
-    logins: new FailureThrottle(clock, { tries: LOGIN_TRIES, windowMs: LOGIN_WINDOW_MS }),
+    logins: new FailureThrottle(clock, { scope: "login", forgiving: true }),
+    // Whoever has one code of their own must not guess others for nothing.
+    pairings: new FailureThrottle(clock, { scope: "pairing", forgiving: false }),
     activity: new Activity(store, instance, complain("the statistics could not be recorded")),
     usage: new Usage(store, instance, complain("the use of keys could not be recorded")),
     links,

@@ -2,7 +2,7 @@ import { SYSTEM, type Tenant } from "../../kv/collection.ts";
 import { devices, pairingCodes } from "../../kv/records/device.ts";
 import { organizations } from "../../kv/records/organization.ts";
 import type { Reader } from "../../kv/store.ts";
-import type { App, Stepping, Writing } from "../app.ts";
+import type { Stepping, Writing } from "../app.ts";
 import { AGENT_RIGHT } from "../agents/links.ts";
 import { mustHoldNewValue } from "../api_keys/owned.ts";
 import { emit } from "../events.ts";
@@ -13,16 +13,12 @@ import { networkOf } from "../network.ts";
 import { notifyAdministrators } from "../notifications.ts";
 import { rightsToGive, type Source, sourceOf } from "../roles/grant.ts";
 import { constantTimeEqual, sha256Hex } from "../text.ts";
-import { FailureThrottle } from "../throttle.ts";
 import { DEVICE_PREFIX } from "./credential.ts";
 import { showDevice } from "./devices.ts";
 import { hashPairingCode, makePairingCode } from "./pairing_code.ts";
 
 /** How long a code can be used, and then a device's token. */
 export const CODE_TTL_MS = 10 * 60 * 1000;
-/** What may fail for one address, codes and tokens together, and for how long it counts. */
-export const PAIRING_TRIES = 10;
-export const PAIRING_WINDOW_MS = 15 * 60 * 1000;
 const DEVICES_MAX = 5_000;
 const TOKEN_PREFIX = "svc_pairing_";
 
@@ -144,35 +140,9 @@ export async function confirmDevice(
     }));
 }
 
-const throttles = new WeakMap<App, FailureThrottle>();
-
-/** Counts what fails against the address, so that guessing meets a wall. @throws {Fault} RATE_LIMIT_EXCEEDED */
-async function trying<R>({ app, request }: Stepping, attempt: () => Promise<R>): Promise<R> {
-  const { clock } = app.ports;
-  let throttle = throttles.get(app);
-  if (throttle === undefined) {
-    throttle = new FailureThrottle(clock, { tries: PAIRING_TRIES, windowMs: PAIRING_WINDOW_MS });
-    throttles.set(app, throttle);
-  }
-  const whose = networkOf(request.address);
-  const waitMs = throttle.begin(whose);
-  if (waitMs > 0) {
-    const retry_after = Math.ceil(waitMs / 1000);
-    throw new Fault(
-      "RATE_LIMIT_EXCEEDED",
-      `Too many pairings failed from here. Try again in ${retry_after} s.`,
-      {
-        limit: PAIRING_TRIES,
-        scope: "pairing",
-        reset: Math.ceil((clock.now() + waitMs) / 1000),
-        retry_after,
-      },
-    );
-  }
-  const result = await attempt();
-  throttle.forgive(whose);
-  return result;
-}
+/** Counts what fails against the address. @throws {Fault} RATE_LIMIT_EXCEEDED */
+const trying = <R>({ app, request }: Stepping, attempt: () => Promise<R>): Promise<R> =>
+  app.pairings.trying(networkOf(request.address), attempt);
 
 async function isActive(db: Reader, tenant: Tenant): Promise<boolean> {
   return (await db.get(organizations, SYSTEM, tenant.org))?.active ?? false;

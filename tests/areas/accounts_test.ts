@@ -1,9 +1,8 @@
-import { deepStrictEqual as deq, ok, rejects, strictEqual as eq, throws } from "node:assert/strict";
+import { deepStrictEqual as deq, ok, rejects, strictEqual as eq } from "node:assert/strict";
 import { SYSTEM } from "../../kv/collection.ts";
 import { organizations } from "../../kv/records/organization.ts";
 import { users } from "../../kv/records/user.ts";
-import { beginTry, outcomeOf } from "../../core/account/tries.ts";
-import { Fault } from "../../core/fault.ts";
+import { Fault, type FaultCode } from "../../core/fault.ts";
 import { deriveHash, formatHash, type Recipe } from "../../core/password_hash.ts";
 import { needsRehash } from "../../core/passwords.ts";
 import { shared } from "../support/kv.ts";
@@ -218,6 +217,25 @@ Deno.test("login: a hash of another cost is made anew, once, and the password st
   eq(await hashed(), fresh);
 });
 
+Deno.test("login: tries under way are no failures, and no more of them than may still fail", async () => {
+  await using world = await World.open();
+  const { logins } = world.app;
+  const wrong = () => logins.trying("somebody", () => Promise.reject(new Fault("INVALID_LOGIN")));
+  const refusal = (retry_after: number) => (error: unknown) => {
+    const { code, details } = error as Fault;
+    deq([code, details.scope, details.retry_after], ["RATE_LIMIT_EXCEEDED", "login", retry_after]);
+    return true;
+  };
+  for (let n = 0; n < 4; n++) await rejects(wrong, { code: "INVALID_LOGIN" });
+  const held = Promise.withResolvers<void>();
+  const six = Array.from({ length: 6 }, () => logins.trying("somebody", () => held.promise));
+  await rejects(wrong, refusal(1));
+  held.resolve();
+  await Promise.all(six);
+  for (let n = 0; n < 10; n++) await rejects(wrong, { code: "INVALID_LOGIN" });
+  await rejects(wrong, refusal(900));
+});
+
 Deno.test("login: eleven guesses at once are no more than ten", async () => {
   await using world = await World.open();
   const { email } = await world.signUp();
@@ -228,14 +246,15 @@ Deno.test("login: eleven guesses at once are no more than ten", async () => {
 
 Deno.test("login: a try that nobody looked at, because others crowd in, is no failure of whose it is", async () => {
   await using world = await World.open();
-  const { app } = world;
-  const trying = (fault: Fault) => {
-    beginTry(app, "somebody");
-    return rejects(outcomeOf(app, "somebody", Promise.reject(fault)));
-  };
-  for (let n = 0; n < 20; n++) await trying(new Fault("UNAVAILABLE"));
-  for (let n = 0; n < 10; n++) await trying(new Fault("INVALID_LOGIN"));
-  throws(() => beginTry(app, "somebody"), { code: "RATE_LIMIT_EXCEEDED" });
+  const trying = (code: FaultCode) =>
+    rejects(
+      world.app.logins.trying("somebody", () => Promise.reject(new Fault(code))),
+      { code },
+    );
+  for (let n = 0; n < 20; n++) await trying("UNAVAILABLE");
+  for (let n = 0; n < 10; n++) await trying("INVALID_LOGIN");
+  const late = world.app.logins.trying("somebody", () => Promise.resolve());
+  await rejects(late, { code: "RATE_LIMIT_EXCEEDED" });
   // A crowd at the gate: whoever waits or is sent away comes in when it has gone, however often.
   const { email } = await world.signUp();
   const crowd = Array.from({ length: 200 }, (_, n) => logIn(world, `nobody${n}@example.com`, "x"));

@@ -139,6 +139,17 @@ Deno.test("devices: after ten failures an address waits, and others do not", asy
   eq((await pair(world, await codeOf(world, owner))).status, 201);
 });
 
+Deno.test("devices: of many that pair from one address at once, none waits longer than a second", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const codes = await Promise.all(Array.from({ length: 15 }, () => codeOf(world, owner)));
+  const answers = await Promise.all(codes.map((code) => pair(world, code)));
+  const waits = answers.map(({ status, headers }) => `${status} ${headers.get("retry-after")}`);
+  deq(new Set(waits), new Set(["201 null", "429 1"]));
+  const left = codes.filter((_, at) => answers[at]!.status === 429);
+  for (const code of left) eq((await pair(world, code)).status, 201);
+});
+
 Deno.test("devices: a pairing that succeeds forgives itself and no failure before it", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
