@@ -80,6 +80,7 @@ export async function pairDevice(
         credential_hash: null,
         agent_id: null,
         created_by: code.created_by,
+        created_with: code.created_with,
         created_at_ms: now,
         confirmed_at_ms: null,
         revoked_at_ms: null,
@@ -123,7 +124,8 @@ export async function confirmDevice(
         throw new Fault("GONE", "The device was deleted. Pair it again.", { reason: "deleted" });
       }
       if (now >= record.token_expires_at_ms) throw expired("The token", "Pair the device again.");
-      await mustStillPair(tx, tenant, { userId: record.created_by, keyId: null }, now);
+      const source = { userId: record.created_by, keyId: record.created_with ?? null };
+      await mustStillPair(tx, tenant, source, now);
       const credential = makeCheckedText(DEVICE_PREFIX, app.ports.entropy);
       const device = tx.put(devices, tenant, {
         ...record,

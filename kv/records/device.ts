@@ -22,6 +22,8 @@ export const DeviceRecord = z.strictObject({
   agent_id: z.string().nullable(),
   /** Who made the pairing code. */
   created_by: z.string(),
+  /** The key that they made it with; null for who was signed in, left out before it was kept. */
+  created_with: z.string().nullable().optional(),
   created_at_ms: z.number(),
   confirmed_at_ms: z.number().nullable(),
   revoked_at_ms: z.number().nullable(),

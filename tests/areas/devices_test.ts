@@ -239,9 +239,10 @@ Deno.test("devices: a code and a token are void once who made the code may pair 
     const key = await world.key(owner, ["agents:admin"], { type });
     const ofKey = { token: key.value } as Account;
     const [used, left] = [await codeOf(world, ofKey), await codeOf(world, ofKey)];
-    eq((await pair(world, used)).status, 201);
+    const { body: device } = await pair(world, used);
     await act(`/api/v1/api-keys/${key.id}/revoke`);
     deq(why(await pair(world, left)), [410, "void"]);
+    deq(why(await confirm(world, device.device_id, device.token)), [410, "void"]);
   }
 });
 
