@@ -1,6 +1,7 @@
 import { SYSTEM, type Tenant } from "../../kv/collection.ts";
 import { devices, pairingCodes } from "../../kv/records/device.ts";
 import { organizations } from "../../kv/records/organization.ts";
+import { takeRoom } from "../../kv/room.ts";
 import type { Reader } from "../../kv/store.ts";
 import type { Stepping, Writing } from "../app.ts";
 import { AGENT_RIGHT } from "../agents/links.ts";
@@ -32,7 +33,7 @@ export async function createPairingCode(
   { labels }: { labels: Readonly<Record<string, string>> },
 ) {
   mustHoldNewValue(actor);
-  await mustHaveRoom(tx, actor.tenant);
+  if (await listed(tx, actor.tenant) >= DEVICES_MAX) throw full();
   const { clock, entropy } = app.ports;
   const pairing_code = makePairingCode(entropy);
   const code = tx.insert(pairingCodes, actor.tenant, {
@@ -67,7 +68,7 @@ export async function pairDevice(
       if (now >= code.expires_at_ms) throw expired("The pairing code", "Make another.");
       const source = { userId: code.created_by, keyId: code.created_with };
       await mustStillPair(tx, tenant, source, now);
-      await mustHaveRoom(tx, tenant);
+      if (!await takeRoom(tx, tenant, devices, DEVICES_MAX, () => listed(tx, tenant))) throw full();
       tx.put(pairingCodes, tenant, { ...code, used_at_ms: now });
       const token = makeCheckedText(TOKEN_PREFIX, app.ports.entropy);
       const device = tx.insert(devices, tenant, {
@@ -162,10 +163,10 @@ async function mustStillPair(
   throw new Fault("GONE", message, { reason: "void" });
 }
 
-async function mustHaveRoom(db: Reader, tenant: Tenant): Promise<void> {
-  if (await db.countBy(devices, tenant, "listed", []) < DEVICES_MAX) return;
-  throw new Fault("CONFLICT", `There are ${DEVICES_MAX} devices already. Delete one first.`);
-}
+const listed = (db: Reader, tenant: Tenant) => db.countBy(devices, tenant, "listed", []);
+
+const full = () =>
+  new Fault("CONFLICT", `There are ${DEVICES_MAX} devices already. Delete one first.`);
 
 const unknown = (field: string) =>
   new Fault("VALIDATION_FAILED", "There is no such code or token. Check it for typos.", {

@@ -11,7 +11,7 @@ import { Fault } from "../fault.ts";
 import { hashPassword } from "../passwords.ts";
 import { mustExist } from "../roles/assign.ts";
 import { OWNER, rightsToGive } from "../roles/grant.ts";
-import { rightsOf } from "../roles/rights.ts";
+import { customOf, isBuiltIn, rightsOf } from "../roles/rights.ts";
 import { PEOPLE_MAX } from "../roles/roles.ts";
 import { sha256Hex } from "../text.ts";
 
@@ -78,6 +78,9 @@ async function openInvitation(
   if (invitation.email !== null && invitation.email !== email) {
     throw invalid("is for another email");
   }
+  const known = await customOf(db, tenant.org, invitation.roles);
+  const isKnown = (name: string) => isBuiltIn(name) || known.some(({ id }) => id === name);
+  if (!invitation.roles.every(isKnown)) throw over("one of its roles is gone");
   if (!await isCovered(app, db, tenant, invitation)) {
     throw over("who invited you may not give its roles any more");
   }

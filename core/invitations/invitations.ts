@@ -8,7 +8,7 @@ import { iso, isoOrNull, type Paging, showPage } from "../lists.ts";
 import { mustExist } from "../roles/assign.ts";
 import { giverOf, homeOf, mustBeAbleToGive, sourceOf } from "../roles/grant.ts";
 import { sha256Hex } from "../text.ts";
-import { INVITATIONS_MAX, openInvitations } from "./open.ts";
+import { mustHaveRoom } from "./open.ts";
 
 /** 120 bits, of which nobody guesses one. */
 const CODE_BYTES = 15;
@@ -35,9 +35,7 @@ export async function invite(work: Writing, { email, roles, expires_days }: NewI
   await mustExist(tx, actor.tenant.org, names);
   await mustBeAbleToGive(work, await giverOf(work), names);
   const now = app.ports.clock.now();
-  if ((await openInvitations(tx, home, now)).length >= INVITATIONS_MAX) {
-    throw new Fault("CONFLICT", `${INVITATIONS_MAX} invitations are open. Withdraw one first.`);
-  }
+  await mustHaveRoom(tx, home, now);
   const invite_code = makeSecretText("invite_", CODE_BYTES, app.ports.entropy);
   const ends_at_ms = now + expires_days * DAY_MS;
   const invitation = tx.insert(invitations, home, {

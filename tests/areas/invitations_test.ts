@@ -1,4 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { roles } from "../../kv/records/role.ts";
 import { SCOPE_LIST } from "../../core/scopes.ts";
 import { INVITATIONS_MAX } from "../../core/invitations/open.ts";
 import { type Account, type Answer, World } from "../support/world.ts";
@@ -166,6 +167,32 @@ Deno.test("invitations: of another organization are not there", async () => {
   eq(drop.status, 404);
   deq((await world.call("GET", INVITATIONS, { as: stranger.token })).body.invitations, []);
   eq((await join(world, invite_code)).status, 201);
+});
+
+Deno.test("invitations: of many that are made at once no more than the most are open", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const room = 7;
+  let last = "";
+  for (let n = 0; n < INVITATIONS_MAX - room; n++) last = (await invite(world, owner)).body.id;
+  const crowd = async () =>
+    (await Promise.all(Array.from({ length: 20 }, () => invite(world, owner))))
+      .filter(({ status }) => status === 201).length;
+  eq(await crowd(), room);
+  const withdrawn = await world.call("DELETE", `${INVITATIONS}/${last}`, { as: owner.token });
+  eq(withdrawn.status, 204);
+  eq(await crowd(), 1);
+});
+
+Deno.test("invitations: one to a role that is gone is over", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const body = { name: "helper", permissions: ["agents:read"] };
+  await world.call("POST", "/api/v1/roles", { as: owner.token, body });
+  const { invite_code } = (await invite(world, owner, { roles: ["viewer", "helper"] })).body;
+  const home = { org: owner.org, space: "live" } as const;
+  await world.app.store.transact((tx) => tx.delete(roles, home, "helper"));
+  deq(refused(await join(world, invite_code)), [410, "GONE"]);
 });
 
 Deno.test("invitations: those that have expired take no room, and hide none that keeps a role", async () => {
