@@ -21,8 +21,8 @@ const DRAINED_BYTES = 16 * 1024;
 const Resume = z.strictObject({ type: z.literal("resume"), ...StreamQuery.shape });
 
 /**
- * `/ws` as a stream of events, for an actor who was admitted; gives the connection back at its end. `record`
- * puts the opening on record, which nothing is sent before.
+ * `/ws` as a stream of events, for an actor who was admitted; once it is open, the connection is given
+ * back at its end. `record` puts the opening on record, which nothing is sent before.
  */
 export function openEventSocket(
   app: App,
@@ -33,7 +33,9 @@ export function openEventSocket(
 ): Response {
   const { headers } = request;
   const protocol = offeredProtocols(headers).includes(EVENTS_PROTOCOL) ? EVENTS_PROTOCOL : null;
-  const { socket, response } = connect(app, actor, request, protocol);
+  app.streams.mustHaveRoom();
+  const { socket, response } = upgrade(request, protocol);
+  leaveAtEnd(app, actor, socket);
   const sink = new SocketSink(app, socket);
   let stream: Stream | null = null;
   const open = async ({ last_event_id, ...filter }: StreamChoice) => {
@@ -78,24 +80,6 @@ export function openEventSocket(
     turn = turn.finally(() => stream && app.streams.leave(stream));
   };
   return response;
-}
-
-/** The connection is given back when the socket closes, or when there will be none. */
-function connect(
-  app: App,
-  actor: Actor,
-  request: Request,
-  protocol: string | null,
-): Deno.WebSocketUpgrade {
-  try {
-    app.streams.mustHaveRoom();
-    const upgraded = upgrade(request, protocol);
-    leaveAtEnd(app, actor, upgraded.socket);
-    return upgraded;
-  } catch (error) {
-    app.limiter.leave(actor);
-    throw error;
-  }
 }
 
 /** A client that went away before the upgrade leaves a socket that neither opens nor closes. */

@@ -6,7 +6,6 @@ import { Fault } from "../core/fault.ts";
 import { type LimitState, mustPass } from "../core/limiter.ts";
 import { CLOSE_CODES } from "../core/close_codes.ts";
 import { AGENT_PROTOCOL } from "../core/protocol.ts";
-import type { Scope } from "../core/scopes.ts";
 import { deny, recordUse } from "./_call.ts";
 import { parse, parseNoQuery } from "./_input.ts";
 import { openEventSocket } from "./_event_socket.ts";
@@ -26,6 +25,28 @@ async function openSocket(
   info: RequestInfo,
   limited: (state: LimitState) => void,
 ): Promise<Response> {
+  const asksForLink = offeredProtocols(request.headers).includes(AGENT_PROTOCOL);
+  // Nothing limits how many devices of an organization come back at once.
+  if (asksForLink && actor.kind === "device") return await open(app, actor, request, info);
+  const limit = await app.limiter.admit(actor, "rest");
+  limited(limit);
+  mustPass(limit, app.ports.clock.now());
+  let stays = false;
+  try {
+    const response = await open(app, actor, request, info);
+    stays = !asksForLink; // a stream gives its connection back when it ends
+    return response;
+  } finally {
+    if (!stays) app.limiter.leave(actor);
+  }
+}
+
+async function open(
+  app: App,
+  actor: Actor,
+  request: Request,
+  info: RequestInfo,
+): Promise<Response> {
   const { headers } = request;
   const query = Object.fromEntries(new URL(request.url).searchParams);
   const asked = parse(StreamQuery, query, "query") as StreamChoice;
@@ -34,27 +55,21 @@ async function openSocket(
   }
   mustBeHome(app, request);
   const offered = offeredProtocols(headers);
-  if (offered.includes(AGENT_PROTOCOL)) {
-    return await openAgentSocket(app, actor, request, info, limited);
-  }
+  if (offered.includes(AGENT_PROTOCOL)) return await openAgentSocket(app, actor, request, info);
   const other = offered.filter((name) => name !== EVENTS_PROTOCOL && !name.startsWith(BEARER));
-  if (other.length === 0) {
-    if (EVENT_RIGHTS.some((right) => actor.rights.has(right))) {
-      const last_event_id = info.lastEventId ?? asked.last_event_id;
-      const limit = await app.limiter.admit(actor, "rest");
-      limited(limit);
-      mustPass(limit, app.ports.clock.now());
-      const choice = { ...asked, last_event_id };
-      const record = () => recordUse(app, ENDPOINT, actor, info, SWITCHED);
-      return openEventSocket(app, actor, request, choice, record);
-    }
-    throw await refuse(app, actor, info, limited, EVENT_RIGHTS);
+  if (other.length > 0) {
+    throw new Fault(
+      "VALIDATION_FAILED",
+      `Offer the subprotocol ${AGENT_PROTOCOL}, ${EVENTS_PROTOCOL} or none.`,
+      { issues: [{ path: "headers.sec-websocket-protocol", message: `unknown: ${other[0]}` }] },
+    );
   }
-  throw new Fault(
-    "VALIDATION_FAILED",
-    `Offer the subprotocol ${AGENT_PROTOCOL}, ${EVENTS_PROTOCOL} or none.`,
-    { issues: [{ path: "headers.sec-websocket-protocol", message: `unknown: ${other[0]}` }] },
-  );
+  if (!EVENT_RIGHTS.some((right) => actor.rights.has(right))) {
+    throw await deny(app, ENDPOINT, actor, info, EVENT_RIGHTS);
+  }
+  const choice = { ...asked, last_event_id: info.lastEventId ?? asked.last_event_id };
+  const record = () => recordUse(app, ENDPOINT, actor, info, SWITCHED);
+  return openEventSocket(app, actor, request, choice, record);
 }
 
 /** A page of another site must not use what its visitor may do. @throws {Fault} FORBIDDEN */
@@ -67,34 +82,15 @@ function mustBeHome(app: App, request: Request): void {
 const ENDPOINT = { method: "GET", path: "/ws" } as const;
 const SWITCHED = 101;
 
-/** Refuses for want of rights. A refusal is put on record, so it is limited as elsewhere. */
-async function refuse(
-  app: App,
-  actor: Actor,
-  info: RequestInfo,
-  limited: (state: LimitState) => void,
-  required: readonly Scope[],
-): Promise<Fault> {
-  const limit = await app.limiter.admit(actor, "rest");
-  limited(limit);
-  mustPass(limit, app.ports.clock.now());
-  try {
-    return await deny(app, ENDPOINT, actor, info, required);
-  } finally {
-    app.limiter.leave(actor);
-  }
-}
-
 async function openAgentSocket(
   app: App,
   actor: Actor,
   request: Request,
   info: RequestInfo,
-  limited: (state: LimitState) => void,
 ): Promise<Response> {
   parseNoQuery(Object.fromEntries(new URL(request.url).searchParams));
   if (actor.kind !== "device" && !actor.rights.has(AGENT_RIGHT)) {
-    throw await refuse(app, actor, info, limited, [AGENT_RIGHT]);
+    throw await deny(app, ENDPOINT, actor, info, [AGENT_RIGHT]);
   }
   if (actor.kind === "user") {
     const message = "An agent connects with a device's credential or an API key, not with a JWT.";

@@ -14,7 +14,7 @@ const config = {
 
 Deno.test("connections over real sockets: whoever goes away, at any moment, gives the connection back", async () => {
   await using world = await World.open({ config });
-  const key = await world.key(await world.signUp(), ["agents:read"]);
+  const key = await world.key(await world.signUp(), ["agents:read", "agents:admin"]);
   const reached = Promise.withResolvers<void>(), gate = Promise.withResolvers<void>();
   const late = route({
     id: "x.late",
@@ -74,6 +74,13 @@ Deno.test("connections over real sockets: whoever goes away, at any moment, give
   const half = await dial("/ws", "Connection: Upgrade\r\nUpgrade: websocket\r\n");
   await half.read(new Uint8Array(1024));
   eq(await open(), 2);
+  // Nor does an agent's link.
+  const agent = await dial("/ws", `${upgrade}Sec-WebSocket-Protocol: relay.agent.v1\r\n`);
+  const head = new Uint8Array(12);
+  await agent.read(head);
+  eq(new TextDecoder().decode(head), "HTTP/1.1 101");
+  eq(await open(), 2);
+  agent.close();
   socket.close();
   await untilOpen(1);
   events.close();

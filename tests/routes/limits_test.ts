@@ -239,3 +239,40 @@ Deno.test("limits: whom `/ws` refuses for want of rights is limited, and beyond 
     eq((await world.call("GET", `/api/v1/api-keys`, { as: key.value })).status, 200);
   }
 });
+
+Deno.test("limits: whatever comes of a handshake at `/ws`, it is a request as any other; only devices pass", async () => {
+  await using world = await World.open({
+    config: { limits: { live: { requests_per_minute: 5 } } },
+  });
+  const owner = await world.signUp();
+  const key = await world.key(owner, ["agents:admin", "agents:read"]);
+  const made = await world.call("POST", "/api/devices/pairing-codes", { as: owner.token });
+  const { pairing_code } = made.body;
+  const paired = { body: { device_name: "box", pairing_code } };
+  const { device_id, token } = (await world.call("POST", "/api/devices/pair", paired)).body;
+  const confirmed = { body: { device_id, token } };
+  const { credential } = (await world.call("POST", "/api/devices/confirm", confirmed)).body;
+  const knock = async (as: string, headers: Record<string, string>) => {
+    const answer = await world.call("GET", "/ws", { as, headers });
+    return [answer.status, answer.headers.get("x-ratelimit-remaining")];
+  };
+  const link = { upgrade: "websocket", "sec-websocket-protocol": "relay.agent.v1" };
+  deq(await knock(key.value, {}), [426, "4"]);
+  deq(await knock(key.value, { ...link, "sec-websocket-protocol": "relay.x" }), [400, "3"]);
+  deq(await knock(key.value, { ...link, origin: "https://evil.example" }), [403, "2"]);
+  deq(await knock(key.value, link), [400, "1"], "no real socket is below it");
+  deq(await knock(key.value, { upgrade: "websocket" }), [400, "0"]);
+  for (const headers of [{}, link]) deq(await knock(key.value, headers), [429, "0"]);
+  for (let n = 0; n < 9; n++) deq(await knock(credential, link), [400, "2147483647"]);
+  // It may open its link, and nothing else for nothing.
+  deq((await knock(credential, { upgrade: "websocket" }))[0], 403);
+  const left = await world.app.limiter.leftOfPlan({
+    id: owner.org,
+    plan: "starter",
+    limits: null,
+    ofPlan: undefined,
+  });
+  eq(left.remaining, 100 - 2 - 5 - 1, "making the key and the code, five knocks and a device's");
+  await world.advance(MINUTE_MS);
+  eq((await world.call("GET", "/api/v1/agents", { as: key.value })).status, 200);
+});
