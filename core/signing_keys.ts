@@ -1,5 +1,5 @@
 import { SYSTEM } from "../kv/collection.ts";
-import { type SigningKeyRecord, signingKeys } from "../kv/records/installation.ts";
+import { signers, type SigningKeyRecord, signingKeys } from "../kv/records/installation.ts";
 import type { Store } from "../kv/store.ts";
 import type { Clock } from "./ports.ts";
 import type { Sealer } from "./seal.ts";
@@ -63,19 +63,24 @@ export class SigningKeys {
     return this.#making ??= this.#make().finally(() => this.#making = null);
   }
 
+  /** Makes a key, unless another instance was faster: then it is that one's. */
   async #make(): Promise<SigningKeyRecord> {
     const { kid, publicJwk, privateJwk } = await generateSigningKey();
     const now = this.clock.now();
-    const record = await this.store.transact((tx) =>
-      tx.insert(signingKeys, SYSTEM, {
+    const record = await this.store.transact(async (tx) => {
+      const signer = await tx.get(signers, SYSTEM, "signer");
+      const other = signer && await tx.get(signingKeys, SYSTEM, signer.kid);
+      if (other !== null && now < other.signs_until_ms) return other;
+      tx.put(signers, SYSTEM, { id: "signer", kid });
+      return tx.insert(signingKeys, SYSTEM, {
         id: kid,
         public_jwk: publicJwk,
         sealed_private_jwk: this.sealer.seal(JSON.stringify(privateJwk), kid),
         created_at_ms: now,
         signs_until_ms: now + SIGNS_FOR_MS,
         expires_at_ms: now + SIGNS_FOR_MS + VERIFIES_AFTER_MS,
-      })
-    );
+      });
+    });
     this.#loadedAtMs = -Infinity;
     return record;
   }

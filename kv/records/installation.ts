@@ -36,3 +36,8 @@ export const signingKeys = collection({
   schema: SigningKeyRecord,
   expiresAt: (key) => key.expires_at_ms,
 });
+
+/** Which key signs; one record in the system tenant, so that of several that are made at once one does. */
+export const SignerRecord = z.strictObject({ id: z.literal("signer"), kid: z.string() });
+
+export const signers = collection({ name: "signer", schema: SignerRecord });

@@ -5,6 +5,7 @@ import { SYSTEM, type Tenant } from "../../kv/collection.ts";
 import { organizations } from "../../kv/records/organization.ts";
 import { sessions, users } from "../../kv/records/user.ts";
 import { issuerOf } from "../../core/authenticate.ts";
+import { SigningKeys } from "../../core/signing_keys.ts";
 import { generateSigningKey, signToken } from "../../core/tokens.ts";
 import { ManualClock } from "../support/clock.ts";
 import { shared } from "../support/kv.ts";
@@ -151,6 +152,23 @@ Deno.test("signing keys: another instance's new key is found when a token names 
   const owner = await one.signUp();
   clock.nowMs += 1_000;
   eq((await info(two, owner.token)).status, 200);
+});
+
+Deno.test("signing keys: of many instances that need one at once all sign with the same", async () => {
+  await using world = await World.open();
+  const { store, sealer, ports: { clock } } = world.app;
+  const instances = Array.from({ length: 20 }, () => new SigningKeys(store, sealer, clock));
+  const sign = async () => {
+    const keys = await Promise.all(instances.map((instance) => instance.current()));
+    return [...new Set(keys.map(({ kid }) => kid))];
+  };
+  const published = async () => (await instances[0]!.published()).map(({ kid }) => kid);
+  const first = await sign();
+  deq(await published(), first);
+  world.clock.nowMs += 30 * DAY_MS;
+  const second = await sign();
+  deq(await published(), [...first, ...second]);
+  eq(second.length, 1);
 });
 
 Deno.test("tokens: another issuer, algorithm, key or content is refused with its reason", async () => {
