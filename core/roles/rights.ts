@@ -6,6 +6,9 @@ import { BUILT_IN_ROLES, type Scope, SCOPE_LIST } from "../scopes.ts";
 /** Every permission that a role may hold. */
 export const ALL = "all";
 
+/** What on the host an owner has and no other role gives: it changes the installation. */
+export const OWNERS_ON_HOST = "system:write";
+
 /** True for a role that exists everywhere. */
 export const isBuiltIn = (name: string): boolean => Object.hasOwn(BUILT_IN_ROLES, name);
 
@@ -36,7 +39,7 @@ export function combine(
 ): ReadonlySet<Scope> {
   const rights = new Set<Scope>(names.flatMap(builtInRights));
   for (const { permissions } of custom) for (const scope of expand(permissions)) rights.add(scope);
-  if (host && !names.includes("owner")) rights.delete("system:write");
+  if (host && !names.includes("owner")) rights.delete(OWNERS_ON_HOST);
   return rights;
 }
 

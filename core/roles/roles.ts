@@ -1,6 +1,6 @@
 import { roles } from "../../kv/records/role.ts";
 import { users } from "../../kv/records/user.ts";
-import type { Work, Writing } from "../app.ts";
+import type { Actor, Work, Writing } from "../app.ts";
 import { mustCover } from "../api_keys/owned.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
@@ -8,7 +8,7 @@ import { openInvitations } from "../invitations/open.ts";
 import { pageOf, type Paging } from "../lists.ts";
 import { BUILT_IN_ROLES } from "../scopes.ts";
 import { giverOf, homeOf } from "./grant.ts";
-import { ALL, expand, isBuiltIn } from "./rights.ts";
+import { ALL, expand, isBuiltIn, OWNERS_ON_HOST } from "./rights.ts";
 import { roleNamed, showBuiltIn, showRole } from "./show.ts";
 
 /** Roles that one organization may make. */
@@ -24,7 +24,7 @@ const BUILT_IN = Object.keys(BUILT_IN_ROLES);
 
 /**
  * Makes a role.
- * @throws {Fault} INSUFFICIENT_SCOPES beyond the caller's own rights, CONFLICT
+ * @throws {Fault} VALIDATION_FAILED for what no role gives here, INSUFFICIENT_SCOPES beyond the caller's own rights, CONFLICT
  */
 export async function createRole(
   work: Writing,
@@ -32,6 +32,7 @@ export async function createRole(
 ) {
   const { app, actor, tx } = work;
   const home = homeOf(actor.tenant.org);
+  mustBeGiven(actor, permissions);
   await mustCoverPermissions(work, permissions);
   if (isBuiltIn(name.toLowerCase()) || await tx.get(roles, home, name) !== null) {
     throw new Fault("CONFLICT", `There is a role ${name} already. Choose another name.`);
@@ -47,13 +48,16 @@ export async function createRole(
     created_at_ms: now,
     updated_at_ms: now,
   });
-  return showRole(role);
+  return showRole(role, actor.host);
 }
 
 /** The built-in roles and then the organization's own, by name. */
 export async function listRoles({ db, actor }: Work, paging: Paging) {
   const own = await db.list(roles, homeOf(actor.tenant.org), { limit: ROLES_MAX });
-  const all = [...BUILT_IN.map(showBuiltIn), ...own.items.map(showRole)];
+  const all = [
+    ...BUILT_IN.map((name) => showBuiltIn(name, actor.host)),
+    ...own.items.map((role) => showRole(role, actor.host)),
+  ];
   const { items, pagination } = pageOf(all, paging);
   return { roles: items, pagination };
 }
@@ -61,17 +65,18 @@ export async function listRoles({ db, actor }: Work, paging: Paging) {
 /** @throws {Fault} NOT_FOUND */
 export async function readRole({ db, actor }: Work, name: string) {
   const role = await roleNamed(db, actor.tenant.org, name);
-  return role === "built_in" ? showBuiltIn(name) : showRole(role);
+  return role === "built_in" ? showBuiltIn(name, actor.host) : showRole(role, actor.host);
 }
 
 /**
  * Replaces what a role permits, for everybody who has it, at once.
- * @throws {Fault} NOT_FOUND, FORBIDDEN for a built-in one, INSUFFICIENT_SCOPES when the old or the new
- * permissions are beyond the caller's own rights
+ * @throws {Fault} NOT_FOUND, FORBIDDEN for a built-in one, VALIDATION_FAILED for what no role gives here,
+ * INSUFFICIENT_SCOPES when the old or the new permissions are beyond the caller's own rights
  */
 export async function updateRole(work: Writing, name: string, permissions: readonly string[]) {
   const { app, actor, tx } = work;
   const role = await customRole(work, name);
+  mustBeGiven(actor, permissions);
   await mustCoverPermissions(work, [...role.permissions, ...permissions]);
   const next = tx.put(roles, homeOf(actor.tenant.org), {
     ...role,
@@ -83,7 +88,7 @@ export async function updateRole(work: Writing, name: string, permissions: reado
     resource: { type: "role", id: name },
     details: { permissions_before: role.permissions, permissions_after: next.permissions },
   });
-  return showRole(next);
+  return showRole(next, actor.host);
 }
 
 /**
@@ -121,6 +126,15 @@ async function customRole({ tx, actor }: Writing, name: string) {
   const role = await roleNamed(tx, actor.tenant.org, name);
   if (role !== "built_in") return role;
   throw new Fault("FORBIDDEN", `${name} is a built-in role, which never changes.`);
+}
+
+/** @throws {Fault} VALIDATION_FAILED */
+function mustBeGiven({ host }: Actor, permissions: readonly string[]): void {
+  if (!host || !permissions.includes(OWNERS_ON_HOST)) return;
+  const message =
+    `${OWNERS_ON_HOST} is an owner's alone here, because it changes the installation.`;
+  const issues = [{ path: "body.permissions", message }];
+  throw new Fault("VALIDATION_FAILED", message, { issues });
 }
 
 async function mustCoverPermissions(work: Writing, permissions: readonly string[]): Promise<void> {

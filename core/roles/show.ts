@@ -3,7 +3,7 @@ import type { Reader } from "../../kv/store.ts";
 import { Fault } from "../fault.ts";
 import { iso } from "../lists.ts";
 import { homeOf, OWNER } from "./grant.ts";
-import { ALL, builtInRights, isBuiltIn } from "./rights.ts";
+import { ALL, builtInRights, isBuiltIn, OWNERS_ON_HOST } from "./rights.ts";
 
 /** A role as every answer shows it; the built-in ones have no history. */
 export interface RoleShown {
@@ -27,20 +27,24 @@ export async function roleNamed(
   return role;
 }
 
-export const showRole = (role: RoleRecord): RoleShown => ({
+export const showRole = (role: RoleRecord, host: boolean): RoleShown => ({
   name: role.id,
   built_in: false,
-  permissions: [...role.permissions],
+  permissions: given(role.permissions, host),
   created_by: role.created_by,
   created_at: iso(role.created_at_ms),
   updated_at: iso(role.updated_at_ms),
 });
 
-export const showBuiltIn = (name: string): RoleShown => ({
+export const showBuiltIn = (name: string, host: boolean): RoleShown => ({
   name,
   built_in: true,
-  permissions: name === OWNER ? [ALL] : [...builtInRights(name)],
+  permissions: name === OWNER ? [ALL] : given(builtInRights(name), host),
   created_by: null,
   created_at: null,
   updated_at: null,
 });
+
+/** Those of the permissions that a role gives in this organization. */
+const given = (permissions: readonly string[], host: boolean): string[] =>
+  permissions.filter((permission) => !host || permission !== OWNERS_ON_HOST);

@@ -274,6 +274,14 @@ Deno.test("roles: on the host only owners change the installation, whatever a ro
   const { scopes } = (await world.call("GET", "/api/account/info", { as: person.token })).body;
   deq([scopes.includes("system:write"), scopes.length], [false, SCOPE_LIST.length - 1]);
   deq(refused(await make(world, person, "x", [])), BEYOND);
+  const shown = await world.call("GET", `${ROLES}/admin`, { as: host.token });
+  deq(shown.body.permissions, SCOPE_LIST.filter((scope) => scope !== "system:write"));
+  const wrong = await make(world, host, "x", ["agents:read", "system:write"]);
+  deq([wrong.status, wrong.body.error.details.issues[0].path], [400, "body.permissions"]);
+  const update = { as: host.token, body: { permissions: ["system:write"] } };
+  eq((await world.call("PUT", `${ROLES}/everything`, update)).status, 400);
+  const guest = await world.signUp();
+  eq((await make(world, guest, "x", ["system:write"])).status, 201);
 });
 
 Deno.test("roles: of another organization are not there, and neither are its people", async () => {
