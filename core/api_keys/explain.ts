@@ -9,7 +9,7 @@ import { iso, isoOrNull } from "../lists.ts";
 import { rightsOf } from "../roles/rights.ts";
 import type { Scope } from "../scopes.ts";
 import { ownedKey } from "./owned.ts";
-import { statusOf } from "./show.ts";
+import { isUsable, statusOf } from "./show.ts";
 
 /** What is looked at, in this order; a key may use a scope when all of them are fine. */
 export const KEY_CHECKS = [
@@ -79,8 +79,7 @@ function statusReason(key: ApiKeyRecord, nowMs: number): Reason {
     expired: `The key expired at ${iso(key.expires_at_ms)}. Create another.`,
     revoked: "The key was revoked. Create another.",
   };
-  const ok = status === "active" || status === "rotating";
-  return { check: "key_status", ok, message: messages[status] };
+  return { check: "key_status", ok: isUsable(key, nowMs), message: messages[status] };
 }
 
 function scopeReason({ scopes }: ApiKeyRecord, scope: Scope): Reason {

@@ -10,6 +10,7 @@ import { Fault } from "../fault.ts";
 import { hashKeyValue, parseKeyValue } from "../key_value.ts";
 import { combine, customOf } from "../roles/rights.ts";
 import type { Scope } from "../scopes.ts";
+import { statusOf } from "./show.ts";
 
 /** What a key's actor was made of. */
 interface Known {
@@ -104,8 +105,9 @@ async function know(
 ): Promise<Known> {
   const nowMs = app.ports.clock.now();
   const endsAtMs = endOf(key, valueHash);
-  if (key.revoked_at_ms !== null) throw keyFault("revoked", "It was revoked. Create another.");
-  if (nowMs >= key.expires_at_ms) throw keyFault("expired", "It has expired. Create another.");
+  const status = statusOf(key, nowMs);
+  if (status === "revoked") throw keyFault(status, "It was revoked. Create another.");
+  if (status === "expired") throw keyFault(status, "It has expired. Create another.");
   if (nowMs >= endsAtMs) throw keyFault("expired", "It was rotated. Use the new value.");
   const home: Tenant = { org: tenant.org, space: "live" };
   const user = await app.store.get(users, home, key.created_by);

@@ -21,6 +21,12 @@ export function statusOf(key: ApiKeyRecord, nowMs: number): KeyStatus {
   return key.old !== null && nowMs < key.old.ends_at_ms ? "rotating" : "active";
 }
 
+/** Whether a key works, as far as it is its own affair. */
+export const isUsable = (key: ApiKeyRecord, nowMs: number): boolean =>
+  !isOver(statusOf(key, nowMs));
+
+const isOver = (status: KeyStatus): boolean => status === "expired" || status === "revoked";
+
 /** A key as every answer shows it, with its last use. */
 export async function showKeyWithUse(work: Pick<Work, "app" | "actor">, key: ApiKeyRecord) {
   const lastUsedMs = await work.app.usage.lastUsed(homeOf(work, key), key.id);
@@ -57,7 +63,7 @@ export function showApiKey(app: App, key: ApiKeyRecord, lastUsedMs: number | nul
 }
 
 function noticeOf(key: ApiKeyRecord, status: KeyStatus, nowMs: number): string | null {
-  if (status === "expired" || status === "revoked") return null;
+  if (isOver(status)) return null;
   const ageMs = nowMs - (key.rotated_at_ms ?? key.created_at_ms);
   if (ageMs <= ROTATION_DAYS * DAY_MS) return null;
   return `Its value is more than ${ROTATION_DAYS} days old. Rotate it.`;

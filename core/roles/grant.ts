@@ -5,6 +5,7 @@ import { type UserRecord, users } from "../../kv/records/user.ts";
 import type { Reader } from "../../kv/store.ts";
 import type { Actor, Writing } from "../app.ts";
 import { mustCover, mustHoldNewValue } from "../api_keys/owned.ts";
+import { isUsable } from "../api_keys/show.ts";
 import { Fault } from "../fault.ts";
 import type { Scope } from "../scopes.ts";
 import { isBuiltIn, rightsOf } from "./rights.ts";
@@ -59,7 +60,7 @@ export async function rightsToGive(
   const rights = await personRights(db, tenant.org, userId);
   if (keyId === null) return rights;
   const key = await db.get(apiKeys, tenant, keyId);
-  const usable = key !== null && key.revoked_at_ms === null && nowMs < key.expires_at_ms;
+  const usable = key !== null && isUsable(key, nowMs);
   return meet(rights, new Set(usable ? key.scopes as Scope[] : []));
 }
 
