@@ -51,26 +51,6 @@ export class FailureThrottle {
     }
   }
 
-  /**
-   * Begins a try that counts as a failure until `forgive` or `succeed` says otherwise.
-   * @throws {Fault} RATE_LIMIT_EXCEEDED
-   */
-  begin(key: string): void {
-    this.#fail(this.#admit(key));
-  }
-
-  /** The try that was begun was good or not looked at, and only that is forgiven. */
-  forgive(key: string): void {
-    const tries = this.#tries.get(key);
-    if (tries !== undefined) tries.failed = Math.max(0, tries.failed - 1);
-  }
-
-  /** The try that was begun was good: what failed before it is forgiven. */
-  succeed(key: string): void {
-    const tries = this.#tries.get(key);
-    if (tries !== undefined) tries.failed = 0;
-  }
-
   #admit(key: string): Tries {
     const tries = this.#tries.get(key) ?? { failed: 0, untilMs: 0, underWay: 0 };
     this.#tries.delete(key);

@@ -7,7 +7,6 @@ import { hashPassword, verifyPassword } from "../passwords.ts";
 import { homeOf } from "../roles/grant.ts";
 import { mustBeSignedIn } from "./person.ts";
 import { endSessions } from "./sessions.ts";
-import { beginTry, outcomeOf } from "./tries.ts";
 
 /**
  * Changes the caller's password and ends their other sessions before this answers.
@@ -46,15 +45,11 @@ export async function mustKnowPassword(
   { app, db, actor }: Stepping,
   password: string,
 ): Promise<UserRecord> {
-  const tryKey = `password ${actor.userId}`;
-  beginTry(app, tryKey);
-  const user = await db.get(users, homeOf(actor.tenant.org), actor.userId);
-  const checking = verifyPassword(password, user?.password ?? null);
-  if (!await outcomeOf(app, tryKey, checking) || user === null) {
+  return await app.logins.trying(`password ${actor.userId}`, async () => {
+    const user = await db.get(users, homeOf(actor.tenant.org), actor.userId);
+    if (await verifyPassword(password, user?.password ?? null) && user !== null) return user;
     throw new Fault("FORBIDDEN", "The password is wrong.");
-  }
-  app.logins.succeed(tryKey);
-  return user;
+  });
 }
 
 /** The user as stored now. @throws {Fault} CONFLICT when the password is another one meanwhile */

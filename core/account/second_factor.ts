@@ -14,7 +14,6 @@ import { sha256Hex } from "../text.ts";
 import { mustBeUnchanged, mustKnowPassword, startSessionsAnew } from "./password.ts";
 import { mustBeSignedIn } from "./person.ts";
 import { makeTotpSecret, stepOf, totpUri } from "./totp.ts";
-import { beginTry } from "./tries.ts";
 
 const RECOVERY_CODES = 10;
 /** 80 bits, of which nobody guesses one in ten tries. */
@@ -188,13 +187,11 @@ async function withCode<R>(
   { app, actor }: Stepping,
   change: (tx: Tx, user: UserRecord) => Promise<R>,
 ): Promise<R> {
-  const key = factorTries(actor.userId);
-  beginTry(app, key);
-  const result = await app.store.transact(async (tx) =>
-    await change(tx, await personOf(tx, actor.tenant.org, actor.userId))
-  );
-  app.logins.succeed(key);
-  return result;
+  const changing = () =>
+    app.store.transact(async (tx) =>
+      await change(tx, await personOf(tx, actor.tenant.org, actor.userId))
+    );
+  return await app.logins.trying(factorTries(actor.userId), changing);
 }
 
 /** What tries to give a person's code are counted by, wherever they come from. */
