@@ -7,7 +7,7 @@ import { Fault } from "../fault.ts";
 import { iso } from "../lists.ts";
 import { personRights } from "../roles/grant.ts";
 import type { Scope } from "../scopes.ts";
-import { homeOf, mustCover, mustHoldNewValue, ownedKey } from "./owned.ts";
+import { mustCover, mustHoldNewValue, ownedKey, tenantOfKey } from "./owned.ts";
 import { showKeyWithUse, statusOf } from "./show.ts";
 
 /** What may change of a key; what is undefined stays, what is there is replaced whole. */
@@ -40,7 +40,7 @@ export async function updateApiKey(work: Writing, id: string, change: ApiKeyChan
     canonicalJson([key[field]]) !== canonicalJson([next[field]])
   );
   if (changed.length > 0) {
-    tx.put(apiKeys, homeOf(work, key), next);
+    tx.put(apiKeys, tenantOfKey(work, key), next);
     emit(work, tx, actor.tenant, {
       type: "api_key_updated",
       resource: { type: "api_key", id },

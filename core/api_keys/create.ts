@@ -3,7 +3,7 @@ import type { Writing } from "../app.ts";
 import { Fault } from "../fault.ts";
 import { hashKeyValue, makeKeyValue, maskKeyValue } from "../key_value.ts";
 import type { Scope } from "../scopes.ts";
-import { homeOf, mustCover, mustHoldNewValue } from "./owned.ts";
+import { mustCover, mustHoldNewValue, tenantOfKey } from "./owned.ts";
 import { showApiKey } from "./show.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -33,7 +33,7 @@ export function createApiKey(work: Writing, input: NewApiKey) {
   const value = makeKeyValue(input.type, entropy);
   const id = entropy.id("key");
   const now = clock.now();
-  const key = tx.insert(apiKeys, homeOf(work, input), {
+  const key = tx.insert(apiKeys, tenantOfKey(work, input), {
     id,
     name: input.name,
     description: input.description,

@@ -1,7 +1,7 @@
 import { apiKeys } from "../../kv/records/api_key.ts";
 import type { Writing } from "../app.ts";
 import { Fault } from "../fault.ts";
-import { homeOf, mustHoldNewValue, ownedKey } from "./owned.ts";
+import { mustHoldNewValue, ownedKey, tenantOfKey } from "./owned.ts";
 import { showKeyWithUse } from "./show.ts";
 
 /**
@@ -14,7 +14,7 @@ export async function revokeApiKey(work: Writing, id: string) {
   if (key.revoked_at_ms !== null) throw new Fault("CONFLICT", "The key is revoked already.");
   const revoked_at_ms = work.app.ports.clock.now();
   work.tx.afterCommit(() => work.app.links.closeCredential(id));
-  const revoked = work.tx.put(apiKeys, homeOf(work, key), { ...key, revoked_at_ms });
+  const revoked = work.tx.put(apiKeys, tenantOfKey(work, key), { ...key, revoked_at_ms });
   return await showKeyWithUse(work, revoked);
 }
 
@@ -26,7 +26,7 @@ export async function deleteApiKey(work: Writing, id: string) {
   const { app, tx } = work;
   mustHoldNewValue(work.actor);
   const key = await ownedKey(work, id, "system:write");
-  const home = homeOf(work, key);
+  const home = tenantOfKey(work, key);
   tx.delete(apiKeys, home, key.id);
   app.usage.forget(tx, home, key.id);
   tx.afterCommit(() => {

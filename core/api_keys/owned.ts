@@ -31,7 +31,7 @@ function mayManage(actor: Actor, key: ApiKeyRecord, right: Scope): boolean {
 }
 
 /** Where a key of the caller's organization lives. */
-export const homeOf = (
+export const tenantOfKey = (
   { actor }: Pick<Work, "actor">,
   { type }: Pick<ApiKeyRecord, "type">,
 ): Tenant => ({ org: actor.tenant.org, space: type });

@@ -6,7 +6,7 @@ import { hashKeyValue, makeKeyValue, maskKeyValue } from "../key_value.ts";
 import { iso } from "../lists.ts";
 import type { Scope } from "../scopes.ts";
 import { mustBeUsable } from "./change.ts";
-import { homeOf, mustCover, mustHoldNewValue, ownedKey } from "./owned.ts";
+import { mustCover, mustHoldNewValue, ownedKey, tenantOfKey } from "./owned.ts";
 import { statusOf } from "./show.ts";
 
 const HOUR_MS = 60 * 60 * 1000;
@@ -31,7 +31,7 @@ export async function rotateApiKey(work: Stepping, id: string, grace_period_hour
     asked ??= key.hash;
     mustBeRotatable(key, asked, app.ports.clock.now());
     const { rotated, newValue } = withNewValue(work, key, grace_period_hours);
-    tx.put(apiKeys, homeOf(work, key), rotated);
+    tx.put(apiKeys, tenantOfKey(work, key), rotated);
     emit(work, tx, actor.tenant, {
       type: "api_key_rotated",
       resource: { type: "api_key", id },

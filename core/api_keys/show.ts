@@ -4,7 +4,7 @@ import { iso, isoOrNull } from "../lists.ts";
 import { UNLIMITED } from "../limiter.ts";
 import { limitsOf } from "../limits.ts";
 import type { Scope } from "../scopes.ts";
-import { homeOf } from "./owned.ts";
+import { tenantOfKey } from "./owned.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** How long a value may serve before its record recommends a new one. */
@@ -29,7 +29,7 @@ const isOver = (status: KeyStatus): boolean => status === "expired" || status ==
 
 /** A key as every answer shows it, with its last use. */
 export async function showKeyWithUse(work: Pick<Work, "app" | "actor">, key: ApiKeyRecord) {
-  const lastUsedMs = await work.app.usage.lastUsed(homeOf(work, key), key.id);
+  const lastUsedMs = await work.app.usage.lastUsed(tenantOfKey(work, key), key.id);
   return showApiKey(work.app, key, lastUsedMs);
 }
 

@@ -1,4 +1,3 @@
-import type { Tenant } from "../../kv/collection.ts";
 import { type IngestTokenRecord, ingestTokens } from "../../kv/records/ingest.ts";
 import {
   telegramCodes,
@@ -11,6 +10,7 @@ import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
 import { makeSecretText } from "../key_value.ts";
 import { iso, type Paging, showPage } from "../lists.ts";
+import { homeOf } from "../roles/grant.ts";
 import { sha256Hex } from "../text.ts";
 import type { Sender } from "./update.ts";
 
@@ -18,9 +18,6 @@ import type { Sender } from "./update.ts";
 const CODE_BYTES = 10;
 const CODE_TTL_MS = 10 * 60 * 1000;
 const LINKS_MAX = 20;
-
-/** Where people and their links live, whichever space is worked in. */
-export const homeOf = ({ org }: Tenant): Tenant => ({ org, space: "live" });
 
 /**
  * Makes the code that links the caller's Telegram account; an earlier one is void.
@@ -32,7 +29,7 @@ export function createLinkCode({ app, actor, tx }: Writing) {
   const code = makeSecretText("", CODE_BYTES, entropy);
   const expires_at_ms = clock.now() + CODE_TTL_MS;
   const record = { id: actor.userId, hash: sha256Hex(code), expires_at_ms };
-  tx.put(telegramCodes, homeOf(actor.tenant), record);
+  tx.put(telegramCodes, homeOf(actor.tenant.org), record);
   return { code, message: `/link ${code}`, expires_at: iso(expires_at_ms) };
 }
 
@@ -44,7 +41,7 @@ function mustBePerson({ kind }: Actor): void {
 /** The caller's own links, oldest first. @throws {Fault} FORBIDDEN for an API key */
 export async function listLinks({ db, actor }: Work, paging: Paging) {
   mustBePerson(actor);
-  const home = homeOf(actor.tenant);
+  const home = homeOf(actor.tenant.org);
   const by = { index: "user", prefix: [actor.userId] };
   const page = await db.list(telegramLinks, home, { ...paging, ...by });
   const total = await db.countBy(telegramLinks, home, by.index, by.prefix);
@@ -55,11 +52,11 @@ export async function listLinks({ db, actor }: Work, paging: Paging) {
 export async function deleteLink({ actor, tx }: Writing, id: string) {
   mustBePerson(actor);
   mustNotBeBare(actor);
-  const link = await tx.get(telegramLinks, homeOf(actor.tenant), id);
+  const link = await tx.get(telegramLinks, homeOf(actor.tenant.org), id);
   if (link === null || link.user_id !== actor.userId) {
     throw new Fault("NOT_FOUND", "There is no such link.");
   }
-  tx.delete(telegramLinks, homeOf(actor.tenant), id);
+  tx.delete(telegramLinks, homeOf(actor.tenant.org), id);
   return { id, telegram_id: link.telegram_id, user_id: link.user_id };
 }
 
@@ -71,7 +68,7 @@ export async function linkAccount(
   code: string,
 ): Promise<string> {
   const { app, actor, tx } = work;
-  const home = homeOf(actor.tenant);
+  const home = homeOf(actor.tenant.org);
   const known = await tx.find(telegramCodes, home, "hash", [sha256Hex(code)]);
   const alive = await tx.get(ingestTokens, actor.tenant, token.id) !== null;
   if (known === null || !alive) return "This code is not valid. Make a new one in Relay.";

@@ -15,8 +15,9 @@ import { ANONYMOUS } from "../authenticate.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
 import { ACCEPTED, receive } from "../ingest/receive.ts";
+import { homeOf } from "../roles/grant.ts";
 import { rightsOf } from "../roles/rights.ts";
-import { homeOf, linkAccount } from "./links.ts";
+import { linkAccount } from "./links.ts";
 import { type ChatCommand, type ChatMessage, readUpdate, TelegramBody } from "./update.ts";
 
 /** Longer than Telegram tries to deliver an update. */
@@ -36,7 +37,7 @@ export async function receiveTelegram(work: Stepping, body: unknown) {
   const message = received && readUpdate(received.message);
   if (received === null || message === null) return new Accepted(ACCEPTED);
   const { tenant, token } = received;
-  const home = homeOf(tenant);
+  const home = homeOf(tenant.org);
   const account = [token.id, message.sender.id];
   // Read before the transaction, whose checks a shared store limits: a link that ends now ended after this.
   const link = await app.store.find(telegramLinks, home, "account", account);
@@ -113,7 +114,7 @@ async function decide(
 
 /** The person behind a link, with the rights of now; null when there is none any more. */
 async function personOf(tx: Tx, tenant: Tenant, link: TelegramLinkRecord): Promise<Actor | null> {
-  const user = await tx.get(users, homeOf(tenant), link.user_id);
+  const user = await tx.get(users, homeOf(tenant.org), link.user_id);
   const organization = await tx.get(organizations, SYSTEM, tenant.org);
   if (!user?.active || !organization?.active) return null;
   return {

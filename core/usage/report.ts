@@ -1,4 +1,4 @@
-import { homeOf, ownedKey } from "../api_keys/owned.ts";
+import { ownedKey, tenantOfKey } from "../api_keys/owned.ts";
 import type { Work } from "../app.ts";
 import { iso, isoOrNull } from "../lists.ts";
 import { DAY_MS, HOUR_MS, type Hours, type StoredDay } from "./day.ts";
@@ -22,7 +22,7 @@ const TOP = 10;
 export async function getUsage(work: Work, id: string, name: PeriodName) {
   const { app } = work;
   const key = await ownedKey(work, id, "system:read");
-  const home = homeOf(work, key);
+  const home = tenantOfKey(work, key);
   const { steps, stepMs } = PERIODS[name];
   const now = app.ports.clock.now();
   const toMs = (Math.floor(now / stepMs) + 1) * stepMs;
