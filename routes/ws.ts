@@ -26,8 +26,8 @@ async function openSocket(
   limited: (state: LimitState) => void,
 ): Promise<Response> {
   const asksForLink = offeredProtocols(request.headers).includes(AGENT_PROTOCOL);
-  // Nothing limits how many devices of an organization come back at once.
-  if (asksForLink && actor.kind === "device") return await open(app, actor, request, info);
+  // Agents come back all at once, and however busy their key is.
+  if (asksForLink && mayLink(actor)) return await open(app, actor, request, info);
   const limit = await app.limiter.admit(actor, "rest");
   limited(limit);
   mustPass(limit, app.ports.clock.now());
@@ -81,6 +81,9 @@ function mustBeHome(app: App, request: Request): void {
 
 const ENDPOINT = { method: "GET", path: "/ws" } as const;
 const SWITCHED = 101;
+
+const mayLink = ({ kind, rights }: Actor): boolean =>
+  kind === "device" || kind === "api_key" && rights.has(AGENT_RIGHT);
 
 async function openAgentSocket(
   app: App,

@@ -240,12 +240,13 @@ Deno.test("limits: whom `/ws` refuses for want of rights is limited, and beyond 
   }
 });
 
-Deno.test("limits: whatever comes of a handshake at `/ws`, it is a request as any other; only devices pass", async () => {
+Deno.test("limits: whatever comes of a handshake at `/ws`, it is a request as any other; only agents pass", async () => {
   await using world = await World.open({
     config: { limits: { live: { requests_per_minute: 5 } } },
   });
   const owner = await world.signUp();
-  const key = await world.key(owner, ["agents:admin", "agents:read"]);
+  const key = await world.key(owner, ["agents:read"]);
+  const agents = await world.key(owner, ["agents:admin"]);
   const made = await world.call("POST", "/api/devices/pairing-codes", { as: owner.token });
   const { pairing_code } = made.body;
   const paired = { body: { device_name: "box", pairing_code } };
@@ -260,19 +261,22 @@ Deno.test("limits: whatever comes of a handshake at `/ws`, it is a request as an
   deq(await knock(key.value, {}), [426, "4"]);
   deq(await knock(key.value, { ...link, "sec-websocket-protocol": "relay.x" }), [400, "3"]);
   deq(await knock(key.value, { ...link, origin: "https://evil.example" }), [403, "2"]);
-  deq(await knock(key.value, link), [400, "1"], "no real socket is below it");
+  deq(await knock(key.value, link), [403, "1"]);
   deq(await knock(key.value, { upgrade: "websocket" }), [400, "0"]);
   for (const headers of [{}, link]) deq(await knock(key.value, headers), [429, "0"]);
-  for (let n = 0; n < 9; n++) deq(await knock(credential, link), [400, "2147483647"]);
-  // It may open its link, and nothing else for nothing.
-  deq((await knock(credential, { upgrade: "websocket" }))[0], 403);
+  for (const as of [credential, agents.value]) {
+    const unlimited = [400, "2147483647"]; // no real socket is below it
+    for (let n = 0; n < 9; n++) deq(await knock(as, link), unlimited);
+    // It may open its link, and nothing else for nothing.
+    deq((await knock(as, { upgrade: "websocket" }))[0], 403);
+  }
   const left = await world.app.limiter.leftOfPlan({
     id: owner.org,
     plan: "starter",
     limits: null,
     ofPlan: undefined,
   });
-  eq(left.remaining, 100 - 2 - 5 - 1, "making the key and the code, five knocks and a device's");
+  eq(left.remaining, 100 - 3 - 5 - 2, "making keys and the code, and the knocks of no agent");
   await world.advance(MINUTE_MS);
   eq((await world.call("GET", "/api/v1/agents", { as: key.value })).status, 200);
 });
