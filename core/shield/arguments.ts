@@ -123,13 +123,29 @@ export function isRehearsal(command: SimpleCommand): boolean {
 }
 
 function rehearses(command: SimpleCommand): boolean {
-  for (const arg of command.args) {
+  const { args } = command;
+  for (const [at, arg] of args.entries()) {
     if (arg.charCodeAt(0) !== DASH || arg.charCodeAt(1) !== DASH) continue;
     if (arg.length === 2) return false;
-    if (REHEARSALS.has(arg) || isRehearsalValue(arg)) return true;
+    const isValue = TAKES_WORD.has(args[at - 1] ?? "");
+    if (!isValue && (REHEARSALS.has(arg) || isRehearsalValue(arg))) return true;
   }
   return false;
 }
+
+/** Options whose next word is theirs, whatever it looks like. */
+const TAKES_WORD = new Set([
+  "-e",
+  "-f",
+  "-m",
+  "--exclude",
+  "--exclude-from",
+  "--filter",
+  "--include",
+  "--include-from",
+  "--message",
+  "--rsh",
+]);
 
 const REHEARSALS = new Set([
   "--help",

@@ -279,6 +279,9 @@ export function hasGlob(word: string): boolean {
   return word.includes("*") || word.includes("?") || (word.includes("[") && word.includes("]"));
 }
 
+/** Whether what stands behind `>&` is an open file, or its end, and no path. */
+export const isDescriptor = (target: string): boolean => /^(?:\d+-?|-)$/.test(target);
+
 const DISKS = [
   "sd",
   "hd",
@@ -317,8 +320,9 @@ export function isDisk(raw: string): boolean {
   );
 }
 
-/** Whether a path is a folder of the system, or a file in one that is not written every day. */
-export function holdsSystem(path: string): boolean {
+/** Whether a path, seen from a folder, is one of the system, or a file in one that is not written every day. */
+export function holdsSystem(from: string, folder: string): boolean {
+  const path = locate(folder, from);
   if (OPEN_PLACES.some((start) => path.startsWith(start))) return false;
   const kind = classifyPath(path);
   return kind === "system_part" || kind === "system";
@@ -334,3 +338,18 @@ const OPEN_PLACES = [
   "/var/run/",
   "/sys/class/leds",
 ];
+
+const VITAL_FOLDERS = ["/bin/", "/boot/", "/lib", "/sbin/", "/usr/bin/", "/usr/lib", "/usr/sbin/"];
+const VITAL_FILES = new Set([
+  "/etc/fstab",
+  "/etc/group",
+  "/etc/passwd",
+  "/etc/shadow",
+  "/etc/sudoers",
+]);
+
+/** Whether a path, seen from a folder, is a file without which no machine starts or nobody signs in. */
+export function isVital(from: string, folder: string): boolean {
+  const path = normalizePath(locate(folder, from));
+  return VITAL_FILES.has(path) || VITAL_FOLDERS.some((start) => path.startsWith(start));
+}

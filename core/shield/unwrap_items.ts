@@ -109,10 +109,11 @@ export function findScope(command: SimpleCommand): { starts: string[]; narrowed:
   return { starts: starts.length === 0 ? ["."] : starts, narrowed };
 }
 
-/** What find finds: a name below its start, or the start itself where nothing narrows it. */
+/** What find finds: a name below its start, or everything there where nothing narrows it. */
 export function foundPaths(command: SimpleCommand): string[] {
   const { starts, narrowed } = findScope(command);
-  return starts.map((start) => narrowed === null ? start : `${start}/${narrowed}`);
+  if (optionValues(command, "-maxdepth").includes("0")) return starts;
+  return starts.map((start) => `${start}/${narrowed ?? "*"}`);
 }
 
 /** `find … -exec program {} ;`. */

@@ -1,6 +1,6 @@
 import { hasFlag, hasOption, isRehearsal, operands, optionValues } from "../arguments.ts";
 import type { SimpleCommand } from "../command.ts";
-import { isDisk } from "../paths.ts";
+import { isDescriptor, isDisk, locate } from "../paths.ts";
 import type { Blast, Irreversibility, Rule } from "../rule.ts";
 
 const EXPLAIN = "It overwrites a disk, and everything on it is lost.";
@@ -27,8 +27,11 @@ function disk(
   };
 }
 
+const isDiskFor = (command: SimpleCommand) => (path: string): boolean =>
+  isDisk(locate(command.cwd, path));
+
 function namesDisk(command: SimpleCommand): boolean {
-  return operands(command).some(isDisk);
+  return operands(command).some(isDiskFor(command));
 }
 
 function lists(command: SimpleCommand): boolean {
@@ -75,15 +78,15 @@ export const DISK_RULES: readonly Rule[] = [
     "write_device",
     ["dd", "dcfldd", "dc3dd", "ddrescue", "pv"],
     (command) =>
-      command.args.some((arg) => arg.startsWith("of=") && isDisk(arg.slice(3))) ||
-      (command.name === "ddrescue" && isDisk(operands(command)[1] ?? "")),
+      command.args.some((arg) => arg.startsWith("of=") && isDiskFor(command)(arg.slice(3))) ||
+      (command.name === "ddrescue" && isDiskFor(command)(operands(command)[1] ?? "")),
   ),
   disk(
     "redirect_to_device",
     null,
     (command) =>
       command.redirections.some(({ operator, target }) =>
-        operator.includes(">") && operator !== ">&" && isDisk(target)
+        operator.includes(">") && !isDescriptor(target) && isDiskFor(command)(target)
       ),
   ),
   disk("copy_to_device", [
@@ -101,7 +104,7 @@ export const DISK_RULES: readonly Rule[] = [
     const paths = command.name === "cp" || command.name === "mv"
       ? operands(command).slice(-1)
       : operands(command);
-    return paths.some(isDisk);
+    return paths.some(isDiskFor(command));
   }),
   disk(
     "format",

@@ -1,6 +1,13 @@
 import { hasFlag, hasOption, isRehearsal, operands } from "../arguments.ts";
 import { type SimpleCommand, UNKNOWN } from "../command.ts";
-import { classifyPath, holdsSystem, locate, type PathKind } from "../paths.ts";
+import {
+  classifyPath,
+  holdsSystem,
+  isDescriptor,
+  isVital,
+  locate,
+  type PathKind,
+} from "../paths.ts";
 import type { Condition, Rule } from "../rule.ts";
 import { findScope } from "../unwrap_items.ts";
 import { REMOVAL_VALUED } from "./removals.ts";
@@ -23,16 +30,19 @@ function findDeletes(...kinds: readonly PathKind[]) {
   };
 }
 
+const OVERWRITES = new Set([">", ">|", "&>", ">&"]);
+
 function overwrites(command: SimpleCommand): boolean {
   return command.redirections.some(({ operator, target }) =>
-    (operator === ">" || operator === ">|" || operator === "&>") && holdsSystem(target)
+    OVERWRITES.has(operator) && !isDescriptor(target) && holdsSystem(target, command.cwd)
   );
 }
 
 /** Whatever a search finds below the root or a folder of the system. */
 function isBelowSystem(path: string): boolean {
-  if (!path.endsWith(`/${UNKNOWN}`)) return false;
-  const kind = classifyPath(path.slice(0, -UNKNOWN.length));
+  const found = [UNKNOWN, "*"].find((end) => path.endsWith(`/${end}`));
+  if (found === undefined) return false;
+  const kind = classifyPath(path.slice(0, -found.length));
   return kind === "root" || kind === "system";
 }
 
@@ -106,7 +116,8 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
         ? operands(command)
         : operands(command).slice(-1);
       return paths.some((path) =>
-        PROTECTED.some((start) => path.startsWith(start)) && holdsSystem(path)
+        PROTECTED.some((start) => locate(command.cwd, path).startsWith(start)) &&
+        holdsSystem(path, command.cwd)
       );
     },
     blast: 4,
@@ -122,14 +133,16 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     match: (command) => {
       const paths = operands(command);
       const target = paths.at(-1) ?? "";
-      const sources = paths.slice(0, -1).map(classifyPath);
+      const sources = paths.slice(0, -1).map((path) => classifyPath(locate(command.cwd, path)));
       return target === "/dev/null" ||
+        paths.slice(0, -1).some((path) => isVital(path, command.cwd)) ||
         sources.some((kind) => kind === "root" || kind === "system" || kind === "home");
     },
     blast: 4,
     irreversibility: 5,
     threat: "destructive_delete",
-    explanation: "It moves a whole system or home folder away, or throws files into /dev/null.",
+    explanation:
+      "It moves a system or home folder away, or a file that the system needs, or throws files into /dev/null.",
     safer_alternative: "Copy first, and move single files.",
   },
   {
@@ -154,7 +167,7 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
       (hasFlag(command, "R", "recursive") ||
         command.args.some((arg) => arg.toLowerCase() === "/t")) &&
       operands(command).slice(1).some((path) =>
-        ["root", "system", "home"].includes(classifyPath(path))
+        ["root", "system", "home"].includes(classifyPath(locate(command.cwd, path)))
       ),
     blast: 5,
     irreversibility: 4,
@@ -172,7 +185,8 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
       const open = mode.endsWith("777") || mode.endsWith("666") || mode.includes("a+rwx") ||
         mode.includes("o+w") || mode.includes("a+w");
       const bare = command.args.some((arg) => arg === "-R" || arg === "--recursive");
-      return open && (bare || operands(command).slice(1).some((path) => holdsSystem(path)));
+      return open &&
+        (bare || operands(command).slice(1).some((path) => holdsSystem(path, command.cwd)));
     },
     blast: 3,
     irreversibility: 3,

@@ -86,7 +86,7 @@ export const GIT_RULES: readonly Rule[] = [
   git(
     "clean",
     ["clean"],
-    (call) => hasFlag(call, "f", "force") && !hasFlag(call, "n", "dry-run"),
+    (call) => hasFlag(call, "f", "force") && !isRehearsal(call) && !cleansNothing(call),
     [2, 5],
     "It deletes files that git does not know, so git cannot bring them back.",
     "Run git clean -n first, or git stash --include-untracked.",
@@ -240,6 +240,10 @@ export const GIT_RULES: readonly Rule[] = [
 function abbreviates(call: SimpleCommand, option: string, least: number): boolean {
   return call.args.some((arg) => arg.length >= least && option.startsWith(arg));
 }
+
+/** `git clean -n`; what stands behind `-e` is a pattern. */
+const cleansNothing = (call: SimpleCommand): boolean =>
+  hasFlag(call, "n") && !optionValues(call, "-e", "--exclude").includes("-n");
 
 function forcesPush(call: SimpleCommand, _rest: readonly string[]): boolean {
   if (hasOption(call, "--force") || hasOption(call, "--mirror")) return true;

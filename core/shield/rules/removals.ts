@@ -152,7 +152,8 @@ export const REMOVAL_RULES: readonly Rule[] = [
     pack: "filesystem",
     commands: REMOVERS,
     match: (command) =>
-      removes(command, ["system_part", "system", "root"]) && operands(command).some(holdsSystem),
+      removes(command, ["system_part", "system", "root"]) &&
+      operands(command).some((path) => holdsSystem(path, command.cwd)),
     blast: 4,
     irreversibility: 4,
     threat: "destructive_delete",

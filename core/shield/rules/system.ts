@@ -1,7 +1,7 @@
 import { hasFlag, hasOption, operands, optionValues } from "../arguments.ts";
 import { isWholeFolder } from "../bulk.ts";
 import type { SimpleCommand } from "../command.ts";
-import { classifyPath, locate } from "../paths.ts";
+import { holdsSystem, isVital, locate } from "../paths.ts";
 import type { Rule } from "../rule.ts";
 import { defineRule } from "./define.ts";
 
@@ -24,12 +24,6 @@ const BASES = new Set([
 
 function isBase(path: string): boolean {
   return BASES.has(path) || (path.length > 1 && BASES.has(path.slice(0, -1)));
-}
-
-function holdsSystem(command: SimpleCommand, path: string): boolean {
-  const place = locate(command.cwd, path);
-  return ["system", "system_part", "root"].includes(classifyPath(place)) &&
-    !place.startsWith("/dev/") && !place.startsWith("/srv") && !place.startsWith("/opt");
 }
 
 function extractsOver(command: SimpleCommand): boolean {
@@ -66,13 +60,23 @@ export const SYSTEM_RULES: readonly Rule[] = [
     "system_attributes",
     ["chattr", "setfacl", "chflags"],
     (command, words) =>
-      (words.some((path) => path.startsWith("/") && holdsSystem(command, path)) ||
-        command.args.some((arg) => arg.startsWith("/etc/"))) &&
+      words.some((path) => isBase(path) || holdsSystem(path, command.cwd)) &&
       !hasOption(command, "--get"),
     [4, 2],
     "permission_change",
     "It changes who may read or change a file of the system.",
     "Change the file through configuration that is reviewed.",
+  ),
+  defineRule(
+    "filesystem",
+    "system_owner",
+    ["chmod", "chown", "chgrp"],
+    ({ cwd }, words) =>
+      words.slice(1).some((path) => isBase(locate(cwd, path)) || isVital(path, cwd)),
+    [4, 2],
+    "permission_change",
+    "It changes who may use a folder or a program that the system needs.",
+    "Leave it as its package made it.",
   ),
   defineRule(
     "persistence",
