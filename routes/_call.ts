@@ -110,11 +110,15 @@ export async function deny(
   return lacking(actor, required);
 }
 
-const lacking = ({ rights }: Actor, required: readonly Scope[]): Fault =>
-  new Fault("INSUFFICIENT_SCOPES", `This needs ${required.join(" or ")}.`, {
-    required,
-    granted: [...rights],
-  });
+function lacking({ rights }: Actor, required: readonly Scope[]): Fault {
+  const granted = [...rights];
+  if (!required.some((scope) => rights.has(scope))) {
+    const message = `This needs ${required.join(" or ")}.`;
+    return new Fault("INSUFFICIENT_SCOPES", message, { required, granted });
+  }
+  const message = "Only the organization that runs this installation may do this.";
+  return new Fault("INSUFFICIENT_SCOPES", message, { required, granted, host: true });
+}
 
 /** Refuses what the test space may not do, and puts the refusal on record. */
 export async function denyTestSpace(

@@ -60,6 +60,20 @@ const short = (text: string): string =>
   text.length <= ISSUE_CHARS_MAX ? text : `${text.slice(0, ISSUE_CHARS_MAX).toWellFormed()}…`;
 
 /**
+ * A request's query; which of two of a name would count is nobody's guess.
+ * @throws {Fault} VALIDATION_FAILED
+ */
+export function queryOf({ url }: Request): Record<string, string> {
+  const params = new URL(url).searchParams;
+  for (const name of params.keys()) {
+    if (params.getAll(name).length === 1) continue;
+    const issues = [{ path: short(`query.${name}`), message: "is there more than once" }];
+    throw new Fault("VALIDATION_FAILED", `${issues[0]!.path} is there more than once.`, { issues });
+  }
+  return Object.fromEntries(params);
+}
+
+/**
  * Checks the query of what takes none: a misspelt or misplaced parameter is told everywhere.
  * @throws {Fault} VALIDATION_FAILED
  */

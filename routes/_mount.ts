@@ -20,7 +20,7 @@ import {
 } from "./_answer.ts";
 import { call, deny, denyTestSpace, missingRights } from "./_call.ts";
 import { asksWho, identify, identifyAgain } from "./_identify.ts";
-import { parseNoQuery, readJson } from "./_input.ts";
+import { parseNoQuery, queryOf, readJson } from "./_input.ts";
 import { letPagesIn } from "./_origin.ts";
 import { byRank, contestedOf, pattern } from "./_paths.ts";
 import { bearerOffered } from "./_protocols.ts";
@@ -78,14 +78,16 @@ export function mount(
   const ordered = [...routes].sort(byRank);
   for (const { path, handle } of upgrades) {
     const endpoint = { method: "GET", path };
-    hono.get(path, (c) =>
-      guarded(app, c, path, async (info, known, limited) => {
+    hono.all(path, (c) => {
+      if (c.req.method !== "GET") return refuse(app, c, path, notAllowed(["GET"]));
+      return guarded(app, c, path, async (info, known, limited) => {
         const { headers } = c.req.raw;
         const find = (headers: Headers) => credentialOf(headers) ?? bearerOffered(headers);
         const actor = await identify(app, headers, info, limited, find, authenticateSocket);
         known(actor);
         return await handle(app, actor, c.req.raw, info, limited);
-      }, endpoint));
+      }, endpoint);
+    });
   }
   for (const service of services) {
     const { path, methods } = service;
@@ -154,7 +156,7 @@ async function serve(app: App, route: Route, c: Context<Env>): Promise<Response>
       agent = route.agent === undefined ? null : params[route.agent]!;
       const result = await call(app, route, actor, request, {
         params,
-        query: c.req.query(),
+        query: c.req.url.includes("&") ? queryOf(c.req.raw) : c.req.query(),
         body: () =>
           readJson(app.ports.clock, c.req.raw, route.bodyBytesMax, (text) => bodyText = text),
         bodyText: () => bodyText,
@@ -220,7 +222,7 @@ async function visit(app: App, service: Service, c: Context<Env>): Promise<Respo
       holds = limit.admitted;
     } else limit = await app.limiter.takeForAddress(info.address);
     mustPass(limit, app.ports.clock.now());
-    parseNoQuery(c.req.query());
+    parseNoQuery(queryOf(raw));
     const envelope = { requestId: info.id, limit, key: actor.key };
     response = await service.handle({
       app,

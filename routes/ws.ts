@@ -7,7 +7,7 @@ import { type LimitState, mustPass } from "../core/limiter.ts";
 import { CLOSE_CODES } from "../core/close_codes.ts";
 import { AGENT_PROTOCOL } from "../core/protocol.ts";
 import { deny, recordUse } from "./_call.ts";
-import { parse, parseNoQuery } from "./_input.ts";
+import { parse, parseNoQuery, queryOf } from "./_input.ts";
 import { openEventSocket } from "./_event_socket.ts";
 import { isWelcome } from "./_origin.ts";
 import { BEARER, EVENTS_PROTOCOL, offeredProtocols } from "./_protocols.ts";
@@ -48,8 +48,7 @@ async function open(
   info: RequestInfo,
 ): Promise<Response> {
   const { headers } = request;
-  const query = Object.fromEntries(new URL(request.url).searchParams);
-  const asked = parse(StreamQuery, query, "query") as StreamChoice;
+  const asked = parse(StreamQuery, queryOf(request), "query") as StreamChoice;
   if (headers.get("upgrade")?.toLowerCase() !== "websocket") {
     throw new Fault("UPGRADE_REQUIRED", "Connect here by WebSocket.");
   }
@@ -91,7 +90,7 @@ async function openAgentSocket(
   request: Request,
   info: RequestInfo,
 ): Promise<Response> {
-  parseNoQuery(Object.fromEntries(new URL(request.url).searchParams));
+  parseNoQuery(queryOf(request));
   if (actor.kind !== "device" && !actor.rights.has(AGENT_RIGHT)) {
     throw await deny(app, ENDPOINT, actor, info, [AGENT_RIGHT]);
   }

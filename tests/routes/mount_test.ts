@@ -84,6 +84,40 @@ Deno.test("mount: a name that is not known is told with those that are", async (
   );
 });
 
+Deno.test("mount: a query parameter that is there twice is refused, wherever it is", async () => {
+  await using world = await World.open();
+  const as = (await world.signUp()).token;
+  for (const path of ["/api/v1/agents?limit=1&limit=2", "/ws?types=a&types=b", "/health?a=1&a=2"]) {
+    const answer = await world.call("GET", path, { as });
+    eq(answer.status, 400, path);
+    const [, name] = /[?](\w+)=/.exec(path)!;
+    deq(answer.body.error.details.issues[0], {
+      path: `query.${name}`,
+      message: "is there more than once",
+    });
+  }
+});
+
+Deno.test("mount: a path that leaves HTTP takes GET, and says so", async () => {
+  await using world = await World.open();
+  const as = (await world.signUp()).token;
+  for (const method of ["POST", "HEAD"]) {
+    const headers = { upgrade: "websocket" };
+    const answer = await world.call(method, "/ws", { as, headers });
+    deq([answer.status, answer.headers.get("allow")], [405, "GET"]);
+  }
+  eq((await world.call("GET", "/ws", { as })).headers.get("upgrade"), "websocket");
+});
+
+Deno.test("mount: who has the right but is not of the host is told that", async () => {
+  await using world = await World.open();
+  await world.signUp(); // the host
+  const { token } = await world.signUp();
+  const { status, body } = await world.call("GET", "/metrics", { as: token });
+  deq([status, body.error.details.host], [403, true]);
+  eq(body.error.message, "Only the organization that runs this installation may do this.");
+});
+
 Deno.test("mount: what is missing, no number or none of the alternatives is told in plain words", async () => {
   await using world = await World.open();
   const as = (await world.signUp()).token;
