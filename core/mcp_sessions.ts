@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
 import type { Tenant } from "../kv/collection.ts";
+import { RecentMap } from "../kv/recent.ts";
 import { type McpSessionRecord, mcpSessions } from "../kv/records/mcp_session.ts";
 import type { Tx } from "../kv/tx.ts";
 import type { Actor, App, RequestInfo } from "./app.ts";
@@ -9,9 +10,13 @@ import { emit, RELAY_ACTOR } from "./events.ts";
 const SESSION_IDLE_MS = 30 * 60 * 1000;
 /** A call moves the end of its session on only when it is nearer by this much: not each call is a write. */
 const TOUCH_MS = 60 * 1000;
-/** Clients that are killed leave sessions behind: beyond these the oldest one ends. */
+/** Clients that are killed leave sessions behind: beyond these the oldest ones end. */
 const SESSIONS_MAX = 50;
+/** Sessions that are read at once: twice what there can be, for those opened meanwhile. */
+const READ_MAX = 2 * SESSIONS_MAX;
 const BATCH_MAX = 100;
+/** Of so many sessions it is known what is not on record. */
+const KNOWN_MAX = 20_000;
 
 /** What a client says when it opens a session. */
 export interface Opening {
@@ -22,8 +27,51 @@ export interface Opening {
 
 type Caller = { readonly app: App; readonly actor: Actor; readonly info: RequestInfo };
 
-/** Calls that are not on record yet, by session. */
-const unrecorded = new WeakMap<App, Map<string, number>>();
+/** What this process knows of a session beside its record, until the session ends. */
+interface Known {
+  /** Calls that are not on record yet. */
+  calls: number;
+  /** What its client wants in its log. */
+  logLevel: string | null;
+  /** The addresses that its client subscribed to. */
+  readonly uris: Set<string>;
+}
+
+interface Memory {
+  readonly sessions: RecentMap<Known>;
+  agedAtMs: number;
+}
+
+const memories = new WeakMap<App, Memory>();
+
+function memoryOf(app: App): Memory {
+  let memory = memories.get(app);
+  if (memory === undefined) {
+    memory = { sessions: new RecentMap(KNOWN_MAX), agedAtMs: app.ports.clock.now() };
+    memories.set(app, memory);
+  }
+  return memory;
+}
+
+/** What is known of a session, if anything is. */
+export const recall = (app: App, id: string): Known | undefined => memoryOf(app).sessions.get(id);
+
+/** The same, for who has something to add. */
+export function remember(app: App, id: string): Known {
+  const { sessions } = memoryOf(app);
+  let known = sessions.get(id);
+  if (known === undefined) sessions.set(id, known = { calls: 0, logLevel: null, uris: new Set() });
+  return known;
+}
+
+/** Forgets sessions that were not used here for as long as one lives: another instance ends them unseen. */
+function forgetUnused(app: App): void {
+  const memory = memoryOf(app);
+  const now = app.ports.clock.now();
+  if (now - memory.agedAtMs < SESSION_IDLE_MS) return;
+  memory.agedAtMs = now;
+  memory.sessions.age();
+}
 
 /** Opens a session of the caller's. */
 export async function openSession(
@@ -32,12 +80,6 @@ export async function openSession(
 ): Promise<McpSessionRecord> {
   const { clock, entropy } = app.ports;
   const now = clock.now();
-  const open = await app.store.list(mcpSessions, actor.tenant, {
-    index: "actor",
-    prefix: [actor.id],
-    limit: SESSIONS_MAX,
-  });
-  const work = { app, actor, request: info };
   const session: McpSessionRecord = {
     id: `mcs_${Buffer.from(entropy.bytes(24)).toString("base64url")}`,
     actor: actor.id,
@@ -48,19 +90,33 @@ export async function openSession(
     created_at_ms: now,
     idle_at_ms: now + SESSION_IDLE_MS,
   };
-  return await app.store.transact(async (tx) => {
-    const oldest = open.items.length < SESSIONS_MAX
-      ? null
-      : open.items.reduce((a, b) => a.created_at_ms <= b.created_at_ms ? a : b);
-    const stillOpen = oldest && await tx.get(mcpSessions, actor.tenant, oldest.id);
-    if (stillOpen) endIn(work, tx, actor.tenant, stillOpen, "session_closed");
-    emit(work, tx, actor.tenant, {
+  await app.store.transact((tx) => {
+    emit({ app, actor, request: info }, tx, actor.tenant, {
       type: "session_started",
       resource: { type: "mcp_session", id: session.id },
       details: { ...detailsOf(session), protocol_version: protocolVersion },
     });
-    return tx.insert(mcpSessions, actor.tenant, session);
+    tx.insert(mcpSessions, actor.tenant, session);
   });
+  await endBeyond({ app, actor, info });
+  return session;
+}
+
+/** Ends a caller's oldest sessions, until there are not too many: each who opened one looks after that. */
+async function endBeyond({ app, actor, info }: Caller): Promise<void> {
+  const { tenant } = actor;
+  const own = { index: "actor", prefix: [actor.id], limit: READ_MAX };
+  while ((await app.store.list(mcpSessions, tenant, own)).items.length > SESSIONS_MAX) {
+    await app.store.transact(async (tx) => {
+      const { items } = await tx.list(mcpSessions, tenant, own);
+      const oldestFirst = items.sort((a, b) => a.created_at_ms - b.created_at_ms);
+      for (const { id } of oldestFirst.slice(0, Math.max(0, items.length - SESSIONS_MAX))) {
+        const session = await tx.get(mcpSessions, tenant, id);
+        if (session === null) continue;
+        endIn({ app, actor, request: info }, tx, tenant, session, "session_closed");
+      }
+    });
+  }
 }
 
 /** The caller's open session of this id, which lives on by this; null when there is none. */
@@ -71,10 +127,12 @@ export async function touchSession(
   const session = await app.store.get(mcpSessions, actor.tenant, id);
   const now = app.ports.clock.now();
   if (session === null || session.actor !== actor.id || now >= session.idle_at_ms) return null;
+  const known = recall(app, id);
   if (session.idle_at_ms - now > SESSION_IDLE_MS - TOUCH_MS) return session;
-  const calls = takeCalls(app, id);
   return await app.store.transact(async (tx) => {
     const current = await tx.get(mcpSessions, actor.tenant, id);
+    const calls = known?.calls ?? 0;
+    tx.afterCommit(() => known && (known.calls -= calls));
     return current && tx.put(mcpSessions, actor.tenant, {
       ...current,
       calls: current.calls + calls,
@@ -84,26 +142,21 @@ export async function touchSession(
 }
 
 /** A tool was called in a session. */
-export function countCall(app: App, id: string): void {
-  let counts = unrecorded.get(app);
-  if (counts === undefined) unrecorded.set(app, counts = new Map());
-  counts.set(id, (counts.get(id) ?? 0) + 1);
-}
+export const countCall = (app: App, id: string): void => void remember(app, id).calls++;
 
 /** Ends a session of the caller's; false when there is none. */
 export async function closeSession({ app, actor, info }: Caller, id: string): Promise<boolean> {
-  const calls = takeCalls(app, id);
   return await app.store.transact(async (tx) => {
     const session = await tx.get(mcpSessions, actor.tenant, id);
     if (session === null || session.actor !== actor.id) return false;
-    const ended = { ...session, calls: session.calls + calls };
-    endIn({ app, actor, request: info }, tx, actor.tenant, ended, "session_closed");
+    endIn({ app, actor, request: info }, tx, actor.tenant, session, "session_closed");
     return true;
   });
 }
 
 /** Ends the sessions in which nothing has happened for long. */
 export async function sweepSessions(app: App): Promise<void> {
+  forgetUnused(app);
   for (;;) {
     const before = [app.ports.clock.now() + 1];
     const due = await app.store.queued(mcpSessions, "idle", { limit: BATCH_MAX, before });
@@ -113,30 +166,31 @@ export async function sweepSessions(app: App): Promise<void> {
 }
 
 async function timeOut(app: App, tenant: Tenant, id: string): Promise<void> {
-  const calls = takeCalls(app, id);
   await app.store.transact(async (tx) => {
     const session = await tx.get(mcpSessions, tenant, id);
     if (session === null || app.ports.clock.now() < session.idle_at_ms) return;
-    const ended = { ...session, calls: session.calls + calls };
-    endIn({ app, actor: RELAY_ACTOR }, tx, tenant, ended, "session_timeout");
+    endIn({ app, actor: RELAY_ACTOR }, tx, tenant, session, "session_timeout");
   });
 }
 
+/** Ends a session; with it goes what is known of it here. */
 function endIn(
-  work: Parameters<typeof emit>[0],
+  work: Parameters<typeof emit>[0] & { readonly app: App },
   tx: Tx,
   tenant: Tenant,
   session: McpSessionRecord,
   type: "session_closed" | "session_timeout",
 ): void {
+  const { app } = work;
   tx.delete(mcpSessions, tenant, session.id);
+  tx.afterCommit(() => memoryOf(app).sessions.delete(session.id));
   emit(work, tx, tenant, {
     type,
     resource: { type: "mcp_session", id: session.id },
     details: {
       ...detailsOf(session),
-      duration_ms: work.app.ports.clock.now() - session.created_at_ms,
-      calls: session.calls,
+      duration_ms: app.ports.clock.now() - session.created_at_ms,
+      calls: session.calls + (recall(app, session.id)?.calls ?? 0),
       ...(type === "session_timeout" && { idle_seconds: SESSION_IDLE_MS / 1000 }),
     },
   });
@@ -147,10 +201,3 @@ const detailsOf = ({ id, client, actor }: McpSessionRecord) => ({
   client,
   user: actor,
 });
-
-function takeCalls(app: App, id: string): number {
-  const counts = unrecorded.get(app);
-  const calls = counts?.get(id) ?? 0;
-  counts?.delete(id);
-  return calls;
-}

@@ -21,11 +21,14 @@ export class RecentMap<V> {
   }
 
   set(key: string, value: V): void {
-    if (this.#young.size >= this.#half && !this.#young.has(key)) {
-      this.#old = this.#young;
-      this.#young = new Map();
-    }
+    if (this.#young.size >= this.#half && !this.#young.has(key)) this.age();
     this.#young.set(key, value);
+  }
+
+  /** Begins a generation: what was not used since the last one began is dropped. */
+  age(): void {
+    this.#old = this.#young;
+    this.#young = new Map();
   }
 
   delete(key: string): void {

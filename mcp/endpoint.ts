@@ -71,7 +71,7 @@ async function hearOrEnd(server: Server, visit: Visit): Promise<Response> {
     throw new Fault("METHOD_NOT_ALLOWED", "This revision takes POST.", { allow: ["POST"] });
   }
   if (request.method === "GET") return await hear(server, visit);
-  await endSession(server, visit);
+  await endSession(visit);
   return new Response(null, { status: 204, headers: headersOf(visit.envelope) });
 }
 

@@ -1,4 +1,4 @@
-import { touchSession } from "../core/mcp_sessions.ts";
+import { recall, touchSession } from "../core/mcp_sessions.ts";
 import { Fault } from "../core/fault.ts";
 import type { Visit } from "../routes/_mount.ts";
 import { streamResponse } from "./answer_stream.ts";
@@ -46,7 +46,7 @@ export async function hear(server: Server, visit: Visit): Promise<Response> {
       return now;
     },
     wantsResource: (now, uri) =>
-      (server.subscriptions.get(session.id)?.has(uri) ?? false) && mayRead(server, now, uri),
+      (recall(app, session.id)?.uris.has(uri) ?? false) && mayRead(server, now, uri),
     wantsList: () => true,
     tellTask: null,
     notify: stream.notify,

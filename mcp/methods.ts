@@ -1,3 +1,4 @@
+import { remember } from "../core/mcp_sessions.ts";
 import { admit, callTool, toolNamed } from "./call_tool.ts";
 import { complete } from "./completion.ts";
 import {
@@ -110,11 +111,11 @@ function wantsStream({ params, server }: Exchange): boolean {
   return token !== undefined || server.tools.get(String(params.name))?.bind !== undefined;
 }
 
-function setLevel({ server, session, params }: Exchange): Result {
+function setLevel({ app, session, params }: Exchange): Result {
   const level = LEVELS.find((known) => known === params.level);
   if (level === undefined) {
     throw new RpcError(CODES.invalidParams, `\`level\` must be one of ${LEVELS.join(", ")}.`);
   }
-  if (session !== null) server.logLevels.set(session.id, level);
+  if (session !== null) remember(app, session.id).logLevel = level;
   return { members: "" };
 }

@@ -1,6 +1,7 @@
 import { Fault } from "../core/fault.ts";
 import { call } from "../routes/_call.ts";
 import type { Route } from "../routes/_route.ts";
+import { Id } from "../routes/_schemas.ts";
 import { admit } from "./call_tool.ts";
 import { type Exchange, mustBeFirstPage, type Result, textOf, withCacheHints } from "./exchange.ts";
 import { CODES, RpcError } from "./rpc.ts";
@@ -152,7 +153,9 @@ export function findResource(
     }
     const start = resource.uri.slice(0, resource.uri.indexOf("{"));
     const rest = uri.startsWith(start) ? uri.slice(start.length) : "";
-    if (rest !== "" && !rest.includes("/")) return { resource, params: { [parameter]: rest } };
+    if (!rest.includes("/") && Id.safeParse(rest).success) {
+      return { resource, params: { [parameter]: rest } };
+    }
   }
   return null;
 }

@@ -1,5 +1,4 @@
 import { type App, VERSION } from "../core/app.ts";
-import { RecentMap } from "../kv/recent.ts";
 import type { Route } from "../routes/_route.ts";
 import { binds, extraTools } from "./extra_tools.ts";
 import { Fixtures } from "./fixtures/fixtures.ts";
@@ -25,19 +24,12 @@ export const INSTRUCTIONS =
   "command with run_command. Commands are inspected: one may be refused, or wait until people approve " +
   "it; then look with get_command and do not send it again.";
 
-/** Of so many sessions it is remembered what they want to hear of. */
-const SESSIONS_MAX = 20_000;
-
 /** The protocol's side of one relay. */
 export interface Server {
   readonly app: App;
   readonly tools: Tools;
   readonly identityJson: string;
   readonly listeners: Listeners;
-  /** What sessions want in their log, by session. */
-  readonly logLevels: RecentMap<string>;
-  /** Addresses that sessions subscribed to, by session. */
-  readonly subscriptions: RecentMap<Set<string>>;
   /** Requests to clients that wait for their reply, by session and id. */
   readonly asked: Map<string, (reply: Reply) => void>;
   /** How the calls under way in sessions are ended, by session and id. */
@@ -54,8 +46,6 @@ export function makeServer(app: App, routes: readonly Route[], withFixtures: boo
     tools: new Tools([...routes, ...extraTools], binds),
     identityJson: JSON.stringify(IDENTITY),
     listeners,
-    logLevels: new RecentMap(SESSIONS_MAX),
-    subscriptions: new RecentMap(SESSIONS_MAX),
     asked: new Map(),
     cancellations: new Map(),
     fixtures: withFixtures ? new Fixtures(app, listeners) : null,

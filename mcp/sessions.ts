@@ -1,11 +1,11 @@
-import { closeSession, openSession, touchSession } from "../core/mcp_sessions.ts";
+import { closeSession, openSession, recall, remember, touchSession } from "../core/mcp_sessions.ts";
 import { Fault } from "../core/fault.ts";
 import type { McpSessionRecord } from "../kv/records/mcp_session.ts";
 import type { Visit } from "../routes/_mount.ts";
 import { type Exchange, type Result, resultOf, textOf } from "./exchange.ts";
 import { mayRead } from "./listen.ts";
 import { CODES, isObject, OLDER, RpcError } from "./rpc.ts";
-import { capabilitiesOf, IDENTITY, INSTRUCTIONS, type Server } from "./server.ts";
+import { capabilitiesOf, IDENTITY, INSTRUCTIONS } from "./server.ts";
 
 const SUBSCRIPTIONS_MAX = 100;
 const TEXT_CHARS_MAX = 200;
@@ -64,11 +64,9 @@ export async function sessionOf({ app, actor, request }: Visit): Promise<McpSess
 }
 
 /** Ends the session that a DELETE names. @throws {Fault} VALIDATION_FAILED, NOT_FOUND */
-export async function endSession(server: Server, visit: Visit): Promise<void> {
+export async function endSession(visit: Visit): Promise<void> {
   const session = await mustHaveSession(visit);
   await closeSession(visit, session.id);
-  server.logLevels.delete(session.id);
-  server.subscriptions.delete(session.id);
 }
 
 /** @throws {Fault} VALIDATION_FAILED when none is named, NOT_FOUND when it is over */
@@ -82,24 +80,24 @@ export async function mustHaveSession(visit: Visit): Promise<McpSessionRecord> {
 
 /** `resources/subscribe`: changes are told on the session's stream. */
 export function subscribe(exchange: Exchange): Result {
-  const { server, session, actor } = exchange;
+  const { app, server, session, actor } = exchange;
   const uri = textOf(exchange, "uri");
   if (!mayRead(server, actor, uri)) {
     throw new RpcError(CODES.resourceNotFound, "Resource not found", { data: { uri } });
   }
   if (session === null) return { members: "" };
-  const uris = server.subscriptions.get(session.id) ?? new Set();
+  const { uris } = remember(app, session.id);
   if (uris.size >= SUBSCRIPTIONS_MAX) {
     const why = `At most ${SUBSCRIPTIONS_MAX} resources can be subscribed to.`;
     throw new RpcError(CODES.invalidParams, why);
   }
-  server.subscriptions.set(session.id, uris.add(uri));
+  uris.add(uri);
   return { members: "" };
 }
 
 /** `resources/unsubscribe`. */
 export function unsubscribe(exchange: Exchange): Result {
-  const { server, session } = exchange;
-  server.subscriptions.get(session?.id ?? "")?.delete(textOf(exchange, "uri"));
+  const { app, session } = exchange;
+  recall(app, session?.id ?? "")?.uris.delete(textOf(exchange, "uri"));
   return { members: "" };
 }

@@ -31,7 +31,7 @@ const note = (world: World, as: string) =>
 Deno.test("listen: it says first what it will tell, and tells that, marked with its id", async () => {
   await using world = await World.open();
   const { token } = await world.signUp();
-  const uris = ["relay://audit", "relay://nowhere", 7];
+  const uris = ["relay://audit", "relay://nowhere", 7, `relay://agents/${"x".repeat(129)}`];
   const reader = await listen(world, token, {
     resourceSubscriptions: uris,
     toolsListChanged: true,

@@ -1,4 +1,6 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { recall } from "../../core/mcp_sessions.ts";
+import { mcpSessions } from "../../kv/records/mcp_session.ts";
 import { shared } from "../support/kv.ts";
 import { World } from "../support/world.ts";
 import { type Account } from "../support/world.ts";
@@ -132,14 +134,25 @@ Deno.test("sessions: nobody else's credential uses one, and an unknown one is as
 Deno.test("sessions: a caller has 50 at the most, the oldest ends", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
-  const first = await sessionOf(world, owner.token);
+  const as = owner.token;
+  const first = await sessionOf(world, as);
+  for (let n = 0; n < 3; n++) await tool(world, "list_agents", {}, { as, headers: within(first) });
   await world.advance(1);
   for (let n = 0; n < 50; n++) await sessionOf(world, owner.token);
   eq((await rpc(world, "ping", {}, { as: owner.token, headers: within(first) })).status, 404);
   const ends = (await sessionEvents(world, owner)).filter(({ event_type }) =>
     event_type === "session_closed"
   );
-  deq(ends.map(({ details }) => details.session_id), [first]);
+  deq(ends.map(({ details }) => [details.session_id, details.calls]), [[first, 3]]);
+});
+
+Deno.test("sessions: a caller who opens many at once has 50 as well", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  await Promise.all(Array.from({ length: 80 }, () => sessionOf(world, owner.token)));
+  const own = { index: "actor", prefix: [owner.userId], limit: 1_000 };
+  const tenant = { org: owner.org, space: "live" } as const;
+  eq((await world.app.store.list(mcpSessions, tenant, own)).items.length, 50);
 });
 
 Deno.test("sessions: the stream tells what a client subscribed to, and ends with its session", async () => {
@@ -164,6 +177,57 @@ Deno.test("sessions: the stream tells what a client subscribed to, and ends with
   await world.advance(1_000);
   await stream.until(Infinity);
   ok(stream.ended);
+});
+
+Deno.test("sessions: what one subscribed to and wants in its log is forgotten however it ends", async () => {
+  await using world = await World.open();
+  const as = await keyOf(world, await world.signUp());
+  const opened = async () => {
+    const id = await sessionOf(world, as);
+    const send = (method: string, params: Json) =>
+      rpc(world, method, params, { as, headers: within(id) });
+    await send("resources/subscribe", { uri: "relay://agents/agt_1" });
+    await send("logging/setLevel", { level: "info" });
+    const { logLevel, uris } = recall(world.app, id)!;
+    deq([logLevel, ...uris], ["info", "relay://agents/agt_1"]);
+    return id;
+  };
+  const deleted = await opened();
+  await get(world, as, deleted, "DELETE");
+  eq(recall(world.app, deleted), undefined);
+  const displaced = await opened();
+  await world.advance(1);
+  for (let n = 0; n < 50; n++) await sessionOf(world, as);
+  eq(recall(world.app, displaced), undefined);
+  const timedOut = await opened();
+  await world.advance(31 * MINUTE_MS);
+  eq(recall(world.app, timedOut), undefined);
+});
+
+Deno.test("sessions: one that ended on another instance is forgotten within two of its lives", async () => {
+  const kv = await Deno.openKv(":memory:");
+  const one = await World.open({ kv: shared(kv), sole: false, seed: 1 });
+  const two = await World.open({ kv: shared(kv), sole: false, seed: 2, clock: one.clock });
+  const as = await keyOf(one, await one.signUp());
+  const id = await sessionOf(one, as);
+  const uri = "relay://agents";
+  await rpc(one, "resources/subscribe", { uri }, { as, headers: within(id) });
+  eq((await get(two, as, id, "DELETE")).status, 204);
+  await one.advance(61 * MINUTE_MS);
+  eq(recall(one.app, id), undefined);
+  for (const world of [two, one]) await world[Symbol.asyncDispose]();
+  kv.close();
+});
+
+Deno.test("sessions: an address that can name nothing is not subscribed to", async () => {
+  await using world = await World.open();
+  const as = await keyOf(world, await world.signUp());
+  const headers = within(await sessionOf(world, as));
+  for (const id of ["x".repeat(129), "x".repeat(500_000), "a/b", "\u00e9", " "]) {
+    const uri = `relay://agents/${id}`;
+    const { body } = await rpc(world, "resources/subscribe", { uri }, { as, headers });
+    eq(body.error.code, -32002);
+  }
 });
 
 Deno.test("sessions: a stream needs a session and who accepts events", async () => {
