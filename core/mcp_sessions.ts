@@ -12,8 +12,8 @@ const SESSION_IDLE_MS = 30 * 60 * 1000;
 const TOUCH_MS = 60 * 1000;
 /** Clients that are killed leave sessions behind: beyond these the oldest ones end. */
 const SESSIONS_MAX = 50;
-/** Sessions that are read at once: twice what there can be, for those opened meanwhile. */
-const READ_MAX = 2 * SESSIONS_MAX;
+/** Sessions that are read at once: what there can be, and those opened meanwhile. */
+const READ_MAX = 1_000;
 const BATCH_MAX = 100;
 /** Of so many sessions it is known what is not on record. */
 const KNOWN_MAX = 20_000;
@@ -75,9 +75,10 @@ function forgetUnused(app: App): void {
 
 /** Opens a session of the caller's. */
 export async function openSession(
-  { app, actor, info }: Caller,
+  caller: Caller,
   { client, protocolVersion, capabilities }: Opening,
 ): Promise<McpSessionRecord> {
+  const { app, actor, info } = caller;
   const { clock, entropy } = app.ports;
   const now = clock.now();
   const session: McpSessionRecord = {
@@ -98,24 +99,22 @@ export async function openSession(
     });
     tx.insert(mcpSessions, actor.tenant, session);
   });
-  await endBeyond({ app, actor, info });
+  await endBeyond(caller);
   return session;
 }
 
-/** Ends a caller's oldest sessions, until there are not too many: each who opened one looks after that. */
-async function endBeyond({ app, actor, info }: Caller): Promise<void> {
-  const { tenant } = actor;
+/** Ends a caller's oldest sessions beyond those that may be open: each who opened one looks after that. */
+async function endBeyond(caller: Caller): Promise<void> {
+  const { app, actor } = caller;
   const own = { index: "actor", prefix: [actor.id], limit: READ_MAX };
-  while ((await app.store.list(mcpSessions, tenant, own)).items.length > SESSIONS_MAX) {
-    await app.store.transact(async (tx) => {
-      const { items } = await tx.list(mcpSessions, tenant, own);
-      const oldestFirst = items.sort((a, b) => a.created_at_ms - b.created_at_ms);
-      for (const { id } of oldestFirst.slice(0, Math.max(0, items.length - SESSIONS_MAX))) {
-        const session = await tx.get(mcpSessions, tenant, id);
-        if (session === null) continue;
-        endIn({ app, actor, request: info }, tx, tenant, session, "session_closed");
-      }
-    });
+  for (;;) {
+    const { items } = await app.store.list(mcpSessions, actor.tenant, own);
+    const oldestFirst = items.sort((a, b) => a.created_at_ms - b.created_at_ms);
+    const surplus = oldestFirst.slice(0, -SESSIONS_MAX);
+    if (surplus.length === 0) return;
+    // Of many who do this at once each ends another one.
+    const { id } = surplus[Math.floor(app.ports.entropy.unit() * surplus.length)]!;
+    await closeSession(caller, id);
   }
 }
 

@@ -14,6 +14,8 @@ import { upgrade } from "./_upgrade.ts";
 const OPEN_MS = 5_000;
 const FRAME_BYTES_MAX = 4 * 1024;
 const DRAIN_POLL_MS = 20;
+/** A client may begin again this often; of what it asks for meanwhile only the last counts. */
+const REOPEN_MS = 1_000;
 /** Below this a client counts as having taken all. */
 const DRAINED_BYTES = 16 * 1024;
 
@@ -31,9 +33,10 @@ export function openEventSocket(
   asked: StreamChoice,
   record: () => Promise<void>,
 ): Response {
+  const { clock } = app.ports;
   const { headers } = request;
   const protocol = offeredProtocols(headers).includes(EVENTS_PROTOCOL) ? EVENTS_PROTOCOL : null;
-  app.streams.mustHaveRoom();
+  app.streams.mustHaveRoom(actor);
   const { socket, response } = upgrade(request, protocol);
   leaveAtEnd(app, actor, socket);
   const sink = new SocketSink(app, socket);
@@ -51,14 +54,19 @@ export function openEventSocket(
   let turn: Promise<void> = Promise.resolve();
   // One is under way and one waits at most: of several that wait only the last one matters.
   let wanted: StreamChoice | null = null;
+  let mayReopenMs = 0;
   const reopen = (what: StreamChoice) => {
     const waits = wanted !== null;
     wanted = what;
     if (waits) return;
-    turn = turn.then(() => {
+    turn = turn.then(async () => {
+      const waitMs = mayReopenMs - clock.now();
+      if (waitMs > 0) await clock.sleep(waitMs);
       const next = wanted!;
       wanted = null;
-      return open(next);
+      // The first that a client asks for comes at once.
+      if (stream !== null) mayReopenMs = clock.now() + REOPEN_MS;
+      if (socket.readyState === WebSocket.OPEN) await open(next);
     }).catch((error) =>
       sink.end(error instanceof Fault && error.status === 400 ? "malformed_frame" : "interrupted")
     );

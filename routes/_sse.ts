@@ -2,8 +2,11 @@ import { Buffer } from "node:buffer";
 import { STREAM_ENDS, type StreamEnd } from "../core/streams/ends.ts";
 import type { Message } from "../core/streams/message.ts";
 import type { Sink } from "../core/streams/stream.ts";
+import type { Clock } from "../kv/clock.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
+/** How long it may take until the client is sent something. */
+const UNREAD_MS = 5_000;
 const encoder = new TextEncoder();
 
 /** A message as server-sent events carry it. */
@@ -21,11 +24,17 @@ export class SseSink implements Sink, AsyncIterableIterator<Bytes> {
   #ended = false;
   #reader: (() => void) | null = null;
   #drained: () => void = () => {};
+  #stopWaiting: () => void = () => {};
 
   constructor(
     private readonly retryMs: () => number,
     private readonly onGone: () => void,
   ) {}
+
+  /** Lets the stream go unless reading begins soon: an answer that fails after this is read by nobody. */
+  expectReader(clock: Clock): void {
+    this.#stopWaiting = clock.after(UNREAD_MS, () => this.return());
+  }
 
   get bufferedBytes(): number {
     return this.#bytes;
@@ -60,6 +69,7 @@ export class SseSink implements Sink, AsyncIterableIterator<Bytes> {
   }
 
   async next(): Promise<IteratorResult<Bytes>> {
+    this.#stopWaiting();
     while (this.#waiting.length === 0 && !this.#ended) {
       await new Promise<void>((resolve) => this.#reader = resolve);
     }
@@ -74,6 +84,7 @@ export class SseSink implements Sink, AsyncIterableIterator<Bytes> {
 
   /** The client has gone. */
   return(): Promise<IteratorResult<Bytes>> {
+    this.#stopWaiting();
     this.#waiting = [];
     this.#close();
     this.onGone();

@@ -57,6 +57,7 @@ export const eventRoutes = [
       );
       const from = request.lastEventId ?? last_event_id ?? null;
       opened.stream = await app.streams.open(actor, filterOf(filter), from, sink);
+      sink.expectReader(app.ports.clock);
       return { type: "text/event-stream", body: sink, headers: { "x-accel-buffering": "no" } };
     },
   }),

@@ -9,7 +9,11 @@ export const STREAM_ENDS = {
   },
   // The runtime closes a WebSocket like this by itself; no event stream ends so.
   unresponsive: { code: 1001, then: "resume", meaning: "No answer to a ping came for 30 s." },
-  interrupted: { code: 4409, then: "resume", meaning: "The log could not be read; it will be." },
+  interrupted: {
+    code: 4409,
+    then: "resume",
+    meaning: "The log, or the credential, could not be read; it will be.",
+  },
   // Connect again with another credential, or after rights were given.
   credential_ended: {
     code: 4401,

@@ -1,7 +1,8 @@
-import type { Tenant } from "../../kv/collection.ts";
+import { type Tenant, tenantKey } from "../../kv/collection.ts";
 import type { Sequenced } from "../../kv/log.ts";
 import type { EventRow } from "../events.ts";
 import type { Scope } from "../scopes.ts";
+import { sha256Hex } from "../text.ts";
 import { isWebhookEvent, WEBHOOK_EVENTS, type WebhookEventType } from "../webhooks/event_types.ts";
 import { NOTIFICATION, NOTIFICATION_EVENT, notificationsIn } from "./notification.ts";
 import { type Severity, severityOf } from "./severity.ts";
@@ -9,7 +10,7 @@ import { type Severity, severityOf } from "./severity.ts";
 /** What a client is sent, whatever carries it. */
 export interface Message {
   readonly kind: "hello" | "event" | "notification" | "heartbeat" | "end";
-  /** `<epoch>:<seq>`, where a client goes on; null where that does not change. */
+  /** `<history>:<seq>`, where a client goes on; null where that does not change. */
   readonly id: string | null;
   readonly json: string;
 }
@@ -26,15 +27,22 @@ export interface Prepared extends Message {
   readonly scope: Scope;
 }
 
-/** The id of a place in a log: the epoch changes when the log becomes another one, by a restored backup. */
-export const idOf = (epoch: string, seq: number): string => `${epoch}:${seq}`;
+/**
+ * What a tenant's log is called in ids: no other tenant's has this name, and its own has another one once a
+ * restored backup has made it another log.
+ */
+export const historyOf = (epoch: string, tenant: Tenant): string =>
+  `${epoch}_${sha256Hex(tenantKey(tenant)).slice(0, 8)}`;
+
+/** The id of a place in a log. */
+export const idOf = (history: string, seq: number): string => `${history}:${seq}`;
 
 const ID = /^([A-Za-z0-9_]{1,64}):(\d{1,15})$/;
 
 /** The place that an id names, or null for one that is none. */
-export function placeOf(id: string): { epoch: string; seq: number } | null {
-  const [, epoch, seq] = ID.exec(id) ?? [];
-  return epoch === undefined ? null : { epoch, seq: Number(seq) };
+export function placeOf(id: string): { history: string; seq: number } | null {
+  const [, history, seq] = ID.exec(id) ?? [];
+  return history === undefined ? null : { history, seq: Number(seq) };
 }
 
 /** True for what streams carry. */
@@ -46,7 +54,7 @@ export const isStreamed = (
 /** An event as streams carry it: a webhook's envelope without its delivery. Null for what only auditors read. */
 export function prepare(
   tenant: Tenant,
-  epoch: string,
+  history: string,
   { seq, type, json }: Sequenced,
 ): Prepared | null {
   if (!isStreamed(type)) return null;
@@ -55,7 +63,7 @@ export function prepare(
     const { scope, texts } = notificationsIn(tenant, row);
     return {
       kind: "notification",
-      id: idOf(epoch, seq),
+      id: idOf(history, seq),
       json: "",
       seq,
       type: NOTIFICATION,
@@ -75,7 +83,7 @@ export function prepare(
   };
   return {
     kind: "event",
-    id: idOf(epoch, seq),
+    id: idOf(history, seq),
     json: JSON.stringify(envelope),
     seq,
     type,

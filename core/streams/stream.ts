@@ -45,6 +45,8 @@ export class Stream {
 
   constructor(
     public actor: Actor,
+    /** When the actor was last found out. */
+    public checkedAtMs: number,
     private readonly filter: StreamFilter,
     readonly sink: Sink,
     from: number,
@@ -93,7 +95,13 @@ export class Stream {
   beat(heartbeat: Message): void {
     if (this.#waitedBefore) return this.end("too_slow");
     this.#waitedBefore = this.#waiting;
-    this.sink.send(heartbeat);
+    this.say(heartbeat);
+  }
+
+  /** Sends a message, and ends when too much waits. */
+  say(message: Message): void {
+    this.sink.send(message);
+    if (this.sink.bufferedBytes > BUFFER_BYTES_MAX) this.end("too_slow");
   }
 
   end(name: StreamEnd): void {
@@ -136,8 +144,7 @@ export class Stream {
       if (this.#ended) return;
       this.#position++;
       if (event === null || !this.#wants(event)) continue;
-      this.sink.send(this.#ownOf(event));
-      if (this.sink.bufferedBytes > BUFFER_BYTES_MAX) this.end("too_slow");
+      this.say(this.#ownOf(event));
     }
   }
 

@@ -7,16 +7,20 @@ import type { Scope } from "../scopes.ts";
 import type { Cancel } from "../ports.ts";
 import { WEBHOOK_EVENTS } from "../webhooks/event_types.ts";
 import type { StreamEnd } from "./ends.ts";
-import { idOf, isStreamed, type Message, placeOf, prepare } from "./message.ts";
+import { historyOf, idOf, isStreamed, type Message, placeOf, prepare } from "./message.ts";
 import { type Sink, Stream, type StreamFilter } from "./stream.ts";
 
 /** How often a client hears of the relay, and of its position in a log that is quiet for it. */
 export const HEARTBEAT_SECONDS = 15;
 /** Credentials are looked at this often: a lost right is gone from open streams within a second. */
 const SWEEP_MS = 500;
+/** While a credential cannot be looked up, its streams go on this long. */
+const UNCHECKED_MS = 10_000;
 /** On a store that others write to, their events are looked for this often. */
 const POLL_MS = 250;
 const STREAMS_MAX = 20_000;
+/** A key has its open connections; a person has so many streams. */
+const PER_PERSON_MAX = 50;
 
 /** The open event streams of this process. */
 export class Streams {
@@ -44,7 +48,8 @@ export class Streams {
   /**
    * Opens a stream from a place in the log, or from its end. Its first message says whether everything
    * since that place will come.
-   * @throws {Fault} UNAVAILABLE when too many are open, VALIDATION_FAILED for an id that is none
+   * @throws {Fault} UNAVAILABLE, RATE_LIMIT_EXCEEDED when too many are open, VALIDATION_FAILED for an id that
+   * is none
    */
   async open(
     actor: Actor,
@@ -53,24 +58,33 @@ export class Streams {
     sink: Sink,
   ): Promise<Stream> {
     const app = this.app();
-    this.mustHaveRoom();
-    const { from, recovered } = await this.#startOf(actor.tenant, lastEventId);
-    const stream: Stream = new Stream(actor, filter, sink, from, {
+    const { tenant } = actor;
+    const { from, recovered } = await this.#startOf(tenant, lastEventId);
+    this.mustHaveRoom(actor);
+    const stream: Stream = new Stream(actor, app.ports.clock.now(), filter, sink, from, {
       log: app.log,
-      prepare: (events) => this.#prepare(actor.tenant, events),
+      prepare: (events) => this.#prepare(tenant, events),
       failed: (error) =>
         app.ports.log.error("a stream could not read the log", { error: String(error) }),
     });
     this.#add(stream);
-    sink.send(this.#hello(from, recovered));
+    stream.say(this.#hello(tenant, from, recovered));
     stream.catchUp();
     return stream;
   }
 
-  /** @throws {Fault} UNAVAILABLE when too many are open */
-  mustHaveRoom(): void {
-    if (!this.#stopped && this.#open < STREAMS_MAX) return;
-    throw new Fault("UNAVAILABLE", "Too many streams are open here. Try again in a moment.");
+  /** @throws {Fault} UNAVAILABLE, RATE_LIMIT_EXCEEDED when too many are open */
+  mustHaveRoom({ id, key, tenant }: Actor): void {
+    if (this.#stopped || this.#open >= STREAMS_MAX) {
+      throw new Fault("UNAVAILABLE", "Too many streams are open here. Try again in a moment.");
+    }
+    if (key !== null) return;
+    const streams = this.#byTenant.get(tenantKey(tenant)) ?? [];
+    if ([...streams].filter(({ actor }) => actor.id === id).length < PER_PERSON_MAX) return;
+    const message =
+      `At most ${PER_PERSON_MAX} streams of one person are open at a time. Close one.`;
+    const details = { limit: PER_PERSON_MAX, scope: "streams", retry_after: 1 };
+    throw new Fault("RATE_LIMIT_EXCEEDED", message, details);
   }
 
   /** A client has gone, or its stream has ended. */
@@ -99,18 +113,21 @@ export class Streams {
     const place = placeOf(lastEventId);
     if (place === null) {
       throw new Fault("VALIDATION_FAILED", "The last event id is none of this relay's.", {
-        issues: [{ path: "last_event_id", message: "must be <epoch>:<number>" }],
+        issues: [{ path: "last_event_id", message: "must be <name>:<number>" }],
       });
     }
-    const kept = place.epoch === this.app().epoch && place.seq <= head;
+    const kept = place.history === this.#historyOf(tenant) && place.seq <= head;
     const [next] = kept && place.seq < head ? await log.read(tenant, place.seq, 1) : [];
     const recovered = kept && (place.seq === head || next?.seq === place.seq + 1);
     return { from: recovered ? place.seq : head, recovered };
   }
 
-  #hello(from: number, recovered: boolean): Message {
-    const { epoch } = this.app();
-    const id = idOf(epoch, from);
+  #historyOf(tenant: Tenant): string {
+    return historyOf(this.app().epoch, tenant);
+  }
+
+  #hello(tenant: Tenant, from: number, recovered: boolean): Message {
+    const id = idOf(this.#historyOf(tenant), from);
     const json = JSON.stringify({ recovered, from: id, heartbeat_seconds: HEARTBEAT_SECONDS });
     return { kind: "hello", id, json };
   }
@@ -134,8 +151,8 @@ export class Streams {
   }
 
   #prepare(tenant: Tenant, events: readonly Sequenced[]) {
-    const { epoch } = this.app();
-    return events.map((event) => prepare(tenant, epoch, event));
+    const history = this.#historyOf(tenant);
+    return events.map((event) => prepare(tenant, history, event));
   }
 
   #sequenced(tenant: Tenant, events: readonly Sequenced[]): void {
@@ -153,38 +170,55 @@ export class Streams {
       this.#timer = null;
       this.#sinceHeartbeatMs += SWEEP_MS;
       if (this.#sinceHeartbeatMs >= HEARTBEAT_SECONDS * 1000) this.#heartbeat();
-      this.#checking ??= this.#checkCredentials()
-        .catch((error) => {
-          const fields = { error: String(error) };
-          this.app().ports.log.warn("the credentials of streams could not be checked", fields);
-        })
-        .finally(() => this.#checking = null);
+      this.#checking ??= this.#checkCredentials().finally(() => this.#checking = null);
       if (this.#open > 0 && !this.#stopped) this.#timer = this.#sweepLater();
     });
   }
 
   #heartbeat(): void {
     this.#sinceHeartbeatMs = 0;
-    const { epoch } = this.app();
-    for (const stream of this.#all()) {
-      if (stream.ended) this.leave(stream);
-      else stream.beat({ kind: "heartbeat", id: idOf(epoch, stream.position), json: "{}" });
+    for (const [key, streams] of [...this.#byTenant]) {
+      const history = this.#historyOf(tenantOf(key));
+      for (const stream of [...streams]) {
+        if (stream.ended) this.leave(stream);
+        else stream.beat({ kind: "heartbeat", id: idOf(history, stream.position), json: "{}" });
+      }
     }
   }
 
-  /** Gives streams the rights of now, and ends those whose credential is gone. */
+  /** Looks at every credential; one that cannot be looked up holds up no other. */
   async #checkCredentials(): Promise<void> {
     const byActor = Map.groupBy<unknown, Stream>(
       this.#all(),
       ({ actor }) => actor.foreign ?? actor.sessionId ?? actor.key?.valueHash ?? actor.id,
     );
+    const errors: unknown[] = [];
     for (const streams of byActor.values()) {
-      const now = await currentActor(this.app(), streams[0]!.actor);
-      for (const stream of streams) {
-        if (now === null) this.#end(stream, "credential_ended");
-        else if (!mayRead(now)) this.#end(stream, "rights_lost");
-        else stream.actor = { ...now, tenant: stream.actor.tenant };
-      }
+      await this.#checkCredential(streams).catch((error) => {
+        errors.push(error);
+        this.#endUnchecked(streams);
+      });
+    }
+    if (errors.length === 0) return;
+    const fields = { credentials: errors.length, error: String(errors[0]) };
+    this.app().ports.log.warn("the credentials of streams could not be checked", fields);
+  }
+
+  /** Gives a holder's streams the rights of now, and ends them when the credential is gone. */
+  async #checkCredential(streams: readonly Stream[]): Promise<void> {
+    const now = await currentActor(this.app(), streams[0]!.actor);
+    for (const stream of streams) {
+      if (now === null) this.#end(stream, "credential_ended");
+      else if (!mayRead(now)) this.#end(stream, "rights_lost");
+      else stream.actor = { ...now, tenant: stream.actor.tenant };
+      stream.checkedAtMs = this.app().ports.clock.now();
+    }
+  }
+
+  #endUnchecked(streams: readonly Stream[]): void {
+    const leastMs = this.app().ports.clock.now() - UNCHECKED_MS;
+    for (const stream of streams) {
+      if (stream.checkedAtMs < leastMs) this.#end(stream, "interrupted");
     }
   }
 

@@ -1,47 +1,13 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { eventJson, OWN_EVENTS } from "../../core/events.ts";
-import { EVENT_RIGHTS } from "../../core/streams/streams.ts";
-import { WEBHOOK_EVENTS, type WebhookEventType } from "../../core/webhooks/event_types.ts";
+import { WEBHOOK_EVENTS } from "../../core/webhooks/event_types.ts";
 import { apiKeys } from "../../kv/records/api_key.ts";
 import { users } from "../../kv/records/user.ts";
-import { mount } from "../../routes/_mount.ts";
-import { routes, upgrades } from "../../routes/index.ts";
 import { random } from "../support/random.ts";
 import { type Received, StreamClient } from "../support/stream.ts";
-import { type Account, World } from "../support/world.ts";
+import { World } from "../support/world.ts";
+import { happen, placeIn, READ, take, typesOf } from "./stream_fixtures.ts";
 
-const READ = [...EVENT_RIGHTS];
 const HOUR_MS = 60 * 60 * 1000;
-
-/** Puts an event into an organization's log. */
-async function happen(
-  world: World,
-  { org, userId }: Account,
-  type: WebhookEventType | "api_key_used",
-  agentId?: string,
-  details: Readonly<Record<string, unknown>> = OWN_EVENTS[type]!.example,
-): Promise<void> {
-  const tenant = { org, space: "live" } as const;
-  const work = { app: world.app, actor: { id: userId } };
-  const resource = { type: "test", id: "t_1" };
-  const json = eventJson(work, tenant, { type, resource, ...(agentId && { agentId }), details });
-  await world.app.store.append(tenant, type, json);
-}
-
-const typesOf = (events: readonly (Received | null)[]) =>
-  events.map((event) => event?.data.event_type);
-
-/** The next `n` events of a stream, once the log has numbered them. */
-async function take(world: World, client: StreamClient, n: number): Promise<Received[]> {
-  await world.app.log.flush();
-  const events: Received[] = [];
-  while (events.length < n) {
-    const event = await client.next();
-    if (event === null) break;
-    events.push(event);
-  }
-  return events;
-}
 
 Deno.test("streams: a stream begins with hello and carries the envelope of webhooks", async () => {
   await using world = await World.open();
@@ -52,9 +18,8 @@ Deno.test("streams: a stream begins with hello and carries the envelope of webho
   await happen(world, owner, "api_key_used");
   await happen(world, owner, "agent_created", "agt_1");
   const [event] = await take(world, client, 1);
-  const { epoch } = world.app;
   const head = await world.app.log.head({ org: owner.org, space: "live" });
-  deq([event!.event, event!.id], ["event", `${epoch}:${head}`]);
+  deq([event!.event, event!.id], ["event", placeIn(world, owner, head)]);
   const { event_id, ...rest } = event!.data;
   ok(/^[0-9a-f-]{36}$/.test(event_id));
   deq(rest, {
@@ -117,7 +82,7 @@ Deno.test("streams: readers that are cut again and again miss nothing and see no
   };
   const read = async () => {
     const seen: string[] = [];
-    let last = `${world.app.epoch}:${before}`;
+    let last = placeIn(world, owner, before);
     while (seen.length < total) {
       const client = await StreamClient.open(world, owner.token, {
         headers: { "last-event-id": last },
@@ -145,12 +110,20 @@ Deno.test("streams: readers that are cut again and again miss nothing and see no
 Deno.test("streams: a place of another history, or one that was never reached, is told", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
+  const stranger = await world.signUp();
+  await world.settle();
   const head = await world.app.log.head({ org: owner.org, space: "live" });
-  for (const id of [`e_other:${head}`, `${world.app.epoch}:999999`]) {
+  const elsewhere = [
+    `e_other:${head}`,
+    placeIn(world, owner, 999_999),
+    placeIn(world, stranger, head),
+    placeIn(world, owner, head, "test"),
+  ];
+  for (const id of elsewhere) {
     const client = await StreamClient.open(world, owner.token, { query: `?last_event_id=${id}` });
     const hello = (await client.next())!;
     eq(hello.data.recovered, false);
-    ok(hello.id!.startsWith(`${world.app.epoch}:`));
+    eq(hello.id, placeIn(world, owner, head));
     await client.cut();
   }
 });
@@ -164,7 +137,7 @@ Deno.test("streams: a quiet stream hears where the log is, and goes on from ther
   await world.advance(15_000);
   const heartbeat = (await client.next())!;
   const head = await world.app.log.head({ org: owner.org, space: "live" });
-  deq([heartbeat.event, heartbeat.id], ["heartbeat", `${world.app.epoch}:${head}`]);
+  deq([heartbeat.event, heartbeat.id], ["heartbeat", placeIn(world, owner, head)]);
   await client.cut();
 });
 
@@ -172,7 +145,7 @@ Deno.test("streams: scopes decide what is seen, also in what is caught up on, an
   await using world = await World.open();
   const owner = await world.signUp();
   const key = await world.key(owner, ["approvals:read", "audit:read"]);
-  const start = `${world.app.epoch}:0`;
+  const start = placeIn(world, owner, 0);
   await happen(world, owner, "agent_created", "agt_1");
   await happen(world, owner, "approval_requested", "agt_1");
   const client = await StreamClient.open(world, key.value, { query: `?last_event_id=${start}` });
@@ -237,91 +210,6 @@ Deno.test("streams: a revoked or expired credential and a demoted creator end it
   for (let event = await aged.next(); event !== null; event = await aged.next()) last = event;
   deq([last!.event, last!.data.name], ["end", "credential_ended"]);
   eq(world.app.streams.size, 0);
-});
-
-Deno.test("streams: a socket that resumes has the rights of now, not those that it connected with", async () => {
-  await using world = await World.open();
-  const owner = await world.signUp();
-  const key = await world.key(owner, ["agents:read", "approvals:read"]);
-  await happen(world, owner, "agent_created", "agt_1");
-  await happen(world, owner, "approval_requested", "agt_1");
-  const serve = mount(world.app, routes, upgrades);
-  await using server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, serve);
-  const socket = new WebSocket(`ws://127.0.0.1:${server.addr.port}/ws`, {
-    headers: { authorization: `Bearer ${key.value}` },
-  });
-  const closed = new Promise<CloseEvent>((resolve) => socket.onclose = resolve);
-  const messages = new ReadableStream<Record<string, { event_type?: string }>>({
-    start: (controller) => {
-      socket.onmessage = ({ data }) => controller.enqueue(JSON.parse(data));
-    },
-  }).getReader();
-  const next = async () => (await messages.read()).value!;
-  eq((await next()).type, "hello");
-  const used = await world.call("GET", "/api/audit?event_type=api_key_used", { as: owner.token });
-  deq(
-    used.body.events.map(({ actor, details }: { actor: string; details: unknown }) => [
-      actor,
-      details,
-    ]),
-    [[key.id, { endpoint: "GET /ws", status: 101 }]],
-  );
-  const path = `/api/v1/api-keys/${key.id}`;
-  const narrow = { as: owner.token, body: { scopes: ["approvals:read"] } };
-  eq((await world.call("PATCH", path, narrow)).status, 200);
-  const resume = JSON.stringify({ type: "resume", last_event_id: `${world.app.epoch}:0` });
-  socket.send(resume);
-  eq((await next()).type, "hello");
-  eq((await next()).data!.event_type, "approval_requested");
-  await world.call("POST", `${path}/revoke`, { as: owner.token });
-  socket.send(resume);
-  eq((await closed).code, 4401);
-});
-
-Deno.test("streams: a reader that stands still is ended at 1 MiB, and nobody else notices", async () => {
-  await using world = await World.open();
-  const owner = await world.signUp();
-  const stalled = await StreamClient.open(world, owner.token);
-  const reading = await StreamClient.open(world, owner.token);
-  await Promise.all([stalled.next(), reading.next()]);
-  const seen: Received[] = [];
-  const total = 200;
-  for (let n = 0; n < total; n++) {
-    const details = { ...WEBHOOK_EVENTS.agent_created.example, hostname: "x".repeat(10_000) };
-    await happen(world, owner, "agent_created", `agt_${n}`, details);
-    seen.push(...await take(world, reading, 1));
-  }
-  deq(seen.map(({ data }) => data.agent_id), Array.from({ length: total }, (_, n) => `agt_${n}`));
-  // It is let go at 1 MiB, or at the second heartbeat where it read from the log and nothing more was read.
-  await world.advance(60_000);
-  const rest: Received[] = [];
-  for (let event = await stalled.next(); event; event = await stalled.next()) rest.push(event);
-  deq([rest.at(-1)!.event, rest.at(-1)!.data.name], ["end", "too_slow"]);
-  ok(rest.length < 30, "what waited was given up");
-  await reading.cut();
-});
-
-Deno.test("streams: who reads catches up on large events, however many", async () => {
-  await using world = await World.open();
-  const owner = await world.signUp();
-  const total = 300;
-  const details = { ...WEBHOOK_EVENTS.agent_created.example, hostname: "x".repeat(10_000) };
-  const ids = Array.from({ length: total }, (_, n) => `agt_${n}`);
-  for (const id of ids) await happen(world, owner, "agent_created", id, details);
-  await world.app.log.flush();
-  const query = `?types=agent_created&last_event_id=${world.app.epoch}:0`;
-  const client = await StreamClient.open(world, owner.token, { query });
-  const stalled = await StreamClient.open(world, owner.token, { query });
-  eq((await client.next())!.data.recovered, true);
-  const events = await take(world, client, total);
-  deq(events.map(({ data }) => data.agent_id ?? data.name), ids);
-  // Who asks for all of it and takes nothing is let go, though 1 MiB never waits.
-  await world.advance(30_000);
-  let last: Received | null = null;
-  for (let event = await stalled.next(); event !== null; event = await stalled.next()) last = event;
-  deq([last!.event, last!.data.name], ["end", "too_slow"]);
-  eq(world.app.streams.size, 1);
-  await client.cut();
 });
 
 Deno.test("streams: a relay that stops sends its clients on, not all at the same moment", async () => {

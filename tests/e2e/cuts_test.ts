@@ -1,6 +1,7 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { clientOf } from "../../core/cli/client.ts";
 import { eventJson } from "../../core/events.ts";
+import { historyOf, idOf } from "../../core/streams/message.ts";
 import { EVENT_RIGHTS } from "../../core/streams/streams.ts";
 import { isWebhookEvent, WEBHOOK_EVENTS } from "../../core/webhooks/event_types.ts";
 import type { Tenant } from "../../kv/collection.ts";
@@ -87,12 +88,13 @@ Deno.test("streams: whoever is cut off at any byte, by either carrier, misses no
   const account = await owner<{ organization: { id: string } }>("GET", "/api/account/info");
   const tenant: Tenant = { org: account.body.organization.id, space: "live" };
   const { app } = server.running;
+  const history = historyOf(app.epoch, tenant);
   await app.log.flush();
   const start = await app.log.head(tenant);
   const readers: Reader[] = READERS.map((carrier) => ({
     carrier,
     seen: [],
-    last: `${app.epoch}:${start}`,
+    last: idOf(history, start),
     cuts: 0,
     strays: 0,
   }));
@@ -106,7 +108,7 @@ Deno.test("streams: whoever is cut off at any byte, by either carrier, misses no
     if (page.length === 0) break;
     at = page.at(-1)!.seq;
     for (const { seq, type, json } of page) {
-      if (isWebhookEvent(type)) written.push(`${app.epoch}:${seq} ${JSON.parse(json).event_id}`);
+      if (isWebhookEvent(type)) written.push(`${idOf(history, seq)} ${JSON.parse(json).event_id}`);
     }
   }
   eq(written.length, EVENTS);

@@ -1,0 +1,47 @@
+import { eventJson, OWN_EVENTS } from "../../core/events.ts";
+import { historyOf, idOf } from "../../core/streams/message.ts";
+import { EVENT_RIGHTS } from "../../core/streams/streams.ts";
+import type { WebhookEventType } from "../../core/webhooks/event_types.ts";
+import type { Received, StreamClient } from "../support/stream.ts";
+import type { Account, World } from "../support/world.ts";
+
+/** Every right that opens some events. */
+export const READ = [...EVENT_RIGHTS];
+
+/** Puts an event into an organization's log. */
+export async function happen(
+  world: World,
+  { org, userId }: Account,
+  type: WebhookEventType | "api_key_used",
+  agentId?: string,
+  details: Readonly<Record<string, unknown>> = OWN_EVENTS[type]!.example,
+): Promise<void> {
+  const tenant = { org, space: "live" } as const;
+  const work = { app: world.app, actor: { id: userId } };
+  const resource = { type: "test", id: "t_1" };
+  const json = eventJson(work, tenant, { type, resource, ...(agentId && { agentId }), details });
+  await world.app.store.append(tenant, type, json);
+}
+
+/** The id of a place in an organization's log. */
+export const placeIn = (
+  { app }: World,
+  { org }: Account,
+  seq: number,
+  space: "live" | "test" = "live",
+): string => idOf(historyOf(app.epoch, { org, space }), seq);
+
+export const typesOf = (events: readonly (Received | null)[]) =>
+  events.map((event) => event?.data.event_type);
+
+/** The next `n` events of a stream, once the log has numbered them. */
+export async function take(world: World, client: StreamClient, n: number): Promise<Received[]> {
+  await world.app.log.flush();
+  const events: Received[] = [];
+  while (events.length < n) {
+    const event = await client.next();
+    if (event === null) break;
+    events.push(event);
+  }
+  return events;
+}
