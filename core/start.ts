@@ -154,7 +154,7 @@ export async function startRelay(
   if (store.sole) await recoverCommands(app);
   reports.wake();
   if (store.hasQueue) listenForAlarms(app);
-  const stopHousekeeping = keepHouse(app, complain("housekeeping failed"));
+  const stopHousekeeping = keepHouse(app);
   return {
     app,
     claimCode,
@@ -225,38 +225,51 @@ function listenForAlarms(app: App): void {
   app.store.kv.listenQueue(wake).catch(() => {});
 }
 
-function keepHouse(app: App, onError: (error: unknown) => void): () => void {
+function keepHouse(app: App): () => void {
   const { clock } = app.ports;
   let dueMs = clock.now() + HOUSEKEEPING_MS;
   const tick = () => {
     app.metrics.lag(Math.max(0, clock.now() - dueMs) / 1000);
     dueMs = clock.now() + HOUSEKEEPING_MS;
     cancel = clock.after(HOUSEKEEPING_MS, tick);
-    housekeep(app).catch(onError);
+    housekeep(app);
   };
   let cancel = clock.after(HOUSEKEEPING_MS, tick);
   return () => cancel();
 }
 
-/** What must happen now and then on every instance; also what a hosted schedule calls. */
-export async function housekeep(app: App): Promise<void> {
-  await app.log.flush();
-  app.audit.wake();
-  app.deliveries.sweep();
-  app.reports.wake();
-  app.integrations.sweep();
-  await lapseOverdue(app);
-  await tellOfLost(app);
-  await tellOfExpiring(app);
-  await tellOfPlanLimits(app);
-  await sweepQueued(app);
-  await sweepSessions(app);
-  await sweepStaleAgents(app);
+/** What must happen now and then on every instance, in this order. */
+const CHORES: Readonly<Record<string, (app: App) => unknown>> = {
+  numbers: ({ log }) => log.flush(),
+  audit: ({ audit }) => audit.wake(),
+  deliveries: ({ deliveries }) => deliveries.sweep(),
+  reports: ({ reports }) => reports.wake(),
+  integrations: ({ integrations }) => integrations.sweep(),
+  approvals: lapseOverdue,
+  "lost agents": tellOfLost,
+  "expiring keys": tellOfExpiring,
+  "plan limits": tellOfPlanLimits,
+  commands: sweepQueued,
+  sessions: sweepSessions,
+  "stale agents": sweepStaleAgents,
   // Policies that another instance applied, and those of agents that were not linked then.
-  pushPolicies(app, app.links.serving(null));
-  await app.syncs.sweep();
-  await app.transfers.sweep();
-  await sweepBlobs(app.store);
-  await dropExpired(app);
-  await dropExpiredRows(app);
+  policies: (app) => pushPolicies(app, app.links.serving(null)),
+  syncs: ({ syncs }) => syncs.sweep(),
+  transfers: ({ transfers }) => transfers.sweep(),
+  blobs: ({ store }) => sweepBlobs(store),
+  "old deliveries": dropExpired,
+  "old rows": dropExpiredRows,
+};
+
+/** Does it all, each by itself: one that fails holds up no other. Also what a hosted schedule calls. */
+export async function housekeep(app: App): Promise<void> {
+  const failed: Record<string, string> = {};
+  for (const [chore, work] of Object.entries(CHORES)) {
+    try {
+      await work(app);
+    } catch (error) {
+      failed[chore] = error instanceof Error ? error.stack ?? error.message : String(error);
+    }
+  }
+  if (Object.keys(failed).length > 0) app.ports.log.error("housekeeping failed", failed);
 }

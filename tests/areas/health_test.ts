@@ -1,5 +1,6 @@
 import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:assert/strict";
 import { VERSION } from "../../core/app.ts";
+import { housekeep } from "../../core/start.ts";
 import { overKv } from "../support/kv.ts";
 import { World } from "../support/world.ts";
 import { exec, linkAgent, makeHook } from "./fixtures.ts";
@@ -139,4 +140,22 @@ Deno.test("metrics: what nobody declared is one row, so that guesses cannot fill
   const { text } = await world.call("GET", "/metrics", { as: token });
   match(text, /^relay_http_requests_total\{route="unknown",status="404"\} 20$/m);
   ok(!text.includes("guess"));
+});
+
+Deno.test("housekeeping: a chore that fails is told, and holds up no other", async () => {
+  await using world = await World.open();
+  const { deliveries, transfers } = world.app;
+  const { sweep } = transfers;
+  let reached = false;
+  deliveries.sweep = () => {
+    throw new Error("broken");
+  };
+  transfers.sweep = async () => {
+    reached = true;
+    await sweep.call(transfers);
+  };
+  await housekeep(world.app);
+  ok(reached);
+  const [{ level, fields }] = world.logged.slice(-1) as [typeof world.logged[number]];
+  deq([level, Object.keys(fields as object)], ["error", ["deliveries"]]);
 });
