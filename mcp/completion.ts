@@ -1,24 +1,33 @@
-import type { listAgents } from "../core/agents/agents.ts";
-import type { listApprovals } from "../core/approvals/show.ts";
-import { call } from "../routes/_call.ts";
+import type { Collection } from "../kv/collection.ts";
+import { agents } from "../kv/records/agent.ts";
+import { approvals } from "../kv/records/approval.ts";
+import type { Page } from "../kv/store.ts";
+import { Id } from "../routes/_schemas.ts";
 import { type Exchange, type Result, resultOf } from "./exchange.ts";
 import { promptTakes } from "./prompts.ts";
 import { CODES, isObject, RpcError } from "./rpc.ts";
 import { mayCall } from "./tools.ts";
 
 const VALUES_MAX = 100;
+/** So many, the newest, are looked through; an older one is found by its whole id. */
+const READ_MAX = 1_000;
 
-/** What completes an argument: a tool that lists, and how its answer gives values. */
-const SOURCES: Readonly<Record<string, { tool: string; values: (answer: never) => string[] }>> = {
-  agent_id: {
-    tool: "list_agents",
-    values: (answer: Awaited<ReturnType<typeof listAgents>>) => answer.agents.map(({ id }) => id),
-  },
-  pid: {
-    tool: "list_approvals",
-    values: (answer: Awaited<ReturnType<typeof listApprovals>>) =>
-      answer.approvals.map(({ pid }) => pid),
-  },
+/** What completes an argument: ids of one kind, for who may call the tool that lists them. */
+interface Source {
+  readonly tool: string;
+  newest(exchange: Exchange): Promise<Page<{ id: string }>>;
+  has(exchange: Exchange, id: string): Promise<boolean>;
+}
+
+const idsOf = <T extends { id: string }>(of: Collection<T>, tool: string): Source => ({
+  tool,
+  newest: ({ app, actor }) => app.store.list(of, actor.tenant, { limit: READ_MAX, reverse: true }),
+  has: async ({ app, actor }, id) => await app.store.get(of, actor.tenant, id) !== null,
+});
+
+const SOURCES: Readonly<Record<string, Source>> = {
+  agent_id: idsOf(agents, "list_agents"),
+  pid: idsOf(approvals, "list_approvals"),
 };
 
 /** `completion/complete`: ids that begin as the caller typed, of what the caller may list. */
@@ -27,28 +36,30 @@ export async function complete(exchange: Exchange): Promise<Result> {
   if (!isObject(ref) || !isObject(argument) || typeof argument.value !== "string") {
     throw new RpcError(CODES.invalidParams, "`ref` and `argument` must be objects.");
   }
-  const typed = argument.value;
-  const all = await valuesOf(exchange, ref, argument.name);
-  const values = all.filter((value) => value.startsWith(typed)).slice(0, VALUES_MAX);
-  return resultOf({ completion: { values, total: values.length, hasMore: false } });
+  const { found, all } = await find(exchange, sourceOf(ref, argument.name), argument.value);
+  const values = found.slice(0, VALUES_MAX);
+  const hasMore = !all || found.length > values.length;
+  return resultOf({ completion: { values, hasMore, ...(all && { total: found.length }) } });
 }
 
-async function valuesOf(
+/** The ids that begin as was typed, and whether they are all of them. */
+async function find(
   exchange: Exchange,
-  ref: Readonly<Record<string, unknown>>,
-  name: unknown,
-): Promise<string[]> {
-  const source = sourceOf(ref, name);
-  if (source === undefined) return [];
-  const { app, actor, info, server } = exchange;
-  const route = server.tools.get(source.tool)!.route;
-  if (!mayCall(actor, route)) return [];
-  const query = { limit: 200 };
-  const input = { params: {}, query, body: () => ({}), accept: "application/json" };
-  return source.values(await call(app, route, actor, info, input) as never);
+  source: Source | undefined,
+  typed: string,
+): Promise<{ found: string[]; all: boolean }> {
+  const { actor, server } = exchange;
+  if (source === undefined || !mayCall(actor, server.tools.get(source.tool)!.route)) {
+    return { found: [], all: true };
+  }
+  const { items, cursor } = await source.newest(exchange);
+  const found = items.map(({ id }) => id).filter((id) => id.startsWith(typed));
+  const older = cursor !== null && found.length === 0 && Id.safeParse(typed).success &&
+    await source.has(exchange, typed);
+  return { found: older ? [typed] : found, all: cursor === null || older };
 }
 
-function sourceOf(ref: Readonly<Record<string, unknown>>, name: unknown) {
+function sourceOf(ref: Readonly<Record<string, unknown>>, name: unknown): Source | undefined {
   if (ref.type === "ref/prompt" && promptTakes(ref.name, name)) return SOURCES[String(name)];
   if (ref.uri === "relay://agents/{id}" && name === "id") return SOURCES.agent_id;
   if (ref.uri === "relay://approvals/{pid}" && name === "pid") return SOURCES.pid;

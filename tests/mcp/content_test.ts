@@ -1,6 +1,7 @@
 import { forbidding, withRepository } from "../gitops/fixtures.ts";
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { SCOPE_LIST } from "../../core/scopes.ts";
+import { agents } from "../../kv/records/agent.ts";
 import { linkAgent } from "../areas/fixtures.ts";
 import { World } from "../support/world.ts";
 import { type Json, rpc } from "./client.ts";
@@ -104,6 +105,33 @@ Deno.test("completions: ids of what the caller may list, by what it typed", asyn
   deq((await complete("agt_", value)).values, []);
   const bad = await rpc(world, "completion/complete", { ref: 1 }, modern(owner.token));
   eq(bad.body.error.code, -32602);
+});
+
+Deno.test("completions: of many it is told how many, or that there are more, and each is found", async () => {
+  await using world = await World.open();
+  const { owner, agent } = await linkAgent(world);
+  const tenant = { org: owner.org, space: "live" } as const;
+  const { store } = world.app;
+  const registered = (await store.get(agents, tenant, agent.id))!;
+  const register = (from: number, to: number) =>
+    Promise.all(Array.from({ length: to - from }, (_, n) => {
+      const id = `agt_${`${from + n}`.padStart(4, "0")}`;
+      const record = { ...registered, id, public_key: id };
+      return store.transact((tx) => void tx.insert(agents, tenant, record));
+    }));
+  const complete = async (value: string) => {
+    const ref = { type: "ref/prompt", name: "investigate_alert" };
+    const params = { ref, argument: { name: "agent_id", value } };
+    const { body } = await rpc(world, "completion/complete", params, modern(owner.token));
+    const { values, ...rest } = body.result.completion;
+    return [values.length, rest];
+  };
+  await register(0, 150);
+  deq(await complete("agt_"), [100, { total: 151, hasMore: true }]);
+  deq(await complete("agt_00"), [100, { total: 100, hasMore: false }]);
+  await register(150, 1_100);
+  deq(await complete("agt_"), [100, { hasMore: true }]);
+  deq(await complete("agt_0000"), [1, { total: 1, hasMore: false }]);
 });
 
 Deno.test("metadata: RFC 9728, for both resources, where the challenge says", async () => {
