@@ -39,6 +39,7 @@ export async function hear(server: Server, visit: Visit): Promise<Response> {
   const stream = openStream(app, nobodyToAsk);
   const stop = await server.listeners.add({
     actor,
+    session: session.id,
     async identifyAgain() {
       const now = await visit.identifyAgain();
       const open = await touchSession({ app, actor: now }, session.id);

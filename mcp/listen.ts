@@ -40,6 +40,7 @@ export async function listen(
   const tasks = await followTasks(exchange, taskIds);
   const listener: Listener = {
     actor,
+    session: null,
     identifyAgain,
     wantsResource: (now, uri) => readable.has(uri) && mayRead(server, now, uri),
     wantsList: (list) => lists.has(list),

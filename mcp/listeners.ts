@@ -16,6 +16,8 @@ const PER_ACTOR_MAX = 10;
 export interface Listener {
   /** Who it is, as last found out. */
   actor: Actor;
+  /** The session whose stream it is; null for one that stands for itself. */
+  readonly session: string | null;
   readonly identifyAgain: () => Promise<Actor>;
   /** Whether it wants to hear that what an address shows has changed, and may. */
   readonly wantsResource: (actor: Actor, uri: string) => boolean;
@@ -67,7 +69,7 @@ export class Listeners {
 
   /** A list has changed, for everybody. */
   listChanged(list: ListName): void {
-    for (const listener of this.#all) this.#tellList(listener, list);
+    for (const listener of hearersOf(this.#all)) this.#tellList(listener, list);
   }
 
   /** Ends every stream: the relay stops. */
@@ -76,7 +78,9 @@ export class Listeners {
   }
 
   #tell(tenant: string, events: readonly Sequenced[]): void {
-    const listeners = [...this.#all].filter(({ actor }) => tenantKey(actor.tenant) === tenant);
+    const listeners = hearersOf(this.#all).filter(({ actor }) =>
+      tenantKey(actor.tenant) === tenant
+    );
     if (listeners.length === 0) return;
     const uris = new Set(events.flatMap((event) => resourcesOf(event)));
     const tasks = listeners.some(({ tellTask }) => tellTask !== null) ? tasksOf(events) : [];
@@ -147,7 +151,7 @@ export class Listeners {
     try {
       const before = listener.actor;
       listener.actor = await listener.identifyAgain();
-      if (!sameRights(before, listener.actor)) {
+      if (!sameRights(before, listener.actor) && hearersOf(this.#all).includes(listener)) {
         this.#tellList(listener, "tools");
         this.#tellList(listener, "resources");
       }
@@ -159,6 +163,13 @@ export class Listeners {
     }
   }
 }
+
+/** Those who are told: of several streams of one session the newest, as a message goes out on one only. */
+const hearersOf = (listeners: Iterable<Listener>): Listener[] => [
+  ...new Map(
+    [...listeners].map((listener) => [listener.session ?? listener, listener] as const),
+  ).values(),
+];
 
 /** Rows that say that somebody looked, and change nothing. */
 const isLook = (type: string) => type === "api_key_used" || type === "audit_read";

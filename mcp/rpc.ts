@@ -2,7 +2,7 @@ import { Fault } from "../core/fault.ts";
 
 /** The revision that is current, and the older ones whose clients are served too, newest first. */
 export const CURRENT = "2026-07-28";
-export const OLDER = ["2025-11-25", "2025-06-18", "2025-03-26"] as const;
+export const OLDER = ["2025-11-25", "2025-06-18"] as const;
 
 /** Error codes of JSON-RPC 2.0 and of the protocol. Faults use their HTTP status, which is no reserved code. */
 export const CODES = {

@@ -53,7 +53,7 @@ Deno.test("sessions: initialize agrees on a revision and opens one", async () =>
     const [asked, agreed] of [
       ["2025-11-25", "2025-11-25"],
       ["2025-06-18", "2025-06-18"],
-      ["2025-03-26", "2025-03-26"],
+      ["2025-03-26", "2025-11-25"], // it has batches, which are not taken
       ["2024-11-05", "2025-11-25"],
       ["2026-07-28", "2025-11-25"],
     ] as const
@@ -177,6 +177,29 @@ Deno.test("sessions: the stream tells what a client subscribed to, and ends with
   await world.advance(1_000);
   await stream.until(Infinity);
   ok(stream.ended);
+});
+
+Deno.test("sessions: of several streams the newest is told, and the one before when that has gone", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const as = await keyOf(world, owner);
+  const id = await sessionOf(world, as);
+  await rpc(world, "resources/subscribe", { uri: "relay://audit" }, { as, headers: within(id) });
+  await world.settle();
+  const older = new Reader(await get(world, as, id));
+  const newer = new Reader(await get(world, as, id));
+  const happen = async () => {
+    const body = { event_type: "custom.event" };
+    await world.call("POST", "/api/audit/event", { as: owner.token, body });
+    await world.settle();
+  };
+  await happen();
+  eq((await newer.until(1)).length, 1);
+  await newer.drop();
+  await happen();
+  await older.until(1);
+  world.mcp.close();
+  eq((await older.until(Infinity)).length, 1, "what the other one was told did not come here");
 });
 
 Deno.test("sessions: what one subscribed to and wants in its log is forgotten however it ends", async () => {
