@@ -102,11 +102,14 @@ function argumentsOf({ params }: Exchange): Params {
   throw new RpcError(CODES.invalidParams, "`params.arguments` must be an object.");
 }
 
-/** What is known of the request, with the key that `_meta` may hold. */
+/** What is known of the request, with the key that `_meta` may hold. @throws {Fault} VALIDATION_FAILED */
 function infoOf(exchange: Exchange): RequestInfo {
   const key = metaOf(exchange)[META_IDEMPOTENCY];
-  if (typeof key !== "string") return exchange.info;
-  return { ...copyInfo(exchange.info), idempotencyKey: key };
+  if (key === undefined) return exchange.info;
+  if (typeof key === "string") return { ...copyInfo(exchange.info), idempotencyKey: key };
+  throw new Fault("VALIDATION_FAILED", "An idempotency key is a string.", {
+    issues: [{ path: `_meta.${META_IDEMPOTENCY}`, message: "must be a string" }],
+  });
 }
 
 const contentOf = ({ route }: Tool, value: unknown): Result =>

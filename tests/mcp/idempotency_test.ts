@@ -23,6 +23,18 @@ Deno.test("mcp once: the same key and arguments give the same answer and one cha
   eq(rows.filter(({ event_type }) => event_type === "agent_restart_requested").length, 1);
 });
 
+Deno.test("mcp once: a key that is no text is refused, and nothing is changed", async () => {
+  await using world = await World.open();
+  const { key, agent } = await linkAgent(world);
+  for (const wrong of [5, null, {}, ["k"]]) {
+    const meta = { "relay/idempotencyKey": wrong };
+    const answer = await tool(world, "agents_restart", { id: agent.id }, { as: key.value, meta });
+    const { code, details } = toolError(answer);
+    deq([code, details.issues[0].path], ["VALIDATION_FAILED", "_meta.relay/idempotencyKey"]);
+  }
+  deq(agent.received.filter(({ type }) => type === "restart"), []);
+});
+
 Deno.test("mcp once: two that arrive at once are one change with one answer", async () => {
   await using world = await World.open();
   const { key, agent } = await linkAgent(world);
