@@ -1,8 +1,8 @@
 import { SealError } from "../core/seal.ts";
-import { failedCall } from "./call_tool.ts";
 import { can, canExtend, type Exchange, type Result, resultOf } from "./exchange.ts";
+import { failedCall } from "./failed_call.ts";
 import { digestOf } from "./idempotency.ts";
-import { CODES, isObject, type Params, RpcError } from "./rpc.ts";
+import { CODES, type Params, RpcError } from "./rpc.ts";
 import {
   type CommandView,
   createTask,
@@ -13,6 +13,7 @@ import {
   withdraw,
 } from "./tasks.ts";
 import type { Tool } from "./tools.ts";
+import { saysWithdraw, waitRequest } from "./wait.ts";
 
 const STATE_CONTEXT = "mcp request state";
 
@@ -52,31 +53,6 @@ export function answerPending(
       status: view.status,
     },
   }, exchange.info.id);
-}
-
-/** What a person is asked while a command waits. */
-export const waitRequest = ({ command, approval_id }: CommandView) => ({
-  method: "elicitation/create",
-  params: {
-    mode: "form",
-    message: `The shield holds \`${command.slice(0, 500)}\` back until people approve it ` +
-      `(${approval_id}). Keep waiting, or take it back?`,
-    requestedSchema: {
-      type: "object",
-      properties: {
-        decision: { type: "string", enum: ["wait", "withdraw"], default: "wait" },
-      },
-      required: ["decision"],
-    },
-  },
-});
-
-/** True when a person has said to take the command back. */
-export function saysWithdraw(responses: unknown): boolean {
-  const answer = isObject(responses) ? responses.approval : undefined;
-  if (!isObject(answer)) return false;
-  return answer.action === "accept" && isObject(answer.content) &&
-    answer.content.decision === "withdraw";
 }
 
 function askToWait(exchange: Exchange, tool: Tool, args: Params, view: CommandView): Result {

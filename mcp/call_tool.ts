@@ -2,21 +2,19 @@ import { Accepted } from "../core/accepted.ts";
 import type { RequestInfo } from "../core/app.ts";
 import { Fault } from "../core/fault.ts";
 import { countCall } from "../core/mcp_sessions.ts";
-import { call, deny, denyTestSpace, missingRights } from "../routes/_call.ts";
+import { call } from "../routes/_call.ts";
 import { faultOf } from "../routes/_answer.ts";
 import { copyInfo } from "../routes/_request.ts";
-import type { Route } from "../routes/_route.ts";
 import { answerPending, resumePending } from "./approvals.ts";
 import { type Exchange, metaOf, type Result, structured, textOf } from "./exchange.ts";
+import { failedCall } from "./failed_call.ts";
 import { once } from "./idempotency.ts";
 import { CODES, isObject, type Params, RpcError } from "./rpc.ts";
 import type { CommandView } from "./tasks.ts";
-import { isClosedTo, mayCall, placeArguments, type Tool } from "./tools.ts";
+import { placeArguments, type Tool } from "./tools.ts";
 
 /** The member of `_meta` that makes a call happen once, like the header of that purpose. */
 export const META_IDEMPOTENCY = "relay/idempotencyKey";
-/** The member of a result's `_meta` that tells a refusal to programs. */
-const META_ERROR = "relay/error";
 
 /** The tool that a request names. @throws {RpcError} invalidParams */
 export function toolNamed(exchange: Exchange): Tool {
@@ -28,25 +26,6 @@ export function toolNamed(exchange: Exchange): Tool {
     `There is no tool ${JSON.stringify(name.slice(0, 100))}.`,
   );
 }
-
-/**
- * Refuses callers that may not use a route, before anything is answered; null at once for who may.
- * @throws {Fault} MISSING_CREDENTIALS, INSUFFICIENT_SCOPES, FORBIDDEN
- */
-export const admit = (exchange: Exchange, route: Route): Promise<void> | null =>
-  mayCall(exchange.actor, route) ? null : turnAway(exchange, route);
-
-async function turnAway({ app, actor, info }: Exchange, route: Route): Promise<never> {
-  if (actor.kind === "anonymous") {
-    throw new Fault("MISSING_CREDENTIALS", undefined, { required: scopesOf(route) });
-  }
-  if (isClosedTo(actor, route)) throw await denyTestSpace(app, route, actor, info);
-  throw await deny(app, route, actor, info, missingRights(route, actor) ?? []);
-}
-
-/** The rights of which each would do. */
-const scopesOf = ({ access }: Route): readonly string[] =>
-  "scope" in access ? [access.scope].flat() : [];
 
 /** Calls the tool that a request names. */
 export async function callTool(exchange: Exchange): Promise<Result> {
@@ -116,26 +95,3 @@ const contentOf = ({ route }: Tool, value: unknown): Result =>
   "body" in route.success
     ? structured(value)
     : { members: '"content":[{"type":"text","text":"Done."}]' };
-
-/** A refusal as a tool tells it, so that the model can read it and do better. */
-export function failedCall(
-  { code, message, details }: { code: string; message: string; details: Params },
-  requestId: string,
-): Result {
-  const error = { code, message, details: { ...inArguments(details), request_id: requestId } };
-  const text = JSON.stringify(JSON.stringify({ error }));
-  return {
-    members: `"content":[{"type":"text","text":${text}}],"isError":true`,
-    meta: { [META_ERROR]: error },
-  };
-}
-
-/** Tools have arguments where HTTP has paths, queries and bodies. */
-function inArguments(details: Params): Params {
-  if (!Array.isArray(details.issues)) return details;
-  const issues = (details.issues as { path: string; message: string }[]).map((issue) => ({
-    ...issue,
-    path: issue.path.replace(/^(params|query|body)\b/, "arguments"),
-  }));
-  return { ...details, issues };
-}

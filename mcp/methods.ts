@@ -1,5 +1,6 @@
 import { remember } from "../core/mcp_sessions.ts";
-import { admit, callTool, toolNamed } from "./call_tool.ts";
+import { admit } from "./admit.ts";
+import { callTool, toolNamed } from "./call_tool.ts";
 import { complete } from "./completion.ts";
 import {
   type Exchange,

@@ -5,8 +5,7 @@ import { call } from "../routes/_call.ts";
 import { Command } from "../routes/commands.ts";
 import { route } from "../routes/_route.ts";
 import { Id } from "../routes/_schemas.ts";
-import { saysWithdraw, waitRequest } from "./approvals.ts";
-import { admit, failedCall } from "./call_tool.ts";
+import { admit } from "./admit.ts";
 import {
   can,
   type Exchange,
@@ -16,8 +15,10 @@ import {
   structured,
   textOf,
 } from "./exchange.ts";
+import { failedCall } from "./failed_call.ts";
 import { CODES, RpcError } from "./rpc.ts";
 import { mayCall } from "./tools.ts";
+import { saysWithdraw, waitRequest } from "./wait.ts";
 
 /** The extension's name. */
 export const TASKS = "io.modelcontextprotocol/tasks";

@@ -1,0 +1,28 @@
+import { isObject } from "./rpc.ts";
+
+/** What a person is asked while a command waits. */
+export const waitRequest = (
+  { command, approval_id }: { readonly command: string; readonly approval_id: string | null },
+) => ({
+  method: "elicitation/create",
+  params: {
+    mode: "form",
+    message: `The shield holds \`${command.slice(0, 500)}\` back until people approve it ` +
+      `(${approval_id}). Keep waiting, or take it back?`,
+    requestedSchema: {
+      type: "object",
+      properties: {
+        decision: { type: "string", enum: ["wait", "withdraw"], default: "wait" },
+      },
+      required: ["decision"],
+    },
+  },
+});
+
+/** True when a person has said to take the command back. */
+export function saysWithdraw(responses: unknown): boolean {
+  const answer = isObject(responses) ? responses.approval : undefined;
+  if (!isObject(answer)) return false;
+  return answer.action === "accept" && isObject(answer.content) &&
+    answer.content.decision === "withdraw";
+}
