@@ -155,12 +155,11 @@ export async function closeSession({ app, actor, info }: Caller, id: string): Pr
 
 /** Ends the sessions in which nothing has happened for long. */
 export async function sweepSessions(app: App): Promise<void> {
-  forgetUnused(app);
   for (;;) {
     const before = [app.ports.clock.now() + 1];
     const due = await app.store.queued(mcpSessions, "idle", { limit: BATCH_MAX, before });
     for (const { tenant, record } of due.items) await timeOut(app, tenant, record.id);
-    if (due.items.length < BATCH_MAX) return;
+    if (due.items.length < BATCH_MAX) return forgetUnused(app);
   }
 }
 
