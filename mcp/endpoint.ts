@@ -1,6 +1,6 @@
 import type { App } from "../core/app.ts";
 import { Fault } from "../core/fault.ts";
-import { faultOf, headersOf, okJson } from "../routes/_answer.ts";
+import { faultOf, headersOf, okJson, refusalHeaders } from "../routes/_answer.ts";
 import { recordUse } from "../routes/_call.ts";
 import { readText } from "../routes/_input.ts";
 import { copyInfo } from "../routes/_request.ts";
@@ -235,19 +235,17 @@ async function takeReply(
 
 function refuse(visit: Visit, error: unknown, id: Message["id"]): Response {
   const { text, status } = tell(visit, error, id);
-  const headers = { ...headersOf(visit.envelope), "content-type": "application/json" };
   const fault = faultOf(error);
+  const headers = refusalHeaders(visit.envelope, fault);
   const required = fault?.details.required;
   const scopes = Array.isArray(required) && required.length > 0 ? { scopes: required } : {};
   const more = fault?.code === "INSUFFICIENT_SCOPES"
     ? { error: "insufficient_scope", ...scopes }
     : scopes;
-  const challenged = status === 401 || fault?.code === "INSUFFICIENT_SCOPES"
-    ? { "www-authenticate": challenge(visit.app, visit.request, more) }
-    : {};
-  const after = fault?.details.retry_after;
-  const retry = typeof after === "number" ? { "retry-after": `${after}` } : {};
-  return new Response(text, { status, headers: { ...headers, ...challenged, ...retry } });
+  if (status === 401 || fault?.code === "INSUFFICIENT_SCOPES") {
+    headers["www-authenticate"] = challenge(visit.app, visit.request, more);
+  }
+  return new Response(text, { status, headers });
 }
 
 /** What a caller is told of an error; a bug is logged. */

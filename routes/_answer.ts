@@ -97,13 +97,18 @@ function beginningOf(state: LimitState, nowMs: number): string {
     `"scope":"${scope}","reset":${reset},"retry_after":${retry_after},"request_id":`;
 }
 
-/** The error object of the interface. */
-export function failure(envelope: Envelope, fault: Fault): Response {
+/** The headers of every refusal as JSON, whatever protocol words it. */
+export function refusalHeaders(envelope: Envelope, fault: Fault | null): Record<string, string> {
   const headers = headersOf(envelope);
   headers["content-type"] = "application/json";
-  if (fault.code === "RATE_LIMIT_EXCEEDED" && typeof fault.details.retry_after === "number") {
-    headers["retry-after"] = `${fault.details.retry_after}`;
-  }
+  const after = fault?.details.retry_after;
+  if (typeof after === "number") headers["retry-after"] = `${after}`;
+  return headers;
+}
+
+/** The error object of the interface. */
+export function failure(envelope: Envelope, fault: Fault): Response {
+  const headers = refusalHeaders(envelope, fault);
   if (fault.status === 401) headers["www-authenticate"] = 'Bearer realm="relay"';
   if (fault.status === 426) headers["upgrade"] = "websocket";
   if (Array.isArray(fault.details.allow)) headers["allow"] = fault.details.allow.join(", ");
