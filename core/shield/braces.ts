@@ -1,13 +1,16 @@
+import { BudgetSpent } from "./budget.ts";
 import { MAX_BRACE_WORDS } from "./limits.ts";
 
 /**
  * Expands the first brace expansion of a raw word, given where it stands: `a{b,c}d` to `abd`, `acd`.
- * Null where it is no expansion, or one that grows past the bound.
+ * Null where it is no expansion, or a sequence that grows past the bound.
+ * @throws {BudgetSpent} for more choices than that.
  */
 export function expandBraces(raw: string, start: number, end: number): string[] | null {
   const inner = raw.slice(start + 1, end - 1);
   const choices = splitChoices(inner) ?? countSequence(inner);
-  if (choices === null || choices.length > MAX_BRACE_WORDS) return null;
+  if (choices === null) return null;
+  if (choices.length > MAX_BRACE_WORDS) throw new BudgetSpent();
   const head = raw.slice(0, start);
   const tail = raw.slice(end);
   return choices.map((choice) => head + choice + tail);

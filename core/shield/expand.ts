@@ -1,6 +1,9 @@
 import type {
   ArithmeticExpansionPart,
+  BraceExpansionPart,
   CommandExpansionPart,
+  ExtendedGlobPart,
+  GlobPart,
   ParameterExpansionPart,
   ProcessSubstitutionPart,
   Word,
@@ -61,9 +64,9 @@ export function expandWord(word: Word, expansion: Expansion): string[] {
     expansion.spend(word.value.length);
     return [word.value];
   }
-  const brace = parts.find((part) => part.type === "BraceExpansion");
-  if (brace !== undefined) {
-    const choices = expandBraces(word.text, brace.pos - word.pos, brace.end - word.pos);
+  for (const part of parts) {
+    if (part.type !== "BraceExpansion") continue;
+    const choices = expandBraces(word.text, part.pos - word.pos, part.end - word.pos);
     if (choices !== null) return choices.flatMap((raw) => expandRaw(raw, expansion));
   }
   const fields = new Fields();
@@ -112,7 +115,6 @@ function addPart(part: WordPart, quoted: boolean, fields: Fields, expansion: Exp
       return;
     case "Literal":
     case "SingleQuoted":
-    case "Glob":
       expansion.spend(part.value.length);
       fields.add(part.value, true);
       return;
@@ -151,16 +153,25 @@ function addPart(part: WordPart, quoted: boolean, fields: Fields, expansion: Exp
       expansion.compute(part);
       fields.add(computeInteger(part.text), true);
       return;
+    case "Glob":
     case "ExtendedGlob":
-      // The pattern stays as it stands; only its code runs.
-      expandParts(part.parts ?? [], expansion);
-      expansion.spend(part.text.length);
-      fields.add(part.text, true);
-      return;
     case "BraceExpansion":
-      expansion.spend(part.text.length);
-      fields.add(part.text, true);
+      addPattern(part, quoted, fields, expansion);
   }
+}
+
+/** A pattern stays one for the rules, and what stands between its brackets is filled in. */
+function addPattern(
+  { type, text, parts }: GlobPart | ExtendedGlobPart | BraceExpansionPart,
+  quoted: boolean,
+  fields: Fields,
+  expansion: Expansion,
+): void {
+  expansion.spend(text.length);
+  if (parts === undefined) return fields.add(text, true);
+  fields.add(text.slice(0, type === "ExtendedGlob" ? 2 : 1), true);
+  for (const part of parts) addPart(part, quoted, fields, expansion);
+  fields.add(text.slice(-1), true);
 }
 
 /** Whether a `}` or `"` behind a single quote ends it for shells to which that quote means nothing there. */

@@ -71,6 +71,7 @@ export function expandParameter(
     return slice(value, textOf(operation.offset), operation.length && textOf(operation.length));
   }
   if (operation.type === "CaseModification") {
+    if (operation.operand !== undefined) textOf(operation.operand);
     const upper = operation.operator.startsWith("^");
     const all = operation.operator.length === 2;
     const head = all ? value : value.slice(0, 1);
@@ -92,7 +93,9 @@ export function expandParameter(
       ? (value.startsWith(pattern) ? value.slice(pattern.length) : value)
       : (value.endsWith(pattern) ? value.slice(0, value.length - pattern.length) : value);
   }
-  return operation.type === "Transform" ? value : UNKNOWN;
+  if (operation.type !== "Transform") return UNKNOWN;
+  textOf(operation.operand);
+  return value;
 }
 
 function wordsOf(operation: ParameterOperation): Word[] {
