@@ -1,5 +1,5 @@
 import { operands, optionValues } from "./arguments.ts";
-import { FROM_NETWORK, type SimpleCommand, UNKNOWN } from "./command.ts";
+import { flowText, NOTHING, type SimpleCommand, UNKNOWN } from "./command.ts";
 import { computeOutput } from "./output.ts";
 import { locate } from "./paths.ts";
 import { assign, folderOf, type Scope } from "./scope.ts";
@@ -26,8 +26,7 @@ export const EVALUATORS = new Set(
 export function updateScope(command: SimpleCommand, scope: Scope): void {
   switch (command.name) {
     case "read": {
-      const line = command.stdin?.text ?? command.stdin ?? null;
-      const value = typeof line === "string" ? line.trim() : line?.network ? FROM_NETWORK : UNKNOWN;
+      const value = flowText(command.stdin ?? NOTHING).trim();
       for (const name of operands(command, READ_VALUED)) assign(scope, name, value);
       return;
     }

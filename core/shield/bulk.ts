@@ -1,6 +1,7 @@
 import { hasFlag, operands } from "./arguments.ts";
-import type { SimpleCommand } from "./command.ts";
+import { type Flow, NOTHING, type SimpleCommand } from "./command.ts";
 import { classifyPath, locate, normalizePath } from "./paths.ts";
+import { isSecret } from "./secrets.ts";
 
 const DUMPERS = new Set([
   "pg_dump",
@@ -24,6 +25,11 @@ export function isWholeFolder(command: SimpleCommand, path: string): boolean {
 export function isAccounts(path: string): boolean {
   const place = normalizePath(path);
   return place === "/etc/passwd" || place === "/etc/group" || place === "/etc/master.passwd";
+}
+
+/** What a file holds that the line did not write, as far as its name tells. */
+export function namedFile(path: string): Flow {
+  return { ...NOTHING, secret: isSecret(path), bulk: isAccounts(path) };
 }
 
 /** Whether a command writes out a database, or whole folders of the system or of people. */

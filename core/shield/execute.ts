@@ -38,6 +38,7 @@ import { matchesGlob } from "./glob.ts";
 import { noteRedirections, quietOutput } from "./effects.ts";
 import { folderOf, fork, readFile, readInputs, report, type Scope, within } from "./scope.ts";
 import { type Inner, isDownloaded } from "./inner.ts";
+import { STDIN_PATHS } from "./unwrap_code.ts";
 import { runText } from "./variables.ts";
 import { callFunction, walkText } from "./walk.ts";
 
@@ -195,15 +196,13 @@ function innersOf(command: SimpleCommand, scope: Scope): readonly Inner[] {
   const read = (path: string) => readFile(scope, path);
   if (command.name === "." || command.name === "source") {
     const flow = read(command.args[0] ?? "") ??
-      (STDIN.has(command.args[0] ?? "") ? command.stdin : null);
+      (STDIN_PATHS.has(command.args[0] ?? "") ? command.stdin : null);
     return flow === null ? [] : [{ kind: "shell", flow }];
   }
   const written = command.kind.hasFolder ? read(command.program) : null;
   if (written !== null) return [{ kind: "shell", flow: written, positional: command.args }];
   return command.kind.unwrap(command, read);
 }
-
-const STDIN = new Set(["/dev/stdin", "/dev/fd/0", "-"]);
 
 function runInner(inner: Inner, command: SimpleCommand, scope: Scope): Flow {
   const wrapped = fork(scope, {

@@ -11,8 +11,9 @@ import {
   UNKNOWN,
 } from "./command.ts";
 import { decodeBase32, decodeBase64, decodeEscapes, decodeHex, translate } from "./decode.ts";
-import { isAccounts, readsBulk } from "./bulk.ts";
+import { namedFile, readsBulk } from "./bulk.ts";
 import { isSecret } from "./secrets.ts";
+import { STDIN_PATHS } from "./unwrap_code.ts";
 import { foundPaths } from "./unwrap_items.ts";
 import type { ReadFile } from "./inner.ts";
 
@@ -245,18 +246,18 @@ function opensSecret(command: SimpleCommand): boolean {
 function readAll(command: SimpleCommand, incoming: Flow, readFile: ReadFile): Flow {
   const paths = command.name === "dd"
     ? command.args.filter((arg) => arg.startsWith("if=")).map((arg) => arg.slice(3))
-    : operands(command, COUNTS).filter((path) => path !== "-" && !path.startsWith("+"));
-  if (paths.length === 0) return incoming;
+    : operands(command, COUNTS).filter((path) => !path.startsWith("+"));
+  if (paths.every((path) => STDIN_PATHS.has(path))) return incoming;
   let text: string | null = "";
   let flow = NOTHING;
   for (const path of paths) {
-    const content = readFile(path) ?? (isSecret(path) ? { ...NOTHING, secret: true } : NOTHING);
+    const content = STDIN_PATHS.has(path) ? incoming : readFile(path) ?? namedFile(path);
     flow = {
       text: null,
       network: flow.network || content.network,
       decoded: flow.decoded || content.decoded,
       secret: flow.secret || content.secret,
-      bulk: flow.bulk || content.bulk || isAccounts(path),
+      bulk: flow.bulk || content.bulk,
     };
     text = text === null || content.text === null ? null : text + content.text;
   }

@@ -9,7 +9,8 @@ import { type Flow, flowText, NOTHING, UNKNOWN } from "./command.ts";
 import type { Expansion } from "./expand.ts";
 import { UNPARSEABLE } from "./rules/structure.ts";
 import { fork, report, type Scope } from "./scope.ts";
-import { walkBrackets, walkScript } from "./walk.ts";
+import { walkBrackets } from "./brackets.ts";
+import { walkScript } from "./walk.ts";
 
 /**
  * The words of one place, filled in with what holds there. A class, because each command needs one and four

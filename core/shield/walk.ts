@@ -1,5 +1,4 @@
 import type {
-  ArithmeticExpression,
   Case,
   Command,
   CompoundList,
@@ -11,28 +10,19 @@ import type {
   Select,
   Statement,
   SyntaxNode,
-  TestExpression,
 } from "unbash";
 import { BudgetSpent, spend, spendParse } from "./budget.ts";
-import { type Flow, known, NOTHING, type Redirection, type Span, UNKNOWN } from "./command.ts";
+import { type Flow, known, NOTHING, type Span, UNKNOWN } from "./command.ts";
 import { execute, judgeRedirections, runVariables } from "./execute.ts";
-import { isNoArithmetic } from "./arithmetic.ts";
+import { walkArithmetic, walkBrackets, walkTest } from "./brackets.ts";
 import { parseShell } from "./parse.ts";
 import { assignElements, expandValue } from "./assignments.ts";
-import { addWords, expandParts, expandText, expandWord, type Expansion } from "./expand.ts";
+import { addWords, expandText, expandWord } from "./expand.ts";
 import { ScopeExpansion } from "./scope_expansion.ts";
 import { noteRedirections } from "./effects.ts";
+import { expandRedirections } from "./redirections.ts";
 import { MAX_DEPTH } from "./limits.ts";
-import {
-  assign,
-  fork,
-  mergeFlows,
-  readFile,
-  report,
-  type Scope,
-  within,
-  writeFile,
-} from "./scope.ts";
+import { assign, fork, mergeFlows, report, type Scope, within } from "./scope.ts";
 import { UNPARSEABLE } from "./rules/structure.ts";
 
 /** Parses text and walks all that it runs. @throws {BudgetSpent} */
@@ -119,7 +109,12 @@ function walkNode(node: PipelineNode | CompoundList, scope: Scope, stdin: Flow |
     }
     case "Redirected": {
       const expansion = new ScopeExpansion(scope, stdin);
-      const { redirections, input } = expandRedirections(node.redirects, expansion, scope);
+      const { redirections, input } = expandRedirections(
+        node.redirects,
+        expansion,
+        scope,
+        stdin,
+      );
       judgeRedirections(redirections, spanOf(node, scope), scope);
       const unread = scope.unread && redirections.length === 0;
       const output = walkNode(node.command, within(scope, { unread }), input ?? stdin);
@@ -226,7 +221,6 @@ export function callFunction(
 
 const NO_ASSIGNMENTS = new Map<string, string>();
 const NO_NODES: readonly RedirectionNode[] = [];
-const UNDIRECTED: ReturnType<typeof expandRedirections> = { redirections: [], input: null };
 
 /** The parser makes a list of them when it is asked; most commands have none. */
 function redirectsOf(node: Command): readonly RedirectionNode[] {
@@ -251,12 +245,13 @@ function walkCommand(node: Command, scope: Scope, stdin: Flow | null): Flow {
     );
   }
   const redirects = redirectsOf(node);
-  const { redirections, input } = expandRedirections(redirects, expansion, scope);
+  const { redirections, input } = expandRedirections(redirects, expansion, scope, stdin);
   if (node.name === undefined) {
     for (const [name, value] of assignments) assign(scope, name, value);
     runVariables(assignments, span, scope);
     judgeRedirections(redirections, span, scope, assignments);
-    return known("");
+    // `$(< file)` is what the file holds.
+    return input ?? known("");
   }
   // `X=rm; X=ls $X` expands before the prefix takes hold, yet `X=rm sh -c '$X'` sees it.
   const argv = expandWord(node.name, expansion);
@@ -288,111 +283,6 @@ function walkCommand(node: Command, scope: Scope, stdin: Flow | null): Flow {
 const isReference = ([name = "", ...args]: readonly string[]) =>
   REFERRERS.has(name) && args.some((arg) => arg.startsWith("-") && arg.includes("n"));
 const REFERRERS = new Set(["declare", "typeset", "local"]);
-
-/** Redirections with their targets filled in, and what they make the command read. */
-function expandRedirections(
-  nodes: readonly RedirectionNode[],
-  expansion: Expansion,
-  scope: Scope,
-): { readonly redirections: readonly Redirection[]; readonly input: Flow | null } {
-  if (nodes.length === 0) return UNDIRECTED;
-  const redirections: Redirection[] = [];
-  let input: Flow | null = null;
-  for (const node of nodes) {
-    const fd = node.descriptor?.type === "FileDescriptor" ? node.descriptor.value : null;
-    if (node.type === "HereDoc") {
-      const { body } = node;
-      input = known(
-        body.parts === undefined || node.delimiter?.quoted
-          ? body.text
-          : expandParts(body.parts, expansion),
-      );
-      keepDescriptor(fd, input, scope);
-      continue;
-    }
-    const target = node.target === undefined ? "" : expandText(node.target, expansion);
-    if (node.type === "HereString") {
-      input = known(`${target}\n`);
-      keepDescriptor(fd, input, scope);
-      continue;
-    }
-    redirections.push({ operator: node.operator, fd, target });
-    if (node.operator === "<" || node.operator === "<>") {
-      input = target === "/dev/null" ? known("") : readFile(scope, target) ?? NOTHING;
-      keepDescriptor(fd, input, scope);
-    }
-    if (node.operator === "<&") input = readFile(scope, `/dev/fd/${target}`) ?? input;
-  }
-  return { redirections, input };
-}
-
-/** What a numbered descriptor reads is found again as `<&3` and `/dev/fd/3`. */
-function keepDescriptor(fd: number | null, flow: Flow, scope: Scope): void {
-  if (fd !== null && fd > 2) writeFile(scope, `/dev/fd/${fd}`, flow, false);
-}
-
-function walkTest(expression: TestExpression, scope: Scope): void {
-  const expansion = new ScopeExpansion(scope, null);
-  switch (expression.type) {
-    case "TestUnary":
-      expandText(expression.operand, expansion);
-      return;
-    case "TestBinary":
-      expandText(expression.left, expansion);
-      expandText(expression.right, expansion);
-      return;
-    case "TestLogical":
-      for (const operand of expression.operands) walkTest(operand, scope);
-      return;
-    case "TestNot":
-      walkTest(expression.operand, scope);
-      return;
-    case "TestGroup":
-      walkTest(expression.expression, scope);
-  }
-}
-
-/** `((…))`: arithmetic, or, where it is none, a command in a subshell. */
-export function walkBrackets(
-  expression: ArithmeticExpression | undefined,
-  text: string,
-  scope: Scope,
-): void {
-  walkArithmetic(expression, scope);
-  if (!isNoArithmetic(expression)) return;
-  const span = scope.span ?? { start: 0, end: 0 };
-  walkText(text, fork(scope, { wrappers: [...scope.wrappers, "(())"], span }), null);
-}
-
-/** Substitutions run inside arithmetic as well. */
-function walkArithmetic(expression: ArithmeticExpression | undefined, scope: Scope): void {
-  if (expression === undefined) return;
-  spend(scope.inspection.budget, 0);
-  switch (expression.type) {
-    case "ArithmeticBinary":
-      walkArithmetic(expression.left, scope);
-      walkArithmetic(expression.right, scope);
-      return;
-    case "ArithmeticUnary":
-      walkArithmetic(expression.operand, scope);
-      return;
-    case "ArithmeticTernary":
-      for (const part of [expression.test, expression.consequent, expression.alternate]) {
-        walkArithmetic(part, scope);
-      }
-      return;
-    case "ArithmeticGroup":
-      walkArithmetic(expression.expression, scope);
-      return;
-    case "ArithmeticWord":
-      expandParts(expression.parts ?? [], new ScopeExpansion(scope, null));
-      return;
-    case "ArithmeticCommandExpansion":
-      if (expression.script !== undefined) {
-        walkScript(expression.script, fork(scope, { wrappers: [...scope.wrappers, "$()"] }), null);
-      }
-  }
-}
 
 function spanOf(node: SyntaxNode, scope: Scope): Span {
   return scope.span ?? { start: node.pos, end: node.end };
