@@ -1,29 +1,41 @@
-import type { Word } from "unbash";
+import type { ArrayValue, Word } from "unbash";
+import { spend } from "./budget.ts";
+import { perhaps } from "./command.ts";
 import { expandText, expandWord, type Expansion } from "./expand.ts";
 import type { Scope } from "./scope.ts";
 
-/** Elements that are remembered one by one, as `name[0]`; further ones only in the joined text. */
-const MAX_ELEMENTS = 32;
+/** The words of `name=(a b)`; null where elements are put at places of their own: `name=([1]=a)`. */
+export function elementsOf({ elements }: ArrayValue, expansion: Expansion): string[] | null {
+  if (elements.some(({ text }) => text.startsWith("["))) return null;
+  return elements.flatMap((element) => expandWord(element, expansion));
+}
 
 /** Remembers the elements of `name=(a b)`, so that `${name[1]}` and `"${name[@]}"` are known. */
-export function assignElements(
-  name: string,
-  elements: readonly Word[],
-  scope: Scope,
-  expansion: Expansion,
-): void {
-  const words = elements.flatMap((element) => expandWord(element, expansion));
-  for (const [i, word] of words.slice(0, MAX_ELEMENTS).entries()) {
-    scope.values.set(`${name}[${i}]`, word);
+export function assignElements(name: string, words: readonly string[], scope: Scope): void {
+  spend(scope.inspection.budget, words.length);
+  if (scope.conditional && scope.values.get(name) !== undefined) mix(name, words.join(" "), scope);
+  else scope.values.setList(name, words);
+}
+
+/** `name[1]=value`. */
+export function assignElement(name: string, index: string, value: string, scope: Scope): void {
+  const words = scope.values.list(name) ?? (scope.values.get(name) === undefined ? [] : null);
+  spend(scope.inspection.budget, words?.length ?? 0);
+  if (words === null || scope.conditional || !/^(0|[1-9]\d*)$/.test(index)) {
+    return mix(name, value, scope);
   }
-  scope.values.set(`${name}[#]`, String(Math.min(words.length, MAX_ELEMENTS)));
+  const at = Number(index);
+  if (at > words.length) return mix(name, value, scope);
+  scope.values.setList(name, [...words.slice(0, at), value, ...words.slice(at + 1)]);
+}
+
+/** An array of which it is not known what stands where. */
+function mix(name: string, value: string, scope: Scope): void {
+  scope.values.set(name, perhaps(`${scope.values.get(name) ?? ""} ${value}`));
 }
 
 /** The value of an assignment; an array's elements are joined. */
-export function expandValue(
-  value: Word | { readonly type: "ArrayValue"; readonly elements: readonly Word[] },
-  expansion: Expansion,
-): string {
+export function expandValue(value: Word | ArrayValue, expansion: Expansion): string {
   if (value.type === "Word") return expandText(value, expansion);
   return value.elements.map((element) => expandText(element, expansion)).join(" ");
 }

@@ -1,5 +1,6 @@
-import { operands, optionValues } from "./arguments.ts";
-import { flowText, NOTHING, type SimpleCommand, UNKNOWN } from "./command.ts";
+import { hasFlag, operands, optionValues } from "./arguments.ts";
+import { spend } from "./budget.ts";
+import { flowText, NOTHING, perhaps, type SimpleCommand, UNKNOWN } from "./command.ts";
 import { computeOutput } from "./output.ts";
 import { locate } from "./paths.ts";
 import { assign, folderOf, type Scope } from "./scope.ts";
@@ -25,37 +26,123 @@ export const EVALUATORS = new Set(
 /** Builtins that change what later words expand to. */
 export function updateScope(command: SimpleCommand, scope: Scope): void {
   switch (command.name) {
-    case "read": {
-      const value = flowText(command.stdin ?? NOTHING).trim();
-      for (const name of operands(command, READ_VALUED)) assign(scope, name, value);
+    case "read":
+      readLine(command, scope);
       return;
-    }
+    case "mapfile":
+    case "readarray":
+      assignAny(
+        namesIn(command.args, MAPFILE_VALUE)[0] ?? "MAPFILE",
+        perhaps(inputOf(command, scope)),
+        scope,
+      );
+      return;
+    case "getopts":
+      for (const name of [command.args[1] ?? "", "OPTARG", "OPTIND"]) assign(scope, name, UNKNOWN);
+      return;
     case "unset":
-      for (const name of operands(command)) assign(scope, name, "");
+      for (const name of operands(command)) assignAny(name, "", scope);
       return;
     case "printf":
       for (const name of optionValues(command, "-v")) {
-        assign(scope, name, computeOutput(command, () => null).text ?? UNKNOWN);
+        assignAny(name, computeOutput(command, () => null).text ?? UNKNOWN, scope);
       }
+      return;
+    case "set":
+      setArguments(command.args, scope);
+      return;
+    case "shift":
+      shiftArguments(command.args[0] ?? "1", scope);
       return;
     case "export":
     case "declare":
     case "local":
     case "typeset":
-    case "readonly":
+    case "readonly": {
+      // `declare -n a=b`: `$a` is then what `$b` will be; -i, -l and -u compute another value.
+      const computed = REFERRERS.has(command.name) && hasFlag(command, "nilu");
+      for (const [name, value] of assignmentsOf(command)) {
+        assignAny(name, computed ? perhaps(value) : value, scope);
+      }
       return;
+    }
     case "cd":
     case "pushd":
       scope.values.set("PWD", locate(folderOf(scope), operands(command)[0] ?? "~"));
   }
 }
 
-const READ_VALUED = new Set(["-p", "-d", "-n", "-N", "-t", "-u", "-i", "-a"]);
+const REFERRERS = new Set(["declare", "typeset", "local"]);
+
+/** Sets what a builtin names in its arguments: `name`, `name[1]` or `name+`. */
+function assignAny(target: string, value: string, scope: Scope): void {
+  const name = /^\w*/.exec(target)?.[0] ?? "";
+  if (name === target) assign(scope, name, value);
+  else assign(scope, name, perhaps(`${scope.values.get(name) ?? ""} ${value}`));
+}
+
+function inputOf({ stdin }: SimpleCommand, scope: Scope): string {
+  const text = flowText(stdin ?? NOTHING);
+  spend(scope.inspection.budget, text.length);
+  return text.trim();
+}
+
+/** `read a b`: one line falls into words; which one of many is read cannot be told. */
+function readLine(command: SimpleCommand, scope: Scope): void {
+  const input = inputOf(command, scope);
+  const names = namesIn(command.args, READ_VALUE);
+  const last = Math.max(0, names.length - 1);
+  const words = input.split(/[ \t]+/);
+  const separators = command.assignments.get("IFS") ?? scope.values.get("IFS");
+  const plain = !input.includes("\n") && !hasFlag(command, "adnNu") &&
+    (separators === undefined || (separators === "" && last === 0)) &&
+    (hasFlag(command, "r") || !input.includes("\\"));
+  for (const [i, name] of (names.length === 0 ? ["REPLY"] : names).entries()) {
+    const own = last === 0 ? input : i < last ? words[i] ?? "" : words.slice(i).join(" ");
+    assignAny(name, plain ? own : perhaps(input), scope);
+  }
+  for (const name of optionValues(command, "-a")) assignAny(name, perhaps(input), scope);
+}
+
+/** The arguments that are no options; `valued` is an option whose next argument is its value. */
+function namesIn(args: readonly string[], valued: RegExp): string[] {
+  return args.filter((arg, i) => !arg.startsWith("-") && !valued.test(args[i - 1] ?? ""));
+}
+
+const READ_VALUE = /^-[^-pdnNtuia]*[pdnNtuia]$/;
+const MAPFILE_VALUE = /^-[^-dnOsuCc]*[dnOsuCc]$/;
+
+/** `set -e -- a b`: what is no option becomes the arguments. */
+function setArguments(args: readonly string[], scope: Scope): void {
+  let from = 0;
+  while (/^[-+]./.test(args[from] ?? "") && args[from] !== "--") {
+    from += args[from]?.endsWith("o") ? 2 : 1;
+  }
+  const given = args[from] === "--" || args[from] === "-";
+  if (!given && from >= args.length) return;
+  const words = args.slice(given ? from + 1 : from);
+  const { positional } = scope;
+  if (scope.conditional) words.push(...positional.words ?? []);
+  positional.sure = !scope.conditional && !words.includes(UNKNOWN);
+  positional.words = words;
+}
+
+function shiftArguments(count: string, scope: Scope): void {
+  const { positional } = scope;
+  const { words } = positional;
+  if (words === null) return;
+  if (scope.conditional || !/^\d$/.test(count) || Number(count) > words.length) {
+    positional.sure = false;
+  } else positional.words = words.slice(Number(count));
+}
 
 /** Builtins that set variables, run code in their arguments or move to another folder. */
 export const BUILTINS: ReadonlySet<string> = new Set([
   ...EXPORTERS,
   ...EVALUATORS,
   "cd",
+  "getopts",
   "pushd",
+  "set",
+  "shift",
 ]);

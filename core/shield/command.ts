@@ -9,6 +9,12 @@ export const FROM_NETWORK = "\0\x01";
 export const FROM_DECODER = "\0\x02";
 export const FROM_SECRET = "\0\x03";
 
+/** The folder for temporary files, which is not set everywhere. */
+export const TEMPORARY_FOLDER = "\0\x04";
+
+/** Text that may come out otherwise, or be empty. */
+export const perhaps = (text: string): string => text === "" ? UNKNOWN : `${UNKNOWN} ${text}`;
+
 /** Bytes that flow between commands: their text if it is known, and what is known of their origin. */
 export interface Flow {
   readonly text: string | null;

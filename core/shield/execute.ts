@@ -1,4 +1,5 @@
-import { optionValues } from "./arguments.ts";
+import { hasFlag, optionValues } from "./arguments.ts";
+import { evaluate } from "./brackets.ts";
 import { BudgetSpent, spend } from "./budget.ts";
 import { assignmentsOf, EVALUATORS, updateScope } from "./builtins.ts";
 import { scanCode } from "./code.ts";
@@ -15,6 +16,7 @@ import {
   UNKNOWN,
 } from "./command.ts";
 import { computeOutput, readsSecret } from "./output.ts";
+import { argumentsOf } from "./parameter.ts";
 import type { Rule } from "./rule.ts";
 import {
   matchShelf,
@@ -50,8 +52,11 @@ export interface Call {
   readonly span: Span;
 }
 
-/** Judges one command and all that it runs, and answers what it writes. @throws {BudgetSpent} */
-export function execute(argv: readonly string[], call: Call, scope: Scope): Flow {
+/**
+ * Judges one command and all that it runs, and answers what it writes. What it sets holds in its `home`,
+ * where the variables in front of it do not. @throws {BudgetSpent}
+ */
+export function execute(argv: readonly string[], call: Call, scope: Scope, home = scope): Flow {
   spend(scope.inspection.budget, 0);
   if (scope.wrappers.length > MAX_DEPTH) throw new BudgetSpent();
   const program = argv[0];
@@ -59,7 +64,7 @@ export function execute(argv: readonly string[], call: Call, scope: Scope): Flow
   const args = argv.slice(1);
   if (program === "") return args.length === 0 ? known("") : NOTHING;
   const defined = scope.functions.get(program);
-  if (scope.active.size > 0 && scope.active.has(program)) {
+  if (defined !== undefined && scope.active.has(defined)) {
     if (scope.concurrent) report(scope, FORK_BOMB, call.span);
     return NOTHING;
   }
@@ -84,7 +89,7 @@ export function execute(argv: readonly string[], call: Call, scope: Scope): Flow
   }
   if (kind.isBuiltin) {
     walkSubscripts(command, scope);
-    updateScope(command, scope);
+    updateScope(command, home);
   }
   const inner = kind.runsNothing && !kind.hasFolder ? null : runInners(command, scope);
   return noteOutput(command, inner, scope);
@@ -231,7 +236,9 @@ function runInner(inner: Inner, command: SimpleCommand, scope: Scope): Flow {
           ? within(wrapped, { values: scope.values, functions: scope.functions })
           : wrapped;
         if (inner.zero !== undefined) place.values.set("0", inner.zero);
-        const positional = inner.positional ?? (here ? scope.positional : []);
+        const positional = inner.positional === undefined && here
+          ? scope.positional
+          : argumentsOf(inner.positional ?? []);
         return walkText(
           inner.flow.text ?? "",
           within(place, { positional }),
@@ -265,7 +272,9 @@ function runCode(flow: Flow, language: string, command: SimpleCommand, scope: Sc
   for (const rule of RULES_FOR_CODE) {
     if (rule.matchCode(scan)) report(scope, rule, command.span);
   }
-  for (const text of scan.shellTexts) walkText(text, fork(scope, { positional: [] }), null);
+  for (const text of scan.shellTexts) {
+    walkText(text, fork(scope, { positional: argumentsOf([]) }), null);
+  }
 }
 
 /** Builtins compute the subscripts in their arguments, and so run the code in them: `let 'a[$(…)]=1'`. */
@@ -275,8 +284,7 @@ function walkSubscripts(command: SimpleCommand, scope: Scope): void {
   // What printf prints is no name.
   for (const arg of name === "printf" ? optionValues(command, "-v") : args) {
     const at = arg.indexOf("[");
-    if (at < 0 || !(arg.includes("$(", at) || arg.includes("`", at))) continue;
-    const place = fork(scope, { wrappers: [...scope.wrappers, "[]"], span });
-    walkText(`: "${arg.slice(at).replaceAll('"', "")}"`, place, null);
+    if (at >= 0) evaluate(arg.slice(at), scope, span);
+    else if (name === "let" || hasFlag(command, "i")) evaluate(arg, scope, span);
   }
 }

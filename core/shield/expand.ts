@@ -13,7 +13,7 @@ import { expandBraces } from "./braces.ts";
 import { UNKNOWN } from "./command.ts";
 import { PARSE_FACTOR } from "./limits.ts";
 import { parseShell } from "./parse.ts";
-import { expandParameter, lookUp, type Variables } from "./parameter.ts";
+import { expandParameter, listOf, lookUp, operate, sliceOf, type Variables } from "./parameter.ts";
 
 /** What expansion needs of the walk: its variables, and a way into the code that words carry. */
 export interface Expansion extends Variables {
@@ -23,6 +23,8 @@ export interface Expansion extends Variables {
   substituteProcess(part: ProcessSubstitutionPart): string;
   /** Walks the code inside `$((…))`. */
   compute(part: ArithmeticExpansionPart): void;
+  /** Walks the code that arithmetic over this text runs. */
+  evaluate(text: string): void;
   /** Counts work; throws when the budget is spent. */
   spend(chars: number): void;
   /** Notes that shells disagree about where a word ends, so that code may stand where the parser saw none. */
@@ -127,20 +129,14 @@ function addPart(part: WordPart, quoted: boolean, fields: Fields, expansion: Exp
       addVariable(part.text.slice(1), quoted, fields, expansion);
       return;
     case "ParameterExpansion": {
-      if ((part.parameter === "@" || part.parameter === "*") && part.operation === undefined) {
-        addVariable(part.parameter, quoted, fields, expansion);
-        return;
-      }
-      const whole = part.index?.text === "@" || part.index?.text === "*";
-      if (whole && part.operation === undefined && part.prefix === undefined) {
-        addElements(part.parameter, fields, expansion);
-        return;
-      }
       if (quoted && endsEarlier(part)) expansion.doubt(part);
       expandReplacement(part, expansion);
+      evaluateBounds(part, expansion);
+      const list = listOf(part, expansion);
+      if (list !== null && addList(list, part, quoted, fields, expansion)) return;
       const value = expandParameter(part, expansion, (word) => expandText(word, expansion));
       expansion.spend(value.length);
-      addSplit(value, quoted, fields, expansion);
+      addSplit(isPrompt(part) ? expandPrompt(value, expansion) : value, quoted, fields, expansion);
       return;
     }
     case "CommandExpansion":
@@ -190,13 +186,27 @@ function expandReplacement({ operation, text }: ParameterExpansionPart, expansio
   }
 }
 
+/** Places in a text or array are arithmetic. */
+function evaluateBounds({ index, operation }: ParameterExpansionPart, expansion: Expansion): void {
+  if (index !== undefined) expansion.evaluate(index.text);
+  if (operation?.type !== "Slice") return;
+  expansion.evaluate(operation.offset.text);
+  if (operation.length !== undefined) expansion.evaluate(operation.length.text);
+}
+
+/** `${x@P}` expands what the value holds. */
+function isPrompt({ operation }: ParameterExpansionPart): boolean {
+  return operation?.type === "Transform" && operation.operand.text === "P";
+}
+
+function expandPrompt(value: string, expansion: Expansion): string {
+  return expandRaw(`"${value.replaceAll('"', "")}"`, expansion).join(" ");
+}
+
 function addVariable(name: string, quoted: boolean, fields: Fields, expansion: Expansion): void {
-  if (name === "@" && expansion.positional !== null) {
-    for (const [i, value] of expansion.positional.entries()) {
-      if (i > 0) fields.cut();
-      expansion.spend(value.length);
-      fields.add(value, true);
-    }
+  const { words, sure } = expansion.positional;
+  if (name === "@" && words !== null) {
+    addAll(sure ? words : [UNKNOWN, ...words], quoted, fields, expansion);
     return;
   }
   const value = lookUp(name, expansion) ?? UNKNOWN;
@@ -214,15 +224,38 @@ function addSplit(value: string, quoted: boolean, fields: Fields, expansion: Exp
   fields.add(text, quoted);
 }
 
-/** `"${words[@]}"`: every element is a word of its own. */
-function addElements(name: string, fields: Fields, expansion: Expansion): void {
-  const count = Number(expansion.values.get(`${name}[#]`) ?? -1);
-  if (count < 0) return addVariable(name, false, fields, expansion);
-  for (let i = 0; i < count; i++) {
+/** `"${words[@]}"`: every element is a word of its own. Answers whether that is all. */
+function addList(
+  list: readonly string[],
+  { parameter, prefix, operation }: ParameterExpansionPart,
+  quoted: boolean,
+  fields: Fields,
+  expansion: Expansion,
+): boolean {
+  const textOf = (word: Word) => expandText(word, expansion);
+  let words: readonly string[] | null;
+  if (prefix === "#") words = [list.includes(UNKNOWN) ? UNKNOWN : String(list.length)];
+  else if (prefix !== undefined) words = [UNKNOWN];
+  else if (operation === undefined) words = list;
+  else if (operation.type === "Default") return false;
+  else if (operation.type === "Slice") {
+    const whole = parameter === "@" || parameter === "*" ? ["sh", ...list] : list;
+    words = sliceOf(whole, textOf(operation.offset), operation.length && textOf(operation.length));
+  } else words = list.map((word) => operate(word, operation, textOf));
+  addAll(words ?? [UNKNOWN, ...list], quoted, fields, expansion);
+  return true;
+}
+
+function addAll(
+  words: readonly string[],
+  quoted: boolean,
+  fields: Fields,
+  expansion: Expansion,
+): void {
+  for (const [i, word] of words.entries()) {
     if (i > 0) fields.cut();
-    const value = expansion.values.get(`${name}[${i}]`) ?? UNKNOWN;
-    expansion.spend(value.length);
-    fields.add(value, true);
+    expansion.spend(word.length);
+    fields.add(word, quoted);
   }
 }
 

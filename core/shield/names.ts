@@ -23,3 +23,37 @@ export class Names<V> {
     return new Names(this.#map, false);
   }
 }
+
+/** Variables: an array is known by its words too, until its name is set as a whole. */
+export class Values {
+  readonly #texts: Names<string>;
+  #lists: Names<readonly string[] | null> | null;
+
+  constructor(texts = new Names<string>(), lists: Names<readonly string[] | null> | null = null) {
+    this.#texts = texts;
+    this.#lists = lists;
+  }
+
+  get(name: string): string | undefined {
+    return this.#texts.get(name);
+  }
+
+  list(name: string): readonly string[] | null {
+    return this.#lists?.get(name) ?? null;
+  }
+
+  set(name: string, value: string): void {
+    this.#texts.set(name, value);
+    if (this.list(name) !== null) this.#lists?.set(name, null);
+  }
+
+  setList(name: string, words: readonly string[]): void {
+    this.#texts.set(name, words.join(" "));
+    this.#lists ??= new Names();
+    this.#lists.set(name, words);
+  }
+
+  fork(): Values {
+    return new Values(this.#texts.fork(), this.#lists?.fork());
+  }
+}

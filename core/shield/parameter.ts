@@ -1,15 +1,15 @@
 import type { ParameterExpansionPart, ParameterOperation, Word } from "unbash";
-import { UNKNOWN } from "./command.ts";
-import type { Names } from "./names.ts";
+import { perhaps, TEMPORARY_FOLDER, UNKNOWN } from "./command.ts";
+import { quoteWord } from "./inner.ts";
+import type { Values } from "./names.ts";
 
 /** What a variable is when the line does not set it; a home is written `~`. */
 const DEFAULTS: ReadonlyMap<string, string> = new Map([
   ["HOME", "~"],
-  ["TMPDIR", "/tmp"],
-  ["TMP", "/tmp"],
-  ["TEMP", "/tmp"],
+  ["TMPDIR", TEMPORARY_FOLDER],
+  ["TMP", TEMPORARY_FOLDER],
+  ["TEMP", TEMPORARY_FOLDER],
   ["PWD", "."],
-  ["OLDPWD", "."],
   ["IFS", " \t\n"],
   ["SHELL", "sh"],
   ["BASH", "bash"],
@@ -19,23 +19,69 @@ const DEFAULTS: ReadonlyMap<string, string> = new Map([
   ["UID", "1000"],
 ]);
 
+/** The arguments of a script or function, which `set` and `shift` change. */
+export interface Positional {
+  /** Null where nothing is known of them. */
+  words: readonly string[] | null;
+  /** Whether each stands where it is thought to stand. */
+  sure: boolean;
+}
+
+/** Arguments as a script or function is given them. */
+export const argumentsOf = (words: readonly string[] | null): Positional => ({ words, sure: true });
+
 /** The variables and arguments that a word may refer to. */
 export interface Variables {
-  readonly values: Names<string>;
-  readonly positional: readonly string[] | null;
+  readonly values: Values;
+  readonly positional: Positional;
+  /** Whether `${x+word}` is nothing where nobody knows if `x` is set; else it is the word. */
+  readonly leavesOut: boolean;
+  /** Whether there was such a word. */
+  optional: boolean;
 }
 
 /** A variable's value; undefined where nothing is known of it. */
 export function lookUp(name: string, variables: Variables): string | undefined {
   const value = variables.values.get(name);
   if (value !== undefined) return value;
-  const { positional } = variables;
-  if (positional !== null) {
-    if (name === "@" || name === "*") return positional.join(" ");
-    if (name === "#") return String(positional.length);
-    if (name >= "1" && name <= "9" && name.length === 1) return positional[Number(name) - 1] ?? "";
+  const { words, sure } = variables.positional;
+  if (words !== null) {
+    if (name === "#") return sure ? String(words.length) : UNKNOWN;
+    const one = name >= "1" && name <= "9~";
+    if (one && sure) return words[Number(name) - 1] ?? "";
+    if (one || name === "@" || name === "*") {
+      const text = words.join(" ");
+      return sure ? text : perhaps(text);
+    }
   }
   return DEFAULTS.get(name);
+}
+
+/** The words of `$@` or `${name[@]}`; null for what is no list, or an unknown one. */
+export function listOf(
+  { parameter: name, index }: ParameterExpansionPart,
+  variables: Variables,
+): readonly string[] | null {
+  if (name === "@" || name === "*") {
+    const { words, sure } = variables.positional;
+    return words === null || sure ? words : [UNKNOWN, ...words];
+  }
+  return index?.text === "@" || index?.text === "*" ? variables.values.list(name) : null;
+}
+
+/** What an array holds at a place; a name that is none is one of one element. */
+function lookUpElement(name: string, index: string, variables: Variables): string | undefined {
+  const words = variables.values.list(name);
+  const value = lookUp(name, variables);
+  if (value === undefined || index === "@" || index === "*") return value;
+  const at = toInteger(index);
+  if (words === null) return at === 0 ? value : perhaps(value);
+  return at === null ? perhaps(value) : words.at(at) ?? "";
+}
+
+/** Null for what arithmetic would have to compute. */
+function toInteger(text: string): number | null {
+  return /^\s*(0|-?[1-9]\d{0,8})\s*$/.test(text) ? Number(text) : null;
 }
 
 /** `${…}` with its operator; what the shell would compute from disk or patterns comes out as UNKNOWN. */
@@ -44,58 +90,130 @@ export function expandParameter(
   variables: Variables,
   textOf: (word: Word) => string,
 ): string {
-  const name = part.parameter;
-  const plain =
-    lookUp(part.index === undefined ? name : `${name}[${textOf(part.index)}]`, variables) ??
-      (part.index === undefined ? undefined : lookUp(name, variables));
-  if (part.prefix === "#") {
+  const { parameter: name, index, prefix, operation } = part;
+  const plain = index === undefined
+    ? lookUp(name, variables)
+    : lookUpElement(name, textOf(index), variables);
+  if (prefix === "#") {
     return plain === undefined || plain.includes(UNKNOWN) ? UNKNOWN : String(plain.length);
   }
-  const value = part.prefix === "!" && plain !== undefined ? lookUp(plain, variables) : plain;
-  const operation = part.operation;
+  const value = prefix === "!" && plain !== undefined ? lookUp(plain, variables) : plain;
   if (operation === undefined) return value ?? UNKNOWN;
   if (operation.type === "Default") {
     const operand = textOf(operation.operand);
-    if (operation.operator.endsWith("+")) return operand;
-    if (operation.operator.endsWith("?")) return value ?? UNKNOWN;
-    if (value !== undefined && (value !== "" || !operation.operator.startsWith(":"))) return value;
-    if (operation.operator.endsWith("=")) variables.values.set(name, operand);
-    return operand;
+    const chosen = chooseDefault(value, operation.operator, operand, variables);
+    if (operation.operator.endsWith("=")) variables.values.set(name, chosen);
+    return chosen;
   }
   if (value === undefined || value.includes(UNKNOWN)) {
     // Their code runs all the same: `${x#$(…)}`.
     for (const word of wordsOf(operation)) textOf(word);
     return value ?? UNKNOWN;
   }
-  if (operation.type === "Slice") {
-    return slice(value, textOf(operation.offset), operation.length && textOf(operation.length));
+  return operate(value, operation, textOf);
+}
+
+/** The value or what stands in for it; both where it may be empty, or may not be set at all. */
+function chooseDefault(
+  value: string | undefined,
+  operator: string,
+  operand: string,
+  variables: Variables,
+): string {
+  const empties = operator.startsWith(":");
+  if (value === TEMPORARY_FOLDER) value = operator.endsWith("?") ? "/tmp" : undefined;
+  if (operator.endsWith("?")) return value ?? UNKNOWN;
+  if (operator.endsWith("+")) {
+    if (value === "" && empties) return "";
+    if (value !== undefined && !mayBeEmpty(value)) return operand;
+    variables.optional = true;
+    return variables.leavesOut ? "" : operand;
   }
-  if (operation.type === "CaseModification") {
-    if (operation.operand !== undefined) textOf(operation.operand);
-    const upper = operation.operator.startsWith("^");
-    const all = operation.operator.length === 2;
-    const head = all ? value : value.slice(0, 1);
-    return (upper ? head.toUpperCase() : head.toLowerCase()) + (all ? "" : value.slice(1));
+  if (value === undefined || (value === "" && empties)) return operand;
+  // An unset variable is remembered as an empty one.
+  if (value === "") return perhaps(operand);
+  return mayBeEmpty(value) ? `${value} ${operand}` : value;
+}
+
+/** Whether there is nothing in a value that is known. */
+function mayBeEmpty(value: string): boolean {
+  for (let i = 0; i < value.length; i++) if (value.charCodeAt(i) > 4) return false;
+  return true;
+}
+
+/** A known value after one of the operators that change it. */
+export function operate(
+  value: string,
+  operation: ParameterOperation,
+  textOf: (word: Word) => string,
+): string {
+  switch (operation.type) {
+    case "Slice": {
+      const offset = textOf(operation.offset);
+      const length = operation.length && textOf(operation.length);
+      return sliceOf(value, offset, length) ?? perhaps(value);
+    }
+    case "CaseModification": {
+      const { operator, operand } = operation;
+      if (operand !== undefined) {
+        textOf(operand);
+        return perhaps(value);
+      }
+      const to = operator.startsWith("^") ? "toUpperCase" : "toLowerCase";
+      return operator.length === 2 ? value[to]() : value.slice(0, 1)[to]() + value.slice(1);
+    }
+    case "Replace":
+      return replace(
+        value,
+        textOf(operation.pattern),
+        textOf(operation.replacement),
+        operation.operator,
+      );
+    case "Remove": {
+      const pattern = textOf(operation.operand);
+      return holdsPattern(pattern)
+        ? removePattern(value, pattern, operation.operator)
+        : operation.operator.startsWith("#")
+        ? (value.startsWith(pattern) ? value.slice(pattern.length) : value)
+        : (value.endsWith(pattern) ? value.slice(0, value.length - pattern.length) : value);
+    }
+    case "Transform":
+      return transform(value, textOf(operation.operand));
+    default:
+      return UNKNOWN;
   }
-  if (operation.type === "Replace") {
-    const pattern = textOf(operation.pattern);
-    const replacement = textOf(operation.replacement);
-    if (pattern === "" || holdsPattern(pattern)) return UNKNOWN;
-    if (operation.operator === "//") return value.split(pattern).join(replacement);
-    const at = operation.operator === "/%" ? value.lastIndexOf(pattern) : value.indexOf(pattern);
-    return at < 0 ? value : value.slice(0, at) + replacement + value.slice(at + pattern.length);
+}
+
+/** The code of `${x@P}` is walked elsewhere. */
+function transform(value: string, letter: string): string {
+  switch (letter) {
+    case "Q":
+      return quoteWord(value);
+    case "U":
+      return value.toUpperCase();
+    case "u":
+      return value.slice(0, 1).toUpperCase() + value.slice(1);
+    case "L":
+      return value.toLowerCase();
+    default:
+      return perhaps(value);
   }
-  if (operation.type === "Remove") {
-    const pattern = textOf(operation.operand);
-    return holdsPattern(pattern)
-      ? removePattern(value, pattern, operation.operator)
-      : operation.operator.startsWith("#")
-      ? (value.startsWith(pattern) ? value.slice(pattern.length) : value)
-      : (value.endsWith(pattern) ? value.slice(0, value.length - pattern.length) : value);
+}
+
+function replace(value: string, pattern: string, replacement: string, operator: string): string {
+  // Some shells put what was found in place of `&`.
+  if (holdsPattern(pattern) || replacement.includes("&")) return perhaps(`${value} ${replacement}`);
+  if (operator === "/#") {
+    return value.startsWith(pattern) ? replacement + value.slice(pattern.length) : value;
   }
-  if (operation.type !== "Transform") return UNKNOWN;
-  textOf(operation.operand);
-  return value;
+  if (operator === "/%") {
+    if (!value.endsWith(pattern)) return value;
+    return value.slice(0, value.length - pattern.length) + replacement;
+  }
+  if (pattern === "") return value;
+  if (operator === "//") return value.split(pattern).join(replacement);
+  const at = value.indexOf(pattern);
+  return at < 0 ? value : value.slice(0, at) + replacement + value.slice(at + pattern.length);
 }
 
 function wordsOf(operation: ParameterOperation): Word[] {
@@ -117,7 +235,8 @@ function wordsOf(operation: ParameterOperation): Word[] {
 }
 
 function holdsPattern(text: string): boolean {
-  return text.includes("*") || text.includes("?") || text.includes("[") || text.includes(UNKNOWN);
+  return text.includes("*") || text.includes("?") || text.includes("[") || text.includes("(") ||
+    text.includes(UNKNOWN);
 }
 
 /** `${x##*a}` and `${x%a*}` with one star; other patterns stay unknown. */
@@ -128,19 +247,22 @@ function removePattern(value: string, pattern: string, operator: string): string
     : !prefix && pattern.endsWith("*")
     ? pattern.slice(0, -1)
     : null;
-  if (literal === null || literal === "" || holdsPattern(literal)) return UNKNOWN;
+  if (literal === null || literal === "" || holdsPattern(literal)) return perhaps(value);
   const nearest = (operator.length === 1) === prefix;
   const at = nearest ? value.indexOf(literal) : value.lastIndexOf(literal);
   if (at < 0) return value;
   return prefix ? value.slice(at + literal.length) : value.slice(0, at);
 }
 
-function slice(value: string, offset: string, length: string | undefined): string {
-  const from = Number(offset.trim());
-  if (!Number.isInteger(from)) return UNKNOWN;
-  const start = from < 0 ? Math.max(0, value.length + from) : from;
-  if (length === undefined) return value.slice(start);
-  const count = Number(length.trim());
-  if (!Number.isInteger(count)) return UNKNOWN;
-  return count < 0 ? value.slice(start, value.length + count) : value.slice(start, start + count);
+/** A part of a text or list; null where its bounds are not known. */
+export function sliceOf<T extends string | readonly string[]>(
+  whole: T,
+  offset: string,
+  length: string | undefined,
+): T | null {
+  const from = toInteger(offset);
+  const count = length === undefined ? whole.length : toInteger(length);
+  if (from === null || count === null) return null;
+  const start = from < 0 ? Math.max(0, whole.length + from) : from;
+  return whole.slice(start, count < 0 ? whole.length + count : start + count) as T;
 }

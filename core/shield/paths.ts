@@ -1,4 +1,4 @@
-import { UNKNOWN } from "./command.ts";
+import { TEMPORARY_FOLDER, UNKNOWN } from "./command.ts";
 
 /** What is lost when this path and everything below it goes. */
 export type PathKind =
@@ -179,7 +179,9 @@ export function normalizePath(path: string): string {
 export function classifyPath(raw: string): PathKind {
   const path = normalizePath(raw.startsWith(FILE_SCHEME) ? raw.slice(FILE_SCHEME.length) : raw);
   if (path.startsWith("/")) return classifyAbsolute(path);
-  if (path.startsWith(UNKNOWN)) return isRegenerable(path) ? "regenerable" : "unknown";
+  if (path.startsWith(UNKNOWN)) {
+    return isRegenerable(path) ? "regenerable" : isInTemporary(path) ? "temporary" : "unknown";
+  }
   if (path.startsWith("~")) return classifyHome(path);
   if (hasDrive(path)) return classifyAbsolute(`/${path.slice(2)}`);
   if (path === "" || path === ".." || path.startsWith("../")) {
@@ -188,6 +190,13 @@ export function classifyPath(raw: string): PathKind {
   if (isEverything(path)) return "working_folder";
   if (isRegenerable(path)) return "regenerable";
   return looksLikeFile(path) ? "local_file" : "local";
+}
+
+/** Where the folder is not set, what stands behind it begins at the root. */
+function isInTemporary(path: string): boolean {
+  if (!path.startsWith(`${TEMPORARY_FOLDER}/`)) return false;
+  const first = path.split("/", 2)[1] ?? "";
+  return !hasGlob(first) && !SYSTEM.has(first.toLowerCase());
 }
 
 const FILE_SCHEME = "file://";

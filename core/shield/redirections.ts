@@ -1,6 +1,6 @@
 import type { Redirection as RedirectionNode } from "unbash";
 import { namedFile } from "./bulk.ts";
-import { type Flow, known, NOTHING, type Redirection, textFlow } from "./command.ts";
+import { type Flow, known, NOTHING, perhaps, type Redirection, textFlow } from "./command.ts";
 import { expandParts, expandText, type Expansion } from "./expand.ts";
 import { readFile, type Scope, writeFile } from "./scope.ts";
 import { STDIN_PATHS } from "./unwrap_code.ts";
@@ -21,17 +21,16 @@ export function expandRedirections(
     const fd = node.descriptor?.type === "FileDescriptor" ? node.descriptor.value : null;
     if (node.type === "HereDoc") {
       const { body } = node;
-      input = textFlow(
-        body.parts === undefined || node.delimiter?.quoted
-          ? body.text
-          : expandParts(body.parts, expansion),
-      );
+      const text = body.parts === undefined || node.delimiter?.quoted
+        ? body.text
+        : expandParts(body.parts, expansion);
+      input = textFlow(expansion.optional ? perhaps(text) : text);
       keepDescriptor(fd, input, scope);
       continue;
     }
     const target = node.target === undefined ? "" : expandText(node.target, expansion);
     if (node.type === "HereString") {
-      input = textFlow(`${target}\n`);
+      input = textFlow(`${expansion.optional ? perhaps(target) : target}\n`);
       keepDescriptor(fd, input, scope);
       continue;
     }

@@ -2,7 +2,8 @@ import type { Function as FunctionNode } from "unbash";
 import type { Budget } from "./budget.ts";
 import { type Finding, type Flow, known, type SimpleCommand, type Span } from "./command.ts";
 import { FileNames } from "./file_names.ts";
-import { Names } from "./names.ts";
+import { Names, Values } from "./names.ts";
+import { argumentsOf, type Positional } from "./parameter.ts";
 import { locate, normalizePath } from "./paths.ts";
 import type { Rule } from "./rule.ts";
 
@@ -26,15 +27,15 @@ export interface Inspection {
 /** What holds at one place of the command. */
 export interface Scope {
   readonly inspection: Inspection;
-  readonly values: Names<string>;
+  readonly values: Values;
   readonly functions: Names<FunctionNode>;
-  readonly positional: readonly string[] | null;
+  readonly positional: Positional;
   /** The wrappers around this place, the outermost first. */
   readonly wrappers: readonly string[];
   /** Where the enclosing command stands; null while offsets of the text itself are right. */
   readonly span: Span | null;
   /** The functions that are being called. */
-  readonly active: ReadonlySet<string>;
+  readonly active: ReadonlySet<FunctionNode>;
   /** In a pipe or in the background: what is called here runs beside its caller. */
   readonly concurrent: boolean;
   /** In a branch that may not run: what is set here may not hold later. */
@@ -49,9 +50,9 @@ export interface Scope {
 export function outermost(inspection: Inspection): Scope {
   return {
     inspection,
-    values: new Names(),
+    values: new Values(),
     functions: new Names(),
-    positional: null,
+    positional: argumentsOf(null),
     wrappers: [],
     span: null,
     active: new Set(),
@@ -70,13 +71,14 @@ export function within(scope: Scope, changes: Partial<Scope>): Scope {
 /** A scope whose variables do not leak out: a subshell, a pipe's stage, a substitution. */
 export function fork(scope: Scope, changes: Partial<Scope> = NO_CHANGES): Scope {
   const copy = copyOf(scope, scope.values.fork(), scope.functions.fork());
+  copy.positional = { ...scope.positional };
   return changes === NO_CHANGES ? copy : Object.assign(copy, changes);
 }
 
 const NO_CHANGES: Partial<Scope> = {};
 
 /** All scopes have one layout: they are read most of the time. */
-function copyOf(scope: Scope, values: Scope["values"], functions: Scope["functions"]): Scope {
+function copyOf(scope: Scope, values: Scope["values"], functions: Scope["functions"]) {
   return {
     inspection: scope.inspection,
     values,

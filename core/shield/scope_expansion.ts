@@ -9,7 +9,7 @@ import { type Flow, flowText, NOTHING, UNKNOWN } from "./command.ts";
 import type { Expansion } from "./expand.ts";
 import { UNPARSEABLE } from "./rules/structure.ts";
 import { fork, report, type Scope } from "./scope.ts";
-import { walkBrackets } from "./brackets.ts";
+import { evaluate, walkBrackets } from "./brackets.ts";
 import { walkScript } from "./walk.ts";
 
 /**
@@ -19,8 +19,13 @@ import { walkScript } from "./walk.ts";
 export class ScopeExpansion implements Expansion {
   readonly values;
   readonly positional;
+  optional = false;
 
-  constructor(private readonly scope: Scope, private readonly stdin: Flow | null) {
+  constructor(
+    private readonly scope: Scope,
+    private readonly stdin: Flow | null,
+    readonly leavesOut = false,
+  ) {
     this.values = scope.values;
     this.positional = scope.positional;
   }
@@ -43,6 +48,10 @@ export class ScopeExpansion implements Expansion {
 
   compute(part: ArithmeticExpansionPart): void {
     walkBrackets(part.expression, part.text.slice(3, -2), this.scope);
+  }
+
+  evaluate(text: string): void {
+    evaluate(text, this.scope);
   }
 }
 

@@ -1,4 +1,5 @@
 import type {
+  Assignment,
   Case,
   Command,
   CompoundList,
@@ -12,13 +13,14 @@ import type {
   SyntaxNode,
 } from "unbash";
 import { BudgetSpent, spend, spendParse } from "./budget.ts";
-import { type Flow, known, NOTHING, type Span, UNKNOWN } from "./command.ts";
-import { execute, judgeRedirections, runVariables } from "./execute.ts";
+import { type Flow, known, NOTHING, perhaps, type Span, UNKNOWN } from "./command.ts";
+import { type Call, execute, judgeRedirections, runVariables } from "./execute.ts";
 import { walkArithmetic, walkBrackets, walkTest } from "./brackets.ts";
 import { parseShell } from "./parse.ts";
-import { assignElements, expandValue } from "./assignments.ts";
+import { assignElement, assignElements, elementsOf, expandValue } from "./assignments.ts";
 import { addWords, expandText, expandWord } from "./expand.ts";
 import { ScopeExpansion } from "./scope_expansion.ts";
+import { argumentsOf } from "./parameter.ts";
 import { noteRedirections } from "./effects.ts";
 import { expandRedirections } from "./redirections.ts";
 import { MAX_DEPTH } from "./limits.ts";
@@ -169,9 +171,10 @@ const MAX_LOOP_ITEMS = 16;
 function walkLoop(node: For | Select, scope: Scope, stdin: Flow | null): Flow {
   const expansion = new ScopeExpansion(scope, stdin);
   const items = node.wordlist?.flatMap((word) => expandWord(word, expansion)) ??
-    [...scope.positional ?? [UNKNOWN]];
+    [...scope.positional.words ?? [UNKNOWN]];
   const few = items.length === 0 ? [UNKNOWN] : items.slice(0, MAX_LOOP_ITEMS);
   if (items.length > MAX_LOOP_ITEMS) few.push(UNKNOWN);
+  if (node.type === "Select") scope.values.set("REPLY", UNKNOWN);
   return mergeFlows(few.map((item) => {
     scope.values.set(node.name.value, item);
     return walkList(node.body, within(scope, { conditional: true }), stdin);
@@ -194,10 +197,10 @@ function defineFunction(node: FunctionNode, scope: Scope): void {
   walkNode(
     node.body,
     fork(scope, {
-      positional: null,
+      positional: argumentsOf(null),
       defining: true,
       span: scope.span ?? { start: node.pos, end: node.end },
-      active: new Set([...scope.active, name]),
+      active: new Set([...scope.active, node]),
     }),
     null,
   );
@@ -211,10 +214,10 @@ export function callFunction(
   span: Span,
   stdin: Flow | null,
 ): Flow {
-  const active = new Set([...scope.active, node.name.value]);
+  const active = new Set([...scope.active, node]);
   return walkNode(
     node.body,
-    within(scope, { positional: args, span, active, defining: false }),
+    within(scope, { positional: argumentsOf(args), span, active, defining: false }),
     stdin,
   );
 }
@@ -231,23 +234,16 @@ function redirectsOf(node: Command): readonly RedirectionNode[] {
 function walkCommand(node: Command, scope: Scope, stdin: Flow | null): Flow {
   const span = spanOf(node, scope);
   const expansion = new ScopeExpansion(scope, stdin);
-  const assignments = node.prefix.length === 0 ? NO_ASSIGNMENTS : new Map<string, string>();
-  for (const part of node.prefix) {
-    if (part.type !== "Assignment") continue;
-    const value = expandValue(part.value, expansion);
-    if (part.value.type === "ArrayValue") {
-      assignElements(part.name, part.value.elements, scope, expansion);
-    }
-    const before = part.append ? scope.values.get(part.name) ?? "" : "";
-    assignments.set(
-      part.index === undefined ? part.name : `${part.name}[${expandText(part.index, expansion)}]`,
-      before + value,
-    );
-  }
+  const assignments = node.prefix.length === 0
+    ? NO_ASSIGNMENTS
+    : expandAssignments(node, scope, expansion);
   const redirects = redirectsOf(node);
   const { redirections, input } = expandRedirections(redirects, expansion, scope, stdin);
   if (node.name === undefined) {
-    for (const [name, value] of assignments) assign(scope, name, value);
+    for (const part of node.prefix) {
+      if (part.type !== "Assignment" || isElement(part)) continue;
+      assign(scope, part.name, assignments.get(part.name) ?? "");
+    }
     runVariables(assignments, span, scope);
     judgeRedirections(redirections, span, scope, assignments);
     // `$(< file)` is what the file holds.
@@ -260,11 +256,7 @@ function walkCommand(node: Command, scope: Scope, stdin: Flow | null): Flow {
   for (const arg of node.args) {
     if (both !== undefined && arg.pos > both.pos) behind ??= argv.length;
     if (arg.type === "Word") addWords(arg, expansion, argv);
-    else {
-      const value = expandValue(arg.value, expansion);
-      argv.push(`${arg.name}=${value}`);
-      assign(scope, arg.name, isReference(argv) ? UNKNOWN : value);
-    }
+    else argv.push(`${arg.name}=${expandValue(arg.value, expansion)}`);
   }
   let inner = scope;
   if (assignments.size > 0) {
@@ -276,13 +268,53 @@ function walkCommand(node: Command, scope: Scope, stdin: Flow | null): Flow {
     const next = { assignments: NO_ASSIGNMENTS, redirections: [], stdin, span };
     execute(argv.slice(behind), next, fork(scope, { concurrent: true }));
   }
-  return execute(argv, { assignments, redirections, stdin: input ?? stdin, span }, inner);
+  const call = { assignments, redirections, stdin: input ?? stdin, span };
+  const other = expansion.optional ? executeWithout(node, call, inner, stdin) : null;
+  const output = execute(argv, call, inner, scope);
+  for (const arg of node.args) {
+    if (arg.type !== "Assignment" || arg.value.type !== "ArrayValue") continue;
+    const words = elementsOf(arg.value, expansion);
+    if (words !== null) assignElements(arg.name, words, scope);
+  }
+  return other === null || other.text === output.text
+    ? output
+    : { ...mergeFlows([output, other]), text: null };
 }
 
-/** `declare -n a=b`: `$a` is then what `$b` will be. */
-const isReference = ([name = "", ...args]: readonly string[]) =>
-  REFERRERS.has(name) && args.some((arg) => arg.startsWith("-") && arg.includes("n"));
-const REFERRERS = new Set(["declare", "typeset", "local"]);
+/** Runs a command as it is where `${x+word}` is nothing. */
+function executeWithout({ name, args }: Command, call: Call, scope: Scope, stdin: Flow | null) {
+  const expansion = new ScopeExpansion(scope, stdin, true);
+  const words = [...name === undefined ? [] : [name], ...args].filter((arg) => arg.type === "Word");
+  return execute(words.flatMap((word) => expandWord(word, expansion)), call, fork(scope));
+}
+
+const isElement = ({ index, value }: Assignment): boolean =>
+  index !== undefined || value.type === "ArrayValue";
+
+/** The variables in front of a command, by name; elements of arrays are set at once. */
+function expandAssignments(node: Command, scope: Scope, expansion: ScopeExpansion) {
+  const assignments = new Map<string, string>();
+  for (const part of node.prefix) {
+    if (part.type !== "Assignment") continue;
+    const { name, index, value } = part;
+    const text = expandValue(value, expansion);
+    const given = expansion.optional ? perhaps(text) : text;
+    expansion.optional = false;
+    const place = index === undefined ? null : expandText(index, expansion);
+    if (place !== null) {
+      expansion.evaluate(place);
+      assignElement(name, place, part.append ? perhaps(given) : given, scope);
+    } else if (value.type === "ArrayValue") {
+      const before = part.append ? scope.values.list(name) ?? [] : [];
+      const words = elementsOf(value, expansion);
+      if (words === null) scope.values.set(name, perhaps(given));
+      else assignElements(name, [...before, ...words], scope);
+    }
+    const before = part.append && !isElement(part) ? scope.values.get(name) ?? "" : "";
+    assignments.set(place === null ? name : `${name}[${place}]`, before + given);
+  }
+  return assignments;
+}
 
 function spanOf(node: SyntaxNode, scope: Scope): Span {
   return scope.span ?? { start: node.pos, end: node.end };
