@@ -57,7 +57,7 @@ export interface Call {
  * where the variables in front of it do not. @throws {BudgetSpent}
  */
 export function execute(argv: readonly string[], call: Call, scope: Scope, home = scope): Flow {
-  spend(scope.inspection.budget, 0);
+  spend(scope.inspection.budget, call.stdin?.text?.length ?? 0);
   if (scope.wrappers.length > MAX_DEPTH) throw new BudgetSpent();
   const program = argv[0];
   if (program === undefined) return known("");
@@ -104,7 +104,10 @@ function noteOutput(command: SimpleCommand, inner: Flow | null, scope: Scope): F
     written ??= quietOutput(command) ?? computeOutput(command, (path) => readFile(scope, path));
   if (redirections.length > 0) noteRedirections(redirections, output(), scope);
   kind.noteFiles?.(command, output, scope);
-  return scope.unread ? NOTHING : output();
+  if (scope.unread) return NOTHING;
+  const flow = output();
+  spend(scope.inspection.budget, flow.text?.length ?? 0);
+  return flow;
 }
 
 /** Runs what a command runs, and answers what the last of it writes; null for a command that runs nothing. */
@@ -281,10 +284,11 @@ function runCode(flow: Flow, language: string, command: SimpleCommand, scope: Sc
 function walkSubscripts(command: SimpleCommand, scope: Scope): void {
   const { name, args, span } = command;
   if (!EVALUATORS.has(name)) return;
+  const isNumber = name === "let" || hasFlag(command, "i");
   // What printf prints is no name.
   for (const arg of name === "printf" ? optionValues(command, "-v") : args) {
     const at = arg.indexOf("[");
     if (at >= 0) evaluate(arg.slice(at), scope, span);
-    else if (name === "let" || hasFlag(command, "i")) evaluate(arg, scope, span);
+    else if (isNumber) evaluate(arg, scope, span);
   }
 }
