@@ -137,7 +137,7 @@ export function scanCode(code: string, language: string, budget: Budget): CodeSc
     language,
     names,
     strings,
-    shellTexts: [...new Set(texts)].filter(mayBeCommand).slice(0, 64),
+    shellTexts: [...new Set(texts)].filter(mayBeCommand),
   };
 }
 

@@ -120,16 +120,21 @@ export function translate(text: string, from: string, to: string): string | null
   return out;
 }
 
-function expandSet(raw: string): string[] | null {
+const MAX_SET = 512;
+
+/** The characters of a set of `tr`; null where it holds classes, or more than anybody writes. */
+export function expandSet(raw: string): string[] | null {
   if (raw.includes("[:")) return null;
   const set = [...decodeEscapes(raw)];
   const out: string[] = [];
-  for (let i = 0; i < set.length && out.length < 512; i++) {
+  for (let i = 0; i < set.length; i++) {
+    if (out.length > MAX_SET) return null;
     const first = set[i] ?? "";
     const last = set[i + 2];
     if (set[i + 1] !== "-" || last === undefined) out.push(first);
     else {
-      for (let code = first.charCodeAt(0); code <= last.charCodeAt(0) && out.length < 512; code++) {
+      for (let code = first.charCodeAt(0); code <= last.charCodeAt(0); code++) {
+        if (out.length > MAX_SET) return null;
         out.push(String.fromCharCode(code));
       }
       i += 2;

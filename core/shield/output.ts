@@ -10,9 +10,11 @@ import {
   textFlow,
   UNKNOWN,
 } from "./command.ts";
-import { decodeBase32, decodeBase64, decodeEscapes, decodeHex, translate } from "./decode.ts";
+import { decodeBase32, decodeBase64, decodeHex, expandSet, translate } from "./decode.ts";
 import { namedFile, readsBulk } from "./bulk.ts";
 import { isSecret } from "./secrets.ts";
+import { writeEcho, writeFormat } from "./format.ts";
+import { copyText } from "./lines.ts";
 import { STDIN_PATHS } from "./unwrap_code.ts";
 import { foundPaths } from "./unwrap_items.ts";
 import type { ReadFile } from "./inner.ts";
@@ -99,19 +101,19 @@ export function computeOutput(command: SimpleCommand, readFile: ReadFile): Flow 
   const { name, args } = command;
   switch (name) {
     case "echo":
-      return textFlow(writeEcho(args));
+      return writtenFlow(writeEcho(args));
     case "printf":
-      return textFlow(writeFormat(args));
+      return writtenFlow(writeFormat(args));
     case "yes":
       return textFlow(`${args.length === 0 ? "y" : args.join(" ")}\n`);
     case "which":
     case "command":
     case "type":
     case "whereis":
-      return textFlow(`${operands(command)[0] ?? ""}\n`);
+      return writtenFlow(onlyOperand(command));
     case "basename":
     case "dirname":
-      return textFlow(`${cutPath(name, operands(command)[0] ?? UNKNOWN)}\n`);
+      return writtenFlow(writePath(command));
     case "pwd":
       return textFlow(".\n");
     case "mktemp":
@@ -134,11 +136,11 @@ export function computeOutput(command: SimpleCommand, readFile: ReadFile): Flow 
     case "mbuffer":
       return name === "tee" || name === "sponge" || name === "pv"
         ? incoming
-        : readAll(command, incoming, readFile);
+        : copy(command, readAll(command, incoming, readFile));
     case "rev":
       return incoming.text === null
         ? { ...incoming, decoded: true }
-        : known([...incoming.text.trim()].reverse().join(""), incoming);
+        : known(reverseLines(incoming.text), incoming);
     case "base64":
     case "gbase64":
       return hasFlag(command, "dD", "decode")
@@ -181,6 +183,22 @@ export function computeOutput(command: SimpleCommand, readFile: ReadFile): Flow 
     return { ...opaque(incoming), decoded: true, secret: incoming.secret || read, bulk };
   }
   return { ...opaque(incoming), secret: incoming.secret || read, bulk };
+}
+
+/** A flow of what a command writes; null for a text that is not known. */
+const writtenFlow = (text: string | null): Flow => text === null ? NOTHING : textFlow(text);
+
+/** The one word that a command says something about. */
+function onlyOperand(command: SimpleCommand): string | null {
+  const words = operands(command);
+  return words.length > 1 ? null : `${words[0] ?? ""}\n`;
+}
+
+const reverseLines = (text: string): string =>
+  text.split("\n").map((line) => [...line].reverse().join("")).join("\n");
+
+function copy(command: SimpleCommand, flow: Flow): Flow {
+  return flow.text === null ? flow : { ...flow, text: copyText(command, flow.text) };
 }
 
 function opaque(flow: Flow): Flow {
@@ -266,60 +284,32 @@ function readAll(command: SimpleCommand, incoming: Flow, readFile: ReadFile): Fl
 
 const COUNTS = new Set(["-n", "-c", "--lines", "--bytes", "-w", "--wrap", "-k", "-t", "-l", "-s"]);
 
-function writeEcho(args: readonly string[]): string {
-  let from = 0;
-  while (from < args.length && ECHO_OPTIONS.has(args[from] ?? "")) from++;
-  const options = args.slice(0, from);
-  const text = args.slice(from).join(" ") + (options.some((arg) => arg.includes("n")) ? "" : "\n");
-  // sh's echo resolves escapes without being asked to; bash's does so with -e.
-  return options.some((arg) => arg.includes("E")) ? text : decodeEscapes(text);
+/** What `basename path .end` or `dirname path` writes; null with options, or for several paths. */
+function writePath({ name, args }: SimpleCommand): string | null {
+  const known = args.length <= (name === "basename" ? 2 : 1) &&
+    !args.some((arg) => arg.startsWith("-"));
+  return known ? `${cutPath(name, args)}\n` : null;
 }
 
-const ECHO_OPTIONS = new Set(["-n", "-e", "-E", "-ne", "-en", "-nE", "-En", "-neE"]);
-
-function writeFormat(args: readonly string[]): string {
-  const from = args[0] === "--" ? 1 : args[0] === "-v" ? 2 : 0;
-  const format = decodeEscapes(args[from] ?? "");
-  const values = args.slice(from + 1);
-  let out = "";
-  let next = 0;
-  for (let round = 0; round < 64; round++) {
-    const before = next;
-    for (let i = 0; i < format.length; i++) {
-      const c = format[i] ?? "";
-      if (c !== "%") {
-        out += c;
-        continue;
-      }
-      i++;
-      while (i < format.length && "-+ #0123456789.".includes(format[i] ?? "")) i++;
-      const kind = format[i] ?? "";
-      if (kind === "%") out += "%";
-      else if (kind === "b") out += decodeEscapes(values[next++] ?? "");
-      else if (kind === "c") out += (values[next++] ?? "").slice(0, 1);
-      else if (kind === "x") out += (Number(values[next++] ?? "0") || 0).toString(16);
-      else if (kind === "o") out += (Number(values[next++] ?? "0") || 0).toString(8);
-      else out += values[next++] ?? "";
-    }
-    if (next >= values.length || next === before) break;
-  }
-  return out;
-}
-
-function cutPath(name: string, path: string): string {
+function cutPath(name: string, [raw = UNKNOWN, end = ""]: readonly string[]): string {
+  const path = /^\/+$/.test(raw) ? "/" : raw.replace(/\/+$/, "");
   const at = path.lastIndexOf("/");
-  if (name === "basename") return path.slice(at + 1);
-  return at < 0 ? "." : at === 0 ? "/" : path.slice(0, at);
+  if (name === "dirname") return at < 0 ? "." : at === 0 ? "/" : path.slice(0, at);
+  const last = path.slice(at + 1);
+  return end !== "" && last.endsWith(end) && last !== end ? last.slice(0, -end.length) : last;
 }
 
 function writeTranslation(command: SimpleCommand, incoming: Flow): Flow {
   if (incoming.text === null) return incoming;
   const [from = "", to = ""] = operands(command);
+  const plain = !hasFlag(command, "cCst", "complement", "squeeze-repeats", "truncate-set1");
   if (hasFlag(command, "d", "delete")) {
-    const drop = new Set([...decodeEscapes(from)]);
-    return known([...incoming.text].filter((c) => !drop.has(c)).join(""), incoming);
+    const drop = plain ? expandSet(from) : null;
+    if (drop === null) return opaque(incoming);
+    const dropped = new Set(drop);
+    return known([...incoming.text].filter((c) => !dropped.has(c)).join(""), incoming);
   }
-  const text = translate(incoming.text, from, to);
+  const text = plain ? translate(incoming.text, from, to) : null;
   return text === null
     ? { ...opaque(incoming), decoded: true }
     : known(text, { ...incoming, decoded: true });

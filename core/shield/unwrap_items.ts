@@ -1,5 +1,7 @@
+import { BudgetSpent } from "./budget.ts";
 import { hasFlag, optionValues } from "./arguments.ts";
 import { decodeEscapes } from "./decode.ts";
+import { MAX_EXPANDED_CHARS } from "./limits.ts";
 import { flowText, newCommand, NOTHING, type SimpleCommand, UNKNOWN } from "./command.ts";
 import { type Inner, quoteWord, shellText } from "./inner.ts";
 import { innerCommand } from "./wrappers.ts";
@@ -35,23 +37,41 @@ export function unwrapXargs(command: SimpleCommand): Inner[] {
   const whole = flow.text === null
     ? incoming
     : flow.text.split("\n").filter((line) => line.trim() !== "");
-  return whole.slice(0, 16).map((item) => ({
+  checkFilling(found.argv.join(" "), placeholder, whole);
+  return whole.map((item) => ({
     kind: "argv",
     argv: found.argv.map((arg) => arg.replaceAll(placeholder, () => item)),
   }));
 }
 
+/** Items that one command is given, or run for; nobody writes more of them into a line. */
+const MAX_ITEMS = 1_024;
+
+/** @throws {BudgetSpent} */
+function checkCount(items: readonly string[]): readonly string[] {
+  if (items.length > MAX_ITEMS) throw new BudgetSpent();
+  return items;
+}
+
+/** Counts what a template grows to when it is filled with each item. @throws {BudgetSpent} */
+function checkFilling(template: string, placeholder: string, items: readonly string[]): void {
+  checkCount(items);
+  const places = template.split(placeholder).length - 1;
+  const chars = items.reduce((sum, item) => sum + template.length + places * item.length, 0);
+  if (chars > MAX_EXPANDED_CHARS) throw new BudgetSpent();
+}
+
 /** What xargs makes of its input: pieces at a delimiter that it is told, or words. */
-function splitItems(text: string, command: SimpleCommand): string[] {
+function splitItems(text: string, command: SimpleCommand): readonly string[] {
   // NUL stands for the unknown here, so a text with real ones between its items is one item.
   if (hasFlag(command, "0", "null")) return [text];
   const delimiter = optionValues(command, "-d", "--delimiter")[0];
   if (delimiter === undefined || delimiter === "") return splitInput(text);
-  return text.split(decodeEscapes(delimiter)).filter((item) => item !== "").slice(0, 256);
+  return checkCount(text.split(decodeEscapes(delimiter)).filter((item) => item !== ""));
 }
 
 /** Words that xargs would make of its input; quotes only group. */
-function splitInput(text: string): string[] {
+function splitInput(text: string): readonly string[] {
   const words: string[] = [];
   for (
     const word of text.replaceAll("'", "").replaceAll('"', "").split("\n").join(" ").split("\t")
@@ -59,7 +79,7 @@ function splitInput(text: string): string[] {
   ) {
     if (word !== "") words.push(word);
   }
-  return words.slice(0, 256);
+  return checkCount(words);
 }
 
 const FIND_NARROWERS = new Set([
@@ -178,9 +198,10 @@ export function unwrapParallel(command: SimpleCommand): Inner[] {
     : flow.text.split("\n").filter((line) => line !== "");
   const template = found?.argv.join(" ") ?? "";
   if (lines.length === 0) return template === "" ? [] : [shellText(template)];
-  return lines.slice(0, 16).flatMap((line) => {
+  const filled = template.includes("{}") ? template : `${template} {}`;
+  checkFilling(filled, "{}", lines);
+  return lines.flatMap((line) => {
     if (template === "") return [shellText(line)];
-    const filled = template.includes("{}") ? template : `${template} {}`;
     // It quotes what it fills in, which is one word for `sh -c`; in quotes of the template it is several.
     const forms = line.includes(" ") ? [line, quoteWord(line)] : [line];
     return forms.map((word) => shellText(filled.replaceAll("{}", () => word)));

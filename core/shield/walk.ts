@@ -165,15 +165,16 @@ function walkNode(node: PipelineNode | CompoundList, scope: Scope, stdin: Flow |
   }
 }
 
-/** Items of one loop that are walked one by one. */
-const MAX_LOOP_ITEMS = 16;
+/** Numbers of one loop that are walked one by one; more of them say nothing new. */
+const MAX_NUMBERS = 16;
 
 function walkLoop(node: For | Select, scope: Scope, stdin: Flow | null): Flow {
   const expansion = new ScopeExpansion(scope, stdin);
   const items = node.wordlist?.flatMap((word) => expandWord(word, expansion)) ??
     [...scope.positional.words ?? [UNKNOWN]];
-  const few = items.length === 0 ? [UNKNOWN] : items.slice(0, MAX_LOOP_ITEMS);
-  if (items.length > MAX_LOOP_ITEMS) few.push(UNKNOWN);
+  const more = items.slice(MAX_NUMBERS);
+  const few = more.every((item) => /^\d+$/.test(item)) ? items.slice(0, MAX_NUMBERS) : items;
+  if (few.length === 0 || few.length < items.length) few.push(UNKNOWN);
   if (node.type === "Select") scope.values.set("REPLY", UNKNOWN);
   return mergeFlows(few.map((item) => {
     scope.values.set(node.name.value, item);
