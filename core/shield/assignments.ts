@@ -12,9 +12,10 @@ export function elementsOf({ elements }: ArrayValue, expansion: Expansion): stri
 
 /** Remembers the elements of `name=(a b)`, so that `${name[1]}` and `"${name[@]}"` are known. */
 export function assignElements(name: string, words: readonly string[], scope: Scope): void {
-  spend(scope.inspection.budget, words.length);
-  if (scope.conditional && scope.values.get(name) !== undefined) mix(name, words.join(" "), scope);
-  else scope.values.setList(name, words);
+  const text = words.join(" ");
+  spend(scope.inspection.budget, text.length);
+  if (scope.conditional && scope.values.get(name) !== undefined) mix(name, text, scope);
+  else scope.values.setList(name, words, text);
 }
 
 /** `name[1]=value`. */

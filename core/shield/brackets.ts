@@ -15,6 +15,7 @@ export function walkTest(expression: TestExpression, scope: Scope): void {
       evaluateWhere(expression.operator, expandText(expression.operand, expansion), scope);
       return;
     case "TestBinary":
+      if (expression.operator === "=~") scope.values.set("BASH_REMATCH", UNKNOWN);
       evaluateWhere(expression.operator, expandText(expression.left, expansion), scope);
       evaluateWhere(expression.operator, expandText(expression.right, expansion), scope);
       return;
@@ -107,8 +108,7 @@ export function evaluate(
   }
   for (const [name] of text.matchAll(/[a-z_]\w*/gi)) {
     const value = seen.includes(name) ? undefined : scope.values.get(name);
-    if (value === undefined) continue;
-    spend(scope.inspection.budget, value.length);
-    evaluate(value, scope, span, [...seen, name]);
+    spend(scope.inspection.budget, value?.length ?? 0);
+    if (value !== undefined) evaluate(value, scope, span, [...seen, name]);
   }
 }

@@ -212,6 +212,9 @@ function innersOf(command: SimpleCommand, scope: Scope): readonly Inner[] {
   return command.kind.unwrap(command, read);
 }
 
+/** `command export x=1` sets its variable for all that comes behind. */
+const IN_PLACE = new Set(["command", "builtin"]);
+
 function runInner(inner: Inner, command: SimpleCommand, scope: Scope): Flow {
   const wrapped = fork(scope, {
     wrappers: [...scope.wrappers, command.name],
@@ -224,12 +227,17 @@ function runInner(inner: Inner, command: SimpleCommand, scope: Scope): Flow {
       const assignments = new Map(inner.assignments);
       for (const [name, value] of assignments) wrapped.values.set(name, value);
       const stdin = command.name === "xargs" ? null : command.stdin;
-      return execute(inner.argv, {
-        assignments,
-        redirections: [],
-        stdin,
-        span: command.span,
-      }, wrapped);
+      return execute(
+        inner.argv,
+        {
+          assignments,
+          redirections: [],
+          stdin,
+          span: command.span,
+        },
+        wrapped,
+        IN_PLACE.has(command.name) ? scope : wrapped,
+      );
     }
     case "shell": {
       if (isRunnable(inner.flow, command.span, wrapped)) {

@@ -47,8 +47,8 @@ export class Values {
     if (this.list(name) !== null) this.#lists?.set(name, null);
   }
 
-  setList(name: string, words: readonly string[]): void {
-    this.#texts.set(name, words.join(" "));
+  setList(name: string, words: readonly string[], text = words.join(" ")): void {
+    this.#texts.set(name, text);
     this.#lists ??= new Names();
     this.#lists.set(name, words);
   }

@@ -171,6 +171,8 @@ export function operate(
       );
     case "Remove": {
       const pattern = textOf(operation.operand);
+      // What is quoted in a pattern stands for itself.
+      if (holdsPattern(pattern) && /["'\\]/.test(operation.operand.text)) return perhaps(value);
       return holdsPattern(pattern)
         ? removePattern(value, pattern, operation.operator)
         : operation.operator.startsWith("#")

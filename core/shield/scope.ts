@@ -71,7 +71,7 @@ export function within(scope: Scope, changes: Partial<Scope>): Scope {
 /** A scope whose variables do not leak out: a subshell, a pipe's stage, a substitution. */
 export function fork(scope: Scope, changes: Partial<Scope> = NO_CHANGES): Scope {
   const copy = copyOf(scope, scope.values.fork(), scope.functions.fork());
-  copy.positional = { ...scope.positional };
+  copy.positional = { words: scope.positional.words, sure: scope.positional.sure };
   return changes === NO_CHANGES ? copy : Object.assign(copy, changes);
 }
 

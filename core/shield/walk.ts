@@ -272,6 +272,9 @@ function walkCommand(node: Command, scope: Scope, stdin: Flow | null): Flow {
   const call = { assignments, redirections, stdin: input ?? stdin, span };
   const other = expansion.optional ? executeWithout(node, call, inner, stdin) : null;
   const output = execute(argv, call, inner, scope);
+  if (SPECIAL.has(argv[0] ?? "")) {
+    for (const [name, value] of assignments) scope.values.set(name, perhaps(value));
+  }
   for (const arg of node.args) {
     if (arg.type !== "Assignment" || arg.value.type !== "ArrayValue") continue;
     const words = elementsOf(arg.value, expansion);
@@ -281,6 +284,9 @@ function walkCommand(node: Command, scope: Scope, stdin: Flow | null): Flow {
     ? output
     : { ...mergeFlows([output, other]), text: null };
 }
+
+/** What stands in front of these still holds behind them, in a plain sh. */
+const SPECIAL = new Set([":", "eval", "export", "readonly", "set", "shift", "trap", "unset"]);
 
 /** Runs a command as it is where `${x+word}` is nothing. */
 function executeWithout({ name, args }: Command, call: Call, scope: Scope, stdin: Flow | null) {
