@@ -4,6 +4,7 @@ import { spend } from "./budget.ts";
 import { type Span, UNKNOWN } from "./command.ts";
 import { expandParts, expandText } from "./expand.ts";
 import { assign, fork, type Scope } from "./scope.ts";
+import { lookUp } from "./parameter.ts";
 import { ScopeExpansion } from "./scope_expansion.ts";
 import { walkScript, walkText } from "./walk.ts";
 
@@ -106,8 +107,9 @@ export function evaluate(
     walkText(`: "${text.replaceAll('"', "")}"`, place, null);
     return;
   }
-  for (const [name] of text.matchAll(/[a-z_]\w*/gi)) {
-    const value = seen.includes(name) ? undefined : scope.values.get(name);
+  for (const [match] of text.matchAll(/\$[\d@*]|[a-z_]\w*/gi)) {
+    const name = match.startsWith("$") ? match.slice(1) : match;
+    const value = seen.includes(name) ? undefined : lookUp(name, scope);
     spend(scope.inspection.budget, value?.length ?? 0);
     if (value !== undefined) evaluate(value, scope, span, [...seen, name]);
   }

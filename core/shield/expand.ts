@@ -186,8 +186,12 @@ function expandReplacement({ operation, text }: ParameterExpansionPart, expansio
   }
 }
 
-/** Places in a text or array are arithmetic. */
-function evaluateBounds({ index, operation }: ParameterExpansionPart, expansion: Expansion): void {
+/** Places in a text or array are arithmetic, and `${!x}` may name one. */
+function evaluateBounds(
+  { parameter, prefix, index, operation }: ParameterExpansionPart,
+  expansion: Expansion,
+): void {
+  if (prefix === "!") expansion.evaluate(parameter);
   if (index !== undefined) expansion.evaluate(index.text);
   if (operation?.type !== "Slice") return;
   expansion.evaluate(operation.offset.text);

@@ -41,7 +41,10 @@ export interface Variables {
 }
 
 /** A variable's value; undefined where nothing is known of it. */
-export function lookUp(name: string, variables: Variables): string | undefined {
+export function lookUp(
+  name: string,
+  variables: Pick<Variables, "values" | "positional">,
+): string | undefined {
   const value = variables.values.get(name);
   if (value !== undefined) return value;
   const { words, sure } = variables.positional;

@@ -42,6 +42,8 @@ Deno.test("inspectCommand: a word is what the shell makes of it, or unknown", ()
     "x='a[$(rm -rf /)]'; [[ x -eq 0 ]]",
     "x='a[$(rm -rf /)]'; [[ $x -eq 0 ]]",
     "x='a[$(rm -rf /)]'; let x",
+    "x='a[$(rm -rf /)]'; echo ${!x}",
+    "f() { (( $1 )); }; f 'a[$(rm -rf /)]'",
     "x='a[$(rm -rf /)]'; echo ${b[x]} ${b:x}",
   ];
   assert.deepEqual(denied.filter((command) => inspectCommand(command).verdict !== "deny"), []);
