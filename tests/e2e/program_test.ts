@@ -81,7 +81,7 @@ Deno.test("relay serve: a port in use is a sentence, and code 1", async () => {
       const { code, text } = await run(["serve"], env);
       assert.match(
         text,
-        /^relay: cannot listen on 127\.0\.0\.1:\d+: .* Try another RELAY_PORT\.$/m,
+        /^relay: cannot listen on 127\.0\.0\.1:\d+: .* Look at RELAY_HOST and RELAY_PORT\.$/m,
       );
       assert.equal(code, 1);
     } finally {
