@@ -1,5 +1,7 @@
 import { type Budget, spend } from "./budget.ts";
 import { decodeEscapes } from "./decode.ts";
+import { quoteWord } from "./inner.ts";
+import { MAY_RUN, RUNNERS, runsComputed, startsLiteral } from "./runners.ts";
 
 /** What code of another language says, as far as its tokens tell. */
 export interface CodeScan {
@@ -9,63 +11,9 @@ export interface CodeScan {
   readonly strings: readonly string[];
   /** Strings that the code hands to a shell, or arguments that it joins into a command. */
   readonly shellTexts: readonly string[];
+  /** Whether it starts a program by anything but a literal. */
+  readonly computes: boolean;
 }
-
-/** Names by which code starts a program. */
-const RUNNERS = new Set([
-  "system",
-  "popen",
-  "exec",
-  "execsync",
-  "execfile",
-  "execfilesync",
-  "spawn",
-  "spawnsync",
-  "spawnl",
-  "spawnlp",
-  "spawnv",
-  "execl",
-  "execlp",
-  "execle",
-  "execv",
-  "execve",
-  "execvp",
-  "execvpe",
-  "subprocess",
-  "check_output",
-  "check_call",
-  "getoutput",
-  "getstatusoutput",
-  "shell_exec",
-  "passthru",
-  "proc_open",
-  "pcntl_exec",
-  "qx",
-  "open3",
-  "capture2",
-  "capture3",
-  "pty",
-  "child_process",
-  "os.execute",
-  "io.popen",
-  "execute",
-  "doshellscript",
-  "start-process",
-  "invoke-expression",
-  "iex",
-  "processbuilder",
-  "deno.command",
-  "shell-command",
-  "shell-command-to-string",
-  "async-shell-command",
-  "call-process",
-  "systemlist",
-  "termopen",
-  "jobstart",
-]);
-
-/** Names that start a program only where one of these modules is in play: `run`, `call`. */
-const RUNNER_MODULES = new Set(["subprocess", "child_process", "deno", "bun", "sh", "runtime"]);
 
 /** Reads code once, without a grammar: names, strings, and which strings become commands. */
 export function scanCode(code: string, language: string, budget: Budget): CodeScan {
@@ -75,14 +23,21 @@ export function scanCode(code: string, language: string, budget: Budget): CodeSc
   const ticks: string[] = [];
   let group: string[] = [];
   const backticks = BACKTICKED.has(language);
-  const pipes = PIPING.get(language);
+  const pipes = PIPING.has(language);
   let piped = false;
+  let computes = false;
+  const awk = language.endsWith("awk");
+  // Where the statement began, and the last character that was no blank.
+  let statement = 0;
+  let last = "\n";
   for (let i = 0; i < code.length;) {
     const c = code[i] ?? "";
     if (isNameStart(c)) {
       const end = skipName(code, i);
       spend(budget, end - i);
       addNames(names, code.slice(i, end).toLowerCase());
+      computes ||= runsComputed(code, [i, end], language, names);
+      last = "a";
       i = end;
     } else if (c === "'" || c === '"' || c === "`") {
       const end = skipString(code, i);
@@ -91,14 +46,19 @@ export function scanCode(code: string, language: string, budget: Budget): CodeSc
       strings.push(text);
       group.push(text);
       if (c === "`" && (backticks || code[i - 1] === "$")) ticks.push(text);
-      // Awk: `"program" | getline` and `print | "program"`. Perl and Ruby: open("|program").
-      if (pipes === "operator" && (piped || nextIs(code, end, "|"))) ticks.push(text);
-      if (pipes === "string" && (text.startsWith("|") || text.endsWith("|"))) {
+      // Awk: `"program" | getline`, `print | "program"` and `print > "file"`. Perl and Ruby: open("|program").
+      if (awk && (piped || nextIs(code, end, "|"))) ticks.push(text);
+      if (awk && last === ">") ticks.push(`: > ${quoteWord(text)}`);
+      if (pipes && (text.startsWith("|") || text.endsWith("|"))) {
         ticks.push(trimPipes(text));
       }
       piped = false;
+      last = c;
       i = end;
-    } else if (c === "#" && language === "python") {
+    } else if (awk && c === "/" && BEFORE_PATTERN.includes(last)) {
+      i = skipString(code, i);
+      last = c;
+    } else if (c === "#" && (awk || language === "python")) {
       const end = code.indexOf("\n", i);
       i = end < 0 ? code.length : end;
     } else {
@@ -108,11 +68,17 @@ export function scanCode(code: string, language: string, budget: Budget): CodeSc
         group = [];
       }
       if (c !== " ") piped = c === "|" && !piped;
+      if (awk && c === "|") {
+        if (code[i + 1] === "|" || code[i - 1] === "|") piped = false;
+        else computes ||= !pipesLiteral(code, statement, i);
+      }
+      if (c !== " " && !(c === "\n" && code[i - 1] === "\\")) last = c;
+      if (";{}(\n".includes(c)) statement = i + 1;
       i++;
     }
   }
   if (group.length > 1) groups.push(group);
-  const texts = [...ticks, ...bracedCommands(code, language)];
+  const texts = [...ticks, ...pipes ? bareTexts(code, true) : []];
   if (runsPrograms(names)) {
     texts.push(
       ...strings,
@@ -120,7 +86,7 @@ export function scanCode(code: string, language: string, budget: Budget): CodeSc
       ...groups.map((words) => words.slice(words[0] === words[1] ? 1 : 0).join(" ")),
       ...groups.map((words) => words.join("")),
     );
-    texts.push(...bareWords(code));
+    if (pipes) texts.push(...bareTexts(code, false));
   }
   if (language === "osascript") texts.push(...strings);
   if (language === "expect" || language === "tclsh") {
@@ -137,16 +103,26 @@ export function scanCode(code: string, language: string, budget: Budget): CodeSc
     language,
     names,
     strings,
+    computes,
     shellTexts: [...new Set(texts)].filter(mayBeCommand),
   };
 }
 
 const BACKTICKED = new Set(["ruby", "perl", "php", "julia", "crystal"]);
-const PIPING: ReadonlyMap<string, "operator" | "string"> = new Map([
-  ["awk", "operator"],
-  ["perl", "string"],
-  ["ruby", "string"],
-]);
+/** Languages whose `open` starts a program where its text has a bar. */
+const PIPING = new Set(["perl", "ruby"]);
+/** What stands before a pattern in slashes, as it cannot before a division. */
+const BEFORE_PATTERN = "\n(,{};!~&|";
+
+/** Awk: whether one literal stands before `| getline`, or behind `print |`. */
+function pipesLiteral(code: string, statement: number, at: number): boolean {
+  const behind = code.slice(at + 1, at + 32).replace("&", "").trimStart();
+  if (!behind.startsWith("getline")) {
+    return startsLiteral(code, code[at + 1] === "&" ? at + 2 : at + 1);
+  }
+  const before = code.slice(statement, at).replace(/^\s*while\b/, "").trim();
+  return before.startsWith('"') && skipString(before, 0) === before.length;
+}
 
 function nextIs(code: string, from: number, mark: string): boolean {
   let i = from;
@@ -163,7 +139,7 @@ function mayBeCommand(text: string): boolean {
 }
 
 function runsPrograms(names: ReadonlySet<string>): boolean {
-  for (const name of names) if (RUNNERS.has(name) || RUNNER_MODULES.has(name)) return true;
+  for (const name of names) if (RUNNERS.has(name) || MAY_RUN.has(name)) return true;
   return false;
 }
 
@@ -173,34 +149,25 @@ function addNames(names: Set<string>, dotted: string): void {
   for (const part of dotted.split(".")) if (part !== "") names.add(part);
 }
 
-/** Ruby's `%x(…)`, Perl's `qx(…)`. */
-function bracedCommands(code: string, language: string): string[] {
-  if (language !== "ruby" && language !== "perl") return [];
+/** Perl's `qw(…)` and Ruby's `%w[…]` are strings without quotes; `qx{…}` and `%x(…)` are commands. */
+function bareTexts(code: string, run: boolean): string[] {
   const found: string[] = [];
-  for (const mark of ["%x", "qx"]) {
-    const at = code.indexOf(mark);
-    if (at < 0) continue;
-    const open = code[at + 2] ?? "";
-    const close = ({ "(": ")", "{": "}", "[": "]", "<": ">" } as Record<string, string>)[open] ??
-      open;
-    const end = close === "" ? -1 : code.indexOf(close, at + 3);
-    if (end > 0) found.push(code.slice(at + 3, end));
+  BARE_TEXT.lastIndex = 0;
+  for (let match = BARE_TEXT.exec(code); match !== null; match = BARE_TEXT.exec(code)) {
+    const [, kind = "", open = ""] = match;
+    const end = code.indexOf(CLOSING.get(open) ?? open, BARE_TEXT.lastIndex);
+    if (end < 0) break;
+    if ((kind === "x") === run) found.push(code.slice(BARE_TEXT.lastIndex, end));
+    BARE_TEXT.lastIndex = end + 1;
   }
   return found;
 }
 
-/** Perl's `q(…)` and Ruby's `%w[…]` and `%q(…)` are strings without quotes. */
-function bareWords(code: string): string[] {
-  const found: string[] = [];
-  for (const mark of ["q(", "q{", "qq(", "qq{", "qw(", "%w[", "%w(", "%q(", "%Q("]) {
-    const at = code.indexOf(mark);
-    if (at < 0) continue;
-    const close = mark.endsWith("(") ? ")" : mark.endsWith("{") ? "}" : "]";
-    const end = code.indexOf(close, at);
-    if (end > 0) found.push(code.slice(at + mark.length, end));
-  }
-  return found;
-}
+const BARE_TEXT = /(?:\bq|%)([qwxQW]?)\s?([^\w\s=,;)%])/g;
+const CLOSING: ReadonlyMap<string, string> = new Map([["(", ")"], ["{", "}"], ["[", "]"], [
+  "<",
+  ">",
+]]);
 
 function isNameStart(c: string): boolean {
   return (c >= "a" && c <= "z") || (c >= "A" && c <= "Z") || c === "_";

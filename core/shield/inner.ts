@@ -1,4 +1,4 @@
-import { type Flow, FROM_NETWORK, textFlow } from "./command.ts";
+import { type Flow, FROM_NETWORK, NOTHING, textFlow } from "./command.ts";
 
 /** Code that a command runs: another program, shell text, or code of another language. */
 export type Inner =
@@ -23,6 +23,9 @@ export type ReadFile = (path: string) => Flow | null;
 export function shellText(text: string): Inner {
   return { kind: "shell", flow: textFlow(text) };
 }
+
+/** Shell text of which nothing is known. */
+export const UNSEEN: Inner = { kind: "shell", flow: NOTHING };
 
 /** Whether text that is about to be run came over the network. */
 export function isDownloaded(flow: Flow): boolean {

@@ -83,9 +83,6 @@ export function shellOptions(command: SimpleCommand, readFile: ReadFile): string
     case "ex":
     case "view":
       return editorCommands(command);
-    case "sed":
-    case "gsed":
-      return sedCommands(command);
     case "ssh":
     case "scp":
     case "sftp":
@@ -197,14 +194,5 @@ function editorCommands(command: SimpleCommand): string[] {
   return found.flatMap((text) => {
     const at = text.indexOf("!");
     return at >= 0 && at <= 4 ? [text.slice(at + 1)] : [];
-  });
-}
-
-/** GNU sed's `e` command runs the rest of its line. */
-function sedCommands(command: SimpleCommand): string[] {
-  return command.args.flatMap((arg) => {
-    let at = 0;
-    while (at < arg.length && "0123456789$,! ".includes(arg[at] ?? "")) at++;
-    return arg[at] === "e" && arg[at + 1] === " " ? [arg.slice(at + 2)] : [];
   });
 }

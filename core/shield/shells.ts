@@ -36,6 +36,15 @@ export interface Interpreter {
   readonly verb: string | null;
   /** Options in PowerShell's way. */
   readonly windows: boolean;
+  /** Short options behind which a module stands, and code behind its name: `-MPOSIX;code`. */
+  readonly imports: string;
+  /** Short options that name a module to run; what follows is the module's. */
+  readonly modules: string;
+  /** Short and long options that name a file of code. */
+  readonly files: string;
+  readonly longFiles: readonly string[];
+  /** Whether the first operand is code where no option holds some, and what is read is data. */
+  readonly operand: boolean;
 }
 
 function takes(letters: string, more: Partial<Interpreter> = {}): Interpreter {
@@ -48,6 +57,11 @@ function takes(letters: string, more: Partial<Interpreter> = {}): Interpreter {
     attaches: true,
     verb: null,
     windows: false,
+    imports: "",
+    modules: "",
+    files: "",
+    longFiles: [],
+    operand: false,
     ...more,
   };
 }
@@ -58,13 +72,30 @@ const NODE = takes("ep", {
   valuedLong: ["--require", "--import", "--loader", "--conditions", "--env-file"],
   attaches: false,
 });
-const PYTHON = takes("c", { valued: "WXm" });
+const PYTHON = takes("c", { valued: "WX", modules: "m" });
+const AWK = takes("e", {
+  long: ["--source"],
+  valued: "vFilE",
+  valuedLong: ["--assign", "--field-separator", "--include", "--load"],
+  files: "f",
+  longFiles: ["--file"],
+  operand: true,
+});
+const SED = takes("e", {
+  long: ["--expression"],
+  valued: "l",
+  attached: "i",
+  valuedLong: ["--line-length"],
+  files: "f",
+  longFiles: ["--file"],
+  operand: true,
+});
 
 /** Programs that run code of another language, and how they take it. */
 export const INTERPRETERS: ReadonlyMap<string, Interpreter> = new Map([
   ["python", PYTHON],
   ["pypy", PYTHON],
-  ["perl", takes("eE", { valued: "I", attached: "MmFixDC" })],
+  ["perl", takes("eE", { valued: "I", attached: "FixDC", imports: "Mm" })],
   ["ruby", takes("e", { valued: "ICr", attached: "EFKTWx" })],
   ["node", NODE],
   ["nodejs", NODE],
@@ -92,6 +123,12 @@ export const INTERPRETERS: ReadonlyMap<string, Interpreter> = new Map([
   ["emacs", takes("", { long: ["--eval", "-eval", "--execute", "-execute"] })],
   ["emacsclient", takes("e", { long: ["--eval"] })],
   ["jshell", takes("")],
+  ["awk", AWK],
+  ["gawk", AWK],
+  ["mawk", AWK],
+  ["nawk", AWK],
+  ["original-awk", AWK],
+  ["sed", SED],
   ["pwsh", takes("", { windows: true })],
   ["powershell", takes("", { windows: true })],
 ]);

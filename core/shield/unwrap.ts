@@ -3,7 +3,7 @@ import { type SimpleCommand, textFlow } from "./command.ts";
 import { type Inner, quoteWord, type ReadFile, shellText } from "./inner.ts";
 import { afterFirst, shellOptions } from "./option_code.ts";
 import { interpreterOf, SHELLS } from "./shells.ts";
-import { codeOptions, codeText, STDIN_PATHS, unwrapAwk, unwrapInterpreter } from "./unwrap_code.ts";
+import { codeOptions, codeText, STDIN_PATHS, unwrapInterpreter, unwrapSed } from "./unwrap_code.ts";
 import {
   unwrapFd,
   unwrapFind,
@@ -120,7 +120,7 @@ function unwrapShell(command: SimpleCommand, readFile: ReadFile): Inner[] {
   return found;
 }
 
-const SPECIAL: ReadonlyMap<string, (command: SimpleCommand) => Inner[]> = new Map([
+const SPECIAL: ReadonlyMap<string, Unwrapper> = new Map([
   ["eval", (command) => [shellText(command.args.join(" "))]],
   ["at", unwrapStdin],
   ["batch", unwrapStdin],
@@ -141,10 +141,8 @@ const SPECIAL: ReadonlyMap<string, (command: SimpleCommand) => Inner[]> = new Ma
   ["fd", unwrapFd],
   ["fdfind", unwrapFd],
   ["parallel", unwrapParallel],
-  ["awk", unwrapAwk],
-  ["gawk", unwrapAwk],
-  ["mawk", unwrapAwk],
-  ["nawk", unwrapAwk],
+  ["sed", unwrapSed],
+  ["gsed", unwrapSed],
   ["env", unwrapEnv],
   ["genv", unwrapEnv],
   ["bwrap", unwrapNewRoot],

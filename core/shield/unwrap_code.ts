@@ -1,7 +1,8 @@
 import { decodeBase64 } from "./decode.ts";
 import { optionValues } from "./arguments.ts";
 import { type SimpleCommand, textFlow } from "./command.ts";
-import type { Inner, ReadFile } from "./inner.ts";
+import { type Inner, type ReadFile, shellText, UNSEEN } from "./inner.ts";
+import { scanSed } from "./sed.ts";
 import { type Interpreter, INTERPRETERS } from "./shells.ts";
 
 /** Paths that stand for standard input. */
@@ -28,25 +29,31 @@ export function unwrapInterpreter(
   if (how.windows) return unwrapPowershell(command, family);
   const { args } = command;
   const codes: string[] = [];
+  const files: string[] = [];
+  const read = (path: string) =>
+    STDIN_PATHS.has(path) ? fromStdin(command, family) : fromFile(readFile(path), family);
   for (let i = 0; i < args.length; i++) {
     const arg = args[i] ?? "";
     if (arg === "--") continue;
     if (!arg.startsWith("-") || arg === "-") {
       if (i === 0 && arg === how.verb) continue;
       if (args[0] === how.verb) return [codeText(arg, family)];
-      if (codes.length > 0) break;
-      return STDIN_PATHS.has(arg) ? fromStdin(command, family) : fromFile(readFile(arg), family);
+      if (codes.length > 0 || files.length > 0) break;
+      return how.operand ? [codeText(arg, family)] : read(arg);
     }
-    if (family === "python" && arg === "-m") return moduleCode(args.slice(i + 1));
-    const found = codeOption(how, arg, args[i + 1]);
-    if (found.code !== null) codes.push(found.code);
+    const found = optionOf(how, arg, args[i + 1]);
+    if (found.takes === "module") return moduleCode(found.value, args.slice(i + 1), command);
+    if (found.takes === "code" && found.value !== "") codes.push(found.value);
+    if (found.takes === "file") files.push(found.value);
     if (found.takesNext) i++;
   }
-  return codes.length > 0
-    ? [codeText(codes.join("\n"), family)]
-    : args[0] === how.verb && args.length > 0
-    ? []
-    : fromStdin(command, family);
+  if (codes.length > 0 || files.length > 0) {
+    return [
+      ...codes.length > 0 ? [codeText(codes.join("\n"), family)] : [],
+      ...files.flatMap(read),
+    ];
+  }
+  return how.operand || (args[0] === how.verb && args.length > 0) ? [] : fromStdin(command, family);
 }
 
 function fromStdin({ stdin }: SimpleCommand, language: string): Inner[] {
@@ -57,38 +64,61 @@ function fromFile(flow: ReturnType<ReadFile>, language: string): Inner[] {
   return flow === null ? [] : [{ kind: "code", flow, language }];
 }
 
-/** What one option says: its code if it takes some, and whether the next argument belongs to it. */
-function codeOption(
-  how: Interpreter,
-  arg: string,
-  next: string | undefined,
-): { code: string | null; takesNext: boolean } {
-  const nothing = { code: null, takesNext: false };
+/** What an option of an interpreter takes. */
+interface CodeOption {
+  readonly takes: "code" | "file" | "module" | null;
+  readonly value: string;
+  /** Whether the value is the next argument. */
+  readonly takesNext: boolean;
+}
+
+function optionOf(how: Interpreter, arg: string, next = ""): CodeOption {
   const equals = arg.indexOf("=");
   const name = equals < 0 ? arg : arg.slice(0, equals);
-  if (how.long.includes(name)) {
-    return equals < 0
-      ? { code: next ?? null, takesNext: true }
-      : { code: arg.slice(equals + 1), takesNext: false };
+  const long = isOneOf(how.long, name) ? "code" : isOneOf(how.longFiles, name) ? "file" : null;
+  if (long !== null || arg.startsWith("--")) {
+    const takesNext = equals < 0 && (long !== null || how.valuedLong.includes(arg));
+    return { takes: long, value: takesNext ? next : arg.slice(equals + 1), takesNext };
   }
-  if (arg.startsWith("--")) return { ...nothing, takesNext: how.valuedLong.includes(arg) };
   for (let at = 1; at < arg.length; at++) {
     const letter = arg[at] ?? "";
     const rest = arg.slice(at + 1);
-    if (how.letters.includes(letter)) {
-      if (rest !== "" && how.attaches) return { code: rest, takesNext: false };
-      return { code: next ?? null, takesNext: true };
+    const takes = takenBy(how, letter);
+    if (takes !== null || how.valued.includes(letter)) {
+      const takesNext = rest === "" || (takes === "code" && !how.attaches);
+      return { takes, value: takesNext ? next : rest, takesNext };
     }
-    if (how.valued.includes(letter)) return { ...nothing, takesNext: rest === "" };
-    if (how.attached.includes(letter)) return nothing;
+    // Perl's `-MModule;code` is `use Module;code`.
+    if (how.imports.includes(letter)) {
+      return { takes: "code", value: rest.replace(MODULE_NAME, ""), takesNext: false };
+    }
+    if (how.attached.includes(letter)) break;
   }
-  return nothing;
+  return { takes: null, value: "", takesNext: false };
+}
+
+function takenBy(how: Interpreter, letter: string): CodeOption["takes"] {
+  if (how.letters.includes(letter)) return "code";
+  if (how.files.includes(letter)) return "file";
+  return how.modules.includes(letter) ? "module" : null;
+}
+
+const MODULE_NAME = /^-?[\w:]+=?/;
+
+/** GNU programs take the start of a long option for the whole. */
+function isOneOf(options: readonly string[], name: string): boolean {
+  return options.some((one) =>
+    one === name || (name.length > 2 && name.startsWith("--") && one.startsWith(name))
+  );
 }
 
 /** `python -m timeit code`; what other modules run is their own. */
-function moduleCode(args: readonly string[]): Inner[] {
-  if (args[0] !== "timeit") return [];
-  return [codeText(args.slice(1).filter((arg) => !arg.startsWith("-")).join("\n"), "python")];
+function moduleCode(name: string, rest: readonly string[], command: SimpleCommand): Inner[] {
+  if (name === "code") return fromStdin(command, "python");
+  if (name !== "timeit") return [];
+  const codes = rest.map((arg) => arg.startsWith("-s") ? arg.slice(2) : arg)
+    .filter((arg) => !arg.startsWith("-"));
+  return [codeText(codes.join("\n"), "python")];
 }
 
 function unwrapPowershell(command: SimpleCommand, family: string): Inner[] {
@@ -119,16 +149,12 @@ const POWERSHELL_CODE = new Set([
   "-e",
 ]);
 
-/** Awk's program is code: `system("…")`, `| "sh"`. */
-export function unwrapAwk(command: SimpleCommand): Inner[] {
-  for (let i = 0; i < command.args.length; i++) {
-    const arg = command.args[i] ?? "";
-    if (arg === "-F" || arg === "-v" || arg === "-f") {
-      if (arg === "-f") return [];
-      i++;
-    } else if (!arg.startsWith("-")) return [codeText(arg, "awk")];
-  }
-  return [];
+/** What a sed script runs; one that runs nothing only writes. */
+export function unwrapSed(command: SimpleCommand, readFile: ReadFile): Inner[] {
+  return unwrapInterpreter(command, "sed", readFile).flatMap((script) => {
+    const { texts, runsInput } = scanSed((script.kind === "code" && script.flow.text) || "");
+    return [...texts.map(shellText), ...runsInput ? [UNSEEN] : []];
+  });
 }
 
 /** Code in the options of editors and debuggers, whose own languages can run programs; null for others. */

@@ -170,6 +170,74 @@ Deno.test("inspectCommand: code runs in every corner of the grammar", () => {
   assert.deepEqual(corners.filter((command) => inspectCommand(command).verdict !== "deny"), []);
 });
 
+Deno.test("inspectCommand: what the code of another program runs is judged, in every way to give it", () => {
+  const refused = [
+    "sed -e'1e rm -rf /' a",
+    "sed --expression='1e rm -rf /' a",
+    "sed --expr '/x/e rm -rf /' a",
+    "sed '1!G;h;$!d;e rm -rf /' a",
+    "sed -n '1{e rm -rf /' -e '}' a",
+    "sed 's/.*/rm -rf \\//e' <<< x",
+    "sed -f - a <<< '1e rm -rf /'",
+    "echo '1e rm -rf /' > s; sed -f s a",
+    `gawk -e'BEGIN{system("rm -rf /")}'`,
+    `gawk --source='BEGIN{system("rm -rf /")}'`,
+    `awk -f - <<< 'BEGIN{system("rm -rf /")}'`,
+    `echo 'BEGIN{system("rm -rf /")}' > x; awk -f x`,
+    `awk 'BEGIN{print "x" > "/dev/sda"}'`,
+    `perl '-MPOSIX;system("rm -rf /")' -e1`,
+    "perl -e 'exec qw{rm -rf /}'",
+    "perl -e 'print qx!ls!; qx!rm -rf /!'",
+    "ruby -e 'system *%w<rm -rf />'",
+    `python3 -mtimeit 'import os; os.system("rm -rf /")'`,
+    `python3 -c "import os; os.posix_spawn('/bin/rm', ['rm', '-rf', '/'], {})"`,
+    `python3 -c "import os; os.spawnvp(0, 'rm', ['rm', '-rf', '/'])"`,
+    `python3 -c "import asyncio; asyncio.create_subprocess_shell('rm -rf /')"`,
+    `node -e "require('fs').promises.rm('/', {recursive: true})"`,
+  ];
+  assert.deepEqual(refused.filter((command) => inspectCommand(command).verdict !== "deny"), []);
+});
+
+Deno.test("inspectCommand: code that runs what it puts together needs approval, one literal does not", () => {
+  const asked = [
+    "echo 'rm -rf /' | sed e",
+    "echo 'rm -rf /' | sed 1e",
+    `awk 'BEGIN{c="rm -rf /"; c|getline}'`,
+    `awk 'BEGIN{c="rm -rf /"; print | c}'`,
+    "awk -vx='rm -rf /' 'BEGIN{system(x)}'",
+    "echo 'rm -rf /' | awk '{system($0)}'",
+    `python3 -c 'import os; c="rm"; os.system(c + " -rf /")'`,
+    `python3 -c 'import os; os.system(f"{c} -rf /")'`,
+    "perl -ne 'system $_' <<< 'rm -rf /'",
+    `node -e 'require("child_process").execSync(process.argv[1])' 'rm -rf /'`,
+    `awk 'BEGIN{print "x" > "/etc/passwd"}'`,
+    `python3 -c "open('/etc/passwd', 'w')"`,
+    `perl -e 'open F, ">/etc/passwd"'`,
+    `node -e "require('fs').writeFile('/etc/passwd', '', () => {})"`,
+    `node -e "require('fs').createWriteStream('/etc/passwd')"`,
+    `node -e "const {rm} = require('fs/promises'); rm('x', {recursive: true})"`,
+  ];
+  assert.deepEqual(asked.filter((command) => inspectCommand(command).verdict === "allow"), []);
+  const everyday = [
+    `awk '{print $1 | "sort"}' a`,
+    "awk '/foo|bar/ || $1 ~ /a|b/ {print}' a",
+    `awk 'BEGIN { while (("ls" | getline x) > 0) print x }'`,
+    `awk '{print > "out.txt"}' a`,
+    "sed ':a;N;$!ba;s/e\\n/ /g' a",
+    "sed '/x/a echo hi; e rm' a",
+    "sed -i.bak -e 's|/usr|/opt|g' a",
+    "sed -f script.sed a",
+    "sed 's/[/]/e x/' a",
+    `node -e 'console.log(/a(b)/.exec(process.argv[1]))' ab`,
+    `node -e 'require("child_process").spawn("npm", ["test"], {stdio: "inherit"})'`,
+    "perl -e 'system \"make\" or die'",
+    "perl -MList::Util=sum -ne '$s += $_; END { print $s }' a",
+    `python3 -c "print(open('/etc/hosts').read())"`,
+    "python3 -m timeit -s 'import os' 'os.getcwd()'",
+  ];
+  assert.deepEqual(verdicts(everyday), everyday.map((command) => `allow: ${command}`));
+});
+
 Deno.test("inspectCommand: a variable that a branch may have changed is not trusted", () => {
   assert.equal(inspectCommand("X=/; false && X=/tmp/x; rm -rf $X").verdict, "approve");
   assert.equal(inspectCommand("X=/; (X=/tmp/x); rm -rf $X").verdict, "deny");

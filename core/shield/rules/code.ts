@@ -1,4 +1,5 @@
 import type { CodeScan } from "../code.ts";
+import { RUNNERS } from "../runners.ts";
 import { classifyPath } from "../paths.ts";
 import { isSecret } from "../secrets.ts";
 import type { Blast, Irreversibility, Rule } from "../rule.ts";
@@ -41,6 +42,7 @@ const TREE_REMOVERS = new Set([
   "remove_tree",
   "removesync",
   "rmsync",
+  "promises.rm",
   "rmdirsync",
   "remove_dir",
   "deletedirectory",
@@ -136,7 +138,12 @@ const DOWNLOADERS = new Set([
   "uri.parse",
 ]);
 
-const OPENERS = new Set(["write", "open", "writefilesync", "os.open", "file.open"]);
+const OPENERS = new Set(["write", "open", "fopen", "opensync", "writefile", "writefilesync"]);
+/** A mode that a file is opened with to be written, or one of Perl that stands before its name. */
+const WRITES = /^[wax][bt+]*$|^r[bt]*\+|^\+?>/;
+/** Node's modules whose short names delete. */
+const FILE_MODULES = new Set(["fs", "node:fs", "fs/promises", "node:fs/promises"]);
+const FILE_REMOVERS = new Set(["rm", "rmdir"]);
 const SHELL_CALLS = new Set(["os.execute", "io.popen"]);
 const CONNECTORS = new Set([
   "socket",
@@ -150,32 +157,26 @@ const CONNECTORS = new Set([
   "deno.connect",
   "io::socket::inet",
 ]);
-const TIERS = new Set([
-  "dup2",
-  "pty",
-  "spawn",
-  "exec",
-  "subprocess",
-  "child_process",
-  "popen",
-  "system",
-  "shell_exec",
-  "proc_open",
-  "stdin",
-  "fileno",
-]);
+const TIERS = new Set([...RUNNERS, "dup2", "stdin", "fileno"]);
 const FORKS = new Set(["fork", "os.fork", "process.fork"]);
 const LOOPS = new Set(["while", "loop", "for", "until"]);
-const RUNNERS_OF_TEXT = new Set([...DYNAMIC, "system", "popen", "subprocess"]);
-const RUNNERS = new Set([...RUNNERS_OF_TEXT, "child_process", "execsync"]);
+const RUNNERS_OF_TEXT = new Set([...DYNAMIC, ...RUNNERS]);
 const SENDERS = new Set([...DOWNLOADERS, "socket", "post"]);
 const TRUNCATERS = new Set([
   "truncate",
   "truncatesync",
   "ftruncate",
+  "writefile",
   "writefilesync",
+  "createwritestream",
   "write_text",
+  "write_bytes",
   "file.write",
+  "io.write",
+  "copyfilesync",
+  "os.rename",
+  "os.replace",
+  "renamesync",
   "file_put_contents",
 ]);
 const KILLERS = new Set(["os.kill", "process.kill", "killpg"]);
@@ -183,6 +184,14 @@ const KILLERS = new Set(["os.kill", "process.kill", "killpg"]);
 /** Whether the code says one of these names; it looks through whichever of both are fewer. */
 function has(scan: CodeScan, names: ReadonlySet<string>): boolean {
   return !names.isDisjointFrom(scan.names);
+}
+
+const SYSTEM_FILE = /^[+>\s]*\/(?:etc|boot|usr)\b/;
+
+/** Whether the code opens a file to write it, or writes over one by its name. */
+function writesFiles(scan: CodeScan): boolean {
+  return has(scan, TRUNCATERS) ||
+    (has(scan, OPENERS) && scan.strings.some((text) => WRITES.test(text)));
 }
 
 function opensDevice(scan: CodeScan): boolean {
@@ -246,7 +255,9 @@ export const CODE_RULES: readonly CodeRule[] = [
   ),
   code(
     "remove",
-    (scan) => has(scan, REMOVERS),
+    (scan) =>
+      has(scan, REMOVERS) ||
+      (has(scan, FILE_REMOVERS) && scan.strings.some((text) => FILE_MODULES.has(text))),
     [3, 4],
     "destructive_delete",
     "The code deletes files or folders.",
@@ -293,7 +304,7 @@ export const CODE_RULES: readonly CodeRule[] = [
     "run_download",
     (scan) =>
       has(scan, DOWNLOADERS) &&
-      has(scan, RUNNERS),
+      has(scan, RUNNERS_OF_TEXT),
     [5, 4],
     "remote_code_execution",
     "The code runs something that it downloads.",
@@ -306,6 +317,14 @@ export const CODE_RULES: readonly CodeRule[] = [
     "obfuscation",
     "The code decodes text and runs it, which hides what it does.",
     "Send the code in clear.",
+  ),
+  code(
+    "run_computed",
+    (scan) => scan.computes,
+    [3, 3],
+    "unseen_code",
+    "The code starts a program by text that it puts together, so what would run cannot be told.",
+    "Write the program and its arguments out.",
   ),
   code(
     "secret",
@@ -331,10 +350,8 @@ export const CODE_RULES: readonly CodeRule[] = [
   code(
     "truncate",
     (scan) =>
-      has(scan, TRUNCATERS) &&
-      scan.strings.some((text) =>
-        text.startsWith("/etc/") || text.startsWith("/boot/") || text.startsWith("/usr/")
-      ),
+      writesFiles(scan) &&
+      scan.strings.some((text) => SYSTEM_FILE.test(text)),
     [4, 4],
     "system_tampering",
     "The code overwrites a file that belongs to the system.",

@@ -1,0 +1,77 @@
+/** What a sed script runs: lines of shell, and whether it also runs what it makes of its input. */
+export interface SedScan {
+  readonly texts: readonly string[];
+  readonly runsInput: boolean;
+}
+
+/** Reads a script command by command, for GNU sed's `e` and for the flag `e` of `s`. */
+export function scanSed(script: string): SedScan {
+  const texts: string[] = [];
+  let runsInput = false;
+  for (let i = 0; i < script.length;) {
+    const c = script[i] ?? "";
+    if (c === "/" || c === "\\") {
+      i = skipPattern(script, c === "/" ? i + 1 : i + 2, c === "/" ? c : script[i + 1] ?? "");
+    } else if (c === "e") {
+      const end = lineEnd(script, i);
+      const text = script.slice(i + 1, end).trim();
+      if (text === "" || text === "}" || text.startsWith(";")) {
+        runsInput = true;
+        i++;
+      } else {
+        texts.push(text);
+        i = end;
+      }
+    } else if (c === "s" || c === "y") {
+      const mark = script[i + 1] ?? "";
+      const middle = c === "s" ? skipPattern(script, i + 2, mark) : skipPart(script, i + 2, mark);
+      i = skipPart(script, middle, mark);
+      const replacement = script.slice(middle, i - 1);
+      for (; c === "s" && FLAGS.includes(script[i] ?? " "); i++) {
+        if (script[i] !== "e") continue;
+        runsInput = true;
+        texts.push(replacement.replaceAll("\\", ""));
+      }
+      if (c === "s" && script[i] === "w") i = lineEnd(script, i);
+    } else if (TAKES_LINE.includes(c)) {
+      i = lineEnd(script, i);
+    } else if (TAKES_LABEL.includes(c)) {
+      while (i < script.length && !";\n".includes(script[i] ?? "")) i++;
+    } else i++;
+  }
+  return { texts, runsInput };
+}
+
+const FLAGS = "0123456789gpeImM";
+/** Text, files and comments go to the end of their line. */
+const TAKES_LINE = "aicrRwW#";
+const TAKES_LABEL = "btTv:";
+
+/** The offset after the mark that ends this part; a mark behind a backslash ends nothing. */
+function skipPart(script: string, from: number, mark: string): number {
+  for (let i = from; i < script.length; i++) {
+    if (script[i] === "\\") i++;
+    else if (script[i] === mark) return i + 1;
+  }
+  return script.length + 1;
+}
+
+/** As `skipPart`, and a mark in square brackets ends nothing either. */
+function skipPattern(script: string, from: number, mark: string): number {
+  for (let i = from; i < script.length; i++) {
+    BRACKETS.lastIndex = i;
+    if (script[i] === "\\") i++;
+    else if (script[i] === mark) return i + 1;
+    else if (BRACKETS.test(script)) i = BRACKETS.lastIndex - 1;
+  }
+  return script.length + 1;
+}
+
+const BRACKETS = /\[\^?\]?[^\]\n]{0,64}\]/y;
+
+/** The end of a line; one that ends with a backslash goes on. */
+function lineEnd(script: string, from: number): number {
+  let end = script.indexOf("\n", from);
+  while (end > 0 && script[end - 1] === "\\") end = script.indexOf("\n", end + 1);
+  return end < 0 ? script.length : end;
+}
