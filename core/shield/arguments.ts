@@ -74,12 +74,29 @@ export function optionValues(command: SimpleCommand, ...options: readonly string
         const next = args[i + 1];
         if (next !== undefined) values.push(next);
       } else if (isAssigned(arg, option)) values.push(arg.slice(option.length + 1));
-      else if (option.length === 2 && arg.startsWith(option)) {
+      else if (second === DASH) {
+        const equals = arg.indexOf("=");
+        if (!startsOption(arg, equals < 0 ? arg.length : equals, option, options)) continue;
+        const value = equals < 0 ? args[i + 1] : arg.slice(equals + 1);
+        if (value !== undefined) values.push(value);
+      } else if (option.length === 2 && arg.startsWith(option)) {
         values.push(arg.slice(2));
       }
     }
   }
   return values;
+}
+
+/** Whether the start of an argument is that of an option, and no option of its own. */
+function startsOption(
+  arg: string,
+  length: number,
+  option: string,
+  options: readonly string[],
+): boolean {
+  if (length < MIN_START + 2 || length >= option.length) return false;
+  const name = arg.slice(0, length);
+  return option.startsWith(name) && !options.includes(name);
 }
 
 /** The arguments that are no options, as most rules want them; computed once for each command. */

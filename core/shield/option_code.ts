@@ -1,6 +1,6 @@
 import { hasFlag, operands, optionValues } from "./arguments.ts";
 import type { SimpleCommand } from "./command.ts";
-import type { ReadFile } from "./inner.ts";
+import { quoteWord, type ReadFile } from "./inner.ts";
 import { debuggerTexts } from "./unwrap_code.ts";
 
 /** Options of ordinary programs whose value is a command line; null for programs that have none. */
@@ -32,7 +32,17 @@ export function shellOptions(command: SimpleCommand, readFile: ReadFile): string
     case "mariadb":
     case "sqlite3":
     case "cqlsh":
-      return [...command.args, ...(command.stdin?.text ?? "").split("\n")].flatMap(sqlEscape);
+    case "duckdb":
+      return [
+        ...optionValues(command, "--pager"),
+        ...[
+          ...command.args,
+          ...(command.stdin?.text ?? "").split("\n"),
+          ...optionValues(command, "-f", "--file", "-init").flatMap((path) =>
+            (readFile(path)?.text ?? "").split("\n")
+          ),
+        ].flatMap(sqlEscape),
+      ];
     case "hyperfine":
       return [
         ...operands(command, HYPERFINE_VALUED),
@@ -47,14 +57,48 @@ export function shellOptions(command: SimpleCommand, readFile: ReadFile): string
     case "less":
     case "more":
     case "most":
-      return [...bangLines(command), ...editorCommands(command)];
     case "ftp":
-    case "lftp":
+    case "ed":
+    case "ex":
+    case "dc":
       return bangLines(command);
+    case "lftp":
+      return [...bangLines(command), ...optionValues(command, "-c", "-e").flatMap(bang)];
     case "gdb":
     case "lldb":
-      return debuggerTexts(command).map((text) =>
-        text.startsWith("!") ? text.slice(1) : text.startsWith("shell ") ? text.slice(6) : ""
+      return [
+        ...debuggerTexts(command),
+        ...(command.stdin?.text ?? "").split("\n"),
+      ].flatMap((text) => DEBUGGER_SHELL.exec(text)?.[1] ?? [])
+        .concat(afterOption(command, "--args"));
+    case "ncat":
+      return optionValues(command, "-c", "--sh-exec", "-e", "--exec");
+    case "split":
+    case "gsplit":
+      return optionValues(command, "--filter");
+    case "sort":
+    case "gsort":
+      return optionValues(command, "--compress-program");
+    case "rg":
+      return optionValues(command, "--pre", "--hostname-bin");
+    case "nodemon":
+      return optionValues(command, "-x", "--exec");
+    case "chokidar":
+      return optionValues(command, "-c", "--command");
+    case "concurrently":
+      return [...operands(command)];
+    case "just":
+      return [afterOption(command, "--command", "-c")];
+    case "gcc":
+    case "g++":
+    case "cc":
+    case "c++":
+      return optionValues(command, "-wrapper").map((value) => value.replaceAll(",", " "));
+    case "apt":
+    case "apt-get":
+    case "aptitude":
+      return optionValues(command, "-o", "--option").flatMap((value) =>
+        APT_PROGRAMS.test(value) ? [afterFirst(value, "=")] : []
       );
     case "git":
       return gitCommands(command);
@@ -65,34 +109,33 @@ export function shellOptions(command: SimpleCommand, readFile: ReadFile): string
         ...optionValues(command, "--checkpoint-action").map((value) =>
           value.startsWith("exec=") ? value.slice(5) : ""
         ),
-        ...optionValues(command, "--to-command", "--use-compress-program", "-I"),
+        ...optionValues(
+          command,
+          "--to-command",
+          "--use-compress-program",
+          "-I",
+          "--info-script",
+          "--new-volume-script",
+          "-F",
+          "--rsh-command",
+        ),
       ];
     case "rsync":
-      return optionValues(command, "-e", "--rsh");
+      return optionValues(command, "-e", "--rsh", "--rsync-path");
     case "make":
     case "gmake":
       return [
+        ...command.args.flatMap(makeVariable),
         ...optionValues(command, "--eval", "-E"),
         ...optionValues(command, "-f", "--file").flatMap((path) =>
           ((path === "-" ? command.stdin : readFile(path))?.text ?? "").split("\n")
         ),
       ].map((line) => line.slice(line.indexOf(":") + 1).replaceAll(";", "\n"));
-    case "vi":
-    case "vim":
-    case "nvim":
-    case "ex":
-    case "view":
-      return editorCommands(command);
     case "ssh":
     case "scp":
     case "sftp":
       if (command.name === "sftp" && command.stdin !== null) return bangLines(command);
-      return optionValues(command, "-o").flatMap((value) =>
-        value.toLowerCase().startsWith("proxycommand") ||
-          value.toLowerCase().startsWith("localcommand")
-          ? [afterFirst(value, "=").trim()]
-          : []
-      );
+      return optionValues(command, "-o").flatMap((value) => SSH_PROGRAM.exec(value)?.[1] ?? []);
     case "socat":
       return command.args.flatMap((arg) => {
         const kind = arg.slice(0, arg.indexOf(":")).toUpperCase();
@@ -101,7 +144,9 @@ export function shellOptions(command: SimpleCommand, readFile: ReadFile): string
           : [];
       });
     case "start-stop-daemon":
-      return optionValues(command, "--exec", "-x", "--startas", "-a");
+      return optionValues(command, "--exec", "-x", "--startas", "-a").map((program) =>
+        `${quoteWord(program)} ${afterOption(command, "--")}`
+      );
     case "aws":
       return optionValues(command, "--parameters").flatMap((value) =>
         value.startsWith("commands=") ? [trimQuotes(value.slice(9))] : []
@@ -111,14 +156,34 @@ export function shellOptions(command: SimpleCommand, readFile: ReadFile): string
   }
 }
 
-/** Database clients hand such lines to a shell: `\\! text`, `.shell text`. */
+/** What stands behind the first of these, as words. */
+function afterOption({ args }: SimpleCommand, ...options: string[]): string {
+  const at = args.findIndex((arg) => options.includes(arg));
+  return at < 0 ? "" : args.slice(at + 1).map(quoteWord).join(" ");
+}
+
+/** `make X='$(shell text)'`, and the shell that make hands each line to. */
+function makeVariable(arg: string): string[] {
+  if (arg.startsWith("SHELL=")) return [afterFirst(arg, "=")];
+  const at = arg.indexOf("$(shell ");
+  return at < 0 ? [] : [arg.slice(at + 8, arg.lastIndexOf(")"))];
+}
+
+const APT_PROGRAMS = /^[^=]*(?:-invoke|pre-install-pkgs)/i;
+const SSH_PROGRAM = /^\s*(?:proxy|local|knownhosts|remote)command\s*[=\s]\s*(.*)$/is;
+
+/** Database clients hand such lines to a shell: `\\! text`, `.shell text`, `\\o |text`, `.once '|text'`. */
 function sqlEscape(line: string): string[] {
   const text = line.trim();
   const mark = SQL_ESCAPES.find((one) => text.startsWith(one));
-  return mark === undefined ? [] : [text.slice(mark.length)];
+  if (mark !== undefined) return [text.slice(mark.length)];
+  const found = SQL_PIPES.exec(text);
+  return found === null ? [] : [found[1] ?? found[2] ?? ""];
 }
 
-const SQL_ESCAPES = ["\\!", "system ", ".shell ", ".system "];
+const SQL_ESCAPES = ["\\!", "system ", "pager ", ".shell ", ".system "];
+const SQL_PIPES =
+  /(?:\\(?:o|out|gx?|w)|^\.(?:once|output|import))\s*['"]?\|([^'"]*)|^\\copy\b.*\bprogram\s+'([^']*)/i;
 const HYPERFINE_VALUED = new Set(["-w", "--warmup", "-r", "--runs", "-N", "-n", "-L", "-S"]);
 
 /** The value after a cluster that ends in this letter: `script -qefc text`. */
@@ -132,10 +197,12 @@ function clusterValues({ args }: SimpleCommand, letter: string): string[] {
 
 /** Lines of input that an interactive program hands to a shell. */
 function bangLines({ stdin }: SimpleCommand): string[] {
-  return (stdin?.text ?? "").split("\n").flatMap((line) =>
-    line.startsWith("!") ? [line.slice(1)] : []
-  );
+  return (stdin?.text ?? "").split("\n").flatMap(bang);
 }
+
+const bang = (line: string): string[] => line.startsWith("!") ? [line.slice(1)] : [];
+
+const DEBUGGER_SHELL = /^\s*(?:!|(?:platform )?shell\s)(.*)/;
 
 /** What follows the first mark; empty where there is none. */
 export function afterFirst(text: string, mark: string): string {
@@ -154,7 +221,7 @@ function trimQuotes(text: string): string {
 /** Git runs what an alias with `!`, a pager, an editor or a hook setting says. */
 function gitCommands(command: SimpleCommand): string[] {
   const texts: string[] = [];
-  for (const setting of optionValues(command, "-c")) {
+  for (const setting of [...optionValues(command, "-c"), ...assignedSettings(command)]) {
     const [key = "", value = ""] = [setting.split("=", 1)[0], afterFirst(setting, "=")];
     const name = key.toLowerCase();
     if (name.startsWith("alias.")) {
@@ -163,8 +230,30 @@ function gitCommands(command: SimpleCommand): string[] {
       texts.push(value.startsWith("!") ? value.slice(1) : value);
     }
   }
-  texts.push(...optionValues(command, "--exec", "--tree-filter", "--index-filter", "--msg-filter"));
-  if (command.args.includes("rebase")) texts.push(...optionValues(command, "-x"));
+  texts.push(
+    ...optionValues(
+      command,
+      "--exec",
+      "--tree-filter",
+      "--index-filter",
+      "--msg-filter",
+      "--upload-pack",
+      "--receive-pack",
+      "--open-files-in-pager",
+      "--extcmd",
+      "--sendmail-cmd",
+    ),
+    ...command.args.flatMap((arg) =>
+      arg.startsWith("ext::") ? [arg.slice(5).replaceAll("% ", " ")] : []
+    ),
+  );
+  if (command.args.includes("clone")) texts.push(...optionValues(command, "-u"));
+  if (command.args.includes("grep")) {
+    texts.push(...command.args.flatMap((arg) => arg.startsWith("-O") ? [arg.slice(2)] : []));
+  }
+  if (command.args.includes("rebase") || command.args.includes("difftool")) {
+    texts.push(...optionValues(command, "-x"));
+  }
   const config = command.args.indexOf("config");
   if (config >= 0) {
     const at = command.args.findIndex((arg) => arg.startsWith("alias."));
@@ -173,6 +262,17 @@ function gitCommands(command: SimpleCommand): string[] {
   }
   return texts;
 }
+
+/** `GIT_CONFIG_KEY_0=core.pager GIT_CONFIG_VALUE_0=text git log` sets as `-c` does. */
+function assignedSettings({ assignments }: SimpleCommand): string[] {
+  return [...assignments].flatMap(([name, key]) =>
+    name.startsWith(GIT_KEY)
+      ? [`${key}=${assignments.get(`GIT_CONFIG_VALUE_${name.slice(GIT_KEY.length)}`) ?? ""}`]
+      : []
+  );
+}
+
+const GIT_KEY = "GIT_CONFIG_KEY_";
 
 const GIT_PROGRAMS = [
   "pager",
@@ -184,15 +284,12 @@ const GIT_PROGRAMS = [
   "credential.helper",
   ".cmd",
   "external",
+  "gitproxy",
+  "gpg.program",
+  "difffilter",
+  "packobjectshook",
+  ".clean",
+  ".smudge",
+  ".process",
+  ".driver",
 ];
-
-function editorCommands(command: SimpleCommand): string[] {
-  const found = [
-    ...optionValues(command, "-c", "--cmd"),
-    ...command.args.filter((arg) => arg.startsWith("+")).map((arg) => arg.slice(1)),
-  ];
-  return found.flatMap((text) => {
-    const at = text.indexOf("!");
-    return at >= 0 && at <= 4 ? [text.slice(at + 1)] : [];
-  });
-}

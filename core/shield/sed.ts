@@ -39,7 +39,7 @@ export function scanSed(script: string): SedScan {
       while (i < script.length && !";\n".includes(script[i] ?? "")) i++;
     } else i++;
   }
-  return { texts, runsInput };
+  return { texts: [...new Set(texts)], runsInput };
 }
 
 const FLAGS = "0123456789gpeImM";
@@ -67,7 +67,7 @@ function skipPattern(script: string, from: number, mark: string): number {
   return script.length + 1;
 }
 
-const BRACKETS = /\[\^?\]?[^\]\n]{0,64}\]/y;
+const BRACKETS = /\[\^?\]?[^\]\n]{0,24}\]/y;
 
 /** The end of a line; one that ends with a backslash goes on. */
 function lineEnd(script: string, from: number): number {

@@ -37,7 +37,7 @@ function unwrapOrdinary(
   if (command.kind.runsNothing) return NONE;
   const inner: Inner[] = [];
   const texts = shellOptions(command, readFile);
-  const codes = codeOptions(command);
+  const codes = codeOptions(command, readFile);
   const may = wrappers.length > 0 || texts !== null || codes !== null ||
     CONTAINERS.has(command.name) || opensShell(command);
   if (!may) {

@@ -158,17 +158,24 @@ export function unwrapSed(command: SimpleCommand, readFile: ReadFile): Inner[] {
 }
 
 /** Code in the options of editors and debuggers, whose own languages can run programs; null for others. */
-export function codeOptions(command: SimpleCommand): Inner[] | null {
+export function codeOptions(command: SimpleCommand, readFile: ReadFile): Inner[] | null {
   switch (command.name) {
     case "vi":
     case "vim":
     case "nvim":
     case "ex":
     case "view":
+    case "less":
+    case "more":
+    case "most":
       return [
-        ...optionValues(command, "-c", "--cmd", "-S"),
+        ...optionValues(command, "-c", "--cmd"),
         ...command.args.filter((arg) => arg.startsWith("+")).map((arg) => arg.slice(1)),
-      ].map((text) => codeText(text, "vim"));
+        ...optionValues(command, "-S").map((path) => readFile(path)?.text ?? ""),
+      ].flatMap((text) => [
+        codeText(text, "vim"),
+        ...text.split("\n").flatMap((line) => EDITOR_SHELL.exec(line)?.[1] ?? []).map(shellText),
+      ]);
     case "gdb":
     case "lldb":
       return debuggerTexts(command).map((text) => codeText(text, "python"));
@@ -176,6 +183,9 @@ export function codeOptions(command: SimpleCommand): Inner[] | null {
       return null;
   }
 }
+
+/** `:!text`, `silent !text`, `exe "!text"`, `terminal text`; `!exists(…)` only denies. */
+const EDITOR_SHELL = /(?:(?:^|[\s"':%$|\d])!|^:?ter(?:m(?:inal)?)?\s)(?!=|\s*\w+\()([^"']+|.+)/;
 
 /** What a debugger is told on its command line. */
 export function debuggerTexts(command: SimpleCommand): string[] {

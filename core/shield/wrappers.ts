@@ -4,6 +4,8 @@ export interface Wrapper {
   readonly verbs: readonly string[];
   /** Short options whose value is the next argument. */
   readonly short: string;
+  /** Short options that take the rest of their word: `nsenter -m/proc/1/ns/mnt`. */
+  readonly attached?: string;
   /** Long options (without `--`) whose value is the next argument. */
   readonly long: readonly string[];
   /** Operands before the inner command: a duration, a host, a container. */
@@ -25,6 +27,7 @@ function wrap(
   const wrapper: Wrapper = {
     verbs: words(options.verbs),
     short: options.short ?? "",
+    attached: options.attached ?? "",
     long: words(options.long),
     skip: options.skip ?? 0,
     mode: options.mode ?? "argv",
@@ -55,16 +58,42 @@ wrap("time", { short: "fo", long: "format output" });
 wrap("exec", { short: "a" });
 wrap("stdbuf", { short: "ioe", long: "input output error" });
 wrap("chroot", { long: "userspec groups", skip: 1 });
-wrap("nsenter", { short: "tSG", long: "target setuid setgid" });
-wrap("unshare", { short: "RwSG", long: "root wd setuid setgid map-user map-group" });
+wrap("nsenter", {
+  short: "tSGWN",
+  attached: "muinpCUTrw",
+  long: "target setuid setgid wdns net-socket",
+});
+wrap("unshare", {
+  short: "RwSGl",
+  attached: "muinpCUT",
+  long:
+    "root wd setuid setgid map-user map-group map-users map-groups propagation setgroups load-interp monotonic boottime",
+});
+wrap("choom", { short: "np", long: "adjust pid" });
+wrap("ld.so", {
+  long: "library-path preload audit argv0 inhibit-rpath glibc-hwcaps-prepend glibc-hwcaps-mask",
+});
+wrap("ip", { verbs: "netns exec", short: "nbf", long: "netns batch family", skip: 1 });
+wrap("ip", { verbs: "vrf exec", short: "nbf", long: "netns batch family", skip: 1 });
+wrap("sem", { short: "jPS", long: "id semaphore-name jobs max-procs timeout", mode: "shell" });
+wrap("watchexec", {
+  short: "ewifdsEo",
+  long:
+    "exts watch ignore filter debounce stop-signal signal delay-run shell on-busy-update workdir env",
+  mode: "shell",
+});
 wrap(
   "chronic ifne heaptrack rr xterm urxvt alacritty foot nohup setsid builtin command busybox toybox fakeroot fakechroot eatmydata linux32 linux64 i386 x86_64 noglob nocorrect " +
     "unbuffer torsocks torify tsocks dbus-run-session dbus-launch catchsegv tini dumb-init catatonit rlwrap ssh-agent " +
-    "ld.so entr firejail sem choom",
+    "entr firejail konsole kitty xfce4-terminal nq tsp daemon reflex env-cmd",
 );
 wrap("strace", { short: "abeEIoOpPsSuUX" });
 wrap("ltrace", { short: "abeloDnpsuwxFA" });
-wrap("chrt uclampset", { short: "TPD", skip: 1 });
+wrap("chrt uclampset", {
+  short: "TPD",
+  long: "sched-runtime sched-period sched-deadline",
+  skip: 1,
+});
 wrap("taskset", { skip: 1 });
 wrap("numactl", {
   short: "iCNmpPwl",
@@ -76,13 +105,16 @@ wrap("cgexec", { short: "g" });
 wrap("systemd-run", {
   short: "pHMuE",
   long:
-    "unit property uid gid slice setenv working-directory on-active on-calendar description host machine nice",
+    "unit property uid gid slice setenv working-directory on-active on-boot on-startup on-unit-active on-unit-inactive on-calendar timer-property path-property socket-property service-type description host machine nice",
 });
 wrap("systemd-inhibit", { long: "what who why mode" });
 wrap("proot", { short: "rbwqmk" });
 wrap("faketime gosu su-exec setuidgid envdir s6-setuidgid s6-envdir setarch arch", { skip: 1 });
 wrap("chpst", { short: "uUebmdopfclrt/" });
-wrap("setpriv", { long: "reuid regid groups securebits" });
+wrap("setpriv", {
+  long:
+    "reuid regid ruid euid rgid egid groups securebits inh-caps ambient-caps bounding-set pdeathsig ptracer selinux-label apparmor-profile landlock-access landlock-rule seccomp-filter",
+});
 wrap("xvfb-run", { short: "nsefp" });
 wrap("proxychains proxychains4", { short: "f" });
 wrap("caffeinate", { short: "tw" });
@@ -90,7 +122,7 @@ wrap("sshpass", { short: "pfdP" });
 wrap("flock", { short: "wE", long: "timeout conflict-exit-code", skip: 1 });
 wrap("watch", { short: "nq", long: "interval equexit", mode: "shell" });
 wrap("ssh autossh mosh slogin rsh", {
-  short: "bcDEeFIiJLlmOopQRSWwM",
+  short: "BbcDEeFIiJLlmOopQRSWwM",
   long: "ssh predict port",
   skip: 1,
   mode: "shell",
@@ -105,7 +137,7 @@ wrap("toolbox", { verbs: "run", short: "c", long: "container" });
 wrap("flatpak-spawn wsl", { short: "du", long: "distribution user cd env directory" });
 wrap("machinectl", { verbs: "shell", short: "EM", long: "uid setenv machine", skip: 1 });
 
-const CONTAINER = "user workdir env env-file detach-keys context host config log-level";
+const CONTAINER = "profile user workdir env env-file detach-keys context host config log-level";
 for (const verbs of ["exec", "container exec", "compose exec"]) {
   wrap("docker podman nerdctl", {
     verbs,
@@ -146,10 +178,34 @@ wrap("kubectl oc", {
   skip: 1,
 });
 wrap("kubectl", { verbs: "kubectl exec", short: "ncsf", long: CLUSTER, skip: 1 });
-wrap("crictl ctr", { verbs: "exec", short: "t", skip: 1 });
+// `-t` is a number of seconds before crictl's verb, and asks for a terminal behind it.
+for (const short of ["rct", "rc"]) {
+  wrap("crictl", {
+    verbs: "exec",
+    short,
+    long: "timeout runtime-endpoint image-endpoint config",
+    skip: 1,
+    ends: true,
+  });
+}
+for (const task of ["t", "task", "tasks"]) {
+  wrap("ctr", {
+    verbs: `${task} exec`,
+    short: "na",
+    long: "namespace address exec-id cwd user fifo-dir log-uri",
+    skip: 1,
+  });
+}
+wrap("buildah", {
+  verbs: "run",
+  short: "uve",
+  long: "user volume env runtime cap-add cap-drop hostname isolation network mount workingdir",
+  skip: 1,
+  ends: true,
+});
 wrap("lxc incus", { verbs: "exec", long: "user group cwd env mode", skip: 1 });
 wrap("multipass pct", { verbs: "exec", skip: 1 });
-wrap("lxc-attach", { short: "n", long: "name" });
+wrap("lxc-attach lxc-execute", { short: "n", long: "name" });
 
 wrap("doppler", { verbs: "run", short: "pc", long: "project config token command" });
 wrap("op", { verbs: "run", long: "env-file account" });
@@ -180,6 +236,10 @@ for (
     "send-keys",
     "send",
     "respawn-pane",
+    "if-shell",
+    "pipe-pane",
+    "display-popup",
+    "popup",
   ]
 ) {
   wrap("tmux", { verbs, short: "ceFtnlpdN", mode: "shell" });
@@ -201,6 +261,13 @@ wrap("nomad", { verbs: "alloc exec", skip: 1 });
 wrap("runc crun", { verbs: "exec", short: "euct", skip: 1 });
 wrap("devbox pixi", { verbs: "run" });
 wrap("mise", { verbs: "x" });
+wrap("dotenvx zellij", { verbs: "run", short: "f", long: "env-file name cwd" });
+wrap("foreman honcho", { verbs: "run", short: "fe", long: "procfile env" });
+wrap("pueue", { verbs: "add", short: "gwa", long: "group working-directory after", mode: "shell" });
+wrap("trickle", { short: "dutslLpn" });
+wrap("daemonize", { short: "acepulo" });
+wrap("cross-env", { assigns: true });
+wrap("cross-env-shell", { assigns: true, mode: "shell" });
 wrap("dtach abduco", { short: "eErA", skip: 1 });
 
 /** The ways in which a program runs another one; empty for programs that run none. */
@@ -261,6 +328,7 @@ export function innerCommand(
 function takesNext(wrapper: Wrapper, arg: string): boolean {
   if (arg.startsWith("--")) return !arg.includes("=") && wrapper.long.includes(arg.slice(2));
   for (let i = 1; i < arg.length; i++) {
+    if (wrapper.attached?.includes(arg[i] ?? "")) return false;
     if (wrapper.short.includes(arg[i] ?? "")) return i === arg.length - 1;
   }
   return false;

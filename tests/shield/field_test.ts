@@ -2,6 +2,7 @@ import { deepStrictEqual as deq, ok } from "node:assert/strict";
 import { inspectCommand } from "../../core/shield/inspect.ts";
 import { DANGEROUS, HARMLESS } from "./field.ts";
 import { FORMS } from "./forms.ts";
+import { OPTION_FORMS } from "./option_forms.ts";
 
 const judged = (commands: readonly string[]) =>
   commands.map((command) => ({ command, ...inspectCommand(command) }));
@@ -22,8 +23,9 @@ Deno.test("inspectCommand: daily work is not asked about", () => {
 
 Deno.test("inspectCommand: a command is seen through every way to run one", () => {
   const cores = ["rm -rf /", "git reset --hard", "mkfs.ext4 /dev/sda", "cat /etc/shadow"];
-  const missed = FORMS.flatMap((wrap) => cores.map(wrap))
+  const forms = [...FORMS, ...OPTION_FORMS];
+  const missed = forms.flatMap((wrap) => cores.map(wrap))
     .filter((command) => inspectCommand(command).verdict === "allow");
-  console.log(`${FORMS.length} ways, ${cores.length} commands in each`);
+  console.log(`${forms.length} ways, ${cores.length} commands in each`);
   deq(missed, []);
 });
