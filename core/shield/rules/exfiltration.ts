@@ -1,11 +1,12 @@
-import { hasFlag, operands, optionValues } from "../arguments.ts";
+import { hasFlag, operands, optionValues, wordsOf } from "../arguments.ts";
 import { isAccounts, isWholeFolder } from "../bulk.ts";
 import type { SimpleCommand } from "../command.ts";
 import { isEveryday, isSecret } from "../secrets.ts";
 import type { Rule } from "../rule.ts";
 import { findScope } from "../unwrap_items.ts";
 import { defineRule } from "./define.ts";
-import { SENDERS, uploads } from "./network.ts";
+import { SENDERS } from "./network.ts";
+import { uploads } from "./sending.ts";
 
 /** `host:path`, `remote:bucket`, `s3://bucket`. */
 function isRemote(word: string): boolean {
@@ -99,7 +100,9 @@ export const EXFILTRATION_RULES: readonly Rule[] = [
         ...["/", "~"].filter((path) => command.args.includes(path)),
         command.cwd,
       ];
-      return folders.some((path) => path !== "." && isWholeFolder(command, path));
+      return folders.some((path) =>
+        path !== "." && (isWholeFolder(command, path) || isSecret(path))
+      ) || wordsOf(command).some(isSecret);
     },
     [4, 3],
     "exposure",

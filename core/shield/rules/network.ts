@@ -1,10 +1,9 @@
-import { hasFlag, hasOption, operands, optionValues } from "../arguments.ts";
-import { FROM_SECRET, once, type SimpleCommand } from "../command.ts";
+import { hasFlag, hasOption, optionValues } from "../arguments.ts";
+import type { SimpleCommand } from "../command.ts";
 import { classifyPath } from "../paths.ts";
-import { isSecret } from "../secrets.ts";
-import { carries } from "../output.ts";
 import type { Rule } from "../rule.ts";
 import { SHELLS } from "../shells.ts";
+import { sendsSecret, uploads } from "./sending.ts";
 
 const CONNECTORS = [
   "nc",
@@ -53,6 +52,9 @@ export const SENDERS = [
   "magic-wormhole",
   "wormhole",
   "transfer",
+  "ffsend",
+  "swaks",
+  "smbclient",
   "pbcopy-remote",
 ];
 
@@ -70,55 +72,6 @@ function opensShell(command: SimpleCommand): boolean {
   if (command.name === "openssl" || command.name === "telnet") return false;
   return hasFlag(command, "e", "exec", "sh-exec", "lua-exec") ||
     optionValues(command, "-c").some((value) => value.includes("sh"));
-}
-
-/** Uploads: options of curl and wget whose value, or the file that it names, leaves the machine. */
-export function uploads(command: SimpleCommand): readonly string[] {
-  return once(command, uploadValues);
-}
-
-function uploadValues(command: SimpleCommand): string[] {
-  return optionValues(
-    command,
-    "-d",
-    "--data",
-    "--data-binary",
-    "--data-raw",
-    "--data-ascii",
-    "--data-urlencode",
-    "-F",
-    "--form",
-    "-T",
-    "--upload-file",
-    "--post-file",
-    "--body-file",
-    "--post-data",
-    "-InFile",
-    "--json",
-    "-H",
-    "--header",
-  );
-}
-
-function sendsSecret(command: SimpleCommand): boolean {
-  if (command.stdin?.secret || command.inputs?.secret) return true;
-  if (carries(command.args, FROM_SECRET)) return true;
-  if (command.redirections.some((one) => one.operator === "<" && isSecret(one.target))) return true;
-  if (command.name === "curl" || command.name === "wget") {
-    return uploads(command).some((value) =>
-      isSecret(value.slice(Math.max(value.lastIndexOf("@"), value.lastIndexOf("<")) + 1))
-    );
-  }
-  if (command.name === "scp" || command.name === "rsync" || command.name === "rclone") {
-    const paths = operands(command);
-    const target = paths.at(-1) ?? "";
-    return target.includes(":") && paths.slice(0, -1).some(isSecret);
-  }
-  if (command.name === "aws" || command.name === "gsutil") {
-    return command.args.includes("cp") && command.args.some(isSecret) &&
-      command.args.some((arg) => arg.includes("://"));
-  }
-  return false;
 }
 
 const METADATA = new RegExp(
