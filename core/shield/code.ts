@@ -44,6 +44,7 @@ export function scanCode(code: string, language: string, budget: Budget): CodeSc
       spend(budget, end - i);
       const text = decodeEscapes(code.slice(i + 1, end - 1));
       strings.push(text);
+      if (text.endsWith("child_process")) names.add("child_process");
       group.push(text);
       if (c === "`" && (backticks || code[i - 1] === "$")) ticks.push(text);
       // Awk: `"program" | getline`, `print | "program"` and `print > "file"`. Perl and Ruby: open("|program").
@@ -67,7 +68,7 @@ export function scanCode(code: string, language: string, budget: Budget): CodeSc
         if (group.length > 1) groups.push(group);
         group = [];
       }
-      if (c !== " ") piped = c === "|" && !piped;
+      if (c !== " " && !(awk && c === "&")) piped = c === "|" && !piped;
       if (awk && c === "|") {
         if (code[i + 1] === "|" || code[i - 1] === "|") piped = false;
         else computes ||= !pipesLiteral(code, statement, i);

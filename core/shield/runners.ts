@@ -76,12 +76,13 @@ function isCall(dotted: string, language: string, names: ReadonlySet<string>): b
     return names.has("subprocess") && dotted !== "asyncio.run";
   }
   if (name === "exec" || name === "spawn") {
-    if (language === "python" || language === "pypy") return dotted === "pty.spawn";
+    if (PYTHONS.has(language)) return dotted === "pty.spawn";
     return !SCRIPTS.has(language) || names.has("child_process") || names.has("bun");
   }
   return RUNNERS.has(dotted) || (RUNNERS.has(name) && !MODULES.has(name));
 }
 
+const PYTHONS = new Set(["python", "pypy"]);
 const SCRIPTS = new Set(["node", "nodejs", "bun", "deno"]);
 const MODULES = new Set(["subprocess", "child_process", "pty", "open3", "qx"]);
 
@@ -92,12 +93,22 @@ export function runsComputed(
   language: string,
   names: ReadonlySet<string>,
 ): boolean {
-  if (!isCall(code.slice(from, end).toLowerCase(), language, names)) return false;
-  const opening = matchAt(BARE.has(language) ? BARE_OPENING : OPENING, code, end);
-  if (opening === null) return false;
-  const at = end + opening.length;
+  const name = code.slice(from, end).toLowerCase();
+  if (!isCall(name, language, names)) return false;
+  const bare = BARE.has(language);
+  const opening = matchAt(bare ? BARE_OPENING : OPENING, code, end);
+  // `run = os.system` gives the runner another name.
+  if (opening === null) return PYTHONS.has(language) && name.includes(".");
+  let at = end + opening.length;
   if (matchAt(NOTHING_GIVEN, code, at) !== null) return false;
-  return !startsLiteral(code, at);
+  for (;;) {
+    if (!startsLiteral(code, at)) return true;
+    at += matchAt(LITERAL, code, at)?.length ?? 0;
+    // Perl and Ruby take the words of a command one by one.
+    const comma = bare ? matchAt(COMMA, code, at) : null;
+    if (comma === null) return false;
+    at += comma.length;
+  }
 }
 
 /** Whether one literal stands here, or a list of them, which nothing changes. */
@@ -118,9 +129,11 @@ const BARE_WORDS =
   "\\*?(?:q[qw]?|%[wq])\\s?(?:\\([^)]*\\)|\\{[^}]*\\}|\\[[^\\]]*\\]|<[^>]*>|([^\\w\\s]).*?\\1)";
 /** What may follow a literal that stays as it is. */
 const AFTER = "\\s*(?:$|[,)\\]};\\n]|&&|\\|\\||(?:or|and|if|unless)\\b)";
-const LITERAL = new RegExp(`\\s*(?:${TEXT}|${LIST}|${BARE_WORDS})(?=${AFTER})`, "y");
+const LITERAL = new RegExp(`\\s*(?:${TEXT}|${LIST}|${BARE_WORDS}(?!\\s*,))(?=${AFTER})`, "y");
 const OPENING = /[ ]?\(/y;
-const BARE_OPENING = /\s*\(|[ ]+(?![=.,|&?:<>)\]}-])/y;
+const BARE_OPENING = /\s*\(|[ ]+(?![=.,|&?:<>)\]}-])|(?=[$@*])/y;
+/** Ruby's options are named: `exception: true`. */
+const COMMA = /\s*,(?!\s*\w+:)/y;
 const NOTHING_GIVEN = /\s*(?:$|[;)\]}])/y;
 /** Languages whose calls need no brackets. */
 const BARE = new Set(["perl", "ruby"]);
