@@ -76,14 +76,14 @@ async function hearOrEnd(server: Server, visit: Visit): Promise<Response> {
 }
 
 async function post(server: Server, visit: Visit, alwaysStreams: boolean): Promise<Response> {
-  const { app, request } = visit;
+  const { request } = visit;
   const type = request.headers.get("content-type");
   if (type !== null && !JSON_TYPE.test(type)) {
     throw new Fault("UNSUPPORTED_MEDIA_TYPE", `Send the body as application/json, not ${type}.`);
   }
   let message: Message | null = null;
   try {
-    const parsed = parseMessage(await readText(app.ports.clock, request).catch(unread));
+    const parsed = parseMessage(await readText(request).catch(unread));
     // Whoever holds a body back gets no more from it than the rights of when it was there.
     const now = { ...visit, actor: await visit.identifyAgain() };
     if (!("method" in parsed)) return await takeReply(server, now, parsed);
@@ -94,7 +94,7 @@ async function post(server: Server, visit: Visit, alwaysStreams: boolean): Promi
   }
 }
 
-/** @throws {Fault} REQUEST_TIMEOUT, PAYLOAD_TOO_LARGE, and {RpcError} parseError */
+/** @throws {Fault} PAYLOAD_TOO_LARGE, and {RpcError} parseError */
 function unread(error: unknown): never {
   if (!(error instanceof Fault) || error.code !== "VALIDATION_FAILED") throw error;
   throw new RpcError(CODES.parseError, error.message, { status: 400 });

@@ -1,11 +1,7 @@
 import { z } from "zod";
 import { Fault } from "../core/fault.ts";
-import { Deadlines } from "../core/outbound/deadlines.ts";
-import type { Clock } from "../core/ports.ts";
 
 const BODY_BYTES_MAX = 1024 * 1024;
-/** How long a body may take: the largest, of 8 MiB, comes in time at a megabit and a half a second. */
-const BODY_MS = 60_000;
 /** Faults that one answer tells; a body of a megabyte may have a hundred thousand. */
 const ISSUES_MAX = 100;
 /** Characters of each, and of the path to it, which the caller chose. */
@@ -60,17 +56,28 @@ const short = (text: string): string =>
   text.length <= ISSUE_CHARS_MAX ? text : `${text.slice(0, ISSUE_CHARS_MAX).toWellFormed()}…`;
 
 /**
- * A request's query; which of two of a name would count is nobody's guess.
+ * A query's values, one of each name: which of two would count is nobody's guess.
  * @throws {Fault} VALIDATION_FAILED
  */
-export function queryOf({ url }: Request): Record<string, string> {
-  const params = new URL(url).searchParams;
-  for (const name of params.keys()) {
-    if (params.getAll(name).length === 1) continue;
-    const issues = [{ path: short(`query.${name}`), message: "is there more than once" }];
-    throw new Fault("VALIDATION_FAILED", `${issues[0]!.path} is there more than once.`, { issues });
+export function onceEach(values: Readonly<Record<string, readonly string[]>>) {
+  const query: Record<string, string> = Object.create(null);
+  for (const name in values) {
+    const [value, another] = values[name]!;
+    if (another !== undefined) {
+      const issue = { path: short(`query.${name}`), message: "is there more than once" };
+      const message = `${issue.path} ${issue.message}.`;
+      throw new Fault("VALIDATION_FAILED", message, { issues: [issue] });
+    }
+    query[name] = value!;
   }
-  return Object.fromEntries(params);
+  return query;
+}
+
+/** A request's query. @throws {Fault} VALIDATION_FAILED when it has two values of a name */
+export function queryOf({ url }: Request): Record<string, string> {
+  const values: Record<string, string[]> = Object.create(null);
+  for (const [name, value] of new URL(url).searchParams) (values[name] ??= []).push(value);
+  return onceEach(values);
 }
 
 /**
@@ -84,16 +91,15 @@ export function parseNoQuery(query: Readonly<Record<string, unknown>>): unknown 
 
 /**
  * Reads a JSON body; none at all is the same as `{}`.
- * @throws {Fault} REQUEST_TIMEOUT, PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, VALIDATION_FAILED
+ * @throws {Fault} PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, VALIDATION_FAILED
  */
 export async function readJson(
-  clock: Clock,
   request: Request,
   bytesMax = BODY_BYTES_MAX,
   /** Gets the text as it came: what a signature is over. */
   keep: (text: string) => void = () => {},
 ): Promise<unknown> {
-  const text = await readText(clock, request, bytesMax);
+  const text = await readText(request, bytesMax);
   keep(text);
   if (text.trim() === "") return {};
   const type = request.headers.get("content-type");
@@ -112,45 +118,25 @@ export async function readJson(
 
 /**
  * Reads a body as text, and no more of it than allowed.
- * @throws {Fault} REQUEST_TIMEOUT, PAYLOAD_TOO_LARGE, VALIDATION_FAILED when it is not UTF-8 or breaks off
+ * @throws {Fault} PAYLOAD_TOO_LARGE, VALIDATION_FAILED when it is not UTF-8 or breaks off
  */
-export async function readText(
-  clock: Clock,
-  request: Request,
-  bytesMax = BODY_BYTES_MAX,
-): Promise<string> {
+export async function readText(request: Request, bytesMax = BODY_BYTES_MAX): Promise<string> {
   const tooLarge = () =>
     new Fault("PAYLOAD_TOO_LARGE", `The body may have at most ${bytesMax} bytes.`, {
       limit_bytes: bytesMax,
     });
   const length = request.headers.get("content-length");
   if (length !== null && Number(length) > bytesMax) throw tooLarge();
-  const reading = length === null
-    ? collect(request.body, bytesMax, tooLarge)
+  const whole = length === null
+    ? await collect(request.body, bytesMax, tooLarge)
     // A body that has a stream made for it is read no more in one piece, as it came: that is dear.
-    : request.bytes().catch(brokenOff);
-  const whole = await inTime(clock, reading);
+    : await request.bytes().catch(brokenOff);
   try {
     return utf8.decode(whole);
   } catch (cause) {
     throw new Fault("VALIDATION_FAILED", "The body is not UTF-8.", {
       issues: [{ path: "body", message: "not UTF-8" }],
     }, { cause });
-  }
-}
-
-const deadlines = new WeakMap<Clock, Deadlines>();
-
-/** What is read, unless it takes too long. @throws {Fault} REQUEST_TIMEOUT */
-async function inTime<T>(clock: Clock, reading: Promise<T>): Promise<T> {
-  let all = deadlines.get(clock);
-  if (all === undefined) deadlines.set(clock, all = new Deadlines(clock));
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const cancel = all.after(BODY_MS, () => reject(new Fault("REQUEST_TIMEOUT")));
-  try {
-    return await Promise.race([reading, late]);
-  } finally {
-    cancel();
   }
 }
 

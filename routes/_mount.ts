@@ -20,7 +20,7 @@ import {
 } from "./_answer.ts";
 import { call, deny, denyTestSpace, missingRights } from "./_call.ts";
 import { asksWho, identify, identifyAgain } from "./_identify.ts";
-import { parseNoQuery, queryOf, readJson } from "./_input.ts";
+import { onceEach, parseNoQuery, queryOf, readJson } from "./_input.ts";
 import { letPagesIn } from "./_origin.ts";
 import { byRank, contestedOf, pattern } from "./_paths.ts";
 import { bearerOffered } from "./_protocols.ts";
@@ -156,9 +156,8 @@ async function serve(app: App, route: Route, c: Context<Env>): Promise<Response>
       agent = route.agent === undefined ? null : params[route.agent]!;
       const result = await call(app, route, actor, request, {
         params,
-        query: c.req.url.includes("&") ? queryOf(c.req.raw) : c.req.query(),
-        body: () =>
-          readJson(app.ports.clock, c.req.raw, route.bodyBytesMax, (text) => bodyText = text),
+        query: c.req.url.includes("&") ? onceEach(c.req.queries()) : c.req.query(),
+        body: () => readJson(c.req.raw, route.bodyBytesMax, (text) => bodyText = text),
         bodyText: () => bodyText,
         accept: c.req.header("accept") ?? "*/*",
         headers,

@@ -77,9 +77,7 @@ export function faultsOf(route: Route): readonly FaultCode[] {
     ...(identified ? ["INVALID_TOKEN", "INVALID_API_KEY"] as const : []),
     "scope" in route.access && "INSUFFICIENT_SCOPES",
     route.liveOnly === true && "FORBIDDEN",
-    ...(route.body
-      ? ["REQUEST_TIMEOUT", "PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"] as const
-      : []),
+    ...(route.body ? ["PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"] as const : []),
     (identified || !route.unlimited) && "RATE_LIMIT_EXCEEDED",
     "INTERNAL_ERROR",
     "UNAVAILABLE",

@@ -47,6 +47,7 @@ export const telegramRoutes = [
     summary: "Make a one-time code that links your Telegram account",
     description: "Send the `message` to the bot within ten minutes. Only a signed-in user can.",
     access: { scope: "approvals:write" },
+    liveOnly: true,
     effect: "write",
     noStore: true,
     audit: { none: "a code alone links nothing; telegram_linked tells of its use" },

@@ -27,7 +27,6 @@ import {
   receiptText,
   verifiesText,
 } from "../statements.ts";
-import { Allowance } from "./allowance.ts";
 import { noteState } from "../gitops/drift.ts";
 import { type AgentPolicies, NO_POLICY_VERSION } from "../gitops/book.ts";
 import { notePolicyHeld, pushPolicies } from "../gitops/push.ts";
@@ -37,6 +36,7 @@ import type { Checkpoint } from "../audit/checkpoints.ts";
 import { checkpointFrame, noteRefusedCheckpoint } from "./witness.ts";
 import { noteRefusedReceipt } from "./receipts.ts";
 import { disconnectAgent, noteHeartbeat, RefusedIdentity, registerAgent } from "./register.ts";
+import { Tellings } from "./tellings.ts";
 import { type DigestedOrder, type LinkSigner, openSigner, verdictKeyOf } from "./verdicts.ts";
 
 /** How often an agent says that it lives. */
@@ -68,7 +68,7 @@ export class Link {
   #witnessed = 0;
   #refusedCheckpoint = false;
   #inspected = 0;
-  readonly #tellings = new Allowance(TOLD_MAX);
+  readonly #tellings = new Tellings();
   readonly #asked = new Map<number, (state: StateFrame | null) => void>();
   readonly #orders: Batch<DigestedOrder> = openBatch(
     MAX_RELAY_FRAME_BYTES,
@@ -333,9 +333,8 @@ export class Link {
   #take(frame: AgentFrame, agent: AgentRecord): void {
     const { commands, ports } = this.app;
     const { tenant } = this.actor;
-    if (GO_ON_RECORD.has(frame.type) && !this.#tellings.take(ports.clock.now())) {
-      return this.close("too_many_frames");
-    }
+    const asked = { inspected: this.#inspected, policyVersion: this.#policyVersion };
+    if (!this.#tellings.take(frame, asked, ports.clock.now())) return this.close("too_many_frames");
     switch (frame.type) {
       case "results":
         return this.#takeResults(frame, agent);
@@ -373,14 +372,6 @@ export class Link {
   }
 }
 
-/** What an agent says of itself, whether asked or not, and how much of it a minute: it would fill the log. */
-const GO_ON_RECORD: ReadonlySet<AgentFrame["type"]> = new Set([
-  "heartbeat",
-  "policy_held",
-  "state",
-  "checkpoint_refused",
-]);
-const TOLD_MAX = 60;
 /** How long an agent may take to tell its state. */
 const INSPECT_MS = 5_000;
 /** What a command takes in its frame besides its text. */

@@ -1,7 +1,8 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { Tellings } from "../../core/agents/tellings.ts";
 import type { Tenant } from "../../kv/collection.ts";
 import { users } from "../../kv/records/user.ts";
-import { MAX_AGENT_FRAME_BYTES, MAX_HELLO_BYTES } from "../../core/protocol.ts";
+import { type AgentFrame, MAX_AGENT_FRAME_BYTES, MAX_HELLO_BYTES } from "../../core/protocol.ts";
 import { mount } from "../../routes/_mount.ts";
 import { routes, upgrades } from "../../routes/index.ts";
 import { ScriptedAgent } from "../support/agent.ts";
@@ -148,6 +149,23 @@ Deno.test("link: a heartbeat is answered, counted as life, and told only when th
   ]);
   const shown = await world.call("GET", `/api/v1/agents/${agent.id}`, { as: owner.token });
   eq(shown.body.last_seen_at, "2030-01-01T00:01:40.000Z");
+});
+
+Deno.test("Tellings: an answer is free once for each question, the rest is 60 a minute", () => {
+  const tellings = new Tellings();
+  const asked = { inspected: 100, policyVersion: "b".repeat(16) };
+  const take = (frame: unknown, nowMs = 0) => tellings.take(frame as AgentFrame, asked, nowMs);
+  for (let serial = 1; serial <= 100; serial++) ok(take({ type: "state", serial }));
+  const held = { type: "policy_held", policy_version: asked.policyVersion };
+  ok(take(held));
+  for (let n = 0; n < 20; n++) {
+    ok(take({ type: "state", serial: 100 }));
+    ok(take({ type: "state", serial: 101 }));
+    ok(take(held));
+  }
+  ok(!take({ type: "heartbeat" }));
+  ok(take({ type: "output" }));
+  ok(take({ type: "heartbeat" }, 60_000));
 });
 
 Deno.test("link: an agent that says more of itself than 60 times a minute is cut off", async () => {

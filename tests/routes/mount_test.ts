@@ -5,8 +5,6 @@ import { type Route, route } from "../../routes/_route.ts";
 import { IdParams } from "../../routes/_schemas.ts";
 import { routes, upgrades } from "../../routes/index.ts";
 import { AGENT_RIGHTS, linkAgent } from "../areas/fixtures.ts";
-import { holdBody } from "../support/held.ts";
-import { NO_LIMITS } from "../support/no_limits.ts";
 import { World } from "../support/world.ts";
 
 Deno.test("mount: a name comes before a parameter, in whichever order they are declared", async () => {
@@ -194,33 +192,6 @@ Deno.test("mount: a client that goes away in the middle of its body is no bug", 
   eq(response.status, 400);
   eq((await response.json()).error.code, "VALIDATION_FAILED");
   deq(world.logged, []);
-});
-
-Deno.test("mount: a body that has not come after a minute is 408, and frees the connection of its key", async () => {
-  await using world = await World.open({
-    config: { ...NO_LIMITS, limits: { live: { max_concurrent: 1 } } },
-  });
-  const { value: as } = await world.key(await world.signUp(), ["system:write"]);
-  const late = async (path: string, body: unknown) => {
-    const headers = { authorization: `Bearer ${as}`, "content-type": "application/json" };
-    const init = { method: "POST", headers, body: JSON.stringify(body) };
-    const held = await holdBody(new Request(`http://localhost${path}`, init));
-    const answer = world.send(held.request);
-    await held.waiting;
-    eq((await world.call("GET", "/api/account/info", { as })).status, 429);
-    await world.advance(59_999);
-    eq((await world.call("GET", "/api/account/info", { as })).status, 429);
-    await world.advance(1);
-    const { status } = await answer;
-    held.release();
-    eq((await world.call("GET", "/api/account/info", { as })).status, 200);
-    return [status, (await (await answer).json()).error];
-  };
-  const [status, error] = await late("/api/v1/api-keys", { name: "late", scopes: [] });
-  deq([status, error.code], [408, "REQUEST_TIMEOUT"]);
-  const message = { jsonrpc: "2.0", id: 1, method: "tools/list" };
-  const [ofMcp, { data }] = await late("/mcp", message);
-  deq([ofMcp, data.code], [408, "REQUEST_TIMEOUT"]);
 });
 
 Deno.test("mount: a WebSocket handshake that lacks a header is 400, and no bug", async () => {

@@ -129,7 +129,6 @@ Deno.test("openapi: a declaration implies its faults", () => {
     "INVALID_TOKEN",
     "INVALID_API_KEY",
     "INSUFFICIENT_SCOPES",
-    "REQUEST_TIMEOUT",
     "PAYLOAD_TOO_LARGE",
     "UNSUPPORTED_MEDIA_TYPE",
     "RATE_LIMIT_EXCEEDED",
