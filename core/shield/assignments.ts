@@ -1,6 +1,6 @@
 import type { ArrayValue, Word } from "unbash";
 import { spend } from "./budget.ts";
-import { perhaps } from "./command.ts";
+import { perhaps, UNKNOWN } from "./command.ts";
 import { expandText, expandWord, type Expansion } from "./expand.ts";
 import type { Scope } from "./scope.ts";
 
@@ -14,15 +14,14 @@ export function elementsOf({ elements }: ArrayValue, expansion: Expansion): stri
 export function assignElements(name: string, words: readonly string[], scope: Scope): void {
   const text = words.join(" ");
   spend(scope.inspection.budget, text.length);
-  if (scope.conditional && scope.values.get(name) !== undefined) mix(name, text, scope);
-  else scope.values.setList(name, words, text);
+  scope.values.setList(name, words, text);
 }
 
 /** `name[1]=value`. */
 export function assignElement(name: string, index: string, value: string, scope: Scope): void {
   const words = scope.values.list(name) ?? (scope.values.get(name) === undefined ? [] : null);
   spend(scope.inspection.budget, words?.length ?? 0);
-  if (words === null || scope.conditional || !/^(0|[1-9]\d*)$/.test(index)) {
+  if (words === null || !/^(0|[1-9]\d*)$/.test(index)) {
     return mix(name, value, scope);
   }
   const at = Number(index);
@@ -30,8 +29,15 @@ export function assignElement(name: string, index: string, value: string, scope:
   scope.values.setList(name, [...words.slice(0, at), value, ...words.slice(at + 1)]);
 }
 
+/** What stands in front of `name+=(a b)`; null where it is not known how many words that are. */
+export function heldElements(name: string, scope: Scope): readonly string[] | null {
+  const text = scope.values.get(name);
+  return scope.values.list(name) ??
+    (text === undefined ? [] : text.includes(UNKNOWN) ? null : [text]);
+}
+
 /** An array of which it is not known what stands where. */
-function mix(name: string, value: string, scope: Scope): void {
+export function mix(name: string, value: string, scope: Scope): void {
   scope.values.set(name, perhaps(`${scope.values.get(name) ?? ""} ${value}`));
 }
 

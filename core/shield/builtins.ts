@@ -2,8 +2,10 @@ import { hasFlag, operands, optionValues } from "./arguments.ts";
 import { spend } from "./budget.ts";
 import { flowText, NOTHING, perhaps, type SimpleCommand, UNKNOWN } from "./command.ts";
 import { computeOutput } from "./output.ts";
+import { followLinks } from "./links.ts";
+import { MAX_FOLDER_CHARS } from "./limits.ts";
 import { locate } from "./paths.ts";
-import { assign, folderOf, type Scope } from "./scope.ts";
+import { assign, folderOf, makeLocal, type Scope } from "./scope.ts";
 
 /** The variables that a command sets for itself, or for the commands after it. */
 export function assignmentsOf(command: SimpleCommand): Iterable<readonly [string, string]> {
@@ -41,7 +43,10 @@ export function updateScope(command: SimpleCommand, scope: Scope): void {
       for (const name of [command.args[1] ?? "", "OPTARG", "OPTIND"]) assign(scope, name, UNKNOWN);
       return;
     case "unset":
-      for (const name of operands(command)) assignAny(name, "", scope);
+      for (const name of operands(command)) {
+        assignAny(name, "", scope);
+        scope.functions.doubt(name);
+      }
       return;
     case "printf":
       for (const name of optionValues(command, "-v")) {
@@ -49,6 +54,9 @@ export function updateScope(command: SimpleCommand, scope: Scope): void {
       }
       return;
     case "set":
+      if (hasFlag(command, "C") || command.args.includes("noclobber")) {
+        scope.shell.keepsFiles = true;
+      }
       setArguments(command.args, scope);
       return;
     case "shift":
@@ -58,25 +66,52 @@ export function updateScope(command: SimpleCommand, scope: Scope): void {
     case "declare":
     case "local":
     case "typeset":
-    case "readonly": {
-      // `declare -n a=b`: `$a` is then what `$b` will be; -i, -l and -u compute another value.
-      const computed = REFERRERS.has(command.name) && hasFlag(command, "nilu");
-      for (const [name, value] of assignmentsOf(command)) {
-        assignAny(name, computed ? perhaps(value) : value, scope);
-      }
+    case "readonly":
+      declareNames(command, scope);
       return;
-    }
     case "cd":
+    case "chdir":
     case "pushd":
-      scope.values.set("PWD", locate(folderOf(scope), operands(command)[0] ?? "~"));
+    case "popd":
+      moveTo(command.name === "popd" ? UNKNOWN : folderNamed(command), scope);
+      return;
+    case "return":
+    case "break":
+    case "continue":
+    case "exit":
+      scope.shell.hasLeft = true;
   }
 }
 
-const REFERRERS = new Set(["declare", "typeset", "local"]);
+/** Sets names, exports them or no longer does, or makes them local to a function, in which they have no value then. */
+function declareNames(command: SimpleCommand, scope: Scope): void {
+  const withdrawn = command.name === "export" ? hasFlag(command, "n") : command.args.includes("+x");
+  const exported = command.name === "export" || hasFlag(command, "x");
+  const declares = DECLARERS.has(command.name);
+  const isLocal = declares && scope.locals !== null && !hasFlag(command, "g");
+  // `declare -n a=b`: `$a` is then what `$b` will be; -i, -l and -u compute another value.
+  const computed = declares && hasFlag(command, "nilu");
+  for (const arg of operands(command)) {
+    const equals = arg.indexOf("=");
+    const target = equals < 0 ? arg : arg.slice(0, equals);
+    const name = nameOf(target);
+    if (isLocal) makeLocal(scope, name);
+    if (equals >= 0) {
+      const value = arg.slice(equals + 1);
+      assignAny(target, computed ? perhaps(value) : value, scope);
+    } else if (isLocal) scope.values.doubt(name);
+    if (withdrawn) scope.values.doubt(name);
+    else if (exported) scope.values.export(name);
+  }
+}
+
+const DECLARERS = new Set(["declare", "typeset", "local"]);
+
+const nameOf = (target: string): string => /^\w*/.exec(target)?.[0] ?? "";
 
 /** Sets what a builtin names in its arguments: `name`, `name[1]` or `name+`. */
 function assignAny(target: string, value: string, scope: Scope): void {
-  const name = /^\w*/.exec(target)?.[0] ?? "";
+  const name = nameOf(target);
   if (name === target) assign(scope, name, value);
   else assign(scope, name, perhaps(`${scope.values.get(name) ?? ""} ${value}`));
 }
@@ -122,8 +157,7 @@ function setArguments(args: readonly string[], scope: Scope): void {
   if (!given && from >= args.length) return;
   const words = args.slice(given ? from + 1 : from);
   const { positional } = scope;
-  if (scope.conditional) words.push(...positional.words ?? []);
-  positional.sure = !scope.conditional && !words.includes(UNKNOWN);
+  positional.sure = !words.includes(UNKNOWN);
   positional.words = words;
 }
 
@@ -131,18 +165,29 @@ function shiftArguments(count: string, scope: Scope): void {
   const { positional } = scope;
   const { words } = positional;
   if (words === null) return;
-  if (scope.conditional || !/^\d$/.test(count) || Number(count) > words.length) {
+  if (!/^\d$/.test(count) || Number(count) > words.length) {
     positional.sure = false;
   } else positional.words = words.slice(Number(count));
+}
+
+/** The folder that `cd` and `pushd` name; UNKNOWN for one of a list, or the one before. */
+function folderNamed(command: SimpleCommand): string {
+  const [named] = operands(command);
+  if (named === undefined) return command.name === "pushd" ? UNKNOWN : "~";
+  return named === "-" || named.startsWith("+") ? UNKNOWN : named;
+}
+
+function moveTo(folder: string, scope: Scope): void {
+  assign(scope, "OLDPWD", folderOf(scope));
+  const path = followLinks(scope, folder, true);
+  const target = path.startsWith(UNKNOWN) ? path : locate(folderOf(scope), path);
+  scope.shell.folder = target.length > MAX_FOLDER_CHARS ? UNKNOWN : target;
+  assign(scope, "PWD", folderOf(scope));
 }
 
 /** Builtins that set variables, run code in their arguments or move to another folder. */
 export const BUILTINS: ReadonlySet<string> = new Set([
   ...EXPORTERS,
   ...EVALUATORS,
-  "cd",
-  "getopts",
-  "pushd",
-  "set",
-  "shift",
+  ..."cd chdir pushd popd getopts set shift return break continue exit".split(" "),
 ]);

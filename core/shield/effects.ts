@@ -8,6 +8,8 @@ import {
   type SimpleCommand,
   textFlow,
 } from "./command.ts";
+import { quoteWord } from "./inner.ts";
+import { nameProgram, noteLink } from "./links.ts";
 import { isSecret } from "./secrets.ts";
 import { readFile, type Scope, writeFile } from "./scope.ts";
 
@@ -166,17 +168,46 @@ export function noteRedirections(
 
 /** `cp a b folder`: a copy holds what its source held, whether the last word is a file or a folder. */
 const noteCopies: FileNoter = (command, _output, scope) => {
-  const files = wordsOf(command);
+  const files = [...wordsOf(command)];
+  // `ln -s file` links into the folder that the line is in.
+  if (command.name === "ln" && files.length === 1) files.push(".");
   const target = files.at(-1);
   if (target === undefined || files.length < 2) return;
+  const isFolder = /(^|\/)(\.?\.?|~)$/.test(target);
   for (const source of files.slice(0, -1)) {
-    const content = readFile(scope, source) ??
-      (isSecret(source) ? { ...NOTHING, secret: true } : null);
-    if (content === null) continue;
     const name = source.slice(source.lastIndexOf("/") + 1);
-    for (const path of [target, `${target}/${name}`]) writeFile(scope, path, content, false);
+    const paths = [...isFolder ? [] : [target], `${target}/${name}`];
+    if (command.name === "ln") { for (const path of paths) noteLink(scope, path, source); }
+    const content = readFile(scope, source) ??
+      (isSecret(source) ? { ...NOTHING, secret: true } : copiedProgram(source));
+    if (content === null) continue;
+    for (const path of paths) writeFile(scope, path, content, false);
   }
 };
+
+/** A copy of a program runs what the program runs; `$(which rm)` is known by its name. */
+function copiedProgram(source: string): Flow | null {
+  const isProgram = /^\/(.*\/)?s?bin\/[^/]+$|^[\w-]+$/.test(source);
+  return isProgram ? known(`${quoteWord(source)} "$@"`) : null;
+}
+
+const noteAliases: FileNoter = ({ args }, _output, scope) => {
+  for (const arg of args) {
+    const equals = arg.indexOf("=");
+    if (equals > 0) nameProgram(scope, arg.slice(0, equals), `${arg.slice(equals + 1)} "$@"`);
+  }
+};
+
+/** `hash -p /bin/rm ls`. */
+const noteHash: FileNoter = (command, _output, scope) => {
+  const [program] = optionValues(command, "-p");
+  if (program === undefined) return;
+  for (const name of operands(command, HASH_VALUED)) {
+    nameProgram(scope, name, `${quoteWord(program)} "$@"`);
+  }
+};
+
+const HASH_VALUED = new Set(["-p"]);
 
 const SUFFIXES: ReadonlyMap<string, string> = new Map([
   ["gzip", ".gz"],
@@ -238,6 +269,8 @@ const FILE_NOTERS: ReadonlyMap<string, FileNoter> = new Map([
     .map((name) => [name, notePacked] as const),
   ["curl", noteCurl],
   ["dd", noteDd],
+  ["alias", noteAliases],
+  ["hash", noteHash],
 ]);
 
 /** How the files that a program writes are noted; null for programs that write none. */

@@ -35,6 +35,7 @@ export function examineCommand(
     findings: new Map(),
     commands: [],
     files: new Map(),
+    links: new Map(),
     earlier,
     fileNames: new FileNames(earlier.keys()),
     recalled: new Set(),

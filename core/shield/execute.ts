@@ -38,11 +38,13 @@ import { hasGlob } from "./paths.ts";
 import { programOf } from "./programs.ts";
 import { matchesGlob } from "./glob.ts";
 import { noteRedirections, quietOutput } from "./effects.ts";
-import { folderOf, fork, readFile, readInputs, report, type Scope, within } from "./scope.ts";
-import { type Inner, isDownloaded } from "./inner.ts";
-import { STDIN_PATHS } from "./unwrap_code.ts";
+import { folderOf, fork, give, readFile, readInputs, report, type Scope, within } from "./scope.ts";
+import { callEither, callFunction } from "./functions.ts";
+import { type Inner, isDownloaded, STDIN_PATHS, withoutDashes } from "./inner.ts";
+import { aliasKey, followAll, writtenPrograms } from "./links.ts";
+import { SHELLS } from "./shells.ts";
 import { runText } from "./variables.ts";
-import { callFunction, walkText } from "./walk.ts";
+import { walkText } from "./walk.ts";
 
 /** What stands around a command's words. */
 export interface Call {
@@ -50,6 +52,8 @@ export interface Call {
   readonly redirections: readonly Redirection[];
   readonly stdin: Flow | null;
   readonly span: Span;
+  /** The links in it are followed; set where it is judged once more. */
+  readonly isFollowed?: boolean;
 }
 
 /**
@@ -63,12 +67,21 @@ export function execute(argv: readonly string[], call: Call, scope: Scope, home 
   if (program === undefined) return known("");
   const args = argv.slice(1);
   if (program === "") return args.length === 0 ? known("") : NOTHING;
-  const defined = scope.functions.get(program);
-  if (defined !== undefined && scope.active.has(defined)) {
-    if (scope.concurrent) report(scope, FORK_BOMB, call.span);
-    return NOTHING;
+  if (scope.values.isCertain && program.includes(UNKNOWN)) {
+    // A variable that is not set is nothing: `$run rm` is `rm`.
+    const name = program.replaceAll(UNKNOWN, "");
+    return execute(name === "" ? args : [name, ...args], call, scope, home);
   }
-  if (defined !== undefined) return callFunction(defined, args, scope, call.span, call.stdin);
+  const defined = scope.functions.get(program);
+  if (defined !== undefined) {
+    const isActive = scope.active.has(defined);
+    if (!scope.functions.isDoubtful(program)) {
+      if (!isActive) return callFunction(defined, args, scope, call.span, call.stdin);
+      if (scope.concurrent) report(scope, FORK_BOMB, call.span);
+      return NOTHING;
+    }
+    callEither(program, defined, args, scope, call.span, call.stdin);
+  }
   const kind = programOf(program);
   const command = newCommand({
     name: kind.name,
@@ -91,7 +104,14 @@ export function execute(argv: readonly string[], call: Call, scope: Scope, home 
     walkSubscripts(command, scope);
     updateScope(command, home);
   }
-  const inner = kind.runsNothing && !kind.hasFolder ? null : runInners(command, scope);
+  const files = writtenPrograms(program, kind.hasFolder, scope);
+  const runs = !kind.runsNothing || files.length > 0;
+  const inner = runs ? runInners(command, files, scope, home) : null;
+  const followed = call.isFollowed ? null : followAll(kind.name, args, call.redirections, scope);
+  if (followed !== null) {
+    const { args, redirections } = followed;
+    execute([program, ...args], { ...call, redirections, isFollowed: true }, fork(scope));
+  }
   return noteOutput(command, inner, scope);
 }
 
@@ -111,9 +131,19 @@ function noteOutput(command: SimpleCommand, inner: Flow | null, scope: Scope): F
 }
 
 /** Runs what a command runs, and answers what the last of it writes; null for a command that runs nothing. */
-function runInners(command: SimpleCommand, scope: Scope): Flow | null {
+function runInners(
+  command: SimpleCommand,
+  files: readonly Flow[],
+  scope: Scope,
+  home: Scope,
+): Flow | null {
   let written: Flow | null = null;
-  for (const inner of innersOf(command, scope)) written = runInner(inner, command, scope);
+  const place = files.length === 0
+    ? scope
+    : within(scope, { active: new Set([...scope.active, aliasKey(command.program)]) });
+  for (const inner of innersOf(command, files, scope)) {
+    written = runInner(inner, command, place, home);
+  }
   // What `tar -I zstd` writes is the compressor's, and still holds what tar has read.
   return written !== null && readsSecret(command) ? { ...written, secret: true } : written;
 }
@@ -192,67 +222,102 @@ function hiddenNames(command: SimpleCommand, scope: Scope): readonly string[] {
   const { name, program, span } = command;
   if (program.includes(FROM_NETWORK)) report(scope, DOWNLOADED_CODE, span);
   else if (program.includes(FROM_DECODER)) report(scope, DECODED_CODE, span);
-  else if (name.includes(UNKNOWN) && !scope.defining) report(scope, HIDDEN_PROGRAM, span);
+  else if ((name.includes(UNKNOWN) || program.includes(ONE_OF)) && !scope.defining) {
+    report(scope, HIDDEN_PROGRAM, span);
+  }
   if (name.length < 2 || !hasGlob(name)) return [];
   report(scope, HIDDEN_PROGRAM, span);
   return RULE_NAMES.filter((candidate) => matchesGlob(name, candidate, scope.inspection.budget));
 }
 
 const NONE: readonly string[] = [];
+/** In front of words of which nobody knows which one runs; a slash in them ends no folder. */
+const ONE_OF = `${UNKNOWN} `;
 
-function innersOf(command: SimpleCommand, scope: Scope): readonly Inner[] {
+function innersOf(
+  command: SimpleCommand,
+  files: readonly Flow[],
+  scope: Scope,
+): readonly Inner[] {
   const read = (path: string) => readFile(scope, path);
-  if (command.name === "." || command.name === "source") {
-    const flow = read(command.args[0] ?? "") ??
-      (STDIN_PATHS.has(command.args[0] ?? "") ? command.stdin : null);
+  const { kind, name, args } = command;
+  if (name === "." || name === "source") {
+    const [path = ""] = withoutDashes(args);
+    const flow = read(path) ?? (STDIN_PATHS.has(path) ? command.stdin : null);
     return flow === null ? [] : [{ kind: "shell", flow }];
   }
-  const written = command.kind.hasFolder ? read(command.program) : null;
-  if (written !== null) return [{ kind: "shell", flow: written, positional: command.args }];
-  return command.kind.unwrap(command, read);
+  const inners = kind.hasFolder && files.length > 0 ? NO_INNERS : kind.unwrap(command, read);
+  const startups = SHELLS.has(name)
+    ? STARTUPS.map((variable) => read(scope.values.get(variable) ?? ""))
+    : [];
+  if (files.length === 0 && startups.length === 0) return inners;
+  const scripts = [...startups, ...files].filter((flow) => flow !== null);
+  return [
+    ...scripts.map((flow): Inner => ({ kind: "shell", flow, positional: args })),
+    ...inners,
+  ];
+}
+
+const NO_INNERS: readonly Inner[] = [];
+/** Variables that name a file which a shell reads when it starts. */
+const STARTUPS = ["BASH_ENV", "ENV"];
+
+/** What of the shell's state is the same for the code that a command runs. */
+function placeFor(
+  { name, args }: SimpleCommand,
+  { values, functions, shell }: Scope,
+): Partial<Scope> {
+  if (EVALUATING.has(name)) return { values, functions, shell };
+  if (name === "trap" || name === "alias") return {};
+  const others = functions.forkProgram(false);
+  if (IN_PLACE.has(name)) return { values, functions: others, shell };
+  const cleans = CLEANERS.has(name) || (name === "env" && args[0]?.startsWith("-"));
+  return {
+    values: values.forkProgram(!cleans),
+    functions: others,
+    shell: { ...shell, input: null },
+    locals: null,
+  };
 }
 
 /** `command export x=1` sets its variable for all that comes behind. */
 const IN_PLACE = new Set(["command", "builtin"]);
 
-function runInner(inner: Inner, command: SimpleCommand, scope: Scope): Flow {
+/** They change the shell that they run in. */
+const EVALUATING = new Set(["eval", ".", "source"]);
+
+/** Programs that give what they run another environment, here or at the other end. */
+const CLEANERS = new Set(
+  "sudo sudo-rs doas su runuser ssh slogin rsh autossh docker podman nerdctl kubectl oc lxc incus"
+    .split(" "),
+);
+
+function runInner(inner: Inner, command: SimpleCommand, scope: Scope, home: Scope): Flow {
+  const { name } = command;
   const wrapped = fork(scope, {
-    wrappers: [...scope.wrappers, command.name],
+    wrappers: [...scope.wrappers, name],
     span: command.span,
     defining: false,
     unread: scope.unread && command.redirections.length === 0,
+    ...placeFor(command, scope),
   });
   switch (inner.kind) {
     case "argv": {
       const assignments = new Map(inner.assignments);
-      for (const [name, value] of assignments) wrapped.values.set(name, value);
-      const stdin = command.name === "xargs" ? null : command.stdin;
-      return execute(
-        inner.argv,
-        {
-          assignments,
-          redirections: [],
-          stdin,
-          span: command.span,
-        },
-        wrapped,
-        IN_PLACE.has(command.name) ? scope : wrapped,
-      );
+      for (const [variable, value] of assignments) give(wrapped, variable, value);
+      const stdin = name === "xargs" ? null : command.stdin;
+      const next = { assignments, redirections: [], stdin, span: command.span };
+      return execute(inner.argv, next, wrapped, IN_PLACE.has(name) ? home : wrapped);
     }
     case "shell": {
       if (isRunnable(inner.flow, command.span, wrapped)) {
-        // `eval` and `source` change the shell that they run in.
-        const here = command.name === "eval" || command.name === "." || command.name === "source";
-        const place = here
-          ? within(wrapped, { values: scope.values, functions: scope.functions })
-          : wrapped;
-        if (inner.zero !== undefined) place.values.set("0", inner.zero);
-        const positional = inner.positional === undefined && here
+        if (inner.zero !== undefined) wrapped.values.set("0", inner.zero);
+        const positional = inner.positional === undefined && EVALUATING.has(name)
           ? scope.positional
           : argumentsOf(inner.positional ?? []);
         return walkText(
           inner.flow.text ?? "",
-          within(place, { positional }),
+          within(wrapped, { positional }),
           inner.flow === command.stdin ? null : command.stdin,
         );
       }

@@ -19,6 +19,19 @@ export type Inner =
 /** The content of a path, as far as the line itself tells. */
 export type ReadFile = (path: string) => Flow | null;
 
+/** Paths that stand for standard input. */
+export const STDIN_PATHS: ReadonlySet<string> = new Set([
+  "-",
+  "/dev/stdin",
+  "/dev/fd/0",
+  "/proc/self/fd/0",
+]);
+
+/** The arguments behind a `--` that ends the options of a builtin. */
+export function withoutDashes(args: readonly string[]): readonly string[] {
+  return args[0] === "--" ? args.slice(1) : args;
+}
+
 /** Shell text as inner code. */
 export function shellText(text: string): Inner {
   return { kind: "shell", flow: textFlow(text) };

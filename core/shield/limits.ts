@@ -27,3 +27,6 @@ export const MAX_COMPARED_CHARS = 2_000_000;
 
 /** Bytes of nested shell text that are parsed for one inspection, the command itself included. */
 export const MAX_PARSED_CHARS = 192 * 1024;
+
+/** The longest path of a folder that is followed; nobody works in a longer one. */
+export const MAX_FOLDER_CHARS = 1_024;

@@ -15,9 +15,8 @@ import { namedFile, readsBulk } from "./bulk.ts";
 import { isSecret } from "./secrets.ts";
 import { writeEcho, writeFormat } from "./format.ts";
 import { copyText } from "./lines.ts";
-import { STDIN_PATHS } from "./unwrap_code.ts";
 import { foundPaths } from "./unwrap_items.ts";
-import type { ReadFile } from "./inner.ts";
+import { type ReadFile, STDIN_PATHS } from "./inner.ts";
 
 const DOWNLOADERS = new Set([
   "curl",

@@ -105,7 +105,10 @@ export function expandParameter(
   if (operation.type === "Default") {
     const operand = textOf(operation.operand);
     const chosen = chooseDefault(value, operation.operator, operand, variables);
-    if (operation.operator.endsWith("=")) variables.values.set(name, chosen);
+    if (operation.operator.endsWith("=")) {
+      const either = variables.values.isDoubtful(name) ? perhaps(`${chosen} ${operand}`) : chosen;
+      variables.values.set(name, either);
+    }
     return chosen;
   }
   if (value === undefined || value.includes(UNKNOWN)) {

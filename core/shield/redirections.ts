@@ -2,8 +2,8 @@ import type { Redirection as RedirectionNode } from "unbash";
 import { namedFile } from "./bulk.ts";
 import { type Flow, known, NOTHING, perhaps, type Redirection, textFlow } from "./command.ts";
 import { expandParts, expandText, type Expansion } from "./expand.ts";
+import { STDIN_PATHS } from "./inner.ts";
 import { readFile, type Scope, writeFile } from "./scope.ts";
-import { STDIN_PATHS } from "./unwrap_code.ts";
 
 const UNDIRECTED: ReturnType<typeof expandRedirections> = { redirections: [], input: null };
 

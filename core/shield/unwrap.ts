@@ -1,9 +1,16 @@
 import { hasFlag, optionValues } from "./arguments.ts";
 import { type SimpleCommand, textFlow } from "./command.ts";
-import { type Inner, quoteWord, type ReadFile, shellText } from "./inner.ts";
+import {
+  type Inner,
+  quoteWord,
+  type ReadFile,
+  shellText,
+  STDIN_PATHS,
+  withoutDashes,
+} from "./inner.ts";
 import { afterFirst, shellOptions } from "./option_code.ts";
 import { interpreterOf, SHELLS } from "./shells.ts";
-import { codeOptions, codeText, STDIN_PATHS, unwrapInterpreter, unwrapSed } from "./unwrap_code.ts";
+import { codeOptions, codeText, unwrapInterpreter, unwrapSed } from "./unwrap_code.ts";
 import {
   unwrapFd,
   unwrapFind,
@@ -121,7 +128,7 @@ function unwrapShell(command: SimpleCommand, readFile: ReadFile): Inner[] {
 }
 
 const SPECIAL: ReadonlyMap<string, Unwrapper> = new Map([
-  ["eval", (command) => [shellText(command.args.join(" "))]],
+  ["eval", ({ args }) => [shellText(withoutDashes(args).join(" "))]],
   ["at", unwrapStdin],
   ["batch", unwrapStdin],
   ["su", unwrapSu],
@@ -129,10 +136,14 @@ const SPECIAL: ReadonlyMap<string, Unwrapper> = new Map([
   ["sg", unwrapSu],
   [
     "trap",
-    (command) =>
-      command.args[0] === undefined || command.args[0] === "-" ? [] : [shellText(command.args[0])],
+    ({ args }) => {
+      const [text] = withoutDashes(args);
+      return text === undefined || text === "-" ? [] : [shellText(text)];
+    },
   ],
   ["alias", unwrapAlias],
+  ["mapfile", (command) => optionValues(command, "-C").map(shellText)],
+  ["readarray", (command) => optionValues(command, "-C").map(shellText)],
   ["command", unwrapCommand],
   ["xargs", unwrapXargs],
   ["gxargs", unwrapXargs],

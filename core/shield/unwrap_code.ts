@@ -1,17 +1,9 @@
 import { decodeBase64 } from "./decode.ts";
 import { optionValues } from "./arguments.ts";
 import { type SimpleCommand, textFlow } from "./command.ts";
-import { type Inner, type ReadFile, shellText, UNSEEN } from "./inner.ts";
+import { type Inner, type ReadFile, shellText, STDIN_PATHS, UNSEEN } from "./inner.ts";
 import { scanSed } from "./sed.ts";
 import { type Interpreter, INTERPRETERS } from "./shells.ts";
-
-/** Paths that stand for standard input. */
-export const STDIN_PATHS: ReadonlySet<string> = new Set([
-  "-",
-  "/dev/stdin",
-  "/dev/fd/0",
-  "/proc/self/fd/0",
-]);
 
 /** Code of another language as inner code. */
 export function codeText(text: string, language: string): Inner {

@@ -4,12 +4,10 @@ import type {
   Command,
   CompoundList,
   For,
-  Function as FunctionNode,
   ParsedScript,
   PipelineNode,
   Redirection as RedirectionNode,
   Select,
-  Statement,
   SyntaxNode,
 } from "unbash";
 import { BudgetSpent, spend, spendParse } from "./budget.ts";
@@ -17,14 +15,35 @@ import { type Flow, known, NOTHING, perhaps, type Span, UNKNOWN } from "./comman
 import { type Call, execute, judgeRedirections, runVariables } from "./execute.ts";
 import { walkArithmetic, walkBrackets, walkTest } from "./brackets.ts";
 import { parseShell } from "./parse.ts";
-import { assignElement, assignElements, elementsOf, expandValue } from "./assignments.ts";
+import {
+  assignElement,
+  assignElements,
+  elementsOf,
+  expandValue,
+  heldElements,
+  mix,
+} from "./assignments.ts";
 import { addWords, expandText, expandWord } from "./expand.ts";
 import { ScopeExpansion } from "./scope_expansion.ts";
-import { argumentsOf } from "./parameter.ts";
 import { noteRedirections } from "./effects.ts";
+import type { Kept, Value } from "./names.ts";
+import { defineFunction } from "./functions.ts";
 import { expandRedirections } from "./redirections.ts";
 import { MAX_DEPTH } from "./limits.ts";
-import { assign, fork, mergeFlows, report, type Scope, within } from "./scope.ts";
+import { ASIDE, walkBody, walkStatements } from "./lists.ts";
+import {
+  assign,
+  doubtWhere,
+  fork,
+  forkCertain,
+  give,
+  inputOf,
+  mergeFlows,
+  replaceInput,
+  report,
+  type Scope,
+  within,
+} from "./scope.ts";
 import { UNPARSEABLE } from "./rules/structure.ts";
 
 /** Parses text and walks all that it runs. @throws {BudgetSpent} */
@@ -68,31 +87,17 @@ export function walkScript(script: ParsedScript, scope: Scope, stdin: Flow | nul
   return walkStatements(script.commands, scope, stdin);
 }
 
-function walkStatements(statements: readonly Statement[], scope: Scope, stdin: Flow | null): Flow {
-  if (scope.unread) {
-    for (const statement of statements) walkStatement(statement, scope, stdin);
-    return NOTHING;
-  }
-  if (statements.length === 1) return walkStatement(statements[0]!, scope, stdin);
-  return mergeFlows(statements.map((statement) => walkStatement(statement, scope, stdin)));
-}
-
-function walkStatement(statement: Statement, scope: Scope, stdin: Flow | null): Flow {
-  const inner = statement.background ? within(scope, { concurrent: true }) : scope;
-  const node = statement.command;
-  if (node.type !== "AndOr") return walkNode(node, inner, stdin);
-  return mergeFlows(
-    node.commands.map((command, i) =>
-      walkNode(command, i === 0 ? inner : { ...inner, conditional: true }, stdin)
-    ),
-  );
-}
-
-function walkList(list: CompoundList, scope: Scope, stdin: Flow | null): Flow {
+/** Walks what stands between `do` and `done` and the like. */
+export function walkList(list: CompoundList, scope: Scope, stdin: Flow | null): Flow {
   return walkStatements(list.commands, scope, stdin);
 }
 
-function walkNode(node: PipelineNode | CompoundList, scope: Scope, stdin: Flow | null): Flow {
+/** Walks whatever stands in a statement. */
+export function walkNode(
+  node: PipelineNode | CompoundList,
+  scope: Scope,
+  stdin: Flow | null,
+): Flow {
   spend(scope.inspection.budget, 0);
   switch (node.type) {
     case "Command":
@@ -130,32 +135,32 @@ function walkNode(node: PipelineNode | CompoundList, scope: Scope, stdin: Flow |
     case "Subshell":
       return walkList(node.body, fork(scope), stdin);
     case "If": {
-      const branch = within(scope, { conditional: true });
-      const flows = [walkList(node.clause, scope, stdin), walkList(node.then, branch, stdin)];
+      const flows = [walkList(node.clause, scope, stdin), walkBody(node.then, scope, stdin)];
       for (const elif of node.elif) {
-        flows.push(walkList(elif.clause, branch, stdin), walkList(elif.then, branch, stdin));
+        flows.push(walkBody(elif.clause, scope, stdin), walkBody(elif.then, scope, stdin));
       }
-      if (node.else !== undefined) flows.push(walkList(node.else, branch, stdin));
+      if (node.else !== undefined) flows.push(walkBody(node.else, scope, stdin));
       return mergeFlows(flows);
     }
     case "While":
       return mergeFlows([
         walkList(node.clause, scope, stdin),
-        walkList(node.body, within(scope, { conditional: true }), stdin),
+        walkBody(node.body, scope, stdin),
       ]);
     case "For":
     case "Select":
       return walkLoop(node, scope, stdin);
     case "ArithmeticFor":
       for (const part of [node.initialize, node.test, node.update]) walkArithmetic(part, scope);
-      return walkList(node.body, within(scope, { conditional: true }), stdin);
+      return walkBody(node.body, scope, stdin);
     case "Case":
       return walkCase(node, scope, stdin);
     case "Function":
       defineFunction(node, scope);
       return known("");
     case "Coproc":
-      return walkNode(node.body, within(scope, { concurrent: true }), stdin);
+      // Whoever holds its other end writes to it.
+      return walkNode(node.body, fork(scope, ASIDE), NOTHING);
     case "TestCommand":
       walkTest(node.expression, scope);
       return known("");
@@ -169,16 +174,21 @@ function walkNode(node: PipelineNode | CompoundList, scope: Scope, stdin: Flow |
 const MAX_NUMBERS = 16;
 
 function walkLoop(node: For | Select, scope: Scope, stdin: Flow | null): Flow {
-  const expansion = new ScopeExpansion(scope, stdin);
-  const items = node.wordlist?.flatMap((word) => expandWord(word, expansion)) ??
-    [...scope.positional.words ?? [UNKNOWN]];
+  const { doubts } = scope.values;
+  const itemsIn = (place: Scope) => {
+    const expansion = new ScopeExpansion(place, stdin);
+    return node.wordlist?.flatMap((word) => expandWord(word, expansion)) ??
+      [...place.positional.words ?? [UNKNOWN]];
+  };
+  const items = itemsIn(scope);
+  if (scope.values.doubts > doubts) items.push(...itemsIn(forkCertain(scope, [])));
   const more = items.slice(MAX_NUMBERS);
   const few = more.every((item) => /^\d+$/.test(item)) ? items.slice(0, MAX_NUMBERS) : items;
   if (few.length === 0 || few.length < items.length) few.push(UNKNOWN);
   if (node.type === "Select") scope.values.set("REPLY", UNKNOWN);
   return mergeFlows(few.map((item) => {
     scope.values.set(node.name.value, item);
-    return walkList(node.body, within(scope, { conditional: true }), stdin);
+    return walkBody(node.body, scope, stdin);
   }));
 }
 
@@ -187,40 +197,8 @@ function walkCase(node: Case, scope: Scope, stdin: Flow | null): Flow {
   expandText(node.word, expansion);
   return mergeFlows(node.items.map((item) => {
     for (const pattern of item.pattern) expandText(pattern, expansion);
-    return walkList(item.body, within(scope, { conditional: true }), stdin);
+    return walkBody(item.body, scope, stdin);
   }));
-}
-
-/** A definition is walked once as it stands; each call walks it again with its arguments. */
-function defineFunction(node: FunctionNode, scope: Scope): void {
-  const name = node.name.value;
-  scope.functions.set(name, node);
-  walkNode(
-    node.body,
-    fork(scope, {
-      positional: argumentsOf(null),
-      defining: true,
-      span: scope.span ?? { start: node.pos, end: node.end },
-      active: new Set([...scope.active, node]),
-    }),
-    null,
-  );
-}
-
-/** Runs a function that the line defined. */
-export function callFunction(
-  node: FunctionNode,
-  args: readonly string[],
-  scope: Scope,
-  span: Span,
-  stdin: Flow | null,
-): Flow {
-  const active = new Set([...scope.active, node]);
-  return walkNode(
-    node.body,
-    within(scope, { positional: argumentsOf(args), span, active, defining: false }),
-    stdin,
-  );
 }
 
 const NO_ASSIGNMENTS = new Map<string, string>();
@@ -232,21 +210,27 @@ function redirectsOf(node: Command): readonly RedirectionNode[] {
   return none ? NO_NODES : node.redirects;
 }
 
-function walkCommand(node: Command, scope: Scope, stdin: Flow | null): Flow {
+function walkCommand(node: Command, scope: Scope, given: Flow | null): Flow {
+  const stdin = inputOf(scope, given);
   const span = spanOf(node, scope);
   const expansion = new ScopeExpansion(scope, stdin);
+  const { values } = scope;
+  const { doubts } = values;
+  const kept = node.prefix.length === 0 ? [] : keepArrays(node, scope);
   const assignments = node.prefix.length === 0
     ? NO_ASSIGNMENTS
     : expandAssignments(node, scope, expansion);
   const redirects = redirectsOf(node);
   const { redirections, input } = expandRedirections(redirects, expansion, scope, stdin);
   if (node.name === undefined) {
+    const certain = values.doubts > doubts ? forkCertain(scope, kept) : null;
     for (const part of node.prefix) {
       if (part.type !== "Assignment" || isElement(part)) continue;
       assign(scope, part.name, assignments.get(part.name) ?? "");
     }
     runVariables(assignments, span, scope);
     judgeRedirections(redirections, span, scope, assignments);
+    if (certain !== null) walkCertain(node, scope, certain, given);
     // `$(< file)` is what the file holds.
     return input ?? known("");
   }
@@ -259,15 +243,19 @@ function walkCommand(node: Command, scope: Scope, stdin: Flow | null): Flow {
     if (arg.type === "Word") addWords(arg, expansion, argv);
     else argv.push(`${arg.name}=${expandValue(arg.value, expansion)}`);
   }
+  const certain = values.doubts > doubts ? forkCertain(scope, kept) : null;
   let inner = scope;
   if (assignments.size > 0) {
-    inner = within(scope, { values: scope.values.fork() });
-    for (const [name, value] of assignments) inner.values.set(name, value);
+    inner = within(scope, { values: values.fork() });
+    for (const [name, value] of assignments) give(inner, name, value);
   }
   if (behind !== null) {
     // A plain sh knows no `&>`: for it a command ends at the `&`, and the words behind are the next one.
     const next = { assignments: NO_ASSIGNMENTS, redirections: [], stdin, span };
     execute(argv.slice(behind), next, fork(scope, { concurrent: true }));
+  }
+  if (input !== null && argv.length === 1 && argv[0] === "exec" && redirects.some(isForInput)) {
+    replaceInput(scope, given, input);
   }
   const call = { assignments, redirections, stdin: input ?? stdin, span };
   const other = expansion.optional ? executeWithout(node, call, inner, stdin) : null;
@@ -280,10 +268,21 @@ function walkCommand(node: Command, scope: Scope, stdin: Flow | null): Flow {
     const words = elementsOf(arg.value, expansion);
     if (words !== null) assignElements(arg.name, words, scope);
   }
+  if (certain !== null) walkCertain(node, scope, certain, given);
   return other === null || other.text === output.text
     ? output
     : { ...mergeFlows([output, other]), text: null };
 }
+
+/** Walks a command once more, as it is if nothing doubtful has taken hold. */
+function walkCertain(node: Command, scope: Scope, certain: Scope, given: Flow | null): void {
+  walkCommand(node, certain, given);
+  doubtWhere(scope, certain);
+}
+
+/** Whether a redirection may be one of standard input. */
+const isForInput = ({ descriptor }: RedirectionNode) =>
+  descriptor?.type !== "FileDescriptor" || descriptor.value === 0;
 
 /** What stands in front of these still holds behind them, in a plain sh. */
 const SPECIAL = new Set([":", "eval", "export", "readonly", "set", "shift", "trap", "unset"]);
@@ -297,6 +296,12 @@ function executeWithout({ name, args }: Command, call: Call, scope: Scope, stdin
 
 const isElement = ({ index, value }: Assignment): boolean =>
   index !== undefined || value.type === "ArrayValue";
+
+/** What the arrays were that are set in front of a command. */
+function keepArrays({ prefix }: Command, { values }: Scope): [string, Kept<Value>][] {
+  return prefix.filter((part) => part.type === "Assignment").filter(isElement)
+    .map(({ name }) => [name, values.keep(name)]);
+}
 
 /** The variables in front of a command, by name; elements of arrays are set at once. */
 function expandAssignments(node: Command, scope: Scope, expansion: ScopeExpansion) {
@@ -312,9 +317,9 @@ function expandAssignments(node: Command, scope: Scope, expansion: ScopeExpansio
       expansion.evaluate(place);
       assignElement(name, place, part.append ? perhaps(given) : given, scope);
     } else if (value.type === "ArrayValue") {
-      const before = part.append ? scope.values.list(name) ?? [] : [];
+      const before = part.append ? heldElements(name, scope) : [];
       const words = elementsOf(value, expansion);
-      if (words === null) scope.values.set(name, perhaps(given));
+      if (words === null || before === null) mix(name, given, scope);
       else assignElements(name, [...before, ...words], scope);
     }
     const before = part.append && !isElement(part) ? scope.values.get(name) ?? "" : "";

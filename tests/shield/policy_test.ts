@@ -138,8 +138,9 @@ Deno.test("policy: an allowance of paths takes every operand, and trusts nothing
       "rm -rf /srv/app/$X/../../x",
       "rm -rf $X",
       "cd /srv && rm -rf app/x",
+      "PWD=/srv/app; rm -rf x",
     ]),
-    ["approve", "approve", "approve", "approve", "approve"],
+    ["approve", "approve", "approve", "approve", "approve", "approve"],
   );
 });
 
