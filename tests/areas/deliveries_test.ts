@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { OutboundError } from "../../core/ports.ts";
 import { ScriptedAgent } from "../support/agent.ts";
-import { committing, shared } from "../support/kv.ts";
+import { mortal, shared } from "../support/kv.ts";
 import { World } from "../support/world.ts";
 import { AGENT_RIGHTS, deliveriesOf, eventsOf, exec, linkAgent, makeHook } from "./fixtures.ts";
 import { letDie } from "./hook_fixtures.ts";
@@ -204,16 +204,12 @@ Deno.test("webhooks.delete: nothing reaches it any more, what waited included", 
 
 Deno.test("crash: an attempt that a dead relay had claimed counts, and is made again when its lease ends", async () => {
   const kv = await Deno.openKv(":memory:");
-  let alive = true;
-  const mortal = committing(shared(kv), (commit) => {
-    if (!alive) throw new Error("this process is dead");
-    return commit();
-  });
-  const dead = await World.open({ kv: mortal });
+  const process = mortal(kv);
+  const dead = await World.open({ kv: process.kv });
   const here = await linkAgent(dead);
   const hook = await makeHook(dead, here.owner, ["command_executed"]);
   dead.network.reply = () => {
-    alive = false;
+    process.alive = false;
     return 200;
   };
   await exec(dead, here, "uptime");

@@ -280,41 +280,32 @@ Deno.test("receipt: results that the agent did not sign are not taken: lost, tol
   }
 });
 
-Deno.test("receipt: a late result of another verdict is not taken", async () => {
-  await using world = await World.open();
-  const here = await linkAgent(world);
-  here.agent.script = () => "silent";
-  const asked = exec(world, here, "make");
-  await world.settle();
-  const { command_id } = runsOf(here.agent)[0]!;
-  here.agent.drop();
-  eq((await asked).status, 502);
-  const again = await ScriptedAgent.connect(world, here.key.value, {
-    identity: here.agent.identity,
-  });
-  finish(again, command_id, { verdict: `${again.nonce}.7` });
-  await world.settle();
-  deq([again.closed?.code, (await command(world, here, command_id)).status], [4425, "lost"]);
-  const refused = await eventsOf(world, here.owner, here.agent.id);
-  ok(refused.some(({ event_type }) => event_type === "receipt_refused"));
-});
-
-Deno.test("receipt: a late result without one is not taken either", async () => {
-  await using world = await World.open();
-  const here = await linkAgent(world);
-  here.agent.script = () => "silent";
-  const asked = exec(world, here, "make");
-  await world.settle();
-  const { command_id } = runsOf(here.agent)[0]!;
-  here.agent.drop();
-  eq((await asked).status, 502);
-  const again = await ScriptedAgent.connect(world, here.key.value, {
-    identity: here.agent.identity,
-  });
-  again.sign = () => "A".repeat(86);
-  finish(again, command_id);
-  await world.settle();
-  deq([again.closed?.code, (await command(world, here, command_id)).status], [4425, "lost"]);
+Deno.test("receipt: a late result of another verdict, or without a signature, is not taken either", async () => {
+  const forgeries: ((agent: ScriptedAgent, id: string) => void)[] = [
+    (agent, id) => finish(agent, id, { verdict: `${agent.nonce}.7` }),
+    (agent, id) => {
+      agent.sign = () => "A".repeat(86);
+      finish(agent, id);
+    },
+  ];
+  for (const forge of forgeries) {
+    await using world = await World.open();
+    const here = await linkAgent(world);
+    here.agent.script = () => "silent";
+    const asked = exec(world, here, "make");
+    await world.settle();
+    const { command_id } = runsOf(here.agent)[0]!;
+    here.agent.drop();
+    eq((await asked).status, 502);
+    const again = await ScriptedAgent.connect(world, here.key.value, {
+      identity: here.agent.identity,
+    });
+    forge(again, command_id);
+    await world.settle();
+    deq([again.closed?.code, (await command(world, here, command_id)).status], [4425, "lost"]);
+    const events = await eventsOf(world, here.owner, here.agent.id);
+    ok(events.some(({ event_type }) => event_type === "receipt_refused"));
+  }
 });
 
 Deno.test("run: what still waits for the end of its turn when the link ends was never sent", async () => {

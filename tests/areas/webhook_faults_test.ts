@@ -7,7 +7,7 @@ import { EventLog } from "../../kv/log.ts";
 import { users } from "../../kv/records/user.ts";
 import { type WebhookRecord, webhooks } from "../../kv/records/webhook.ts";
 import { Store } from "../../kv/store.ts";
-import { committing, overKv, shared } from "../support/kv.ts";
+import { committing, mortal, overKv, shared } from "../support/kv.ts";
 import { World } from "../support/world.ts";
 import { deliveriesOf, eventsOf } from "./fixtures.ts";
 import {
@@ -126,16 +126,12 @@ Deno.test("delivery: a policy that cannot be read is taken as the default one", 
 
 Deno.test("crash: a delivery whose process died in its last attempt is over, and the webhook stays", async () => {
   const kv = await Deno.openKv(":memory:");
-  let alive = true;
-  const mortal = committing(shared(kv), (commit) => {
-    if (!alive) throw new Error("this process is dead");
-    return commit();
-  });
-  const dead = await World.open({ kv: mortal });
+  const process = mortal(kv);
+  const dead = await World.open({ kv: process.kv });
   const owner = await dead.signUp();
   const hook = await hear(dead, owner, { retry_policy: { max_retries: 1 } });
   dead.network.reply = () => {
-    alive = false;
+    process.alive = false;
     return 200;
   };
   await happen(dead, owner);

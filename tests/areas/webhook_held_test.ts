@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { readLedger } from "../../core/webhooks/ledger.ts";
-import { committing, overKv, shared } from "../support/kv.ts";
+import { committing, mortal, overKv, shared } from "../support/kv.ts";
 import { random } from "../support/random.ts";
 import { World } from "../support/world.ts";
 import { deliveriesOf, eventsOf } from "./fixtures.ts";
@@ -266,19 +266,15 @@ Deno.test("held: an attempt that saw its webhook disabled while somebody enables
 
 Deno.test("held: an attempt that was lost with its process stays lost, and says nothing of the one before", async () => {
   const kv = await Deno.openKv(":memory:");
-  let alive = true;
-  const mortal = committing(shared(kv), (commit) => {
-    if (!alive) throw new Error("this process is dead");
-    return commit();
-  });
-  const dead = await World.open({ kv: mortal });
+  const process = mortal(kv);
+  const dead = await World.open({ kv: process.kv });
   const owner = await dead.signUp();
   const hook = await hear(dead, owner);
   answering(dead, 500);
   await happen(dead, owner);
   await dead.settle();
   dead.network.request = () => {
-    alive = false;
+    process.alive = false;
     return Promise.resolve(responding(204));
   };
   await dead.advance(30_000);

@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers";
 import type { OutboundResponse } from "../../core/ports.ts";
 import { readLedger } from "../../core/webhooks/ledger.ts";
 import { deliveries } from "../../kv/records/webhook.ts";
-import { committing, shared } from "../support/kv.ts";
+import { mortal } from "../support/kv.ts";
 import { World } from "../support/world.ts";
 import {
   answering,
@@ -80,12 +80,8 @@ Deno.test("leases: an attempt is durable before it is sent, and filters tell tho
 
 Deno.test("leases: of those that began together, what a dead process left is due again when the lease ends, the rest is not", async () => {
   const kv = await Deno.openKv(":memory:");
-  let alive = true;
-  const mortal = committing(shared(kv), (commit) => {
-    if (!alive) throw new Error("this process is dead");
-    return commit();
-  });
-  const dead = await World.open({ kv: mortal });
+  const process = mortal(kv);
+  const dead = await World.open({ kv: process.kv });
   const owner = await dead.signUp();
   const ids: string[] = [];
   for (let n = 0; n < 20; n++) {
@@ -95,13 +91,13 @@ Deno.test("leases: of those that began together, what a dead process left is due
   dead.network.request = async () => {
     if (++asked === 5) return responding(204);
     // One has ended before the others do, which nothing writes down any more.
-    while (alive) await turn();
+    while (process.alive) await turn();
     return responding(204);
   };
   await happen(dead, owner);
   await dead.app.log.flush();
   while (dead.app.deliveries.underWay !== 19) await turn();
-  alive = false;
+  process.alive = false;
   await dead.settle();
   await using world = await World.open({ kv, seed: 2 });
   answering(world, 204);

@@ -228,3 +228,15 @@ export async function assertStored(
     expected.sort(),
   );
 }
+
+/** A shared engine as a process sees it that may die: from then on it commits nothing. */
+export function mortal(engine: Deno.Kv): { readonly kv: Deno.Kv; alive: boolean } {
+  const process = {
+    alive: true,
+    kv: committing(shared(engine), (commit) => {
+      if (!process.alive) throw new Error("this process is dead");
+      return commit();
+    }),
+  };
+  return process;
+}
