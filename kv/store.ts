@@ -2,7 +2,6 @@ import { type Appending, Appends, NOTHING } from "./appends.ts";
 import { type Entry, ReadCache } from "./cache.ts";
 import type { Clock } from "./clock.ts";
 import {
-  canExpire,
   type Collection,
   countKey,
   countOf,
@@ -17,9 +16,10 @@ import {
 } from "./collection.ts";
 import { Committer, type Mutation, type Note, writesOf } from "./commit.ts";
 import { ContentionError } from "./errors.ts";
-import { CHECKS_MAX, CHECKS_MAX_SHARED, GET_MANY_MAX } from "./limits.ts";
+import { CHECKS_MAX, CHECKS_MAX_SHARED } from "./limits.ts";
 import { makeLine } from "./line.ts";
 import type { Numbering } from "./numbering.ts";
+import { scan } from "./scan.ts";
 import { Tx } from "./tx.ts";
 
 type Row = { id: string };
@@ -33,6 +33,8 @@ export interface Found<T> {
 /** A record of a list, as it was read. */
 export interface Listed<T> extends Found<T> {
   readonly versionstamp: string;
+  /** Where what follows it begins. */
+  readonly cursor: string;
 }
 
 export interface Page<T> {
@@ -206,7 +208,8 @@ export class Store implements Reader {
     const base = options.index === undefined
       ? [tenant.org, tenant.space, of.name]
       : indexKey(of, tenant, options.index, options.prefix ?? []);
-    const found = await this.#scan(
+    const found = await scan(
+      this,
       of,
       base,
       options,
@@ -243,7 +246,7 @@ export class Store implements Reader {
   ): Promise<Page<Listed<T>>> {
     const base = systemKey(of, index, options.prefix ?? []);
     const end = options.before && systemKey(of, index, options.before);
-    return this.#scan(of, base, options, (key) => {
+    return scan(this, of, base, options, (key) => {
       const [org, space, id] = key.slice(-3) as [string, Tenant["space"], string];
       return { tenant: { org, space }, id };
     }, end);
@@ -313,65 +316,6 @@ export class Store implements Reader {
     if (this.#cache === null || limit === 0) return await read();
     const slot = slotOf(key);
     return this.#cache.get(group, slot) ?? await this.#cache.load(group, limit, slot, read);
-  }
-
-  async #scan<T extends Row>(
-    of: Collection<T>,
-    prefix: KeyParts,
-    options: Omit<ListOptions, "index" | "prefix">,
-    locate: (key: Deno.KvKey) => { tenant: Tenant; id: string },
-    end?: KeyParts,
-  ): Promise<Page<Listed<T>>> {
-    const offset = options.offset ?? 0;
-    const selector = end ? { prefix, end } : { prefix };
-    const iterator = this.kv.list(selector, {
-      ...(options.cursor ? { cursor: options.cursor } : {}),
-      reverse: options.reverse ?? false,
-      batchSize: Math.min(500, offset + options.limit + 1),
-    });
-    const items: Listed<T>[] = [];
-    // Where an entry may outlive its record, only the record can say whether it counts.
-    const skipsRows = canExpire(of);
-    let left = offset, waiting: { tenant: Tenant; id: string }[] = [], last = "", more = false;
-    const take = async () => {
-      const rows = await this.#rows(of, waiting);
-      const passed = Math.min(left, rows.length);
-      left -= passed;
-      items.push(...rows.slice(passed));
-      waiting = [];
-    };
-    for await (const { key } of iterator) {
-      if (left > 0 && !skipsRows) {
-        left--;
-        continue;
-      }
-      if (items.length === options.limit) {
-        more = true;
-        break;
-      }
-      waiting.push(locate(key));
-      last = iterator.cursor;
-      const wanted = left + options.limit - items.length;
-      if (waiting.length === Math.min(GET_MANY_MAX, wanted)) await take();
-    }
-    await take();
-    return { items, cursor: more ? last : null };
-  }
-
-  /** The live ones among rows that an index named, in the same order. */
-  async #rows<T extends Row>(
-    of: Collection<T>,
-    places: readonly { tenant: Tenant; id: string }[],
-  ): Promise<Listed<T>[]> {
-    if (places.length === 0) return [];
-    const keys = places.map(({ tenant, id }) => rowKey(of, tenant, id));
-    const rows = await this.kv.getMany<unknown[]>(keys);
-    return rows.flatMap(({ value, versionstamp }, at) => {
-      if (value === null) return [];
-      const record = of.schema.parse(value);
-      const { tenant } = places[at]!;
-      return this.isLive(of, record) ? [{ tenant, record, versionstamp: versionstamp! }] : [];
-    });
   }
 
   #changed(mutations: readonly Mutation[], versionstamp: string | null): void {

@@ -17,6 +17,7 @@ async function walk(
   let at: Position = by === "cursor" ? { cursor: null } : { offset: 0 };
   for (let n = 1; n < 200; n++) {
     const { items, cursor } = await read(at);
+    if (n > 1 && items.length === 0) throw new Error(`page ${n} was promised and is empty`);
     ids.push(...items.map(({ id }) => id));
     if (cursor === null) return ids;
     at = by === "cursor" ? { cursor } : { offset: n * limit };

@@ -1,0 +1,78 @@
+import { canExpire, type Collection, type KeyParts, rowKey, type Tenant } from "./collection.ts";
+import { GET_MANY_MAX } from "./limits.ts";
+import type { Listed, ListOptions, Page, Store } from "./store.ts";
+
+type Row = { id: string };
+
+/** Where a list has a record, and what follows it. */
+interface Place {
+  readonly tenant: Tenant;
+  readonly id: string;
+  readonly cursor: string;
+}
+
+/** The live ones among the rows that a range of an index names, in order. */
+export async function scan<T extends Row>(
+  store: Store,
+  of: Collection<T>,
+  prefix: KeyParts,
+  options: Omit<ListOptions, "index" | "prefix">,
+  locate: (key: Deno.KvKey) => { tenant: Tenant; id: string },
+  end?: KeyParts,
+): Promise<Page<Listed<T>>> {
+  const { kv } = store;
+  const offset = options.offset ?? 0;
+  const selector = end ? { prefix, end } : { prefix };
+  const iterator = kv.list(selector, {
+    ...(options.cursor ? { cursor: options.cursor } : {}),
+    reverse: options.reverse ?? false,
+    batchSize: Math.min(500, offset + options.limit + 1),
+  });
+  const items: Listed<T>[] = [];
+  // Where an entry may outlive its record, only the record can say whether it counts.
+  const skipsRows = canExpire(of);
+  const enough = skipsRows ? options.limit + 1 : options.limit;
+  let left = offset, waiting: Place[] = [], more = false;
+  const take = async () => {
+    const rows = await readRows(store, of, waiting);
+    const passed = Math.min(left, rows.length);
+    left -= passed;
+    items.push(...rows.slice(passed));
+    waiting = [];
+  };
+  for await (const { key } of iterator) {
+    if (left > 0 && !skipsRows) {
+      left--;
+      continue;
+    }
+    if (items.length === enough) {
+      more = true;
+      break;
+    }
+    waiting.push({ ...locate(key), cursor: iterator.cursor });
+    const wanted = left + enough - items.length;
+    if (waiting.length === Math.min(GET_MANY_MAX, wanted)) await take();
+  }
+  await take();
+  more ||= items.length > options.limit;
+  const page = items.slice(0, options.limit);
+  return { items: page, cursor: more ? page.at(-1)!.cursor : null };
+}
+
+/** The live ones among rows, in the same order. */
+async function readRows<T extends Row>(
+  store: Store,
+  of: Collection<T>,
+  places: readonly Place[],
+): Promise<Listed<T>[]> {
+  if (places.length === 0) return [];
+  const keys = places.map(({ tenant, id }) => rowKey(of, tenant, id));
+  const rows = await store.kv.getMany<unknown[]>(keys);
+  return rows.flatMap(({ value, versionstamp }, at) => {
+    if (value === null) return [];
+    const record = of.schema.parse(value);
+    if (!store.isLive(of, record)) return [];
+    const { tenant, cursor } = places[at]!;
+    return [{ tenant, record, versionstamp: versionstamp!, cursor }];
+  });
+}
