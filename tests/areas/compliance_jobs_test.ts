@@ -14,6 +14,7 @@ import { ROWS_PER_STEP } from "../../core/compliance/scan.ts";
 import { eventJson, type EventType, OWN_EVENTS } from "../../core/events.ts";
 import { BLOB_BYTES_MAX } from "../../kv/limits.ts";
 import { type ReportRecord, reports } from "../../kv/records/report.ts";
+import { overKv } from "../support/kv.ts";
 import { type Account, World } from "../support/world.ts";
 import { ask, list, read, rowsOf } from "./compliance_fixtures.ts";
 
@@ -125,6 +126,29 @@ Deno.test("reports: no more than ten are under way at once", async () => {
   }
   for (let n = 0; n < 5; n++) eq((await ask(world, owner.token, "soc2", "24h")).status, 202);
   eq((await ask(world, owner.token, "soc2", "24h")).status, 409);
+});
+
+Deno.test("reports: of two that would each be the tenth under way one is refused", async () => {
+  const engine = await Deno.openKv(":memory:");
+  const statuses: number[] = [];
+  let meanwhile: (() => Promise<number>) | null = null;
+  const get = async (...args: Parameters<Deno.Kv["get"]>) => {
+    const other = args[0].at(-1) === "reports#" ? meanwhile : null;
+    if (other !== null) {
+      meanwhile = null;
+      statuses.push(await other());
+    }
+    return await engine.get(...args);
+  };
+  await using world = await World.open({ kv: overKv(engine, { get: get as Deno.Kv["get"] }) });
+  const owner = await world.signUp();
+  await world.app.reports.stop();
+  const one = async () => (await ask(world, owner.token, "soc2", "24h")).status;
+  for (let n = 0; n < 9; n++) eq(await one(), 202);
+  // The other comes between what the one reads of how many there are.
+  meanwhile = one;
+  statuses.push(await one());
+  deq(statuses.sort(), [202, 409]);
 });
 
 Deno.test("countRow: what is counted has a bound, is the same after saving, and fits into a blob", () => {
