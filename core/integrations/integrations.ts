@@ -1,4 +1,11 @@
-import { type IntegrationRecord, integrations, oauthFlows } from "../../kv/records/integration.ts";
+import type { Tenant } from "../../kv/collection.ts";
+import {
+  type IntegrationRecord,
+  integrations,
+  type OauthFlowRecord,
+  oauthFlows,
+} from "../../kv/records/integration.ts";
+import type { Tx } from "../../kv/tx.ts";
 import { mustHoldNewValue } from "../api_keys/owned.ts";
 import type { App, Work, Writing } from "../app.ts";
 import { emit } from "../events.ts";
@@ -81,12 +88,8 @@ export async function listIntegrations({ app, db, actor }: Work, paging: Paging)
 export async function removeIntegration(work: Writing, id: string) {
   const { app, actor, tx } = work;
   const record = await ownedIntegration(work, id);
-  const flows = await tx.list(oauthFlows, actor.tenant, {
-    index: "integration",
-    prefix: [id],
-    limit: FLOWS_MAX,
-  });
-  for (const flow of flows.items) tx.delete(oauthFlows, actor.tenant, flow.id);
+  const flows = await openFlows(tx, actor.tenant, id);
+  for (const flow of flows) tx.delete(oauthFlows, actor.tenant, flow.id);
   tx.delete(integrations, actor.tenant, id);
   const revocations = stageRevocations(app, tx, actor.tenant, record);
   emit(work, tx, actor.tenant, {
@@ -95,6 +98,16 @@ export async function removeIntegration(work: Writing, id: string) {
     details: { name: record.name, type: record.type, revocations },
   });
   return { id, name: record.name };
+}
+
+/** The flows of an integration that may still come back; whoever begins one writes the integration too. */
+export async function openFlows(
+  tx: Tx,
+  tenant: Tenant,
+  id: string,
+): Promise<readonly OauthFlowRecord[]> {
+  const ofIt = { index: "integration", prefix: [id], limit: FLOWS_MAX };
+  return (await tx.list(oauthFlows, tenant, ofIt)).items;
 }
 
 /** An integration of the caller's. @throws {Fault} NOT_FOUND */

@@ -157,6 +157,21 @@ Deno.test("oauth: a wrong, replayed or late state brings nothing", async () => {
   deq([answer.status, answer.body.error.code], [400, "VALIDATION_FAILED"]);
 });
 
+Deno.test("oauth: of an integration 20 flows are open at once, and each makes room when it ends", async () => {
+  await using world = await World.open();
+  const here = await setUp(world);
+  const beginOne = () =>
+    world.call("POST", "/api/integrations/oauth/begin", {
+      as: here.owner.token,
+      body: { integration_id: here.id },
+    });
+  const statuses = async (n: number) =>
+    (await Promise.all(Array.from({ length: n }, beginOne))).map(({ status }) => status).sort();
+  deq(await statuses(22), [...Array(20).fill(200), 409, 409]);
+  await world.advance(10 * MINUTE_MS);
+  deq(await statuses(22), [...Array(20).fill(200), 409, 409]);
+});
+
 Deno.test("oauth: a code from another flow fails for lack of its verifier", async () => {
   await using world = await World.open();
   const here = await setUp(world);

@@ -15,7 +15,13 @@ import { Fault } from "../../fault.ts";
 import { iso } from "../../lists.ts";
 import { constantTimeEqual, sha256Hex } from "../../text.ts";
 import { serviceOf } from "../catalog.ts";
-import { configOf, FLOWS_MAX, ownedIntegration, showIntegration } from "../integrations.ts";
+import {
+  configOf,
+  FLOWS_MAX,
+  openFlows,
+  ownedIntegration,
+  showIntegration,
+} from "../integrations.ts";
 import { stageRevocations } from "../revoke.ts";
 import type { OauthClient } from "../service.ts";
 import { authorizationUrl, discover, exchangeCode } from "./provider.ts";
@@ -53,7 +59,7 @@ export async function beginFlow(work: Stepping, integrationId: string) {
   const id = app.ports.entropy.id("oaf");
   await app.store.transact(async (tx) => {
     const record = await ownedIntegration({ db: tx, actor }, integrationId);
-    if (await tx.countBy(oauthFlows, actor.tenant, "integration", [record.id]) >= FLOWS_MAX) {
+    if ((await openFlows(tx, actor.tenant, record.id)).length >= FLOWS_MAX) {
       throw new Fault("CONFLICT", `${FLOWS_MAX} flows are open. Finish one, or wait ten minutes.`);
     }
     tx.insert(oauthFlows, actor.tenant, {
