@@ -14,6 +14,14 @@ const RECORD_CHARS_MAX = 8 * 1024;
 /** How an id tells when it was made: base 36 milliseconds after its prefix. */
 const TIME_IN_ID = /^[a-z]+_([0-9a-z]{9})/;
 
+/** The instants in ms between which a command may go on the shelf, and is looked for there. */
+function shelfTimes(id: string): readonly [number, number] | null {
+  const time = TIME_IN_ID.exec(id)?.[1];
+  if (time === undefined) return null;
+  const madeMs = parseInt(time, 36);
+  return [madeMs - SLACK_MS, madeMs + QUICK_MS + SLACK_MS];
+}
+
 /**
  * What the shelf holds of a record, in this order; the rest of a quick command is always the same. The
  * verdict on most commands is too: null stands for that.
@@ -42,9 +50,10 @@ const FIELDS = [
 
 /** What the shelf holds of a command that has ended; null when it needs a row of its own. */
 export function shelfText(record: CommandRecord): string | null {
-  const endedMs = record.finished_at_ms ?? Infinity;
-  const quick = endedMs - record.created_at_ms <= QUICK_MS && record.status !== "lost";
-  if (!quick || record.output !== null) return null;
+  const times = shelfTimes(record.id), endedMs = record.finished_at_ms;
+  // Where the clock was set back meanwhile it would be looked for in vain.
+  const quick = times !== null && endedMs !== null && endedMs >= times[0] && endedMs < times[1];
+  if (!quick || record.status === "lost" || record.output !== null) return null;
   const json = JSON.stringify(FIELDS.map((field) => {
     const value = record[field];
     return value === HARMLESS ? null : value;
@@ -66,11 +75,9 @@ export async function findCommand(
   id: string,
 ): Promise<CommandRecord | null> {
   const row = await db.get(commands, tenant, id);
-  const time = TIME_IN_ID.exec(id)?.[1];
-  if (row !== null || time === undefined) return row;
-  const madeMs = parseInt(time, 36);
-  const range = [madeMs - SLACK_MS, madeMs + QUICK_MS + SLACK_MS] as const;
-  const json = await findOnShelf(store, tenant, SHELF, `[${JSON.stringify(id)},`, range);
+  const times = shelfTimes(id);
+  if (row !== null || times === null) return row;
+  const json = await findOnShelf(store, tenant, SHELF, `[${JSON.stringify(id)},`, times);
   if (json === null) return null;
   const values: unknown[] = JSON.parse(json);
   const record = CommandRecord.parse({

@@ -3,6 +3,7 @@ import { SYSTEM } from "../../kv/collection.ts";
 import { recoverCommands } from "../../core/commands/recover.ts";
 import { noteOf } from "../../kv/note.ts";
 import { ScriptedAgent } from "../support/agent.ts";
+import { losesReply } from "../support/kv.ts";
 import { World } from "../support/world.ts";
 import { eventsOf, exec, finish, linkAgent, runsOf } from "./fixtures.ts";
 
@@ -80,6 +81,28 @@ Deno.test("command: a late result follows what had arrived before the link broke
   const path = `/api/v1/agents/${here.agent.id}/commands/${command_id}`;
   const { body } = await world.call("GET", path, { as: here.owner.token });
   deq([body.status, body.stdout === `${early}tail`, body.truncated], ["succeeded", true, true]);
+});
+
+Deno.test("command: a clock that is set back while it runs neither hides its record nor ends it twice", async () => {
+  const { kv, loseNext } = losesReply(await Deno.openKv(":memory:"), true);
+  await using world = await World.open({ kv });
+  const here = await linkAgent(world);
+  here.agent.script = () => "silent";
+  for (const lost of [false, true]) {
+    const asked = exec(world, here, "date");
+    await world.settle();
+    const { command_id } = runsOf(here.agent).at(-1)!;
+    world.clock.nowMs -= 60_000;
+    if (lost) loseNext();
+    finish(here.agent, command_id, { stdout: "now" });
+    eq((await asked).status, lost ? 503 : 200);
+    await world.advance(1_000);
+    const path = `/api/v1/agents/${here.agent.id}/commands/${command_id}`;
+    const { body } = await world.call("GET", path, { as: here.owner.token });
+    deq([body.status, body.stdout], ["succeeded", "now"]);
+    const types = (await eventsOf(world, here.owner, command_id)).map((event) => event.event_type);
+    deq(types, ["command_executed"]);
+  }
 });
 
 Deno.test("commands.start: one request leaves one record of the key's use, with its own status", async () => {
