@@ -54,9 +54,16 @@ export class Lane {
     }
     this.#open.delete(place);
     this.#done.push(place);
+    this.#sweepSoon();
+  }
+
+  #sweepSoon(): void {
     this.#timer ??= this.store.clock.after(SWEEP_MS, () => {
       this.#timer = null;
-      this.sweep().catch(this.onError);
+      this.sweep().catch((error) => {
+        this.onError(error);
+        if (!this.store.closing) this.#sweepSoon();
+      });
     });
   }
 
@@ -68,7 +75,12 @@ export class Lane {
   async sweep(): Promise<void> {
     while (this.#done.length > 0) {
       const places = this.#done.splice(0, DELETES_MAX);
-      await deletePlaces(this.store, this.name, places);
+      try {
+        await deletePlaces(this.store, this.name, places);
+      } catch (error) {
+        this.#done.push(...places);
+        throw error;
+      }
     }
   }
 

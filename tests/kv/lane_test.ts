@@ -5,7 +5,7 @@ import { findOnShelf, putOnShelf } from "../../kv/shelf.ts";
 import { addToTally, dropTally, readTally } from "../../kv/tally.ts";
 import { Store } from "../../kv/store.ts";
 import { ManualClock } from "../support/clock.ts";
-import { overKv } from "../support/kv.ts";
+import { losesReply, overKv } from "../support/kv.ts";
 import { random } from "../support/random.ts";
 
 const HERE = { org: "o1", space: "live" } as const;
@@ -59,6 +59,21 @@ Deno.test("Lane: what has begun and not ended is there, through any order of end
   for (const place of open.values()) lane.end(place);
   await lane.sweep();
   deq(await texts(next), []);
+  await store.close();
+});
+
+Deno.test("Lane: what could not be forgotten, because the engine failed, is forgotten later", async () => {
+  const { kv, loseNext } = losesReply(await Deno.openKv(":memory:"), false);
+  const { store, clock } = await openStore(kv);
+  const { promise: failed, resolve: fail } = Promise.withResolvers<unknown>();
+  const lane = new Lane(store, "work/a", fail);
+  lane.end(await lane.begin('"a"'));
+  loseNext();
+  clock.advance(500);
+  await failed;
+  deq([await texts(store), clock.pending], [['"a"'], 1]);
+  await lane.stop();
+  deq([await texts(store), clock.pending], [[], 0]);
   await store.close();
 });
 
