@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { collection, slotOf, type Tenant } from "./collection.ts";
+import { StoreUnavailableError } from "./errors.ts";
 import { BLOB_BYTES_MAX, CHUNK_BYTES } from "./limits.ts";
 import type { Store } from "./store.ts";
 import type { Tx } from "./tx.ts";
@@ -58,8 +59,14 @@ export async function writeBlob(
   return ref;
 }
 
-/** Ties the chunks to the record that this transaction writes. */
-export function adoptBlob(tx: Tx, tenant: Tenant, ref: BlobRef): void {
+/**
+ * Ties the chunks to the record that this transaction writes.
+ * @throws {StoreUnavailableError} when they were swept meanwhile: a clock has jumped, or the process slept
+ */
+export async function adoptBlob(tx: Tx, tenant: Tenant, ref: BlobRef): Promise<void> {
+  if (await tx.get(orphans, tenant, ref.id) === null) {
+    throw new StoreUnavailableError(`the chunks of ${ref.id} are gone`);
+  }
   tx.delete(orphans, tenant, ref.id);
 }
 

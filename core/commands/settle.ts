@@ -123,7 +123,7 @@ export async function settleCommand(
     const record = row ?? open.record;
     if (record === null || record.agent_id !== open.agentId) return null;
     if (open.queued ? record.status !== "queued" : !maySettle(record, ending)) return record;
-    if (output.output !== null) adoptBlob(tx, tenant, output.output);
+    if (output.output !== null) await adoptBlob(tx, tenant, output.output);
     if (record.output !== null) dropBlob(tx, tenant, record.output);
     const settled = end(record);
     if (open.fresh) tx.insert(commands, tenant, settled);

@@ -78,7 +78,7 @@ async function finish(
   await store.transact(async (tx) => {
     const now = await tx.get(reports, tenant, id);
     if (now?.status !== "running") return;
-    adoptBlob(tx, tenant, blob);
+    await adoptBlob(tx, tenant, blob);
     const { scan } = now;
     if (scan?.counted) dropBlob(tx, tenant, scan.counted);
     tx.put(reports, tenant, {

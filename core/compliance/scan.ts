@@ -82,7 +82,7 @@ async function keep(
     const now = await tx.get(reports, tenant, id);
     // Another instance was faster: what this one wrote is swept.
     if (now?.scan?.position !== from || now.status !== "running") return;
-    adoptBlob(tx, tenant, blob);
+    await adoptBlob(tx, tenant, blob);
     if (now.scan.counted !== null) dropBlob(tx, tenant, now.scan.counted);
     // Only errors in a row give a report up: a long one meets more of them.
     const scan = { ...now.scan, position, counted: blob };

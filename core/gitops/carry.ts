@@ -36,7 +36,7 @@ export async function carryBackup(
   await app.store.transact(async (tx) => {
     const now = await tx.get(backups, tenant, job.id);
     if (now?.status !== "running" || now.attempt !== job.attempt) return;
-    for (const blob of fetched.blobs) adoptBlob(tx, tenant, blob);
+    for (const blob of fetched.blobs) await adoptBlob(tx, tenant, blob);
     const finished_at_ms = app.ports.clock.now();
     tx.put(backups, tenant, { ...now, ...fetched, status: "complete", finished_at_ms });
     emit({ app, actor: { id: job.created_by } }, tx, tenant, {
@@ -173,7 +173,7 @@ async function keepBefore(app: App, tenant: Tenant, link: Link, job: RestoreReco
     if (now?.status !== "running" || now.attempt !== job.attempt) {
       throw new JobFailed("another instance has taken the restore over");
     }
-    for (const blob of fetched.blobs) adoptBlob(tx, tenant, blob);
+    for (const blob of fetched.blobs) await adoptBlob(tx, tenant, blob);
     const { agent_id, created_by, attempt, instance } = job;
     tx.insert(backups, tenant, {
       ...fetched,

@@ -1,5 +1,6 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
 import { adoptBlob, dropBlob, readBlob, sweepBlobs, writeBlob } from "../../kv/blob.ts";
+import { StoreUnavailableError } from "../../kv/errors.ts";
 import { BLOB_BYTES_MAX, CHUNK_BYTES } from "../../kv/limits.ts";
 import { Store } from "../../kv/store.ts";
 import { EventLog } from "../../kv/log.ts";
@@ -115,6 +116,8 @@ export function logContract(name: string, open: () => Promise<Bench>): void {
     clock.advance(1);
     strictEqual(await sweepBlobs(store), 1);
     strictEqual(await readBlob(store, tenant, lost), null);
+    const late = store.transact((tx) => adoptBlob(tx, tenant, lost));
+    await rejects(late, StoreUnavailableError, "a record refers to chunks that are gone");
     ok(await readBlob(store, tenant, kept));
     ok(await readBlob(store, tenant, young));
     strictEqual(await sweepBlobs(store), 0);
