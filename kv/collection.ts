@@ -42,6 +42,11 @@ export interface Collection<T extends { id: string }> {
   readonly counted: boolean;
   /** How many records a sole writer keeps in memory; 0 for none. */
   readonly cached: number;
+  /**
+   * On a shared store, which takes few checks a commit, one check stands for all records of a tenant: a
+   * change may depend on any number of them, and is tried again when any of them changes meanwhile.
+   */
+  readonly checkedTogether: boolean;
 }
 
 const NEVER = () => null;
@@ -66,6 +71,7 @@ export function collection<T extends { id: string }>(
     expiresAt: NEVER,
     counted: false,
     cached: 0,
+    checkedTogether: false,
     ...spec,
   };
   const names = [of.unique, of.lookup, of.index, of.queue].flatMap((keys) => Object.keys(keys));
@@ -118,6 +124,13 @@ export const countKey = (c: { name: string }, t: Tenant): KeyParts => [
   t.org,
   t.space,
   `${c.name}#`,
+];
+
+/** What is written with each of a tenant's records that are checked together. */
+export const togetherKey = (c: { name: string }, t: Tenant): KeyParts => [
+  t.org,
+  t.space,
+  `${c.name}!`,
 ];
 
 /** What a counter says; nothing stands for none. */

@@ -49,3 +49,13 @@ export class Load {
       this.#tenants.size <= TENANTS_MAX;
   }
 }
+
+/** Roughly what a record weighs in the engine, for the cap on an atomic. */
+export function roughBytes(value: unknown): number {
+  if (typeof value === "string") return 8 + value.length * 2;
+  if (value instanceof Uint8Array) return 16 + value.length;
+  if (typeof value !== "object" || value === null) return 9;
+  let bytes = 16;
+  for (const key in value) bytes += key.length + 8 + roughBytes((value as never)[key]);
+  return bytes;
+}

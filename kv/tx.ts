@@ -10,6 +10,7 @@ import {
   slotOf,
   systemKey,
   type Tenant,
+  togetherKey,
 } from "./collection.ts";
 import { type Appending, Appends } from "./appends.ts";
 import type { Entry } from "./cache.ts";
@@ -25,6 +26,7 @@ import {
   type Store,
 } from "./store.ts";
 import { DELAY_MS_MAX } from "./limits.ts";
+import { roughBytes } from "./load.ts";
 
 type Row = { id: string };
 type Named = { readonly name: string; readonly cached: number };
@@ -198,6 +200,13 @@ export class Tx implements Reader, Appending {
     for (const step of steps) await this.#release(mutations, step);
     const taken = new Set<string>();
     for (const step of steps) await this.#claim(mutations, taken, step);
+    const marks = new Map(steps.flatMap(({ write: { of, tenant } }) => {
+      const key = this.#together(of, tenant);
+      return key === null ? [] : [[slotOf(key), key] as const];
+    }));
+    for (const [slot, key] of marks) {
+      mutations.push({ kind: "set", key, slot, value: MARK, bytes: 16 });
+    }
     const added = this.#appends.change();
     return {
       ...added,
@@ -231,20 +240,34 @@ export class Tx implements Reader, Appending {
 
   #row<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): Promise<Row | null> {
     const key = rowKey(of, tenant, id);
-    return this.#read(key, () => this.store.entry(of, key)) as Promise<Row | null>;
+    const load = () => this.store.entry(of, key);
+    return this.#read(key, load, this.#together(of, tenant)) as Promise<Row | null>;
+  }
+
+  /** What is checked in place of a row, and changes with it; null when the row itself is. */
+  #together<T extends Row>(of: Collection<T>, tenant: Tenant): KeyParts | null {
+    return of.checkedTogether && !this.store.sole ? togetherKey(of, tenant) : null;
   }
 
   #point(of: Named, key: KeyParts): Promise<unknown> {
     return this.#read(key, () => this.store.pointer(of, key));
   }
 
-  /** The first read of a key is the one that counts: a later, newer one would hide a lost race. */
-  async #read(key: KeyParts, load: () => Promise<Entry>): Promise<unknown> {
+  /**
+   * The first read of a key is the one that counts: a later, newer one would hide a lost race. What is
+   * checked in its place is read before it, so that no change falls between the two unseen.
+   */
+  async #read(
+    key: KeyParts,
+    load: () => Promise<Entry>,
+    inPlace: KeyParts | null = null,
+  ): Promise<unknown> {
     const slot = slotOf(key);
     if (!this.#seen.has(slot)) {
+      if (inPlace !== null) await this.#read(inPlace, () => this.store.kv.get(inPlace));
       const { value, versionstamp } = await load();
       if (!this.#seen.has(slot)) {
-        this.#checks.set(slot, { key, slot, versionstamp });
+        if (inPlace === null) this.#checks.set(slot, { key, slot, versionstamp });
         this.#seen.set(slot, value);
       }
     }
@@ -340,16 +363,6 @@ const stepOf = (write: Write, before: Row | null): Step => ({
   old: before === null ? [] : entries(write.of, write.tenant, before),
   next: write.value === null ? [] : entries(write.of, write.tenant, write.value),
 });
-
-/** Roughly what a record weighs in the engine, for the cap on an atomic. */
-function roughBytes(value: unknown): number {
-  if (typeof value === "string") return 8 + value.length * 2;
-  if (value instanceof Uint8Array) return 16 + value.length;
-  if (typeof value !== "object" || value === null) return 9;
-  let bytes = 16;
-  for (const key in value) bytes += key.length + 8 + roughBytes((value as never)[key]);
-  return bytes;
-}
 
 const erase = <T extends Row>(of: Collection<T>) => of as unknown as Collection<Row>;
 /** Cheaper than their texts, and most entries of a changed record stay as they are. */

@@ -17,4 +17,5 @@ export const roles = collection({
   schema: RoleRecord,
   counted: true,
   cached: 5_000,
+  checkedTogether: true, // somebody's rights depend on every role that they have
 });

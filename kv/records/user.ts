@@ -28,6 +28,7 @@ export const users = collection({
   },
   counted: true,
   cached: 20_000,
+  checkedTogether: true, // a decision of ten people depends on all of them
 });
 
 /** A sign-in. A JWT is good only while its session is. */
