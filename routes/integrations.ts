@@ -77,7 +77,7 @@ export const integrationRoutes = [
     summary: "Install an integration",
     description:
       "Its secrets are sealed, and masked in every answer. One that signs in by OAuth is " +
-      "`pending` until its flow is done.",
+      "`pending` until its flow is done. The caller needs the rights of the topics.",
     access: { scope: "system:write" },
     liveOnly: true,
     effect: "write",

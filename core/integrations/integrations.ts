@@ -6,14 +6,15 @@ import {
   oauthFlows,
 } from "../../kv/records/integration.ts";
 import type { Tx } from "../../kv/tx.ts";
-import { mustHoldNewValue } from "../api_keys/owned.ts";
-import type { App, Work, Writing } from "../app.ts";
+import { mustCover, mustHoldNewValue } from "../api_keys/owned.ts";
+import type { Actor, App, Work, Writing } from "../app.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
 import { iso, isoOrNull, type Paging, showPage } from "../lists.ts";
 import { mustBeDialable } from "../outbound/dialable.ts";
 import { CATALOG, type IntegrationType, serviceOf } from "./catalog.ts";
 import { stageRevocations } from "./revoke.ts";
+import { rightsFor } from "./topics.ts";
 
 /** Integrations of one organization, so that an event can be offered to all of them at once. */
 export const INTEGRATIONS_MAX = 100;
@@ -31,7 +32,8 @@ export interface Installation {
 
 /**
  * Installs an outside system; one that signs in by OAuth is `pending` until its flow is done.
- * @throws {Fault} FORBIDDEN, VALIDATION_FAILED with the path of each fault, CONFLICT when there are too many
+ * @throws {Fault} FORBIDDEN, VALIDATION_FAILED with the path of each fault, INSUFFICIENT_SCOPES, CONFLICT when
+ * there are too many
  */
 export async function installIntegration(work: Writing, { type, config, name }: Installation) {
   const { app, actor, tx } = work;
@@ -41,6 +43,7 @@ export async function installIntegration(work: Writing, { type, config, name }: 
   if (!read.success) refuse(read.error.issues);
   const whole = read.data as Readonly<Record<string, unknown>>;
   mustLeadOutside(app, whole);
+  mustReadTopics(actor, whole);
   const existing = await tx.count(integrations, actor.tenant);
   if (existing >= INTEGRATIONS_MAX) {
     throw new Fault("CONFLICT", `There are ${INTEGRATIONS_MAX} integrations. Delete one first.`);
@@ -108,6 +111,15 @@ export async function openFlows(
 ): Promise<readonly OauthFlowRecord[]> {
   const ofIt = { index: "integration", prefix: [id], limit: FLOWS_MAX };
   return (await tx.list(oauthFlows, tenant, ofIt)).items;
+}
+
+/**
+ * Whoever says where messages go could read them.
+ * @throws {Fault} INSUFFICIENT_SCOPES
+ */
+export function mustReadTopics({ rights }: Actor, config: IntegrationRecord["config"]): void {
+  const topics = (config.topics ?? []) as readonly string[];
+  mustCover(rights, rightsFor(topics), "It would be told what you may not read.");
 }
 
 /** An integration of the caller's. @throws {Fault} NOT_FOUND */

@@ -196,6 +196,13 @@ const counted = (n: unknown, what: string): string => `${n} ${what}${n === 1 ? "
 /** True for events that some integration may be told of. */
 export const isTold = (type: string): boolean => Object.hasOwn(TOLD, type);
 
+/** The rights that open everything of these topics. */
+export const rightsFor = (topics: readonly string[]): Scope[] => [
+  ...new Set(
+    Object.values(TOLD).flatMap(({ topic, scope }) => topics.includes(topic) ? [scope] : []),
+  ),
+];
+
 /** The topic of an event and the right that it takes; null for events that are not told. */
 export function topicOf(type: string): Pick<Telling, "topic" | "scope"> | null {
   return TOLD[type as EventType] ?? null;

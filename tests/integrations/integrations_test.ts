@@ -67,6 +67,34 @@ Deno.test("integrations: each type is installed, its secrets sealed and masked e
 
 const big = (_key: string, value: unknown) => typeof value === "bigint" ? `${value}` : value;
 
+Deno.test("integrations: nobody installs one that is told more than they may read", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const ask = async (scopes: string[], topics: string[]) => {
+    const { value: as } = await world.key(owner, ["system:write", ...scopes]);
+    const body = { type: "slack", config: { ...RIGHT.slack, topics } };
+    const answer = await world.call("POST", INTEGRATIONS, { as, body });
+    return answer.status === 201 ? 201 : answer.body.error.details.required;
+  };
+  deq(await ask([], ["approvals"]), ["approvals:read"]);
+  deq(await ask(["approvals:read", "agents:read"], ["approvals", "alerts"]), ["system:read"]);
+  deq(await ask(["agents:read", "system:read"], ["alerts", "reports"]), ["compliance:read"]);
+  const list = await world.call("GET", INTEGRATIONS, { as: owner.token });
+  eq(list.body.pagination.total, 0);
+  eq(await ask([], []), 201);
+  eq(await ask(["approvals:read"], ["approvals"]), 201);
+  eq(await ask(["agents:read", "system:read", "compliance:read"], ["alerts", "reports"]), 201);
+  // Nor does anybody connect somebody else's with an account of their own.
+  const client = { client_id: "relay", client_secret: "a-secret" };
+  const config = { ...client, channel: "C1", topics: ["approvals"] };
+  const integration_id = await installed(world, owner, "slack", config);
+  const { value: as } = await world.key(owner, ["system:write"]);
+  const path = `${INTEGRATIONS}/oauth/begin`;
+  const { body: { error } } = await world.call("POST", path, { as, body: { integration_id } });
+  deq([error.code, error.details.required], ["INSUFFICIENT_SCOPES", ["approvals:read"]]);
+  eq(world.network.sent.length, 0);
+});
+
 Deno.test("integrations: a wrong configuration is refused with its path, and nothing is installed", async () => {
   await using world = await World.open();
   const owner = await world.signUp();

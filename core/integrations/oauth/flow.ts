@@ -18,6 +18,7 @@ import { serviceOf } from "../catalog.ts";
 import {
   configOf,
   FLOWS_MAX,
+  mustReadTopics,
   openFlows,
   ownedIntegration,
   showIntegration,
@@ -45,12 +46,14 @@ export interface CallbackQuery {
 
 /**
  * Begins an OAuth flow: the address for the browser, and a cookie that lets it come back.
- * @throws {Fault} FORBIDDEN, NOT_FOUND, CONFLICT, UNAVAILABLE
+ * @throws {Fault} FORBIDDEN, NOT_FOUND, INSUFFICIENT_SCOPES, CONFLICT, UNAVAILABLE
  */
 export async function beginFlow(work: Stepping, integrationId: string) {
   const { app, actor } = work;
   mustHoldNewValue(actor);
-  const client = clientOf(app, await ownedIntegration(work, integrationId));
+  const integration = await ownedIntegration(work, integrationId);
+  mustReadTopics(actor, integration.config);
+  const client = clientOf(app, integration);
   const provider = await discover(app, client);
   const [state, verifier, cookie] = [secret(app), secret(app), secret(app)];
   const redirectUri = redirectUriOf(app);
@@ -105,6 +108,7 @@ export async function finishFlow(work: Stepping, query: CallbackQuery) {
   if (found === null) throw unknownState();
   const { tenant, record: flow } = found;
   const record = await spend(app, actor, tenant, flow);
+  mustReadTopics(actor, record.config);
   const client = clientOf(app, record);
   const provider = record.provider;
   if (provider === null) throw unknownState();
