@@ -110,7 +110,8 @@ export const apiKeyRoutes = [
     path: "/api/v1/api-keys/{id}/rotate",
     summary: "Give a key a new value; the old one works until the grace period ends",
     description:
-      "Id, name, scopes and expiry stay. The caller needs all rights that the key has. " +
+      "Id, name, scopes and expiry stay. The caller needs all rights that the key has and, for " +
+      "another person's key, what it takes to give that person their roles. " +
       "The grace period ends at the latest when the key expires; until then the old value cannot " +
       "manage keys, and answers to it carry `Deprecation` and `Sunset`. With `grace_period_hours` " +
       "0 the old value is dead before the answer, the status is `active` and `grace_period_ends` " +

@@ -5,7 +5,7 @@ import { canonicalJson } from "../canonical.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
 import { iso } from "../lists.ts";
-import { personRights } from "../roles/grant.ts";
+import { giverOf, personRights } from "../roles/grant.ts";
 import type { Scope } from "../scopes.ts";
 import { mustCover, mustHoldNewValue, ownedKey, tenantOfKey } from "./owned.ts";
 import { showKeyWithUse, statusOf } from "./show.ts";
@@ -26,7 +26,8 @@ export async function updateApiKey(work: Writing, id: string, change: ApiKeyChan
   mustHoldNewValue(actor);
   const key = await ownedKey(work, id, "system:write");
   if (change.scopes !== undefined) {
-    mustCover(actor.rights, change.scopes, "A key gets only rights that you have.");
+    const { rights } = await giverOf(work);
+    mustCover(rights, change.scopes, "A key gets only rights that you have.");
     const creator = await personRights(tx, actor.tenant.org, key.created_by);
     mustCover(creator, change.scopes, "A key gets only rights that its creator has.");
   }

@@ -2,8 +2,9 @@ import { apiKeys } from "../../kv/records/api_key.ts";
 import type { Writing } from "../app.ts";
 import { Fault } from "../fault.ts";
 import { hashKeyValue, makeKeyValue, maskKeyValue } from "../key_value.ts";
+import { giverOf } from "../roles/grant.ts";
 import type { Scope } from "../scopes.ts";
-import { mustCover, mustHoldNewValue, tenantOfKey } from "./owned.ts";
+import { mustCover, tenantOfKey } from "./owned.ts";
 import { showApiKey } from "./show.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -22,10 +23,10 @@ export interface NewApiKey {
  * Makes a key; its value is in this answer and in no other.
  * @throws {Fault} INSUFFICIENT_SCOPES, FORBIDDEN
  */
-export function createApiKey(work: Writing, input: NewApiKey) {
+export async function createApiKey(work: Writing, input: NewApiKey) {
   const { app, actor, tx } = work;
-  mustHoldNewValue(actor);
-  mustCover(actor.rights, input.scopes, "A key may hold only rights that its creator has.");
+  const { rights } = await giverOf(work);
+  mustCover(rights, input.scopes, "A key may hold only rights that its creator has.");
   if (actor.tenant.space === "test" && input.type === "live") {
     throw new Fault("FORBIDDEN", "The test space makes only test keys: ask for `type` test.");
   }

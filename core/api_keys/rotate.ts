@@ -4,9 +4,11 @@ import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
 import { hashKeyValue, makeKeyValue, maskKeyValue } from "../key_value.ts";
 import { iso } from "../lists.ts";
+import { personOf } from "../roles/assign.ts";
+import { giverOf, mustBeAbleToGive } from "../roles/grant.ts";
 import type { Scope } from "../scopes.ts";
 import { mustBeUsable } from "./change.ts";
-import { mustCover, mustHoldNewValue, ownedKey, tenantOfKey } from "./owned.ts";
+import { mustCover, ownedKey, tenantOfKey } from "./owned.ts";
 import { statusOf } from "./show.ts";
 
 const HOUR_MS = 60 * 60 * 1000;
@@ -18,15 +20,21 @@ const HOUR_MS = 60 * 60 * 1000;
  */
 export async function rotateApiKey(work: Stepping, id: string, grace_period_hours: number) {
   const { app, actor } = work;
-  mustHoldNewValue(actor);
   let asked: string | null = null;
   return await app.store.transact(async (tx) => {
+    const giving = { app, actor, tx };
+    const giver = await giverOf(giving);
     const key = await ownedKey({ db: tx, actor }, id, "system:write");
     mustCover(
-      actor.rights,
+      giver.rights,
       key.scopes as Scope[],
       "A rotation hands out the key's value, so it needs all rights that the key has.",
     );
+    // Whoever has the value asks and decides as the person who made the key.
+    if (key.created_by !== actor.userId) {
+      const creator = await personOf(tx, actor.tenant.org, key.created_by);
+      await mustBeAbleToGive(giving, giver, creator.roles);
+    }
     // A rerun finds the value of the rotation that was faster, even if that one gave no grace.
     asked ??= key.hash;
     mustBeRotatable(key, asked, app.ports.clock.now());

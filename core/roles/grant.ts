@@ -18,6 +18,9 @@ const OWNERS_READ_MAX = 200;
 /** Where people and roles live, whichever space is worked in. */
 export const homeOf = (org: string): Tenant => ({ org, space: "live" });
 
+/** What it takes to find out who gives. */
+type Giving = Pick<Writing, "app" | "tx" | "actor">;
+
 /** Who may hand out rights at this moment. */
 export interface Giver {
   readonly rights: ReadonlySet<Scope>;
@@ -31,7 +34,7 @@ export interface Giver {
  * outlive it.
  * @throws {Fault} FORBIDDEN
  */
-export async function giverOf({ app, tx, actor }: Writing): Promise<Giver> {
+export async function giverOf({ app, tx, actor }: Giving): Promise<Giver> {
   mustHoldNewValue(actor);
   const rights = await rightsToGive(tx, actor.tenant, sourceOf(actor), app.ports.clock.now());
   if (actor.kind === "api_key") return { rights, owner: false };
@@ -94,7 +97,7 @@ const meet = (a: ReadonlySet<Scope>, b: ReadonlySet<Scope>): ReadonlySet<Scope> 
  * @throws {Fault} INSUFFICIENT_SCOPES, FORBIDDEN
  */
 export async function mustBeAbleToGive(
-  { tx, actor }: Writing,
+  { tx, actor }: Giving,
   { rights, owner }: Giver,
   roles: readonly string[],
 ): Promise<void> {
