@@ -5,7 +5,7 @@ import { runCommand } from "../core/commands/commands.ts";
 import { AuditEvent } from "../routes/audit.ts";
 import { Command, CommandText, TIMEOUT_SECONDS_MAX } from "../routes/commands.ts";
 import { type Route, route } from "../routes/_route.ts";
-import { Id } from "../routes/_schemas.ts";
+import { Id, PageLimit, wholeNumber } from "../routes/_schemas.ts";
 import { type Exchange, metaOf } from "./exchange.ts";
 import { META_IDEMPOTENCY } from "./call_tool.ts";
 import { reportProgress } from "./progress.ts";
@@ -52,8 +52,8 @@ export const extraTools: readonly Route[] = [
     access: { scope: ["system:read", "audit:read"] },
     effect: "read",
     query: z.strictObject({
-      cursor: z.coerce.number().int().min(0).optional(),
-      limit: z.coerce.number().int().min(1).max(200).default(50),
+      cursor: wholeNumber(0, Number.MAX_SAFE_INTEGER).optional(),
+      limit: PageLimit,
       event_type: z.string().min(1).max(64).optional(),
       agent_id: Id.optional(),
     }),

@@ -8,12 +8,12 @@ const ISSUES_MAX = 100;
 const ISSUE_CHARS_MAX = 500;
 const NO_QUERY = z.strictObject({});
 
-/** What is not there, and what is no number at all, said in people's words. */
+/** What is not there, and what is no number in a query, said in people's words. */
 z.config({
   customError: ({ code, input }) => {
     if (code !== "invalid_type") return undefined;
     if (input === undefined) return "is missing";
-    return Number.isNaN(input) ? "must be a number" : undefined;
+    return Number.isNaN(input) ? "must be a whole number in decimal digits" : undefined;
   },
 });
 

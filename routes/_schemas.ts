@@ -25,10 +25,20 @@ export const Instant = z.iso.datetime({ offset: true, local: false }).transform(
   Date.parse(text)
 );
 
+/** A whole number as a query has it, in plain decimal digits; a tool's argument is a number already. */
+export const wholeNumber = (least: number, most: number) =>
+  z.preprocess(
+    (said) => typeof said !== "string" ? said : /^\d+$/.test(said) ? Number(said) : NaN,
+    z.int().min(least).max(most),
+  );
+
+/** How much of a list a caller wants at once. */
+export const PageLimit = wholeNumber(1, 200).default(50);
+
 /** The part of a list that a caller wants. */
 export const PageQuery = z.strictObject({
-  limit: z.coerce.number().int().min(1).max(200).default(50),
-  offset: z.coerce.number().int().min(0).max(10_000).default(0),
+  limit: PageLimit,
+  offset: wholeNumber(0, 10_000).default(0),
 });
 
 export const Pagination = z.object({

@@ -4,7 +4,16 @@ import { proveConsistency, proveEvent, readCheckpoint } from "../core/audit/chec
 import { exportAudit, EXPORTS } from "../core/audit/export.ts";
 import { Fault } from "../core/fault.ts";
 import { route } from "./_route.ts";
-import { boundedObject, Id, Instant, JsonObject, Pagination, Timestamp } from "./_schemas.ts";
+import {
+  boundedObject,
+  Id,
+  Instant,
+  JsonObject,
+  PageLimit,
+  Pagination,
+  Timestamp,
+  wholeNumber,
+} from "./_schemas.ts";
 
 const DETAILS_BYTES_MAX = 8 * 1024;
 
@@ -31,7 +40,7 @@ const Checkpoint = z.object({
   note: z.string(),
 }).meta({ id: "AuditCheckpoint" });
 
-const Size = z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER);
+const Size = wholeNumber(1, Number.MAX_SAFE_INTEGER);
 
 const Filter = z.strictObject({
   start_time: Instant.optional(),
@@ -62,7 +71,7 @@ export const auditRoutes = [
     access: { scope: ["system:read", "audit:read"] },
     effect: "read",
     query: Filter.extend({
-      limit: z.coerce.number().int().min(1).max(200).default(50),
+      limit: PageLimit,
       cursor: z.string().max(64).optional(),
     }),
     success: {

@@ -12,7 +12,7 @@ import { Fault } from "../core/fault.ts";
 import { ShieldResult } from "../core/shield/result.ts";
 import { COMMAND_STATUSES } from "../kv/records/command.ts";
 import { route } from "./_route.ts";
-import { Id, IdParams, Timestamp } from "./_schemas.ts";
+import { Id, IdParams, Timestamp, wholeNumber } from "./_schemas.ts";
 
 /** The longest that a command may take. */
 export const TIMEOUT_SECONDS_MAX = 600;
@@ -69,7 +69,7 @@ export const commandRoutes = [
     agent: "agent_id",
     query: z.strictObject({
       command: CommandText,
-      timeout: z.coerce.number().int().min(1).max(TIMEOUT_SECONDS_MAX).default(60),
+      timeout: wholeNumber(1, TIMEOUT_SECONDS_MAX).default(60),
     }),
     success: { status: 200, body: Command },
     accepted: "The shield wants an approval first: look again, or wait for `approval_resolved`.",

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { EVENT_TYPES } from "../core/webhooks/event_types.ts";
 import { pullEvents, READABLE_BY } from "../core/webhooks/pull.ts";
 import { route } from "./_route.ts";
-import { JsonObject, Timestamp } from "./_schemas.ts";
+import { JsonObject, PageLimit, Timestamp, wholeNumber } from "./_schemas.ts";
 
 /** Event types, separated by commas. */
 const Types = z.string().max(1_000).transform((text) => text.split(","))
@@ -33,8 +33,8 @@ export const pullRoutes = [
     access: { scope: READABLE_BY },
     effect: "read",
     query: z.strictObject({
-      since: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0),
-      limit: z.coerce.number().int().min(1).max(200).default(50),
+      since: wholeNumber(0, Number.MAX_SAFE_INTEGER).default(0),
+      limit: PageLimit,
       types: Types.optional(),
     }),
     success: {

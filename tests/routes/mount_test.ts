@@ -1,5 +1,6 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { z } from "zod";
+import { extraTools } from "../../mcp/extra_tools.ts";
 import { mount } from "../../routes/_mount.ts";
 import { type Route, route } from "../../routes/_route.ts";
 import { IdParams } from "../../routes/_schemas.ts";
@@ -126,7 +127,10 @@ Deno.test("mount: what is missing, no number or none of the alternatives is told
     await message("POST", "/api/v1/api-keys", { scopes: ["agents:read"] }),
     "body.name: is missing",
   );
-  eq(await message("GET", "/api/v1/api-keys?limit=abc"), "query.limit: must be a number");
+  eq(
+    await message("GET", "/api/v1/api-keys?limit=abc"),
+    "query.limit: must be a whole number in decimal digits",
+  );
   const held = await message("POST", "/api/v1/webhooks/wh_1/enable", { held: "some" });
   ok(!held.endsWith("Invalid input"), held);
 });
@@ -192,6 +196,36 @@ Deno.test("mount: a client that goes away in the middle of its body is no bug", 
   eq(response.status, 400);
   eq((await response.json()).error.code, "VALIDATION_FAILED");
   deq(world.logged, []);
+});
+
+Deno.test("mount: a number in a query is written in plain decimal digits, whatever the route", () => {
+  const others = [
+    "0x10",
+    "0b1",
+    "1e1",
+    " 5",
+    "5 ",
+    "+5",
+    "-5",
+    "5.0",
+    "5.",
+    "1_0",
+    "٥",
+    "",
+    "null",
+  ];
+  let fields = 0;
+  for (const { id, query } of [...routes, ...extraTools]) {
+    for (const [name, field] of Object.entries(query?.shape ?? {})) {
+      const { type } = z.toJSONSchema(field, { io: "input", unrepresentable: "any" });
+      if (type !== "integer") continue;
+      fields++;
+      deq(field.safeParse("7").data, 7, `${id} ${name}`);
+      for (const text of others) eq(field.safeParse(text).success, false, `${id} ${name} ${text}`);
+      for (const value of [true, null, [5], "9".repeat(400)]) ok(!field.safeParse(value).success);
+    }
+  }
+  ok(fields > 20, `only ${fields} fields hold numbers`);
 });
 
 Deno.test("mount: a WebSocket handshake that lacks a header is 400, and no bug", async () => {
