@@ -21,6 +21,10 @@ export class FakeProvider {
   lifeSeconds: number | null = 3600;
   /** False when a refresh token stays the same. */
   rotates = true;
+  /** False when a consent brings no refresh token, as with providers that give one the first time only. */
+  givesRefresh = true;
+  /** Who says yes; null when no ID token tells. */
+  subject: string | null = "alice";
   /** True when nothing answers. */
   down = false;
   /** What it says in `aud`; another client's id is a token for somebody else. */
@@ -135,10 +139,18 @@ export class FakeProvider {
     const right = grant?.challenge === challenge &&
       grant.redirectUri === form.get("redirect_uri");
     if (!right) return json(400, { error: "invalid_grant" });
-    const id_token = await new SignJWT({}).setProtectedHeader({ alg: "ES256", kid: "1" })
-      .setIssuer(this.issuer).setAudience(this.audience).setSubject("alice")
+    return json(200, {
+      ...this.#tokens(),
+      ...(!this.givesRefresh && { refresh_token: undefined }),
+      ...(this.subject !== null && { id_token: await this.#idToken(this.subject) }),
+      scope: grant.scope,
+    });
+  }
+
+  #idToken(subject: string): Promise<string> {
+    return new SignJWT({}).setProtectedHeader({ alg: "ES256", kid: "1" })
+      .setIssuer(this.issuer).setAudience(this.audience).setSubject(subject)
       .setIssuedAt().setExpirationTime("5m").sign(this.key);
-    return json(200, { ...this.#tokens(), id_token, scope: grant.scope });
   }
 
   #refresh(form: URLSearchParams): Reply {

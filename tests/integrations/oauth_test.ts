@@ -258,21 +258,32 @@ Deno.test("oauth: a refresh token that does not rotate is kept", async () => {
   deq([here.provider.refreshes, (await seen(world, here)).status], [3, "active"]);
 });
 
-Deno.test("oauth: a consent that brings no refresh token keeps the one that is there", async () => {
+Deno.test("oauth: a consent that brings no refresh token keeps the one of the same account", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   here.provider.rotates = false;
   await connect(world, here);
-  here.provider.tokenReply = json(200, {
-    access_token: "second",
-    token_type: "bearer",
-    expires_in: 3600,
-  });
+  await world.advance(2 * 55 * MINUTE_MS);
+  here.provider.givesRefresh = false;
   await connect(world, here);
-  eq(await passwordOf(world, here), "second");
-  here.provider.tokenReply = null;
   await world.advance(60 * MINUTE_MS);
-  match((await passwordOf(world, here))!, /^access-/);
+  deq([here.provider.refreshes, (await seen(world, here)).status], [3, "active"]);
+});
+
+Deno.test("oauth: a consent that brings no refresh token never gets that of another account, or of an unnamed one", async () => {
+  for (
+    const [before, after] of [["alice", "bob"], ["alice", null], [null, "bob"], [null, null]]
+  ) {
+    await using world = await World.open();
+    const here = await setUp(world);
+    here.provider.subject = before!;
+    await connect(world, here);
+    Object.assign(here.provider, { subject: after, givesRefresh: false });
+    await connect(world, here);
+    await world.advance(60 * MINUTE_MS);
+    const { status } = await seen(world, here);
+    deq([here.provider.refreshes, status], [0, "expired"], `${before}, ${after}`);
+  }
 });
 
 Deno.test("oauth: a token that ends and cannot be refreshed ends the connection, and people are told", async () => {

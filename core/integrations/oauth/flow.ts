@@ -26,7 +26,7 @@ import {
 import { stageRevocations } from "../revoke.ts";
 import type { OauthClient } from "../service.ts";
 import { authorizationUrl, discover, exchangeCode } from "./provider.ts";
-import { withTokens } from "./tokens.ts";
+import { withConsent } from "./tokens.ts";
 
 const FLOW_MS = 10 * 60 * 1000;
 /** 256 bits, of state, code verifier and cookie alike. */
@@ -126,10 +126,10 @@ export async function finishFlow(work: Stepping, query: CallbackQuery) {
     const connected = await app.store.transact(async (tx) => {
       const now = await tx.get(integrations, tenant, record.id);
       if (now === null) {
-        stageRevocations(app, tx, tenant, withTokens(app, record, answer));
+        stageRevocations(app, tx, tenant, withConsent(app, record, answer));
         return null;
       }
-      const next = tx.put(integrations, tenant, withTokens(app, now, answer));
+      const next = tx.put(integrations, tenant, withConsent(app, now, answer));
       emit(as, tx, tenant, {
         type: "integration_connected",
         resource,

@@ -3,6 +3,7 @@ import type { OauthProvider } from "../../../kv/records/integration.ts";
 import type { App } from "../../app.ts";
 import { Fault } from "../../fault.ts";
 import { OutboundError, type OutboundResponse } from "../../ports.ts";
+import { sha256Hex } from "../../text.ts";
 import type { OauthClient } from "../service.ts";
 
 const DEADLINE_MS = 10_000;
@@ -179,6 +180,12 @@ export async function exchangeCode(
   } catch (error) {
     return refuse(error);
   }
+}
+
+/** Digest of the account that the ID token of an answer names; null when there is none. */
+export function accountOf(answer: oauth.TokenEndpointResponse): string | null {
+  const claims = oauth.getValidatedIdTokenClaims(answer);
+  return claims === undefined ? null : sha256Hex(claims.sub);
 }
 
 /** New tokens for a refresh token. @throws what `describeTrouble` describes */

@@ -8,7 +8,7 @@ import { notifyAdministrators } from "../../notifications.ts";
 import { serviceOf } from "../catalog.ts";
 import { configOf } from "../integrations.ts";
 import { stageRevocations } from "../revoke.ts";
-import { describeTrouble, isSpent, requestRefresh } from "./provider.ts";
+import { accountOf, describeTrouble, isSpent, requestRefresh } from "./provider.ts";
 
 /** Tokens are refreshed this long before they end, or after three quarters of a shorter life. */
 const EARLY_MS = 5 * 60 * 1000;
@@ -25,6 +25,8 @@ const UNREFRESHABLE = "The token is over, and the provider gave none to refresh 
 const Tokens = z.strictObject({
   access_token: z.string(),
   refresh_token: z.string().nullable(),
+  /** Whose consent brought them, as `accountOf` has it; null where nobody said. */
+  account: z.string().nullable().default(null), // not there in tokens of earlier versions
 });
 /** What a flow or a refresh brought. */
 export type Tokens = z.infer<typeof Tokens>;
@@ -43,16 +45,42 @@ export function accessTokenOf(app: App, record: IntegrationRecord): string | nul
   return status !== "active" || over ? null : tokensOf(app, record)?.access_token ?? null;
 }
 
-/** A record with the tokens of an answer; one that brings no refresh token leaves the old one in place. */
-export function withTokens(
+/**
+ * A record with the tokens of a consent. One that brings no refresh token leaves that of an earlier one in
+ * place only when both name the same account: the tokens of two people are never mixed.
+ */
+export function withConsent(
   app: App,
   record: IntegrationRecord,
   answer: TokenEndpointResponse,
 ): IntegrationRecord {
+  const account = accountOf(answer);
+  const before = tokensOf(app, record);
+  const same = account !== null && account === before?.account;
+  return withTokens(app, record, answer, { account, kept: same ? before.refresh_token : null });
+}
+
+/** A record with the tokens of a refresh; one that brings no refresh token leaves the old one in place. */
+function withRefreshed(
+  app: App,
+  record: IntegrationRecord,
+  answer: TokenEndpointResponse,
+): IntegrationRecord {
+  const { account = null, refresh_token: kept = null } = tokensOf(app, record) ?? {};
+  return withTokens(app, record, answer, { account, kept });
+}
+
+function withTokens(
+  app: App,
+  record: IntegrationRecord,
+  answer: TokenEndpointResponse,
+  { account, kept }: { readonly account: string | null; readonly kept: string | null },
+): IntegrationRecord {
   const now = app.ports.clock.now();
   const tokens: Tokens = {
     access_token: answer.access_token,
-    refresh_token: answer.refresh_token ?? tokensOf(app, record)?.refresh_token ?? null,
+    refresh_token: answer.refresh_token ?? kept,
+    account,
   };
   const lifeMs = answer.expires_in === undefined
     ? null
@@ -92,12 +120,12 @@ export async function refreshTokens(
     return await app.store.transact(async (tx) => {
       const record = await tx.get(integrations, tenant, id);
       if (record === null) {
-        stageRevocations(app, tx, tenant, withTokens(app, claimed, answer));
+        stageRevocations(app, tx, tenant, withRefreshed(app, claimed, answer));
         return null;
       }
       // Tokens that came are kept even when the lease is over: the old refresh token may be spent.
       return record.token_version === claimed.token_version
-        ? tx.put(integrations, tenant, withTokens(app, record, answer))
+        ? tx.put(integrations, tenant, withRefreshed(app, record, answer))
         : null;
     });
   } catch (error) {
