@@ -145,7 +145,9 @@ async function findObstacle(
   if (!await isOn(app, tenant)) return { due_at_ms };
   // A test is of nobody's data: it needs no right, and goes to a webhook that is off.
   if (test || !isWebhookEvent(event_type)) return null;
-  if (!await mayReceive(app, tenant, webhook, event_type)) {
+  // Whoever steers a webhook may read what it subscribes to now, and perhaps not what it once did.
+  const wanted = webhook.events.includes(event_type);
+  if (!wanted || !await mayReceive(app, tenant, webhook, event_type)) {
     return { status: "failed", error: NOT_ALLOWED };
   }
   return webhook.active ? null : { status: "pending", held: true, ...lost && LOST };

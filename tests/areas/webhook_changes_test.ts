@@ -4,6 +4,7 @@ import { Webhook } from "standardwebhooks";
 import { users } from "../../kv/records/user.ts";
 import { type Account, World } from "../support/world.ts";
 import { eventsOf, makeHook } from "./fixtures.ts";
+import { act, answering, happen, hear, newest } from "./hook_fixtures.ts";
 
 const PATH = "/api/v1/webhooks";
 const OLD = "sixteen characters";
@@ -117,6 +118,37 @@ Deno.test("webhooks.update: nobody steers events that they may not read, nor giv
   });
   const refused = await patch(world, other.token, hook.id, { events: ["agent_created"] });
   deq([refused.status, refused.body.error.details.granted], [403, []]);
+});
+
+Deno.test("webhooks.update: what no longer is subscribed to goes nowhere, so that steering the rest gives none of it away", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const hook = await hear(world, owner, { retry_policy: { auto_disable: false } });
+  answering(world, 500);
+  await happen(world, owner);
+  await world.settle();
+  answering(world, 204);
+  const key = await world.key(owner, ["system:write", "system:read", "policy:read"]);
+  const mine = { url: "https://mine.example.com/", events: ["policy_created"] };
+  eq((await patch(world, key.value, hook.id, mine)).status, 200);
+  await world.advance(31_000);
+  const here = { token: key.value };
+  const over = await newest(world, owner, hook.id);
+  deq([over.status, over.error, over.final, over.attempt], ["failed", "not_allowed", true, 1]);
+  await act(world, here, hook.id, `deliveries/${over.id}/resend`);
+  await world.settle();
+  await act(world, here, hook.id, "recover", { since: "2029-01-01T00:00:00.000Z" });
+  await world.settle();
+  await act(world, here, hook.id, "disable");
+  await act(world, here, hook.id, "enable");
+  await world.advance(3_600_000);
+  deq(world.network.sent.map(({ url }) => url), [hook.url]);
+  // Whoever may read it subscribes again, and may have it.
+  const token = await signIn(world, owner);
+  eq((await patch(world, token, hook.id, { events: hook.events })).status, 200);
+  await act(world, { token }, hook.id, `deliveries/${over.id}/resend`);
+  await world.settle();
+  deq((await newest(world, { ...owner, token }, hook.id)).status, "succeeded");
 });
 
 Deno.test("secret: for 24 h after a change the old one signs too, and the current one's header keeps its shape", async () => {
