@@ -1,6 +1,9 @@
 import { Buffer } from "node:buffer";
 
-/** Lines of a response that may be read before its body, in bytes. */
+/**
+ * Lines of a response that may be read before its body, in bytes, those of informational heads included;
+ * as many of its trailers after it. Lines cost far more to read than to send.
+ */
 const HEAD_BYTES_MAX = 16 * 1024; // what Node and most servers take
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |$)/;
 const FIELD = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+):([^\0\r\n]*)$/;
@@ -113,6 +116,7 @@ export class ResponseReader {
     else if (this.#part === "field") this.#field(line);
     else if (this.#part === "size") this.#beginChunk(line);
     else if (this.#part === "trailer" && line === "") this.#part = "whole";
+    else if (this.#part === "trailer") this.#headBytes += line.length;
     else if (this.#part === "chunk end" && line === "") this.#part = "size";
     else if (this.#part === "chunk end") throw new Error("a chunk is longer than it says");
   }
@@ -122,7 +126,7 @@ export class ResponseReader {
     if (status === undefined) throw new Error("it does not begin as HTTP/1.1");
     this.status = Number(status);
     this.#persistent = minor === "1";
-    this.#headBytes = line.length;
+    this.#headBytes += line.length;
     this.#part = "field";
   }
 
@@ -138,12 +142,12 @@ export class ResponseReader {
   #endHead(): void {
     const { status, headers } = this;
     if (status === 101) throw new Error("it switches protocols");
-    this.#headBytes = 0;
     if (status < 200) {
       this.headers = Object.create(null);
       this.#part = "status";
       return;
     }
+    this.#headBytes = 0;
     const { connection, "transfer-encoding": coding, "content-length": length } = headers;
     const options = connection?.toLowerCase().split(/[ \t]*,[ \t]*/) ?? [];
     this.#persistent = this.#persistent

@@ -137,6 +137,10 @@ const REFUSED: Readonly<Record<string, string>> = {
     "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nabc\r\n",
   "a line without an end": `HTTP/1.1 200 OK\r\na: ${"b".repeat(20_000)}`,
   "lines without an end": `HTTP/1.1 200 OK\r\n${"a: b\r\n".repeat(5_000)}`,
+  "informational heads without an end": "HTTP/1.1 100 C\r\n\r\n".repeat(2_000),
+  "trailers without an end": `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n${
+    "a: b\r\n".repeat(5_000)
+  }`,
   "a chunk size without an end": `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1;${
     "x".repeat(20_000)
   }`,
