@@ -5,10 +5,11 @@ import type { Tx } from "../../kv/tx.ts";
 import { agents } from "../../kv/records/agent.ts";
 import type { App } from "../app.ts";
 import { shieldInForce } from "../shield/settings.ts";
-import { changeSince } from "./changed.ts";
+import { changeSince, countValid } from "./changed.ts";
 
 /** The digest that people approved for a command and its agent; "", which no digest is, when they did
- * not, or under other settings than those of now, or when the shield asks more by now. */
+ * not, or under other settings than those of now, when the shield asks more by now, or when who asked
+ * for it or approved it may not do so any more. */
 export async function approvedDigest(
   app: App,
   tx: Tx,
@@ -22,6 +23,7 @@ export async function approvedDigest(
     approval.policy_version === settings.version;
   const agent = holds ? await tx.get(agents, tenant, approval.agent_id) : null;
   if (!holds || agent === null) return "";
+  if (await countValid(tx, tenant, approval) < approval.required) return "";
   const change = await changeSince(app, tx, tenant, approval, agent, settings);
   return change === null ? approval.command_sha256 : "";
 }

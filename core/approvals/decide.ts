@@ -4,10 +4,10 @@ import { type UserRecord, users } from "../../kv/records/user.ts";
 import type { Writing } from "../app.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
-import { personRights } from "../roles/grant.ts";
+import { homeOf } from "../roles/grant.ts";
 import { shieldInForce } from "../shield/settings.ts";
 import { ownedApproval, showApproval, statusNow } from "./show.ts";
-import { changeSince } from "./changed.ts";
+import { changeSince, countValid } from "./changed.ts";
 import { resolveApproval } from "./resolve.ts";
 
 /** What a person says of a blocked process. */
@@ -25,7 +25,7 @@ export async function decideApproval(work: Writing, id: string, { approve, reaso
   const { tenant } = actor;
   const approval = await ownedApproval(work, id);
   mustBeOpen(approval, app.ports.clock.now());
-  const decider = await userOf(work, actor.userId);
+  const decider = await tx.get(users, homeOf(tenant.org), actor.userId);
   mustBeEntitled(work, approval, decider, approve);
   if (approve) await mustStillHold(work, approval);
   const decision: Decision = {
@@ -40,7 +40,7 @@ export async function decideApproval(work: Writing, id: string, { approve, reaso
     const how = { status: "rejected", reason, by: actor } as const;
     return await showApproval(work, await resolveApproval(work, tx, tenant, decided, how));
   }
-  if (await countValid(work, decided) >= approval.required) {
+  if (await countValid(tx, tenant, decided) >= approval.required) {
     const how = { status: "approved", reason, by: actor } as const;
     return await showApproval(work, await resolveApproval(work, tx, tenant, decided, how));
   }
@@ -91,19 +91,3 @@ async function mustStillHold({ app, tx, actor }: Writing, approval: ApprovalReco
     status: "expired",
   });
 }
-
-/** Approvals whose givers may still give them. */
-async function countValid(work: Writing, { decisions, roles }: ApprovalRecord): Promise<number> {
-  const { org } = work.actor.tenant;
-  let valid = 0;
-  for (const { user_id, approve } of decisions) {
-    const user = await userOf(work, user_id);
-    const has = (await personRights(work.tx, org, user_id)).has("approvals:write");
-    const fits = roles.length === 0 || roles.some((role) => user?.roles.includes(role));
-    if (approve && has && fits) valid++;
-  }
-  return valid;
-}
-
-const userOf = ({ tx, actor }: Writing, id: string) =>
-  tx.get(users, { org: actor.tenant.org, space: "live" }, id);

@@ -280,6 +280,44 @@ Deno.test("approvals: what would be refused by now is neither approved nor sent"
   deq(runsOf(again), []);
 });
 
+Deno.test("approvals: what its asker may not run any more is neither approved nor sent", async () => {
+  await using world = await World.open();
+  const here = await blocked(world);
+  const asker = await world.join(here.owner, ["operator"]);
+  const key = await world.key(here.owner, ["agents:write", "agents:read"]);
+  const ask = async (token: string) =>
+    (await exec(world, { ...here, owner: { ...here.owner, token } }, RISKY)).body.approval_id;
+  const byPerson = [await ask(asker.token), await ask(asker.token)] as const;
+  const byKey = [await ask(key.value), await ask(key.value)] as const;
+  here.agent.drop();
+  for (const [first] of [byPerson, byKey]) {
+    eq((await decide(world, "approve", first, here.approver)).body.command_status, "queued");
+  }
+  await demote(world, asker);
+  await world.call("DELETE", `/api/v1/api-keys/${key.id}`, { as: here.owner.token });
+  for (const [, second] of [byPerson, byKey]) {
+    eq((await decide(world, "approve", second, here.approver)).status, 409);
+    eq((await decide(world, "reject", second, here.approver)).body.status, "rejected");
+  }
+  const { identity } = here.agent;
+  const again = await ScriptedAgent.connect(world, here.key.value, { identity });
+  await world.settle();
+  deq(runsOf(again), []);
+});
+
+Deno.test("approvals: an approval whose giver may not give it any more sends nothing", async () => {
+  await using world = await World.open();
+  const here = await blocked(world);
+  here.agent.drop();
+  const answer = await decide(world, "approve", here.pid, here.approver);
+  eq(answer.body.command_status, "queued");
+  await demote(world, here.approver);
+  const { identity } = here.agent;
+  const again = await ScriptedAgent.connect(world, here.key.value, { identity });
+  await world.settle();
+  deq(runsOf(again), []);
+});
+
 Deno.test("approvals: one that needs more people by now, or others, does not hold with fewer", async () => {
   for (const needs of [{ required: 2 }, { roles: ["admin"] }]) {
     await using world = await World.open();
