@@ -125,8 +125,10 @@ function matchAt(pattern: RegExp, code: string, at: number): string | null {
 const TEXT =
   "(?:[rRbBuU]{0,2}\"(?:[^\"\\\\]|\\\\.)*\"|[rRbBuU]{0,2}'(?:[^'\\\\]|\\\\.)*'|`[^`\\\\]*`)";
 const LIST = `[\\[({]\\s*(?:${TEXT}\\s*(?:,\\s*)?)*[\\])}]`;
+/** The scan does not skip these, so each may be looked through again; nobody writes longer ones into a line. */
+const ANY = "{0,1000}";
 const BARE_WORDS =
-  "\\*?(?:q[qw]?|%[wq])\\s?(?:\\([^)]*\\)|\\{[^}]*\\}|\\[[^\\]]*\\]|<[^>]*>|([^\\w\\s]).*?\\1)";
+  `\\*?(?:q[qw]?|%[wq])\\s?(?:\\([^)]${ANY}\\)|\\{[^}]${ANY}\\}|\\[[^\\]]${ANY}\\]|<[^>]${ANY}>|([^\\w\\s]).${ANY}?\\1)`;
 /** What may follow a literal that stays as it is. */
 const AFTER = "\\s*(?:$|[,)\\]};\\n]|&&|\\|\\||(?:or|and|if|unless)\\b)";
 const LITERAL = new RegExp(`\\s*(?:${TEXT}|${LIST}|${BARE_WORDS}(?!\\s*,))(?=${AFTER})`, "y");

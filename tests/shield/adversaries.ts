@@ -99,6 +99,8 @@ export const ADVERSARIES: Readonly<Record<string, Adversary>> = {
   "Python strings": { head: "python3 -c 'os.system;", unit: '"ls";', tail: "'" },
   "Perl quotes": { head: "perl -e '", unit: "q(a) qw(b) ", tail: "'" },
   "Perl runners": { head: "perl -e '", unit: "system q! ", tail: "'" },
+  "Perl lists": { head: "perl -e '", unit: "system qw/", tail: "'" },
+  "Ruby lists": { head: "ruby -e '", unit: "system %w[", tail: "'" },
   "Python runners": { head: "python3 -c '", unit: 'os.system(["a"]);', tail: "'" },
   "awk pipes": { head: "awk '", unit: '"a" b | getline | ', tail: "'" },
   "awk patterns": { head: "awk '", unit: "/[/ ", tail: "'" },

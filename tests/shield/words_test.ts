@@ -134,3 +134,9 @@ Deno.test("inspectCommand: what a command writes is what it would write, or unkn
   ];
   assert.deepEqual(unknown.filter((command) => inspectCommand(command).verdict === "allow"), []);
 });
+
+Deno.test("inspectCommand: a list in code that is longer than any is taken for computed, not searched again", () => {
+  const list = (words: number) => `perl -e 'system qw/ls ${"a ".repeat(words)}/'`;
+  assert.equal(inspectCommand(list(100)).verdict, "allow");
+  assert.deepEqual(inspectCommand(list(1_000)).rule_ids, ["code.run_computed"]);
+});
