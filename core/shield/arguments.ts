@@ -1,3 +1,4 @@
+import { valuedPart } from "./clusters.ts";
 import { type SimpleCommand, UNKNOWN } from "./command.ts";
 
 /** Whether a short letter (also inside a cluster such as `-rf`) or a long name is among the options. */
@@ -65,6 +66,12 @@ export function optionValues(command: SimpleCommand, ...options: readonly string
   for (let i = 0; i < args.length; i++) {
     const arg = args[i]!;
     if (arg.charCodeAt(0) !== DASH) continue;
+    const cluster = valuedPart(command.name, arg);
+    if (cluster !== null) {
+      const value = cluster.length > 1 ? cluster.slice(1) : args[i + 1];
+      if (value !== undefined && options.includes(`-${cluster[0]}`)) values.push(value);
+      continue;
+    }
     const second = arg.charCodeAt(1);
     const third = second === DASH ? arg.charCodeAt(2) : 0;
     for (const option of options) {

@@ -36,6 +36,7 @@ export function shellOptions(command: SimpleCommand, readFile: ReadFile): string
       return [
         ...optionValues(command, "--pager"),
         ...[
+          ...optionValues(command, "-c", "-e"),
           ...command.args,
           ...(command.stdin?.text ?? "").split("\n"),
           ...optionValues(command, "-f", "--file", "-init").flatMap((path) =>

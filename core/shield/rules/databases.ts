@@ -47,7 +47,8 @@ const CLIENTS = [
 /** Every text that a client may take for SQL: its arguments and what is piped in. */
 function sqlHarm(command: SimpleCommand): SqlHarm {
   let worst: SqlHarm = "none";
-  for (const text of [...command.args, command.stdin?.text ?? ""]) {
+  const given = optionValues(command, "-c", "-e", "-q", "-Q");
+  for (const text of [...given, ...command.args, command.stdin?.text ?? ""]) {
     const harm = scanSql(
       text.startsWith("-") && text.includes("=") ? text.slice(text.indexOf("=") + 1) : text,
     );

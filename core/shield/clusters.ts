@@ -1,0 +1,23 @@
+/** Short options that take a value, of programs that are often given several in one word: `curl -sXDELETE`. */
+const VALUED_LETTERS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    "curl": "AbcCdDeEFhHKmoPQrtTuUwxXyYz",
+    "wget wget2": "aABDeIilOoPQRTtUwX",
+    "ssh slogin autossh": "BbcDEeFIiJLlmOopQRSWw",
+    "scp": "cDFiJloPSX",
+    "sftp": "BbcDFiJloPRSsX",
+    "rsync": "eMfTB@",
+    "psql": "cdfFhLopPRTUv",
+    "mysql mariadb": "DehpPSu",
+    "docker podman nerdctl": "acehHlmpuvw",
+    "nc ncat netcat": "cegGiIoOpPqsTVwWxX",
+  }).flatMap(([names, letters]) => names.split(" ").map((name) => [name, letters] as const)),
+);
+
+/** What stands in a word of options from the first on that takes a value; null where none is known to. */
+export function valuedPart(name: string, arg: string): string | null {
+  const valued = arg.startsWith("--") ? undefined : VALUED_LETTERS.get(name);
+  if (valued === undefined) return null;
+  for (let at = 1; at < arg.length; at++) if (valued.includes(arg[at]!)) return arg.slice(at);
+  return null;
+}
