@@ -1,5 +1,5 @@
 import { hasFlag, hasOption, isRehearsal, operands } from "../arguments.ts";
-import { type SimpleCommand, UNKNOWN } from "../command.ts";
+import { once, type SimpleCommand, UNKNOWN } from "../command.ts";
 import {
   classifyPath,
   holdsSystem,
@@ -10,6 +10,7 @@ import {
 } from "../paths.ts";
 import type { Condition, Rule } from "../rule.ts";
 import { findScope } from "../unwrap_items.ts";
+import { WRITERS, writtenPaths } from "../written.ts";
 import { REMOVAL_VALUED } from "./removals.ts";
 
 const DELETES: Condition = {
@@ -37,6 +38,17 @@ function overwrites(command: SimpleCommand): boolean {
     OVERWRITES.has(operator) && !isDescriptor(target) && holdsSystem(target, command.cwd)
   );
 }
+
+const EDITORS = new Set(["sed", "gsed", "perl", "gawk", "scp", "rsync", "patch"]);
+
+/** `cp x.conf x.conf.bak`: a copy beside the file. */
+function keepsCopy(command: SimpleCommand): boolean {
+  const [from = "", to = "", ...more] = operands(command);
+  return command.name === "cp" && more.length === 0 && to.length > from.length + 1 &&
+    to.startsWith(from) && COPY_TAIL.test(to.slice(from.length));
+}
+
+const COPY_TAIL = /^[.~_-][^/]*$/;
 
 /** Whatever a search finds below the root or a folder of the system. */
 function isBelowSystem(path: string): boolean {
@@ -107,19 +119,14 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
   {
     id: "filesystem.write_system_file",
     pack: "filesystem",
-    commands: ["tee", "cp", "mv", "install", "ln", "dd", "sponge"],
-    match: (command) => {
-      if (isRehearsal(command)) return false;
-      const paths = command.name === "dd"
-        ? command.args.filter((arg) => arg.startsWith("of=")).map((arg) => arg.slice(3))
-        : command.name === "tee"
-        ? operands(command)
-        : operands(command).slice(-1);
-      return paths.some((path) =>
+    // What `sed -i` and the like change of one file is daily work.
+    commands: WRITERS.filter((name) => !EDITORS.has(name)),
+    match: (command) =>
+      !isRehearsal(command) && !keepsCopy(command) &&
+      once(command, writtenPaths).some((path) =>
         PROTECTED.some((start) => locate(command.cwd, path).startsWith(start)) &&
         holdsSystem(path, command.cwd)
-      );
-    },
+      ),
     blast: 4,
     irreversibility: 3,
     threat: "system_tampering",

@@ -1,7 +1,8 @@
-import { hasFlag, operands, optionValues } from "../arguments.ts";
+import { hasFlag } from "../arguments.ts";
 import { once, type SimpleCommand } from "../command.ts";
 import { classifyPath } from "../paths.ts";
 import type { Rule } from "../rule.ts";
+import { WRITERS, writtenPaths } from "../written.ts";
 import { defineRule } from "./define.ts";
 
 /** One pattern for all: a path is looked through once, not once for each place. */
@@ -60,46 +61,16 @@ const ACCOUNT_FILES = [
   "/etc/master.passwd",
 ];
 
-/** Programs that write to their last, or to every, operand. */
-function writtenPaths(command: SimpleCommand): string[] {
-  const paths: string[] = [];
-  for (const { operator, target } of command.redirections) {
-    if (operator.includes(">") && operator !== ">&" && target !== "") paths.push(target);
-  }
-  switch (command.name) {
-    case "tee":
-    case "sponge":
-      paths.push(...operands(command));
-      break;
-    case "cp":
-    case "mv":
-    case "install":
-    case "ln":
-    case "scp":
-    case "rsync":
-      paths.push(...operands(command).slice(-1));
-      break;
-    case "sed":
-    case "perl":
-    case "gsed":
-      if (hasFlag(command, "i", "in-place")) paths.push(...operands(command).slice(-1));
-      break;
-    case "curl":
-    case "wget":
-      paths.push(
-        ...optionValues(command, "-o", "-O", "--output", "--output-document").filter((path) =>
-          path.length > 1
-        ),
-      );
-      break;
-    case "dd":
-      paths.push(...command.args.filter((arg) => arg.startsWith("of=")).map((arg) => arg.slice(3)));
-  }
-  return paths;
+/** What a command writes, and what its redirections do. */
+function allWrittenPaths(command: SimpleCommand): readonly string[] {
+  const redirected = command.redirections.filter(({ operator, target }) =>
+    operator.includes(">") && operator !== ">&" && target !== ""
+  );
+  return [...redirected.map(({ target }) => target), ...once(command, writtenPaths)];
 }
 
 function startsItself(command: SimpleCommand): boolean {
-  return once(command, writtenPaths).some((path) => STARTUP.test(path.toLowerCase()));
+  return once(command, allWrittenPaths).some((path) => STARTUP.test(path.toLowerCase()));
 }
 
 const LOGS = anyOf(
@@ -135,24 +106,9 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
   defineRule(
     "persistence",
     "accounts_file",
-    [
-      "tee",
-      "sponge",
-      "cp",
-      "mv",
-      "install",
-      "ln",
-      "scp",
-      "rsync",
-      "sed",
-      "gsed",
-      "perl",
-      "curl",
-      "wget",
-      "dd",
-    ],
+    WRITERS,
     (command) =>
-      once(command, writtenPaths).some((path) =>
+      once(command, allWrittenPaths).some((path) =>
         path.startsWith("/etc/") && ACCOUNT_FILES.some((file) =>
           path.startsWith(file) &&
           (path.length === file.length || path.startsWith(".d/", file.length))
@@ -167,22 +123,7 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
   defineRule(
     "persistence",
     "startup_file",
-    [
-      "tee",
-      "sponge",
-      "cp",
-      "mv",
-      "install",
-      "ln",
-      "scp",
-      "rsync",
-      "sed",
-      "gsed",
-      "perl",
-      "curl",
-      "wget",
-      "dd",
-    ],
+    WRITERS,
     startsItself,
     [3, 4],
     "persistence",
