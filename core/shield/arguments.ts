@@ -94,6 +94,15 @@ export function optionValues(command: SimpleCommand, ...options: readonly string
   return values;
 }
 
+/** The value after a cluster that ends in this letter: `script -qefc text`. */
+export function clusterValues({ args }: SimpleCommand, letter: string): string[] {
+  return args.flatMap((arg, i) =>
+    arg.length > 2 && arg.startsWith("-") && !arg.startsWith("--") && arg.endsWith(letter)
+      ? args.slice(i + 1, i + 2)
+      : []
+  );
+}
+
 /** Whether the start of an argument is that of an option, and no option of its own. */
 function startsOption(
   arg: string,

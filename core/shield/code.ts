@@ -104,10 +104,39 @@ export function scanCode(code: string, language: string, budget: Budget): CodeSc
     language,
     names,
     strings,
-    computes,
+    computes: computes || callsByName(code, language, names, strings),
     shellTexts: [...new Set(texts)].filter(mayBeCommand),
   };
 }
+
+/** Whether code calls something by a name that is a value: `&$f("rm")`, `getattr(os, "sys" + "tem")`. */
+function callsByName(
+  code: string,
+  language: string,
+  names: ReadonlySet<string>,
+  strings: readonly string[],
+): boolean {
+  if (BY_NAME.get(language)?.test(code)) return true;
+  if (names.isDisjointFrom(REFLECTORS)) return false;
+  return strings.some((text) => RUNNERS.has(text.toLowerCase())) || !names.isDisjointFrom(RUNNING);
+}
+
+const BY_NAME: ReadonlyMap<string, RegExp> = new Map([
+  ["perl", /(?:^|[^&])&[${]|\$\w+->\(/],
+  ["php", /(?:^|[^>\w])\$\w+\s?\(/],
+  ["node", /\brequire\(\s*["']\w*["']\s*\+/],
+]);
+const REFLECTORS = new Set([
+  "getattr",
+  "__dict__",
+  "__getattribute__",
+  "attrgetter",
+  "call_user_func",
+  "call_user_func_array",
+  "array_map",
+  "array_walk",
+]);
+const RUNNING = new Set(["os", "subprocess", "__import__", "importlib"]);
 
 const BACKTICKED = new Set(["ruby", "perl", "php", "julia", "crystal"]);
 /** Languages whose `open` starts a program where its text has a bar. */
@@ -146,8 +175,8 @@ function runsPrograms(names: ReadonlySet<string>): boolean {
 
 function addNames(names: Set<string>, dotted: string): void {
   names.add(dotted);
-  if (!dotted.includes(".")) return;
-  for (const part of dotted.split(".")) if (part !== "") names.add(part);
+  if (!dotted.includes(".") && !dotted.includes("::")) return;
+  for (const part of dotted.split(/\.|::/)) if (part !== "") names.add(part);
 }
 
 /** Perl's `qw(…)` and Ruby's `%w[…]` are strings without quotes; `qx{…}` and `%x(…)` are commands. */

@@ -1,4 +1,4 @@
-import { hasFlag, operands, optionValues } from "./arguments.ts";
+import { clusterValues, hasFlag, operands, optionValues } from "./arguments.ts";
 import type { SimpleCommand } from "./command.ts";
 import { quoteWord, type ReadFile } from "./inner.ts";
 import { debuggerTexts } from "./unwrap_code.ts";
@@ -26,7 +26,20 @@ export function shellOptions(command: SimpleCommand, readFile: ReadFile): string
     case "npm":
     case "pnpm":
     case "yarn":
-      return optionValues(command, "-c", "--call");
+      return optionValues(command, "-c", "--call", "--script-shell");
+    case "go":
+      return optionValues(command, "-toolexec", "-exec", "-vettool");
+    case "systemd-run":
+      return optionValues(command, "-p", "--property").flatMap((value) =>
+        value.startsWith("Exec") ? [afterFirst(value, "=").replace(/^[-@:+!]+/, "")] : []
+      );
+    case "cpio":
+      return optionValues(command, "--rsh-command");
+    case "cmake":
+      return [
+        afterOption(command, "-E")
+          .replace(/^'?remove_directory'?/, "rm -r").replace(/^'?remove'?(?= )/, "rm"),
+      ];
     case "psql":
     case "mysql":
     case "mariadb":
@@ -119,6 +132,7 @@ export function shellOptions(command: SimpleCommand, readFile: ReadFile): string
           "--new-volume-script",
           "-F",
           "--rsh-command",
+          "--rmt-command",
         ),
       ];
     case "rsync":
@@ -136,7 +150,11 @@ export function shellOptions(command: SimpleCommand, readFile: ReadFile): string
     case "scp":
     case "sftp":
       if (command.name === "sftp" && command.stdin !== null) return bangLines(command);
-      return optionValues(command, "-o").flatMap((value) => SSH_PROGRAM.exec(value)?.[1] ?? []);
+      return [
+        ...optionValues(command, "-o").flatMap((value) => SSH_PROGRAM.exec(value)?.[1] ?? []),
+        // To ssh itself they are a socket and a port.
+        ...command.name === "ssh" ? [] : optionValues(command, "-S", "-D"),
+      ];
     case "socat":
       return command.args.flatMap((arg) => {
         const kind = arg.slice(0, arg.indexOf(":")).toUpperCase();
@@ -187,15 +205,6 @@ const SQL_PIPES =
   /(?:\\(?:o|out|gx?|w)|^\.(?:once|output|import))\s*['"]?\|([^'"]*)|^\\copy\b.*\bprogram\s+'([^']*)/i;
 const HYPERFINE_VALUED = new Set(["-w", "--warmup", "-r", "--runs", "-N", "-n", "-L", "-S"]);
 
-/** The value after a cluster that ends in this letter: `script -qefc text`. */
-function clusterValues({ args }: SimpleCommand, letter: string): string[] {
-  return args.flatMap((arg, i) =>
-    arg.length > 2 && arg.startsWith("-") && !arg.startsWith("--") && arg.endsWith(letter)
-      ? args.slice(i + 1, i + 2)
-      : []
-  );
-}
-
 /** Lines of input that an interactive program hands to a shell. */
 function bangLines({ stdin }: SimpleCommand): string[] {
   return (stdin?.text ?? "").split("\n").flatMap(bang);
@@ -222,7 +231,9 @@ function trimQuotes(text: string): string {
 /** Git runs what an alias with `!`, a pager, an editor or a hook setting says. */
 function gitCommands(command: SimpleCommand): string[] {
   const texts: string[] = [];
-  for (const setting of [...optionValues(command, "-c"), ...assignedSettings(command)]) {
+  for (
+    const setting of [...optionValues(command, "-c", "--config"), ...assignedSettings(command)]
+  ) {
     const [key = "", value = ""] = [setting.split("=", 1)[0], afterFirst(setting, "=")];
     const name = key.toLowerCase();
     if (name.startsWith("alias.")) {

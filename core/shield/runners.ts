@@ -67,6 +67,13 @@ export const MAY_RUN: ReadonlySet<string> = new Set([
   "sh",
   "runtime",
   "execute",
+  "cmd",
+  "command",
+  "shell",
+  "callcommand",
+  "readprocess",
+  "run-program",
+  "sys.process._",
 ]);
 
 /** Whether code calls something by this name to start a program: `exec` is Python's for code, and JavaScript's for patterns. */

@@ -1,5 +1,5 @@
 import { decodeBase64 } from "./decode.ts";
-import { optionValues } from "./arguments.ts";
+import { clusterValues, optionValues } from "./arguments.ts";
 import { type SimpleCommand, textFlow } from "./command.ts";
 import { type Inner, type ReadFile, shellText, STDIN_PATHS, UNSEEN } from "./inner.ts";
 import { scanSed } from "./sed.ts";
@@ -104,10 +104,13 @@ function isOneOf(options: readonly string[], name: string): boolean {
   );
 }
 
-/** `python -m timeit code`; what other modules run is their own. */
+/** `python -m timeit code`; other modules are programs by their own name: `python -m pip`. */
 function moduleCode(name: string, rest: readonly string[], command: SimpleCommand): Inner[] {
   if (name === "code") return fromStdin(command, "python");
-  if (name !== "timeit") return [];
+  if (name !== "timeit") {
+    const own = rest[0] === name ? rest.slice(1) : rest;
+    return [{ kind: "argv", argv: [name, ...own] }];
+  }
   const codes = rest.map((arg) => arg.startsWith("-s") ? arg.slice(2) : arg)
     .filter((arg) => !arg.startsWith("-"));
   return [codeText(codes.join("\n"), "python")];
@@ -162,6 +165,7 @@ export function codeOptions(command: SimpleCommand, readFile: ReadFile): Inner[]
     case "most":
       return [
         ...optionValues(command, "-c", "--cmd"),
+        ...clusterValues(command, "c"),
         ...command.args.filter((arg) => arg.startsWith("+")).map((arg) => arg.slice(1)),
         ...optionValues(command, "-S").map((path) => readFile(path)?.text ?? ""),
       ].flatMap((text) => [

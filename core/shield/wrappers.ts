@@ -107,6 +107,10 @@ wrap("systemd-run", {
   long:
     "unit property uid gid slice setenv working-directory on-active on-boot on-startup on-unit-active on-unit-inactive on-calendar timer-property path-property socket-property service-type description host machine nice",
 });
+wrap("systemd-cat", {
+  short: "tp",
+  long: "identifier priority stderr-priority level-prefix namespace",
+});
 wrap("systemd-inhibit", { long: "what who why mode" });
 wrap("proot", { short: "rbwqmk" });
 wrap("faketime gosu su-exec setuidgid envdir s6-setuidgid s6-envdir setarch arch", { skip: 1 });
@@ -216,6 +220,7 @@ for (const name of ["poetry", "pipenv", "uv", "rye", "hatch", "pdm"]) {
   wrap(name, { verbs: "run", short: "p", long: "with python directory project" });
 }
 wrap("bundle npm yarn pnpm asdf mise rbenv pyenv", { verbs: "exec", long: "package" });
+wrap("npm", { verbs: "explore", skip: 1 });
 wrap("npx bunx pnpx", { short: "p", long: "package" });
 wrap("pnpm yarn", { verbs: "dlx", long: "package" });
 wrap("conda mamba micromamba", { verbs: "run", short: "np", long: "name prefix cwd" });

@@ -69,6 +69,8 @@ const REMOVERS = new Set([
   "fs.promises.rm",
   "path.unlink",
   "file::path",
+  "rm_rf!",
+  "rm!",
 ]);
 const DYNAMIC = new Set([
   "eval",
@@ -177,6 +179,8 @@ const TRUNCATERS = new Set([
   "os.rename",
   "os.replace",
   "renamesync",
+  "rename",
+  "shutil.move",
   "file_put_contents",
 ]);
 const KILLERS = new Set(["os.kill", "process.kill", "killpg"]);
@@ -256,7 +260,7 @@ export const CODE_RULES: readonly CodeRule[] = [
   code(
     "remove",
     (scan) =>
-      has(scan, REMOVERS) ||
+      has(scan, REMOVERS) || (scan.language === "julia" && scan.names.has("rm")) ||
       (has(scan, FILE_REMOVERS) && scan.strings.some((text) => FILE_MODULES.has(text))),
     [3, 4],
     "destructive_delete",

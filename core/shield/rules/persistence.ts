@@ -202,6 +202,7 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
     ["export"],
     (command) => {
       const value = command.assignments.get("LD_PRELOAD") ??
+        command.assignments.get("LD_AUDIT") ??
         command.assignments.get("DYLD_INSERT_LIBRARIES");
       return (value !== undefined && value !== "" && !value.startsWith("/usr/lib")) ||
         (command.name === "export" && command.args.some((arg) => arg.startsWith("LD_PRELOAD=")));
