@@ -58,7 +58,7 @@ function lookUp(spelling: string): Program {
     shelf: shelfOf(name),
     noteFiles: fileNoterOf(name),
     isBuiltin: BUILTINS.has(name),
-    unwrap: unwrapperOf(name),
+    unwrap: written.startsWith("/etc/init.d/") ? unwrapService : unwrapperOf(name),
     runsNothing: false,
   };
 }
@@ -67,8 +67,22 @@ function lookUp(spelling: string): Program {
 function nameOf(program: string): string {
   const slash = Math.max(program.lastIndexOf("/"), program.lastIndexOf("\\"));
   const lower = program.slice(slash + 1).toLowerCase();
-  return lower.endsWith(".exe") ? lower.slice(0, -4) : lower;
+  const name = lower.endsWith(".exe") ? lower.slice(0, -4) : lower;
+  return VARIANTS.get(name) ?? name;
 }
+
+/** The same program for one of several kernels. */
+const VARIANTS: ReadonlyMap<string, string> = new Map(
+  ["iptables", "ip6tables", "iptables-restore", "ip6tables-restore"].flatMap((name) => {
+    const [first = "", ...rest] = name.split("-");
+    return ["legacy", "nft"].map((kind) => [[first, kind, ...rest].join("-"), name] as const);
+  }),
+);
+
+/** `/etc/init.d/sshd stop` is `service sshd stop`. */
+const unwrapService: Unwrapper = ({ name, args }) => [
+  { kind: "argv", argv: ["service", name, ...args] },
+];
 
 /**
  * The same text as a property's name, of which memory holds one: to compare it with the names in the tables costs

@@ -37,7 +37,25 @@ const DROPPABLE_DATA = new Set([
   "series",
 ]);
 
+/** Words that write or read files of the server, or end what it does, wherever they stand. */
+const SERVER_WORDS = new Set([
+  "lo_export",
+  "lo_import",
+  "pg_read_file",
+  "pg_read_binary_file",
+  "plpython3u",
+  "plpythonu",
+  "plperlu",
+  "pltclu",
+]);
+
 function judgeStatement(words: readonly string[]): SqlHarm {
+  if (words.includes("outfile") || words.includes("dumpfile")) return "destroys";
+  if (words.includes("detach") && words.includes("delete")) return "destroys";
+  if (words.some((word) => SERVER_WORDS.has(word))) return "changes";
+  if (words.includes("pg_terminate_backend") && words.includes("from")) return "changes";
+  if (words[0] === "shutdown" || (words[0] === "set" && words[1] === "password")) return "changes";
+  if (words[0] === "merge" && words.includes("delete")) return "changes";
   const at = words.findIndex((word) => VERBS.has(word));
   if (at < 0) return "none";
   const [verb, second = "", third = ""] = words.slice(at);
@@ -135,6 +153,8 @@ interface Statement {
 const QUOTE = 0x27;
 const DASH = 0x2d;
 
+const isDigit = (c: number): boolean => c >= 0x30 && c <= 0x39;
+
 function splitStatements(text: string): Statement[] {
   const statements: Statement[] = [];
   let words: string[] = [];
@@ -190,8 +210,15 @@ function splitStatements(text: string): Statement[] {
       }
       case 0x2f: { // a slash
         if (text[i + 1] !== "*") break;
-        const end = text.indexOf("*/", i + 2);
         endWord(i);
+        // MySQL runs what stands in `/*!50000 … */`.
+        if (text[i + 2] === "!") {
+          i += 2;
+          while (isDigit(text.charCodeAt(i + 1))) i++;
+          from = i + 1;
+          break;
+        }
+        const end = text.indexOf("*/", i + 2);
         i = end < 0 ? text.length : end + 1;
         from = i + 1;
       }

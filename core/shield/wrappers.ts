@@ -111,6 +111,7 @@ wrap("systemd-cat", {
   short: "tp",
   long: "identifier priority stderr-priority level-prefix namespace",
 });
+wrap("xtables-multi xtables-nft-multi xtables-legacy-multi");
 wrap("systemd-inhibit", { long: "what who why mode" });
 wrap("proot", { short: "rbwqmk" });
 wrap("faketime gosu su-exec setuidgid envdir s6-setuidgid s6-envdir setarch arch", { skip: 1 });

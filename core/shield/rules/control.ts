@@ -21,6 +21,7 @@ const HARMS: ReadonlyMap<string, Harm> = new Map([
     "obliterate",
     "shred",
     "rdelete",
+    "rmp",
   ].map((verb) => [verb, "destroy"] as const),
   ...[
     "delete",

@@ -42,6 +42,8 @@ const CLIENTS = [
   "spark-sql",
   "athenacli",
   "questdb",
+  "cypher-shell",
+  "aws",
 ];
 
 /** Every text that a client may take for SQL: its arguments and what is piped in. */
@@ -125,6 +127,8 @@ export const DATABASE_RULES: readonly Rule[] = [
       if (verb === "script") return words.includes("flush");
       if (verb === "debug") return words.includes("segfault") || words.includes("reload");
       return verb !== undefined || (words[0] === "config" && words[1] === "set") ||
+        words[0] === "slaveof" || words[0] === "replicaof" ||
+        (words[0] === "module" && words[1] !== "list") ||
         (words[0] === "cluster" && ["reset", "forget", "flushslots"].includes(words[1] ?? "")) ||
         (words[0] === "eval" &&
           words.some((word) => word.includes("flushall") || word.includes("redis.call")));
@@ -177,6 +181,8 @@ const MONGO = [
   "dropuser",
   "dropalluser",
   "shutdownserver",
+  "shutdown:",
+  "rs.reconfig(",
   "deletemany(",
   ".bulkwrite(",
   "findanddelete",

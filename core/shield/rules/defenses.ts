@@ -1,4 +1,5 @@
 import { hasFlag, hasOption, optionValues } from "../arguments.ts";
+import type { SimpleCommand } from "../command.ts";
 import type { Rule } from "../rule.ts";
 import { defineRule } from "./define.ts";
 
@@ -22,7 +23,9 @@ export const DEFENSE_RULES: readonly Rule[] = [
     (command, words) => {
       switch (command.name) {
         case "ufw":
-          return words[0] === "disable" || words[0] === "reset";
+          return ["disable", "reset", "delete"].includes(words[0] ?? "") ||
+            (words[0] === "default" && words[1] !== "deny" && words[1] !== "reject") ||
+            (words.at(-2) === "from" && words.at(-1) === "any");
         case "nft":
           return words[0] === "flush" || words[0] === "delete";
         case "pfctl":
@@ -40,7 +43,8 @@ export const DEFENSE_RULES: readonly Rule[] = [
         default:
           return hasFlag(command, "FXD", "flush", "delete-chain", "delete") ||
             (hasFlag(command, "P", "policy") &&
-              words.some((word) => word === "DROP" || word === "ACCEPT"));
+              words.some((word) => word === "DROP" || word === "ACCEPT")) ||
+            concernsAll(command);
       }
     },
     [4, 4],
@@ -55,6 +59,9 @@ export const DEFENSE_RULES: readonly Rule[] = [
       "setenforce",
       "aa-teardown",
       "aa-disable",
+      "aa-complain",
+      "apparmor_parser",
+      "semanage",
       "auditctl",
       "sestatus",
       "spctl",
@@ -76,6 +83,10 @@ export const DEFENSE_RULES: readonly Rule[] = [
           return first === "0" || first === "permissive";
         case "auditctl":
           return hasFlag(command, "D") || (hasFlag(command, "e") && words.includes("0"));
+        case "apparmor_parser":
+          return hasFlag(command, "R", "remove");
+        case "semanage":
+          return first === "permissive" && hasFlag(command, "a", "add");
         case "spctl":
           return command.args.some((arg) => arg.includes("disable"));
         case "csrutil":
@@ -151,11 +162,13 @@ export const DEFENSE_RULES: readonly Rule[] = [
   defineRule(
     "services",
     "network_down",
-    ["ip", "ifconfig", "nmcli", "ifdown", "route", "networksetup"],
+    ["ip", "ifconfig", "nmcli", "ifdown", "route", "networksetup", "rfkill"],
     (command, words) => {
+      if (command.name === "rfkill") return words[0] === "block";
       if (command.name === "ip") {
         return (words.includes("link") || words.includes("l")) && words.includes("down") ||
-          words.includes("flush") ||
+          words.includes("flush") || words.includes("blackhole") ||
+          (words.includes("replace") && words.includes("default")) ||
           ((words.includes("route") || words.includes("addr") || words.includes("link")) &&
             (words.includes("del") || words.includes("delete")));
       }
@@ -175,6 +188,30 @@ export const DEFENSE_RULES: readonly Rule[] = [
     "Plan it with somebody at the console.",
   ),
 ];
+
+/** `iptables -I INPUT -j ACCEPT`: a rule for whatever comes in. */
+function concernsAll(command: SimpleCommand): boolean {
+  const into = optionValues(command, "-A", "-I", "--append", "--insert");
+  const targets = optionValues(command, "-j", "--jump");
+  return into.some((chain) => chain === "INPUT" || chain === "FORWARD" || chain === "OUTPUT") &&
+    targets.some((target) => target === "ACCEPT" || target === "DROP" || target === "REJECT") &&
+    !command.args.some((arg) => NARROWING.has(arg) || arg.startsWith("--dport"));
+}
+
+const NARROWING = new Set([
+  "-s",
+  "--source",
+  "-d",
+  "--destination",
+  "-p",
+  "--protocol",
+  "-i",
+  "--in-interface",
+  "-o",
+  "--out-interface",
+  "-m",
+  "--match",
+]);
 
 /** `0-65535/tcp`: more ports than any service has. */
 function isWideRange(port: string): boolean {

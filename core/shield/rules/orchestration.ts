@@ -1,6 +1,8 @@
 import { hasFlag, hasOption, isRehearsal, operands, optionValues } from "../arguments.ts";
 import { once, type SimpleCommand } from "../command.ts";
+import { isDisk, normalizePath } from "../paths.ts";
 import type { Blast, Irreversibility, Pack, Rule } from "../rule.ts";
+import { isSecret } from "../secrets.ts";
 
 function rule(
   pack: Pack,
@@ -194,12 +196,41 @@ export const ORCHESTRATION_RULES: readonly Rule[] = [
     KUBECTL,
     (command, words) =>
       words[1] === "clusterrolebinding" &&
-      optionValues(command, "--clusterrole").includes("cluster-admin"),
+      (optionValues(command, "--clusterrole").includes("cluster-admin") ||
+        optionValues(command, "--group").some((group) => ANYBODY.has(group))),
     [4, 3],
     "privilege_escalation",
     "It gives somebody every right in the cluster.",
     "Bind a role with the rights that are needed.",
     ["create"],
+  ),
+  rule(
+    "kubernetes",
+    "open_api",
+    KUBECTL,
+    (command) => optionValues(command, "--address").some((address) => address === "0.0.0.0"),
+    [4, 3],
+    "exposure",
+    "It offers the cluster's interface, with your rights, to whoever can connect.",
+    "Leave out --address: the proxy listens on the loopback address.",
+    ["proxy"],
+  ),
+  rule(
+    "kubernetes",
+    "uninstall",
+    [
+      "k3s-uninstall.sh",
+      "k3s-agent-uninstall.sh",
+      "k3s-killall.sh",
+      "rke2-uninstall.sh",
+      "rke2-killall.sh",
+      "microk8s",
+    ],
+    (command, words) => command.name !== "microk8s" || words[0] === "reset",
+    [4, 4],
+    "resource_deletion",
+    "It takes the cluster off this machine, with what runs in it.",
+    "Drain the node first, and back up the cluster's data.",
   ),
   rule(
     "containers",
@@ -256,7 +287,9 @@ export const ORCHESTRATION_RULES: readonly Rule[] = [
     "escape",
     KUBECTL,
     (command) =>
-      command.args.some(unlocksHost) || optionValues(command, "--profile").includes("sysadmin"),
+      command.args.some(unlocksHost) || hasFlag(command, "", "privileged") ||
+      optionValues(command, "--profile").includes("sysadmin") ||
+      command.args.some((arg, at) => arg.startsWith("node/") && command.args[at - 1] === "debug"),
     [4, 4],
     "privilege_escalation",
     "It starts a container that can reach the host itself.",
@@ -284,12 +317,11 @@ export const ORCHESTRATION_RULES: readonly Rule[] = [
         optionValues(command, "--pid", "--net", "--network", "--ipc", "--userns", "--uts").some((
           value,
         ) => value === "host" && command.args.some((arg) => arg.startsWith("--pid"))) ||
-        optionValues(command, "-v", "--volume", "--mount").some((value) =>
-          value.startsWith("/:") || value.startsWith("/etc") || value.startsWith("/root") ||
-          value.includes("docker.sock") || value.includes("source=/,") || value.includes("src=/,")
-        ) ||
+        optionValues(command, "-v", "--volume", "--mount").some(mountsHost) ||
+        optionValues(command, "--device").some((value) => isDisk(value.split(":", 1)[0]!)) ||
+        optionValues(command, "--security-opt").some((value) => value.endsWith("unconfined")) ||
         optionValues(command, "--cap-add").some((value) =>
-          ["ALL", "SYS_ADMIN", "SYS_PTRACE", "SYS_MODULE"].includes(value.toUpperCase())
+          HOST_RIGHTS.has(value.toUpperCase().replace("CAP_", ""))
         )),
     [4, 4],
     "privilege_escalation",
@@ -308,6 +340,29 @@ export const ORCHESTRATION_RULES: readonly Rule[] = [
     ["swarm"],
   ),
 ];
+
+const ANYBODY = new Set(["system:anonymous", "system:authenticated", "system:unauthenticated"]);
+const HOST_RIGHTS = new Set([
+  "ALL",
+  "SYS_ADMIN",
+  "SYS_PTRACE",
+  "SYS_MODULE",
+  "SYS_RAWIO",
+  "DAC_READ_SEARCH",
+]);
+
+/** Whether a container is given a folder of the host that rules it; single files of `/etc` may be read. */
+function mountsHost(value: string): boolean {
+  const source = /(?:^|,)(?:source|src)=([^,]*)/.exec(value)?.[1] ?? value.split(":", 1)[0]!;
+  if (source.includes("docker.sock") || source.includes("containerd.sock")) return true;
+  const path = normalizePath(source);
+  if (path.startsWith("/etc/") && /:ro$|,(?:readonly|ro)\b/.test(value)) return isSecret(path);
+  return path === "/" || HOST_FOLDERS.some((one) => path === one || path.startsWith(`${one}/`)) ||
+    path === "/var/lib" || path === "/var/lib/docker" ||
+    (path === "/proc" && !value.endsWith(":ro"));
+}
+
+const HOST_FOLDERS = ["/bin", "/boot", "/etc", "/lib", "/root", "/sbin", "/usr/bin", "/usr/lib"];
 
 /** JSON of a pod that has the host's rights, namespaces or files. */
 function unlocksHost(text: string): boolean {

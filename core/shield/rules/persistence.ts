@@ -73,6 +73,12 @@ function startsItself(command: SimpleCommand): boolean {
   return once(command, allWrittenPaths).some((path) => STARTUP.test(path.toLowerCase()));
 }
 
+/** `u+s`, `+s`, `u=rwxs`; `g+s` is for shared folders. */
+function givesOwner(clause: string): boolean {
+  const [, who = "", rights = ""] = /^([ugoa]*)[+=](.*)/.exec(clause) ?? [];
+  return rights.includes("s") && (who === "" || who.includes("u") || who.includes("a"));
+}
+
 const LOGS = anyOf(
   "/var/log/",
   ".bash_history",
@@ -94,7 +100,7 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
       const mode = words[0] ?? "";
       if (command.name === "setcap") return words.length > 0;
       if (command.name === "chown") return false;
-      return (mode.includes("s") && mode.includes("+") && !mode.startsWith("g")) ||
+      return mode.split(",").some(givesOwner) ||
         (mode.length === 4 &&
           (mode.startsWith("4") || mode.startsWith("6") || mode.startsWith("7")));
     },

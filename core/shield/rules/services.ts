@@ -53,6 +53,7 @@ const STOPS = new Set([
   "unload",
   "bootout",
   "remove",
+  "delete",
   "off",
 ]);
 
@@ -82,8 +83,14 @@ const MANAGERS = [
   "sc",
   "sv",
   "supervisorctl",
+  "rcctl",
+  "monit",
+  "pm2",
   "stop-service",
 ];
+
+const BUSES = new Set(["busctl", "dbus-send"]);
+const POWER_CALL = /(?:^|\.)(?:PowerOff|Reboot|Halt|KExec|Suspend|Hibernate)$/;
 
 /** Services, processes and users. */
 export const SERVICE_RULES: readonly Rule[] = [
@@ -128,8 +135,14 @@ export const SERVICE_RULES: readonly Rule[] = [
       "restart-computer",
       "kexec",
       "pm-suspend",
+      "busctl",
+      "dbus-send",
+      "gdbus",
     ],
     (command, words) => {
+      if (command.name.endsWith("dbus") || BUSES.has(command.name)) {
+        return command.args.some((arg) => POWER_CALL.test(arg));
+      }
       if (command.name === "init" || command.name === "telinit") {
         return ["0", "1", "6", "s", "S"]
           .includes(words[0] ?? "");
@@ -223,6 +236,7 @@ export const SERVICE_RULES: readonly Rule[] = [
       if (command.name === "dscl") {
         return command.args.some((arg) => ["-create", "-delete", "-append"].includes(arg));
       }
+      if (command.name === "visudo") return !hasFlag(command, "c", "check");
       if (command.name === "usermod") return hasFlag(command, "aGgulLdso");
       return true;
     },
