@@ -1,4 +1,4 @@
-import { hasFlag, operands } from "./arguments.ts";
+import { hasFlag, operands, optionValues } from "./arguments.ts";
 import {
   type Flow,
   FROM_NETWORK,
@@ -244,7 +244,38 @@ export const READERS: readonly string[] = [
   "yq",
   "view",
   "base32",
+  "column",
+  "comm",
+  "curl",
+  "date",
+  "diff",
+  "expand",
+  "fold",
+  "getent",
+  "iconv",
+  "join",
+  "nano",
+  "nvim",
+  "paste",
+  "pr",
+  "rev",
+  "split",
+  "tee",
+  "uniq",
+  "vi",
+  "vim",
+  "xargs",
+  "zcat",
+  "zless",
 ];
+/** Of these only some arguments are read: what an option names, or an address of a file. */
+const READ_BY_OPTION: ReadonlyMap<string, (command: SimpleCommand) => readonly string[]> = new Map([
+  ["curl", ({ args }: SimpleCommand) => args.filter((arg) => arg.startsWith("file://"))],
+  ["date", (command) => optionValues(command, "-f", "--file")],
+  ["tee", () => []],
+  ["xargs", (command) => optionValues(command, "-a", "--arg-file")],
+]);
+
 const OPENERS = new Set([...READERS, "rsync", "gpg"]);
 
 /** Whether a command opens a file of credentials. */
@@ -254,7 +285,7 @@ export function readsSecret(command: SimpleCommand): boolean {
 
 function opensSecret(command: SimpleCommand): boolean {
   if (!OPENERS.has(command.name)) return false;
-  for (const arg of command.args) {
+  for (const arg of READ_BY_OPTION.get(command.name)?.(command) ?? command.args) {
     if (isSecret(arg.startsWith("if=") ? arg.slice(3) : arg)) return true;
   }
   return command.redirections.some((one) => one.operator === "<" && isSecret(one.target));

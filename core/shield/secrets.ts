@@ -41,6 +41,8 @@ const SECRET_NAMES = new Set([
   "adc.json",
   "application_default_credentials.json",
   "admin.conf",
+  "credentials.tfrc.json",
+  "k3s.yaml",
   ".dockercfg",
   "private.key",
   "privkey.pem",

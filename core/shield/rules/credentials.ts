@@ -18,6 +18,9 @@ const READS: Condition = {
 
 const isKey = (path: string): boolean => isSecret(path) && !isEveryday(path);
 
+/** Loops, groups and `$(< file)` have no name. */
+const TAKE_INPUT = new Set(["", "exec", "mapfile", "read", "readarray"]);
+
 /** Keys, tokens and passwords. */
 export const CREDENTIAL_RULES: readonly Rule[] = [
   {
@@ -43,6 +46,20 @@ export const CREDENTIAL_RULES: readonly Rule[] = [
     threat: "credential_access",
     explanation: "It reads a file that often holds credentials.",
     safer_alternative: "Read the one value that you need.",
+  },
+  {
+    id: "credentials.read_key_in",
+    pack: "credentials",
+    commands: null,
+    also: ["redirected"],
+    match: ({ name, redirections }) =>
+      TAKE_INPUT.has(name) &&
+      redirections.some(({ operator, target }) => operator === "<" && isKey(target)),
+    blast: 4,
+    irreversibility: 3,
+    threat: "credential_access",
+    explanation: "The shell itself reads keys, tokens or password hashes.",
+    safer_alternative: "Give the file to the one program that needs it.",
   },
   {
     id: "credentials.remove_key",
