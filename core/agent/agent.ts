@@ -173,7 +173,8 @@ export async function runAgent(options: AgentOptions, host: AgentHost): Promise<
     let failures = 0;
     let lastWhy = "";
     while (!ending) {
-      link = openLink(host, options, { hello, welcomed, ordered, health: commands.health });
+      const { health } = commands;
+      link = openLink(host, options, { hello, welcomed, ordered, heard: outbox.heard, health });
       const end: LinkEnd = await link.ended;
       outbox.detach();
       transfers.detach();

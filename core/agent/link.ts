@@ -38,6 +38,8 @@ export interface LinkEvents {
   welcomed(frame: WelcomeFrame, socket: AgentSocket): Welcomed;
   /** Why the link must end, or null. */
   ordered(order: Order): CloseName | null;
+  /** A heartbeat was answered. */
+  heard(): void;
   health(): "ok" | "degraded" | "error";
 }
 
@@ -59,8 +61,8 @@ export function openLink(
   let challenged = false;
   let welcomedAt: number | undefined;
   let lastError = "";
-  /** When the last answer to a heartbeat came; a relay that never gave one is not missed. */
-  let answeredAt: number | undefined;
+  /** When the welcome came, or the last answer to a heartbeat. */
+  let answeredAt = 0;
   let cancelTimer = clock.after(WELCOME_TIMEOUT_MS, () => hangUp("hello_timeout", "no welcome"));
   const socket = host.dial(target.url, target.token, { message, closed });
 
@@ -101,6 +103,7 @@ export function openLink(
         return;
       case "heartbeat_ack":
         answeredAt = clock.now();
+        events.heard();
         return;
       case "challenge":
         if (challenged) return hangUp("unexpected_frame", "the relay sent a second challenge");
@@ -127,7 +130,7 @@ export function openLink(
       return hangUp("unexpected_frame", "the relay sent welcome out of order");
     }
     cancelTimer();
-    welcomedAt = clock.now();
+    answeredAt = welcomedAt = clock.now();
     const welcomed = events.welcomed(frame, socket);
     if (welcomed === "another_key") {
       return refuse(
@@ -143,8 +146,7 @@ export function openLink(
 
   function beat(everyMs: number) {
     cancelTimer = clock.after(everyMs, () => {
-      const silentMs = answeredAt === undefined ? 0 : clock.now() - answeredAt;
-      if (silentMs > 2 * everyMs + SILENCE_MARGIN_MS) {
+      if (clock.now() - answeredAt > 2 * everyMs + SILENCE_MARGIN_MS) {
         return hangUp("too_slow", "the relay stopped answering");
       }
       socket.send(JSON.stringify({ type: "heartbeat", status: events.health() }));

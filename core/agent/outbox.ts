@@ -14,8 +14,8 @@ import type { AgentSocket } from "./port.ts";
 const HIGH_WATER_BYTES = 4 * 1024 * 1024;
 /** How much output waits for a new link, in UTF-16 units over all commands; the rest is dropped. */
 const MAX_WAITING_LENGTH = 16 * 1024 * 1024;
-/** A result that was sent this long before its link broke is sent again on the next one. */
-const RESEND_MS = 60_000;
+/** A result that was sent this long before the relay answered a heartbeat is on record there. */
+const RECORDED_MS = 60_000;
 /** At least this many of the last results are sent again. */
 const RESENT_MIN = MAX_CONCURRENT_COMMANDS;
 /** What a result takes in its frame besides its output. */
@@ -39,6 +39,8 @@ export interface Outbox {
   flush(): void;
   /** The link is welcome: sends the last results again, then what has been waiting. */
   attach(socket: AgentSocket, agentId: string): void;
+  /** The relay has answered a heartbeat. */
+  heard(): void;
   /** The link is lost. */
   detach(): void;
   /** True while the relay reads more slowly than the commands write. */
@@ -84,11 +86,6 @@ export function openOutbox(clock: Clock, sign: (text: string) => string): Outbox
     results.add(result, length + RESULT_BYTES);
   }
 
-  function forgetOld() {
-    const since = clock.now() - RESEND_MS;
-    sent = sent.filter(({ at }) => at >= since);
-  }
-
   return {
     get epoch() {
       return epoch;
@@ -111,22 +108,24 @@ export function openOutbox(clock: Clock, sign: (text: string) => string): Outbox
       if (id !== agentId) sent = [];
       socket = to;
       agentId = id;
-      forgetOld();
       for (const { text } of sent) to.send(text);
       const frames = waiting;
       waiting = [];
       waitingLength = 0;
       for (const frame of frames) send(to, frame);
     },
+    // Time alone proves nothing: one may write into a dead link for minutes.
+    heard() {
+      const since = clock.now() - RECORDED_MS;
+      sent = sent.filter(({ at }) => at >= since);
+    },
     detach() {
       for (const result of results.drain()) waiting.push({ type: "result", ...result });
       socket = undefined;
       epoch++;
-      forgetOld();
     },
     pressed: () => socket !== undefined && socket.bufferedAmount > HIGH_WATER_BYTES,
     unsettled() {
-      forgetOld();
       const results = waiting.filter((frame) => frame.type === "result");
       return [...sent.flatMap(({ ids }) => ids), ...results.map((frame) => frame.command_id)];
     },

@@ -52,6 +52,7 @@ function openTray(clock: AgentHost["clock"]): Outbox & { frames: CommandFrame[] 
     post: (frame) => void frames.push(frame) === undefined,
     flush: outbox.flush,
     attach: outbox.attach,
+    heard: outbox.heard,
     detach: outbox.detach,
     pressed: outbox.pressed,
     unsettled: outbox.unsettled,

@@ -32,6 +32,7 @@ function dial(welcomed: Welcomed = "accepted") {
   const closes: number[] = [];
   const orders: Order[] = [];
   let events: SocketEvents | undefined;
+  let heard = 0;
   const host: AgentHost = {
     clock,
     entropy: { unit: () => 0, bytes: (n) => new Uint8Array(n) },
@@ -61,6 +62,7 @@ function dial(welcomed: Welcomed = "accepted") {
       orders.push(order);
       return order.type === "run" && order.signature === "" ? "verdict_refused" : null;
     },
+    heard: () => void heard++,
     health: () => "ok",
   });
   return {
@@ -69,6 +71,7 @@ function dial(welcomed: Welcomed = "accepted") {
     closes,
     orders,
     link,
+    heard: () => heard,
     say: (...frames: RelayFrame[]) => {
       for (const frame of frames) events?.message(JSON.stringify(frame));
     },
@@ -92,10 +95,12 @@ Deno.test("openLink: a relay that does not welcome within 15 s is given up", asy
 });
 
 Deno.test("openLink: a link whose heartbeats are not answered any more is given up", async () => {
-  const { clock, closes, link, sent, say } = dial();
+  const { clock, closes, heard, link, sent, say } = dial();
   say(CHALLENGE, WELCOME);
   clock.move(30_000);
+  assert.equal(heard(), 0);
   say({ type: "heartbeat_ack" });
+  assert.equal(heard(), 1);
   clock.move(60_000);
   assert.deepEqual(closes, []);
   clock.move(30_000);
@@ -106,12 +111,15 @@ Deno.test("openLink: a link whose heartbeats are not answered any more is given 
   assert.equal(sent.filter((text) => text.includes("heartbeat")).length, beats);
 });
 
-Deno.test("openLink: a relay that never answers heartbeats is not given up", () => {
-  const { clock, closes, sent, say } = dial();
+Deno.test("openLink: a link that dies before its first heartbeat is given up too", async () => {
+  const { clock, closes, link, sent, say } = dial();
   say(CHALLENGE, WELCOME);
-  clock.move(300_000);
+  clock.move(89_999);
   assert.deepEqual(closes, []);
-  assert.equal(sent.filter((text) => text.includes("heartbeat")).length, 10);
+  clock.move(1);
+  assert.deepEqual(closes, [CLOSE_CODES.too_slow.code]);
+  assert.equal(await endOf(link), "lost: the relay stopped answering");
+  assert.equal(sent.filter((text) => text.includes("heartbeat")).length, 2);
 });
 
 Deno.test("openLink: frames out of order close with 4422 and nothing is ordered", async () => {

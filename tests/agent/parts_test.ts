@@ -102,7 +102,7 @@ function openTape() {
 
 const sign = (text: string) => `signed ${text}`;
 
-Deno.test("openOutbox: results that may not have arrived are sent again as they were, in order, for a minute", () => {
+Deno.test("openOutbox: results that may not have arrived are sent again as they were, in order", () => {
   const clock = openHandClock();
   const outbox = openOutbox(clock, sign);
   const [first, second, third, fourth] = [openTape(), openTape(), openTape(), openTape()];
@@ -115,6 +115,7 @@ Deno.test("openOutbox: results that may not have arrived are sent again as they 
   outbox.flush();
   assert.deepEqual(first.batches, [["old"], ["sent", "with it"]]);
   clock.move(30_001);
+  outbox.heard();
   outbox.post(resultFor("unsent"));
   outbox.detach();
   outbox.post(resultFor("waiting"));
@@ -124,6 +125,7 @@ Deno.test("openOutbox: results that may not have arrived are sent again as they 
   assert.deepEqual(second.batches, [["sent", "with it"], ["unsent", "waiting"]]);
   assert.equal(outbox.epoch, 1);
   clock.move(60_001);
+  outbox.heard();
   outbox.detach();
   outbox.attach(third.socket, "agt_1");
   outbox.post(resultFor("of another agent"));
@@ -132,6 +134,22 @@ Deno.test("openOutbox: results that may not have arrived are sent again as they 
   outbox.detach();
   outbox.attach(fourth.socket, "agt_2");
   assert.deepEqual(fourth.batches, []);
+});
+
+Deno.test("openOutbox: a result that went into a dead link is sent again, however late that was found", () => {
+  const clock = openHandClock();
+  const outbox = openOutbox(clock, sign);
+  const [dead, next] = [openTape(), openTape()];
+  outbox.attach(dead.socket, "agt_1");
+  outbox.heard();
+  clock.move(1_000);
+  outbox.post(resultFor("c"));
+  outbox.flush();
+  clock.move(600_000);
+  outbox.detach();
+  assert.deepEqual(outbox.unsettled(), ["c"]);
+  outbox.attach(next.socket, "agt_1");
+  assert.deepEqual(next.batches, [["c"]]);
 });
 
 Deno.test("openOutbox: one turn of the event loop is one message, as far as that fits into a frame", async () => {
