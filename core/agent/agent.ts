@@ -144,12 +144,17 @@ export async function runAgent(options: AgentOptions, host: AgentHost): Promise<
   }
 
   function witness(frame: CheckpointFrame) {
-    const reason = keepCheckpoint(stateDir, frame, host.files);
-    if (reason === null) return;
-    const witnessed = witnessedSize(stateDir, host.files);
-    const size = readStatement(frame.note)?.size ?? 0;
-    host.log.error(`the relay's audit log is not the one that this agent knows: ${reason}`);
-    linked?.socket.send(JSON.stringify({ type: "checkpoint_refused", reason, witnessed, size }));
+    try {
+      const reason = keepCheckpoint(stateDir, frame, host.files);
+      if (reason === null) return;
+      const witnessed = witnessedSize(stateDir, host.files);
+      const size = readStatement(frame.note)?.size ?? 0;
+      host.log.error(`the relay's audit log is not the one that this agent knows: ${reason}`);
+      linked?.socket.send(JSON.stringify({ type: "checkpoint_refused", reason, witnessed, size }));
+    } catch (error) {
+      // A full disk: the commands that make room must still come through.
+      host.log.error(`the checkpoint cannot be written down: ${error}`);
+    }
   }
 
   function run(frame: RunFrame): CloseName | null {

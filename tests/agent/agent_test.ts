@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { RESTART_EXIT_CODE } from "../../core/agent/agent.ts";
+import { keyText, signNote, statementText } from "../../core/audit/note.ts";
 import { CLOSE_CODES } from "../../core/close_codes.ts";
 import { MAX_OUTPUT_CHUNK_BYTES } from "../../core/protocol.ts";
+import { privateKeyOf, rawPublicKey } from "../../core/statements.ts";
 import { resultOf, runOf, startAgent, textOf, withLinkedAgent } from "./agent_support.ts";
 import { startFakeRelay } from "./fake_relay.ts";
 
@@ -251,6 +253,23 @@ Deno.test("runAgent: an unknown frame is ignored, a malformed one closes with 44
     link.sendText('{"type":"run"}');
     assert.equal((await link.closed).code, CLOSE_CODES.malformed_frame.code);
     await relay.nextLink();
+  }));
+
+Deno.test("runAgent: a checkpoint that cannot be written down ends neither the link nor the agent", () =>
+  withLinkedAgent(async ({ link, agent, stateDir }) => {
+    for (const name of ["audit-key", "audit-checkpoint"]) {
+      Deno.mkdirSync(`${stateDir}/${name}.${Deno.pid}.tmp`); // where it is written aside
+    }
+    const privateKey = privateKeyOf(new Uint8Array(32).fill(1));
+    const key = { name: "relay/org_1/live", publicKey: rawPublicKey(privateKey) };
+    const root = new Uint8Array(32);
+    const time = "2030-01-01T00:00:00.000Z";
+    const said = { origin: key.name, size: 1, root, time, expired: 0, selection: null };
+    const note = signNote(statementText(said), key, privateKey);
+    link.send({ type: "checkpoint", note, public_key: keyText(key), proof: [] });
+    link.run(runOf("cmd_1", "echo still here"));
+    assert.equal(resultOf(await link.untilResult("cmd_1")).stdout, "still here\n");
+    assert.ok(agent.lines.some((line) => line.startsWith("the checkpoint cannot be written down")));
   }));
 
 Deno.test("runAgent: heartbeats come at the pace of the welcome", async () => {
