@@ -7,6 +7,7 @@ import type { App } from "../app.ts";
 import { type DetailsOf, emit, type Happening, RELAY_ACTOR } from "../events.ts";
 import type { CommandResult } from "../protocol.ts";
 import { EMPTY_SHA256, type OutputDigests } from "../statements.ts";
+import { sha256Hex } from "../text.ts";
 import { findCommand, shelfText, shelve } from "./finished.ts";
 import { inlineOutput, keepOutput, outputOf } from "./output.ts";
 import { textForEvent } from "./text.ts";
@@ -149,7 +150,7 @@ function emitAlarm(
 
 /**
  * Records the end of a command that nobody waits for any more, such as one given up as lost: what had arrived before
- * the link broke stays, and what the agent sends now follows it. False when it is of another verdict than the
+ * the link broke stays, and what its result brings follows it. False when it is of another verdict than the
  * command was sent under; of one that was lost with its relay nobody knows which that was.
  */
 export async function settleLate(
@@ -165,13 +166,17 @@ export async function settleLate(
   const open = record?.status === "lost" || record?.status === "running";
   if (record === null || record.agent_id !== agentId || !open) return true;
   if (record.verdict !== undefined && record.verdict !== receipt.verdict) return false;
-  const { stdout, stderr } = await outputOf(app, tenant, record);
+  const before = await outputOf(app, tenant, record);
+  const stdout = before.stdout + (frame.stdout ?? "");
+  const stderr = before.stderr + (frame.stderr ?? "");
+  // What it wrote while nobody waited for it was not kept.
+  const whole = sha256Hex(stdout) === receipt.stdout && sha256Hex(stderr) === receipt.stderr;
   await settleCommand(app, tenant, { id, agentId, record, fresh: false }, {
     ...outcomeOf(frame),
     receipt,
-    stdout: stdout + (frame.stdout ?? ""),
-    stderr: stderr + (frame.stderr ?? ""),
-    truncated: record.truncated || frame.truncated,
+    stdout,
+    stderr,
+    truncated: record.truncated || frame.truncated || !whole,
   });
   return true;
 }

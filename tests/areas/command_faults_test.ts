@@ -105,6 +105,28 @@ Deno.test("command: a clock that is set back while it runs neither hides its rec
   }
 });
 
+Deno.test("command: a late result whose output did not come whole says truncated, one that did does not", async () => {
+  for (const [lost, truncated] of [["of meanwhile, ", true], ["", false]] as const) {
+    await using world = await World.open();
+    const here = await linkAgent(world);
+    here.agent.script = () => "silent";
+    const asked = exec(world, here, "make");
+    await world.settle();
+    const { command_id } = runsOf(here.agent)[0]!;
+    here.agent.drop();
+    eq((await asked).status, 502);
+    const { identity } = here.agent;
+    const again = await ScriptedAgent.connect(world, here.key.value, { identity });
+    // Nobody waits for it any more, so it is not kept.
+    if (lost) again.send({ type: "output", command_id, stream: "stdout", data: lost });
+    finish(again, command_id, { stdout: "the end" });
+    await world.settle();
+    const path = `/api/v1/agents/${here.agent.id}/commands/${command_id}`;
+    const { body } = await world.call("GET", path, { as: here.owner.token });
+    deq([body.status, body.stdout, body.truncated], ["succeeded", "the end", truncated]);
+  }
+});
+
 Deno.test("commands.start: one request leaves one record of the key's use, with its own status", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
