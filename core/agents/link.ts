@@ -278,7 +278,9 @@ export class Link {
 
   /** Nothing of a message is recorded unless the agent has signed for all of it. */
   #takeResults({ results, signature }: ResultsFrame, agent: AgentRecord): void {
-    const { commands } = this.app;
+    const { commands, ports } = this.app;
+    const late = results.filter(({ command_id }) => !commands.isOn(this, command_id)).length;
+    if (!this.#tellings.takeLate(late, ports.clock.now())) return this.close("too_many_frames");
     const digests = results.map(claimedDigests);
     const text = receiptText(agent.id, results, digests);
     const wrong = !verifiesText(this.#agentKey!, text, signature)

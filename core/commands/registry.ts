@@ -241,6 +241,11 @@ export class Commands {
     this.#keep(flight, stream, data);
   }
 
+  /** Whether a command is under way over this link. */
+  isOn(link: Link, id: string): boolean {
+    return this.#flights.get(id)?.link === link;
+  }
+
   /** Whether a result is of the verdict that this link carried, and of the output that came over it. */
   fits(link: Link, result: CommandResult, claimed: OutputDigests): boolean {
     const flight = this.#flights.get(result.command_id);

@@ -182,6 +182,21 @@ Deno.test("link: an agent that says more of itself than 60 times a minute is cut
   eq(await codeAfter(1), 4428);
 });
 
+Deno.test("link: an agent may bring results that nobody waits for as many as it can have kept, then it is cut off", async () => {
+  await using world = await World.open();
+  const { owner, agent } = await linked(world);
+  const codeAfter = async (count: number) => {
+    agent.finish(...Array.from({ length: count }, (_, n) => ({ command_id: `cmd_${n}` })));
+    await world.settle();
+    return agent.closed?.code;
+  };
+  for (let n = 0; n < 4; n++) eq(await codeAfter(64), undefined);
+  world.clock.nowMs += 60_000;
+  for (let n = 0; n < 4; n++) eq(await codeAfter(64), undefined);
+  eq(await codeAfter(1), 4428);
+  eq(await statusOf(world, owner, agent.id), "offline");
+});
+
 Deno.test("link: an agent that does not read is cut off before it can fill the memory", async () => {
   await using world = await World.open();
   const { owner, agent } = await linked(world);
