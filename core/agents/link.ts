@@ -59,7 +59,8 @@ export class Link {
   #phase: "challenged" | "registering" | "open" | "closed" = "challenged";
   readonly #nonce: string;
   readonly #cancelHello: () => void;
-  #lastFrameMs: number;
+  /** How long it has been silent: counted, because a clock may be set. */
+  #silentMs = 0;
   #signer: LinkSigner | null = null;
   /** The policies that the agent was told last, or says that it holds. */
   #policyVersion = NO_POLICY_VERSION;
@@ -83,7 +84,6 @@ export class Link {
   ) {
     const { clock, entropy } = app.ports;
     this.#nonce = Buffer.from(entropy.bytes(24)).toString("base64url");
-    this.#lastFrameMs = clock.now();
     this.#cancelHello = clock.after(HELLO_TIMEOUT_MS, () => this.close("hello_timeout"));
     app.links.join(this);
     this.send({ type: "challenge", nonce: this.#nonce });
@@ -180,7 +180,7 @@ export class Link {
   /** Takes one text frame. */
   receive(text: string): void {
     if (this.#phase === "closed") return;
-    this.#lastFrameMs = this.app.ports.clock.now();
+    this.#silentMs = 0;
     const maxBytes = this.#phase === "open" ? MAX_AGENT_FRAME_BYTES : MAX_HELLO_BYTES;
     if (!fitsBytes(text, maxBytes)) return this.close("frame_too_large");
     const frame = parseAgentFrame(text);
@@ -229,9 +229,10 @@ export class Link {
     );
   }
 
-  /** Closes a link that has been silent for two heartbeats. */
-  checkAlive(): void {
-    if (this.app.ports.clock.now() - this.#lastFrameMs < SILENCE_MS) return;
+  /** Closes a link that has been silent for two heartbeats; `ms` have gone by since the last look. */
+  checkAlive(ms: number): void {
+    this.#silentMs += ms;
+    if (this.#silentMs < SILENCE_MS) return;
     this.close("going_away", "two heartbeats were missed", "heartbeat_lost");
   }
 

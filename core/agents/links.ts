@@ -99,7 +99,7 @@ export class Links {
   }
 
   #sweep(): void {
-    for (const link of this.#links.values()) link.checkAlive();
+    for (const link of this.#links.values()) link.checkAlive(SWEEP_MS);
     this.#checking ??= this.#checkCredentials()
       .catch((error) => {
         const fields = { error: String(error) };

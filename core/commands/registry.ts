@@ -58,8 +58,8 @@ interface Flight {
   readonly done: Promise<CommandRecord>;
   readonly resolve: (record: CommandRecord) => void;
   readonly reject: (error: unknown) => void;
-  /** When the relay ends it, should the agent not have said so. */
-  deadlineMs: number;
+  /** How long until the relay ends it, should the agent not have said so. */
+  leftMs: number;
   /** The verdict that it was sent under; null until then. */
   verdict: string | null;
   output: { stdout: string; stderr: string };
@@ -157,7 +157,8 @@ export class Commands {
       done: promise,
       resolve,
       reject,
-      deadlineMs: this.app().ports.clock.now() + record.timeout_ms + GRACE_MS,
+      // The timer may be about to fire.
+      leftMs: record.timeout_ms + GRACE_MS + (this.#timer === null ? 0 : SWEEP_MS),
       verdict: null,
       output: { stdout: "", stderr: "" },
       digests: {},
@@ -292,12 +293,12 @@ export class Commands {
     }
   }
 
-  /** One timer for all: ends what its agent should have ended. */
+  /** One timer for all: ends what its agent should have ended. Its firings count, since a clock may be set. */
   #sweep(): void {
     const { clock } = this.app().ports;
-    const now = clock.now();
     for (const flight of this.#flights.values()) {
-      if (now < flight.deadlineMs || flight.settling) continue;
+      flight.leftMs -= SWEEP_MS;
+      if (flight.leftMs > 0 || flight.settling) continue;
       flight.link.send({ type: "cancel", command_id: flight.record.id });
       this.#settle(flight, { status: "timed_out", why: "the agent did not end it in time" });
     }

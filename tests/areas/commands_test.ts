@@ -156,6 +156,21 @@ Deno.test("exec: an agent that does not end a command in time is not waited for 
   ok(events[0]!.details.reason);
 });
 
+Deno.test("exec: a clock that is set forward ends no link and no command before its time", async () => {
+  await using world = await World.open();
+  const here = await linkAgent(world);
+  here.agent.script = () => "silent";
+  const asked = exec(world, here, "make", { timeout: 60 });
+  await world.settle();
+  world.clock.nowMs += 60 * 60_000;
+  await world.advance(30_000);
+  const said = here.agent.received.map(({ type }) => type);
+  deq([here.agent.closed, said.includes("cancel")], [null, false]);
+  here.agent.send({ type: "heartbeat", status: "ok" });
+  await world.advance(35_000);
+  eq((await asked).status, 504);
+});
+
 Deno.test("exec: a command is lost with its link, 502, and a later result still tells the truth", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
