@@ -100,25 +100,30 @@ export class Links {
 
   #sweep(): void {
     for (const link of this.#links.values()) link.checkAlive(SWEEP_MS);
-    this.#checking ??= this.#checkCredentials()
-      .catch((error) => {
-        const fields = { error: String(error) };
-        this.app().ports.log.warn("the credentials of links could not be checked", fields);
-      })
-      .finally(() => this.#checking = null);
+    this.#checking ??= this.#checkCredentials().finally(() => this.#checking = null);
     this.#timer = this.#links.size === 0 ? null : this.#sweepLater();
   }
 
-  /** A value that has ended, was revoked elsewhere, or whose creator lost the right, loses its links. */
+  /**
+   * A value that has ended, was revoked elsewhere, or whose creator lost the right, loses its links. All are
+   * looked at at once: one that takes its time, or cannot be looked up, holds up no other.
+   */
   async #checkCredentials(): Promise<void> {
     const byValue = Map.groupBy(
       this.#links.values(),
       ({ credentialId, valueHash }) => `${credentialId} ${valueHash}`,
     );
-    for (const links of byValue.values()) {
-      if (await this.#mayStay(links[0]!)) continue;
-      for (const link of links) link.close("credential_refused");
-    }
+    const errors: unknown[] = [];
+    await Promise.all(
+      byValue.values().map((links) =>
+        this.#mayStay(links[0]!).then((mayStay) => {
+          if (!mayStay) { for (const link of links) link.close("credential_refused"); }
+        }, (error) => errors.push(error))
+      ),
+    );
+    if (errors.length === 0) return;
+    const fields = { credentials: errors.length, error: String(errors[0]) };
+    this.app().ports.log.warn("the credentials of links could not be checked", fields);
   }
 
   async #mayStay({ tenant, credentialId, valueHash }: Link): Promise<boolean> {

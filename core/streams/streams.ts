@@ -186,19 +186,21 @@ export class Streams {
     }
   }
 
-  /** Looks at every credential; one that cannot be looked up holds up no other. */
+  /** Looks at every credential at once: one that takes its time, or cannot be looked up, holds up no other. */
   async #checkCredentials(): Promise<void> {
     const byActor = Map.groupBy<unknown, Stream>(
       this.#all(),
       ({ actor }) => actor.foreign ?? actor.sessionId ?? actor.key?.valueHash ?? actor.id,
     );
     const errors: unknown[] = [];
-    for (const streams of byActor.values()) {
-      await this.#checkCredential(streams).catch((error) => {
-        errors.push(error);
-        this.#endUnchecked(streams);
-      });
-    }
+    await Promise.all(
+      byActor.values().map((streams) =>
+        this.#checkCredential(streams).catch((error) => {
+          errors.push(error);
+          this.#endUnchecked(streams);
+        })
+      ),
+    );
     if (errors.length === 0) return;
     const fields = { credentials: errors.length, error: String(errors[0]) };
     this.app().ports.log.warn("the credentials of streams could not be checked", fields);

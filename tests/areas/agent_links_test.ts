@@ -2,12 +2,13 @@ import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/stric
 import { Tellings } from "../../core/agents/tellings.ts";
 import type { Tenant } from "../../kv/collection.ts";
 import { users } from "../../kv/records/user.ts";
+import { StoreUnavailableError } from "../../kv/errors.ts";
 import { type AgentFrame, MAX_AGENT_FRAME_BYTES, MAX_HELLO_BYTES } from "../../core/protocol.ts";
 import { mount } from "../../routes/_mount.ts";
 import { routes, upgrades } from "../../routes/index.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { type Account, World } from "../support/world.ts";
-import { finish } from "./fixtures.ts";
+import { finish, revokeElsewhere } from "./fixtures.ts";
 
 const RIGHTS = ["agents:admin", "agents:read"];
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -242,6 +243,22 @@ Deno.test("link: it ends with the rights of its key: revoked and deleted at once
     if (what === "expired") continue;
     deq(await reasonsOf(world, owner, agent.id), ["credential_refused"]);
   }
+});
+
+Deno.test("link: it ends within a second of its key, also while another key cannot be looked up", async () => {
+  await using world = await World.open();
+  const [one, other] = [await world.signUp(), await world.signUp()];
+  const [unknown, revoked] = [await world.key(one, RIGHTS), await world.key(other, RIGHTS)];
+  const stays = await ScriptedAgent.connect(world, unknown.value);
+  const ends = await ScriptedAgent.connect(world, revoked.value);
+  await revokeElsewhere(world, other, revoked.id);
+  const { store } = world.app;
+  const get = store.get.bind(store);
+  store.get = (of, tenant, id) =>
+    id === unknown.id ? Promise.reject(new StoreUnavailableError()) : get(of, tenant, id);
+  await world.advance(500);
+  deq([stays.closed, ends.closed?.code], [null, 4401]);
+  ok(world.logged.some(({ message }) => message.includes("credentials of links")));
 });
 
 Deno.test("/ws: an upgrade needs the right, an API key and the subprotocol", async () => {

@@ -1,3 +1,4 @@
+import { apiKeys } from "../../kv/records/api_key.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import type { CommandOrder, CommandResult } from "../../core/protocol.ts";
 import { type Account, type Answer, World } from "../support/world.ts";
@@ -22,6 +23,15 @@ interface Exec {
   readonly timeout?: number;
   readonly idempotencyKey?: string;
   readonly headers?: Record<string, string>;
+}
+
+/** Revokes a key as another instance would: this one hears nothing of it. */
+export async function revokeElsewhere(world: World, { org }: Account, id: string): Promise<void> {
+  const tenant = { org, space: "live" } as const;
+  await world.app.store.transact(async (tx) => {
+    const key = (await tx.get(apiKeys, tenant, id))!;
+    tx.put(apiKeys, tenant, { ...key, revoked_at_ms: world.clock.now() });
+  });
 }
 
 /** Runs a command on an agent through GET /api/exec. */

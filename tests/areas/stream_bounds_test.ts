@@ -4,10 +4,12 @@ import type { StreamEnd } from "../../core/streams/ends.ts";
 import { BUFFER_BYTES_MAX, type Sink } from "../../core/streams/stream.ts";
 import { WEBHOOK_EVENTS } from "../../core/webhooks/event_types.ts";
 import { StoreUnavailableError } from "../../kv/errors.ts";
+import { apiKeys } from "../../kv/records/api_key.ts";
 import { mount } from "../../routes/_mount.ts";
 import { routes, upgrades } from "../../routes/index.ts";
 import { type Received, StreamClient } from "../support/stream.ts";
 import { World } from "../support/world.ts";
+import { revokeElsewhere } from "./fixtures.ts";
 import { happen, placeIn, READ, take } from "./stream_fixtures.ts";
 
 /** A socket of `/ws`, on a server of its own, that is read as the test says. */
@@ -146,6 +148,26 @@ Deno.test("streams: a credential that cannot be looked up ends its own streams, 
   await world.advance(10_000);
   store.get = get;
   eq((await stays.next())!.data.name, "interrupted");
+});
+
+Deno.test("streams: a lost credential ends its stream within a second, however many others are looked up slowly", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const keys = [];
+  for (let n = 0; n < 30; n++) keys.push(await world.key(owner, READ));
+  const clients = [];
+  for (const { value } of keys) clients.push(await StreamClient.open(world, value));
+  for (const client of clients) await client.next();
+  await revokeElsewhere(world, owner, keys.at(-1)!.id);
+  const { store } = world.app;
+  const get = store.get.bind(store);
+  store.get = async (of, tenant, id) => {
+    if (of.name === apiKeys.name) await world.clock.sleep(50);
+    return await get(of, tenant, id);
+  };
+  await world.advance(950);
+  eq(world.app.streams.size, 29);
+  eq((await clients.at(-1)!.next())!.data.name, "credential_ended");
 });
 
 Deno.test("streams: one whose opening cannot be put on record is let go", async () => {
