@@ -102,6 +102,10 @@ export function verifiesNote(note: string, key: NoteKey): boolean {
   });
 }
 
+/** Whether one signature stands behind a note's text and nothing else, which nobody would have signed. */
+export const isSignedOnce = (note: string): boolean =>
+  note.indexOf("\n", note.indexOf("\n\n") + 2) === note.length - 1;
+
 /** A key as `name+id+base64`: what `--key` takes. */
 export function keyText(key: NoteKey): string {
   const id = keyIdOf(key).toString("hex");

@@ -4,6 +4,7 @@ import { findFirst, type Finding, type Line } from "./findings.ts";
 import { GrowingTree, sameHash, subtreesOf, verifyConsistency } from "./merkle.ts";
 import { HASH_BYTES } from "./node_hash.ts";
 import {
+  isSignedOnce,
   keyText,
   type NoteKey,
   readKey,
@@ -149,7 +150,8 @@ export function checkExport({ key, checkpoint, consistency }: VerifyOptions): Ex
     if (!ending || statement === null) return { ...at, kind: "proof", why: "it cannot be read" };
     const signer = key ?? readKey(ending.public_key);
     const good = signer !== null && keyText(signer) === ending.public_key &&
-      verifiesNote(ending.checkpoint, signer) && statement.origin === signer.name;
+      verifiesNote(ending.checkpoint, signer) && isSignedOnce(ending.checkpoint) &&
+      statement.origin === signer.name;
     if (!good) return { ...at, kind: "proof", why: "its signature is not of this key" };
     const { size, expired, selection } = statement;
     const { after, hashes } = ending;

@@ -72,6 +72,9 @@ async function readArguments([command, ...args]: string[]): Promise<Arguments> {
     } else file = argument;
   }
   if (file === undefined) throw new Error("name the file that holds the export");
+  if (consistency !== undefined && checkpoint === undefined) {
+    throw new Error("--consistency proves nothing without the --checkpoint that it begins at");
+  }
   return { file, key, checkpoint, consistency };
 }
 
@@ -114,8 +117,11 @@ export function describeVerdict(
     );
   }
   if (keyFromFile) lines.push("checked with the file's own key: give --key to know whose it is");
-  return lines.join("\n");
+  return lines.map((line) => line.replace(UNSEEN, "\ufffd")).join("\n");
 }
+
+/** What a terminal obeys or does not show: without a key the file's author chose what it says of itself. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** One finding as a sentence. */
 export function describeFinding({ kind, first, last, line, why }: Finding): string {

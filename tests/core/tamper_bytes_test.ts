@@ -1,5 +1,6 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { verifyExport } from "../../core/audit/lines.ts";
+import { describeVerdict } from "../../core/cli/audit.ts";
 import { type NoteKey, readKey } from "../../core/audit/note.ts";
 import { random } from "../support/random.ts";
 import { type Account, World } from "../support/world.ts";
@@ -112,4 +113,46 @@ Deno.test("relay audit verify: a row that is made very long is altered, and is n
   const long = lines.with(3, lines[3]!.replace("ä€", "ä".repeat(2_000_000)));
   const { finding } = await check(long.join("\n"), key);
   deq([finding?.kind, finding?.first], ["altered", 4]);
+});
+
+Deno.test("relay audit verify: text that nobody signed behind the checkpoint's signature is a finding", async () => {
+  await using world = await World.open();
+  const { owner, key } = await open(world, 6);
+  for (const accept of TYPES) {
+    const text = await exported(world, owner, accept, "");
+    const end = text.indexOf('","public_key"');
+    for (const more of ["!", "\\n", "— somebody AAAA\\n", "A".repeat(100_000)]) {
+      const { finding } = await check(text.slice(0, end) + more + text.slice(end), key);
+      eq(finding?.kind, "proof", more.slice(0, 20));
+    }
+  }
+});
+
+Deno.test("relay audit verify: a line of any length hides no rows that a reader of JSON would take", async () => {
+  await using world = await World.open();
+  const { owner, key } = await open(world, 6);
+  const text = await exported(world, owner, "application/json", "");
+  const end = text.indexOf('","public_key"');
+  // What is dropped of a line that is too long begins where its first 64 KiB end.
+  const filled = 65_536 - (end - text.lastIndexOf("\n", end) - 1);
+  const hidden = '","public_key":""},"events":[{"seq":1,"actor":"forged"}],"proof":{"checkpoint":"';
+  const start = text.lastIndexOf("\n", end) + 1 + 65_536;
+  const dropped = hidden.padEnd(65_536 * 3 - start, "A");
+  const forged = text.slice(0, end) + "A".repeat(filled) + dropped + "A" + text.slice(end);
+  deq(JSON.parse(forged).events, [{ seq: 1, actor: "forged" }]);
+  ok((await check(forged, key)).finding !== null);
+});
+
+Deno.test("relay audit verify: what a file says of itself hides nothing of the verdict on a terminal", async () => {
+  await using world = await World.open();
+  const { owner, key } = await open(world, 3);
+  const text = await exported(world, owner, TYPES[0]!, "?text=a");
+  const verdict = await check(text, key);
+  const { statement } = verdict;
+  const hide = "\u001b[8m\u009b8m\u202e\u2028\r";
+  const selection = { ...statement!.selection!, filter: `{"text":"${hide}"}` };
+  for (const said of [{ origin: hide }, { time: hide }, { selection }]) {
+    const shown = describeVerdict({ ...verdict, statement: { ...statement!, ...said } });
+    ok(!/[^\P{Cc}\n]|[\p{Cf}\p{Zl}\p{Zp}]/u.test(shown), JSON.stringify(shown));
+  }
 });
