@@ -2,7 +2,7 @@ import type { Tenant } from "../../kv/collection.ts";
 import { followedTo } from "../../kv/follow.ts";
 import { auditTreeId, auditTrees, checkpoints } from "../../kv/records/audit.ts";
 import type { App } from "../app.ts";
-import type { EventRow } from "../events.ts";
+import { atMs } from "./places.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** Logs that one round looks at. */
@@ -51,7 +51,8 @@ async function dropOldest(app: App, tenant: Tenant, beforeMs: number): Promise<n
     const last = oldest.events.at(-1)!;
     // Asked anew each time: what is held from now on must not go with a round that has begun.
     if (last.seq > passed || isHeld(app, tenant)) break;
-    if (Date.parse((JSON.parse(last.json) as EventRow).timestamp) >= beforeMs) break;
+    // Each of them: where a clock was set back, the last row is not the newest.
+    if (!oldest.events.every((row) => atMs(row) < beforeMs)) break;
     const done = await app.store.transact(async (tx) => {
       const tree = await tx.get(auditTrees, tenant, auditTreeId(tenant));
       if (tree === null || tree.size < last.seq || tree.expired >= last.seq) return false;

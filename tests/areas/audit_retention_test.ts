@@ -90,3 +90,17 @@ Deno.test("legal_hold: what is held while a round removes rows stays from then o
   const [segment] = (await oldest(live(owner)))!.events;
   ok(segment!.seq < 30, "more than the first segment went");
 });
+
+Deno.test("retention_days.audit: a row stays for its time though the rows behind it say an earlier one", async () => {
+  await using world = await World.open(CONFIG);
+  const owner = await world.signUp();
+  await fill(world, owner, 4);
+  const setBack = await wait(world, owner, -60);
+  await fill(world, setBack, 40);
+  await world.settle();
+  await wait(world, owner, 60);
+  eq(await dropExpiredRows(world.app), 0);
+  eq(await first(world, owner), 1);
+  await wait(world, owner, 31);
+  ok(await dropExpiredRows(world.app) > 30);
+});
