@@ -1,9 +1,10 @@
 import type { Tenant } from "../../kv/collection.ts";
+import type { Sequenced } from "../../kv/log.ts";
 import { auditTiles, auditTreeId, auditTrees, tileId } from "../../kv/records/audit.ts";
 import { RecentMap } from "../../kv/recent.ts";
 import type { Reader } from "../../kv/store.ts";
 import type { Tx } from "../../kv/tx.ts";
-import { type Hash, rangeHash, type ReadNode } from "./merkle.ts";
+import { type Hash, leafHash, rangeHash, type ReadNode, sameHash } from "./merkle.ts";
 import { foldHashes, HASH_BYTES } from "./node_hash.ts";
 
 /** Hashes in a full tile; it stands for one hash of the level above. */
@@ -54,6 +55,12 @@ async function readTile(
 /** The root over the first `size` leaves. */
 export const rootOf = (db: Reader, tenant: Tenant, size: number): Promise<Hash> =>
   rangeHash(nodesOf(db, tenant), 0, size);
+
+/** Whether a stored row is still what became a leaf of the tree. */
+export const isLeaf = async (
+  read: ReadNode,
+  { seq, json }: Pick<Sequenced, "seq" | "json">,
+): Promise<boolean> => sameHash(await read(0, seq - 1), leafHash(json));
 
 /** The leaf hashes from `lo` to below `hi`, within one tile. */
 export async function leavesOf(

@@ -60,6 +60,8 @@ export interface Counted {
   from_outside: number;
   /** Rows that the checkpoint covers and that are no longer there. */
   not_kept: number;
+  /** Rows that were read and are not those of the tree. */
+  altered: number;
   readonly types: Map<string, number>;
   readonly tallies: Map<QueryName, Tally>;
   readonly actors: Map<string, Activity>;
@@ -76,6 +78,7 @@ export const countedNothing = (): Counted => ({
   rows: 0,
   from_outside: 0,
   not_kept: 0,
+  altered: 0,
   types: new Map(),
   tallies: new Map(),
   actors: new Map(),

@@ -65,6 +65,7 @@ export interface Pack {
     readonly rows: number;
     readonly from_outside: number;
     readonly not_kept: number;
+    readonly altered: number;
   };
   readonly event_types: readonly { readonly event_type: string; readonly rows: number }[];
   readonly controls: readonly ControlResult[];
@@ -81,7 +82,8 @@ export interface Pack {
 }
 
 const METHOD = [
-  "Every row of the period that the checkpoint covers was read once, in order.",
+  "Every row of the period that the checkpoint covers was read once, in order, and held against its hash " +
+  "in the log's tree.",
   "To count again: export the audit log with `start_time` and `end_time` of the period, leave out rows whose " +
   "`seq` is above `log.size`, and apply each query: the row's `event_type` is one of `event_types`, and " +
   "`result`, `details` and `same` hold where they are given.",
@@ -106,7 +108,9 @@ export async function makePack(
   const { id, type, period, scan } = report;
   const { title, sections } = REPORTS[type];
   const organization = await store.get(organizations, SYSTEM, tenant.org);
-  const { expired } = readStatement(scan.checkpoint)!;
+  const { expired, time } = readStatement(scan.checkpoint)!;
+  // What came after the log was read is not in the report, however late it is finished.
+  const ended = period.to_ms <= Date.parse(time);
   const has = new Set(sections);
   const access = has.has("access") ? await accessNow(app, tenant, counted.actors, listedMax) : null;
   const queries = queriesOf(type, counted);
@@ -123,7 +127,7 @@ export async function makePack(
       asked: period.asked,
       from: iso(period.from_ms),
       to: iso(period.to_ms),
-      ended: period.to_ms <= nowMs,
+      ended,
     },
     generated_at: iso(nowMs),
     requested_by: report.requested_by,
@@ -140,6 +144,7 @@ export async function makePack(
       rows: counted.rows,
       from_outside: counted.from_outside,
       not_kept: counted.not_kept,
+      altered: counted.altered,
     },
     event_types: [...counted.types].map(([event_type, rows]) => ({ event_type, rows }))
       .sort((a, b) => a.event_type < b.event_type ? -1 : 1),
@@ -157,7 +162,7 @@ export async function makePack(
     }),
     method: METHOD,
     limitations: [
-      ...limitationsOf(report, counted, { expired, nowMs }),
+      ...limitationsOf(report, counted, { expired, ended }),
       ...[
         access && tenant.space === "test" && NO_USERS,
         cutList("exceptions", exceptions.length, counted.exceptions_found),
@@ -195,15 +200,15 @@ const cutList = (what: string, listed: number, found: number): string | null =>
   listed < found ? `There are ${found} ${what}; the first ${listed} are listed.` : null;
 
 function limitationsOf(
-  { period, scan }: ReportRecord,
+  { scan }: ReportRecord,
   counted: Counted,
-  { expired, nowMs }: { expired: number; nowMs: number },
+  { expired, ended }: { expired: number; ended: boolean },
 ): string[] {
   const cut = (what: string, max: number) => `Only ${max} ${what} are told apart.`;
   const said: (readonly [boolean, string])[] = [
     [true, "This is evidence for a review. It is no opinion, no certificate and no attestation."],
     [counted.rows === 0, "There is no data for this period."],
-    [period.to_ms > nowMs, "The period had not ended when the report was made."],
+    [!ended, "The period had not ended when the log was read."],
     [
       expired > 0 && scan?.start === expired,
       `The oldest ${expired} rows of the log are no longer kept: rows of this period may be among them.`,
@@ -211,6 +216,11 @@ function limitationsOf(
     [
       counted.not_kept > 0,
       `${counted.not_kept} rows that the checkpoint covers could not be read any more.`,
+    ],
+    [
+      counted.altered > 0,
+      `${counted.altered} of the rows that were read were changed in the store, and are not counted: ` +
+      "check an export with `relay audit verify`.",
     ],
     [counted.types.size >= TYPES_MAX, cut("event types", TYPES_MAX)],
     [counted.actors.size >= ACTORS_MAX, cut("actors", ACTORS_MAX)],

@@ -5,6 +5,7 @@ import type { App } from "../app.ts";
 import { makeCheckpoint } from "../audit/checkpoints.ts";
 import { readStatement } from "../audit/note.ts";
 import { atMs, CLOCK_SLACK_MS, isInOrder, rowsBefore } from "../audit/places.ts";
+import { isLeaf, nodesOf } from "../audit/tiles.ts";
 import { controlsOf } from "./controls.ts";
 import { type Counted, countedNothing, countRow, loadCounted, saveCounted } from "./count.ts";
 import type { QueryName } from "./queries.ts";
@@ -22,8 +23,13 @@ export async function beginScan(app: App, tenant: Tenant, report: ReportRecord):
   const { note, size } = await makeCheckpoint(app, tenant);
   const { expired } = readStatement(note)!;
   const fromMs = report.period.from_ms - CLOCK_SLACK_MS;
+  const read = nodesOf(app.store, tenant);
   const start = isInOrder(await app.audit.reach(tenant))
-    ? await rowsBefore(app, tenant, fromMs, { from: expired, to: size })
+    ? await rowsBefore(app, tenant, fromMs, {
+      from: expired,
+      to: size,
+      trusted: (row) => isLeaf(read, row),
+    })
     : expired;
   await app.store.transact(async (tx) => {
     const now = await tx.get(reports, tenant, report.id);
@@ -48,6 +54,7 @@ export async function stepScan(app: App, tenant: Tenant, report: Begun): Promise
   const wanted = new Set<QueryName>(controlsOf(type).flatMap(({ queries }) => queries));
   const end = Math.min(scan.size, scan.position + ROWS_PER_STEP);
   const inOrder = isInOrder(await app.audit.reach(tenant));
+  const read = nodesOf(app.store, tenant);
   let { position } = scan;
   while (position < end) {
     const page = await app.log.read(tenant, position, Math.min(PAGE, end - position));
@@ -59,6 +66,10 @@ export async function stepScan(app: App, tenant: Tenant, report: Begun): Promise
     for (const row of rows) {
       counted.not_kept += row.seq - position - 1;
       position = row.seq;
+      if (!await isLeaf(read, row)) {
+        counted.altered++;
+        continue;
+      }
       const at = atMs(row);
       if (inOrder && at > period.to_ms + CLOCK_SLACK_MS) return counted;
       if (at >= period.from_ms && at <= period.to_ms) countRow(counted, wanted, row);

@@ -16,7 +16,7 @@ import { BLOB_BYTES_MAX } from "../../kv/limits.ts";
 import { type ReportRecord, reports } from "../../kv/records/report.ts";
 import { overKv } from "../support/kv.ts";
 import { type Account, World } from "../support/world.ts";
-import { ask, list, read, rowsOf } from "./compliance_fixtures.ts";
+import { ask, list, make, read, rowsOf } from "./compliance_fixtures.ts";
 
 const live = ({ org }: Account) => ({ org, space: "live" } as const);
 
@@ -149,6 +149,63 @@ Deno.test("reports: of two that would each be the tenth under way one is refused
   meanwhile = one;
   statuses.push(await one());
   deq(statuses.sort(), [202, 409]);
+});
+
+Deno.test("reports: a period that ends after the log was read, however late the report is finished, has not ended", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  await world.app.reports.stop();
+  const today = new Date(world.clock.now()).toISOString().slice(0, 10);
+  const asked = await ask(world, owner.token, "access-review", `${today}..${today}`);
+  await stepReport(world.app, live(owner), (await records(world, owner))[0]!);
+  // The relay is killed here, and what happens in the rest of the day is not among what was read.
+  await append(world, owner, 3, "user_login_failed");
+  world.clock.nowMs += 50 * 60 * 60 * 1000;
+  const restarted = reportRounds(() => world.app);
+  restarted.wake();
+  await restarted.idle();
+  const body = { email: owner.email, password: "password 1" };
+  const { token } = (await world.call("POST", "/api/v1/login", { body })).body;
+  const { body: { report } } = await read(world, token, `?id=${asked.body.id}`);
+  eq(report.queries.find(({ id }: { id: string }) => id === "failed_sign_ins").rows, 0);
+  eq(report.period.ended, false);
+  ok(report.limitations.some((text: string) => text.startsWith("The period had not ended")));
+});
+
+Deno.test("reports: a stored row that was changed is no evidence, and is told", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  await append(world, owner, 40, "user_login_failed");
+  await world.app.log.flush();
+  const prefix = [owner.org, "live", "log"];
+  const failed = '"event_type":"user_login_failed"';
+  let edited = 0;
+  const edits = [
+    [failed, '"event_type":"user_login"'],
+    ['"timestamp":"2', '"timestamp":"3'],
+    ['"timestamp":"2', '"timestamp":"1'],
+  ] as const;
+  for (const [was, becomes] of edits) {
+    for await (const { key, value } of world.kv.list<Uint8Array>({ prefix })) {
+      const rows = new TextDecoder().decode(value).split("\n");
+      const at = rows.findIndex((row) => row.includes(failed));
+      if (at < 0) continue;
+      const changed = rows.with(at, rows[at]!.replace(was, becomes));
+      await world.kv.set(key, new TextEncoder().encode(changed.join("\n")));
+      const { report } = await make(world, owner, "access-review", "24h");
+      const counts = Object.fromEntries(
+        report.queries.map(({ id, rows }) => [id, rows]),
+      );
+      deq([counts.failed_sign_ins, counts.sign_ins, report.log.altered], [39, 0, 1], becomes);
+      ok(report.limitations.some((text) => /^1 of the rows .* changed/.test(text)));
+      await world.kv.set(key, value);
+      edited++;
+      break;
+    }
+  }
+  eq(edited, edits.length);
+  const { report } = await make(world, owner, "access-review", "24h");
+  eq(report.log.altered, 0);
 });
 
 Deno.test("countRow: what is counted has a bound, is the same after saving, and fits into a blob", () => {
