@@ -17,6 +17,8 @@ const CONCURRENCY = 4;
 const AWAITED_MAX = 8;
 const AWAITED_OF_ONE_MAX = 3;
 const BACKOFF_MS_MAX = 60 * 60 * 1000;
+/** Half of the first wait after a look failed that only a push asks for: a push comes once. */
+const PUSHED_SECONDS = 30;
 /** Doublings of the wait after failures. */
 const DOUBLINGS_MAX = 6;
 /** Looks are spread by a tenth to either side, so that organizations do not come all at once. */
@@ -205,14 +207,14 @@ export class Syncs {
   }
 }
 
-/** When a repository is looked at next by itself, in ms; null for never. */
+/** When a repository is looked at next by itself, in ms; null for never. What failed is tried again. */
 export function nextLookMs(
   { sync_seconds, failures }: Pick<RepositoryRecord, "sync_seconds" | "failures">,
   nowMs: number,
   unit: number,
 ): number | null {
-  if (sync_seconds === null) return null;
-  const everyMs = sync_seconds * 1000;
+  if (sync_seconds === null && failures === 0) return null;
+  const everyMs = (sync_seconds ?? PUSHED_SECONDS) * 1000;
   const backedOffMs = everyMs * 2 ** Math.min(failures, DOUBLINGS_MAX);
   const waitMs = Math.max(everyMs, Math.min(backedOffMs, BACKOFF_MS_MAX));
   return Math.round(nowMs + waitMs * (1 - JITTER + 2 * JITTER * unit));

@@ -374,5 +374,5 @@ Deno.test("nextLookMs: spread by a tenth, doubled with each failure up to an hou
   deq([at(0, 0), at(0, 0.5), at(0, 1)], [1_270_000, 1_300_000, 1_330_000]);
   deq([at(1, 0.5), at(3, 0.5), at(40, 0.5)], [1_600_000, 3_400_000, 4_600_000]);
   eq(at(9, 0.5, 24 * 3600), 1_000_000 + 24 * 3600 * 1000);
-  eq(at(0, 0.5, null), null);
+  deq([at(0, 0.5, null), at(1, 0.5, null), at(40, 0.5, null)], [null, 1_060_000, 2_920_000]);
 });

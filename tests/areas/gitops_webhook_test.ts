@@ -309,3 +309,21 @@ Deno.test("webhook: it is limited for each address", async () => {
   deq(statuses, [202, 202, 202, 429, 429]);
   eq((await world.call("POST", HOOK, { body, from: "198.51.100.8" })).status, 202);
 });
+
+Deno.test("webhook: a push whose look failed is made good by itself, though it comes only once", async () => {
+  await using world = await World.open();
+  const git = await withRepository(world, { provider: "github", webhook_secret: SECRET });
+  await git.host.commit({ "a.yaml": forbidding("nmap") });
+  const text = JSON.stringify(BODIES.github);
+  git.host.broken = { status: 503 };
+  ok((await push(world, git, text, SENDERS[0]!.headers(text, "d1", 0))).asked > 0);
+  deq((await git.get("policies")).body.policies, []);
+  // The host answers again; sent once more it is a replay.
+  git.host.broken = null;
+  eq((await push(world, git, text, SENDERS[0]!.headers(text, "d1", 0))).asked, 0);
+  await world.advance(2 * 60_000);
+  eq((await git.get("policies")).body.policies[0]?.name, "a");
+  const { asked } = git.host;
+  await world.advance(60 * 60_000);
+  eq(git.host.asked, asked, "it is asked on, though nothing failed");
+});
