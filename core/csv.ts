@@ -1,5 +1,8 @@
-/** Spreadsheets take a text that begins so for a formula, also with the full-width characters. */
-const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
+/**
+ * Where spreadsheets take a text for a formula, also with the full-width characters: at its beginning, and,
+ * because those of half the world part cells at semicolons and then know no quotes, behind what may part it.
+ */
+const FORMULA = /^(?=[\t\r\n])|(?<=^|[;\t\r\n])(?=[ \u00a0"]*[=+\-@＝＋－＠])/g;
 const NEEDS_QUOTES = /[",\r\n]/;
 
 /**
@@ -17,6 +20,6 @@ export function csvRow(
 function writeField(field: string | number | boolean | null): string {
   if (field === null) return "";
   if (typeof field !== "string") return String(field);
-  const text = FORMULA.test(field) ? `'${field}` : field;
+  const text = field.replace(FORMULA, "'");
   return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -29,14 +29,33 @@ Deno.test("csvRow: a text that begins like a formula gets a quote in front, a nu
   for (const start of ["=", "+", "-", "@", "\t", "＝", "＋", "－", "＠"]) {
     assert.equal(csvRow([`${start}1+1`]), `'${start}1+1\r\n`);
   }
-  for (const start of ["\r", "\n"]) assert.equal(csvRow([`${start}=1`]), `"'${start}=1"\r\n`);
+  for (const start of ["\r", "\n"]) assert.equal(csvRow([`${start}=1`]), `"'${start}'=1"\r\n`);
   assert.equal(csvRow(['=HYPERLINK("http://x",1)']), `"'=HYPERLINK(""http://x"",1)"\r\n`);
   assert.equal(csvRow([-1, "a=1", "a-b"]), "-1,a=1,a-b\r\n");
 });
 
-Deno.test("csvRow: a reader of RFC 4180 gets every text back", () => {
+Deno.test("csvRow: a spreadsheet that parts cells at semicolons, tabs or line ends runs nothing either", () => {
+  for (const part of [";", "\t", "\n", "\r", "\r\n", '";', '"\n', ";;", "\t;", "; ", ";\u00a0"]) {
+    for (const start of ["=", "+", "-", "@", "＝", "＋", "－", "＠"]) {
+      for (
+        const text of [`a${part}${start}cmd|'/C calc'!A0${part}b`, `{"a":"b${part}${start}1"}`]
+      ) {
+        const line = csvRow(["org", text, "c"]);
+        // What a reader sees that takes these for the ends of cells, and quotes for quotes or for text.
+        for (const reader of [line, line.replaceAll('"', "")]) {
+          for (const cell of reader.split(/[;\t\r\n]/)) {
+            assert.ok(!/^[\s"]*[=+\-@＝＋－＠]/.test(cell), JSON.stringify(line));
+          }
+        }
+      }
+    }
+  }
+  assert.equal(csvRow(["a;b", "x;y=1", "ls; pwd", "a -b"]), "a;b,x;y=1,ls; pwd,a -b\r\n");
+});
+
+Deno.test("csvRow: a reader of RFC 4180 gets every text back that no spreadsheet would run", () => {
   const dice = random(4180);
-  const parts = ["a", ",", '"', "\r", "\n", " ", "=", "é", "\ud83d\ude00"];
+  const parts = ["a", ",", '"', "\r", "\n", " ", ";", "é", "\ud83d\ude00"];
   for (let round = 0; round < 500; round++) {
     const text = () => "x" + Array.from({ length: dice.below(6) }, () => dice.pick(parts)).join("");
     const fields = [text(), text(), text()];
