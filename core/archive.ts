@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import { z } from "zod";
@@ -50,10 +49,6 @@ export interface Archive {
   readonly contents: readonly Uint8Array[];
 }
 
-/** SHA-256 in hex. */
-export const digestOf = (bytes: Uint8Array): string =>
-  createHash("sha256").update(bytes).digest("hex");
-
 /** The bytes of an archive. */
 export function packArchive({ head, contents }: Archive): Uint8Array<ArrayBuffer> {
   const line = new TextEncoder().encode(`${JSON.stringify(head)}\n`);
@@ -76,7 +71,7 @@ export function unpackArchive(bytes: Uint8Array): Archive {
   let at = end + 1;
   const contents = head.entries.map((entry) => {
     const content = bytes.subarray(at, at += entry.bytes);
-    if (content.length !== entry.bytes || digestOf(content) !== entry.sha256) {
+    if (content.length !== entry.bytes || sha256Hex(content) !== entry.sha256) {
       throw new Error(`the archive's ${entry.root}/${entry.path} is damaged`);
     }
     return content;

@@ -38,6 +38,8 @@ const KEY_ID_BYTES = 6;
 /** The sizes of GCM that NIST SP 800-38D recommends; random IVs are good for 2^32 texts a key. */
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
+/** A key that is used once needs no other. */
+const ONLY_IV = new Uint8Array(IV_BYTES);
 /** With IV, tag and base64 still well within one 64 KiB value of the store. */
 const PLAINTEXT_BYTES_MAX = 40 * 1024;
 
@@ -84,6 +86,20 @@ export function makeSealer(
   };
 }
 
+/**
+ * Encrypts bytes of any number under a key of 32 that is used for nothing else: what is too large to be sealed
+ * itself, and whose sealed key is all that a new secret must seal anew.
+ */
+export function encryptOnce(key: Uint8Array, bytes: Uint8Array): Uint8Array {
+  const cipher = createCipheriv("aes-256-gcm", key, ONLY_IV, { authTagLength: TAG_BYTES });
+  return Buffer.concat([cipher.update(bytes), cipher.final(), cipher.getAuthTag()]);
+}
+
+/** What `encryptOnce` was given. @throws {SealError} */
+export function decryptOnce(key: Uint8Array, encrypted: Uint8Array): Uint8Array {
+  return decrypt(key, ONLY_IV, encrypted);
+}
+
 /** One secret gives four values that tell nothing of each other. */
 function deriveKey(secret: string): SealKey {
   if (secret.trim().length < SECRET_LENGTH_MIN) {
@@ -123,13 +139,16 @@ function parseSealed(sealed: string): { id: string; body: Buffer } {
 
 function open({ key }: SealKey, body: Buffer, context: string): string {
   const iv = body.subarray(0, IV_BYTES);
-  const tag = body.subarray(body.length - TAG_BYTES);
-  const decipher = createDecipheriv("aes-256-gcm", key, iv, { authTagLength: TAG_BYTES });
-  decipher.setAAD(Buffer.from(context));
-  decipher.setAuthTag(tag);
-  const ciphertext = body.subarray(IV_BYTES, body.length - TAG_BYTES);
+  return decrypt(key, iv, body.subarray(IV_BYTES), context).toString();
+}
+
+function decrypt(key: Uint8Array, iv: Uint8Array, encrypted: Uint8Array, context = ""): Buffer {
+  const end = Math.max(0, encrypted.length - TAG_BYTES);
   try {
-    return Buffer.concat([decipher.update(ciphertext), decipher.final()]).toString();
+    const decipher = createDecipheriv("aes-256-gcm", key, iv, { authTagLength: TAG_BYTES });
+    decipher.setAAD(Buffer.from(context));
+    decipher.setAuthTag(encrypted.subarray(end));
+    return Buffer.concat([decipher.update(encrypted.subarray(0, end)), decipher.final()]);
   } catch (cause) {
     throw new SealError("altered", "this was altered, or sealed for another purpose", { cause });
   }

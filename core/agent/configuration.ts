@@ -1,5 +1,6 @@
 import type { Archive, ArchiveEntry } from "../archive.ts";
-import { digestOf, POLICY_ROOT } from "../archive.ts";
+import { POLICY_ROOT } from "../archive.ts";
+import { sha256Hex } from "../text.ts";
 import {
   MAX_BACKUP_ROOTS,
   MAX_CONFIGURATION_BYTES,
@@ -62,7 +63,7 @@ export function readConfiguration(configuration: Configuration): Archive {
   const entries: ArchiveEntry[] = [];
   const contents: Uint8Array[] = [];
   const add = (entry: Pick<ArchiveEntry, "root" | "path" | "mode">, content: Uint8Array) => {
-    entries.push({ ...entry, bytes: content.length, sha256: digestOf(content), link: null });
+    entries.push({ ...entry, bytes: content.length, sha256: sha256Hex(content), link: null });
     contents.push(content);
   };
   const policy = tree.look(`${stateDir}/${POLICY_FILE}`);
@@ -73,7 +74,7 @@ export function readConfiguration(configuration: Configuration): Archive {
   let left = MAX_CONFIGURATION_BYTES;
   for (const { root, path, link, mode, place } of walk(configuration)) {
     if (link !== null) {
-      entries.push({ root, path, mode, bytes: 0, sha256: digestOf(new Uint8Array()), link });
+      entries.push({ root, path, mode, bytes: 0, sha256: sha256Hex(new Uint8Array()), link });
       contents.push(new Uint8Array());
       continue;
     }

@@ -1,10 +1,5 @@
-import {
-  type Archive,
-  type ArchiveEntry,
-  digestOf,
-  POLICY_ROOT,
-  unpackArchive,
-} from "../archive.ts";
+import { type Archive, type ArchiveEntry, POLICY_ROOT, unpackArchive } from "../archive.ts";
+import { sha256Hex } from "../text.ts";
 import type { RestorePlan } from "../transfer_frames.ts";
 import { ASIDE, type Configuration, mustStay, placeOf, walk } from "./configuration.ts";
 import { POLICY_FILE } from "./policies.ts";
@@ -107,7 +102,7 @@ function changeOf(
     return found.kind === "link" && tree.readLink(place) === link ? null : "replace";
   }
   const same = found.kind === "file" && found.mode === mode && found.bytes === bytes &&
-    digestOf(tree.read(place)) === sha256;
+    sha256Hex(tree.read(place)) === sha256;
   return same ? null : "replace";
 }
 

@@ -1,8 +1,9 @@
 import { Buffer } from "node:buffer";
-import { compress, decompress, digestOf, packArchive, unpackArchive } from "../archive.ts";
+import { compress, decompress, packArchive, unpackArchive } from "../archive.ts";
 import type { Log } from "../ports.ts";
 import type { WelcomeFrame } from "../protocol.ts";
 import { publicKeyOf, transferText, verifiesText } from "../statements.ts";
+import { sha256Hex } from "../text.ts";
 import {
   PIECE_BYTES,
   type TransferData,
@@ -86,7 +87,7 @@ export function openTransfers(configuration: Configuration, log: Log): AgentTran
       type: "transfer_ready",
       job_id,
       bytes: archive.length,
-      sha256: digestOf(archive),
+      sha256: sha256Hex(archive),
       stored_bytes: bytes.length,
     });
   }
@@ -116,12 +117,12 @@ export function openTransfers(configuration: Configuration, log: Log): AgentTran
     bytes: Uint8Array,
   ) {
     const archive = await decompress(bytes);
-    if (digestOf(archive) !== sha256) throw new Error("the archive is not the one that was named");
+    if (sha256Hex(archive) !== sha256) throw new Error("the archive is not the one that was named");
     const plan = kind === "restore"
       ? restoreArchive(configuration, archive)
       : planRestore(configuration, unpackArchive(archive)).plan;
     if (kind === "restore") log.info(`restored the configuration ${sha256.slice(0, 16)}`);
-    const now = digestOf(packArchive(readConfiguration(configuration)));
+    const now = sha256Hex(packArchive(readConfiguration(configuration)));
     link.send({ type: "transfer_done", job_id, sha256: now, plan });
   }
 

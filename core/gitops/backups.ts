@@ -29,6 +29,7 @@ export async function startBackup(work: Writing, agentId: string) {
     files: 0,
     roots: [],
     blobs: [],
+    sealed_key: null,
   });
   emit(work, tx, tenant, {
     type: "backup_started",

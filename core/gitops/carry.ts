@@ -10,10 +10,15 @@ import {
 } from "../../kv/records/backup.ts";
 import type { Link } from "../agents/link.ts";
 import type { App } from "../app.ts";
-import { decompress, digestOf, filesDigest, unpackArchive } from "../archive.ts";
+import { decompress, filesDigest, unpackArchive } from "../archive.ts";
 import { emit } from "../events.ts";
+import { decryptOnce, encryptOnce, SealError } from "../seal.ts";
+import { sha256Hex } from "../text.ts";
 import { PIECE_BYTES } from "../transfer_frames.ts";
 import { holdPolicies } from "./push.ts";
+
+/** Each archive has a key of its own. */
+const KEY_BYTES = 32;
 
 /** A job came to nothing; the message is shown. */
 export class JobFailed extends Error {
@@ -23,7 +28,7 @@ export class JobFailed extends Error {
 /** What was fetched from an agent and lies in the store, not yet referred to. */
 type Fetched =
   & Pick<BackupRecord, "files_sha256" | "bytes" | "stored_bytes" | "files" | "roots" | "blobs">
-  & { readonly sha256: string };
+  & { readonly sha256: string; readonly sealed_key: string };
 
 /** Fetches an agent's configuration; its record and all of its bytes come into being in one commit. */
 export async function carryBackup(
@@ -54,7 +59,7 @@ async function fetchArchive(
   link: Link,
   { id, attempt }: Pick<BackupRecord, "id" | "attempt">,
 ): Promise<Fetched> {
-  const { transfers, store } = app;
+  const { transfers, store, sealer, ports } = app;
   const ready = await transfers.ask(link, id, () => link.transfer(id, "backup", null, 0));
   if (ready.type !== "transfer_ready") throw new JobFailed("the agent answered out of order");
   const stored = new Uint8Array(ready.stored_bytes);
@@ -73,13 +78,15 @@ async function fetchArchive(
   }
   link.send({ type: "transfer_end", job_id: id });
   const archive = await decompress(stored).catch(() => new Uint8Array());
-  if (archive.length !== ready.bytes || digestOf(archive) !== ready.sha256) {
+  if (archive.length !== ready.bytes || sha256Hex(archive) !== ready.sha256) {
     throw new JobFailed("what came is not the archive that the agent named");
   }
   const { entries, roots } = headOf(archive);
+  const key = ports.entropy.bytes(KEY_BYTES);
+  const encrypted = encryptOnce(key, stored);
   const blobs: BlobRef[] = [];
-  for (let at = 0; at < stored.length; at += BLOB_BYTES_MAX) {
-    const part = stored.subarray(at, at + BLOB_BYTES_MAX);
+  for (let at = 0; at < encrypted.length; at += BLOB_BYTES_MAX) {
+    const part = encrypted.subarray(at, at + BLOB_BYTES_MAX);
     blobs.push(await writeBlob(store, tenant, `${id}.${attempt}.${blobs.length}`, part));
   }
   return {
@@ -90,6 +97,7 @@ async function fetchArchive(
     files: entries.length,
     roots,
     blobs,
+    sealed_key: sealer.seal(Buffer.from(key).toString("base64url"), id),
   };
 }
 
@@ -109,8 +117,10 @@ export async function carryRestore(
   job: RestoreRecord,
 ): Promise<void> {
   const backup = await app.store.get(backups, tenant, job.backup_id);
-  if (backup === null || backup.sha256 === null) throw new JobFailed("the backup is gone");
-  const stored = await readArchive(app, tenant, backup);
+  if (backup === null || backup.sha256 === null || backup.sealed_key === null) {
+    throw new JobFailed("the backup is gone");
+  }
+  const stored = await readArchive(app, tenant, backup, backup.sealed_key);
   if (!job.dry_run && job.undo_backup_id === null) await keepBefore(app, tenant, link, job);
   const { transfers } = app;
   const kind = job.dry_run ? "rehearse" : "restore";
@@ -153,14 +163,25 @@ export async function carryRestore(
   if (!job.dry_run) await holdPolicies(app, link);
 }
 
-async function readArchive(app: App, tenant: Tenant, { blobs }: BackupRecord) {
+async function readArchive(
+  { store, sealer }: App,
+  tenant: Tenant,
+  { id, blobs }: BackupRecord,
+  sealedKey: string,
+): Promise<Uint8Array> {
   const parts = [];
   for (const blob of blobs) {
-    const part = await readBlob(app.store, tenant, blob);
+    const part = await readBlob(store, tenant, blob);
     if (part === null) throw new JobFailed("the backup is gone");
     parts.push(part);
   }
-  return Buffer.concat(parts);
+  try {
+    const key = Buffer.from(sealer.open(sealedKey, id), "base64url");
+    return decryptOnce(key, Buffer.concat(parts));
+  } catch (error) {
+    if (!(error instanceof SealError)) throw error;
+    throw new JobFailed(`the backup does not open: ${error.message}`);
+  }
 }
 
 /** What the agent has before a restore becomes a backup of its own: restoring that one undoes it. */

@@ -1,6 +1,7 @@
 import type { Collection } from "../../kv/collection.ts";
 import { apiKeys } from "../../kv/records/api_key.ts";
 import { auditKeys } from "../../kv/records/audit.ts";
+import { backups } from "../../kv/records/backup.ts";
 import { repositories } from "../../kv/records/gitops.ts";
 import { idempotencyRecords } from "../../kv/records/idempotency.ts";
 import { signingKeys } from "../../kv/records/installation.ts";
@@ -21,6 +22,7 @@ export interface SealedFields {
 export const SEALED: readonly SealedFields[] = [
   sealedIn(apiKeys, ["sealed"]),
   sealedIn(webhooks, ["sealed_secret", "sealed_headers", "sealed_previous_secret"]),
+  sealedIn(backups, ["sealed_key"]),
   sealedIn(repositories, ["sealed_authorization", "sealed_webhook_secret"]),
   sealedIn(signingKeys, ["sealed_private_jwk"]),
   sealedIn(idempotencyRecords, ["sealed"]),

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { BlobRef } from "../blob.ts";
 import { collection } from "../collection.ts";
+import { Sealed } from "./sealed.ts";
 
 export const JOB_STATUSES = ["running", "complete", "failed"] as const;
 
@@ -31,8 +32,10 @@ export const BackupRecord = z.strictObject({
   stored_bytes: z.int(),
   files: z.int(),
   roots: z.array(z.string()),
-  /** The compressed archive, in order. */
+  /** The compressed archive, in order, encrypted under a key of its own. */
   blobs: z.array(BlobRef),
+  /** That key; null until the archive is here. */
+  sealed_key: Sealed.nullable(),
 });
 export type BackupRecord = z.infer<typeof BackupRecord>;
 

@@ -2,7 +2,8 @@ import { deepStrictEqual as deq, strictEqual as eq, throws } from "node:assert/s
 import { ASIDE, type Configuration } from "../../core/agent/configuration.ts";
 import { recoverRestore, restoreArchive } from "../../core/agent/restore.ts";
 import { systemTree } from "../../core/agent/tree.ts";
-import { type ArchiveEntry, digestOf, packArchive } from "../../core/archive.ts";
+import { type ArchiveEntry, packArchive } from "../../core/archive.ts";
+import { sha256Hex } from "../../core/text.ts";
 
 /** A machine with one listed folder, and something beside it that is not listed. */
 async function withMachine(
@@ -35,7 +36,7 @@ function archiveOf(root: string, files: Readonly<Record<string, string | { link:
     const content = new TextEncoder().encode(typeof said === "string" ? said : "");
     contents.push(content);
     const link = typeof said === "string" ? null : said.link;
-    return { root, path, mode: 0o644, bytes: content.length, sha256: digestOf(content), link };
+    return { root, path, mode: 0o644, bytes: content.length, sha256: sha256Hex(content), link };
   });
   const settings = { name: "a", labels: {} };
   const head = { format: "relay.configuration.v1", settings, roots: [root], entries } as const;

@@ -1,8 +1,11 @@
-import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { deepStrictEqual as deq, ok, strictEqual as eq, throws } from "node:assert/strict";
 import { Buffer } from "node:buffer";
+import { gunzipSync } from "node:zlib";
+import { makeSealer } from "../../core/seal.ts";
+import { rotateSecret } from "../../core/secrets/rotate.ts";
 import type { TransferReply } from "../../core/transfer_frames.ts";
 import { ScriptedAgent } from "../support/agent.ts";
-import type { Answer } from "../support/world.ts";
+import { type Answer, SETTINGS } from "../support/world.ts";
 import { withBackups } from "./backup_fixtures.ts";
 import { AGENT_RIGHTS, eventsOf } from "./fixtures.ts";
 
@@ -48,6 +51,40 @@ Deno.test("backup: is listed with its digest and size, restored whole, and the r
       ...["restore_started", "restore_completed"],
       ...["restore_started", "restore_completed"],
     ]);
+  });
+});
+
+Deno.test("backup: what the store holds of one tells nothing without the secret, and opens after that was changed", async () => {
+  await withBackups(async ({ world, owner, etc, backUp, restore }) => {
+    const { id } = await backUp();
+    const chunks: Uint8Array[] = [];
+    for await (const { key, value } of world.kv.list({ prefix: [owner.org, "live", "blob"] })) {
+      ok(String(key[3]).startsWith(id));
+      chunks.push(value as Uint8Array);
+    }
+    throws(() => gunzipSync(Buffer.concat(chunks)), /header/);
+    const secret = "another secret of the store";
+    const { entropy } = world.app.ports;
+    await rotateSecret(world.app.store, makeSealer(secret, entropy, [SETTINGS.secret]), () => {});
+    Object.assign(world.app, { sealer: makeSealer(secret, entropy) });
+    write(`${etc}/a.conf`, "damaged");
+    const done = await restore(id);
+    deq([done.status, done.error, read(`${etc}/a.conf`)], ["complete", null, "one"]);
+  });
+});
+
+Deno.test("backup: one whose bytes were changed in the store is not restored", async () => {
+  await withBackups(async ({ world, owner, etc, backUp, restore }) => {
+    const { id } = await backUp();
+    for await (const { key, value } of world.kv.list({ prefix: [owner.org, "live", "blob"] })) {
+      const bytes = value as Uint8Array<ArrayBuffer>;
+      bytes[bytes.length >> 1]! ^= 1;
+      await world.kv.set(key, bytes);
+    }
+    write(`${etc}/a.conf`, "kept");
+    const { status, error, undo_backup_id } = await restore(id);
+    deq([status, undo_backup_id, read(`${etc}/a.conf`)], ["failed", null, "kept"]);
+    ok(error.includes("altered"), error);
   });
 });
 

@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
-import { compress, digestOf, packArchive } from "../../core/archive.ts";
+import { compress, packArchive } from "../../core/archive.ts";
+import { sha256Hex } from "../../core/text.ts";
 import { MAX_ARCHIVE_BYTES, PIECE_BYTES } from "../../core/transfer_frames.ts";
 import { World } from "../support/world.ts";
 import { linkAgent, type Linked } from "./fixtures.ts";
@@ -30,7 +31,7 @@ Deno.test("backup: an agent that sends crumbs is given up", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const job_id = await beginBackup(world, here);
-  const sha256 = digestOf(ARCHIVE);
+  const sha256 = sha256Hex(ARCHIVE);
   here.agent.send({ type: "transfer_ready", job_id, bytes: 9, sha256, stored_bytes: 1_000 });
   await world.settle();
   here.agent.send({ type: "transfer_data", job_id, offset: 0, data: btoa("x") });
@@ -44,7 +45,7 @@ Deno.test("backup: an agent that takes its time with each piece is given up afte
   const here = await linkAgent(world);
   const job_id = await beginBackup(world, here);
   const stored_bytes = MAX_ARCHIVE_BYTES;
-  const sha256 = digestOf(ARCHIVE);
+  const sha256 = sha256Hex(ARCHIVE);
   here.agent.send({ type: "transfer_ready", job_id, bytes: 9, sha256, stored_bytes });
   const data = Buffer.alloc(PIECE_BYTES).toString("base64");
   for (let n = 0; n < 14; n++) {
@@ -66,7 +67,7 @@ Deno.test("restore: an agent that asks for the same piece again is given up", as
     type: "transfer_ready",
     job_id,
     bytes: ARCHIVE.length,
-    sha256: digestOf(ARCHIVE),
+    sha256: sha256Hex(ARCHIVE),
     stored_bytes: stored.length,
   });
   await world.settle();

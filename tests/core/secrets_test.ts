@@ -3,6 +3,7 @@ import type { z } from "zod";
 import { makeSealer } from "../../core/seal.ts";
 import { rotateSecret } from "../../core/secrets/rotate.ts";
 import { SEALED } from "../../core/secrets/sealed.ts";
+import { type BackupRecord, backups } from "../../kv/records/backup.ts";
 import type { Collection } from "../../kv/collection.ts";
 import { apiKeys } from "../../kv/records/api_key.ts";
 import { Sealed } from "../../kv/records/sealed.ts";
@@ -111,10 +112,37 @@ async function furnish(world: World): Promise<Account> {
     }
   }
   await keptAnswer(world, owner);
+  await keptBackup(world, owner);
   await connectIntegrations(world, owner);
   const enrol = { as: owner.token, body: { password: "password 1" } };
   eq((await world.call("POST", "/api/account/second-factor", enrol)).status, 201);
   return owner;
+}
+
+/** A backup as it lies in the store once it is complete. */
+async function keptBackup({ app: { store, sealer } }: World, { org }: Account): Promise<void> {
+  const id = "bkp_1";
+  const record: BackupRecord = {
+    id,
+    agent_id: "agt_1",
+    status: "complete",
+    attempt: 1,
+    instance: "i_1",
+    error: null,
+    created_by: "usr_1",
+    created_at_ms: 0,
+    finished_at_ms: 0,
+    reason: "requested",
+    sha256: "",
+    files_sha256: "",
+    bytes: 0,
+    stored_bytes: 0,
+    files: 0,
+    roots: [],
+    blobs: [],
+    sealed_key: sealer.seal("the key of an archive", id),
+  };
+  await store.transact((tx) => tx.insert(backups, { org, space: "live" }, record));
 }
 
 /** An answer that stays on record for its idempotency key. */
@@ -189,7 +217,7 @@ Deno.test("sealed: whatever a relay seals lies in a field of the table", async (
   const known = SEALED.flatMap(({ of, fields }) => fields.map((field) => `${of.name}.${field}`));
   const seen = (await sealedTexts(kv)).map(({ where }) => where);
   deq([...new Set(seen)].sort(), known.sort());
-  eq(seen.length, 24 + 3 * 4 + 2 * 4 + 2 * 4 + 1 + 1 + 1 + 5);
+  eq(seen.length, 24 + 3 * 4 + 2 * 4 + 2 * 4 + 1 + 1 + 1 + 1 + 5);
 });
 
 Deno.test("rotateSecret: cut off at any commit, both secrets open everything, and running it again ends it", async () => {
@@ -258,7 +286,7 @@ Deno.test("rotateSecret: fits a shared server, and relays at work meanwhile lose
   await rotate(server, false);
   const key = await world.app.store.get(apiKeys, { org: owner.org, space: "live" }, made.id);
   eq(makeSealer(NEW, entropy).open(key!.sealed, made.id), made.value);
-  eq((await contents(kv, NEW)).length, 24 + 3 * 4 + 2 * 4 + 2 * 4 + 1 + 1 + 1 + 2 + 5);
+  eq((await contents(kv, NEW)).length, 24 + 3 * 4 + 2 * 4 + 2 * 4 + 1 + 1 + 1 + 1 + 2 + 5);
   for (const each of [old, world]) await each[Symbol.asyncDispose]();
   kv.close();
 });

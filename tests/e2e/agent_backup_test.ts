@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { type Client, clientOf, expectStatus } from "../../core/cli/client.ts";
 import type { Program } from "../../core/cli/program.ts";
-import { digestOf } from "../../core/archive.ts";
+import { sha256Hex } from "../../core/text.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";
 import { mulberry32 } from "../support/random.ts";
 import {
@@ -106,7 +106,7 @@ async function contents(folder: string): Promise<Record<string, string>> {
     else if (isSymlink) found[path] = `-> ${await Deno.readLink(path)}`;
     else {
       const { mode } = await Deno.stat(path);
-      found[path] = `${mode! & 0o777} ${digestOf(await Deno.readFile(path))}`;
+      found[path] = `${mode! & 0o777} ${sha256Hex(await Deno.readFile(path))}`;
     }
   }
   return Object.fromEntries(Object.entries(found).sort());

@@ -230,7 +230,8 @@ export class World implements AsyncDisposable {
   }
 }
 
-const SETTINGS: Omit<Settings, "config"> & { secret: string } = {
+/** What the relay of a world is started with, unless its test says otherwise. */
+export const SETTINGS: Omit<Settings, "config"> & { secret: string } = {
   host: "127.0.0.1",
   port: 0,
   tls: null,
