@@ -1,6 +1,7 @@
 import { SYSTEM } from "../kv/collection.ts";
 import { installations } from "../kv/records/installation.ts";
 import { deliveries } from "../kv/records/webhook.ts";
+import { mustTakeChanges } from "../kv/trouble.ts";
 import { indexKeys, queueHeads } from "../kv/walk.ts";
 import type { App } from "./app.ts";
 import { VERSION } from "./app.ts";
@@ -44,9 +45,13 @@ export async function health(app: App, detailed: boolean) {
 async function answers(app: App): Promise<boolean> {
   const { promise: late, resolve } = Promise.withResolvers<boolean>();
   const cancel = app.ports.clock.after(STORE_DEADLINE_MS, () => resolve(false));
-  const read = app.store.kv.get([SYSTEM.org, SYSTEM.space, installations.name, "installation"])
-    .then(() => true, () => false);
-  const ok = await Promise.race([read, late]);
+  const { store } = app;
+  const works = Promise.all([
+    store.kv.get([SYSTEM.org, SYSTEM.space, installations.name, "installation"]),
+    // A full disk lets what is there be read.
+    mustTakeChanges(store),
+  ]).then(() => true, () => false);
+  const ok = await Promise.race([works, late]);
   cancel();
   return ok;
 }

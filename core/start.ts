@@ -4,6 +4,7 @@ import { LeasedSlots } from "../kv/slots.ts";
 import { EventLog } from "../kv/log.ts";
 import { sweepBlobs } from "../kv/blob.ts";
 import type { OpenStore } from "../kv/open.ts";
+import { StoreUnavailableError } from "../kv/errors.ts";
 import type { Store } from "../kv/store.ts";
 import { organizations } from "../kv/records/organization.ts";
 import { Links } from "./agents/links.ts";
@@ -71,8 +72,12 @@ export async function startRelay(
 ): Promise<Running> {
   const { store } = opened;
   const { clock, entropy } = ports;
-  const complain = (what: string) => (error: unknown) =>
+  store.trouble.onTurn((why) => tellOfTrouble(ports, why));
+  const complain = (what: string) => (error: unknown) => {
+    // That is told once, and not by each who meets it.
+    if (error instanceof StoreUnavailableError && store.trouble.why !== null) return;
     ports.log.error(what, { error: error instanceof Error ? error.stack : String(error) });
+  };
   const sealer = makeSealer(settings.secret, entropy, settings.olderSecrets);
   const log = new EventLog(store, complain("events could not be sequenced"));
   let configuration: Configuration = {
@@ -163,22 +168,25 @@ export async function startRelay(
       streams.stop();
       const carried = parts.transfers.stop();
       links.closeAll("going_away");
-      await carried;
-      await links.idle();
-      await commands.stop();
-      await sender.stop();
-      // A host that hangs must not hold up the end.
-      ports.outbound.close();
-      await parts.syncs.stop();
-      await reports.stop();
-      await app.integrations.stop();
-      await connections.close();
-      await store.idle();
-      await parts.usage.stop();
-      await parts.activity.stop();
-      await log.stop();
-      await audit.stop();
-      await opened.close();
+      const failed = await doAll({
+        transfers: () => carried,
+        links: () => links.idle(),
+        commands: () => commands.stop(),
+        deliveries: () => sender.stop(),
+        // A host that hangs must not hold up the end.
+        outbound: () => ports.outbound.close(),
+        syncs: () => parts.syncs.stop(),
+        reports: () => reports.stop(),
+        integrations: () => app.integrations.stop(),
+        connections: () => connections.close(),
+        commits: () => store.idle(),
+        usage: () => parts.usage.stop(),
+        activity: () => parts.activity.stop(),
+        log: () => log.stop(),
+        audit: () => audit.stop(),
+        store: () => opened.close(),
+      }, app);
+      if (failed !== null) ports.log.error("not everything could be recorded at the end", failed);
     },
   };
 }
@@ -261,15 +269,31 @@ const CHORES: Readonly<Record<string, (app: App) => unknown>> = {
   "old rows": dropExpiredRows,
 };
 
-/** Does it all, each by itself: one that fails holds up no other. Also what a hosted schedule calls. */
+/** What the housekeeping does; also what a hosted schedule calls. */
 export async function housekeep(app: App): Promise<void> {
+  const failed = await doAll(CHORES, app);
+  if (failed !== null) app.ports.log.error("housekeeping failed", failed);
+}
+
+/** Does it all in its order, each by itself: one that fails holds up no other. Answers why some did, or null. */
+async function doAll(
+  chores: Readonly<Record<string, (app: App) => unknown>>,
+  app: App,
+): Promise<Record<string, string> | null> {
   const failed: Record<string, string> = {};
-  for (const [chore, work] of Object.entries(CHORES)) {
+  for (const [chore, work] of Object.entries(chores)) {
     try {
       await work(app);
     } catch (error) {
       failed[chore] = error instanceof Error ? error.stack ?? error.message : String(error);
     }
   }
-  if (Object.keys(failed).length > 0) app.ports.log.error("housekeeping failed", failed);
+  return Object.keys(failed).length === 0 ? null : failed;
+}
+
+/** Commits fail from now on, or are made again: requests are answered with 503 meanwhile. */
+function tellOfTrouble({ log }: Ports, why: Error | null): void {
+  if (why === null) return log.info("the store takes changes again");
+  const error = `${why.message}: look at the store's disk or server, and at \`relay doctor\``;
+  log.error("the store takes no changes", { error });
 }

@@ -8,6 +8,7 @@ import type { Numbered, Numbering, Room } from "./numbering.ts";
 import { RecentMap } from "./recent.ts";
 import { ATOMIC_BYTES_MAX, KEY_BYTES_MAX, MUTATIONS_MAX } from "./limits.ts";
 import { Load } from "./load.ts";
+import type { Trouble } from "./trouble.ts";
 
 /** One key that must not have changed since it was read. */
 export interface Check {
@@ -122,6 +123,8 @@ export class Committer {
       readonly log: () => Numbering;
       /** Called when the engine denies what one change read: memory may be what misled it. */
       readonly denied: (checks: readonly Check[]) => void;
+      /** Hears of each commit whether the engine made it. */
+      readonly trouble: Pick<Trouble, "met">;
     },
   ) {}
 
@@ -265,9 +268,8 @@ export class Committer {
       if (batch.length > 1 && isRefusal(error)) return await this.#halves(batch);
       // What was refused may be the numbering and not the caller's own change.
       if (numbered !== null && isRefusal(error)) return await this.#commit(batch, false);
-      const reason = isRefusal(error)
-        ? error
-        : new StoreUnavailableError("the outcome of a commit is unknown", { cause: error });
+      const reason = isRefusal(error) ? error : outcomeUnknown(error);
+      if (reason instanceof StoreUnavailableError) this.options.trouble.met(reason);
       for (const pending of batch) pending.reject(reason);
       if (!isRefusal(error) && numbered === null && lines.length > 0) log.waiting(lines, null);
       return;
@@ -283,6 +285,7 @@ export class Committer {
     }
     for (const pending of batch) pending.resolve(versionstamp);
     if (versionstamp === null) return;
+    this.options.trouble.met(null);
     if (numbered !== null) {
       this.#remember(numbered.mutations, versionstamp);
       numbered.settle(true);
@@ -376,6 +379,11 @@ const REFUSALS = /\(max |could not be cloned|key cannot be empty|^expected |non-
 
 const isRefusal = (error: unknown): boolean =>
   error instanceof Error && (error.name === "DataCloneError" || REFUSALS.test(error.message));
+
+const outcomeUnknown = (cause: unknown) => {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new StoreUnavailableError(`the outcome of a commit is unknown: ${why}`, { cause });
+};
 
 const isLocked = (error: unknown): boolean =>
   error instanceof Error && error.message.includes("database is locked");

@@ -20,6 +20,7 @@ import { CHECKS_MAX, CHECKS_MAX_SHARED } from "./limits.ts";
 import { makeLine } from "./line.ts";
 import type { Numbering } from "./numbering.ts";
 import { scan } from "./scan.ts";
+import { Trouble } from "./trouble.ts";
 import { Tx } from "./tx.ts";
 
 type Row = { id: string };
@@ -99,6 +100,7 @@ export class Store implements Reader {
   readonly clock: Clock;
   readonly sole: boolean;
   readonly hasQueue: boolean;
+  readonly trouble = new Trouble();
   readonly #cache: ReadCache | null;
   readonly #committer: Committer;
   #log: Numbering = { number: () => null, waiting: () => {} };
@@ -115,6 +117,7 @@ export class Store implements Reader {
       after: (mutations, versionstamp) => this.#changed(mutations, versionstamp),
       log: () => this.#log,
       denied: (checks) => checks.forEach(({ slot }) => this.#cache?.forget(slot)),
+      trouble: this.trouble,
     });
   }
 
@@ -208,14 +211,9 @@ export class Store implements Reader {
     const base = options.index === undefined
       ? [tenant.org, tenant.space, of.name]
       : indexKey(of, tenant, options.index, options.prefix ?? []);
-    const found = await scan(
-      this,
-      of,
-      base,
-      options,
-      (key) => ({ tenant, id: String(key.at(-1)) }),
-    );
-    return { items: found.items.map((item) => item.record), cursor: found.cursor };
+    const locate = (key: Deno.KvKey) => ({ tenant, id: String(key.at(-1)) });
+    const { items, cursor } = await scan(this, of, base, options, locate);
+    return { items: items.map(({ record }) => record), cursor };
   }
 
   /**

@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:assert/strict";
 import { VERSION } from "../../core/app.ts";
 import { housekeep } from "../../core/start.ts";
-import { overKv } from "../support/kv.ts";
+import { committing, overKv } from "../support/kv.ts";
 import { World } from "../support/world.ts";
 import { exec, linkAgent, makeHook } from "./fixtures.ts";
 
@@ -98,6 +98,70 @@ Deno.test("health: a store that fails is degraded, and says so without figures",
   const { status, body } = await world.call("GET", "/health");
   broken = false;
   deq([status, body], [200, { status: "degraded", components: { store: "down" } }]);
+});
+
+/** An engine whose disk is full when it is told so: what is there can be read. */
+async function fullDisk(): Promise<{ kv: Deno.Kv; full: boolean }> {
+  const engine = await Deno.openKv(":memory:");
+  const disk = {
+    full: false,
+    kv: committing(engine, async (commit) => {
+      if (disk.full) throw new TypeError("database or disk is full");
+      return await commit();
+    }),
+  };
+  return disk;
+}
+
+Deno.test("health: a store that takes no changes is down, until it takes one again without being asked", async () => {
+  const disk = await fullDisk();
+  await using world = await World.open({ kv: disk.kv });
+  const owner = await world.signUp();
+  const key = await world.key(owner, ["agents:read"]);
+  const health = async () => (await world.call("GET", "/health")).body;
+  const use = async () => (await world.call("GET", "/api/v1/agents", { as: key.value })).status;
+  disk.full = true;
+  eq(await use(), 503);
+  deq(await health(), { status: "degraded", components: { store: "down" } });
+  deq(await health(), { status: "degraded", components: { store: "down" } });
+  disk.full = false;
+  deq(await health(), { status: "ok", components: { store: "ok" } });
+  eq(await use(), 200);
+});
+
+Deno.test("log: trouble of the store is told once with its cause and what to do, and when it is over", async () => {
+  const disk = await fullDisk();
+  await using world = await World.open({ kv: disk.kv });
+  const owner = await world.signUp();
+  const key = await world.key(owner, ["agents:read"]);
+  await world.settle();
+  disk.full = true;
+  const before = world.logged.length;
+  for (let n = 0; n < 5; n++) {
+    eq((await world.call("GET", "/api/v1/agents", { as: key.value })).status, 503);
+    await world.advance(1_000);
+  }
+  const [told, ...rest] = world.logged.slice(before);
+  deq([told!.level, told!.message, rest], ["error", "the store takes no changes", []]);
+  match((told!.fields as { error: string }).error, /database or disk is full: look at .*doctor`$/);
+  disk.full = false;
+  eq((await world.call("GET", "/api/v1/agents", { as: key.value })).status, 200);
+  const { level, message } = world.logged.at(-1)!;
+  deq([level, message], ["info", "the store takes changes again"]);
+});
+
+Deno.test("stop: a store that takes no changes holds up nothing, and is told", async () => {
+  const disk = await fullDisk();
+  const world = await World.open({ kv: disk.kv });
+  const owner = await world.signUp();
+  const key = await world.key(owner, ["agents:read"]);
+  await world.call("GET", "/api/v1/agents", { as: key.value });
+  disk.full = true;
+  world.mcp.close();
+  await world.running.stop();
+  const { level, message, fields } = world.logged.at(-1)!;
+  deq([level, message], ["error", "not everything could be recorded at the end"]);
+  ok(!Object.keys(fields as object).includes("store"), "it is closed all the same");
 });
 
 Deno.test("metrics: only the host's, with system:read, in Prometheus' format", async () => {

@@ -27,6 +27,7 @@ class Bench implements AsyncDisposable {
       after: () => {},
       log: () => ({ number: () => null, waiting: () => {} }),
       denied: () => {},
+      trouble: { met: () => {} },
     });
   }
 

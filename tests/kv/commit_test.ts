@@ -13,6 +13,7 @@ class Bench implements AsyncDisposable {
   told: string[] = [];
   denied: string[] = [];
   failing: (() => void) | null = null;
+  readonly met: (string | null)[] = [];
   readonly committer: Committer;
 
   private constructor(readonly kv: Deno.Kv, checksMax: number) {
@@ -33,6 +34,7 @@ class Bench implements AsyncDisposable {
         waiting: (lines) => this.told.push(...lines.map(({ json }) => json)),
       }),
       denied: (checks) => this.denied.push(...checks.map(({ slot }) => slot)),
+      trouble: { met: (why) => this.met.push(why?.message ?? null) },
     });
   }
 
@@ -321,6 +323,8 @@ Deno.test("Committer.submit: an unknown outcome is told to everybody in the comm
     bench.failing = null, bench.commits = 0, bench.told = [];
   }
   ok(committed((await bench.submit(event("three")))[0]!));
+  const unknown = "the outcome of a commit is unknown";
+  deepStrictEqual(bench.met, [`${unknown}: reset`, `${unknown}: disk I/O error`, null]);
 });
 
 Deno.test("Committer.submit: a locked database is tried again, and not for ever", async () => {
