@@ -12,6 +12,7 @@ import { secretCommand } from "./core/cli/secret.ts";
 import { housekeep, type Running, startRelay } from "./core/start.ts";
 import { readSettings, type Settings, shownLocation } from "./core/settings.ts";
 import { secretsOf } from "./core/secrets/file.ts";
+import { isSealed } from "./core/secrets/installation.ts";
 import { systemClock, systemLog, systemPorts } from "./core/system.ts";
 import { openStore } from "./kv/open.ts";
 import { serveMcp } from "./mcp/endpoint.ts";
@@ -118,11 +119,8 @@ async function serveCommand(args: string[]): Promise<number> {
     const ports = systemPorts(() =>
       (running?.app.config() ?? settings.config).outbound.allow_private_targets
     );
-    running = await startRelay(
-      opened,
-      { ...settings, ...secretsOf(settings, ports.entropy) },
-      ports,
-    );
+    const secrets = secretsOf(settings, ports.entropy, await isSealed(opened.store));
+    running = await startRelay(opened, { ...settings, ...secrets }, ports);
   } catch (error) {
     console.error(`relay: ${error instanceof Error ? error.message : String(error)}`);
     return 1;
@@ -146,10 +144,12 @@ async function listen(
       ? Deno.serve(handler)
       : Deno.serve({ hostname, port, ...tls, onListen, onError: failBare }, handler);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    console.error(
-      `relay: cannot listen on ${hostname}:${port}: ${why}. Look at RELAY_HOST and RELAY_PORT.`,
-    );
+    const { message: why, code } = error as Error & { code?: string };
+    // What an address refuses has a code of the system; what a certificate or a name does has none.
+    const where = tls === null || code !== undefined
+      ? "RELAY_HOST and RELAY_PORT"
+      : "RELAY_TLS_CERT, RELAY_TLS_KEY and RELAY_HOST";
+    console.error(`relay: cannot listen on ${hostname}:${port}: ${why}. Look at ${where}.`);
     await stop();
     return 1;
   }

@@ -104,7 +104,9 @@ export function decryptOnce(key: Uint8Array, encrypted: Uint8Array): Uint8Array 
 function deriveKey(secret: string): SealKey {
   if (secret.trim().length < SECRET_LENGTH_MIN) {
     throw new Error(
-      `RELAY_SECRET is too short: give at least ${SECRET_LENGTH_MIN} characters, such as the output of \`openssl rand -base64 32\``,
+      "a secret is too short: RELAY_SECRET, RELAY_SECRET_OLD and the file beside the store each " +
+        `hold at least ${SECRET_LENGTH_MIN} characters, such as the output of ` +
+        "`openssl rand -base64 32`",
     );
   }
   const root = Buffer.from(hkdfSync("sha256", secret, "", "relay seal v1", KEY_BYTES));

@@ -24,6 +24,8 @@ export interface Settings {
 /** Where the store is, and what opens its secrets. */
 export type StoreSettings = Pick<Settings, "kv" | "secret" | "olderSecrets">;
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
 const LOOPBACK = new Set(["127.0.0.1", "::1", "localhost"]);
 
 /**
@@ -31,12 +33,13 @@ const LOOPBACK = new Set(["127.0.0.1", "::1", "localhost"]);
  * @throws {Error} with the name of the variable and what it may be
  */
 export function readSettings(
-  env: Readonly<Record<string, string | undefined>>,
+  variables: Environment,
   readText: (path: string) => string,
   hosted: boolean,
 ): Settings {
-  const host = env.RELAY_HOST ?? "127.0.0.1";
-  const publicUrl = env.RELAY_PUBLIC_URL ? publicUrlOf(env.RELAY_PUBLIC_URL) : null;
+  const env = spoken(variables);
+  const host = env.RELAY_HOST?.replace(/^\[(.*)\]$/, "$1") ?? "127.0.0.1";
+  const publicUrl = env.RELAY_PUBLIC_URL === undefined ? null : publicUrlOf(env.RELAY_PUBLIC_URL);
   const configSource = configSourceOf(env.RELAY_CONFIG, readText);
   const config = parseConfig(configSource.read());
   const local = !hosted && LOOPBACK.has(host) && publicUrl === null &&
@@ -51,7 +54,7 @@ export function readSettings(
     local,
     config,
     configSource,
-    environment: Object.keys(env).filter((name) => name.startsWith("RELAY_") && env[name] !== ""),
+    environment: Object.keys(env).filter((name) => name.startsWith("RELAY_")),
   };
 }
 
@@ -59,22 +62,31 @@ export function readSettings(
  * Reads those settings that say where the store is and what opens its secrets.
  * @throws {Error} with the name of the variable and what it may be
  */
-export function readStoreSettings(
-  env: Readonly<Record<string, string | undefined>>,
-  hosted: boolean,
-): StoreSettings {
+export function readStoreSettings(variables: Environment, hosted: boolean): StoreSettings {
+  const env = spoken(variables);
   const kv = env.RELAY_KV ?? (hosted ? null : ".relay/relay.kv");
   const remote = kv === null || isRemote(kv);
-  if (remote && !env.RELAY_SECRET) {
+  const [scheme] = kv?.match(/^[a-z][a-z0-9+.-]*:\/\//i) ?? [];
+  if (scheme !== undefined && !remote) {
+    throw new Error(
+      `RELAY_KV begins with "${scheme}": give a path, :memory:, or the http or https address of ` +
+        "a KV Connect server",
+    );
+  }
+  if (remote && env.RELAY_SECRET === undefined) {
     throw new Error(
       "RELAY_SECRET is not set: a shared or hosted store needs one, such as `openssl rand -base64 32`",
     );
   }
   // A variable each, because a secret may hold any character.
   const olderSecrets = Object.keys(env).filter((name) => /^RELAY_SECRET_OLD(_\w+)?$/.test(name))
-    .sort().map((name) => env[name]!).filter((text) => text !== "");
+    .sort().map((name) => env[name]!);
   return { kv, secret: env.RELAY_SECRET ?? null, olderSecrets };
 }
+
+/** What is set to nothing says nothing: files of settings leave a variable out so. */
+const spoken = (variables: Environment): Environment =>
+  Object.fromEntries(Object.entries(variables).filter(([, text]) => text !== ""));
 
 /** True for a store that several processes may share. */
 export const isRemote = (kv: string): boolean => /^https?:\/\//.test(kv);
@@ -91,8 +103,12 @@ function portOf(text: string): number {
 
 function publicUrlOf(text: string): string {
   const url = URL.parse(text);
-  if (url !== null && /^https?:$/.test(url.protocol)) return url.origin;
-  throw new Error(`RELAY_PUBLIC_URL is ${JSON.stringify(text)}: give an http or https address`);
+  if (url !== null && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) {
+    return url.origin;
+  }
+  throw new Error(
+    `RELAY_PUBLIC_URL is ${JSON.stringify(text)}: give an http or https address without a path`,
+  );
 }
 
 function signupOf(text: string | undefined, local: boolean): Settings["signup"] {
@@ -102,12 +118,14 @@ function signupOf(text: string | undefined, local: boolean): Settings["signup"] 
 }
 
 function tlsOf(
-  env: Readonly<Record<string, string | undefined>>,
+  env: Environment,
   readText: (path: string) => string,
 ): Settings["tls"] {
   const { RELAY_TLS_CERT: cert, RELAY_TLS_KEY: key } = env;
-  if (!cert && !key) return null;
-  if (!cert || !key) throw new Error("set both RELAY_TLS_CERT and RELAY_TLS_KEY, or neither");
+  if (cert === undefined && key === undefined) return null;
+  if (cert === undefined || key === undefined) {
+    throw new Error("set both RELAY_TLS_CERT and RELAY_TLS_KEY, or neither");
+  }
   const read = (name: string, path: string) => readNamed(name, path, readText);
   return { cert: read("RELAY_TLS_CERT", cert), key: read("RELAY_TLS_KEY", key) };
 }

@@ -22,12 +22,9 @@ export async function openStore(location: string | null, clock: Clock): Promise<
   const embedded = location !== null && !/^https?:\/\//.test(location);
   const lock = embedded && location !== ":memory:" ? await lockStore(location, clock) : null;
   try {
-    const file = lock === null ? null : fileOf(location!);
-    if (file !== null && !isThere(file)) {
-      // The engine would let others read it.
-      Deno.openSync(file, { createNew: true, write: true, mode: 0o600 }).close();
-    }
-    const kv = location === null ? await Deno.openKv() : await Deno.openKv(location);
+    const kv = lock === null
+      ? await Deno.openKv(location ?? undefined)
+      : await orTell(location!, openFile);
     const store = new Store(kv, { clock, sole: embedded, hasQueue: embedded });
     await migrate(store).catch(async (error) => {
       await store.close();
@@ -40,14 +37,31 @@ export async function openStore(location: string | null, clock: Clock): Promise<
   }
 }
 
+async function openFile(path: string): Promise<Deno.Kv> {
+  const file = fileOf(path);
+  // The engine would let others read it.
+  if (!isThere(file)) Deno.openSync(file, { createNew: true, write: true, mode: 0o600 }).close();
+  return await Deno.openKv(path);
+}
+
+/** Does something with a store's files; what the system or the engine has against it is told with what to do. */
+async function orTell<R>(path: string, work: (path: string) => Promise<R>): Promise<R> {
+  try {
+    return await work(path);
+  } catch (cause) {
+    const why = (cause as Error).message;
+    throw new Error(`the store ${path} cannot be opened: ${why}. See RELAY_KV and its disk`, {
+      cause,
+    });
+  }
+}
+
 /**
  * Takes an embedded store for this process, until the file that it answers is closed.
  * @throws {Error} when another process has it
  */
 export async function lockStore(path: string, clock: Clock): Promise<Deno.FsFile> {
-  makeFolder(dirname(fileOf(path)));
-  const options = { create: true, write: true, read: true, mode: 0o600 };
-  const file = await Deno.open(lockPath(path), options);
+  const file = await orTell(path, openLock);
   for (let looks = 0; looks < LOOKS_MAX; looks++) {
     if (await file.tryLock(true)) return file;
     // Only an owner keeps others from sharing the lock; who looks, as isOwned does, lets go at once.
@@ -60,6 +74,16 @@ export async function lockStore(path: string, clock: Clock): Promise<Deno.FsFile
     `another Relay has the store ${path} open: stop it, give this one another RELAY_KV, ` +
       `or share one database by a KV Connect URL`,
   );
+}
+
+async function openLock(path: string): Promise<Deno.FsFile> {
+  const file = fileOf(path);
+  if (isThere(file) && Deno.statSync(file).isDirectory) {
+    throw new Error(`it is a folder: name a file in it, such as ${file}/relay.kv`);
+  }
+  makeFolder(dirname(file));
+  const options = { create: true, write: true, read: true, mode: 0o600 };
+  return await Deno.open(lockPath(path), options);
 }
 
 /** Whether a process has an embedded store open. */

@@ -76,8 +76,18 @@ async function examine(): Promise<Finding[]> {
   const { host, port, tls } = settings;
   const at = `${host.includes(":") ? `[${host}]` : host}:${port}`;
   findings.push(judgeAddress(at, await stateOf(settings, at, served), served));
-  if (tls !== null) findings.push(judgeCertificate(tls.cert, nowMs));
+  if (tls !== null) findings.push(judgeCertificate(tls.cert, whyNoFit(tls), nowMs));
   return findings;
+}
+
+/** What the runtime has against a certificate and its key, if anything. */
+function whyNoFit(tls: NonNullable<Settings["tls"]>): string | null {
+  try {
+    Deno.listenTls({ hostname: "127.0.0.1", port: 0, ...tls }).close();
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
 }
 
 /** What is found about the store, and whether a relay has it, of a server's whether one may have it. */

@@ -186,13 +186,18 @@ export function judgeAddress(at: string, state: AddressState, served: boolean): 
   return texts[state];
 }
 
-/** The certificate that the relay shows; `pem` begins with its own. */
-export function judgeCertificate(pem: string, nowMs: number): Finding {
+/** The certificate that the relay shows; `pem` begins with its own, `noFit` is what is wrong with its key. */
+export function judgeCertificate(pem: string, noFit: string | null, nowMs: number): Finding {
   let endsMs: number;
   try {
     endsMs = Date.parse(new X509Certificate(pem).validTo);
   } catch {
     return found("certificate", "fault", "RELAY_TLS_CERT holds none: give a PEM file");
+  }
+  if (noFit !== null) {
+    const text =
+      `RELAY_TLS_CERT and RELAY_TLS_KEY do not fit: ${noFit}: give PEM files of one pair`;
+    return found("certificate", "fault", text);
   }
   const text = `it is valid until ${iso(endsMs)}`;
   if (endsMs <= nowMs) return found("certificate", "fault", `${text}: renew it, and restart`);

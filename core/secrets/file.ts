@@ -20,11 +20,23 @@ export const nextSecretPath = (kv: string): string => `${kv}.secret.next`;
 /**
  * The secrets of the settings, or, for an embedded store, those in the file beside it, made at the first
  * start. While a rotation is under way there is a next one too.
+ * @throws {Error} when the store is `sealed` already and there is none: another would open nothing in it,
+ * and a file of it might be taken for the one that is lost
  */
-export function secretsOf(settings: StoreSettings, entropy: Pick<Entropy, "bytes">): Secrets {
+export function secretsOf(
+  settings: StoreSettings,
+  entropy: Pick<Entropy, "bytes">,
+  sealed: boolean,
+): Secrets {
   const { kv, olderSecrets } = settings;
   const known = secretsKnown(settings);
   if (known !== null) return known;
+  if (sealed) {
+    throw new Error(
+      `the secret of the store ${kv} is not here: put ${secretPath(kv!)} back, or give what it ` +
+        "held in RELAY_SECRET",
+    );
+  }
   const inMemory = kv === null || kv === ":memory:";
   const secret = inMemory ? freshSecret(entropy) : makeSecret(secretPath(kv), entropy);
   return { secret, olderSecrets };

@@ -1,5 +1,6 @@
 import { SYSTEM } from "../../kv/collection.ts";
 import { type InstallationRecord, installations } from "../../kv/records/installation.ts";
+import type { Reader } from "../../kv/store.ts";
 import type { Tx } from "../../kv/tx.ts";
 import type { Sealer } from "../seal.ts";
 
@@ -44,6 +45,10 @@ export async function admitSecrets(
   });
   return { older: stored.length > 0, epoch };
 }
+
+/** Whether something in the store may be sealed already. */
+export const isSealed = async (store: Reader): Promise<boolean> =>
+  await store.get(installations, SYSTEM, "installation") !== null;
 
 /** Everything is sealed with the newest secret: from now on the older ones open nothing and are refused. */
 export async function retireSecrets(tx: Tx, sealer: Sealer): Promise<void> {

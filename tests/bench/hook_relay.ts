@@ -35,7 +35,7 @@ const ports = {
     trustedRoots: [Deno.readTextFileSync(authority)],
   }),
 };
-const secrets = secretsOf(settings, ports.entropy);
+const secrets = secretsOf(settings, ports.entropy, false);
 const { app } = await startRelay(opened, { ...settings, ...secrets }, ports);
 const server = Deno.serve(
   { hostname: "127.0.0.1", port: 0, onListen: () => {} },

@@ -41,7 +41,7 @@ const opened = await openStore(settings.kv, systemClock);
 const ports = systemPorts(() => settings.config.outbound.allow_private_targets);
 const running = await startRelay(
   opened,
-  { ...settings, ...secretsOf(settings, ports.entropy) },
+  { ...settings, ...secretsOf(settings, ports.entropy, false) },
   ports,
 );
 const onListen = ({ port }: { port: number }) =>

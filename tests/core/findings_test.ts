@@ -128,14 +128,15 @@ Deno.test("judgeAddress: only a free one, or that of the relay at work, is right
 
 Deno.test("judgeCertificate: one that ends within two weeks is told, one that has ended is a fault", () => {
   const pem = Deno.readTextFileSync(CERTIFICATE);
-  const [, until] = /until (\S+)$/.exec(judgeCertificate(pem, 0).text)!;
+  const [, until] = /until (\S+)$/.exec(judgeCertificate(pem, null, 0).text)!;
   const endMs = Date.parse(until!);
   const twoWeeksMs = 14 * 24 * 60 * MINUTE_MS;
   expect([
-    [judgeCertificate(pem, endMs - twoWeeksMs - 1), "ok", /valid until/],
-    [judgeCertificate(pem, endMs - twoWeeksMs), "note", /renew it soon/],
-    [judgeCertificate(pem, endMs - 1), "note", /renew it soon/],
-    [judgeCertificate(pem, endMs), "fault", /renew it, and restart/],
-    [judgeCertificate("no certificate", 0), "fault", /RELAY_TLS_CERT holds none/],
+    [judgeCertificate(pem, null, endMs - twoWeeksMs - 1), "ok", /valid until/],
+    [judgeCertificate(pem, null, endMs - twoWeeksMs), "note", /renew it soon/],
+    [judgeCertificate(pem, null, endMs - 1), "note", /renew it soon/],
+    [judgeCertificate(pem, null, endMs), "fault", /renew it, and restart/],
+    [judgeCertificate(pem, "KeyMismatch", 0), "fault", /do not fit: KeyMismatch: give PEM files/],
+    [judgeCertificate("no certificate", "none", 0), "fault", /RELAY_TLS_CERT holds none/],
   ]);
 });

@@ -1,4 +1,10 @@
-import { deepStrictEqual as deq, notStrictEqual, ok, strictEqual as eq } from "node:assert/strict";
+import {
+  deepStrictEqual as deq,
+  notStrictEqual,
+  ok,
+  strictEqual as eq,
+  throws,
+} from "node:assert/strict";
 import {
   nextSecret,
   nextSecretPath,
@@ -14,27 +20,32 @@ const entropy = { bytes: (n: number) => crypto.getRandomValues(new Uint8Array(n)
 Deno.test("secretsOf: makes a file that only its owner reads, once, and gives what it holds", async () => {
   await withFolder(async (folder) => {
     const settings = { kv: `${folder}/relay.kv`, secret: null, olderSecrets: [] };
-    const made = secretsOf(settings, entropy);
+    throws(
+      () => secretsOf(settings, entropy, true),
+      /relay\.kv\.secret back, or give what it held/,
+    );
+    deq([...Deno.readDirSync(folder)], [], "none is made for a store that has another");
+    const made = secretsOf(settings, entropy, false);
     ok(made.secret.length >= 43);
-    deq(secretsOf(settings, entropy), made);
+    deq(secretsOf(settings, entropy, true), made);
     eq(Deno.statSync(secretPath(settings.kv)).mode! & 0o777, 0o600);
     deq([...Deno.readDirSync(folder)].map(({ name }) => name), ["relay.kv.secret"]);
     const set = { ...settings, secret: "a setting of enough characters", olderSecrets: ["older"] };
-    deq(secretsOf(set, entropy), { secret: set.secret, olderSecrets: ["older"] });
+    deq(secretsOf(set, entropy, false), { secret: set.secret, olderSecrets: ["older"] });
   });
 });
 
 Deno.test("nextSecret: is the same until it takes its place, and both are in force meanwhile", async () => {
   await withFolder(async (folder) => {
     const settings = { kv: `${folder}/relay.kv`, secret: null, olderSecrets: ["older"] };
-    const { secret: current } = secretsOf(settings, entropy);
+    const { secret: current } = secretsOf(settings, entropy, false);
     const next = nextSecret(settings.kv, entropy);
     notStrictEqual(next, current);
     eq(nextSecret(settings.kv, entropy), next);
     eq(Deno.statSync(nextSecretPath(settings.kv)).mode! & 0o777, 0o600);
-    deq(secretsOf(settings, entropy), { secret: next, olderSecrets: [current, "older"] });
+    deq(secretsOf(settings, entropy, true), { secret: next, olderSecrets: [current, "older"] });
     promoteSecret(settings.kv);
-    deq(secretsOf(settings, entropy), { secret: next, olderSecrets: ["older"] });
+    deq(secretsOf(settings, entropy, true), { secret: next, olderSecrets: ["older"] });
     deq([...Deno.readDirSync(folder)].map(({ name }) => name), ["relay.kv.secret"]);
   });
 });

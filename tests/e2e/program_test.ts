@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { startMain, startRelayProcess, withFolder } from "../support/processes.ts";
+import { startMain, startRelayProcess, TLS_ENV, withFolder } from "../support/processes.ts";
 
 /** Runs a command to its end. */
 async function run(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
@@ -35,7 +35,8 @@ Deno.test("relay demo: an unknown option is named, with code 2", async () => {
 Deno.test("relay serve: a wrong setting is one sentence that names it, and code 1", async () => {
   const wrong: readonly (readonly [name: string, value: string, sentence: RegExp])[] = [
     ["RELAY_PORT", "abc", /^relay: RELAY_PORT is "abc": give a number from 0 to 65535$/],
-    ["RELAY_PUBLIC_URL", "x", /^relay: RELAY_PUBLIC_URL is "x": give an http or https address$/],
+    ["RELAY_PUBLIC_URL", "x", /^relay: RELAY_PUBLIC_URL is "x": give an http or https address /],
+    ["RELAY_PUBLIC_URL", "https://a.example/relay", /RELAY_PUBLIC_URL is .* without a path$/],
     ["RELAY_SIGNUP", "yes", /^relay: RELAY_SIGNUP is "yes": give open, invite or closed$/],
     ["RELAY_CONFIG", '{"limit":{}}', /^relay: RELAY_CONFIG is invalid: .*limit/],
     [
@@ -44,6 +45,7 @@ Deno.test("relay serve: a wrong setting is one sentence that names it, and code 
       /^relay: set both RELAY_TLS_CERT and RELAY_TLS_KEY, or neither$/,
     ],
     ["RELAY_KV", "https://kv.example.com", /^relay: RELAY_SECRET is not set: /],
+    ["RELAY_KV", "redis://u:pass@kv/0", /^relay: RELAY_KV begins with "redis:\/\/": give a path, /],
   ];
   await withFolder(async (folder) => {
     for (const [name, value, sentence] of wrong) {
@@ -56,6 +58,79 @@ Deno.test("relay serve: a wrong setting is one sentence that names it, and code 
     }
     assert.deepEqual([...Deno.readDirSync(folder)], [], "nothing was made");
   });
+});
+
+Deno.test("relay serve: a store that cannot be opened is one sentence that names it, and makes nothing", async () => {
+  await withFolder(async (folder) => {
+    const noStore = `${folder}/note.txt`;
+    Deno.mkdirSync(`${folder}/data`);
+    Deno.writeTextFileSync(noStore, "no store, but as long as the head of one".repeat(20));
+    const wrong: readonly (readonly [path: string, why: RegExp])[] = [
+      [`${folder}/data`, /it is a folder: name a file in it, such as .*\/data\/relay\.kv\. See/],
+      [noStore, /file is not a database\. See RELAY_KV and its disk$/],
+      ["/dev/null/relay.kv", /\. See RELAY_KV and its disk$/],
+    ];
+    for (const [path, why] of wrong) {
+      const { code, text } = await run(["serve"], { RELAY_KV: path });
+      assert.ok(text.startsWith(`relay: the store ${path} cannot be opened: `), text);
+      assert.match(text, why);
+      assert.equal(code, 1);
+    }
+    assert.deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name).sort(), [
+      "data",
+      "note.txt",
+      "note.txt.lock",
+    ]);
+  });
+});
+
+Deno.test("relay serve: certificate and key that do not fit are named, and relay doctor finds them", async () => {
+  await withFolder(async (folder) => {
+    const RELAY_TLS_KEY = TLS_ENV.RELAY_TLS_KEY.replace("localhost.key", "services.key");
+    const env = { ...TLS_ENV, RELAY_TLS_KEY, RELAY_KV: `${folder}/relay.kv`, RELAY_PORT: "0" };
+    const { code, text } = await run(["serve"], env);
+    assert.match(text, /Look at RELAY_TLS_CERT, RELAY_TLS_KEY and RELAY_HOST\.$/m);
+    assert.equal(code, 1);
+    const doctor = await run(["doctor"], env);
+    assert.match(
+      doctor.text,
+      /^FAULT +certificate +RELAY_TLS_CERT and RELAY_TLS_KEY do not fit: /m,
+    );
+    assert.equal(doctor.code, 1);
+  });
+});
+
+Deno.test("relay serve: a store whose secret is lost is not given another one", async () => {
+  await withFolder(async (folder) => {
+    const env = { RELAY_KV: `${folder}/relay.kv` };
+    const { relay } = await startRelayProcess(env);
+    await relay.stop();
+    Deno.renameSync(`${folder}/relay.kv.secret`, `${folder}/kept`);
+    const { code, text } = await run(["serve"], env);
+    assert.match(
+      text,
+      /^relay: the secret of the store .* is not here: put .*relay\.kv\.secret back/,
+    );
+    assert.equal(code, 1);
+    assert.equal([...Deno.readDirSync(folder)].some(({ name }) => name.includes("secret")), false);
+    Deno.renameSync(`${folder}/kept`, `${folder}/relay.kv.secret`);
+    await (await startRelayProcess(env)).relay.stop();
+  });
+});
+
+Deno.test("relay serve: a variable that is set to nothing says nothing", async () => {
+  const { url, relay } = await startRelayProcess({
+    RELAY_KV: ":memory:",
+    RELAY_HOST: "",
+    RELAY_SECRET: "",
+    RELAY_SECRET_OLD: "",
+    RELAY_TLS_CERT: "",
+    RELAY_PUBLIC_URL: "",
+    RELAY_SIGNUP: "",
+    RELAY_CONFIG: "",
+  });
+  assert.equal(new URL(url).hostname, "127.0.0.1");
+  await relay.stop();
 });
 
 Deno.test("relay serve: a second process on one store is refused, and the first goes on", async () => {
