@@ -71,15 +71,29 @@ if (import.meta.main || hosted) await main();
 
 async function main(): Promise<void> {
   if (!hosted) schedule.abort();
-  const [name = "serve", ...args] = Deno.args;
-  const command =
-    COMMANDS[{ "--help": "help", "-h": "help", "--version": "version" }[name] ?? name];
+  const { name, args } = asked(Deno.args);
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (command === undefined) {
     console.error(`There is no command ${JSON.stringify(name)}.\n\n${help()}`);
     Deno.exit(2);
   }
   const code = await command.run(args);
   if (!hosted) Deno.exit(code);
+}
+
+/** The command that is asked for, and its arguments. */
+function asked([first = "serve", ...rest]: readonly string[]): { name: string; args: string[] } {
+  const name = first === "--help" || first === "-h"
+    ? "help"
+    : first === "--version"
+    ? "version"
+    : first;
+  // Whoever comes from npm writes it between a task and its options.
+  const args = rest[0] === "--" ? rest.slice(1) : rest;
+  const [about = "-"] = args;
+  return name === "help" && !about.startsWith("-")
+    ? { name: about, args: ["--help"] }
+    : { name, args };
 }
 
 function help(): string {

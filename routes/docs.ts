@@ -4,7 +4,7 @@ import { openapi } from "./_openapi.ts";
 import type { OpenApi } from "./_openapi_types.ts";
 import { type Content, type Route, route } from "./_route.ts";
 
-/** What both endpoints answer: the same for everybody, so it is made once in a process. */
+/** What these endpoints answer: the same for everybody, so it is made once in a process. */
 interface Documentation {
   readonly json: Content;
   readonly page: Content;
@@ -36,6 +36,17 @@ export const docsRoutes: readonly Route[] = [
     success: { status: 200, content: ["application/json"] },
     faults: [],
     handle: async () => (await documentation()).json,
+  }),
+  route({
+    id: "docs.home",
+    method: "GET",
+    path: "/",
+    summary: "The same page as /docs, where a browser begins",
+    access: { public: "it is the same for every installation of this version" },
+    effect: "read",
+    success: { status: 200, content: ["text/html; charset=utf-8"] },
+    faults: [],
+    handle: async () => (await documentation()).page,
   }),
   route({
     id: "docs.page",

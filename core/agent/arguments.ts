@@ -40,7 +40,9 @@ export function parseAgentArguments(
       return { failure: `There is no option "${option}".` };
     }
     const value = equals < 0 ? rest.shift() : argument.slice(equals + 1);
-    if (!value) return { failure: `The option ${option} needs a value.` };
+    // An empty variable of a shell leaves the next option in the value's place.
+    const missing = !value || equals < 0 && value.startsWith("--");
+    if (missing) return { failure: `The option ${option} needs a value.` };
     if (option === "--backup") {
       backup.push(value);
       continue;

@@ -67,7 +67,11 @@ function mustBeEntitled(
 ): void {
   const { requested_user, self_approval, roles, decisions } = approval;
   if (approve && !self_approval && requested_user === actor.userId) {
-    throw new Fault("FORBIDDEN", "Nobody approves their own request here. Ask somebody else.");
+    throw new Fault(
+      "FORBIDDEN",
+      "Nobody approves their own request here. Ask somebody else, or allow it: " +
+        "approvals.self_approval of PATCH /api/shield/settings.",
+    );
   }
   if (roles.length > 0 && !roles.some((role) => decider?.roles.includes(role))) {
     throw new Fault("FORBIDDEN", `Only ${roles.join(" or ")} may decide this.`, { roles });

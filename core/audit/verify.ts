@@ -54,6 +54,7 @@ const ROW =
   /^\{"seq":(\d{1,15}),"leaf_hash":"([A-Za-z0-9+/]{43}=)",(?:"before":\{"after":(0|[1-9]\d{0,14}),"hashes":\[("[^\]]*")\]\},)?(?:"tile_hash":"([A-Za-z0-9+/]{43}=)",)?/;
 const JSON_START = '{"events":[';
 const CSV_START = "seq,event_id,";
+const REFUSAL_START = '{"error":{';
 const COMMA = 0x2c;
 const BRACE = 0x7b;
 const TILE = 256;
@@ -209,6 +210,9 @@ export function checkExport({ key, checkpoint, consistency }: VerifyOptions): Ex
       const start = bytes.toString("latin1", 0, CSV_START.length);
       if (lines === 1 && start === CSV_START) {
         throw new RangeError("CSV is for reading: take the export as JSON or NDJSON");
+      }
+      if (lines === 1 && start.startsWith(REFUSAL_START)) {
+        throw new RangeError(`the relay refused the export: ${bytes.toString("utf8", 0, 300)}`);
       }
       if (lines === 1 && bytes.toString("latin1") === JSON_START) json = true;
       else if (ending !== undefined) {

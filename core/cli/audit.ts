@@ -79,9 +79,10 @@ async function readArguments([command, ...args]: string[]): Promise<Arguments> {
 }
 
 async function keyOf(text = ""): Promise<NoteKey> {
-  const key = readKey(text) ?? readKey((await Deno.readTextFile(text)).trim());
-  if (key === null) throw new Error("the key is not written as name+id+base64");
-  return key;
+  const key = readKey(text) ??
+    readKey((await Deno.readTextFile(text).catch(() => "")).trim());
+  if (key !== null) return key;
+  throw new Error(`${JSON.stringify(text)} is no key (name+id+base64), nor a file that holds one`);
 }
 
 async function noteOf(path = ""): Promise<string> {

@@ -208,6 +208,7 @@ Deno.test("parseAgentArguments: takes both forms and says what is wrong", () => 
       [["stray"], 'There is no option "stray".'],
       [["--toString", "x"], 'There is no option "--toString".'],
       [["--url"], "The option --url needs a value."],
+      [["--code", "--state", "x"], "The option --code needs a value."],
       [["--url", "a", "--url", "b"], "The option --url may be given only once."],
       [["--label", "zone"], 'The label "zone" is not of the form key=value.'],
     ] as const

@@ -93,6 +93,9 @@ Deno.test("relay audit verify: the program needs the file and the key, and its e
     const csv = await world.call("GET", path, { ...as, headers: { accept: "text/csv" } });
     const { code, stderr } = await relay("audit", "verify", await put("some.csv", csv.text));
     deq([code, /CSV is for reading/.test(stderr)], [2, true]);
+    const { text: refusal } = await world.call("GET", path, { headers });
+    const refused = await relay("audit", "verify", await put("refused.ndjson", refusal));
+    deq([refused.code, /the relay refused the export: .*MISSING/.test(refused.stderr)], [2, true]);
     // A proof from a checkpoint that was not given proves nothing.
     const without = ["verify", some, "--key", key, "--consistency", good];
     for (const args of [["verify"], ["verify", `${folder}/none`], ["check", whole], without]) {

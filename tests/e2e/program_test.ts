@@ -16,14 +16,22 @@ Deno.test("relay help: names every command and setting", async () => {
   }
 });
 
+Deno.test("relay help: with a command's name it is that command's, whatever npm puts between", async () => {
+  const { code, text } = await run(["help", "backup"]);
+  assert.deepEqual([code, text], [0, (await run(["backup", "--", "--help"])).text]);
+  assert.match(text, /^relay backup: /);
+});
+
 Deno.test("relay version: one line with the version", async () => {
   assert.match((await run(["version"])).text, /^relay \d+\.\d+\.\d+$/);
 });
 
 Deno.test("relay: an unknown command is named, with the help, and code 2", async () => {
-  const { code, text } = await run(["nonsense"]);
-  assert.equal(code, 2);
-  assert.match(text, /^There is no command "nonsense"\.\n\nRelay /);
+  for (const name of ["nonsense", "toString", "-x"]) {
+    const { code, text } = await run([name]);
+    assert.equal(code, 2);
+    assert.ok(text.startsWith(`There is no command "${name}".\n\nRelay `), text);
+  }
 });
 
 Deno.test("relay demo: an unknown option is named, with code 2", async () => {
