@@ -1,3 +1,4 @@
+import { withoutUsers } from "../kv/errors.ts";
 import type { Clock, Entropy, Log, Ports } from "./ports.ts";
 import { safeOutbound } from "./outbound/safe_outbound.ts";
 
@@ -46,7 +47,7 @@ export const systemLog: Log = {
 
 function write(level: string, message: string, fields: Readonly<Record<string, unknown>> = {}) {
   const at = new Date().toISOString();
-  console.error(JSON.stringify({ at, level, message, ...fields }));
+  console.error(withoutUsers(JSON.stringify({ at, level, message, ...fields })));
 }
 
 /** The real world. */

@@ -1,5 +1,5 @@
 import type { Clock } from "./clock.ts";
-import { StoreUnavailableError } from "./errors.ts";
+import { StoreUnavailableError, withoutUsers } from "./errors.ts";
 import { type Flight, flightOf, meets } from "./flight.ts";
 import { Gathering } from "./gather.ts";
 import { type Line, outboxText } from "./line.ts";
@@ -381,7 +381,7 @@ const isRefusal = (error: unknown): boolean =>
   error instanceof Error && (error.name === "DataCloneError" || REFUSALS.test(error.message));
 
 const outcomeUnknown = (cause: unknown) => {
-  const why = cause instanceof Error ? cause.message : String(cause);
+  const why = withoutUsers(cause instanceof Error ? cause.message : String(cause));
   return new StoreUnavailableError(`the outcome of a commit is unknown: ${why}`, { cause });
 };
 

@@ -15,3 +15,7 @@ export class DuplicateError extends Error {
 export class StoreUnavailableError extends Error {
   override readonly name = "StoreUnavailableError";
 }
+
+/** A text, such as the engine's errors, without the users and passwords of the addresses in it. */
+export const withoutUsers = (text: string): string =>
+  text.replace(/(?<=https?:\/\/)[^\s/?#"']*@/gi, "");

@@ -1,6 +1,7 @@
 import { dirname, resolve } from "node:path";
 import type { Clock } from "./clock.ts";
 import { isThere, makeFolder } from "./disk.ts";
+import { withoutUsers } from "./errors.ts";
 import { migrate } from "./migrations.ts";
 import { Store } from "./store.ts";
 
@@ -22,9 +23,7 @@ export async function openStore(location: string | null, clock: Clock): Promise<
   const embedded = location !== null && !/^https?:\/\//.test(location);
   const lock = embedded && location !== ":memory:" ? await lockStore(location, clock) : null;
   try {
-    const kv = lock === null
-      ? await Deno.openKv(location ?? undefined)
-      : await orTell(location!, openFile);
+    const kv = lock === null ? await openOther(location) : await orTell(location!, openFile);
     const store = new Store(kv, { clock, sole: embedded, hasQueue: embedded });
     await migrate(store).catch(async (error) => {
       await store.close();
@@ -34,6 +33,16 @@ export async function openStore(location: string | null, clock: Clock): Promise<
   } catch (error) {
     lock?.close();
     throw error;
+  }
+}
+
+/** A store in memory or of a server. */
+async function openOther(location: string | null): Promise<Deno.Kv> {
+  try {
+    return await Deno.openKv(location ?? undefined);
+  } catch (cause) {
+    const why = withoutUsers((cause as Error).message);
+    throw new Error(`the store cannot be opened: ${why}: see RELAY_KV and DENO_KV_ACCESS_TOKEN`);
   }
 }
 

@@ -1,3 +1,4 @@
+import { withoutUsers } from "../../kv/errors.ts";
 import { isDamage, openFile } from "../../kv/file.ts";
 import type { KeyParts } from "../../kv/collection.ts";
 import { lookAtServer } from "../../kv/look.ts";
@@ -82,7 +83,7 @@ export async function examineServer(url: string, about: Examination): Promise<Fi
     const findings = await examineRecords(look, about, true);
     return [{ name: "store", state: "ok", text: `${shown} answers` }, ...findings];
   } catch (error) {
-    const why = (error as Error).message.replaceAll(url, shown);
+    const why = withoutUsers((error as Error).message).replaceAll(withoutUsers(url), shown);
     const text = `${shown} does not answer (${why}): see RELAY_KV and DENO_KV_ACCESS_TOKEN`;
     return [{ name: "store", state: "fault", text }];
   }
