@@ -44,6 +44,8 @@ export async function installIntegration(work: Writing, { type, config, name }: 
   const whole = read.data as Readonly<Record<string, unknown>>;
   mustLeadOutside(app, whole);
   mustReadTopics(actor, whole);
+  await app.log.flush();
+  const after_seq = await app.log.head(actor.tenant);
   const existing = await tx.count(integrations, actor.tenant);
   if (existing >= INTEGRATIONS_MAX) {
     throw new Fault("CONFLICT", `There are ${INTEGRATIONS_MAX} integrations. Delete one first.`);
@@ -71,6 +73,7 @@ export async function installIntegration(work: Writing, { type, config, name }: 
     provider: null,
     created_by: actor.userId,
     created_at_ms: app.ports.clock.now(),
+    after_seq,
     last_used_at_ms: null,
     last_error: null,
   });

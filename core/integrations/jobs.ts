@@ -44,9 +44,10 @@ export async function offer(
 ): Promise<Step> {
   const { items } = await tx.list(integrations, tenant, { limit: 2 * INTEGRATIONS_MAX });
   let made = 0, bytes = 0, done = 0, lastId = part;
-  for (const { type, json } of events) {
+  for (const { seq, type, json } of events) {
     const topic = topicOf(type);
-    for (const record of topic === null ? [] : items.filter(({ id }) => id > lastId)) {
+    const next = items.filter(({ id, after_seq }) => id > lastId && after_seq < seq);
+    for (const record of topic === null ? [] : next) {
       const row = JSON.parse(json) as EventRow;
       if (!await isFor(app, tenant, record, row)) continue;
       const full = made === CREATED_MAX || made > 0 && bytes + 2 * json.length > CREATED_BYTES_MAX;
@@ -72,7 +73,6 @@ async function isFor(
   const topic = topicOf(row.event_type);
   const topics = record.config.topics as readonly string[] | undefined;
   if (topic === null || !topics?.includes(topic.topic)) return false;
-  if (Date.parse(row.timestamp) < record.created_at_ms) return false;
   if (messageOf(row, "") === null) return false;
   return (await personRights(app.store, tenant.org, record.created_by)).has(topic.scope);
 }

@@ -154,11 +154,10 @@ export async function fanOut(
         seq,
       };
       const envelope = envelopeOf(tenant, event);
-      const atMs = Date.parse(row.timestamp);
       // The engine stores two bytes for each character when one of them is beyond Latin-1.
       const weight = 2 * json.length + DELIVERY_BYTES;
       for (const webhook of items.filter(({ id }) => id > lastId)) {
-        if (!webhook.events.includes(type) || atMs < webhook.created_at_ms) continue;
+        if (!webhook.events.includes(type) || seq <= webhook.after_seq) continue;
         if (!await mayReceive(app, tenant, webhook, type)) continue;
         const full = made === CREATED_MAX || holding === batchOf(app) ||
           made > 0 && (bytes + weight > CREATED_BYTES_MAX || !hasRoom());

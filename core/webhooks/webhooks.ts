@@ -27,6 +27,8 @@ export async function createWebhook(work: Writing, input: NewWebhook) {
   mustBeDialable(app, input.url);
   mustBeSound(input.headers);
   mustRead(actor.rights, input.events, "You");
+  await app.log.flush();
+  const after_seq = await app.log.head(actor.tenant);
   const existing = await tx.count(webhooks, actor.tenant);
   if (existing >= WEBHOOKS_MAX) {
     throw new Fault("CONFLICT", `There are ${WEBHOOKS_MAX} webhooks already. Delete one first.`);
@@ -51,6 +53,7 @@ export async function createWebhook(work: Writing, input: NewWebhook) {
     created_by_key: actor.kind === "api_key" ? actor.id : null,
     release_id: null,
     created_at_ms: app.ports.clock.now(),
+    after_seq,
   });
   return await showWebhook(app, actor.tenant, webhook);
 }

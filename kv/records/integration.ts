@@ -41,6 +41,8 @@ export const IntegrationRecord = z.strictObject({
   /** The user whose present rights bound what it is told. */
   created_by: z.string(),
   created_at_ms: z.number(),
+  /** The last event of the log before it was installed: it is told of those behind. */
+  after_seq: z.int().default(0), // not there in integrations of earlier versions
   last_used_at_ms: z.number().nullable(),
   /** What went wrong last, in a sentence; null when the last use went well. */
   last_error: z.string().nullable(),

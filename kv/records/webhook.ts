@@ -22,6 +22,8 @@ export const WebhookRecord = z.strictObject({
   /** What lets its held deliveries go since it was enabled last. */
   release_id: z.string().nullable(),
   created_at_ms: z.number(),
+  /** The last event of the log before it was made: it gets those behind. Clocks differ, and jump. */
+  after_seq: z.int().default(0), // not there in webhooks of earlier versions
 });
 export type WebhookRecord = z.infer<typeof WebhookRecord>;
 

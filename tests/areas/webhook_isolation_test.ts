@@ -44,6 +44,7 @@ Deno.test("isolation: a thousand due deliveries of a dead webhook never stand be
   await world.app.log.flush();
   const healthy = await hear(world, owner, { url: "https://healthy.example.com/" });
   await happen(world, owner, "last");
+  await world.app.log.flush();
   // The clock stands still: nothing of the dead one has ended.
   while (!reached.has(healthy.url)) await turn();
   const sending = await world.call("GET", `${HOOKS}/${dead.id}/deliveries?status=sending`, {

@@ -6,7 +6,7 @@ import { users } from "../../kv/records/user.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { World } from "../support/world.ts";
 import { deliveriesOf, exec, linkAgent, makeHook } from "./fixtures.ts";
-import { act, answering, hear, newest } from "./hook_fixtures.ts";
+import { act, answering, happen, hear, namesSent, newest } from "./hook_fixtures.ts";
 
 const PATH = "/api/v1/webhooks";
 const SECRET = "sixteen characters";
@@ -253,6 +253,25 @@ Deno.test("delivery: a webhook gets nothing that its creator may not read now, w
   await ScriptedAgent.connect(world, here.key.value);
   await world.settle();
   deq(typesOf(world), ["command_executed", "agent_connected"]);
+});
+
+Deno.test("delivery: a webhook gets what happens from its creation on, whichever way the clock jumps", async () => {
+  for (const jumpMs of [-3_600_000, 0, 3_600_000]) {
+    await using world = await World.open();
+    const owner = await world.signUp();
+    await hear(world, owner, { url: "https://first.example.com/" });
+    await happen(world, owner, "before");
+    await hear(world, owner, { url: "https://second.example.com/" });
+    world.clock.nowMs += jumpMs;
+    await happen(world, owner, "after");
+    await world.settle();
+    const sent = world.network.sent.map(({ url }, at) => `${namesSent(world)[at]} ${url}`);
+    deq(sent.sort(), [
+      "after https://first.example.com/",
+      "after https://second.example.com/",
+      "before https://first.example.com/",
+    ]);
+  }
 });
 
 Deno.test("webhooks.test: one that fails in every attempt leaves the webhook as it is", async () => {

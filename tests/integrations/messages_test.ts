@@ -53,6 +53,23 @@ Deno.test("integrations: Slack is told what waits and what became of it, in Bloc
   eq(SlackMessage.parse(posted!.json).channel, "C024BE91L");
 });
 
+Deno.test("integrations: one is told of what happens from its installation on, whichever way the clock jumps", async () => {
+  for (const jumpMs of [-60_000, 0, 60_000]) {
+    await using world = await openWorld();
+    const here = await linkAgent(world);
+    await installed(world, here.owner, "slack", { webhook_url: SLACK });
+    await exec(world, here, "systemctl stop nginx");
+    await installed(world, here.owner, "slack", { webhook_url: `${SLACK}2` });
+    world.clock.nowMs += jumpMs;
+    await exec(world, here, "systemctl stop sshd");
+    await world.settle();
+    const sent = sentTo(world, SLACK).map(({ url, body }) =>
+      [url, String(body).includes("nginx") ? "nginx" : "sshd"].join(" ")
+    );
+    deq(sent.sort(), [`${SLACK} nginx`, `${SLACK} sshd`, `${SLACK}2 sshd`]);
+  }
+});
+
 Deno.test("integrations: Telegram is told with buttons that its receiver understands", async () => {
   await using world = await openWorld();
   const here = await linkAgent(world);
