@@ -82,9 +82,11 @@ export async function resumePending(exchange: Exchange, tool: Tool, args: Params
 }
 
 function openState({ app, actor, params }: Exchange, tool: Tool, args: Params): State {
+  const { requestState } = params;
+  if (typeof requestState !== "string") throw refusedState();
   let state: State;
   try {
-    state = JSON.parse(app.sealer.open(String(params.requestState), STATE_CONTEXT));
+    state = JSON.parse(app.sealer.open(requestState, STATE_CONTEXT));
   } catch (error) {
     if (error instanceof SealError) throw refusedState();
     throw error;

@@ -17,6 +17,7 @@ import {
   bugText,
   CODES,
   inSession,
+  isId,
   type Message,
   parseMessage,
   refusalOf,
@@ -165,8 +166,9 @@ const lasting = (exchange: Exchange): Exchange => ({
 
 /** Ends what a client with a session wants no more. */
 function hearCancellation(server: Server, session: string, { method, params }: Message): void {
-  if (method !== "notifications/cancelled") return;
-  server.cancellations.get(inSession(session, params.requestId))?.();
+  const { requestId } = params;
+  if (method !== "notifications/cancelled" || !isId(requestId)) return;
+  server.cancellations.get(inSession(session, requestId))?.();
 }
 
 /** Answers, and puts the use of a key on record. */

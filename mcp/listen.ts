@@ -57,13 +57,14 @@ export async function listen(
     told.state = state;
     if (!notify("notifications/tasks", JSON.parse(state))) stream.end();
   };
-  const stop = await server.listeners.add(listener);
   const honoured = {
     ...Object.fromEntries([...lists].map((list) => [`${list}ListChanged`, true])),
     ...(readable.size > 0 && { resourceSubscriptions: [...readable] }),
     ...(tasks.size > 0 && { taskIds: [...tasks.keys()] }),
   };
+  // Before anything can be told; who is refused after all never sees it.
   notify("notifications/subscriptions/acknowledged", { notifications: honoured });
+  const stop = await server.listeners.add(listener);
   // What happened to a task since it was looked at.
   for (const id of tasks.keys()) listener.tellTask?.(id);
   return stop;

@@ -88,7 +88,7 @@ export function parseMessage(text: string): Message | Reply {
   return { id, method, params };
 }
 
-const isId = (id: unknown): id is Id =>
+export const isId = (id: unknown): id is Id =>
   typeof id === "string" ? id.length <= ID_CHARS_MAX : Number.isSafeInteger(id);
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -132,5 +132,5 @@ export const bugText = (id: Id | null, requestId: string): string =>
 
 const errorText = (id: Id | null, error: unknown) => JSON.stringify({ jsonrpc: "2.0", id, error });
 
-/** What a request of a session, or to its client, is found by. */
-export const inSession = (session: string, id: unknown): string => `${session} ${String(id)}`;
+/** What a request of a session, or to its client, is found by: 1 and "1" are two ids. */
+export const inSession = (session: string, id: Id): string => `${session} ${JSON.stringify(id)}`;

@@ -1,5 +1,10 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { users } from "../../kv/records/user.ts";
+import { authenticate } from "../../core/authenticate.ts";
+import type { Exchange } from "../../mcp/exchange.ts";
+import { listen as listenTo } from "../../mcp/listen.ts";
+import { makeServer } from "../../mcp/server.ts";
+import { routes } from "../../routes/index.ts";
 import { shared } from "../support/kv.ts";
 import { type Account, World } from "../support/world.ts";
 import { type Json, messagesOf, Reader, readReply, requestOf, rpc } from "./client.ts";
@@ -48,6 +53,33 @@ Deno.test("listen: it says first what it will tell, and tells that, marked with 
   deq([told.method, told.params.uri], ["notifications/resources/updated", "relay://audit"]);
   for (const { params } of reader.messages) eq(params._meta[SUBSCRIPTION], "listen-1");
   await reader.drop();
+});
+
+Deno.test("listen: nothing is told before the acknowledgement, whenever it happens", async () => {
+  await using world = await World.open();
+  const { token } = await world.signUp();
+  const actor = await authenticate(world.app, token, "live");
+  const server = makeServer(world.app, [...routes], false);
+  const told: string[] = [];
+  const exchange = {
+    server,
+    app: world.app,
+    actor,
+    id: 1,
+    params: { notifications: { toolsListChanged: true } },
+    identifyAgain: () => Promise.resolve(actor),
+  };
+  const listening = listenTo(exchange as unknown as Exchange, {
+    notify: (method) => told.push(method) > 0,
+    end() {},
+  });
+  for (let turn = 0; turn < 20; turn++) {
+    server.listeners.listChanged("tools");
+    await null;
+  }
+  (await listening)();
+  eq(told[0], "notifications/subscriptions/acknowledged");
+  ok(told.includes("notifications/tools/list_changed"));
 });
 
 Deno.test("listen: nobody hears of what they may not read, nor of others' data", async () => {

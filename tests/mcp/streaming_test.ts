@@ -238,6 +238,7 @@ Deno.test("mcp streams: a client of sessions ends a command by saying so, and no
   };
   eq(await cancel(here.owner.token, await open(here.owner.token), 7), 0);
   eq(await cancel(as, headers, 8), 0);
+  eq(await cancel(as, headers, "7"), 0, "a text is another id than a number");
   eq(await cancel(as, headers, 7), 1);
   finish(here.agent, runsOf(here.agent)[0]!.command_id, { reason: "cancelled" });
   await reader.until(Infinity);

@@ -76,6 +76,13 @@ const BAD_BODIES: readonly [string, number, number, unknown?][] = [
   ['{"jsonrpc":"2.0","id":"a","method":"unknown/method"}', 404, -32601, "a"],
   ['{"jsonrpc":"2.0","id":9,"result":{}}', 400, -32600],
   [`${"[".repeat(100_000)}`, 400, -32700],
+  [
+    '{"jsonrpc":"2.0","id":10,"method":"tools/call","params":{"name":"health","requestState":' +
+    `${"[".repeat(20_000)}${"]".repeat(20_000)}}}`,
+    200,
+    -32602,
+    10,
+  ],
 ];
 
 Deno.test("mcp: malformed messages get the specified error, and nothing else happens", async () => {
