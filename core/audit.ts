@@ -5,6 +5,7 @@ import type { Reading, Writing } from "./app.ts";
 import { type DetailsOf, eventJson, type EventRow, isOwnEvent } from "./events.ts";
 import { Fault } from "./fault.ts";
 import { iso } from "./lists.ts";
+import { mustFollow } from "./audit/cursor.ts";
 import { CLOCK_SLACK_MS, isInOrder, rowsBefore } from "./audit/places.ts";
 
 /** What an audit query may ask for; times in ms, all conditions must hold. */
@@ -92,7 +93,8 @@ export async function tailAudit(
   const { app, actor: { id: actor, tenant } } = work;
   await app.log.flush();
   const head = await app.log.head(tenant);
-  let position = Math.min(after ?? Math.max(0, head - limit), head);
+  if (after !== undefined) await mustFollow(app, tenant, after, head);
+  let position = after ?? Math.max(0, head - limit);
   const events: AuditEvent[] = [];
   for (let scanned = 0; position < head && scanned < SCAN_MAX && events.length < limit;) {
     const page = await app.log.read(tenant, position, PAGE);

@@ -48,7 +48,9 @@ export const extraTools: readonly Route[] = [
     summary: "Events of the log from a cursor on, oldest first",
     description:
       "Without a cursor it answers the newest events. Call again with the cursor of the " +
-      "answer to see what happened since: nothing is missed and nothing comes twice.",
+      "answer to see what happened since: nothing is missed and nothing comes twice. A cursor that " +
+      "the log does not reach, or whose next events are over their retention, is GONE, with the one " +
+      "to go on from in `details.next`.",
     access: { scope: ["system:read", "audit:read"] },
     effect: "read",
     query: z.strictObject({
@@ -61,7 +63,7 @@ export const extraTools: readonly Route[] = [
       status: 200,
       body: z.object({ events: z.array(AuditEvent), cursor: z.int(), has_more: z.boolean() }),
     },
-    faults: [],
+    faults: ["GONE"],
     tool: { destructive: false },
     handle: (work, { query: { cursor, limit, ...filter } }) =>
       tailAudit(work, filter, { limit, after: cursor }),

@@ -28,8 +28,9 @@ export const pullRoutes = [
     description:
       "Ask again with `since` set to `next`. Numbers count all events of the organization; those " +
       "that the caller may not read, or did not ask for, are passed over. No event comes twice, " +
-      "none is missing. A `since` that the log does not reach, as after a backup was put back, is " +
-      "410 with the number to go on from in `details.head`.",
+      "none is missing. A `since` that the log does not reach, as after a backup was put back, or " +
+      "whose next events are over their retention, is 410 with the number to go on from in " +
+      "`details.next`.",
     access: { scope: READABLE_BY },
     effect: "read",
     query: z.strictObject({

@@ -32,7 +32,7 @@ const FORWARD_MS_MAX = 10_000;
 const ASK_MS_MAX = 30_000;
 /** Answers that asking again would not change. */
 const REFUSED = [400, 401, 403, 404];
-/** The relay's log ends before the event that was seen last. */
+/** The relay's log does not go on behind the event that was seen last. */
 const GONE = 410;
 
 interface Page {
@@ -97,9 +97,9 @@ async function ask(
   const text = await response.text();
   if (response.status === 200) return JSON.parse(text) as Page;
   if (response.status === GONE) {
-    const { head } = JSON.parse(text).error.details;
-    host.say(`the relay's log ends at ${head}, before ${since}: going on from there`);
-    return { events: [], next: head, head, has_more: true };
+    const { message, details: { head, next } } = JSON.parse(text).error;
+    host.say(`events are missing: ${message}`);
+    return { events: [], next, head, has_more: true };
   }
   const why = messageOf(text) ?? `status ${response.status}`;
   if (REFUSED.includes(response.status)) return `the relay refuses: ${why}`;

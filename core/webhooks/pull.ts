@@ -1,5 +1,5 @@
 import type { Reading } from "../app.ts";
-import { Fault } from "../fault.ts";
+import { mustFollow } from "../audit/cursor.ts";
 import { prepare } from "../streams/message.ts";
 import { EVENT_TYPES, WEBHOOK_EVENTS } from "./event_types.ts";
 
@@ -37,18 +37,13 @@ export async function pullEvents(
   await app.log.flush();
   const { tenant, rights } = actor;
   const head = await app.log.head(tenant);
-  if (since > head) {
-    const message =
-      `The log ends at ${head}, before ${since}: a backup was put back, or the number is from ` +
-      `elsewhere. Go on with since=${head}, or with less for what happened meanwhile.`;
-    throw new Fault("GONE", message, { head });
-  }
+  await mustFollow(app, tenant, since, head);
   const end = Math.min(head, since + SCAN_MAX);
   const events: PulledEvent[] = [];
   let next = since;
   scan: while (next < end) {
     const page = await app.log.read(tenant, next, Math.min(PAGE, end - next));
-    if (page.length === 0) break;
+    if (page.length === 0 || next > 0 && page[0]!.seq !== next + 1) break;
     for (const sequenced of page) {
       if (events.length === limit) break scan;
       next = sequenced.seq;
