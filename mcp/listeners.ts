@@ -34,6 +34,8 @@ export type ListName = "tools" | "prompts" | "resources";
 /** Everybody who listens here: they hear only what they may read now. */
 export class Listeners {
   readonly #all = new Set<Listener>();
+  /** Those whose caller is being looked up: while the store stalls they must not become more and more. */
+  readonly #checking = new Set<Listener>();
   /** On a store that others write to: the last event of each tenant's that was told. */
   readonly #told = new Map<string, number>();
   #polling = false;
@@ -148,6 +150,8 @@ export class Listeners {
 
   /** Who has lost the credential hears no more; who has other rights has other tools. */
   async #check(listener: Listener): Promise<void> {
+    if (this.#checking.has(listener)) return;
+    this.#checking.add(listener);
     try {
       const before = listener.actor;
       listener.actor = await listener.identifyAgain();
@@ -160,6 +164,8 @@ export class Listeners {
         this.#app.ports.log.warn("a listener could not be checked", { error: String(error) });
       }
       this.#end(listener);
+    } finally {
+      this.#checking.delete(listener);
     }
   }
 }

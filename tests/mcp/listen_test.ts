@@ -1,8 +1,10 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { users } from "../../kv/records/user.ts";
+import type { Actor } from "../../core/app.ts";
 import { authenticate } from "../../core/authenticate.ts";
 import type { Exchange } from "../../mcp/exchange.ts";
 import { listen as listenTo } from "../../mcp/listen.ts";
+import { Listeners } from "../../mcp/listeners.ts";
 import { makeServer } from "../../mcp/server.ts";
 import { routes } from "../../routes/index.ts";
 import { shared } from "../support/kv.ts";
@@ -80,6 +82,34 @@ Deno.test("listen: nothing is told before the acknowledgement, whenever it happe
   (await listening)();
   eq(told[0], "notifications/subscriptions/acknowledged");
   ok(told.includes("notifications/tools/list_changed"));
+});
+
+Deno.test("listen: a caller who is still being looked up is not looked up again", async () => {
+  await using world = await World.open();
+  const { token } = await world.signUp();
+  const actor = await authenticate(world.app, token, "live");
+  const listeners = new Listeners(world.app);
+  const looks: PromiseWithResolvers<Actor>[] = [];
+  const stop = await listeners.add({
+    actor,
+    session: null,
+    identifyAgain() {
+      const look = Promise.withResolvers<Actor>();
+      looks.push(look);
+      return look.promise;
+    },
+    wantsResource: () => false,
+    wantsList: () => false,
+    tellTask: null,
+    notify: () => true,
+    end() {},
+  });
+  await world.advance(10_000);
+  eq(looks.length, 1);
+  looks[0]!.resolve(actor);
+  await world.advance(500);
+  eq(looks.length, 2);
+  stop();
 });
 
 Deno.test("listen: nobody hears of what they may not read, nor of others' data", async () => {
