@@ -46,7 +46,8 @@ export class Tellings {
   }
 
   #beginMinute(nowMs: number): void {
-    if (nowMs - this.#sinceMs < MINUTE_MS) return;
+    const sinceMs = nowMs - this.#sinceMs;
+    if (sinceMs >= 0 && sinceMs < MINUTE_MS) return;
     this.#sinceMs = nowMs;
     this.#unasked = this.#late = 0;
   }
