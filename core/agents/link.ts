@@ -70,6 +70,7 @@ export class Link {
   #refusedCheckpoint = false;
   #inspected = 0;
   readonly #tellings = new Tellings();
+  #noted: Promise<void> = Promise.resolve();
   readonly #asked = new Map<number, (state: StateFrame | null) => void>();
   readonly #orders: Batch<DigestedOrder> = openBatch(
     MAX_RELAY_FRAME_BYTES,
@@ -329,6 +330,12 @@ export class Link {
     this.app.links.recording(noteRefusedCheckpoint(this.app, this.tenant, agent, frame));
   }
 
+  /** Records what the agent holds, in the order in which it tells it; `change` never fails. */
+  #note(change: () => Promise<void>): void {
+    this.#noted = this.#noted.then(change);
+    this.app.links.recording(this.#noted);
+  }
+
   #isClosed(): boolean {
     return this.#phase === "closed";
   }
@@ -348,9 +355,7 @@ export class Link {
       case "refused":
         return commands.refused(agent.id, frame);
       case "policy_held":
-        return this.app.links.recording(
-          notePolicyHeld(this.app, tenant, agent, frame.policy_version),
-        );
+        return this.#note(() => notePolicyHeld(this.app, tenant, agent, frame.policy_version));
       case "heartbeat":
         this.send({ type: "inspect", serial: ++this.#inspected });
         this.send({ type: "heartbeat_ack" });
@@ -364,11 +369,10 @@ export class Link {
       case "hello":
         return this.close("unexpected_frame");
       case "state":
-        return this.app.links.recording(
-          noteState(this.app, tenant, agent, frame).then(() =>
-            this.#asked.get(frame.serial)?.(frame)
-          ),
-        );
+        return this.#note(async () => {
+          await noteState(this.app, tenant, agent, frame);
+          this.#asked.get(frame.serial)?.(frame);
+        });
       default:
         return this.app.transfers.take(this, frame);
     }

@@ -1,4 +1,6 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { canonicalJson } from "../../core/canonical.ts";
+import { sha256Hex } from "../../core/text.ts";
 import { forbidding, type GitWorld, withRepository } from "../gitops/fixtures.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { type ConfiguredAgent, withConfigured } from "../support/configured_agent.ts";
@@ -244,4 +246,39 @@ Deno.test("guard: shows mode, policies applied, confirmed and in the file, the l
       "it is not signed",
     ]);
   });
+});
+
+Deno.test("drift: what an agent tells is recorded in its order, however long the look for what was behind it takes", async () => {
+  await using world = await World.open();
+  const { owner, host, apply, get } = await withRepository(world);
+  const key = await world.key(owner, AGENT_RIGHTS);
+  const agent = await ScriptedAgent.connect(world, key.value);
+  await host.commit({ "policies/a.yaml": forbidding("nmap") });
+  await apply();
+  await world.settle();
+  const told = agent.received.findLast(({ type }) => type === "policy");
+  const { policies, policy_version } = told as unknown as {
+    policies: { name: string }[];
+    policy_version: string;
+  };
+  const tell = (digest: string) =>
+    agent.sendRaw(JSON.stringify({
+      type: "state",
+      serial: 0,
+      policy_version,
+      policies: [{ name: "a", sha256: digest }],
+      problem: null,
+      roots: [],
+      files: null,
+      verdicts: { verified: 0, refused: 0, last_refusal: null },
+    }));
+  tell(sha256Hex("edited"));
+  tell(sha256Hex(canonicalJson(policies[0])));
+  await world.settle();
+  const types = (await eventsOf(world, owner, agent.id)).map(({ event_type }) => event_type);
+  deq(types.filter((type) => type.startsWith("drift_")), ["drift_detected", "drift_resolved"]);
+  const path = `drift/${agent.id}`;
+  const asked = get(path);
+  await world.advance(5_000);
+  deq(statuses((await asked).body.items), { "policy:a": "in_sync" });
 });
