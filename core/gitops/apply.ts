@@ -79,7 +79,7 @@ export async function readWanted(
   const { branch } = reading;
   const path = normalPath(reading.path);
   const source = await sourceOf(app, tenant, repository, { ...reading, path });
-  const { commit, files } = await fetchPolicyFiles(app.ports, source).catch((error) => {
+  const { commit, files, links } = await fetchPolicyFiles(app.ports, source).catch((error) => {
     throw error instanceof GitFailure ? faultOfGit(error) : error;
   });
   const read = [];
@@ -99,7 +99,7 @@ export async function readWanted(
   const candidates = read.flatMap((file) =>
     file.document === null ? [] : [candidateOf(file.path, file.document)]
   );
-  return { repositoryId: repository.id, branch, commit, path, candidates };
+  return { repositoryId: repository.id, branch, commit, path, candidates, links };
 }
 
 const FIELD_OF: Readonly<Record<string, string>> = {

@@ -56,6 +56,8 @@ export interface PolicyFile {
 export interface Fetched {
   readonly commit: string;
   readonly files: readonly PolicyFile[];
+  /** Paths of what is not followed: symbolic links and submodules. */
+  readonly links: readonly string[];
 }
 
 interface Network {
@@ -108,8 +110,9 @@ export async function fetchPolicyFiles(network: Network, source: Source): Promis
     if (commit === null) {
       throw new GitFailure("empty", "The repository is empty: push a commit first.");
     }
-    const files = await readFiles({ fs, cache, dir: DIR }, commit, normalPath(source.path));
-    return { commit, files };
+    const clone = { fs, cache, dir: DIR };
+    const { files, links } = await readFiles(clone, commit, normalPath(source.path));
+    return { commit, files, links };
   } catch (error) {
     throw gitFailureOf(error, source.branch);
   }
@@ -125,15 +128,19 @@ interface Clone {
   readonly dir: string;
 }
 
-async function readFiles(clone: Clone, commit: string, path: string): Promise<PolicyFile[]> {
+async function readFiles(
+  clone: Clone,
+  commit: string,
+  path: string,
+): Promise<Pick<Fetched, "files" | "links">> {
   const found = await lookUp(clone, commit, path);
   if (found === null) {
     throw new GitFailure("missing_path", `The commit ${commit.slice(0, 12)} has no ${path}.`);
   }
-  if (found.type === "blob") return [await readFile(clone, found.oid, path)];
-  const walk: Walk = { files: [], trees: new Map(), folders: 0, entries: 0 };
+  if (found.type === "blob") return { files: [await readFile(clone, found.oid, path)], links: [] };
+  const walk: Walk = { files: [], links: [], trees: new Map(), folders: 0, entries: 0 };
   await readFolder(clone, found.oid, path, 0, walk);
-  return walk.files;
+  return walk;
 }
 
 /** What lies at a path: a file or a folder; null for nothing, a link or a submodule. */
@@ -154,6 +161,7 @@ const isLink = ({ mode }: { mode: string }) => mode === "120000";
 
 interface Walk {
   readonly files: PolicyFile[];
+  readonly links: string[];
   /** What was read, by its hash: one folder may stand in many places. */
   readonly trees: Map<string, git.TreeObject>;
   /** What was looked at so far. */
@@ -189,6 +197,7 @@ async function readFolder(
       throw new RepositoryTooLarge(`a path in it has more than ${PATH_CHARS_MAX} characters`);
     }
     if (entry.type === "tree") await readFolder(clone, entry.oid, name, depth + 1, walk);
+    if (entry.type === "commit" || isLink(entry)) walk.links.push(name);
     if (entry.type !== "blob" || isLink(entry) || !POLICY_FILE.test(name)) continue;
     if (walk.files.length >= MAX_POLICIES) {
       throw new RepositoryTooLarge(`it holds more than ${MAX_POLICIES} policy files`);

@@ -1,5 +1,6 @@
 import type { PolicyItem, PolicySetRecord } from "../../kv/records/gitops.ts";
 import { canonicalJson } from "../canonical.ts";
+import { Fault } from "../fault.ts";
 import { sha256Hex } from "../text.ts";
 import { POLICIES_ID, versionOfItems } from "./book.ts";
 import type { NamedDocument } from "./document.ts";
@@ -21,6 +22,8 @@ export interface Wanted {
   /** The file or folder that was read; empty for the whole repository. */
   readonly path: string;
   readonly candidates: readonly Candidate[];
+  /** What stands there and is not followed, so that nobody knows what is behind it. */
+  readonly links: readonly string[];
 }
 
 export const PLAN_ACTIONS = [
@@ -60,6 +63,7 @@ const liesIn = (path: string, scope: string) =>
 /**
  * What an apply does to the policies in force, in the order of the files. A pure function: a dry run shows
  * it, and the apply carries out exactly what it says.
+ * @throws {Fault} VALIDATION_FAILED when a policy would end only because its file is not followed
  */
 export function planPolicies({ items }: PolicySetRecord, wanted: Wanted): PlanStep[] {
   const known = new Map(
@@ -71,6 +75,7 @@ export function planPolicies({ items }: PolicySetRecord, wanted: Wanted): PlanSt
   const gone = [...known.values()].filter(({ path }) =>
     liesIn(path, wanted.path) && !files.has(path)
   );
+  for (const { name, path } of gone) mustBeGone(name, path, wanted);
   const deletions = gone.map((item): PlanStep => ({
     action: "delete",
     policy_id: item.id,
@@ -81,6 +86,16 @@ export function planPolicies({ items }: PolicySetRecord, wanted: Wanted): PlanSt
     digest: null,
   }));
   return [...steps, ...deletions].sort((a, b) => a.path < b.path ? -1 : 1);
+}
+
+function mustBeGone(name: string, path: string, { links, commit }: Wanted): void {
+  const link = links.find((each) => liesIn(path, each));
+  if (link === undefined) return;
+  const message =
+    `${link} is a link or a submodule, which is not followed, and the policy ${name} ` +
+    "came from there: write its file out, or remove the link to end it.";
+  const issues = [{ path: "body.policy_path", message }];
+  throw new Fault("VALIDATION_FAILED", message, { issues, commit });
 }
 
 function stepFor(item: PolicyItem | undefined, { path, document, digest }: Candidate): PlanStep {

@@ -82,3 +82,48 @@ Deno.test("fetch: links, submodules and names that lead elsewhere bring nothing"
     deq([name, paths.filter((path: string) => path !== "policies/a.yaml")], [name, []]);
   }
 });
+
+Deno.test("apply: a policy whose file or folder has become a link or a submodule does not end by that", async () => {
+  await using world = await World.open();
+  const { host, apply, get } = await withRepository(world);
+  const inForce = async () => {
+    const { policies } = (await get("policies")).body;
+    return policies.map(({ name }: { name: string }) => name);
+  };
+  await host.commit({
+    "policies/a.yaml": forbidding("nmap"),
+    "policies/team/b.yaml": forbidding("nc"),
+    "policies/c.yaml": forbidding("ssh"),
+  });
+  eq((await apply()).status, 200);
+  const a = (oid: string) => ["a.yaml", FILE, oid] as const;
+  for (
+    const [mode, name] of [["120000", "a.yaml"], ["120000", "team"], ["160000", "team"]] as const
+  ) {
+    await host.commitTree(async (write) => {
+      const link = mode === "120000" ? await write.file("../shared") : "1".repeat(40);
+      const team = await write.folder([["b.yaml", FILE, await write.file(forbidding("nc"))]]);
+      const kept = name === "team"
+        ? a(await write.file(forbidding("nmap")))
+        : ["team", FOLDER, team] as const;
+      const folder = await write.folder(
+        [kept, [name, mode, link] as const].toSorted((x, y) => x[0] < y[0] ? -1 : 1),
+      );
+      return await write.folder([["policies", FOLDER, folder]]);
+    });
+    for (const dry_run of [true, false]) {
+      const { status, body } = await apply({ dry_run });
+      eq(status, 400, `${name} ${mode}`);
+      ok(body.error.message.startsWith(`policies/${name} `), body.error.message);
+    }
+    deq(await inForce(), ["a", "b", "c"]);
+  }
+  // What is truly gone ends, whatever links stand elsewhere.
+  await host.commitTree(async (write) => {
+    const file = await write.file(forbidding("nmap"));
+    const folder = await write.folder([a(file), ["c", "120000", await write.file("a.yaml")]]);
+    return await write.folder([["policies", FOLDER, folder]]);
+  });
+  eq((await apply()).status, 200);
+  deq(await inForce(), ["a"]);
+});
