@@ -11,8 +11,8 @@ interface Held {
   leased: number;
   limit: number;
   untilMs: number;
-  /** Until when nobody asks the store again, because all slots were taken just now. */
-  fullUntilMs: number;
+  /** When all slots were taken: for a while nobody asks the store again. */
+  fullAtMs: number;
   /** True when the store may say that something is held here. */
   stored: boolean;
   write: Promise<void> | null;
@@ -57,7 +57,7 @@ export class LeasedSlots {
     const known = this.#held.get(key);
     if (known !== undefined && known.used >= limit) return "full";
     if (this.instances > 1 && limit !== Infinity && !this.#hasSpare(known, limit)) {
-      return this.store.clock.now() < (known?.fullUntilMs ?? 0) ? "full" : "unknown";
+      return known !== undefined && this.#isFull(known) ? "full" : "unknown";
     }
     const held = known ?? this.#begin(key);
     held.used++;
@@ -76,7 +76,7 @@ export class LeasedSlots {
     }
     if (this.enter(key, limit) === "entered") return true;
     const held = this.#held.get(key) ?? this.#begin(key);
-    held.fullUntilMs = clock.now() + FULL_MS;
+    held.fullAtMs = clock.now();
     clock.after(FULL_MS, () => this.#forget(key, held));
     return false;
   }
@@ -117,7 +117,7 @@ export class LeasedSlots {
       leased: 0,
       limit: 0,
       untilMs: 0,
-      fullUntilMs: 0,
+      fullAtMs: -Infinity,
       stored: false,
       write: null,
       idle: null,
@@ -130,6 +130,11 @@ export class LeasedSlots {
   #hasSpare(held: Held | undefined, limit: number): boolean {
     return held !== undefined && held.used < held.leased && held.limit === limit &&
       this.store.clock.now() < held.untilMs;
+  }
+
+  /** A clock that was set back makes it no longer. */
+  #isFull({ fullAtMs }: Held): boolean {
+    return Math.abs(this.store.clock.now() - fullAtMs) < FULL_MS;
   }
 
   /** The live slots of other instances. */

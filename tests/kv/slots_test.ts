@@ -181,6 +181,22 @@ Deno.test("LeasedSlots: an instance that ends gives back at once, whoever leaves
   eq(other.open, 4);
 });
 
+Deno.test("LeasedSlots: after a clock was set back, what is given back elsewhere is found at once", async () => {
+  await using world = await SlotsWorld.open(random(seed), 2);
+  const [here, there] = world.instances as [Instance, Instance];
+  const answers: boolean[] = [];
+  for (const instance of [here, there, here]) {
+    world.enter(instance, 2, (entered) => answers.push(entered));
+    await world.settle();
+  }
+  world.clock.nowMs -= 60 * 60 * 1000;
+  world.leave(there);
+  await world.advance(200, 20);
+  world.enter(here, 2, (entered) => answers.push(entered));
+  await world.settle();
+  deq(answers, [true, true, false, true]);
+});
+
 Deno.test("LeasedSlots: a limit that is lowered holds for the next one on every instance", async () => {
   await using world = await SlotsWorld.open(random(seed), 3);
   for (const instance of world.instances) {
