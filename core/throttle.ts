@@ -62,8 +62,11 @@ export class FailureThrottle {
     throw this.#refusal("are under way", UNDER_WAY_RETRY_MS);
   }
 
-  #failed({ failed, untilMs }: Tries): number {
-    return this.clock.now() < untilMs ? failed : 0;
+  #failed(tries: Tries): number {
+    const now = this.clock.now();
+    // A clock that was set back would lock people out for as long as it was wrong.
+    tries.untilMs = Math.min(tries.untilMs, now + WINDOW_MS);
+    return now < tries.untilMs ? tries.failed : 0;
   }
 
   #fail(tries: Tries): void {

@@ -1,0 +1,20 @@
+import { rejects } from "node:assert/strict";
+import { Fault } from "../../core/fault.ts";
+import { FailureThrottle } from "../../core/throttle.ts";
+import { ManualClock } from "../support/clock.ts";
+
+const WINDOW_MS = 15 * 60 * 1000;
+
+Deno.test("FailureThrottle: whoever failed too often waits for a window, however the clock is set back", async () => {
+  const clock = new ManualClock();
+  const throttle = new FailureThrottle(clock, { scope: "login", forgiving: true });
+  const fail = () => throttle.trying("who", () => Promise.reject(new Error("wrong")));
+  for (let tries = 0; tries < 10; tries++) await rejects(fail(), /wrong/);
+  await rejects(fail(), Fault);
+  clock.nowMs -= 24 * 60 * 60 * 1000;
+  await rejects(fail(), Fault);
+  clock.advance(WINDOW_MS - 1);
+  await rejects(fail(), Fault);
+  clock.advance(1);
+  await rejects(fail(), /wrong/);
+});
