@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { SYSTEM } from "../../kv/collection.ts";
 import { plans } from "../../kv/records/plan.ts";
-import { overKv } from "../support/kv.ts";
+import { committing, overKv, shared } from "../support/kv.ts";
 import { type Account, type Answer, World } from "../support/world.ts";
 import { deliveriesOf } from "./fixtures.ts";
 import { answering, happen, hear, HOOKS } from "./hook_fixtures.ts";
@@ -286,6 +286,23 @@ Deno.test("accounts: an ingest token of one that is off brings in nothing", asyn
   const taken = await send();
   deq([taken.status, taken.text], [refused.status, refused.text], "the answer does not tell");
   eq(await alerts(), 1);
+});
+
+Deno.test("plans: those of the interface exist after a first start that was cut off anywhere", async () => {
+  for (let commits = 0;; commits++) {
+    const engine = await Deno.openKv(":memory:");
+    let left = commits;
+    const kv = committing(shared(engine), (commit) => {
+      if (left-- <= 0) throw new Error("this process is dead");
+      return commit();
+    });
+    await World.open({ kv, config: {} }).catch(() => {});
+    await using world = await World.open({ kv: engine, config: {}, seed: 2 });
+    const { items } = await world.app.store.list(plans, SYSTEM, { limit: 9 });
+    const ids = items.map(({ id }) => id);
+    deq(ids, ["business", "enterprise", "starter", "team"], `${commits} commits`);
+    if (left >= 0) break;
+  }
 });
 
 Deno.test("plans: one that the host deleted does not come back with the next start", async () => {
