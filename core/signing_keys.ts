@@ -42,7 +42,12 @@ export class SigningKeys {
 
   /** Makes the next verification look again: a token came with a key that is not known here. */
   refresh(): void {
-    if (this.clock.now() - this.#loadedAtMs >= RELOAD_MS) this.#loadedAtMs = -Infinity;
+    if (this.#isOlderThan(RELOAD_MS)) this.#loadedAtMs = -Infinity;
+  }
+
+  /** A clock that was set back makes what was loaded old, too. */
+  #isOlderThan(ms: number): boolean {
+    return Math.abs(this.clock.now() - this.#loadedAtMs) >= ms;
   }
 
   #signing(records: readonly SigningKeyRecord[]): SigningKeyRecord | undefined {
@@ -51,7 +56,7 @@ export class SigningKeys {
 
   async #load(): Promise<SigningKeyRecord[]> {
     const now = this.clock.now();
-    if (now - this.#loadedAtMs >= REFRESH_MS) {
+    if (this.#isOlderThan(REFRESH_MS)) {
       this.#records = (await this.store.list(signingKeys, SYSTEM, { limit: KEYS_MAX })).items;
       this.#records.sort((a, b) => a.created_at_ms - b.created_at_ms);
       this.#loadedAtMs = now;
