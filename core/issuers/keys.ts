@@ -41,12 +41,14 @@ export async function keysOf(
 ): Promise<JWTVerifyGetKey> {
   const known = knownAt(app, issuer);
   const now = app.ports.clock.now();
-  const wanted = unknownKey || known.keys === null || now - known.atMs >= KEYS_FRESH_MS;
-  if (wanted && (known.fetching !== null || now - known.triedAtMs >= LOOK_AGAIN_MS)) {
+  // A clock that was set back makes what came old, too: nobody knows how old.
+  const isOlder = (atMs: number, ms: number) => Math.abs(now - atMs) >= ms;
+  const wanted = unknownKey || known.keys === null || isOlder(known.atMs, KEYS_FRESH_MS);
+  if (wanted && (known.fetching !== null || isOlder(known.triedAtMs, LOOK_AGAIN_MS))) {
     known.fetching ??= refresh(app, issuer, known).finally(() => known.fetching = null);
     await known.fetching;
   }
-  if (known.keys !== null && now - known.atMs < KEYS_STALE_MS) return known.keys;
+  if (known.keys !== null && !isOlder(known.atMs, KEYS_STALE_MS)) return known.keys;
   throw new Fault("UNAVAILABLE", "The issuer of this token cannot be asked for its keys now.");
 }
 

@@ -74,7 +74,7 @@ export async function readForeignToken(
   const name = sha256Hex(text); // tokens are long, and what is no longer needed stays in no map
   const earlier = checked.get(name);
   const good = earlier !== undefined && earlier.token.issuer === issuer &&
-    now < earlier.token.expiresAtMs && now - earlier.checkedAtMs < KEYS_FRESH_MS;
+    now < earlier.token.expiresAtMs && Math.abs(now - earlier.checkedAtMs) < KEYS_FRESH_MS;
   if (good) return earlier.token;
   const claims = await verify(app, issuer, text);
   const token: ForeignToken = {

@@ -236,6 +236,20 @@ Deno.test("issuers: keys are asked for once in ten minutes, and for an unknown o
   eq(await reasonOf(world, token), "unknown_key", "a key that is gone is worth nothing");
 });
 
+Deno.test("issuers: keys are asked for again after a clock was set back, whether they had come or not", async () => {
+  await using world = await open();
+  const owner = await world.signUp();
+  world.network.reply = () => new OutboundError("connect", "refused");
+  eq((await info(world, await issue(world, claimsOf(owner)))).status, 503);
+  world.clock.nowMs -= 30 * 60_000;
+  world.network.reply = () => json({ keys: [PUBLIC] });
+  const token = await issue(world, claimsOf(owner), { lifeSeconds: 7200 });
+  eq((await info(world, token)).status, 200);
+  world.clock.nowMs -= 20 * 60_000;
+  world.network.reply = () => json({ keys: [] });
+  eq(await reasonOf(world, token), "unknown_key", "a key that is gone is worth nothing");
+});
+
 Deno.test("issuers: one that cannot be reached is 503, its known keys count for a day", async () => {
   await using world = await open();
   const owner = await world.signUp();
