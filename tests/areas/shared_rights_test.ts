@@ -31,7 +31,9 @@ Deno.test("approvals, on a shared store: as many people as may be needed approve
   const body = { approvals: { required: 5, roles: names.slice(0, 2) } };
   const as = here.owner.token;
   eq((await world.call("PATCH", "/api/shield/settings", { as, body })).status, 200);
-  const asked = (await exec(world, here, "systemctl stop nginx")).body;
+  const person = await world.join(here.owner, [...names.slice(1), "owner"]);
+  const asker = await world.key(person, ["agents:write"]);
+  const asked = (await exec(world, here, "systemctl stop nginx", { as: asker.value })).body;
   const said: [number, string][] = [];
   for (let n = 0; n < 5; n++) {
     const { token } = await world.join(here.owner, names);
