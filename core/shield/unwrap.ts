@@ -165,12 +165,14 @@ const SPECIAL: ReadonlyMap<string, Unwrapper> = new Map([
   ["iex", unwrapExpression],
   ["invoke-expression", unwrapExpression],
   ["cmd", (command) => {
-    const at = command.args.findIndex((arg) =>
-      arg.toLowerCase() === "/c" || arg.toLowerCase() === "/k"
-    );
-    return at < 0 ? [] : [shellText(command.args.slice(at + 1).join(" "))];
+    // A shell that takes `/c` for a path is given `//c`.
+    const at = command.args.findIndex((arg) => CMD_CODE.has(arg.toLowerCase()));
+    const text = command.args.slice(at + 1).join(" ");
+    return at < 0 ? [] : [shellText(text.replaceAll(/(^|\s)\/\/(?=\w)/g, "$1/"))];
   }],
 ]);
+
+const CMD_CODE = new Set(["/c", "/k", "//c", "//k"]);
 
 function unwrapExpression({ stdin, args }: SimpleCommand): Inner[] {
   return [

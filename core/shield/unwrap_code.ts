@@ -118,10 +118,10 @@ function moduleCode(name: string, rest: readonly string[], command: SimpleComman
 
 function unwrapPowershell(command: SimpleCommand, family: string): Inner[] {
   for (const [i, arg] of command.args.entries()) {
-    const option = arg.toLowerCase();
+    const taken = takesCode(arg);
     const value = command.args[i + 1];
-    if (value === undefined || !POWERSHELL_CODE.has(option)) continue;
-    const text = option.startsWith("-e")
+    if (value === undefined || taken === null) continue;
+    const text = taken === "encoded"
       ? decodeBase64(value).replaceAll("\0", "")
       : command.args.slice(i + 1).join(" ");
     return [codeText(text, family)];
@@ -134,15 +134,13 @@ function unwrapPowershell(command: SimpleCommand, family: string): Inner[] {
   return fromStdin(command, family);
 }
 
-const POWERSHELL_CODE = new Set([
-  "-command",
-  "-c",
-  "-encodedcommand",
-  "-enc",
-  "-ec",
-  "-en",
-  "-e",
-]);
+/** Options may be cut off where they stay unambiguous, and begin with a slash: `/enco`. */
+function takesCode(arg: string): "encoded" | "plain" | null {
+  const name = /^[-/]([a-z]+)$/i.exec(arg)?.[1]?.toLowerCase();
+  if (name === undefined) return null;
+  if (name === "ec" || "encodedcommand".startsWith(name)) return "encoded";
+  return name === "cwa" || "commandwithargs".startsWith(name) ? "plain" : null;
+}
 
 /** What a sed script runs; one that runs nothing only writes. */
 export function unwrapSed(command: SimpleCommand, readFile: ReadFile): Inner[] {

@@ -140,6 +140,8 @@ wrap("pdsh clush pssh parallel-ssh dsh", {
 wrap("distrobox toolbox", { verbs: "enter", short: "n", long: "name" });
 wrap("toolbox", { verbs: "run", short: "c", long: "container" });
 wrap("flatpak-spawn wsl", { short: "du", long: "distribution user cd env directory" });
+wrap("start winrs", { mode: "shell" });
+wrap("psexec psexec64 paexec", { short: "upwsr", skip: 1 });
 wrap("machinectl", { verbs: "shell", short: "EM", long: "uid setenv machine", skip: 1 });
 
 const CONTAINER = "profile user workdir env env-file detach-keys context host config log-level";

@@ -228,6 +228,16 @@ const DESTRUCTIVE_CMDLETS = new Set([
   "restart-computer",
   "set-executionpolicy",
   "reset-computermachinepassword",
+  "add-localgroupmember",
+  "add-mppreference",
+  "enable-psremoting",
+  "new-localuser",
+  "new-service",
+  "rename-computer",
+  "set-adaccountpassword",
+  "set-mppreference",
+  "set-netfirewallprofile",
+  "stop-service",
 ]);
 /** They touch only the session that runs them. */
 const HARMLESS_CMDLETS = new Set([

@@ -36,7 +36,8 @@ export const DEFENSE_RULES: readonly Rule[] = [
             optionValues(command, "--set-default-zone").includes("trusted") ||
             optionValues(command, "--add-port").some(isWideRange);
         case "netsh":
-          return words.includes("off") || words.includes("delete") || words.includes("reset");
+          return words.includes("off") || words.includes("delete") || words.includes("reset") ||
+            (words.includes("portproxy") && words.includes("add"));
         case "iptables-restore":
         case "ip6tables-restore":
           return true;
@@ -75,6 +76,10 @@ export const DEFENSE_RULES: readonly Rule[] = [
       "cipher",
       "reg",
       "wmic",
+      "sc",
+      "auditpol",
+      "certutil",
+      "mountvol",
     ],
     (command, words) => {
       const first = (words[0] ?? "").toLowerCase();
@@ -93,11 +98,20 @@ export const DEFENSE_RULES: readonly Rule[] = [
         case "vssadmin":
         case "wbadmin":
         case "reg":
-          return first === "disable" || first === "delete" || first === "add";
+          return ["disable", "delete", "add", "save", "export"].includes(first);
+        case "sc":
+          return first === "delete" || first === "create" || first === "config";
+        case "auditpol":
+        case "mountvol":
+          return command.args.some((arg) =>
+            ["/clear", "/remove", "/d"].includes(arg.toLowerCase())
+          );
+        case "certutil":
+          return command.args.some((arg) => arg.toLowerCase().endsWith("addstore"));
         case "wevtutil":
           return first === "cl" || first === "clear-log";
         case "wmic":
-          return command.args.some((arg) => arg.toLowerCase() === "delete");
+          return command.args.some((arg) => ["call", "delete"].includes(arg.toLowerCase()));
         case "sestatus":
           return false;
         case "cipher":

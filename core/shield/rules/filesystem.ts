@@ -172,8 +172,8 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     commands: ["chmod", "chown", "chgrp", "setfacl", "icacls", "takeown", "chattr"],
     match: (command) =>
       (hasFlag(command, "R", "recursive") ||
-        command.args.some((arg) => arg.toLowerCase() === "/t")) &&
-      operands(command).slice(1).some((path) =>
+        command.args.some((arg) => arg.toLowerCase() === "/t" || arg.toLowerCase() === "/r")) &&
+      operands(command).slice(command.name === "icacls" ? 0 : 1).some((path) =>
         ["root", "system", "home"].includes(classifyPath(locate(command.cwd, path)))
       ),
     blast: 5,
@@ -221,11 +221,12 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
   {
     id: "filesystem.sync_deletes",
     pack: "filesystem",
-    commands: ["rsync"],
+    commands: ["rsync", "robocopy"],
     match: (command) =>
+      command.args.some((arg) => MIRRORS.has(arg.toLowerCase())) ||
       (command.args.includes("--remove-source-files") ||
-        (command.args.some((arg) => arg.startsWith("--del")) && !syncsRegenerable(command))) &&
-      !isRehearsal(command) && !hasFlag(command, "n"),
+          (command.args.some((arg) => arg.startsWith("--del")) && !syncsRegenerable(command))) &&
+        !isRehearsal(command) && !hasFlag(command, "n"),
     blast: 3,
     irreversibility: 4,
     threat: "data_loss",
@@ -246,6 +247,9 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     safer_alternative: "Check the archive first, then delete the files.",
   },
 ];
+
+/** What robocopy deletes by. */
+const MIRRORS = new Set(["/mir", "/purge", "/mov", "/move"]);
 
 const PROTECTED = [
   "/etc/",

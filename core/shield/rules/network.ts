@@ -85,6 +85,7 @@ const METADATA = new RegExp(
     "0xa9fea9fe",
   ].join("|").replaceAll(".", "\\."),
 );
+const LOADED = /https?:|javascript:|vbscript:|comsvcs|minidump/;
 const LISTENS = /-listen:/;
 
 const mentions = (command: SimpleCommand, what: RegExp): boolean =>
@@ -185,6 +186,17 @@ export const NETWORK_RULES: readonly Rule[] = [
     threat: "data_exfiltration",
     explanation: "It sends what another command writes to a raw connection.",
     safer_alternative: "Copy a named file with scp.",
+  },
+  {
+    id: "network.loads_address",
+    pack: "network",
+    commands: ["mshta", "regsvr32", "rundll32", "msiexec", "installutil", "wscript", "cscript"],
+    match: (command) => mentions(command, LOADED),
+    blast: 5,
+    irreversibility: 4,
+    threat: "remote_code_execution",
+    explanation: "It runs what an address holds, or code in its arguments, unseen and unchecked.",
+    safer_alternative: "Download it to a file, check it, then run it.",
   },
   {
     id: "network.listener",

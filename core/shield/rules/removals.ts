@@ -16,6 +16,7 @@ const REMOVERS = [
   "del",
   "erase",
   "rd",
+  "rmdir",
   "deltree",
 ];
 const RECURSIVE_ALWAYS = new Set(["rimraf", "deltree", "rd"]);

@@ -89,6 +89,9 @@ const MANAGERS = [
   "stop-service",
 ];
 
+/** Of `net`: what decides who may use the machine, or see its folders. */
+const NET_CHANGES = new Set(["group", "localgroup", "share", "user"]);
+
 const BUSES = new Set(["busctl", "dbus-send"]);
 const POWER_CALL = /(?:^|\.)(?:PowerOff|Reboot|Halt|KExec|Suspend|Hibernate)$/;
 
@@ -230,8 +233,15 @@ export const SERVICE_RULES: readonly Rule[] = [
       "dseditgroup",
       "vipw",
       "chsh",
+      "net",
     ],
     (command, words) => {
+      if (command.name === "net") {
+        const what = (words[0] ?? "").toLowerCase();
+        return what === "stop" ||
+          (NET_CHANGES.has(what) &&
+            words.slice(1).some((word) => word.startsWith("/") || word.includes("=")));
+      }
       if (command.name === "useradd" || command.name === "adduser") return words.length > 0;
       if (command.name === "dscl") {
         return command.args.some((arg) => ["-create", "-delete", "-append"].includes(arg));
