@@ -140,3 +140,37 @@ Deno.test("inspectCommand: a list in code that is longer than any is taken for c
   assert.equal(inspectCommand(list(100)).verdict, "allow");
   assert.deepEqual(inspectCommand(list(1_000)).rule_ids, ["code.run_computed"]);
 });
+
+Deno.test("inspectCommand: a service's data may be handed to its owner, if people agree; the system may not", () => {
+  assert.deepEqual(
+    verdictsOf([
+      "chown -R mysql:mysql /var/lib/mysql",
+      "chmod -R u=rwX,g=rX /var/www",
+      "sudo chown -R anna:anna /home/anna",
+      "chown -R nobody /home/*",
+      "chown -R nobody /var/lib/mysql/../../..",
+    ]).map((one) => one.split(":", 1)[0]),
+    ["approve", "approve", "approve", "deny", "deny"],
+  );
+});
+
+Deno.test("inspectCommand: a file that holds a file system is no disk", () => {
+  const verdicts = (commands: readonly string[]) =>
+    new Set(commands.map((command) => inspectCommand(command).verdict));
+  assert.deepEqual(
+    verdicts(["mkfs.ext4 -F disk.img", "mkfs -t ext4 /tmp/disk.img"]),
+    new Set(["allow"]),
+  );
+  assert.deepEqual(verdicts(["sudo mkswap /swapfile"]), new Set(["approve"]));
+  assert.deepEqual(
+    verdicts([
+      "mkfs.ext4 /dev/sdb1",
+      "mkfs.ext4 LABEL=a.b",
+      "cd /dev && mkfs.ext4 sda1",
+      "ln -s /dev/sda /tmp/x; mkfs.ext4 /tmp/x",
+      "mkfs.ext4 -t x /dev/sda disk.img",
+      "mkswap $DISK",
+    ]),
+    new Set(["deny"]),
+  );
+});

@@ -1,6 +1,6 @@
 import { hasFlag, hasOption, isRehearsal, operands, optionValues } from "../arguments.ts";
 import type { SimpleCommand } from "../command.ts";
-import { isDescriptor, isDisk, locate } from "../paths.ts";
+import { classifyPath, hasGlob, isDescriptor, isDisk, locate, type PathKind } from "../paths.ts";
 import type { Blast, Irreversibility, Rule } from "../rule.ts";
 
 const EXPLAIN = "It overwrites a disk, and everything on it is lost.";
@@ -72,6 +72,19 @@ const MAKERS = [
   "bcachefs",
 ];
 
+/** `mkswap /swapfile`, `mkfs.ext4 disk.img`: no operand may be a device, its label, or what nobody knows. */
+function formatsFile(command: SimpleCommand): boolean {
+  const paths = operands(command, MAKER_VALUED).map((path) => locate(command.cwd, path));
+  return (command.name.startsWith("mkfs") || command.name === "mkswap") &&
+    command.name !== "mkfs.btrfs" && paths.length === 1 &&
+    FILE_KINDS.has(classifyPath(paths[0]!)) && !hasGlob(paths[0]!) &&
+    !paths[0]!.includes("=") && !isDisk(paths[0]!);
+}
+
+const MAKER_VALUED = new Set(["-t", "--type", "-L", "--label", "-U", "-O", "-b", "-m", "-n"]);
+const FILE_KINDS = new Set<PathKind>(["elsewhere", "local_file", "temporary", "regenerable"]);
+const isOwnFile = (path: string): boolean => classifyPath(path) !== "elsewhere";
+
 /** Disks, partitions and volumes. */
 export const DISK_RULES: readonly Rule[] = [
   disk(
@@ -109,9 +122,17 @@ export const DISK_RULES: readonly Rule[] = [
   disk(
     "format",
     MAKERS,
-    (command) => operands(command).length > 0 && !lists(command),
+    (command) => operands(command).length > 0 && !lists(command) && !formatsFile(command),
     [5, 5],
     "It makes a new file system over whatever is there.",
+  ),
+  disk(
+    "format_file",
+    MAKERS,
+    (command) =>
+      !lists(command) && formatsFile(command) && !operands(command, MAKER_VALUED).every(isOwnFile),
+    [2, 4],
+    "It makes a new file system, or swap, over a file.",
   ),
   disk(
     "format_drive",

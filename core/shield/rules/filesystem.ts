@@ -6,6 +6,7 @@ import {
   isDescriptor,
   isVital,
   locate,
+  normalizePath,
   type PathKind,
 } from "../paths.ts";
 import type { Condition, Rule } from "../rule.ts";
@@ -170,18 +171,24 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     id: "filesystem.open_everything",
     pack: "filesystem",
     commands: ["chmod", "chown", "chgrp", "setfacl", "icacls", "takeown", "chattr"],
-    match: (command) =>
-      (hasFlag(command, "R", "recursive") ||
-        command.args.some((arg) => arg.toLowerCase() === "/t" || arg.toLowerCase() === "/r")) &&
-      operands(command).slice(command.name === "icacls" ? 0 : 1).some((path) =>
-        ["root", "system", "home"].includes(classifyPath(locate(command.cwd, path)))
-      ),
+    match: (command) => changesTree(command, (path) => !HOLDS_DATA.test(normalizePath(path))),
     blast: 5,
     irreversibility: 4,
     threat: "permission_change",
     explanation:
       "It changes the permissions of a whole system or home folder, which cannot be undone by one command.",
     safer_alternative: "Change the one file or folder that needs it.",
+  },
+  {
+    id: "filesystem.change_tree",
+    pack: "filesystem",
+    commands: ["chmod", "chown", "chgrp"],
+    match: (command) => changesTree(command, (path) => HOLDS_DATA.test(normalizePath(path))),
+    blast: 3,
+    irreversibility: 3,
+    threat: "permission_change",
+    explanation: "It changes the permissions of all that a service or a person keeps.",
+    safer_alternative: "Note the owner and mode of what is there first: getfacl -R.",
   },
   {
     id: "filesystem.world_writable",
@@ -250,6 +257,20 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
 
 /** What robocopy deletes by. */
 const MIRRORS = new Set(["/mir", "/purge", "/mov", "/move"]);
+
+/** Whole folders of the system or of people whose permissions change, down to the last file. */
+function changesTree(command: SimpleCommand, concerns: (path: string) => boolean): boolean {
+  const recursive = hasFlag(command, "R", "recursive") ||
+    command.args.some((arg) => arg.toLowerCase() === "/t" || arg.toLowerCase() === "/r");
+  return recursive &&
+    operands(command).slice(command.name === "icacls" ? 0 : 1).map((path) =>
+      locate(command.cwd, path)
+    ).some((path) => ["root", "system", "home"].includes(classifyPath(path)) && concerns(path));
+}
+
+/** One service's data, or one person's: to hand it to its owner is daily work. */
+const HOLDS_DATA =
+  /^(?:\/(?:opt|srv|mnt|media|data|home\/[\w.-]+|var\/(?:www|lib\/(?:mysql|postgresql)))|~)$/;
 
 const PROTECTED = [
   "/etc/",
