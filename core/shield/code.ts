@@ -2,6 +2,7 @@ import { type Budget, spend } from "./budget.ts";
 import { decodeEscapes } from "./decode.ts";
 import { quoteWord } from "./inner.ts";
 import { MAY_RUN, RUNNERS, runsComputed, startsLiteral } from "./runners.ts";
+import { SHELLS } from "./shells.ts";
 
 /** What code of another language says, as far as its tokens tell. */
 export interface CodeScan {
@@ -49,6 +50,8 @@ export function scanCode(code: string, language: string, budget: Budget): CodeSc
       if (c === "`" && (backticks || code[i - 1] === "$")) ticks.push(text);
       // Awk: `"program" | getline`, `print | "program"` and `print > "file"`. Perl and Ruby: open("|program").
       if (awk && (piped || nextIs(code, end, "|"))) ticks.push(text);
+      // What `print | "sh"` hands to a shell is only known when it runs.
+      computes ||= awk && piped && SHELLS.has(text.slice(text.lastIndexOf("/") + 1));
       if (awk && last === ">") ticks.push(`: > ${quoteWord(text)}`);
       if (pipes && (text.startsWith("|") || text.endsWith("|"))) {
         ticks.push(trimPipes(text));

@@ -1,4 +1,4 @@
-import { hasFlag, hasOption, optionValues } from "../arguments.ts";
+import { hasFlag, hasOption, operands, optionValues } from "../arguments.ts";
 import type { SimpleCommand } from "../command.ts";
 import { classifyPath } from "../paths.ts";
 import type { Rule } from "../rule.ts";
@@ -86,6 +86,16 @@ const METADATA = new RegExp(
   ].join("|").replaceAll(".", "\\."),
 );
 const LOADED = /https?:|javascript:|vbscript:|comsvcs|minidump/;
+const ADDRESS = /^(?:git\+)?(?:https?|ssh):/;
+
+/** `deno run https://…`, `uvx --from git+https://… x`: addresses behind the program are its own. */
+function runsAddress(command: SimpleCommand): boolean {
+  const words = operands(command);
+  const program = command.name === "deno" ? words[1] : words[0];
+  return ADDRESS.test(program ?? "") ||
+    optionValues(command, "--from", "--spec", "--package").some((one) => ADDRESS.test(one));
+}
+
 const LISTENS = /-listen:/;
 
 const mentions = (command: SimpleCommand, what: RegExp): boolean =>
@@ -197,6 +207,17 @@ export const NETWORK_RULES: readonly Rule[] = [
     threat: "remote_code_execution",
     explanation: "It runs what an address holds, or code in its arguments, unseen and unchecked.",
     safer_alternative: "Download it to a file, check it, then run it.",
+  },
+  {
+    id: "network.runs_address",
+    pack: "network",
+    commands: ["deno", "npx", "bunx", "pnpx", "uvx", "pipx"],
+    match: runsAddress,
+    blast: 3,
+    irreversibility: 3,
+    threat: "remote_code_execution",
+    explanation: "It fetches a program from an address and runs it at once.",
+    safer_alternative: "Run a pinned version from the registry, or read the program first.",
   },
   {
     id: "network.listener",
