@@ -65,9 +65,16 @@ export function exampleOf(document: OpenApi, schema: JsonSchema, depth = 6): unk
     case "boolean":
       return false;
     default:
-      return "…";
+      return (FORMATS[schema.format ?? ""] ?? "...").padEnd(schema.minLength ?? 0, ".");
   }
 }
+
+/** What a text looks like of which only the format is known; else it is to be filled in. */
+const FORMATS: Readonly<Record<string, string>> = {
+  email: "you@example.com",
+  uri: "https://example.com",
+  "date-time": "2026-01-31T12:00:00.000Z",
+};
 
 function fields(document: OpenApi, schema: JsonSchema, inside: readonly string[]): Html | null {
   const pointer = pointerOf(schema);

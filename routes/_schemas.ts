@@ -80,7 +80,7 @@ export const Email = z.string().overwrite((text) => canonicalEmail(text) ?? "").
 export const NewPassword = z.string().superRefine((text, context) => {
   const problem = passwordProblem(text);
   if (problem !== null) context.addIssue({ code: "custom", message: problem });
-});
+}).meta({ examples: ["correct horse battery"] });
 
 /** The name of a role, in a path or a body. */
 export const RoleName = z.string().regex(

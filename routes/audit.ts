@@ -190,7 +190,7 @@ export const auditRoutes = [
       event_type: z.string().regex(
         /^[a-z][a-z0-9_.]{0,63}$/,
         "lower case letters, digits, _ and .",
-      ),
+      ).meta({ examples: ["deploy.finished"] }),
       actor: z.string().min(1).max(128)
         .refine((text) => text.isWellFormed(), "no half characters").optional(),
       details: boundedObject(DETAILS_BYTES_MAX).default({}),

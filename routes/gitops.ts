@@ -26,7 +26,7 @@ const RepoUrl = z.string().min(1).max(URL_CHARS_MAX);
 const Branch = z.string().min(1).max(200).regex(
   /^(?![-/.])(?!.*(\.\.|\/\/|\/\.|@\{))[^\p{Cc} ~^:?*[\\]+(?<![/.])$/u,
   "is no name of a branch",
-);
+).meta({ examples: ["main"] });
 const PolicyPath = z.string().max(PATH_CHARS_MAX)
   .regex(/^[^\p{Cc}\\]*$/u, "no control characters and no backslash")
   .refine((path) => !path.split("/").includes(".."), "stays within the repository")

@@ -12,7 +12,8 @@ import {
 import { route } from "./_route.ts";
 import { Id, IdParams, PageQuery, Pagination, Timestamp } from "./_schemas.ts";
 
-const Version = z.string().regex(/^[1-9][0-9]{0,5}$/, "is the number of a version");
+const Version = z.string().regex(/^[1-9][0-9]{0,5}$/, "is the number of a version")
+  .meta({ examples: ["1"] });
 
 const Policy = z.object({
   id: z.string(),

@@ -100,7 +100,8 @@ export const webhookRoutes = [
       secret: Secret,
       headers: Headers,
       retry_policy: RetryPolicyChange,
-    }).partial().refine((change) => Object.keys(change).length > 0, "give at least one field"),
+    }).partial().refine((change) => Object.keys(change).length > 0, "give at least one field")
+      .meta({ examples: [{ name: "deploys" }] }),
     success: { status: 200, body: Webhook },
     faults: ["NOT_FOUND", "FORBIDDEN"],
     handle: (work, { params, body }) => updateWebhook(work, params.id, body),

@@ -111,6 +111,18 @@ Deno.test("markup: escapes text and attributes, joins lists, leaves out what is 
   deq(markup`${inline("run `a<b` now")}`.markup, "run <code>a&lt;b</code> now");
 });
 
+Deno.test("docsPage: the body of every curl command is one that its endpoint takes", () => {
+  const refused = routes.flatMap(({ id, method, path, body }) => {
+    const operation = document.paths[path]![method.toLowerCase()]!;
+    const schema = operation.requestBody?.content["application/json"]?.schema;
+    if (body === undefined || schema === undefined) return [];
+    const { error } = body.safeParse(exampleOf(document, schema));
+    return error === undefined ? [] : [id];
+  });
+  // Of two fields it takes one, which its schema cannot say.
+  deq(refused, ["shield.evaluate"]);
+});
+
 Deno.test("docsRoutes: answers are made once and describe each other", async () => {
   const ask = async (id: string) => {
     const { handle } = docsRoutes.find((route) => route.id === id)!;
