@@ -50,7 +50,7 @@ export function dial(url: string, token: string, events: SocketEvents): AgentSoc
   let problem = "";
   let refusal: Partial<SocketEnd> = {};
   socket.on("message", (data, isBinary) => events.message(isBinary ? null : String(data)));
-  socket.on("error", ({ message }) => problem ||= message);
+  socket.on("error", (error) => problem ||= reasonOf(error));
   socket.on("unexpected-response", async (_, response) => {
     refusal = { status: response.statusCode!, reason: await explanationOf(response) };
     socket.terminate();
@@ -99,11 +99,18 @@ function authorities(): { ca: string[] } | null {
   return { ca: [...tls.getCACertificates("default"), Deno.readTextFileSync(path)] };
 }
 
-/** The text about a proxy would show its password. */
-const reasonOf = ({ code, message }: NodeJS.ErrnoException): string =>
-  code === "ERR_PROXY_INVALID_CONFIG"
-    ? "HTTP_PROXY and HTTPS_PROXY take the address of a proxy that begins with http:// or https://"
+function reasonOf({ code, message }: NodeJS.ErrnoException): string {
+  // Its own text would show the proxy's password.
+  if (code === "ERR_PROXY_INVALID_CONFIG") {
+    return "HTTP_PROXY and HTTPS_PROXY take the address of a proxy that begins with http:// or https://";
+  }
+  if (/self-signed|issuer|unable to verify/.test(message)) {
+    return `${message}: name the PEM file of your own authority in DENO_CERT`;
+  }
+  return code?.startsWith("HPE_")
+    ? `${message}: give an https:// address where it wants one`
     : message;
+}
 
 /** The code and sentence of an error object, or else the text as it is; empty when it breaks off. */
 async function explanationOf(response: IncomingMessage): Promise<string> {

@@ -46,3 +46,26 @@ Deno.test("relay serve: with a certificate it speaks HTTPS, and an agent runs co
     }
   });
 });
+
+Deno.test("relay agent: a certificate that nobody vouches for, and http where https is wanted, are told with what to do", async () => {
+  await withFolder(async (folder) => {
+    const { relay, url } = await startRelayProcess({ RELAY_KV: ":memory:", ...TLS_ENV });
+    const told = [
+      [url, /no link to .*: name the PEM file of your own authority in DENO_CERT; /],
+      [url.replace("https:", "http:"), /no link to .*: give an https:\/\/ address where it /],
+    ] as const;
+    try {
+      for (const [address, sentence] of told) {
+        const args = ["agent", "--url", address, "--state", `${folder}/agent`];
+        const agent = startMain(args, { RELAY_TOKEN: "a-token" });
+        try {
+          await agent.line(sentence, START_MS);
+        } finally {
+          await agent.stop();
+        }
+      }
+    } finally {
+      await relay.stop();
+    }
+  });
+});
