@@ -1,4 +1,3 @@
-import { withoutUsers } from "../kv/errors.ts";
 import { type Config, type ConfigSource, NO_SOURCE, parseConfig } from "./config.ts";
 
 /** What the environment says. Everything else is in the configuration. */
@@ -94,7 +93,7 @@ export const isRemote = (kv: string): boolean => /^https?:\/\//.test(kv);
 
 /** A store's location without what may be a secret in it: the user and the query of an address. */
 export const shownLocation = (kv: string): string =>
-  isRemote(kv) ? withoutUsers(kv).replace(/[?#].*/, "") : kv;
+  isRemote(kv) ? kv.replace(/(?<=^https?:\/\/)[^/?#]*@/, "").replace(/[?#].*/, "") : kv;
 
 function portOf(text: string): number {
   const port = Number(text);

@@ -18,4 +18,4 @@ export class StoreUnavailableError extends Error {
 
 /** A text, such as the engine's errors, without the users and passwords of the addresses in it. */
 export const withoutUsers = (text: string): string =>
-  text.replace(/(?<=https?:\/\/)[^\s/?#"']*@/gi, "");
+  text.replace(/(?<=https?:\/\/)[^\s/?#"]*@/gi, "");

@@ -166,9 +166,11 @@ Deno.test("examineFile: a secret that others can read is a fault, the next one t
 Deno.test("examineServer: what an address has of a secret in it is not shown", async () => {
   const settings = { kv: null, secret: null, olderSecrets: [] };
   const about = { settings, retentionDays: {}, nowMs: 0, entropy };
-  const [finding] = await examineServer("http://user:password@127.0.0.1:1/db?token=t0k3n", about);
-  assert.match(finding!.text, /^http:\/\/127\.0\.0\.1:1\/db does not answer/);
-  assert.doesNotMatch(finding!.text, /user:|password|t0k3n/);
+  for (const user of ["user:password", "user:pass'word", 'user:pass"word', "user:pass word"]) {
+    const [finding] = await examineServer(`http://${user}@127.0.0.1:1/db?token=t0k3n`, about);
+    assert.match(finding!.text, /^http:\/\/127\.0\.0\.1:1\/db does not answer/);
+    assert.doesNotMatch(finding!.text, /user:|pass|word|t0k3n/, user);
+  }
 });
 
 Deno.test("examineFile: a store in which no relay has run is a note, and a file that is none a fault", async () => {

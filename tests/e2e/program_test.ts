@@ -94,7 +94,7 @@ Deno.test("relay serve: a store that cannot be opened is one sentence that names
 
 Deno.test("relay serve: a database server that is not there is one sentence, without its password", async () => {
   const { code, text } = await run(["serve"], {
-    RELAY_KV: "http://user:hidden@127.0.0.1:1/",
+    RELAY_KV: "http://user:hid'den@127.0.0.1:1/",
     RELAY_SECRET: "long enough for a test",
     DENO_KV_ACCESS_TOKEN: "token",
   });
@@ -102,7 +102,7 @@ Deno.test("relay serve: a database server that is not there is one sentence, wit
     text,
     /^relay: the store cannot be opened: .*127\.0\.0\.1:1.*: see RELAY_KV and DENO/,
   );
-  assert.equal(text.includes("hidden"), false, text);
+  assert.equal(/hid|'den/.test(text), false, text);
   assert.equal(code, 1);
 });
 
