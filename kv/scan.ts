@@ -32,25 +32,27 @@ export async function scan<T extends Row>(
   // Where an entry may outlive its record, only the record can say whether it counts.
   const skipsRows = canExpire(of);
   const enough = skipsRows ? options.limit + 1 : options.limit;
-  let left = offset, waiting: Place[] = [], more = false;
+  let left = offset, waiting: Place[] = [], more = false, dry = false;
   const take = async () => {
     const rows = await readRows(store, of, waiting);
     const passed = Math.min(left, rows.length);
     left -= passed;
     items.push(...rows.slice(passed));
     waiting = [];
+    dry = rows.length === 0;
   };
   for await (const { key } of iterator) {
     if (left > 0 && !skipsRows) {
       left--;
       continue;
     }
-    if (items.length === enough) {
+    if (items.length >= enough) {
       more = true;
       break;
     }
     waiting.push({ ...locate(key), cursor: iterator.cursor });
-    const wanted = left + enough - items.length;
+    // Where one is over its time, those behind it often are, too.
+    const wanted = dry ? GET_MANY_MAX : left + enough - items.length;
     if (waiting.length === Math.min(GET_MANY_MAX, wanted)) await take();
   }
   await take();
