@@ -48,7 +48,7 @@ export async function auditCommand(args: string[]): Promise<number> {
     if (verdict.finding !== null) return 1;
     return verdict.witness === "not comparable" ? 2 : 0;
   } catch (error) {
-    console.error(`relay audit: ${error instanceof Error ? error.message : String(error)}`);
+    console.error(`relay audit: ${seen(error instanceof Error ? error.message : String(error))}`);
     return 2;
   }
 }
@@ -118,11 +118,11 @@ export function describeVerdict(
     );
   }
   if (keyFromFile) lines.push("checked with the file's own key: give --key to know whose it is");
-  return lines.map((line) => line.replace(UNSEEN, "\ufffd")).join("\n");
+  return lines.map(seen).join("\n");
 }
 
-/** What a terminal obeys or does not show: without a key the file's author chose what it says of itself. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+/** A line without what a terminal obeys or does not show: what is in the file, anybody may have written. */
+const seen = (line: string): string => line.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "\ufffd");
 
 /** One finding as a sentence. */
 export function describeFinding({ kind, first, last, line, why }: Finding): string {

@@ -96,6 +96,10 @@ Deno.test("relay audit verify: the program needs the file and the key, and its e
     const { text: refusal } = await world.call("GET", path, { headers });
     const refused = await relay("audit", "verify", await put("refused.ndjson", refusal));
     deq([refused.code, /the relay refused the export: .*MISSING/.test(refused.stderr)], [2, true]);
+    // What looks like a refusal was perhaps not written by a relay.
+    const hidden = await put("hidden.ndjson", '{"error":{"\u001b[8m\u009b8m\u202e\r');
+    const said = (await relay("audit", "verify", hidden)).stderr;
+    eq(/[^\P{Cc}\n]|\p{Cf}/u.test(said), false, JSON.stringify(said));
     // A proof from a checkpoint that was not given proves nothing.
     const without = ["verify", some, "--key", key, "--consistency", good];
     for (const args of [["verify"], ["verify", `${folder}/none`], ["check", whole], without]) {
