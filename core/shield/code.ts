@@ -125,7 +125,7 @@ function callsByName(
 }
 
 const BY_NAME: ReadonlyMap<string, RegExp> = new Map([
-  ["perl", /(?:^|[^&])&[${]|\$\w+->\(/],
+  ["perl", /(?:^|[^&])&(?:\$+\w|\{)|\$\w+->\(/],
   ["php", /(?:^|[^>\w])\$\w+\s?\(/],
   ["node", /\brequire\(\s*["']\w*["']\s*\+/],
 ]);

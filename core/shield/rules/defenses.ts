@@ -24,7 +24,7 @@ export const DEFENSE_RULES: readonly Rule[] = [
       switch (command.name) {
         case "ufw":
           return ["disable", "reset", "delete"].includes(words[0] ?? "") ||
-            (words[0] === "default" && words[1] !== "deny" && words[1] !== "reject") ||
+            (words[0] === "default" && words[1] === "allow" && words[2] !== "outgoing") ||
             (words.at(-2) === "from" && words.at(-1) === "any");
         case "nft":
           return words[0] === "flush" || words[0] === "delete";
@@ -98,7 +98,8 @@ export const DEFENSE_RULES: readonly Rule[] = [
         case "vssadmin":
         case "wbadmin":
         case "reg":
-          return ["disable", "delete", "add", "save", "export"].includes(first);
+          return ["disable", "delete", "add"].includes(first) ||
+            ((first === "save" || first === "export") && HIVES.test(words[1] ?? ""));
         case "sc":
           return first === "delete" || first === "create" || first === "config";
         case "auditpol":
@@ -202,6 +203,9 @@ export const DEFENSE_RULES: readonly Rule[] = [
     "Plan it with somebody at the console.",
   ),
 ];
+
+/** The parts of the registry with the machine's passwords and keys, or above them. */
+const HIVES = /^(?:hklm|hkey_local_machine)\\*(?:(?:sam|security).*|system)?$/i;
 
 /** `iptables -I INPUT -j ACCEPT`: a rule for whatever comes in. */
 function concernsAll(command: SimpleCommand): boolean {

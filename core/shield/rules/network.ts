@@ -91,7 +91,7 @@ const ADDRESS = /^(?:git\+)?(?:https?|ssh):/;
 /** `deno run https://…`, `uvx --from git+https://… x`: addresses behind the program are its own. */
 function runsAddress(command: SimpleCommand): boolean {
   const words = operands(command);
-  const program = command.name === "deno" ? words[1] : words[0];
+  const program = words[0] === "run" || words[0] === "serve" ? words[1] : words[0];
   return ADDRESS.test(program ?? "") ||
     optionValues(command, "--from", "--spec", "--package").some((one) => ADDRESS.test(one));
 }

@@ -351,17 +351,22 @@ const HOST_RIGHTS = new Set([
   "DAC_READ_SEARCH",
 ]);
 
-/** Whether a container is given a folder of the host that rules it; single files of `/etc` may be read. */
+/** Whether a container is given a folder of the host that rules it; programs and single files of `/etc` may be read. */
 function mountsHost(value: string): boolean {
   const source = /(?:^|,)(?:source|src)=([^,]*)/.exec(value)?.[1] ?? value.split(":", 1)[0]!;
   if (source.includes("docker.sock") || source.includes("containerd.sock")) return true;
   const path = normalizePath(source);
-  if (path.startsWith("/etc/") && /:ro$|,(?:readonly|ro)\b/.test(value)) return isSecret(path);
+  const readOnly = /:ro$|,(?:readonly|ro)\b/.test(value);
+  if (readOnly && (HOST_PROGRAMS.test(path) || HOST_FILES.test(path))) return isSecret(path);
   return path === "/" || HOST_FOLDERS.some((one) => path === one || path.startsWith(`${one}/`)) ||
     path === "/var/lib" || path === "/var/lib/docker" ||
     (path === "/proc" && !value.endsWith(":ro"));
 }
 
+const HOST_PROGRAMS = /^\/(?:s?bin|boot|lib|usr)(?:\/|$)/;
+/** What a folder or a file of another ending holds nobody knows. */
+const HOST_FILES =
+  /^\/etc\/(?:localtime|timezone|host(?:s|name)|os-release|machine-id|passwd|group|ssl\/certs|.*\.(?:cfg|conf|crt|ini|json|toml|ya?ml))$/;
 const HOST_FOLDERS = ["/bin", "/boot", "/etc", "/lib", "/root", "/sbin", "/usr/bin", "/usr/lib"];
 
 /** JSON of a pod that has the host's rights, namespaces or files. */

@@ -19,6 +19,8 @@ const REMOVERS = [
   "rmdir",
   "deltree",
 ];
+/** Alone, rmdir only takes folders that are empty. */
+const FILE_REMOVERS = REMOVERS.filter((name) => name !== "rmdir");
 const RECURSIVE_ALWAYS = new Set(["rimraf", "deltree", "rd"]);
 /** Options of these programs that take a value. */
 export const REMOVAL_VALUED = new Set(["-n", "--iterations", "-s", "--size", "--interactive"]);
@@ -140,7 +142,7 @@ export const REMOVAL_RULES: readonly Rule[] = [
   {
     id: "filesystem.remove_all_files",
     pack: "filesystem",
-    commands: REMOVERS,
+    commands: FILE_REMOVERS,
     match: emptiesFolder,
     blast: 3,
     irreversibility: 4,
@@ -151,7 +153,7 @@ export const REMOVAL_RULES: readonly Rule[] = [
   {
     id: "filesystem.remove_system_file",
     pack: "filesystem",
-    commands: REMOVERS,
+    commands: FILE_REMOVERS,
     match: (command) =>
       removes(command, ["system_part", "system", "root"]) &&
       operands(command).some((path) => holdsSystem(path, command.cwd)),
