@@ -62,9 +62,10 @@ export async function listen(
     ...(readable.size > 0 && { resourceSubscriptions: [...readable] }),
     ...(tasks.size > 0 && { taskIds: [...tasks.keys()] }),
   };
-  // Before anything can be told; who is refused after all never sees it.
-  notify("notifications/subscriptions/acknowledged", { notifications: honoured });
-  const stop = await server.listeners.add(listener);
+  const stop = await server.listeners.add(
+    listener,
+    () => notify("notifications/subscriptions/acknowledged", { notifications: honoured }),
+  );
   // What happened to a task since it was looked at.
   for (const id of tasks.keys()) listener.tellTask?.(id);
   return stop;

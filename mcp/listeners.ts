@@ -47,8 +47,11 @@ export class Listeners {
     this.#app = app;
   }
 
-  /** @throws {Fault} RATE_LIMIT_EXCEEDED when too many listen */
-  async add(listener: Listener): Promise<() => void> {
+  /**
+   * Begins to tell what happens from now on; right before, `begin` is called.
+   * @throws {Fault} RATE_LIMIT_EXCEEDED when too many listen
+   */
+  async add(listener: Listener, begin: () => void = () => {}): Promise<() => void> {
     const { log, store } = this.#app;
     const { tenant } = listener.actor;
     if (!store.sole) {
@@ -61,6 +64,7 @@ export class Listeners {
       const message = `At most ${PER_ACTOR_MAX} streams of one caller listen at a time. Close one.`;
       throw new Fault("RATE_LIMIT_EXCEEDED", message, { limit: PER_ACTOR_MAX, scope: "streams" });
     }
+    begin();
     this.#all.add(listener);
     if (store.sole) {
       this.#unfollow ??= log.onSequenced((tenant, events) => this.#tell(tenantKey(tenant), events));

@@ -84,6 +84,45 @@ Deno.test("listen: nothing is told before the acknowledgement, whenever it happe
   ok(told.includes("notifications/tools/list_changed"));
 });
 
+Deno.test("listen: whatever happens behind the acknowledgement is told, also on a store that others write to", async () => {
+  await using world = await World.open({ sole: false });
+  const { token } = await world.signUp();
+  const actor = await authenticate(world.app, token, "live");
+  const server = makeServer(world.app, [...routes], false);
+  await world.settle();
+  const told: string[] = [];
+  const { log } = world.app;
+  const { flush } = log;
+  let happened = false;
+  const happen = async () => {
+    happened = true;
+    await note(world, token);
+    await log.flush();
+  };
+  // The store is slow, and the client is not.
+  log.flush = async () => {
+    log.flush = flush;
+    if (told.length > 0) await happen();
+  };
+  const params = { notifications: { resourceSubscriptions: ["relay://events"] } };
+  const exchange = {
+    server,
+    app: world.app,
+    actor,
+    id: 1,
+    params,
+    identifyAgain: () => Promise.resolve(actor),
+  };
+  const stop = await listenTo(exchange as unknown as Exchange, {
+    notify: (method) => told.push(method) > 0,
+    end() {},
+  });
+  if (!happened) await happen();
+  for (let n = 0; n < 4; n++) await world.advance(500);
+  stop();
+  deq(told, ["notifications/subscriptions/acknowledged", "notifications/resources/updated"]);
+});
+
 Deno.test("listen: a caller who is still being looked up is not looked up again", async () => {
   await using world = await World.open();
   const { token } = await world.signUp();
