@@ -219,8 +219,6 @@ Deno.test("apply: as many policies as may be in force are exchanged for as many 
 Deno.test("apply: a sync gives way to who has applied something newer meanwhile", async () => {
   await using world = await World.open();
   const git = await withRepository(world, { sync_seconds: 60, policy_path: "policies" });
-  // The look that a registration brings is over, so that it overtakes nobody.
-  await world.app.syncs.idle();
   await git.host.commit({ "policies/a.yaml": forbidding("nmap") });
   await git.apply();
   await git.host.commit({ "policies/a.yaml": forbidding("nc") });

@@ -25,6 +25,8 @@ export async function withRepository(
   const body = { name: "policies", provider: "generic", url: host.url, ...more };
   const made = await world.call("POST", "/api/v1/gitops/repos", { as, body });
   eq(made.status, 201, made.text);
+  // The look that a registration brings is over, so that it overtakes nobody.
+  await world.app.syncs.idle();
   return {
     owner,
     host,
