@@ -34,6 +34,7 @@ Deno.test("fetchPolicyFiles: a file, a folder and the whole repository, of the b
   deq(await fetch("policies/a.yaml"), {
     commit,
     files: [{ path: "policies/a.yaml", text: "name: a\n" }],
+    links: [],
   });
   const paths = async (path: string) => (await fetch(path)).files.map((file) => file.path);
   deq(await paths("policies"), ["policies/a.yaml", "policies/deep/b.json"]);
