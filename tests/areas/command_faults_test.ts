@@ -2,10 +2,9 @@ import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/stric
 import { SYSTEM } from "../../kv/collection.ts";
 import { recoverCommands } from "../../core/commands/recover.ts";
 import { noteOf } from "../../kv/note.ts";
-import { ScriptedAgent } from "../support/agent.ts";
 import { losesReply } from "../support/kv.ts";
 import { World } from "../support/world.ts";
-import { eventsOf, exec, finish, linkAgent, runsOf } from "./fixtures.ts";
+import { comeBack, eventsOf, exec, finish, linkAgent, runsOf } from "./fixtures.ts";
 
 Deno.test("command: a cut through a character of two units leaves its event whole", async () => {
   await using world = await World.open();
@@ -69,13 +68,7 @@ Deno.test("command: a late result follows what had arrived before the link broke
     here.agent.send({ type: "output", command_id, stream: "stdout", data: early });
     return "silent";
   };
-  const asked = exec(world, here, "make");
-  await world.settle();
-  const { command_id } = runsOf(here.agent)[0]!;
-  here.agent.drop();
-  eq((await asked).status, 502);
-  const { identity } = here.agent;
-  const again = await ScriptedAgent.connect(world, here.key.value, { identity });
+  const { again, command_id } = await comeBack(world, here);
   finish(again, command_id, { stdout: "tail", truncated: true });
   await world.settle();
   const path = `/api/v1/agents/${here.agent.id}/commands/${command_id}`;
@@ -110,13 +103,7 @@ Deno.test("command: a late result whose output did not come whole says truncated
     await using world = await World.open();
     const here = await linkAgent(world);
     here.agent.script = () => "silent";
-    const asked = exec(world, here, "make");
-    await world.settle();
-    const { command_id } = runsOf(here.agent)[0]!;
-    here.agent.drop();
-    eq((await asked).status, 502);
-    const { identity } = here.agent;
-    const again = await ScriptedAgent.connect(world, here.key.value, { identity });
+    const { again, command_id } = await comeBack(world, here);
     // Nobody waits for it any more, so it is not kept.
     if (lost) again.send({ type: "output", command_id, stream: "stdout", data: lost });
     finish(again, command_id, { stdout: "the end" });

@@ -1,3 +1,4 @@
+import { strictEqual as eq } from "node:assert/strict";
 import { apiKeys } from "../../kv/records/api_key.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import type { CommandOrder, CommandResult } from "../../core/protocol.ts";
@@ -51,6 +52,18 @@ export function exec(
 /** The commands that an agent was sent. */
 export const runsOf = (agent: ScriptedAgent): CommandOrder[] =>
   agent.received.flatMap((frame) => frame.type === "run" ? frame.commands : []);
+
+/** Lets the link break while a command runs, and the agent come back: that command is lost by then. */
+export async function comeBack(world: World, here: Linked) {
+  const asked = exec(world, here, "make");
+  await world.settle();
+  const { command_id } = runsOf(here.agent)[0]!;
+  here.agent.drop();
+  eq((await asked).status, 502);
+  const { identity } = here.agent;
+  const again = await ScriptedAgent.connect(world, here.key.value, { identity });
+  return { again, command_id };
+}
 
 /** Ends a command as its agent does. */
 export function finish(agent: ScriptedAgent, id: string, more: Partial<CommandResult> = {}): void {

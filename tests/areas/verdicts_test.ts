@@ -10,6 +10,7 @@ import { newIdentity, ScriptedAgent } from "../support/agent.ts";
 import { World } from "../support/world.ts";
 import {
   AGENT_RIGHTS,
+  comeBack,
   eventsOf,
   exec,
   finish,
@@ -292,14 +293,7 @@ Deno.test("receipt: a late result of another verdict, or without a signature, is
     await using world = await World.open();
     const here = await linkAgent(world);
     here.agent.script = () => "silent";
-    const asked = exec(world, here, "make");
-    await world.settle();
-    const { command_id } = runsOf(here.agent)[0]!;
-    here.agent.drop();
-    eq((await asked).status, 502);
-    const again = await ScriptedAgent.connect(world, here.key.value, {
-      identity: here.agent.identity,
-    });
+    const { again, command_id } = await comeBack(world, here);
     forge(again, command_id);
     await world.settle();
     deq([again.closed?.code, (await command(world, here, command_id)).status], [4425, "lost"]);
