@@ -31,6 +31,8 @@ export type ReadFile =
   | { readonly document: null; readonly issues: readonly FileIssue[] };
 
 const ISSUES_MAX = 50;
+/** What stands in a text for each byte that is no UTF-8. */
+const NO_LETTER = "\ufffd";
 /** A version is one value of the store, of 64 KiB, with the file's path and where it came from. */
 const STORED_BYTES_MAX = 60 * 1024;
 
@@ -45,6 +47,14 @@ export async function readPolicyFile({ path: file, text }: PolicyFile): Promise<
     document: null,
     issues,
   });
+  // A rule with a letter that got lost would match nothing, and nobody would see it.
+  const lost = text.indexOf(NO_LETTER);
+  if (lost >= 0) {
+    const before = text.slice(0, lost).split("\n");
+    const message = "This is no letter: save the file as UTF-8.";
+    const at = { file, line: before.length, column: before.at(-1)!.length + 1 };
+    return failed([{ ...at, path: "", message }]);
+  }
   let parsed: Document;
   let value: unknown;
   try {

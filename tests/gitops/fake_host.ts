@@ -24,7 +24,7 @@ export interface FakeHost {
 
 /** Writes objects; answers their ids. */
 export interface TreeWriter {
-  file(text: string): Promise<string>;
+  file(content: string | Uint8Array): Promise<string>;
   folder(entries: readonly (readonly [name: string, mode: string, oid: string])[]): Promise<string>;
 }
 
@@ -119,8 +119,9 @@ export async function openFakeHost(
         return oid;
       };
       const tree = await make({
-        async file(text) {
-          return keep(await git.writeBlob({ fs, dir: DIR, blob: new TextEncoder().encode(text) }));
+        async file(content) {
+          const blob = typeof content === "string" ? new TextEncoder().encode(content) : content;
+          return keep(await git.writeBlob({ fs, dir: DIR, blob }));
         },
         async folder(entries) {
           const rows = entries.map(([name, mode, oid]) =>

@@ -40,6 +40,29 @@ Deno.test("readPolicyFile: tags make nothing that JSON does not have", async () 
   }
 });
 
+Deno.test("apply: a file that is no UTF-8 is refused at its place, so that no rule loses a letter unseen", async () => {
+  await using world = await World.open();
+  const { host, apply, get } = await withRepository(world);
+  const text = "rules:\n  - { id: a, match: { commands: [löschen] }, verdict: deny }\n";
+  const latin1 = Uint8Array.from(text, (letter) => letter.charCodeAt(0));
+  const utf16 = new Uint8Array(Uint16Array.from(`\ufeff${text}`, (c) => c.charCodeAt(0)).buffer);
+  for (const [bytes, line, column] of [[latin1, 2, 35], [utf16, 1, 1]] as const) {
+    await host.commitTree(async ({ file, folder }) => {
+      const policy = await file(bytes);
+      return await folder([["policies", "040000", await folder([["a.yaml", "100644", policy]])]]);
+    });
+    const answer = await apply();
+    eq(answer.status, 400, answer.text);
+    const [issue, ...more] = answer.body.error.details.issues;
+    deq([issue.file, issue.line, issue.column, more], ["policies/a.yaml", line, column, []]);
+  }
+  deq((await get("policies")).body.policies, []);
+  // A mark that an editor puts before it is none of its letters.
+  await host.commit({ "policies/a.yaml": `\ufeff${text}` });
+  const { status, body } = await apply();
+  deq([status, body.changed], [200, true]);
+});
+
 Deno.test("apply: nothing that the host wrote is repeated", async () => {
   await using world = await World.open();
   const { host, apply, get, repositoryId } = await withRepository(world, { sync_seconds: 60 });
