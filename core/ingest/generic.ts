@@ -4,6 +4,7 @@ import { takeReports } from "../alerts/take_all.ts";
 import type { Stepping } from "../app.ts";
 import { keepPace } from "./pace.ts";
 import { ACCEPTED, reasonsOf, receive, type Received, refuse } from "./receive.ts";
+import { sha256Hex } from "../text.ts";
 import { cut, idOf, severityOf } from "./text.ts";
 
 /** An event of any system, with whatever it says of it. */
@@ -44,7 +45,7 @@ function itemOf(event: string, payload: Readonly<Record<string, unknown>>): unkn
     name: event,
     severity: severityOf(payload.severity),
     state: payload.status === "resolved" ? "resolved" : "active",
-    fingerprint: idOf(payload.fingerprint) ?? fingerprintOf(event.toWellFormed(), labels),
+    fingerprint: namedBy(payload.fingerprint) ?? fingerprintOf(event.toWellFormed(), labels),
     agent_id: idOf(payload.agent_id),
     labels,
     annotations: {
@@ -54,9 +55,22 @@ function itemOf(event: string, payload: Readonly<Record<string, unknown>>): unkn
   };
 }
 
-/** The members of an object that are text. */
+/** A name of the sender's own, whatever it looks like: two of them are two alerts. */
+function namedBy(value: unknown): string | null {
+  const name = textOf(value);
+  return name ? idOf(name) ?? sha256Hex(name).slice(0, 32) : null;
+}
+
+/** The members of an object that are text, or say something in one word. */
 function textsOf(value: unknown): Record<string, string> {
   if (typeof value !== "object" || value === null) return {};
-  const texts = Object.entries(value).filter(([, text]) => typeof text === "string");
-  return Object.fromEntries(texts.map((pair) => pair.map((text) => String(text).toWellFormed())));
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, said]) => {
+      const text = textOf(said);
+      return text === null ? [] : [[name.toWellFormed(), text]];
+    }),
+  );
 }
+
+const textOf = (value: unknown): string | null =>
+  ["string", "number", "boolean"].includes(typeof value) ? String(value).toWellFormed() : null;

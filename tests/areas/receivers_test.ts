@@ -145,6 +145,37 @@ Deno.test("generic alerts: an event with its payload, one for each fingerprint",
   deq(await alertsOf(world, owner), []);
 });
 
+Deno.test("generic alerts: what a sender names differently are different alerts, whatever the names are", async () => {
+  await using world = await World.open();
+  const { owner, token } = await setUp(world, "generic");
+  const names = [
+    { labels: { port: 80 } },
+    { labels: { port: 443 } },
+    { labels: { tls: true } },
+    { labels: { tls: false } },
+    { fingerprint: 7 },
+    { fingerprint: 8 },
+    { fingerprint: "web-1 disk" },
+    { fingerprint: "web-2 disk" },
+    { fingerprint: "x".repeat(200) },
+    { fingerprint: `${"x".repeat(200)}y` },
+  ];
+  const send = (payload: Record<string, unknown>) =>
+    world.call("POST", GENERIC, {
+      body: { event: "down", payload },
+      headers: { "x-ingest-token": token.token },
+    });
+  for (const name of names) await send(name);
+  const alerts = await alertsOf(world, owner, "&source=generic");
+  eq(alerts.length, names.length);
+  const labels = alerts.map((alert: { labels: object }) => JSON.stringify(alert.labels));
+  ok(labels.includes('{"port":"443"}') && labels.includes('{"tls":"false"}'), `${labels}`);
+  for (const [at, name] of names.entries()) {
+    await send({ ...name, status: "resolved" });
+    eq((await alertsOf(world, owner, "&source=generic")).length, names.length - at - 1);
+  }
+});
+
 Deno.test("receivers: the answer is byte for byte the same for a right, a wrong and no token, wherever it stands", async () => {
   await using world = await World.open();
   const { owner, token } = await setUp(world);
