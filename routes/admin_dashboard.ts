@@ -12,9 +12,9 @@ const Figures = z.object({
   commands: Counts.meta({ description: "By outcome: succeeded, failed, denied, timed_out, …" }),
   deliveries: Counts.meta({ description: "Webhook attempts by result." }),
   denials: Counts.meta({ description: "Denied commands by the rule that denied them." }),
-  approvals_decided: z.int(),
+  approvals_decided: z.int().meta({ description: "Approved or rejected by people." }),
   median_wait_seconds: z.int().nullable().meta({
-    description: "How long requests for approval waited: at most a fifth too high; null of none.",
+    description: "How long these waited: at most a fifth too high; null of none.",
   }),
 });
 const Row = Figures.extend({ start: Timestamp });

@@ -19,8 +19,6 @@ export function countedAs(
       return [`commands.${OUTCOMES[type]}`];
     case "command_denied":
       return ["commands.denied", `denials.${details.policy_id}`];
-    case "approval_resolved":
-      return details.decision === "approved" ? [] : [`commands.${details.decision}`];
     default:
       return [];
   }

@@ -40,20 +40,26 @@ export async function resolveApproval(
 ): Promise<ApprovalRecord> {
   const { app } = work;
   const now = app.ports.clock.now();
+  const count = (name: string) => tx.afterCommit(() => app.activity.count(tenant, name));
   const resolved = tx.put(approvals, tenant, { ...approval, status, reason, resolved_at_ms: now });
   if (approval.status === "pending") {
     countWaiting(tx, tenant, -1);
-    tx.afterCommit(() => app.activity.count(tenant, waitName(now - approval.created_at_ms)));
+    if (status !== "expired") count(waitName(now - approval.created_at_ms));
   }
   const command = await tx.get(commands, tenant, approval.command_id);
   if (command?.status === "pending_approval") {
-    tx.put(commands, tenant, {
-      ...command,
-      ...(status === "approved"
-        ? { status: "queued", start_before_ms: now + START_WITHIN_MS }
-        : { status: withdrawn ? "cancelled" : status, reason, finished_at_ms: now }),
-    });
-    if (status === "approved") tx.afterCommit(() => startQueued(app, tenant, approval.agent_id));
+    if (status === "approved") {
+      tx.put(commands, tenant, {
+        ...command,
+        status: "queued",
+        start_before_ms: now + START_WITHIN_MS,
+      });
+      tx.afterCommit(() => startQueued(app, tenant, approval.agent_id));
+    } else {
+      const ended = withdrawn ? "cancelled" : status;
+      tx.put(commands, tenant, { ...command, status: ended, reason, finished_at_ms: now });
+      count(`commands.${ended}`);
+    }
   }
   emit(work, tx, tenant, {
     type: "approval_resolved",

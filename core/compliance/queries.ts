@@ -124,7 +124,7 @@ export const QUERIES = {
     details: { decision: "rejected" },
   },
   approvals_lapsed: {
-    title: "Approvals that nobody gave in time",
+    title: "Requests for approval that ended undecided: too late, taken back or outdated",
     event_types: ["approval_resolved"],
     details: { decision: "expired" },
   },

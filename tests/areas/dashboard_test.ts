@@ -77,6 +77,26 @@ Deno.test("dashboard: agents, outcomes, denials, approvals, deliveries and reque
   eq((await stats(world, guest)).agents.total, 0);
 });
 
+Deno.test("dashboard: what people did not decide is no decision, and each command counts as what it became", async () => {
+  const { world, guest, approver, agent, run } = await furnished();
+  await using _ = world;
+  const reader = { ...guest, token: (await world.key(guest, ["system:read"])).value };
+  const ask = async () => (await run(RISKY)).body;
+  const { approval_id } = await ask();
+  await world.advance(5_000);
+  await world.call("POST", `/api/shield/reject/${approval_id}`, { as: approver.token });
+  const { command_id } = await ask();
+  const path = `/api/v1/agents/${agent.id}/commands/${command_id}/cancel`;
+  await world.call("POST", path, { as: guest.token });
+  await ask();
+  await world.advance(HOUR_MS + 60_000);
+  await world.settle();
+  const { last_24_hours: told, approvals_waiting } = await stats(world, reader);
+  deq(told.commands, { rejected: 1, cancelled: 1, expired: 1 });
+  deq([approvals_waiting, told.approvals_decided], [0, 1]);
+  ok(told.median_wait_seconds >= 5 && told.median_wait_seconds <= 6);
+});
+
 Deno.test("dashboard: each hour and day has its own, and what is past falls out", async () => {
   const { world, host, run } = await furnished();
   await using _ = world;
