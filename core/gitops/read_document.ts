@@ -3,6 +3,7 @@ import {
   type Document,
   isMap,
   isNode,
+  isScalar,
   LineCounter,
   parseDocument,
   visit,
@@ -152,6 +153,8 @@ function wrongKeys({ items }: YAMLMap): Wrong[] {
     const isRepeated = seen.has(name);
     seen.add(name);
     const at = isNode(key) ? key.range?.[0] ?? 0 : 0;
+    // The library would make a text of it, and warn of it in the log in the file's own words.
+    if (!isScalar(key)) return [{ at, message: "A key is one text, no list and no map." }];
     // As a label's name it would get lost, and the policy concern every agent.
     if (name === "__proto__") return [{ at, message: "The key __proto__ is not read." }];
     return isRepeated ? [{ at, message: `The key ${name} stands twice.` }] : [];

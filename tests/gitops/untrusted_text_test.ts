@@ -1,3 +1,5 @@
+import process from "node:process";
+import { setImmediate } from "node:timers";
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { readPolicyFile } from "../../core/gitops/read_document.ts";
 import { World } from "../support/world.ts";
@@ -38,6 +40,21 @@ Deno.test("readPolicyFile: tags make nothing that JSON does not have", async () 
   for (const value of ["!!binary aGk=", "!!set { a }", "!!omap [ a: 1 ]", "!!js/function x"]) {
     ok((await read(`description: ${value}\n`)).issues.length > 0, value);
   }
+});
+
+Deno.test("readPolicyFile: a list or a map is no key, and nothing of the file reaches the log", async () => {
+  const warned: Error[] = [];
+  const warn = (warning: Error) => void warned.push(warning);
+  process.on("warning", warn);
+  for (const key of ["[a, b]", "{ a: b }"]) {
+    const { issues } = await read(`rules: []\nagents:\n  labels:\n    ? ${key}\n    : web\n`);
+    deq(issues.map(({ line, column, message }) => [line, column, message]), [
+      [4, 7, "A key is one text, no list and no map."],
+    ]);
+  }
+  await new Promise((resolve) => setImmediate(resolve));
+  process.off("warning", warn);
+  deq(warned, []);
 });
 
 Deno.test("apply: a file that is no UTF-8 is refused at its place, so that no rule loses a letter unseen", async () => {
