@@ -6,7 +6,7 @@ import { nextTurn } from "../turn.ts";
 import { GitFailure, gitFailureOf, RepositoryTooLarge } from "./git_failure.ts";
 import { openMemoryFiles } from "./memory_files.ts";
 import { inMegabytes, type PackBounds, unfoldPack } from "./pack.ts";
-import { answerOf, checkPackets, packfileOf } from "./packets.ts";
+import { answerOf, checkPackets, packfileOf, withHead } from "./packets.ts";
 
 /** From the first look at the host to the last byte. */
 const FETCH_MS = 20_000;
@@ -253,7 +253,7 @@ function httpOver({ outbound, clock }: Network, wanted: "refs" | "packfile"): gi
         body: streamOf(
           isPackfile && status === 200
             ? answerOf(await unfoldPack(packfileOf(bytes), BOUNDS))
-            : [bytes],
+            : [method === "GET" ? withHead(bytes) : bytes],
         ),
       };
     },

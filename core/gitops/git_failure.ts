@@ -15,6 +15,7 @@ export type GitFailureKind =
   | "credentials"
   | "not_found"
   | "refused_address"
+  | "unsupported"
   | "timeout"
   | "host";
 

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { RepositoryTooLarge } from "./git_failure.ts";
+import { GitFailure, RepositoryTooLarge } from "./git_failure.ts";
 
 /**
  * Packets of one answer; the Git library takes some microseconds for each. Branches and tags come one by
@@ -35,6 +35,30 @@ function* packets(answer: Uint8Array): Generator<Uint8Array> {
 /** @throws {RepositoryTooLarge} for an answer of more packets than any repository needs */
 export function checkPackets(answer: Uint8Array): void {
   for (const _ of packets(answer));
+}
+
+/** Of a branch or tag; behind the first one stands what the host can do. */
+const REF = /^([0-9a-f]{40}) ([^\s\0]+)/;
+
+/**
+ * A list of branches and tags that has a HEAD. A host tells of none where the branch that it calls the default
+ * is not there, and then the Git library fetches no other one either.
+ * @throws {GitFailure} for a repository whose objects the library cannot read
+ */
+export function withHead(list: Uint8Array): Uint8Array {
+  let branch: string | undefined;
+  for (const packet of packets(list)) {
+    const line = Buffer.from(packet).toString("latin1");
+    if (/(^|[ \0])object-format=sha256/.test(line)) {
+      const message =
+        "The repository names its objects by SHA-256. Only SHA-1 is read: convert it.";
+      throw new GitFailure("unsupported", message);
+    }
+    const [, oid, name = ""] = REF.exec(line) ?? [];
+    if (name === "HEAD") return list;
+    if (name.startsWith("refs/heads/")) branch ??= oid;
+  }
+  return branch === undefined ? list : Buffer.concat([list, Buffer.from(`0032${branch} HEAD\n`)]);
 }
 
 /** The packfile in an answer, without what the host tells of its work. */

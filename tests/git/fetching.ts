@@ -45,6 +45,16 @@ Deno.test("fetchPolicyFiles: a file, a folder and the whole repository, of the b
   eq(await fetchHead(net, source(repository.url, "", "next")), next);
 });
 
+Deno.test("fetchPolicyFiles: a branch is fetched though the host's default one is not there", async () => {
+  await using server = await startGitServer();
+  using net = network();
+  const repository = await server.create("headless");
+  const commit = await repository.push("trunk", { "a.yaml": "name: a\n" });
+  const trunk = source(repository.url, "", "trunk");
+  eq(await fetchHead(net, trunk), commit);
+  eq((await fetchPolicyFiles(net, trunk)).commit, commit);
+});
+
 Deno.test("fetchPolicyFiles: after a force-push the new history counts", async () => {
   await using server = await startGitServer();
   using net = network();

@@ -70,6 +70,32 @@ Deno.test("fetch: a list of branches in more packets than it can have is refused
   }
 });
 
+Deno.test("fetch: a branch is fetched though the one that the host calls the default is not there", async () => {
+  await using world = await World.open();
+  const git = await opened(world);
+  twist(world, git, REFS, (bytes) => {
+    const [, oid] = /([0-9a-f]{40}) refs/.exec(bytes.toString("latin1"))!;
+    const ref = `${oid} refs/heads/main\0shallow side-band-64k ofs-delta\n`;
+    const length = (ref.length + 4).toString(16).padStart(4, "0");
+    return Buffer.from(`001e# service=git-upload-pack\n0000${length}${ref}0000`);
+  });
+  eq((await git.apply()).body.changed, true);
+});
+
+Deno.test("fetch: a repository with SHA-256 names is refused as such", async () => {
+  await using world = await World.open();
+  const git = await opened(world);
+  const able = "shallow object-format=sha256";
+  twist(
+    world,
+    git,
+    REFS,
+    (bytes) => Buffer.from(bytes.toString("latin1").replace("side-band-64k ofs-delta", able)),
+  );
+  const { status, body: { error } } = await git.apply();
+  deq([status, error.details.git], [400, "unsupported"], error.message);
+});
+
 Deno.test("fetch: a host that gives up on the way is told as such", async () => {
   await using world = await World.open();
   const git = await opened(world);
