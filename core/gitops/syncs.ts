@@ -1,6 +1,7 @@
 import { SYSTEM, type Tenant, tenantKey } from "../../kv/collection.ts";
 import { repositories, type RepositoryRecord } from "../../kv/records/gitops.ts";
 import { organizations } from "../../kv/records/organization.ts";
+import type { Found, Page } from "../../kv/store.ts";
 import type { App } from "../app.ts";
 import { emit, RELAY_ACTOR } from "../events.ts";
 import { Fault, FAULTS } from "../fault.ts";
@@ -11,8 +12,11 @@ import { sourceOf } from "./repositories.ts";
 
 /** Longer than a fetch and an apply take: another instance does not begin the same, and a crash is made up for. */
 const LEASE_MS = 60_000;
-/** Repositories that are looked at together. */
+/** Repositories that are looked at together, over all organizations and of one: a host may take its time. */
 const CONCURRENCY = 4;
+const OF_ONE_MAX = 2;
+/** Due ones that are read at a time. */
+const PAGE = 16;
 /** Fetches that somebody waits for, over all organizations and of one: each holds a repository in memory. */
 const AWAITED_MAX = 8;
 const AWAITED_OF_ONE_MAX = 3;
@@ -26,7 +30,7 @@ const JITTER = 0.1;
 
 /** Looks at repositories when they are due, and brings into force what has changed. */
 export class Syncs {
-  readonly #running = new Map<string, Promise<void>>();
+  readonly #running = new Map<string, { readonly org: string; readonly ended: Promise<void> }>();
   readonly #others = new Set<Promise<void>>();
   readonly #awaited: string[] = [];
   #waking: Promise<void> | null = null;
@@ -81,20 +85,33 @@ export class Syncs {
   /** Starts on what is due, as far as there is room; what is left is begun when there is. */
   async sweep(): Promise<void> {
     const { store, ports } = this.app();
-    if (this.#stopped) return;
     const before = [ports.clock.now() + 1];
-    const due = await store.queued(repositories, "due", { limit: 4 * CONCURRENCY, before });
-    for (const { tenant, record } of due.items) {
-      const key = `${tenantKey(tenant)}/${record.id}`;
-      if (this.#running.has(key) || this.#running.size >= CONCURRENCY) continue;
-      const running = this.#sync(tenant, record.id)
-        .catch((error) => ports.log.error("a sync failed", { error: String(error) }))
-        .finally(() => {
-          this.#running.delete(key);
-          this.wake();
-        });
-      this.#running.set(key, running);
-    }
+    let cursor: string | null = null;
+    do {
+      const options = { limit: PAGE, before, cursor };
+      const due: Page<Found<RepositoryRecord>> = await store.queued(repositories, "due", options);
+      for (const { tenant, record } of due.items) this.#begin(tenant, record.id);
+      cursor = due.cursor;
+    } while (cursor !== null && this.#hasRoom());
+  }
+
+  #hasRoom(): boolean {
+    return !this.#stopped && this.#running.size < CONCURRENCY;
+  }
+
+  #begin(tenant: Tenant, id: string): void {
+    const key = `${tenantKey(tenant)}/${id}`;
+    const { org } = tenant;
+    const own = [...this.#running.values()].filter((one) => one.org === org).length;
+    if (!this.#hasRoom() || this.#running.has(key) || own >= OF_ONE_MAX) return;
+    const { log } = this.app().ports;
+    const ended = this.#sync(tenant, id)
+      .catch((error) => log.error("a sync failed", { error: String(error) }))
+      .finally(() => {
+        this.#running.delete(key);
+        this.wake();
+      });
+    this.#running.set(key, { org, ended });
   }
 
   /** Something is under way that never fails, and that the relay's end waits for. */
@@ -126,7 +143,8 @@ export class Syncs {
   async idle(): Promise<void> {
     while (this.#waking !== null || this.#running.size + this.#others.size > 0) {
       await this.#waking;
-      await Promise.all([...this.#running.values(), ...this.#others]);
+      const running = [...this.#running.values()].map(({ ended }) => ended);
+      await Promise.all([...running, ...this.#others]);
     }
   }
 

@@ -109,3 +109,35 @@ Deno.test("apply: an organization that has several fetched at once is told to wa
   deq((await Promise.all(under)).map(({ status }) => status), [200, 200, 200]);
   eq((await dry()).status, 200);
 });
+
+Deno.test("syncs: an organization whose hosts take their time keeps nobody else's policies waiting", async () => {
+  await using world = await World.open();
+  const slow = await world.signUp();
+  for (let n = 0; n < 20; n++) {
+    const url = `https://slow.example.com/acme/r${n}.git`;
+    await withRepository(world, { sync_seconds: 60 }, slow, url);
+  }
+  const git = await withRepository(world, { sync_seconds: 60, policy_path: "policies" });
+  await world.settle();
+  await git.host.commit({ "policies/a.yaml": forbidding("nmap") });
+  const held = Promise.withResolvers<void>(), fetched = Promise.withResolvers<void>();
+  let waiting = 0;
+  world.network.reply = async (request) => {
+    if (request.url.includes("slow.example.com")) {
+      if (++waiting > 2) fetched.resolve();
+      await held.promise;
+      return 503;
+    }
+    if (request.method === "POST") fetched.resolve();
+    return git.host.reply(request);
+  };
+  // All of them are due.
+  world.clock.nowMs += 10 * MINUTE_MS;
+  world.app.syncs.wake();
+  await fetched.promise;
+  const together = waiting;
+  held.resolve();
+  await world.settle();
+  eq(together, 2);
+  deq(await inForce(git), [["a", "1", false]]);
+});
