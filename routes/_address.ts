@@ -10,7 +10,7 @@ export function clientAddress(
   trusted: readonly string[],
 ): string {
   if (trusted.length === 0 || forwardedFor === null || !isTrusted(peer, trusted)) return peer;
-  const hops = forwardedFor.split(",").map((hop) => hop.trim()).reverse();
+  const hops = forwardedFor.split(",").map((hop) => withoutPort(hop.trim())).reverse();
   for (const hop of hops) {
     if (!ipaddr.isValid(hop)) return peer;
     if (!isTrusted(hop, trusted)) return hop;
@@ -18,13 +18,26 @@ export function clientAddress(
   return hops.at(-1) ?? peer;
 }
 
+/** Some proxies write the client's port behind its address, and brackets around one of IPv6. */
+function withoutPort(hop: string): string {
+  const [, bracketed, plain] = /^(?:\[(.*)\]|([^:]*))(?::\d+)?$/.exec(hop) ?? [];
+  return bracketed ?? plain ?? hop;
+}
+
 function isTrusted(address: string, trusted: readonly string[]): boolean {
   if (!ipaddr.isValid(address)) return false;
   const ip = ipaddr.process(address);
-  return trusted.some((range) => {
-    const [base, bits] = ipaddr.isValidCIDR(range)
-      ? ipaddr.parseCIDR(range)
-      : [ipaddr.process(range), ipaddr.process(range).kind() === "ipv4" ? 32 : 128] as const;
+  return trusted.some((text) => {
+    const [base, bits] = rangeOf(text);
     return base.kind() === ip.kind() && ip.match(base, bits);
   });
+}
+
+/** A range, or an address as one of a single address; of IPv4 addresses also where IPv6 writes them. */
+function rangeOf(text: string): readonly [ipaddr.IPv4 | ipaddr.IPv6, number] {
+  const [base, bits] = ipaddr.isValidCIDR(text)
+    ? ipaddr.parseCIDR(text)
+    : [ipaddr.parse(text), text.includes(":") ? 128 : 32] as const;
+  const mapped = base instanceof ipaddr.IPv6 && base.isIPv4MappedAddress() && bits >= 96;
+  return mapped ? [base.toIPv4Address(), bits - 96] : [base, bits];
 }
