@@ -19,6 +19,8 @@ export interface Entropy {
 
 /** One request to the outside world. */
 export interface OutboundRequest {
+  /** Whose request it is: nobody uses another's connections, or waits for them; null for the relay's own. */
+  readonly organization: string | null;
   readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;

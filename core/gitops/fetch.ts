@@ -38,6 +38,8 @@ const DIR = "/clone";
 
 /** Where policies come from. */
 export interface Source {
+  /** The organization that they are fetched for. */
+  readonly organization: string;
   readonly url: string;
   /** The value of the Authorization header, or null. */
   readonly authorization: string | null;
@@ -69,7 +71,7 @@ interface Network {
 export async function fetchHead(network: Network, source: Source): Promise<string> {
   try {
     const refs = await git.listServerRefs({
-      http: httpOver(network, "refs"),
+      http: httpOver(network, source, "refs"),
       url: source.url,
       headers: headersOf(source),
       prefix: `refs/heads/${source.branch}`,
@@ -97,7 +99,7 @@ export async function fetchPolicyFiles(network: Network, source: Source): Promis
       fs,
       cache,
       dir: DIR,
-      http: httpOver(network, "packfile"),
+      http: httpOver(network, source, "packfile"),
       url: source.url,
       headers: headersOf(source),
       remote: "origin",
@@ -224,7 +226,11 @@ const headersOf = ({ authorization }: Source): Record<string, string> =>
  * The Git library's network: the Outbound port, with one deadline over all requests of a fetch, and without
  * what could keep the library busy.
  */
-function httpOver({ outbound, clock }: Network, wanted: "refs" | "packfile"): git.HttpClient {
+function httpOver(
+  { outbound, clock }: Network,
+  { organization }: Source,
+  wanted: "refs" | "packfile",
+): git.HttpClient {
   const endsMs = clock.now() + FETCH_MS;
   return {
     async request({ url, method = "GET", headers = {}, body }) {
@@ -234,6 +240,7 @@ function httpOver({ outbound, clock }: Network, wanted: "refs" | "packfile"): gi
       const keepBytes = isPackfile ? PACK_BYTES_MAX : REFS_BYTES_MAX;
       const sent = body === undefined ? undefined : await collect(body);
       const answer = await outbound.request({
+        organization,
         method,
         url,
         headers,

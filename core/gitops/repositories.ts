@@ -175,7 +175,7 @@ export async function sourceOf(
   const authorization = sealed === null
     ? await lentAuthorization(app, tenant, url, quiet)
     : app.sealer.open(sealed, id);
-  return { url, branch, path, authorization };
+  return { organization: tenant.org, url, branch, path, authorization };
 }
 
 /** The credentials of the organization's integration for exactly this host, never over plain http. */

@@ -122,17 +122,18 @@ async function attempt(app: App, tenant: Tenant, job: IntegrationJobRecord): Pro
   const record = await app.store.get(integrations, tenant, job.integration_id);
   const requests = await requestsOf(app, tenant, job, record);
   if (typeof requests === "string") return failure(requests);
-  const outcomes = await Promise.all(requests.map((request) => send(app, job, request)));
+  const outcomes = await Promise.all(requests.map((request) => send(app, tenant, job, request)));
   return outcomes.find(({ done }) => !done) ?? { done: true, sent: requests.length > 0 };
 }
 
 async function send(
   { ports: { clock, outbound } }: App,
+  { org: organization }: Tenant,
   job: IntegrationJobRecord,
   request: ServiceRequest,
 ): Promise<Outcome> {
   try {
-    const limits = { deadlineMs: DEADLINE_MS, keepBytes: RESPONSE_BYTES_KEPT };
+    const limits = { organization, deadlineMs: DEADLINE_MS, keepBytes: RESPONSE_BYTES_KEPT };
     const response = await outbound.request({ ...request, ...limits });
     const refusal = refusalOf(response, job);
     if (refusal === null) return { done: true, sent: true };

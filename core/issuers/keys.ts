@@ -106,6 +106,7 @@ async function discover(app: App, issuer: string): Promise<string> {
 
 async function fetchJson(app: App, url: string): Promise<unknown> {
   const answer = await app.ports.outbound.request({
+    organization: null,
     method: "GET",
     url,
     headers: { accept: "application/json" },

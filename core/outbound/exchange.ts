@@ -18,6 +18,7 @@ export async function exchange(
   { url, pool, deadlines }: { url: URL; pool: Pool; deadlines: Deadlines },
 ): Promise<OutboundResponse> {
   const head = headOf(request, url);
+  const to = { url, organization: request.organization };
   return await new Promise((resolve, reject) => {
     const reader = new ResponseReader(request.method, request.keepBytes);
     let settled = false;
@@ -29,15 +30,15 @@ export async function exchange(
       const { connection } = holder;
       if (reader.hasHead) resolve(responseOf(reader, reason !== null));
       else reject(classifyFailure(reason, connection?.phase ?? "connect"));
-      if (reason !== null || connection === null || !reader.isReusable) pool.leave(url, holder);
-      else if (connection.socket.writableLength === 0) pool.giveBack(url, connection);
+      if (reason !== null || connection === null || !reader.isReusable) pool.leave(to, holder);
+      else if (connection.socket.writableLength === 0) pool.giveBack(to, connection);
       else setImmediate(() => giveBackWritten(connection));
     };
     /** TLS says late that all is written; a receiver that has not read by then must not keep the socket. */
     const giveBackWritten = (connection: Connection) => {
       const { destroyed, writableLength } = connection.socket;
-      if (destroyed || writableLength > 0) pool.leave(url, holder);
-      else pool.giveBack(url, connection);
+      if (destroyed || writableLength > 0) pool.leave(to, holder);
+      else pool.giveBack(to, connection);
     };
     const holder: Holder = {
       connection: null,
@@ -46,7 +47,7 @@ export async function exchange(
       },
       received(bytes: Buffer) {
         // What comes behind the answer belongs to nobody.
-        if (settled) return pool.leave(url, this);
+        if (settled) return pool.leave(to, this);
         try {
           reader.take(bytes);
         } catch (error) {
@@ -66,7 +67,7 @@ export async function exchange(
       request.deadlineMs,
       () => settle(timedOut(request.deadlineMs, holder.connection?.phase ?? "connect")),
     );
-    pool.take(url, holder);
+    pool.take(to, holder);
   });
 }
 

@@ -6,7 +6,7 @@ import type { Phase } from "./failure.ts";
 import { guardLookup, type Lookup } from "./resolve.ts";
 import { dialledHost } from "./target.ts";
 
-/** A slow receiver may hold this many sockets and no more; later requests wait in its line. */
+/** A slow receiver may hold this many sockets of an organization's; its later requests wait in line. */
 const MAX_SOCKETS_PER_HOST = 64;
 
 /** Sockets kept open for reuse, over all hosts of a pool. */
@@ -34,9 +34,20 @@ export interface Connection {
   holder: Holder | null;
 }
 
-/** The connections of one scheme, name and port. */
-interface Host {
+/** Where a request goes, and whose it is. */
+export interface Destination {
   readonly url: URL;
+  readonly organization: string | null;
+}
+
+const keyOf = ({ url, organization }: Destination): string => `${organization ?? ""} ${url.origin}`;
+
+/**
+ * The connections of one organization to one scheme, name and port: what is slow for one of them, or
+ * answers one of them what it was not asked, is nothing to the others.
+ */
+interface Host {
+  readonly to: Destination;
   open: number;
   readonly idle: Connection[];
   readonly waiting: Set<Holder>;
@@ -63,8 +74,8 @@ export class Pool {
   }
 
   /** Gives a holder a kept socket at once, dials one, or lets it wait for one. */
-  take(url: URL, holder: Holder): void {
-    const host = this.#hostOf(url);
+  take(to: Destination, holder: Holder): void {
+    const host = this.#hostOf(to);
     const kept = this.#keptOf(host);
     if (kept !== undefined) {
       this.#hand(kept, holder);
@@ -76,8 +87,8 @@ export class Pool {
   }
 
   /** The holder's exchange is over and its socket as good as new: it goes to the next one. */
-  giveBack(url: URL, connection: Connection): void {
-    const host = this.#hostOf(url);
+  giveBack(to: Destination, connection: Connection): void {
+    const host = this.#hostOf(to);
     const [next] = host.waiting;
     connection.holder = null;
     if (next !== undefined) {
@@ -92,9 +103,9 @@ export class Pool {
   }
 
   /** The holder wants nothing any more: what it has is closed, and it waits no longer. */
-  leave(url: URL, holder: Holder): void {
+  leave(to: Destination, holder: Holder): void {
     if (holder.connection !== null) holder.connection.socket.destroy();
-    else this.#hosts.get(url.origin)?.waiting.delete(holder);
+    else this.#hosts.get(keyOf(to))?.waiting.delete(holder);
   }
 
   /** Closes every socket; who has one or waits for one is told so. */
@@ -106,11 +117,12 @@ export class Pool {
     for (const { socket } of this.#connections) socket.destroy();
   }
 
-  #hostOf(url: URL): Host {
-    let host = this.#hosts.get(url.origin);
+  #hostOf(to: Destination): Host {
+    const key = keyOf(to);
+    let host = this.#hosts.get(key);
     if (host === undefined) {
-      host = { url, open: 0, idle: [], waiting: new Set() };
-      this.#hosts.set(url.origin, host);
+      host = { to, open: 0, idle: [], waiting: new Set() };
+      this.#hosts.set(key, host);
     }
     return host;
   }
@@ -132,7 +144,7 @@ export class Pool {
 
   #dial(host: Host, holder: Holder): void {
     const left = new AbortController();
-    const socket = this.#connect(host.url, left.signal);
+    const socket = this.#connect(host.to, left.signal);
     socket.setNoDelay(); // or the end of a request waits until its receiver has acknowledged the rest
     const connection: Connection = { socket, phase: "connect", holder };
     holder.connection = connection;
@@ -142,7 +154,7 @@ export class Pool {
       connection.phase = "http";
       connection.holder?.opened();
     };
-    if (host.url.protocol === "https:") {
+    if (host.to.url.protocol === "https:") {
       socket.once("connect", () => connection.phase = "tls");
       socket.once("secureConnect", open);
     } else {
@@ -163,7 +175,7 @@ export class Pool {
     });
   }
 
-  #connect(url: URL, left: AbortSignal): Socket {
+  #connect({ url }: Destination, left: AbortSignal): Socket {
     const { lookUp, allowPrivate } = this.policy;
     const host = dialledHost(url);
     const options = {
@@ -190,7 +202,7 @@ export class Pool {
       host.waiting.delete(next);
       this.#dial(host, next);
     } else if (host.open === 0) {
-      this.#hosts.delete(host.url.origin);
+      this.#hosts.delete(keyOf(host.to));
     }
     connection.holder?.ended(reason);
   }

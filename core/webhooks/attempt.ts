@@ -248,6 +248,7 @@ function requestOf(
   });
   const { custom } = opened(sealer, webhook);
   return {
+    organization: tenant.org,
     method: "POST",
     url: webhook.url,
     headers: mergeCustomHeaders(custom, { ...signed, ...app.audit.witnessHeader(tenant) }),

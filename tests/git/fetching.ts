@@ -10,6 +10,7 @@ const network = (allowPrivate = true) => {
 };
 
 const source = (url: string, path = "", branch = "main"): Source => ({
+  organization: "org",
   url,
   path,
   branch,

@@ -20,6 +20,7 @@ function port(clock: Clock = handClock()) {
 
 function post(receiver: { port: number }, more: Partial<OutboundRequest> = {}): OutboundRequest {
   return {
+    organization: "org",
     method: "POST",
     url: `http://127.0.0.1:${receiver.port}/`,
     headers: {},
@@ -110,6 +111,30 @@ Deno.test("hostile receiver: requests that waited in line for a socket are never
   await Promise.all(waiting);
   assert.equal((await network.outbound.request(post(receiver))).status, 200);
   assert.equal(receiver.heard.filter(({ path }) => path === "/hang").length, 64);
+});
+
+Deno.test("hostile receiver: who is slow for one organization has sockets left for another's, and shares none", async () => {
+  await using receiver = startReceiver((line, { path }) =>
+    path === "/hang" ? null : line.write(reply(200))
+  );
+  const clock = handClock();
+  using network = port(clock);
+  const send = (organization: string, path = "/") =>
+    network.outbound.request(
+      post(receiver, { organization, url: `http://127.0.0.1:${receiver.port}${path}` }),
+    );
+  const waiting = Array.from(
+    { length: 100 },
+    () => assertFails(send("org_slow", "/hang"), "timeout", /within/),
+  );
+  await receiver.untilHeard(64);
+  assert.equal((await send("org_other")).status, 200);
+  assert.equal((await send("org_other")).status, 200);
+  assert.equal(receiver.connections(), 65, "its own socket is kept for it");
+  assert.equal((await send("org_third")).status, 200);
+  assert.equal(receiver.connections(), 66, "and for nobody else");
+  clock.advance(10_000);
+  await Promise.all(waiting);
 });
 
 Deno.test("hostile receiver: a request on a kept socket is not sent again when it times out", async () => {

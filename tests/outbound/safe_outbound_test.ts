@@ -14,6 +14,7 @@ function port(options: Partial<SafeOutboundOptions> = {}) {
 
 function post(url: string, more: Partial<OutboundRequest> = {}): OutboundRequest {
   return {
+    organization: "org",
     method: "POST",
     url,
     headers: {},

@@ -23,7 +23,15 @@ function port(options: Partial<SafeOutboundOptions> = {}) {
 }
 
 function post(url: string): OutboundRequest {
-  return { method: "POST", url, headers: {}, body: "{}", deadlineMs: 10_000, keepBytes: 4096 };
+  return {
+    organization: "org",
+    method: "POST",
+    url,
+    headers: {},
+    body: "{}",
+    deadlineMs: 10_000,
+    keepBytes: 4096,
+  };
 }
 
 async function assertFails(work: Promise<unknown>, kind: OutboundErrorKind, message: RegExp) {

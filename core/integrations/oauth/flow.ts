@@ -54,7 +54,7 @@ export async function beginFlow(work: Stepping, integrationId: string) {
   const integration = await ownedIntegration(work, integrationId);
   mustReadTopics(actor, integration.config);
   const client = clientOf(app, integration);
-  const provider = await discover(app, client);
+  const provider = await discover(app, actor.tenant.org, client);
   const [state, verifier, cookie] = [secret(app), secret(app), secret(app)];
   const redirectUri = redirectUriOf(app);
   const authorize_url = await authorizationUrl(provider, client, { state, verifier, redirectUri });
@@ -117,7 +117,7 @@ export async function finishFlow(work: Stepping, query: CallbackQuery) {
   const resource = { type: "integration", id: record.id };
   const details = { name: record.name, type: record.type };
   try {
-    const answer = await exchangeCode(app, provider, client, {
+    const answer = await exchangeCode(app, tenant.org, provider, client, {
       answer: new URLSearchParams(sent as [string, string][]),
       state,
       verifier: app.sealer.open(flow.sealed_verifier, flow.id),

@@ -29,7 +29,7 @@ const ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "Ed255
 const ALGORITHMS_MAX = 32;
 
 /** The library's way out: it wants the platform's Response, whatever brought the answer. */
-const optionsOf = (app: App) => ({
+const optionsOf = (app: App, organization: string) => ({
   [oauth.customFetch]: async (
     url: string,
     { method, headers, body }: {
@@ -39,6 +39,7 @@ const optionsOf = (app: App) => ({
     },
   ) => {
     const answer = await app.ports.outbound.request({
+      organization,
       method,
       url,
       headers: {
@@ -75,7 +76,11 @@ function statusOf({ status, body }: OutboundResponse): number {
  * Where the provider takes what: as configured, or as its metadata say.
  * @throws {Fault} UNAVAILABLE when it does not answer, CONFLICT when its answer is of no use
  */
-export async function discover(app: App, client: OauthClient): Promise<OauthProvider> {
+export async function discover(
+  app: App,
+  organization: string,
+  client: OauthClient,
+): Promise<OauthProvider> {
   const { issuer, endpoints } = client;
   if (endpoints !== null) {
     return {
@@ -86,7 +91,7 @@ export async function discover(app: App, client: OauthClient): Promise<OauthProv
       ...(endpoints.revocation && { revocation_endpoint: endpoints.revocation }),
     };
   }
-  const found = await metadataOf(app, new URL(issuer)).catch(refuse);
+  const found = await metadataOf(app, organization, new URL(issuer)).catch(refuse);
   const { authorization_endpoint, token_endpoint, revocation_endpoint } = found;
   if (authorization_endpoint === undefined || token_endpoint === undefined) {
     throw new Fault("CONFLICT", "The provider's metadata name no endpoints for this flow.");
@@ -112,9 +117,14 @@ export async function discover(app: App, client: OauthClient): Promise<OauthProv
 }
 
 /** By OpenID Connect, or else by RFC 8414. */
-async function metadataOf(app: App, issuer: URL): Promise<oauth.AuthorizationServer> {
+async function metadataOf(
+  app: App,
+  organization: string,
+  issuer: URL,
+): Promise<oauth.AuthorizationServer> {
   const ask = async (algorithm: "oidc" | "oauth2") => {
-    const answer = await oauth.discoveryRequest(issuer, { algorithm, ...optionsOf(app) });
+    const options = { algorithm, ...optionsOf(app, organization) };
+    const answer = await oauth.discoveryRequest(issuer, options);
     return await oauth.processDiscoveryResponse(issuer, answer);
   };
   try {
@@ -153,6 +163,7 @@ export async function authorizationUrl(
  */
 export async function exchangeCode(
   app: App,
+  organization: string,
   provider: OauthProvider,
   client: OauthClient,
   { answer, state, verifier, redirectUri }: {
@@ -172,7 +183,7 @@ export async function exchangeCode(
       checked,
       redirectUri,
       verifier,
-      optionsOf(app),
+      optionsOf(app, organization),
     );
     const types = { recognizedTokenTypes: TOKEN_TYPES };
     const brought = await oauth.processAuthorizationCodeResponse(provider, known, response, types);
@@ -191,6 +202,7 @@ export function accountOf(answer: oauth.TokenEndpointResponse): string | null {
 /** New tokens for a refresh token. @throws what `describeTrouble` describes */
 export async function requestRefresh(
   app: App,
+  organization: string,
   provider: OauthProvider,
   client: OauthClient,
   refreshToken: string,
@@ -201,7 +213,7 @@ export async function requestRefresh(
     known,
     authenticationOf(client),
     refreshToken,
-    optionsOf(app),
+    optionsOf(app, organization),
   );
   const types = { recognizedTokenTypes: TOKEN_TYPES };
   return bounded(await oauth.processRefreshTokenResponse(provider, known, response, types));

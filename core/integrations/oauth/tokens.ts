@@ -116,7 +116,7 @@ export async function refreshTokens(
   if (refresh === null) return await expire(app, tenant, claimed, UNREFRESHABLE);
   if (client === null || claimed.provider === null) return null;
   try {
-    const answer = await requestRefresh(app, claimed.provider, client, refresh);
+    const answer = await requestRefresh(app, tenant.org, claimed.provider, client, refresh);
     return await app.store.transact(async (tx) => {
       const record = await tx.get(integrations, tenant, id);
       if (record === null) {
