@@ -3,6 +3,11 @@ import { RecentMap } from "../../kv/recent.ts";
 
 /** Attempts under way at once, over all webhooks. */
 export const CONCURRENCY = 256;
+/**
+ * What an organization may have under way, however many webhooks it has and however slowly they answer: the
+ * rest is for the others, and fan-out, which makes up to 80 deliveries at once, need not wait for room.
+ */
+export const ORGANIZATION_MAX = 176;
 /** What a webhook may have under way at most. */
 const WIDTH_MAX = 16;
 /** One that answers may have this many as long as half of the house is free. */
@@ -37,6 +42,39 @@ interface Timer {
   readonly lane: Lane;
 }
 
+/** Lanes that could begin something: organizations take turns, and the webhooks of each. */
+class Turns {
+  readonly #byOrg = new Map<string, Set<Lane>>();
+
+  add(lane: Lane): void {
+    const { org } = lane.tenant;
+    const lanes = this.#byOrg.get(org);
+    if (lanes === undefined) this.#byOrg.set(org, new Set([lane]));
+    else lanes.add(lane);
+  }
+
+  delete(lane: Lane): boolean {
+    const { org } = lane.tenant;
+    const lanes = this.#byOrg.get(org);
+    const was = lanes?.delete(lane) ?? false;
+    if (lanes?.size === 0) this.#byOrg.delete(org);
+    return was;
+  }
+
+  /** Takes out the next lane of the next organization that has room; null when there is none. */
+  take(hasRoom: (org: string) => boolean): Lane | null {
+    for (const [org, lanes] of this.#byOrg) {
+      if (!hasRoom(org)) continue;
+      const [lane] = lanes;
+      this.#byOrg.delete(org);
+      lanes.delete(lane!);
+      if (lanes.size > 0) this.#byOrg.set(org, lanes);
+      return lane!;
+    }
+    return null;
+  }
+}
+
 /**
  * Who may send now. Each webhook has a lane, and lanes take turns, so the backlog of a slow one is never
  * looked through on the way to the others. A lane that is full, or waits for its rate, costs nothing until
@@ -45,12 +83,13 @@ interface Timer {
 export class Lanes {
   readonly #lanes = new Map<string, Lane>();
   /** Lanes with something due and room for it, in the order of their turns. */
-  readonly #ready = { trusted: new Set<Lane>(), suspect: new Set<Lane>() };
+  readonly #ready = { trusted: new Turns(), suspect: new Turns() };
   #suspectsTurn = false;
   readonly #timers: Timer[] = [];
   /** What those that answered had reached, so that a pause does not make them begin anew. */
   readonly #widths = new RecentMap<number>(WIDTHS_KEPT);
   #running = 0;
+  readonly #runningOf = new Map<string, number>();
   #suspects = 0;
 
   /** Attempts under way or about to be. */
@@ -90,10 +129,11 @@ export class Lanes {
     const { trusted, suspect } = this.#ready;
     this.#suspectsTurn = !this.#suspectsTurn;
     const order = this.#suspectsTurn ? [suspect, trusted] : [trusted, suspect];
-    for (const lanes of order) {
-      if (lanes === suspect && this.#suspects >= SUSPECTS_MAX) continue;
-      for (const lane of lanes) {
-        lanes.delete(lane);
+    for (const turns of order) {
+      if (turns === suspect && this.#suspects >= SUSPECTS_MAX) continue;
+      for (;;) {
+        const lane = turns.take((org) => this.#roomOfOrg(org) > 0);
+        if (lane === null) break;
         const room = Math.min(most, this.#roomOf(lane));
         if (room <= 0) continue;
         lane.claiming = true;
@@ -149,9 +189,13 @@ export class Lanes {
   }
 
   #roomOf(lane: Lane): number {
-    const all = CONCURRENCY - this.#running;
+    const all = Math.min(CONCURRENCY - this.#running, this.#roomOfOrg(lane.tenant.org));
     const own = Math.min(all, this.#limitOf(lane) - lane.running);
     return lane.suspect ? Math.min(own, SUSPECTS_MAX - this.#suspects) : own;
+  }
+
+  #roomOfOrg(org: string): number {
+    return ORGANIZATION_MAX - (this.#runningOf.get(org) ?? 0);
   }
 
   #limitOf({ width, running }: Lane): number {
@@ -161,8 +205,11 @@ export class Lanes {
   }
 
   #reserve(lane: Lane, n: number): void {
+    const { org } = lane.tenant;
     lane.running += n;
     this.#running += n;
+    this.#runningOf.set(org, (this.#runningOf.get(org) ?? 0) + n);
+    if (this.#runningOf.get(org) === 0) this.#runningOf.delete(org);
     if (lane.suspect) this.#suspects += n;
   }
 

@@ -2,6 +2,7 @@ import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/stric
 import { setImmediate } from "node:timers";
 import { OutboundError, type OutboundResponse } from "../../core/ports.ts";
 import { NOTIFICATIONS_MAX } from "../../core/notifications.ts";
+import { ORGANIZATION_MAX } from "../../core/webhooks/lanes.ts";
 import { readLedger } from "../../core/webhooks/ledger.ts";
 import { notifications } from "../../kv/records/notification.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";
@@ -78,6 +79,24 @@ Deno.test("isolation: with 60 dead webhooks each of 20 healthy ones is reached a
   while (reached.size < 20) await turn();
   eq(world.clock.now(), before);
   answering(world, 204);
+  world.clock.advance(10_000);
+});
+
+Deno.test("isolation: an organization with 100 webhooks that answer late holds up nobody else's", async () => {
+  await using world = await World.open();
+  const many = await world.signUp(), other = await world.signUp();
+  for (let n = 0; n < 100; n++) await hear(world, many, { url: `https://dead${n}.example.com/` });
+  const own = await hear(world, other, { url: "https://other.example.com/" });
+  let late = true;
+  const { reached } = blackHole(world, (url) => late && url.includes("dead"));
+  for (let n = 0; n < 4; n++) await happen(world, many, `${n}`);
+  await world.app.log.flush();
+  while (world.app.deliveries.underWay < ORGANIZATION_MAX) await turn();
+  await happen(world, other);
+  await world.app.log.flush();
+  // The clock stands still: nothing of the many has ended.
+  while (!reached.has(own.url)) await turn();
+  late = false;
   world.clock.advance(10_000);
 });
 

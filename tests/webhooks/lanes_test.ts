@@ -1,6 +1,12 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import type { Tenant } from "../../kv/collection.ts";
-import { CONCURRENCY, type Lane, Lanes, WIDTH_FREE_MAX } from "../../core/webhooks/lanes.ts";
+import {
+  CONCURRENCY,
+  type Lane,
+  Lanes,
+  ORGANIZATION_MAX,
+  WIDTH_FREE_MAX,
+} from "../../core/webhooks/lanes.ts";
 import { random } from "../support/random.ts";
 
 const TENANT: Tenant = { org: "org", space: "live" };
@@ -80,6 +86,35 @@ Deno.test("Lanes: webhooks without an answer share half of the house", () => {
   eq(lanes.next(0, BATCH)?.lane.webhookId, "healthy");
 });
 
+/** Begins whatever may begin, for webhooks that have no end of deliveries; tells for whom. */
+function begin(lanes: Lanes): Lane[] {
+  const begun: Lane[] = [];
+  for (let turn = lanes.next(0, BATCH); turn !== null; turn = lanes.next(0, BATCH)) {
+    lanes.begun(turn.lane, turn.room, turn.room, 0, 0);
+    for (let n = 0; n < turn.room; n++) begun.push(turn.lane);
+  }
+  return begun;
+}
+
+Deno.test("Lanes: however many webhooks an organization has, another's begins at once, and then they take turns", () => {
+  const of = (org: string): Tenant => ({ org, space: "live" });
+  const lanes = new Lanes();
+  for (let n = 0; n < 1_000; n++) lanes.announce(of("large"), `w${n}`, 0, 0);
+  const under = begin(lanes);
+  eq(under.length, ORGANIZATION_MAX);
+  for (let n = 0; n < 1_000; n++) lanes.announce(of("second"), `v${n}`, 0, 0);
+  under.push(...begin(lanes));
+  eq(under.length, CONCURRENCY);
+  for (let n = 0; n < 3; n++) lanes.announce(of("small"), `u${n}`, 0, 0);
+  // They all answer, slowly: each end makes room for one.
+  const served: string[] = [];
+  for (const lane of under.slice(0, 9)) {
+    lanes.ended(lane, true, 0);
+    served.push(...begin(lanes).map(({ tenant }) => tenant.org));
+  }
+  eq(served.filter((org) => org === "small").length, 3, served.join());
+});
+
 Deno.test("Lanes.reserve: a webhook begins with 4, and one whose last attempt got no answer with none", () => {
   const lanes = new Lanes();
   const taken = Array.from({ length: 6 }, () => lanes.reserve(TENANT, "w", 0));
@@ -92,7 +127,10 @@ Deno.test("Lanes.reserve: a webhook begins with 4, and one whose last attempt go
   eq(lanes.reserve(TENANT, "w", 0), taken[0]);
 });
 
+const ORGS = ["org_a", "org_b"];
+
 Deno.test("Lanes: whatever happens, no bound is passed, and what is due has its turn", () => {
+  let most = 0;
   for (let seed = 1; seed <= 200; seed++) {
     const dice = random(seed);
     const lanes = new Lanes();
@@ -101,6 +139,13 @@ Deno.test("Lanes: whatever happens, no bound is passed, and what is due has its 
     const under: Lane[] = [];
     let now = 0;
     const say = (what: string) => `seed ${seed} at ${now}: ${what}`;
+    const mustLeaveRoom = () => {
+      for (const org of ORGS) {
+        const own = under.filter(({ tenant }) => tenant.org === org).length;
+        ok(own <= ORGANIZATION_MAX, say("too many of one organization"));
+        most = Math.max(most, own);
+      }
+    };
     const serve = () => {
       for (let turn = lanes.next(now, BATCH); turn !== null; turn = lanes.next(now, BATCH)) {
         const { lane, room } = turn;
@@ -112,6 +157,7 @@ Deno.test("Lanes: whatever happens, no bound is passed, and what is due has its 
         ok(lanes.running <= CONCURRENCY, say("too many"));
         ok(lane.running <= WIDTH_FREE_MAX, say("too many of one"));
       }
+      mustLeaveRoom();
       eq(lanes.running, under.length, say("what runs is miscounted"));
     };
     const endOne = () => {
@@ -119,14 +165,17 @@ Deno.test("Lanes: whatever happens, no bound is passed, and what is due has its 
       lanes.ended(lane!, dice.pick([true, true, false, null]), now);
     };
     for (let step = 0; step < 300; step++) {
-      const webhook = `w${dice.below(dice.pick([2, 100]))}`;
+      const number = dice.below(dice.pick([2, 100]));
+      const webhook = `w${number}`;
+      const tenant = { org: ORGS[number % ORGS.length]!, space: "live" } as const;
       const what = dice.unit();
       if (what < 0.5) {
         const ms = now + dice.pick([0, 0, 5, 50]);
-        due.set(webhook, [...due.get(webhook) ?? [], ms]);
-        lanes.announce(TENANT, webhook, ms, now);
+        const some = Array<number>(dice.pick([1, 1, 20])).fill(ms);
+        due.set(webhook, [...due.get(webhook) ?? [], ...some]);
+        lanes.announce(tenant, webhook, ms, now);
       } else if (what < 0.65) {
-        const lane = lanes.reserve(TENANT, webhook, now);
+        const lane = lanes.reserve(tenant, webhook, now);
         const first = Math.min(...due.get(webhook) ?? []);
         ok(lane === null || first > now, say("one passed those before it"));
         if (lane !== null) under.push(lane);
@@ -144,4 +193,5 @@ Deno.test("Lanes: whatever happens, no bound is passed, and what is due has its 
     }
     deq([...due.values()].flat(), [], say("something was forgotten"));
   }
+  eq(most, ORGANIZATION_MAX, "the bound was reached");
 });
