@@ -31,10 +31,6 @@ type Caller = { readonly app: App; readonly actor: Actor; readonly info: Request
 interface Known {
   /** Calls that are not on record yet. */
   calls: number;
-  /** What its client wants in its log. */
-  logLevel: string | null;
-  /** The addresses that its client subscribed to. */
-  readonly uris: Set<string>;
 }
 
 interface Memory {
@@ -55,14 +51,6 @@ function memoryOf(app: App): Memory {
 
 /** What is known of a session, if anything is. */
 export const recall = (app: App, id: string): Known | undefined => memoryOf(app).sessions.get(id);
-
-/** The same, for who has something to add. */
-export function remember(app: App, id: string): Known {
-  const { sessions } = memoryOf(app);
-  let known = sessions.get(id);
-  if (known === undefined) sessions.set(id, known = { calls: 0, logLevel: null, uris: new Set() });
-  return known;
-}
 
 /** Forgets sessions that were not used here for as long as one lives: another instance ends them unseen. */
 function forgetUnused(app: App): void {
@@ -87,6 +75,8 @@ export async function openSession(
     client,
     protocol_version: protocolVersion,
     capabilities,
+    log_level: null,
+    uris: [],
     calls: 0,
     created_at_ms: now,
     idle_at_ms: now + SESSION_IDLE_MS,
@@ -140,8 +130,28 @@ export async function touchSession(
   });
 }
 
+/** What a session's client may change of it. */
+type Wishes = Pick<McpSessionRecord, "log_level" | "uris">;
+
+/** Changes what a client wants of its open session, on record, so it holds for every process; null when it is over. */
+export async function changeSession(
+  { app, actor }: Pick<Caller, "app" | "actor">,
+  id: string,
+  change: (session: McpSessionRecord) => Partial<Wishes>,
+): Promise<McpSessionRecord | null> {
+  return await app.store.transact(async (tx) => {
+    const session = await tx.get(mcpSessions, actor.tenant, id);
+    return session && tx.put(mcpSessions, actor.tenant, { ...session, ...change(session) });
+  });
+}
+
 /** A tool was called in a session. */
-export const countCall = (app: App, id: string): void => void remember(app, id).calls++;
+export function countCall(app: App, id: string): void {
+  const { sessions } = memoryOf(app);
+  const known = sessions.get(id);
+  if (known === undefined) sessions.set(id, { calls: 1 });
+  else known.calls++;
+}
 
 /** Ends a session of the caller's; false when there is none. */
 export async function closeSession({ app, actor, info }: Caller, id: string): Promise<boolean> {

@@ -1,10 +1,11 @@
-import { recall, touchSession } from "../core/mcp_sessions.ts";
+import { touchSession } from "../core/mcp_sessions.ts";
 import { Fault } from "../core/fault.ts";
 import type { Visit } from "../routes/_mount.ts";
 import { streamResponse } from "./answer_stream.ts";
 import { type Exchange, writeResult } from "./exchange.ts";
 import { META_SUBSCRIPTION } from "./headers.ts";
 import { listen, mayRead } from "./listen.ts";
+import type { Listener } from "./listeners.ts";
 import { response } from "./rpc.ts";
 import type { Server } from "./server.ts";
 import { mustHaveSession } from "./sessions.ts";
@@ -37,22 +38,26 @@ export async function hear(server: Server, visit: Visit): Promise<Response> {
   }
   const session = await mustHaveSession(visit);
   const stream = openStream(app, nobodyToAsk);
-  const stop = await server.listeners.add({
+  const listener: Listener = {
     actor,
-    session: session.id,
+    session,
     async identifyAgain() {
       const now = await visit.identifyAgain();
+      const before = listener.session;
       const open = await touchSession({ app, actor: now }, session.id);
       if (open === null) throw new Fault("NOT_FOUND", "The session is over.");
+      // What its client changed meanwhile is newer.
+      if (listener.session === before) listener.session = open;
       return now;
     },
     wantsResource: (now, uri) =>
-      (recall(app, session.id)?.uris.has(uri) ?? false) && mayRead(server, now, uri),
+      (listener.session?.uris.includes(uri) ?? false) && mayRead(server, now, uri),
     wantsList: () => true,
     tellTask: null,
     notify: stream.notify,
     end: () => stream.endForNow(),
-  }).catch(refusing(stream));
+  };
+  const stop = await server.listeners.add(listener).catch(refusing(stream));
   stream.onGone(stop);
   return streamResponse(visit, stream);
 }

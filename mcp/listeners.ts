@@ -2,6 +2,7 @@ import type { Actor, App } from "../core/app.ts";
 import type { EventRow } from "../core/events.ts";
 import { Fault } from "../core/fault.ts";
 import type { Sequenced } from "../kv/log.ts";
+import type { McpSessionRecord } from "../kv/records/mcp_session.ts";
 import { tenantKey, tenantOf } from "../kv/collection.ts";
 import type { Params } from "./rpc.ts";
 
@@ -16,8 +17,8 @@ const PER_ACTOR_MAX = 10;
 export interface Listener {
   /** Who it is, as last found out. */
   actor: Actor;
-  /** The session whose stream it is; null for one that stands for itself. */
-  readonly session: string | null;
+  /** The session whose stream it is, as last found out; null for one that stands for itself. */
+  session: McpSessionRecord | null;
   readonly identifyAgain: () => Promise<Actor>;
   /** Whether it wants to hear that what an address shows has changed, and may. */
   readonly wantsResource: (actor: Actor, uri: string) => boolean;
@@ -76,6 +77,13 @@ export class Listeners {
   /** A list has changed, for everybody. */
   listChanged(list: ListName): void {
     for (const listener of hearersOf(this.#all)) this.#tellList(listener, list);
+  }
+
+  /** The client of a session wants something else. */
+  sessionChanged(session: McpSessionRecord): void {
+    for (const listener of this.#all) {
+      if (listener.session?.id === session.id) listener.session = session;
+    }
   }
 
   /** Ends every stream: the relay stops. */
@@ -177,7 +185,7 @@ export class Listeners {
 /** Those who are told: of several streams of one session the newest, as a message goes out on one only. */
 const hearersOf = (listeners: Iterable<Listener>): Listener[] => [
   ...new Map(
-    [...listeners].map((listener) => [listener.session ?? listener, listener] as const),
+    [...listeners].map((listener) => [listener.session?.id ?? listener, listener] as const),
   ).values(),
 ];
 

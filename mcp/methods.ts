@@ -1,4 +1,4 @@
-import { remember } from "../core/mcp_sessions.ts";
+import { changeSession } from "../core/mcp_sessions.ts";
 import { admit } from "./admit.ts";
 import { callTool, toolNamed } from "./call_tool.ts";
 import { complete } from "./completion.ts";
@@ -112,11 +112,12 @@ function wantsStream({ params, server }: Exchange): boolean {
   return token !== undefined || server.tools.get(String(params.name))?.bind !== undefined;
 }
 
-function setLevel({ app, session, params }: Exchange): Result {
+async function setLevel(exchange: Exchange): Promise<Result> {
+  const { session, params } = exchange;
   const level = LEVELS.find((known) => known === params.level);
   if (level === undefined) {
     throw new RpcError(CODES.invalidParams, `\`level\` must be one of ${LEVELS.join(", ")}.`);
   }
-  if (session !== null) remember(app, session.id).logLevel = level;
+  if (session !== null) await changeSession(exchange, session.id, () => ({ log_level: level }));
   return { members: "" };
 }

@@ -1,4 +1,3 @@
-import { recall } from "../core/mcp_sessions.ts";
 import { type Exchange, metaOf } from "./exchange.ts";
 import { META_LOG_LEVEL } from "./headers.ts";
 import { type Id, type Params } from "./rpc.ts";
@@ -67,7 +66,7 @@ export function reportProgress(exchange: Exchange): Progress {
 function wantsLog(exchange: Exchange): boolean {
   const level = exchange.era === "modern"
     ? metaOf(exchange)[META_LOG_LEVEL]
-    : recall(exchange.app, exchange.session?.id ?? "")?.logLevel;
+    : exchange.session?.log_level;
   const at = LEVELS.indexOf(level as typeof LEVELS[number]);
   return at !== -1 && at <= INFO;
 }

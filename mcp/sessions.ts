@@ -1,4 +1,4 @@
-import { closeSession, openSession, recall, remember, touchSession } from "../core/mcp_sessions.ts";
+import { changeSession, closeSession, openSession, touchSession } from "../core/mcp_sessions.ts";
 import { Fault } from "../core/fault.ts";
 import type { McpSessionRecord } from "../kv/records/mcp_session.ts";
 import type { Visit } from "../routes/_mount.ts";
@@ -79,25 +79,33 @@ export async function mustHaveSession(visit: Visit): Promise<McpSessionRecord> {
 }
 
 /** `resources/subscribe`: changes are told on the session's stream. */
-export function subscribe(exchange: Exchange): Result {
-  const { app, server, session, actor } = exchange;
+export async function subscribe(exchange: Exchange): Promise<Result> {
+  const { server, actor } = exchange;
   const uri = textOf(exchange, "uri");
   if (!mayRead(server, actor, uri)) {
     throw new RpcError(CODES.resourceNotFound, "Resource not found", { data: { uri } });
   }
-  if (session === null) return { members: "" };
-  const { uris } = remember(app, session.id);
-  if (uris.size >= SUBSCRIPTIONS_MAX) {
+  return await changeUris(exchange, (uris) => {
+    const others = uris.filter((other) => other !== uri);
+    if (others.length < SUBSCRIPTIONS_MAX) return [...others, uri];
     const why = `At most ${SUBSCRIPTIONS_MAX} resources can be subscribed to.`;
     throw new RpcError(CODES.invalidParams, why);
-  }
-  uris.add(uri);
-  return { members: "" };
+  });
 }
 
 /** `resources/unsubscribe`. */
-export function unsubscribe(exchange: Exchange): Result {
-  const { app, session } = exchange;
-  recall(app, session?.id ?? "")?.uris.delete(textOf(exchange, "uri"));
+export function unsubscribe(exchange: Exchange): Promise<Result> {
+  const uri = textOf(exchange, "uri");
+  return changeUris(exchange, (uris) => uris.filter((other) => other !== uri));
+}
+
+async function changeUris(
+  exchange: Exchange,
+  change: (uris: readonly string[]) => string[],
+): Promise<Result> {
+  const { server, session } = exchange;
+  if (session === null) return { members: "" };
+  const changed = await changeSession(exchange, session.id, ({ uris }) => ({ uris: change(uris) }));
+  if (changed !== null) server.listeners.sessionChanged(changed);
   return { members: "" };
 }

@@ -10,6 +10,10 @@ export const McpSessionRecord = z.strictObject({
   protocol_version: z.string(),
   /** What the client can do, as it said. */
   capabilities: z.record(z.string(), z.unknown()),
+  /** The mildest that its client wants in its log. */
+  log_level: z.string().nullable().default(null),
+  /** The addresses that its client subscribed to. */
+  uris: z.array(z.string()).default([]),
   /** Tool calls that are on record; the last minute's may be missing. */
   calls: z.int(),
   created_at_ms: z.number(),

@@ -202,17 +202,13 @@ Deno.test("sessions: of several streams the newest is told, and the one before w
   eq((await older.until(Infinity)).length, 1, "what the other one was told did not come here");
 });
 
-Deno.test("sessions: what one subscribed to and wants in its log is forgotten however it ends", async () => {
+Deno.test("sessions: what is counted of one is forgotten however it ends", async () => {
   await using world = await World.open();
   const as = await keyOf(world, await world.signUp());
   const opened = async () => {
     const id = await sessionOf(world, as);
-    const send = (method: string, params: Json) =>
-      rpc(world, method, params, { as, headers: within(id) });
-    await send("resources/subscribe", { uri: "relay://agents/agt_1" });
-    await send("logging/setLevel", { level: "info" });
-    const { logLevel, uris } = recall(world.app, id)!;
-    deq([logLevel, ...uris], ["info", "relay://agents/agt_1"]);
+    await tool(world, "list_agents", {}, { as, headers: within(id) });
+    eq(recall(world.app, id)?.calls, 1);
     return id;
   };
   const deleted = await opened();
@@ -233,11 +229,42 @@ Deno.test("sessions: one that ended on another instance is forgotten within two 
   const two = await World.open({ kv: shared(kv), sole: false, seed: 2, clock: one.clock });
   const as = await keyOf(one, await one.signUp());
   const id = await sessionOf(one, as);
-  const uri = "relay://agents";
-  await rpc(one, "resources/subscribe", { uri }, { as, headers: within(id) });
+  await tool(one, "list_agents", {}, { as, headers: within(id) });
   eq((await get(two, as, id, "DELETE")).status, 204);
   await one.advance(61 * MINUTE_MS);
   eq(recall(one.app, id), undefined);
+  for (const world of [two, one]) await world[Symbol.asyncDispose]();
+  kv.close();
+});
+
+Deno.test("sessions: what one subscribed to is told by every instance, also by one that began later", async () => {
+  const kv = await Deno.openKv(":memory:");
+  const one = await World.open({ kv: shared(kv), sole: false, seed: 1 });
+  const owner = await one.signUp();
+  const as = await keyOf(one, owner);
+  const id = await sessionOf(one, as);
+  const wish = (method: string, uri: string) =>
+    rpc(one, method, { uri }, { as, headers: within(id) });
+  await wish("resources/subscribe", "relay://audit");
+  const two = await World.open({ kv: shared(kv), sole: false, seed: 2, clock: one.clock });
+  await two.settle();
+  const stream = new Reader(await get(two, as, id));
+  const happen = async () => {
+    await one.call("POST", "/api/audit/event", {
+      as: owner.token,
+      body: { event_type: "custom.event" },
+    });
+    await one.settle();
+    await two.advance(1_000);
+  };
+  await happen();
+  await wish("resources/unsubscribe", "relay://audit");
+  await wish("resources/subscribe", "relay://events");
+  await two.advance(1_000);
+  await happen();
+  two.mcp.close();
+  const told = await stream.until(Infinity);
+  deq(told.map(({ params }) => params.uri), ["relay://audit", "relay://events"]);
   for (const world of [two, one]) await world[Symbol.asyncDispose]();
   kv.close();
 });

@@ -1,8 +1,9 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { eventsOf, finish, linkAgent, type Linked, runsOf } from "../areas/fixtures.ts";
 import { users } from "../../kv/records/user.ts";
+import { shared } from "../support/kv.ts";
 import { World } from "../support/world.ts";
-import { type Json, Reader, requestOf, toolError } from "./client.ts";
+import { type Json, Reader, requestOf, rpc, toolError } from "./client.ts";
 
 const MiB = 1024 * 1024;
 
@@ -69,6 +70,26 @@ Deno.test("mcp streams: who asked for a log hears of the command's id at once", 
   eq(log.params.data.command_id, runsOf(here.agent)[0]!.command_id);
   finish(here.agent, log.params.data.command_id);
   await reader.until(Infinity);
+});
+
+Deno.test("mcp streams: a session's log is as its client asked, in whatever process the command is sent", async () => {
+  const kv = await Deno.openKv(":memory:");
+  const one = await World.open({ kv: shared(kv), sole: false, seed: 1 });
+  const two = await World.open({ kv: shared(kv), sole: false, seed: 2, clock: one.clock });
+  const here = await linkAgent(two);
+  const as = here.key.value;
+  const opened = await rpc(one, "initialize", { protocolVersion: "2025-11-25" }, { as });
+  const session = opened.headers.get("mcp-session-id")!;
+  const headers = { "mcp-session-id": session, "mcp-protocol-version": "2025-11-25" };
+  deq((await rpc(one, "logging/setLevel", { level: "info" }, { as, headers })).body.result, {});
+  const accept = "application/json, text/event-stream";
+  const reader = await start(two, here, { style: "plain", accept, headers });
+  const [log] = await reader.until(1);
+  eq(log.params.data.command_id, runsOf(here.agent)[0]!.command_id);
+  finish(here.agent, log.params.data.command_id);
+  await reader.until(Infinity);
+  for (const world of [two, one]) await world[Symbol.asyncDispose]();
+  kv.close();
 });
 
 Deno.test("mcp streams: progress only grows, whatever the command writes", async () => {
