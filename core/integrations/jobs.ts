@@ -26,7 +26,9 @@ import { messageOf, topicOf } from "./topics.ts";
 
 /** Longer than one attempt's deadline, so that a lease only ends when its process died. */
 const LEASE_MS = 30_000;
+/** One for all requests of an attempt, of which so many are under way at once: each alert may be one. */
 const DEADLINE_MS = 10_000;
+const REQUESTS_AT_ONCE = 8;
 const RESPONSE_BYTES_KEPT = 4 * 1024;
 /** What one commit creates: jobs have keys of about 500 bytes each, and an atomic takes 80 KiB of them. */
 const CREATED_MAX = 80;
@@ -122,7 +124,13 @@ async function attempt(app: App, tenant: Tenant, job: IntegrationJobRecord): Pro
   const record = await app.store.get(integrations, tenant, job.integration_id);
   const requests = await requestsOf(app, tenant, job, record);
   if (typeof requests === "string") return failure(requests);
-  const outcomes = await Promise.all(requests.map((request) => send(app, tenant, job, request)));
+  const endsMs = app.ports.clock.now() + DEADLINE_MS;
+  const outcomes: Outcome[] = [];
+  const waiting = requests.values();
+  const sendOn = async () => {
+    for (const request of waiting) outcomes.push(await send(app, tenant, job, request, endsMs));
+  };
+  await Promise.all(Array.from({ length: REQUESTS_AT_ONCE }, sendOn));
   return outcomes.find(({ done }) => !done) ?? { done: true, sent: requests.length > 0 };
 }
 
@@ -131,9 +139,12 @@ async function send(
   { org: organization }: Tenant,
   job: IntegrationJobRecord,
   request: ServiceRequest,
+  endsMs: number,
 ): Promise<Outcome> {
+  const deadlineMs = endsMs - clock.now();
+  if (deadlineMs <= 0) return failure("The service takes too long.");
   try {
-    const limits = { organization, deadlineMs: DEADLINE_MS, keepBytes: RESPONSE_BYTES_KEPT };
+    const limits = { organization, deadlineMs, keepBytes: RESPONSE_BYTES_KEPT };
     const response = await outbound.request({ ...request, ...limits });
     const refusal = refusalOf(response, job);
     if (refusal === null) return { done: true, sent: true };
@@ -162,7 +173,7 @@ function refusalOf(
   return serviceOf({ type }).refusal?.(response, event === null ? "revocation" : "message") ?? null;
 }
 
-/** What is sent, all at once; a text says what is missing. */
+/** What is sent; a text says what is missing. */
 async function requestsOf(
   app: App,
   tenant: Tenant,

@@ -1,10 +1,12 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
+import { setImmediate } from "node:timers";
 import { exec, linkAgent } from "../areas/fixtures.ts";
 import { type Account, World } from "../support/world.ts";
 import { installed, sentTo } from "./fixtures.ts";
 
 const SLACK = "https://hooks.example.com/slack";
 const PAGERDUTY = "https://events.pagerduty.com";
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 const KEY = "0123456789abcdef0123456789abcdef";
 
 const ingest = async (
@@ -31,6 +33,50 @@ Deno.test("integrations: alerts of one severity are all told", async () => {
     "critical: second",
     "critical: third",
   ]);
+});
+
+Deno.test("integrations: 40 alerts of one event are 8 requests at a time, in the 10 s of one attempt, and all come in the end", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const id = await installed(world, owner, "pagerduty", { routing_key: KEY });
+  const names = (word: string) => Array.from({ length: 20 }, (_, n) => `${word} ${n}`);
+  await ingest(world, owner, "probe", names("old"));
+  world.network.sent.splice(0);
+  let underWay = 0, most = 0, slow = true;
+  const deadlines: number[] = [];
+  world.network.reply = async ({ deadlineMs }) => {
+    if (!slow) return 202;
+    most = Math.max(most, ++underWay);
+    deadlines.push(deadlineMs);
+    await world.clock.sleep(4_000);
+    underWay--;
+    return 202;
+  };
+  const alerts = [
+    ...names("old").map((name) => ({ name, severity: "critical", state: "resolved" })),
+    ...names("new").map((name) => ({ name, severity: "critical", state: "active" })),
+  ];
+  const body = { source: "probe", alerts };
+  eq((await world.call("POST", "/api/shield/ingest", { as: owner.token, body })).status, 200);
+  await world.app.log.flush();
+  for (const sent of [8, 16, 24]) {
+    while (world.network.sent.length < sent) await turn();
+    world.clock.advance(4_000);
+  }
+  await world.settle();
+  deq([most, world.network.sent.length], [8, 24]);
+  deq([...new Set(deadlines)], [10_000, 6_000, 2_000]);
+  const { body: { integrations } } = await world.call("GET", "/api/integrations", {
+    as: owner.token,
+  });
+  eq(
+    integrations.find((each: { id: string }) => each.id === id).last_error,
+    "The service takes too long.",
+  );
+  slow = false;
+  await world.advance(30_000);
+  const told = new Set(sentTo(world, PAGERDUTY).map(({ json }) => json.dedup_key));
+  eq(told.size, 40);
 });
 
 const incidents = (world: World) =>
