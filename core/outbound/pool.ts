@@ -175,13 +175,14 @@ export class Pool {
     });
   }
 
-  #connect({ url }: Destination, left: AbortSignal): Socket {
+  #connect({ url, organization }: Destination, left: AbortSignal): Socket {
     const { lookUp, allowPrivate } = this.policy;
     const host = dialledHost(url);
+    const ask = (hostname: string) => lookUp(hostname, organization, left);
     const options = {
       host,
       port: Number(url.port || (url.protocol === "https:" ? 443 : 80)),
-      lookup: guardLookup(lookUp, allowPrivate, left),
+      lookup: guardLookup(ask, allowPrivate),
       timeout: IDLE_SOCKET_MS,
     };
     if (url.protocol !== "https:") return connect(options);

@@ -27,34 +27,48 @@ export const resolveBySystem: Resolve = async (hostname) => {
   return found.map(({ address }) => address);
 };
 
-/** Every address of a name, unless whoever asks has left before its turn came. */
-export type Lookup = (hostname: string, left: AbortSignal) => Promise<readonly string[]>;
+/** Every address of a name, for an organization, unless whoever asks has left before its turn came. */
+export type Lookup = (
+  hostname: string,
+  organization: string | null,
+  left: AbortSignal,
+) => Promise<readonly string[]>;
 
 /**
  * Bounds the look-ups under way; callers who ask for the same name share one. Others wait for a place until
- * they leave, so the line is as long as there are requests under way, and no longer.
+ * they leave, so the line is as long as there are requests under way, and no longer. No organization has more
+ * than half of the places, so its slow names do not hold up everybody's.
  */
 export function shareLookups(resolve: Resolve): Lookup {
   const underWay = new Map<string, Promise<readonly string[]>>();
   const resolved = new RecentMap<true>(MAX_RESOLVED);
+  const begun = new Map<string | null, number>();
+  const count = (organization: string | null, n: number) => {
+    const sum = (begun.get(organization) ?? 0) + n;
+    if (sum === 0) begun.delete(organization);
+    else begun.set(organization, sum);
+  };
   const line = new Set<() => void>();
-  const begin = (hostname: string) => {
+  const begin = (hostname: string, organization: string | null) => {
+    count(organization, 1);
     const fresh = resolve(hostname).finally(() => {
       underWay.delete(hostname);
+      count(organization, -1);
       for (const takeTurn of line) takeTurn();
     });
     underWay.set(hostname, fresh);
     fresh.then(() => resolved.set(hostname, true), () => resolved.delete(hostname));
     return fresh;
   };
-  const lookUp = (hostname: string) => {
+  const lookUp = (hostname: string, organization: string | null) => {
     const places = resolved.get(hostname) ? MAX_LOOKUPS : MAX_LOOKUPS - KEPT_LOOKUPS;
-    return underWay.get(hostname) ?? (underWay.size < places ? begin(hostname) : null);
+    const hasPlace = underWay.size < places && (begun.get(organization) ?? 0) < places / 2;
+    return underWay.get(hostname) ?? (hasPlace ? begin(hostname, organization) : null);
   };
-  return (hostname, left) =>
-    lookUp(hostname) ?? new Promise((answer) => {
+  return (hostname, organization, left) =>
+    lookUp(hostname, organization) ?? new Promise((answer) => {
       const takeTurn = () => {
-        const found = lookUp(hostname);
+        const found = lookUp(hostname, organization);
         if (found === null) return;
         line.delete(takeTurn);
         answer(found);
@@ -68,13 +82,9 @@ export function shareLookups(resolve: Resolve): Lookup {
  * The look-up of a socket that refuses a name when any of its addresses is forbidden, and else
  * hands over exactly the addresses that were checked, so a second answer cannot be dialled.
  */
-export function guardLookup(
-  lookUp: Lookup,
-  allowPrivate: boolean,
-  left: AbortSignal,
-): LookupFunction {
+export function guardLookup(lookUp: Resolve, allowPrivate: boolean): LookupFunction {
   return (hostname, options, done) => {
-    checkedAddresses(lookUp(hostname, left), hostname, allowPrivate).then(
+    checkedAddresses(lookUp(hostname), hostname, allowPrivate).then(
       (all) => {
         const [first] = all;
         if (options.all) done(null, all);

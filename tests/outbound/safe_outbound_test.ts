@@ -187,7 +187,7 @@ Deno.test("safeOutbound: a name without an address and a failing resolver are dn
   await assertFails(lying.outbound.request(post("http://odd.test/")), "refused_address");
 });
 
-Deno.test("safeOutbound: look-ups of one name are shared, and those of many names wait in line", async () => {
+Deno.test("safeOutbound: look-ups of one name are shared, those of many names wait in line, and no organization has all the places", async () => {
   const asked: string[] = [];
   const [silent, full] = [
     Promise.withResolvers<readonly string[]>(),
@@ -199,15 +199,22 @@ Deno.test("safeOutbound: look-ups of one name are shared, and those of many name
       return silent.promise;
     },
   });
-  const hosts = Array.from({ length: 40 }, (_, index) => `h${index}.test`);
-  const waiting = [...hosts, "h0.test", "h39.test"].map((host) =>
-    assertFails(network.outbound.request(post(`http://${host}/`)), "dns", /no address/)
-  );
+  const hosts = Array.from({ length: 60 }, (_, index) => `h${index}.test`);
+  const ask = (organization: string, host: string) =>
+    assertFails(
+      network.outbound.request(post(`http://${host}/`, { organization })),
+      "dns",
+      /no address/,
+    );
+  const waiting = [
+    ...[...hosts.slice(0, 40), "h0.test", "h39.test"].map((host) => ask("org_many", host)),
+    ...hosts.slice(40).map((host) => ask("org_other", host)),
+  ];
   await full.promise;
-  assert.deepEqual(asked, hosts.slice(0, 32));
+  assert.deepEqual(asked, [...hosts.slice(0, 16), ...hosts.slice(40, 56)]);
   silent.resolve([]);
   await Promise.all(waiting);
-  assert.deepEqual(asked, hosts);
+  assert.deepEqual(asked.toSorted(), hosts.toSorted());
 });
 
 Deno.test("safeOutbound: names that do not resolve hold up no name that did", async () => {
@@ -239,7 +246,7 @@ Deno.test("safeOutbound: names that do not resolve hold up no name that did", as
   await known();
   silent.resolve([]);
   await known();
-  assert.equal(asked.length, 6 + 32, "who left the line is not looked up");
+  assert.equal(asked.length, 6 + 16, "who left the line is not looked up");
 });
 
 Deno.test("safeOutbound: a refused connection is a connect failure", async () => {
