@@ -149,16 +149,15 @@ export class ResponseReader {
     }
     this.#headBytes = 0;
     const { connection, "transfer-encoding": coding, "content-length": length } = headers;
-    const options = connection?.toLowerCase().split(/[ \t]*,[ \t]*/) ?? [];
-    this.#persistent = this.#persistent
-      ? !options.includes("close")
-      : options.includes("keep-alive");
+    const options = connection?.toLowerCase().split(",").map((option) => option.trim()) ?? [];
+    const knowsChunks = this.#persistent;
+    this.#persistent = knowsChunks ? !options.includes("close") : options.includes("keep-alive");
     if (this.method === "HEAD" || status === 204 || status === 304) {
       this.#part = "whole";
     } else if (coding !== undefined) {
       if (coding.toLowerCase() !== "chunked") throw new Error("its transfer coding is unknown");
-      // Who sends both may mean to smuggle something in, so nothing else is read from there.
-      if (length !== undefined) this.#persistent = false;
+      // Who sends both, or chunks in HTTP/1.0, may mean to smuggle something in: nothing else is read from there.
+      if (length !== undefined || !knowsChunks) this.#persistent = false;
       this.#chunked = true;
       this.#part = "size";
     } else {

@@ -40,6 +40,11 @@ const WHOLE: Readonly<Record<string, readonly [text: string, body: string, reusa
     "1",
     false,
   ],
+  "chunks in an old version": [
+    "HTTP/1.0 200 X\r\nconnection: keep-alive\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n",
+    "a",
+    false,
+  ],
   "an old version": ["HTTP/1.0 200 X\r\ncontent-length: 1\r\n\r\n1", "1", false],
   "an old version that stays": [
     "HTTP/1.0 200 X\r\nconnection: keep-alive\r\ncontent-length: 1\r\n\r\n1",
@@ -112,6 +117,15 @@ Deno.test("ResponseReader: what is kept is a copy, so that a small piece holds n
     piece.fill(0);
   }
   assert.equal(Buffer.from(reader.bytes).toString(), "abc");
+});
+
+Deno.test("ResponseReader: a header is read in time that grows with its length, whatever it holds", () => {
+  for (const filling of [" ", "\t", ",", " ,", "x"]) {
+    const value = `x${filling.repeat(16_000 / filling.length)}x`;
+    const text = `HTTP/1.1 200 OK\r\nconnection: ${value}\r\ncontent-length: 0\r\n\r\n`;
+    // One that is read in time that grows with the square takes a second, and this five minutes.
+    for (let n = 0; n < 100; n++) assert.equal(read([text]).isWhole, true);
+  }
 });
 
 /** What no response is made of. */
