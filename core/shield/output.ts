@@ -322,7 +322,7 @@ function writePath({ name, args }: SimpleCommand): string | null {
 }
 
 function cutPath(name: string, [raw = UNKNOWN, end = ""]: readonly string[]): string {
-  const path = /^\/+$/.test(raw) ? "/" : raw.replace(/\/+$/, "");
+  const path = /^\/+$/.test(raw) ? "/" : raw.replace(/^(.*[^/])\/+$/s, "$1");
   const at = path.lastIndexOf("/");
   if (name === "dirname") return at < 0 ? "." : at === 0 ? "/" : path.slice(0, at);
   const last = path.slice(at + 1);

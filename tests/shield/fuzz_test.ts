@@ -4,6 +4,7 @@ import { judgeChain } from "../../core/shield/behaviour.ts";
 import { decide } from "../../core/shield/decide.ts";
 import { examineCommand } from "../../core/shield/examine.ts";
 import { inspectCommand } from "../../core/shield/inspect.ts";
+import { MAX_COMMAND_BYTES } from "../../core/shield/limits.ts";
 import { Policy } from "../../core/shield/policy.ts";
 import { ShieldResult } from "../../core/shield/result.ts";
 import { Sessions } from "../../core/shield/sessions.ts";
@@ -187,6 +188,17 @@ Deno.test("inspectCommand: appending a dangerous command never lowers the score"
     );
   }
   assert.ok(compared > INPUTS / 4);
+});
+
+Deno.test("inspectCommand: a path of 64 KB of slashes is read in time that grows with its length", () => {
+  const slashes = "/".repeat(MAX_COMMAND_BYTES - 100);
+  for (const program of ["basename", "dirname"]) {
+    // One that is read in time that grows with the square takes ten seconds, and this some minutes.
+    for (let n = 0; n < 10; n++) {
+      const { verdict } = inspectCommand(`rm -rf "$(${program} /etc${slashes}x)"`);
+      assert.notEqual(verdict, "allow");
+    }
+  }
 });
 
 Deno.test("inspectCommand: labels of production never lower the score", () => {
