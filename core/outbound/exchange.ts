@@ -31,14 +31,14 @@ export async function exchange(
       if (reader.hasHead) resolve(responseOf(reader, reason !== null));
       else reject(classifyFailure(reason, connection?.phase ?? "connect"));
       if (reason !== null || connection === null || !reader.isReusable) pool.leave(to, holder);
-      else if (connection.socket.writableLength === 0) pool.giveBack(to, connection);
+      else if (connection.socket.writableLength === 0) pool.giveBack(to, connection, reader.idleMs);
       else setImmediate(() => giveBackWritten(connection));
     };
     /** TLS says late that all is written; a receiver that has not read by then must not keep the socket. */
     const giveBackWritten = (connection: Connection) => {
       const { destroyed, writableLength } = connection.socket;
       if (destroyed || writableLength > 0) pool.leave(to, holder);
-      else pool.giveBack(to, connection);
+      else pool.giveBack(to, connection, reader.idleMs);
     };
     const holder: Holder = {
       connection: null,

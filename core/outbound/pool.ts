@@ -86,15 +86,18 @@ export class Pool {
     }
   }
 
-  /** The holder's exchange is over and its socket as good as new: it goes to the next one. */
-  giveBack(to: Destination, connection: Connection): void {
+  /**
+   * The holder's exchange is over and its socket as good as new: it goes to the next one, or is kept unless
+   * its other end closes it sooner than we do, after `keptMs`: it would be used just then.
+   */
+  giveBack(to: Destination, connection: Connection, keptMs: number): void {
     const host = this.#hostOf(to);
     const [next] = host.waiting;
     connection.holder = null;
     if (next !== undefined) {
       host.waiting.delete(next);
       this.#hand(connection, next);
-    } else if (this.#idle < MAX_IDLE_SOCKETS) {
+    } else if (this.#idle < MAX_IDLE_SOCKETS && keptMs > IDLE_SOCKET_MS) {
       this.#idle++;
       host.idle.push(connection);
     } else {

@@ -8,6 +8,7 @@ const HEAD_BYTES_MAX = 16 * 1024; // what Node and most servers take
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |$)/;
 const FIELD = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+):([^\0\r\n]*)$/;
 const CHUNK_SIZE = /^([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\0\r\n]*)?$/;
+const KEPT_SECONDS = /(?:^|[ \t,])timeout=(\d{1,6})/i;
 const LENGTH = /^\d{1,15}$/;
 const NOTHING = Buffer.alloc(0);
 
@@ -55,6 +56,12 @@ export class ResponseReader {
   /** True when the connection may carry another request: nothing followed the response. */
   get isReusable(): boolean {
     return this.isWhole && this.#persistent && this.#pending.length === 0;
+  }
+
+  /** How long the connection may be idle before its other end closes it, as far as that says. */
+  get idleMs(): number {
+    const seconds = KEPT_SECONDS.exec(this.headers["keep-alive"] ?? "")?.[1];
+    return seconds === undefined ? Infinity : Number(seconds) * 1000;
   }
 
   /** What is kept of the body. */

@@ -172,6 +172,20 @@ Deno.test("hostile receiver: a request on a kept socket that breaks is not sent 
   assert.deepEqual(receiver.heard.map(({ path }) => path), ["/", "/break", "/"]);
 });
 
+Deno.test("hostile receiver: a socket that it says it closes sooner than we do is not kept", async () => {
+  await using receiver = startReceiver((line, { path }) =>
+    line.write(reply(200, "", `keep-alive: timeout=${path.slice(1)}\r\n`))
+  );
+  using network = port();
+  const used: number[] = [];
+  for (const seconds of ["60", "5, max=9", "1, max=9", "0", "4", "x", "x"]) {
+    const url = `http://127.0.0.1:${receiver.port}/${encodeURI(seconds)}`;
+    await network.outbound.request(post(receiver, { url }));
+    used.push(receiver.connections());
+  }
+  assert.deepEqual(used, [1, 1, 1, 2, 3, 4, 4]);
+});
+
 Deno.test("hostile receiver: a body of 1 GiB costs what is kept, and the socket is closed", async () => {
   const cut = Promise.withResolvers<void>();
   let writtenBytes = 0;
