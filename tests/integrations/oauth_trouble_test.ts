@@ -44,6 +44,27 @@ Deno.test("oauth: an answer of the token endpoint that is no use is told, whatev
   eq(world.network.sent.length, asked + 1);
 });
 
+Deno.test("oauth: of a client that is refused it is told so, and a challenge of over 1 KiB is not read", async () => {
+  await using world = await World.open();
+  const here = await setUp(world);
+  for (
+    const [chars, said] of [[1_000, /the client's id and secret/], [
+      1_100,
+      /invalid_client/,
+    ]] as const
+  ) {
+    const challenge = `Basic realm="${"x".repeat(chars - 14)}"`;
+    here.provider.tokenReply = {
+      status: 401,
+      headers: { "content-type": "application/json", "www-authenticate": challenge },
+      body: JSON.stringify({ error: "invalid_client" }),
+    };
+    const begun = await begin(world, here);
+    const answer = await back(world, here.provider.consent(begun.authorize_url), begun);
+    deq([answer.status, said.test(answer.body.error.message)], [409, true], answer.text);
+  }
+});
+
 Deno.test("oauth: the largest tokens that are taken can be revoked by the client with the longest secret", async () => {
   await using world = await World.open();
   const authentication = "client_secret_basic";

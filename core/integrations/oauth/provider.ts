@@ -9,6 +9,8 @@ import type { OauthClient } from "../service.ts";
 const DEADLINE_MS = 10_000;
 /** More than any metadata or answer with tokens has. */
 const ANSWER_BYTES_MAX = 128 * 1024;
+/** Longer headers are left out: the library reads a challenge in time that grows with its square. */
+const HEADER_CHARS_MAX = 1024;
 /** Statuses that have no body, which a Response insists on. */
 const BODILESS = [204, 205, 304];
 
@@ -57,7 +59,10 @@ const optionsOf = (app: App, organization: string) => ({
       throw new OutboundError("http", `The provider's answer has the status ${status}.`);
     }
     const said = BODILESS.includes(status) ? null : answer.bytes;
-    return new Response(said, { status, headers: answer.headers });
+    const read = Object.entries(answer.headers).filter(([, value]) =>
+      value.length <= HEADER_CHARS_MAX
+    );
+    return new Response(said, { status, headers: read });
   },
   [oauth.allowInsecureRequests]: app.config().outbound.allow_private_targets,
 });
