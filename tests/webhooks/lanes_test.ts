@@ -171,7 +171,7 @@ Deno.test("Lanes: whatever happens, no bound is passed, and what is due has its 
       const what = dice.unit();
       if (what < 0.5) {
         const ms = now + dice.pick([0, 0, 5, 50]);
-        const some = Array<number>(dice.pick([1, 1, 20])).fill(ms);
+        const some = Array<number>(dice.pick([1, 1, 1, 1, 20])).fill(ms);
         due.set(webhook, [...due.get(webhook) ?? [], ...some]);
         lanes.announce(tenant, webhook, ms, now);
       } else if (what < 0.65) {
