@@ -1,4 +1,5 @@
-import type { Page } from "../kv/store.ts";
+import type { Collection, Tenant } from "../kv/collection.ts";
+import type { ListOptions, Page, Reader } from "../kv/store.ts";
 
 /** Which part of a list a caller wants. */
 export interface Paging {
@@ -9,6 +10,21 @@ export interface Paging {
 /** The `pagination` of a list answer. */
 export function showPage<T>({ limit, offset }: Paging, page: Page<T>, total: number) {
   return { total, limit, offset, has_more: page.cursor !== null };
+}
+
+/** The part that a caller wants of a stored list, and its `pagination`. */
+export async function listPage<T extends { id: string }>(
+  db: Reader,
+  of: Collection<T>,
+  tenant: Tenant,
+  options: Paging & Pick<ListOptions, "index" | "prefix" | "reverse">,
+) {
+  const { index, prefix } = options;
+  const page = await db.list(of, tenant, options);
+  const total = index === undefined || prefix === undefined
+    ? await db.count(of, tenant)
+    : await db.countBy(of, tenant, index, prefix);
+  return { items: page.items, pagination: showPage(options, page, total) };
 }
 
 /** The part that a caller wants of a short list that was read whole, and its `pagination`. */

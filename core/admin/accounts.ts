@@ -14,7 +14,7 @@ import { type DetailsOf, emit } from "../events.ts";
 import { Fault } from "../fault.ts";
 import { UNLIMITED } from "../limiter.ts";
 import { planLimit } from "../limits.ts";
-import { iso, isoOrNull, type Paging, showPage } from "../lists.ts";
+import { iso, isoOrNull, listPage, pageOf, type Paging } from "../lists.ts";
 import { subscribe } from "../plans/subscribe.ts";
 
 interface Filter extends Paging {
@@ -29,24 +29,17 @@ export async function listAccounts(work: Work, { active, plan_id, ...paging }: F
     const own = await db.get(organizations, SYSTEM, actor.tenant.org);
     const fits = own !== null && (active ?? own.active) === own.active &&
       (plan_id ?? own.plan) === own.plan;
-    const items = fits && paging.offset === 0 ? [await showAccount(work, own)] : [];
-    return {
-      accounts: items,
-      pagination: showPage(paging, { items, cursor: null }, fits ? 1 : 0),
-    };
+    const { items, pagination } = pageOf(fits ? [await showAccount(work, own)] : [], paging);
+    return { accounts: items, pagination };
   }
   const state = active === undefined ? [] : [active ? "yes" : "no"];
   const by = plan_id !== undefined
     ? { index: "plan", prefix: [plan_id, ...state] }
     : state.length > 0
     ? { index: "active", prefix: state }
-    : null;
-  const page = await db.list(organizations, SYSTEM, { ...paging, ...by });
-  const total = by === null
-    ? await db.count(organizations, SYSTEM)
-    : await db.countBy(organizations, SYSTEM, by.index, by.prefix);
-  const accounts = await Promise.all(page.items.map((one) => showAccount(work, one)));
-  return { accounts, pagination: showPage(paging, page, total) };
+    : {};
+  const { items, pagination } = await listPage(db, organizations, SYSTEM, { ...paging, ...by });
+  return { accounts: await Promise.all(items.map((one) => showAccount(work, one))), pagination };
 }
 
 /**
@@ -122,23 +115,16 @@ function tellBoth<T extends "account_plan_changed" | "account_activated" | "acco
 
 /** The subscriptions, oldest first: all of them, or the caller's own. */
 export async function listSubscriptions({ db, actor }: Work, paging: Paging) {
-  const page = await db.list(subscriptions, SYSTEM, { ...paging, ...ownOnly(actor) });
-  const total = actor.host
-    ? await db.count(subscriptions, SYSTEM)
-    : await db.countBy(subscriptions, SYSTEM, "account", [actor.tenant.org]);
-  return {
-    subscriptions: page.items.map(showSubscription),
-    pagination: showPage(paging, page, total),
-  };
+  const options = { ...paging, ...ownOnly(actor) };
+  const { items, pagination } = await listPage(db, subscriptions, SYSTEM, options);
+  return { subscriptions: items.map(showSubscription), pagination };
 }
 
 /** The orders, oldest first: all of them, or the caller's own. */
 export async function listOrders({ db, actor }: Work, paging: Paging) {
-  const page = await db.list(orders, SYSTEM, { ...paging, ...ownOnly(actor) });
-  const total = actor.host
-    ? await db.count(orders, SYSTEM)
-    : await db.countBy(orders, SYSTEM, "account", [actor.tenant.org]);
-  return { orders: page.items.map(showOrder), pagination: showPage(paging, page, total) };
+  const options = { ...paging, ...ownOnly(actor) };
+  const { items, pagination } = await listPage(db, orders, SYSTEM, options);
+  return { orders: items.map(showOrder), pagination };
 }
 
 const ownOnly = ({ host, tenant }: Work["actor"]) =>

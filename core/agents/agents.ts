@@ -6,7 +6,7 @@ import { lapseForAgent } from "../approvals/lapse.ts";
 import { countAgent } from "./count.ts";
 import { Fault } from "../fault.ts";
 import { mustPass } from "../limiter.ts";
-import { iso, isoOrNull, type Paging, showPage } from "../lists.ts";
+import { iso, isoOrNull, listPage, type Paging } from "../lists.ts";
 
 /** An agent as every answer shows it. */
 export function showAgent(agent: AgentRecord) {
@@ -31,13 +31,9 @@ export async function listAgents(
   { db, actor }: Work,
   { status, ...paging }: Paging & { status?: AgentRecord["status"] | undefined },
 ) {
-  const { tenant } = actor;
   const by = status === undefined ? {} : { index: "status", prefix: [status] };
-  const page = await db.list(agents, tenant, { ...paging, ...by });
-  const total = status === undefined
-    ? await db.count(agents, tenant)
-    : await db.countBy(agents, tenant, "status", [status]);
-  return { agents: page.items.map(showAgent), pagination: showPage(paging, page, total) };
+  const { items, pagination } = await listPage(db, agents, actor.tenant, { ...paging, ...by });
+  return { agents: items.map(showAgent), pagination };
 }
 
 /** The caller's agent. @throws {Fault} AGENT_NOT_FOUND */

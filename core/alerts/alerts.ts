@@ -9,7 +9,7 @@ import {
 import type { Work, Writing } from "../app.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
-import { iso, isoOrNull, type Paging, showPage } from "../lists.ts";
+import { iso, isoOrNull, listPage, type Paging } from "../lists.ts";
 import { lasting } from "./take.ts";
 
 /** Which alerts a list shows. */
@@ -25,12 +25,9 @@ export async function listAlerts({ db, actor: { tenant } }: Work, filter: AlertF
   const facets = ALERT_FACETS.filter((facet) => filter[facet] !== undefined);
   const index = alertIndex(facets);
   const prefix = [filter.state, ...facets.map((facet) => filter[facet]!)];
-  const page = await db.list(alerts, tenant, { index, prefix, limit, offset, reverse: true });
-  const total = await db.countBy(alerts, tenant, index, prefix);
-  return {
-    alerts: page.items.map(showAlert),
-    pagination: showPage({ limit, offset }, page, total),
-  };
+  const options = { limit, offset, index, prefix, reverse: true };
+  const { items, pagination } = await listPage(db, alerts, tenant, options);
+  return { alerts: items.map(showAlert), pagination };
 }
 
 /** Ends an alert by hand; its source opens it again when it reports it again. @throws {Fault} NOT_FOUND, CONFLICT */

@@ -62,9 +62,7 @@ export async function listApprovals(
   const { db, actor: { tenant } } = work;
   const by = status === undefined ? {} : { index: "status", prefix: [status] };
   const page = await db.list(approvals, tenant, { ...paging, ...by, reverse: true });
-  const total = status === undefined
-    ? await db.countBy(approvals, tenant, "status", [])
-    : await db.countBy(approvals, tenant, "status", [status]);
+  const total = await db.countBy(approvals, tenant, "status", by.prefix ?? []);
   const shown = await Promise.all(page.items.map((approval) => showApproval(work, approval)));
   return { approvals: shown, pagination: showPage(paging, page, total) };
 }

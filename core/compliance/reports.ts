@@ -5,7 +5,7 @@ import { recordRead } from "../audit.ts";
 import { auditKeyOf } from "../audit/keys.ts";
 import { keyText } from "../audit/note.ts";
 import { Fault } from "../fault.ts";
-import { iso, isoOrNull, type Paging, showPage } from "../lists.ts";
+import { iso, isoOrNull, listPage, type Paging } from "../lists.ts";
 import type { Pack } from "./pack.ts";
 import { readPeriod } from "./period.ts";
 
@@ -75,13 +75,10 @@ export function showReport(report: ReportRecord) {
 }
 
 /** Reports, newest first. */
-export async function listReports({ db, actor: { tenant } }: Reading, paging: Paging) {
-  const page = await db.list(reports, tenant, { ...paging, reverse: true });
-  const total = await db.count(reports, tenant);
-  return {
-    reports: page.items.map((report) => showReport(report)),
-    pagination: showPage(paging, page, total),
-  };
+export async function listReports({ db, actor }: Reading, paging: Paging) {
+  const options = { ...paging, reverse: true };
+  const { items, pagination } = await listPage(db, reports, actor.tenant, options);
+  return { reports: items.map(showReport), pagination };
 }
 
 /** A report and, once it is completed, its pack with the note that signs it. */

@@ -4,7 +4,7 @@ import type { Tenant } from "../../kv/collection.ts";
 import type { Reader } from "../../kv/store.ts";
 import type { Work, Writing } from "../app.ts";
 import { Fault } from "../fault.ts";
-import { iso, isoOrNull, type Paging, showPage } from "../lists.ts";
+import { iso, isoOrNull, listPage, type Paging } from "../lists.ts";
 
 /** The caller's devices, pending ones first; deleted ones are not among them. */
 export async function listDevices(
@@ -13,10 +13,10 @@ export async function listDevices(
 ) {
   const { tenant } = actor;
   const prefix = trust_status === undefined ? [] : [trust_status];
-  const page = await db.list(devices, tenant, { ...paging, index: "listed", prefix });
-  const total = await db.countBy(devices, tenant, "listed", prefix);
-  const shown = await Promise.all(page.items.map((device) => showDevice(db, tenant, device)));
-  return { devices: shown, pagination: showPage(paging, page, total) };
+  const options = { ...paging, index: "listed", prefix };
+  const { items, pagination } = await listPage(db, devices, tenant, options);
+  const shown = await Promise.all(items.map((device) => showDevice(db, tenant, device)));
+  return { devices: shown, pagination };
 }
 
 /**

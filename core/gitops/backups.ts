@@ -11,7 +11,7 @@ import { offline, ownedAgent } from "../agents/agents.ts";
 import type { Work, Writing } from "../app.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
-import { iso, isoOrNull, type Paging, showPage } from "../lists.ts";
+import { iso, isoOrNull, listPage, type Paging } from "../lists.ts";
 import type { RestorePlan } from "../transfer_frames.ts";
 
 /** Begins a backup through the agent's link. @throws {Fault} AGENT_NOT_FOUND, AGENT_OFFLINE, CONFLICT */
@@ -138,10 +138,8 @@ async function listJobs<T extends JobRecord>(
 ) {
   const { db, actor: { tenant } } = work;
   await ownedAgent(work, agentId);
-  const prefix = [agentId];
-  const page = await db.list(of, tenant, { ...paging, index: "agent", prefix, reverse: true });
-  const total = await db.countBy(of, tenant, "agent", prefix);
-  return { items: page.items, pagination: showPage(paging, page, total) };
+  const options = { ...paging, index: "agent", prefix: [agentId], reverse: true };
+  return await listPage(db, of, tenant, options);
 }
 
 const showJob = (job: BackupRecord | RestoreRecord) => ({

@@ -4,7 +4,7 @@ import { mustHoldNewValue } from "../api_keys/owned.ts";
 import type { App, Work, Writing } from "../app.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
-import { iso, type Paging, showPage } from "../lists.ts";
+import { iso, listPage, type Paging } from "../lists.ts";
 import { repositoryCredentialOf } from "../integrations/repository.ts";
 import { basic } from "../integrations/services/fields.ts";
 import { mustBeDialable } from "../outbound/dialable.ts";
@@ -100,12 +100,8 @@ function authorizationOf({ provider, token, username, password }: NewRepository)
 
 /** The caller's repositories, oldest first. */
 export async function listRepositories({ actor, db }: Work, paging: Paging) {
-  const page = await db.list(repositories, actor.tenant, paging);
-  const total = await db.count(repositories, actor.tenant);
-  return {
-    repositories: page.items.map(showRepository),
-    pagination: showPage(paging, page, total),
-  };
+  const { items, pagination } = await listPage(db, repositories, actor.tenant, paging);
+  return { repositories: items.map(showRepository), pagination };
 }
 
 export async function getRepository(work: Work, id: string) {

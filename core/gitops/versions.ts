@@ -8,7 +8,7 @@ import {
 import type { Work, Writing } from "../app.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
-import { iso, pageOf, type Paging, showPage } from "../lists.ts";
+import { iso, listPage, pageOf, type Paging } from "../lists.ts";
 import { shieldInForce } from "../shield/settings.ts";
 import { policySetOf, versionId } from "./book.ts";
 import { diffDocuments } from "./diff.ts";
@@ -32,14 +32,11 @@ export async function listVersions(
 ) {
   const { tenant } = actor;
   const by = policy_id === undefined ? { index: "age" } : { index: "policy", prefix: [policy_id] };
-  const page = await db.list(policyVersions, tenant, { ...paging, ...by, reverse: true });
-  const total = policy_id === undefined
-    ? await db.count(policyVersions, tenant)
-    : await db.countBy(policyVersions, tenant, "policy", [policy_id]);
-  if (policy_id !== undefined && total === 0) throw new Fault("POLICY_NOT_FOUND");
-  const { items } = await policySetOf(db, tenant);
-  const versions = page.items.map((record) => showVersion(record, items));
-  return { versions, pagination: showPage(paging, page, total) };
+  const options = { ...paging, ...by, reverse: true };
+  const { items, pagination } = await listPage(db, policyVersions, tenant, options);
+  if (policy_id !== undefined && pagination.total === 0) throw new Fault("POLICY_NOT_FOUND");
+  const { items: inForce } = await policySetOf(db, tenant);
+  return { versions: items.map((record) => showVersion(record, inForce)), pagination };
 }
 
 /** One version with its document. @throws {Fault} POLICY_NOT_FOUND, NOT_FOUND */

@@ -8,7 +8,7 @@ import { mustHoldNewValue } from "../api_keys/owned.ts";
 import type { App, Work, Writing } from "../app.ts";
 import { Fault } from "../fault.ts";
 import { isChecked, makeCheckedText } from "../key_value.ts";
-import { iso, type Paging, showPage } from "../lists.ts";
+import { iso, listPage, type Paging } from "../lists.ts";
 import { sha256Hex } from "../text.ts";
 
 const PREFIX = "svc_ingest_";
@@ -41,9 +41,8 @@ export async function createIngestToken(
 
 /** The organization's tokens, oldest first. */
 export async function listIngestTokens({ db, actor }: Work, paging: Paging) {
-  const page = await db.list(ingestTokens, actor.tenant, paging);
-  const total = await db.count(ingestTokens, actor.tenant);
-  return { ingest_tokens: page.items.map(showToken), pagination: showPage(paging, page, total) };
+  const { items, pagination } = await listPage(db, ingestTokens, actor.tenant, paging);
+  return { ingest_tokens: items.map(showToken), pagination };
 }
 
 /** Ends a token before this answers. @throws {Fault} FORBIDDEN, NOT_FOUND */

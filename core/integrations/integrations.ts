@@ -10,7 +10,7 @@ import { mustCover, mustHoldNewValue } from "../api_keys/owned.ts";
 import type { Actor, App, Work, Writing } from "../app.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
-import { iso, isoOrNull, type Paging, showPage } from "../lists.ts";
+import { iso, isoOrNull, listPage, type Paging } from "../lists.ts";
 import { mustBeDialable } from "../outbound/dialable.ts";
 import { CATALOG, type IntegrationType, serviceOf } from "./catalog.ts";
 import { stageRevocations } from "./revoke.ts";
@@ -82,12 +82,9 @@ export async function installIntegration(work: Writing, { type, config, name }: 
 
 /** What is installed, newest first, its secrets masked. */
 export async function listIntegrations({ app, db, actor }: Work, paging: Paging) {
-  const page = await db.list(integrations, actor.tenant, { ...paging, reverse: true });
-  const total = await db.count(integrations, actor.tenant);
-  return {
-    integrations: page.items.map((record) => showIntegration(app, record)),
-    pagination: showPage(paging, page, total),
-  };
+  const options = { ...paging, reverse: true };
+  const { items, pagination } = await listPage(db, integrations, actor.tenant, options);
+  return { integrations: items.map((record) => showIntegration(app, record)), pagination };
 }
 
 /** Removes an integration; what OAuth brought is revoked where the provider can, by a job. */

@@ -4,7 +4,7 @@ import type { Work, Writing } from "../app.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
 import { makeSecretText } from "../key_value.ts";
-import { iso, isoOrNull, type Paging, showPage } from "../lists.ts";
+import { iso, isoOrNull, listPage, type Paging } from "../lists.ts";
 import { mustExist } from "../roles/assign.ts";
 import { giverOf, homeOf, mustBeAbleToGive, sourceOf } from "../roles/grant.ts";
 import { sha256Hex } from "../text.ts";
@@ -62,14 +62,10 @@ export async function invite(work: Writing, { email, roles, expires_days }: NewI
 /** The organization's invitations, newest first. */
 export async function listInvitations({ app, db, actor }: Work, paging: Paging) {
   const home = homeOf(actor.tenant.org);
-  const all = { index: "all", prefix: ["all"] };
-  const page = await db.list(invitations, home, { ...paging, ...all, reverse: true });
-  const total = await db.countBy(invitations, home, all.index, all.prefix);
+  const options = { ...paging, index: "all", prefix: ["all"], reverse: true };
+  const { items, pagination } = await listPage(db, invitations, home, options);
   const now = app.ports.clock.now();
-  return {
-    invitations: page.items.map((invitation) => showInvitation(invitation, now)),
-    pagination: showPage(paging, page, total),
-  };
+  return { invitations: items.map((each) => showInvitation(each, now)), pagination };
 }
 
 /** Makes an open invitation void. @throws {Fault} FORBIDDEN, NOT_FOUND, CONFLICT */

@@ -3,16 +3,14 @@ import type { Work, Writing } from "../app.ts";
 import { endSessions } from "../account/sessions.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
-import { iso, type Paging, showPage } from "../lists.ts";
+import { iso, listPage, type Paging } from "../lists.ts";
 import { personOf } from "../roles/assign.ts";
 import { giverOf, homeOf, mustBeAbleToGive, mustKeepAnOwner } from "../roles/grant.ts";
 
 /** The people of the organization, in the order in which they came. */
 export async function listPeople({ db, actor }: Work, paging: Paging) {
-  const home = homeOf(actor.tenant.org);
-  const page = await db.list(users, home, { ...paging });
-  const total = await db.count(users, home);
-  return { users: page.items.map(showPerson), pagination: showPage(paging, page, total) };
+  const { items, pagination } = await listPage(db, users, homeOf(actor.tenant.org), paging);
+  return { users: items.map(showPerson), pagination };
 }
 
 /**

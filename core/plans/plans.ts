@@ -5,7 +5,7 @@ import type { Work, Writing } from "../app.ts";
 import { Fault } from "../fault.ts";
 import { UNLIMITED } from "../limiter.ts";
 import { planLimit } from "../limits.ts";
-import { iso, type Paging, showPage } from "../lists.ts";
+import { iso, listPage, pageOf, type Paging } from "../lists.ts";
 import { holdersOf } from "./subscribe.ts";
 
 const PLANS_MAX = 100;
@@ -17,15 +17,12 @@ type Change = { readonly [K in keyof Given]?: Given[K] | undefined };
 export async function listPlans(work: Work, paging: Paging) {
   const { db, actor } = work;
   if (actor.host) {
-    const page = await db.list(plans, SYSTEM, paging);
-    const shown = await Promise.all(page.items.map((plan) => showPlan(work, plan)));
-    const total = await db.count(plans, SYSTEM);
-    return { plans: shown, pagination: showPage(paging, page, total) };
+    const { items, pagination } = await listPage(db, plans, SYSTEM, paging);
+    return { plans: await Promise.all(items.map((plan) => showPlan(work, plan))), pagination };
   }
   const organization = await db.get(organizations, SYSTEM, actor.tenant.org);
   const own = organization && await db.get(plans, SYSTEM, organization.plan);
-  const items = own === null || paging.offset > 0 ? [] : [await showPlan(work, own)];
-  const pagination = showPage(paging, { items, cursor: null }, own === null ? 0 : 1);
+  const { items, pagination } = pageOf(own === null ? [] : [await showPlan(work, own)], paging);
   return { plans: items, pagination };
 }
 

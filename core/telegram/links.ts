@@ -9,7 +9,7 @@ import type { Actor, Work, Writing } from "../app.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
 import { makeSecretText } from "../key_value.ts";
-import { iso, type Paging, showPage } from "../lists.ts";
+import { iso, listPage, type Paging } from "../lists.ts";
 import { homeOf } from "../roles/grant.ts";
 import { sha256Hex } from "../text.ts";
 import type { Sender } from "./update.ts";
@@ -41,11 +41,10 @@ function mustBePerson({ kind }: Actor): void {
 /** The caller's own links, oldest first. @throws {Fault} FORBIDDEN for an API key */
 export async function listLinks({ db, actor }: Work, paging: Paging) {
   mustBePerson(actor);
+  const options = { ...paging, index: "user", prefix: [actor.userId] };
   const home = homeOf(actor.tenant.org);
-  const by = { index: "user", prefix: [actor.userId] };
-  const page = await db.list(telegramLinks, home, { ...paging, ...by });
-  const total = await db.countBy(telegramLinks, home, by.index, by.prefix);
-  return { telegram_links: page.items.map(showLink), pagination: showPage(paging, page, total) };
+  const { items, pagination } = await listPage(db, telegramLinks, home, options);
+  return { telegram_links: items.map(showLink), pagination };
 }
 
 /** Ends one of the caller's own links before this answers. @throws {Fault} NOT_FOUND, FORBIDDEN */

@@ -2,7 +2,7 @@ import { webhooks } from "../../kv/records/webhook.ts";
 import { mustHoldNewValue } from "../api_keys/owned.ts";
 import type { Work, Writing } from "../app.ts";
 import { Fault } from "../fault.ts";
-import { type Paging, showPage } from "../lists.ts";
+import { listPage, type Paging } from "../lists.ts";
 import { mustBeDialable } from "../outbound/dialable.ts";
 import type { WebhookEventType } from "./event_types.ts";
 import type { RetryPolicy } from "./retry_policy.ts";
@@ -60,10 +60,9 @@ export async function createWebhook(work: Writing, input: NewWebhook) {
 
 /** The caller's webhooks, oldest first. */
 export async function listWebhooks({ app, actor, db }: Work, paging: Paging) {
-  const page = await db.list(webhooks, actor.tenant, paging);
-  const shown = await Promise.all(page.items.map((each) => showWebhook(app, actor.tenant, each)));
-  const total = await db.count(webhooks, actor.tenant);
-  return { webhooks: shown, pagination: showPage(paging, page, total) };
+  const { items, pagination } = await listPage(db, webhooks, actor.tenant, paging);
+  const shown = await Promise.all(items.map((each) => showWebhook(app, actor.tenant, each)));
+  return { webhooks: shown, pagination };
 }
 
 export async function getWebhook(work: Work, id: string) {
