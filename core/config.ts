@@ -121,6 +121,3 @@ export interface ConfigSource {
 
 /** What stands in the place of a configuration that nobody gave. */
 export const NO_SOURCE: ConfigSource = { kind: "none", path: null, read: () => "{}" };
-
-/** The configuration of a server that was told nothing. */
-export const defaultConfig = (): Config => Config.parse({});

@@ -8,8 +8,7 @@ import type { Actor } from "./app.ts";
 import type { Config } from "./config.ts";
 import { Fault } from "./fault.ts";
 import {
-  addressLimit,
-  agentLimit,
+  AGENT_REPORTS_PER_MINUTE,
   type Call,
   CALLS,
   KEY_LIMITS,
@@ -127,7 +126,7 @@ export class Limiter {
 
   /** A public endpoint, by the client's network. */
   takeForAddress(address: string): LimitState | Promise<LimitState> {
-    const limit = addressLimit(this.parts.config());
+    const limit = this.parts.config().limits.public_per_minute;
     if (limit === null) return this.unlimited();
     const claim = claimOf(OTHER_LIMITS.address, networkOf(address), limit);
     return this.parts.addresses.takeAll([claim]);
@@ -135,7 +134,8 @@ export class Limiter {
 
   /** What comes in about one agent without its credential, whoever sends it. */
   takeForAgent(id: string): LimitState | Promise<LimitState> {
-    return this.parts.counters.takeAll([claimOf(OTHER_LIMITS.agent, id, agentLimit)]);
+    const claim = claimOf(OTHER_LIMITS.agent, id, AGENT_REPORTS_PER_MINUTE);
+    return this.parts.counters.takeAll([claim]);
   }
 
   /** What an endpoint outside all limits shows. */

@@ -5,7 +5,7 @@ import { type Config, planOf } from "./config.ts";
 const MINUTE_MS = 60_000;
 const TEN_SECONDS_MS = 10_000;
 /** What anybody may report of one agent: a report every second is more than enough. */
-const AGENT_REPORTS_PER_MINUTE = 60;
+export const AGENT_REPORTS_PER_MINUTE = 60;
 
 /** What a key's own limits are called, in its record, in the configuration and in an override. */
 export type KeyLimit = keyof Config["limits"]["live"];
@@ -85,10 +85,6 @@ export const OTHER_LIMITS = {
   },
 } as const satisfies Readonly<Record<string, LimitKind>>;
 
-export type LimitScope =
-  | (typeof KEY_LIMITS)[KeyLimit]["scope"]
-  | keyof typeof OTHER_LIMITS;
-
 /**
  * What a call must pass, all together. An MCP call is no REST request; a delivery is neither. Open
  * connections bind both kinds of call and are not counted in a window.
@@ -142,7 +138,3 @@ export function planLimit(
   if (ofPlan !== undefined) return { limit: ofPlan, source: "plan" };
   return { limit: planOf(config, plan).requests_per_minute, source: "plan" };
 }
-
-/** What may come from one address a minute, and what may be said of one agent. */
-export const addressLimit = (config: Config): number | null => config.limits.public_per_minute;
-export const agentLimit = AGENT_REPORTS_PER_MINUTE;

@@ -42,9 +42,9 @@ export const MAX_POLICIES = 32;
 /** How long the relay waits for `hello` after its `challenge`. */
 export const HELLO_TIMEOUT_MS = 10_000;
 /** Longest a command may run: the limit of `timeout` in the interface, 600 s. */
-export const MAX_TIMEOUT_MS = 600_000;
+const MAX_TIMEOUT_MS = 600_000;
 /** The most output that `run` may ask an agent to keep. */
-export const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
+const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 
 const COMMAND_ID = /^[A-Za-z0-9_-]{1,40}$/;
 const commandId = z.string().regex(COMMAND_ID);
@@ -80,7 +80,7 @@ export const agentFacts = z.object({
   labels: agentLabels,
 });
 
-export const helloFrame = z.object({
+const helloFrame = z.object({
   type: z.literal("hello"),
   agent: agentFacts,
   /** The 32 raw bytes of an Ed25519 public key, base64url without padding. */
@@ -97,14 +97,14 @@ export const helloFrame = z.object({
   witnessed: count.optional(),
 });
 
-export const heartbeatFrame = z.object({
+const heartbeatFrame = z.object({
   type: z.literal("heartbeat"),
   status: z.enum(["ok", "degraded", "error"]),
 });
 
-export const startedFrame = z.object({ type: z.literal("started"), command_id: commandId });
+const startedFrame = z.object({ type: z.literal("started"), command_id: commandId });
 
-export const outputFrame = z.object({
+const outputFrame = z.object({
   type: z.literal("output"),
   command_id: commandId,
   stream: z.enum(["stdout", "stderr"]),
@@ -112,7 +112,7 @@ export const outputFrame = z.object({
 });
 
 /** How one command ended. */
-export const commandResult = z.object({
+const commandResult = z.object({
   command_id: commandId,
   /** The verdict that it ran under: the link's nonce, a dot and the number of the batch. */
   verdict: z.string().regex(VERDICT_ID),
@@ -139,7 +139,7 @@ export const resultsFrame = z.object({
   signature,
 });
 
-export const refusedFrame = z.object({
+const refusedFrame = z.object({
   type: z.literal("refused"),
   command_id: commandId,
   reason: z.enum(["duplicate", "busy", "stopping", "unverified"]),
@@ -147,13 +147,13 @@ export const refusedFrame = z.object({
 });
 
 /** The agent holds these policies now. */
-export const policyHeldFrame = z.object({
+const policyHeldFrame = z.object({
   type: z.literal("policy_held"),
   policy_version: policyVersion,
 });
 
 /** A checkpoint that the agent did not take: what it keeps says otherwise. */
-export const checkpointRefusedFrame = z.object({
+const checkpointRefusedFrame = z.object({
   type: z.literal("checkpoint_refused"),
   reason: z.enum(["another_key", "unproven", "rolled_back", "rewritten"]),
   /** Rows that the checkpoint which it keeps speaks of, and the refused one. */
@@ -161,12 +161,12 @@ export const checkpointRefusedFrame = z.object({
   size: z.int().min(0),
 });
 
-export const challengeFrame = z.object({
+const challengeFrame = z.object({
   type: z.literal("challenge"),
   nonce: z.string().regex(/^[\x21-\x7e]{16,256}$/),
 });
 
-export const welcomeFrame = z.object({
+const welcomeFrame = z.object({
   type: z.literal("welcome"),
   agent_id: shortText(64),
   name: shortText(128),
@@ -181,7 +181,7 @@ export const welcomeFrame = z.object({
 });
 
 /** One command to run. */
-export const commandOrder = z.object({
+const commandOrder = z.object({
   command_id: commandId,
   command: wholeText(MAX_COMMAND_LENGTH).min(1),
   timeout_ms: z.int().min(1).max(MAX_TIMEOUT_MS),
@@ -191,7 +191,7 @@ export const commandOrder = z.object({
 });
 
 /** Commands and the relay's verdict on them: its signature over `verdictText`. */
-export const runFrame = z.object({
+const runFrame = z.object({
   type: z.literal("run"),
   /** Counts the batches of this link; a number that is not above the last one is a replay. */
   batch: count,
@@ -202,7 +202,7 @@ export const runFrame = z.object({
 });
 
 /** The policies that concern the agent, in place of all that it held, under the relay's signature. */
-export const policyFrame = z.object({
+const policyFrame = z.object({
   type: z.literal("policy"),
   /** Counts these frames on this link; a number that is not above the last one is a replay. */
   serial: count,
@@ -212,12 +212,12 @@ export const policyFrame = z.object({
   signature,
 });
 
-export const cancelFrame = z.object({ type: z.literal("cancel"), command_id: commandId });
+const cancelFrame = z.object({ type: z.literal("cancel"), command_id: commandId });
 
-export const restartFrame = z.object({ type: z.literal("restart") });
+const restartFrame = z.object({ type: z.literal("restart") });
 
 /** A signed checkpoint of the organization's audit log: the agent is its witness. */
-export const checkpointFrame = z.object({
+const checkpointFrame = z.object({
   type: z.literal("checkpoint"),
   /** A signed note. */
   note: z.string().max(4096),
@@ -227,9 +227,9 @@ export const checkpointFrame = z.object({
 });
 
 /** The relay's answer to each heartbeat: how an agent tells a silent relay from a dead link. */
-export const heartbeatAckFrame = z.object({ type: z.literal("heartbeat_ack") });
+const heartbeatAckFrame = z.object({ type: z.literal("heartbeat_ack") });
 
-export const errorFrame = z.object({
+const errorFrame = z.object({
   type: z.literal("error"),
   code: shortText(64),
   message: z.string().max(1024),

@@ -51,7 +51,7 @@ export const stateFrame = z.object({
 /** Asks for a `state`. */
 export const inspectFrame = z.object({ type: z.literal("inspect"), serial: z.int().min(1) });
 
-export const TRANSFER_KINDS = ["backup", "rehearse", "restore"] as const;
+const TRANSFER_KINDS = ["backup", "rehearse", "restore"] as const;
 export type TransferKind = (typeof TRANSFER_KINDS)[number];
 
 /** The relay begins to carry an archive from the agent, or to it, under its signature. */

@@ -12,7 +12,7 @@ export interface Migration {
 }
 
 /** Every migration, oldest first. An empty store starts at the newest. */
-export const MIGRATIONS: readonly Migration[] = [
+const MIGRATIONS: readonly Migration[] = [
   {
     number: 1,
     name: "versions of policies by their age",

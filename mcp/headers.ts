@@ -1,8 +1,8 @@
 import { Buffer } from "node:buffer";
 import { CODES, CURRENT, isObject, type Message, OLDER, type Params, RpcError } from "./rpc.ts";
 
-export const META_VERSION = "io.modelcontextprotocol/protocolVersion";
-export const META_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
+const META_VERSION = "io.modelcontextprotocol/protocolVersion";
+const META_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
 export const META_LOG_LEVEL = "io.modelcontextprotocol/logLevel";
 export const META_SERVER = "io.modelcontextprotocol/serverInfo";
 export const META_SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId";

@@ -153,7 +153,7 @@ async function recordDenial(
 }
 
 /** Method and pattern, never the query: what logs and audit rows say. */
-export const endpointOf = (route: Endpoint): string => `${route.method} ${route.path}`;
+const endpointOf = (route: Endpoint): string => `${route.method} ${route.path}`;
 
 /** A failure whose key use is on record already. */
 class Recorded extends Error {}

@@ -5,7 +5,7 @@ import { RetryPolicy } from "../core/webhooks/retry_policy.ts";
 import { DELIVERY_STATUSES } from "../kv/records/webhook.ts";
 import { Instant, JsonObject, PageQuery, Timestamp } from "./_schemas.ts";
 
-export const EventType = z.enum(EVENT_TYPES);
+const EventType = z.enum(EVENT_TYPES);
 /** A ping is what a test sends when nothing else is asked for. */
 export const TestType = z.enum([PING.type, ...EVENT_TYPES]);
 export const Url = z.string().min(1).max(2048);

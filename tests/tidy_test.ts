@@ -81,6 +81,29 @@ Deno.test("tidy: a file can be read in one sitting", async () => {
   deq(long, []);
 });
 
+Deno.test("tidy: a value that is exported is used by another file", async () => {
+  const main = { path: "main.ts", code: await Deno.readTextFile("main.ts") };
+  const files = [...product, ...await sources("tests"), main];
+  const used = new Set(
+    files.flatMap(({ path, code }) =>
+      [...code.matchAll(/import (?:type )?\{([^}]*)\} from "(\.[^"]+)"/g)].flatMap(
+        ([, names, target]) => {
+          const to = new URL(target!, `file:///${path}`).pathname.slice(1);
+          return [...names!.matchAll(/(\w+)(?: as \w+)?\s*(?:,|$)/g)].map(([, name]) =>
+            `${to} ${name}`
+          );
+        },
+      )
+    ),
+  );
+  const complaints = product.flatMap(({ path, code }) =>
+    [...code.matchAll(/^export (?:async )?(?:const|function\*?|class) (\w+)/gm)]
+      .map(([, name]) => `${path} ${name}`)
+      .filter((name) => !used.has(name))
+  );
+  deq(complaints, []);
+});
+
 Deno.test("tidy: nothing is left behind", () => {
   const left = /\b(TODO|FIXME|XXX|not implemented)\b|@ts-ignore|as any\b|Deno\.test\.(only|ignore)/;
   const complaints = product.filter(({ text }) => left.test(text)).map(({ path }) => path);

@@ -9,7 +9,7 @@ import { signToken, tokenExpiresAtMs } from "../tokens.ts";
 import { makeRoom } from "./sessions.ts";
 
 /** How long a JWT and its session are good. */
-export const TOKEN_TTL_MS = 60 * 60 * 1000;
+const TOKEN_TTL_MS = 60 * 60 * 1000;
 
 /** Begins a session of a user, in the transaction that lets them in. */
 export async function openSession(

@@ -45,7 +45,7 @@ export function refuseRoots({ tree, stateDir, roots }: Configuration): string | 
 }
 
 /** True for a folder's own path and for all below it. */
-export const isWithin = (path: string, folder: string): boolean =>
+const isWithin = (path: string, folder: string): boolean =>
   path === folder || path.startsWith(folder.endsWith("/") ? folder : `${folder}/`);
 
 /** Where an entry lies on this machine. */

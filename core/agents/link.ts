@@ -40,7 +40,7 @@ import { Tellings } from "./tellings.ts";
 import { type DigestedOrder, type LinkSigner, openSigner, verdictKeyOf } from "./verdicts.ts";
 
 /** How often an agent says that it lives. */
-export const HEARTBEAT_SECONDS = 30;
+const HEARTBEAT_SECONDS = 30;
 const SILENCE_MS = 2 * HEARTBEAT_SECONDS * 1000;
 /** An agent that reads this slowly would make the relay's memory grow. */
 const BUFFERED_BYTES_MAX = 4 * 1024 * 1024;

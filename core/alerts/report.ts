@@ -20,7 +20,7 @@ const visible = z.string().regex(/^[\x21-\x7e]{1,128}$/, "1 to 128 visible ASCII
 const instant = z.iso.datetime({ offset: true }).transform((value) => Date.parse(value));
 
 /** One alert as callers import it. */
-export const AlertReport = z.strictObject({
+const AlertReport = z.strictObject({
   name: text(200).min(1),
   severity: z.enum(ALERT_SEVERITIES).default("warning"),
   state: z.enum(ALERT_STATES).default("active"),

@@ -57,7 +57,7 @@ function readKept(note: string): Checkpoint {
 }
 
 /** A checkpoint as answers show it. */
-export function showCheckpoint({ size, root, time, note }: Checkpoint) {
+function showCheckpoint({ size, root, time, note }: Checkpoint) {
   return { tree_size: size, root_hash: base64(root), timestamp: time, note };
 }
 

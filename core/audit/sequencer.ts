@@ -18,7 +18,7 @@ import { timesAfter } from "./places.ts";
 import { growTiles } from "./tiles.ts";
 
 /** How often a log that grows gets a checkpoint that witnesses see. */
-export const WITNESS_MS = 60_000;
+const WITNESS_MS = 60_000;
 const EVENTS_PER_STEP = 2_048;
 /** Rows that wait in memory to become leaves; a second of a busy log, 450 bytes each. */
 const EVENTS_HELD = 16_384;

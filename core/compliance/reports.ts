@@ -12,7 +12,7 @@ import { readPeriod } from "./period.ts";
 /** Reports of one organization and space that may be under way at once. */
 const UNFINISHED_MAX = 10;
 /** Reports that are kept; the oldest finished one makes room. */
-export const KEPT_MAX = 1_000;
+const KEPT_MAX = 1_000;
 
 /** Asks for a report; it is made as a job. */
 export async function requestReport(
@@ -57,7 +57,7 @@ async function dropOldest(tx: Writing["tx"], tenant: Writing["actor"]["tenant"])
 }
 
 /** A report as lists show it. */
-export function showReport(report: ReportRecord) {
+function showReport(report: ReportRecord) {
   const { id, type, period, status, requested_by, created_at_ms, finished_at_ms, scan } = report;
   const read = scan === null ? 0 : scan.position - scan.start;
   const total = scan === null ? null : scan.size - scan.start;

@@ -40,7 +40,7 @@ export async function beginScan(app: App, tenant: Tenant, report: ReportRecord):
 }
 
 /** What was counted before, as far as it was kept. */
-export async function countedSoFar({ store }: App, tenant: Tenant, scan: Scan): Promise<Counted> {
+async function countedSoFar({ store }: App, tenant: Tenant, scan: Scan): Promise<Counted> {
   if (scan.counted === null) return countedNothing();
   const bytes = await readBlob(store, tenant, scan.counted);
   if (bytes === null) throw new Error("what a report has counted is not there");

@@ -19,7 +19,7 @@ import { showDevice } from "./devices.ts";
 import { hashPairingCode, makePairingCode } from "./pairing_code.ts";
 
 /** How long a code can be used, and then a device's token. */
-export const CODE_TTL_MS = 10 * 60 * 1000;
+const CODE_TTL_MS = 10 * 60 * 1000;
 const DEVICES_MAX = 5_000;
 const TOKEN_PREFIX = "svc_pairing_";
 

@@ -107,7 +107,7 @@ async function mustBeFree(work: Writing, agentId: string): Promise<void> {
 }
 
 /** The caller's backup of that agent. @throws {Fault} NOT_FOUND */
-export async function ownedBackup(
+async function ownedBackup(
   db: Reader,
   tenant: Tenant,
   agentId: string,
@@ -154,13 +154,13 @@ const showJob = (job: BackupRecord | RestoreRecord) => ({
 });
 
 /** A backup as every answer shows it. */
-export function showBackup(backup: BackupRecord) {
+function showBackup(backup: BackupRecord) {
   const { reason, sha256, bytes, stored_bytes, files, roots } = backup;
   return { ...showJob(backup), reason, digest: sha256, bytes, stored_bytes, files, roots };
 }
 
 /** A restore as every answer shows it. */
-export function showRestore(restore: RestoreRecord) {
+function showRestore(restore: RestoreRecord) {
   const { backup_id, dry_run, undo_backup_id, plan, sha256 } = restore;
   return {
     ...showJob(restore),

@@ -109,7 +109,7 @@ export async function getRepository(work: Work, id: string) {
 }
 
 /** The caller's repository. @throws {Fault} NOT_FOUND */
-export async function ownedRepository({ db, actor }: Work, id: string): Promise<RepositoryRecord> {
+async function ownedRepository({ db, actor }: Work, id: string): Promise<RepositoryRecord> {
   const repository = await db.get(repositories, actor.tenant, id);
   if (repository === null) throw new Fault("NOT_FOUND", "There is no such repository.");
   return repository;
@@ -184,7 +184,7 @@ async function lentAuthorization(app: App, tenant: Tenant, url: string, quiet: b
 }
 
 /** A repository as every answer shows it. */
-export function showRepository(repository: RepositoryRecord) {
+function showRepository(repository: RepositoryRecord) {
   const { id, name, provider, url, branch, policy_path, sync_seconds, last } = repository;
   return {
     id,

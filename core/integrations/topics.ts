@@ -4,7 +4,7 @@ import type { Scope } from "../scopes.ts";
 import type { Matter, Message } from "./service.ts";
 
 /** What an integration can be told of. */
-export const TOPICS = {
+const TOPICS = {
   approvals: "a command waits for approval, and what became of it",
   alerts: "alerts came in, or the shield blocked a command",
   reports: "a compliance report is ready",

@@ -12,7 +12,7 @@ import { ALL, expand, isBuiltIn, OWNERS_ON_HOST } from "./rights.ts";
 import { roleNamed, showBuiltIn, showRole } from "./show.ts";
 
 /** Roles that one organization may make. */
-export const ROLES_MAX = 100;
+const ROLES_MAX = 100;
 /** People of one organization. */
 export const PEOPLE_MAX = 500;
 /** Those who join at one moment may be more than the most. */

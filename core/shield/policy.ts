@@ -5,7 +5,7 @@ import { APPROVE_SCORE, DENY_SCORE, Verdict } from "./result.ts";
 import { OVER_BUDGET, UNPARSEABLE } from "./rules/structure.ts";
 
 /** A whole policy document, as JSON, in bytes of UTF-8. */
-export const POLICY_BYTES_MAX = 32 * 1024;
+const POLICY_BYTES_MAX = 32 * 1024;
 const RULES_MAX = 200;
 const TESTS_MAX = 100;
 const WORDS_MAX = 64;

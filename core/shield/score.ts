@@ -37,7 +37,7 @@ const LABEL_WEIGHTS = new Map([
 ]);
 
 /** How much of the way to 100 an agent's labels push a score: 0.2 for production. */
-export function weighLabels(labels: Readonly<Record<string, string>>): number {
+function weighLabels(labels: Readonly<Record<string, string>>): number {
   let weight = 0;
   for (const [key, value] of Object.entries(labels)) {
     if (!LABEL_KEYS.has(key.toLowerCase())) continue;

@@ -134,8 +134,7 @@ export const modeFor = (
 ): ShieldMode => mode ?? own.agent_modes[agentId] ?? own.mode;
 
 /** The organization's own policy; null where it has none. */
-export const ownPolicy = ({ policy }: ShieldSettingsRecord): Policy | null =>
-  policy as Policy | null;
+const ownPolicy = ({ policy }: ShieldSettingsRecord): Policy | null => policy as Policy | null;
 
 /** The organization's own policy with the patterns that it switched off; null where it has neither. */
 export const policyAndPatterns = (own: ShieldSettingsRecord): Policy | null =>

@@ -11,7 +11,7 @@ import { historyOf, idOf, isStreamed, type Message, placeOf, prepare } from "./m
 import { type Sink, Stream, type StreamFilter } from "./stream.ts";
 
 /** How often a client hears of the relay, and of its position in a log that is quiet for it. */
-export const HEARTBEAT_SECONDS = 15;
+const HEARTBEAT_SECONDS = 15;
 /** Credentials are looked at this often: a lost right is gone from open streams within a second. */
 const SWEEP_MS = 500;
 /** While a credential cannot be looked up, its streams go on this long. */

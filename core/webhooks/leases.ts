@@ -12,7 +12,7 @@ import { batchOf } from "./fan_out.ts";
 import { writeDelivery } from "./ledger.ts";
 
 /** Longer than one attempt's deadline of 10 s, so that a lease only ends when its process died. */
-export const LEASE_MS = 30_000;
+const LEASE_MS = 30_000;
 /** Leases that a sweep looks at, at once. */
 const READ_MAX = 64;
 /** Leases of one organization that are looked through for what is under way. */

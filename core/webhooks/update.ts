@@ -22,7 +22,7 @@ export interface WebhookChange {
 }
 
 /** How long the secret before still signs beside the new one. */
-export const SECRET_GRACE_MS = 24 * 60 * 60 * 1000;
+const SECRET_GRACE_MS = 24 * 60 * 60 * 1000;
 
 /**
  * Changes a webhook for every attempt that starts after the answer.

@@ -38,13 +38,12 @@ export type AgentStateRecord = z.infer<typeof AgentStateRecord>;
 export const agentStates = collection({ name: "agent_states", schema: AgentStateRecord });
 
 /** The last run of the shield's canary: one record for the organization, and one for each agent it went through. */
-export const CanaryRunRecord = z.strictObject({
+const CanaryRunRecord = z.strictObject({
   id: z.string(),
   at_ms: z.number(),
   by: z.string(),
   status: z.enum(["passed", "failed"]),
   failed: z.array(z.string()),
 });
-export type CanaryRunRecord = z.infer<typeof CanaryRunRecord>;
 
 export const canaryRuns = collection({ name: "canary_runs", schema: CanaryRunRecord });

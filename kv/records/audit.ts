@@ -47,12 +47,11 @@ export const emptyTree = (tenant: Tenant): AuditTreeRecord => ({
 });
 
 /** 256 hashes of one level of the tree, from left to right; above the leaves the last tile may have fewer. */
-export const AuditTileRecord = z.strictObject({
+const AuditTileRecord = z.strictObject({
   /** `level.index`; one hash of a level stands for a whole tile of the one below. */
   id: z.string(),
   hashes: Bytes,
 });
-export type AuditTileRecord = z.infer<typeof AuditTileRecord>;
 
 export const auditTiles = collection({
   name: "audit_tiles",
@@ -61,8 +60,7 @@ export const auditTiles = collection({
 });
 
 /** Which events are near a place of the log: the first bytes of their ids, 6 bytes each. */
-export const AuditIdsRecord = z.strictObject({ id: z.string(), ids: Bytes });
-export type AuditIdsRecord = z.infer<typeof AuditIdsRecord>;
+const AuditIdsRecord = z.strictObject({ id: z.string(), ids: Bytes });
 
 /** The ids of each 512 events in a row, in the log's order. */
 export const auditIds = collection({ name: "audit_ids", schema: AuditIdsRecord, cached: 1_000 });
@@ -71,19 +69,18 @@ export const auditIds = collection({ name: "audit_ids", schema: AuditIdsRecord, 
 export const auditIdParts = collection({ name: "audit_id_parts", schema: AuditIdsRecord });
 
 /** A signed statement of how the log stood; each one stays true of every later state. */
-export const CheckpointRecord = z.strictObject({
+const CheckpointRecord = z.strictObject({
   /** The size, so that checkpoints lie in the log's order. */
   id: z.string(),
   /** The signed note. */
   note: z.string(),
   created_at_ms: z.number(),
 });
-export type CheckpointRecord = z.infer<typeof CheckpointRecord>;
 
 export const checkpoints = collection({ name: "audit_checkpoints", schema: CheckpointRecord });
 
 /** The Ed25519 key that signs a tenant's checkpoints. */
-export const AuditKeyRecord = z.strictObject({
+const AuditKeyRecord = z.strictObject({
   /** The tenant, as `tenantKey` writes it. */
   id: z.string(),
   /** The 32 raw bytes, base64url. */
@@ -92,7 +89,6 @@ export const AuditKeyRecord = z.strictObject({
   sealed_private_key: Sealed,
   created_at_ms: z.number(),
 });
-export type AuditKeyRecord = z.infer<typeof AuditKeyRecord>;
 
 export const auditKeys = collection({ name: "audit_keys", schema: AuditKeyRecord, cached: 10_000 });
 

@@ -81,7 +81,7 @@ export const restores = collection({
 });
 
 /** An agent that was deleted and whose backups and restores are still to be dropped. */
-export const DeletedAgentRecord = z.strictObject({ id: z.string(), deleted_at_ms: z.number() });
+const DeletedAgentRecord = z.strictObject({ id: z.string(), deleted_at_ms: z.number() });
 
 export const deletedAgents = collection({
   name: "deleted_agents",

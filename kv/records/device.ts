@@ -44,7 +44,7 @@ export const devices = collection({
 });
 
 /** A one-time code that lets a device in. */
-export const PairingCodeRecord = z.strictObject({
+const PairingCodeRecord = z.strictObject({
   id: z.string(),
   /** SHA-256 of the code as it is compared, hex. */
   hash: z.string(),
@@ -56,7 +56,6 @@ export const PairingCodeRecord = z.strictObject({
   expires_at_ms: z.number(),
   used_at_ms: z.number().nullable(),
 });
-export type PairingCodeRecord = z.infer<typeof PairingCodeRecord>;
 
 export const pairingCodes = collection({
   name: "pairing_codes",

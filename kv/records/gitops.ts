@@ -129,7 +129,7 @@ export const policyVersions = collection({
 });
 
 /** A push that was heard of, so that it is not obeyed twice. */
-export const GitDeliveryRecord = z.strictObject({ id: z.string(), expires_at_ms: z.number() });
+const GitDeliveryRecord = z.strictObject({ id: z.string(), expires_at_ms: z.number() });
 
 export const gitDeliveries = collection({
   name: "git_deliveries",

@@ -38,6 +38,6 @@ export const signingKeys = collection({
 });
 
 /** Which key signs; one record in the system tenant, so that of several that are made at once one does. */
-export const SignerRecord = z.strictObject({ id: z.literal("signer"), kid: z.string() });
+const SignerRecord = z.strictObject({ id: z.literal("signer"), kid: z.string() });
 
 export const signers = collection({ name: "signer", schema: SignerRecord });

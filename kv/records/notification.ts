@@ -26,8 +26,7 @@ export const notifications = collection({
 });
 
 /** What people were told of lately and need not be told again. Lives where it happened; the id says what. */
-export const ToldOnceRecord = z.strictObject({ id: z.string(), expires_at_ms: z.number() });
-export type ToldOnceRecord = z.infer<typeof ToldOnceRecord>;
+const ToldOnceRecord = z.strictObject({ id: z.string(), expires_at_ms: z.number() });
 
 export const toldOnce = collection({
   name: "told_once",

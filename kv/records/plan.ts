@@ -26,7 +26,7 @@ export const plans = collection({
 });
 
 /** How many accounts have a plan; a row of its own, so that a plan's own row changes only with the plan. */
-export const PlanHoldersRecord = z.strictObject({ id: z.string(), accounts: z.int() });
+const PlanHoldersRecord = z.strictObject({ id: z.string(), accounts: z.int() });
 
 export const planHolders = collection({ name: "plan_holders", schema: PlanHoldersRecord });
 

@@ -23,13 +23,12 @@ export const telegramLinks = collection({
 });
 
 /** What a person types to link an account; one at a time, so its id is the person's. */
-export const TelegramCodeRecord = z.strictObject({
+const TelegramCodeRecord = z.strictObject({
   id: z.string(),
   /** SHA-256 of the code, hex. */
   hash: z.string(),
   expires_at_ms: z.number(),
 });
-export type TelegramCodeRecord = z.infer<typeof TelegramCodeRecord>;
 
 export const telegramCodes = collection({
   name: "telegram_codes",
@@ -39,13 +38,12 @@ export const telegramCodes = collection({
 });
 
 /** An update that was answered: what comes again gets the same answer and does nothing. */
-export const TelegramUpdateRecord = z.strictObject({
+const TelegramUpdateRecord = z.strictObject({
   /** The ingest token's id and Telegram's number. */
   id: z.string(),
   answer: z.string(),
   expires_at_ms: z.number(),
 });
-export type TelegramUpdateRecord = z.infer<typeof TelegramUpdateRecord>;
 
 export const telegramUpdates = collection({
   name: "telegram_updates",

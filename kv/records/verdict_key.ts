@@ -3,7 +3,7 @@ import { collection } from "../collection.ts";
 import { Sealed } from "./sealed.ts";
 
 /** The Ed25519 key that signs what a tenant's agents are told to run. Every tenant has one from its first moment. */
-export const VerdictKeyRecord = z.strictObject({
+const VerdictKeyRecord = z.strictObject({
   /** The tenant, as `tenantKey` writes it. */
   id: z.string(),
   /** The 32 raw bytes, base64url: what agents pin. */
@@ -12,7 +12,6 @@ export const VerdictKeyRecord = z.strictObject({
   sealed_private_key: Sealed,
   created_at_ms: z.number(),
 });
-export type VerdictKeyRecord = z.infer<typeof VerdictKeyRecord>;
 
 export const verdictKeys = collection({
   name: "verdict_keys",

@@ -3,7 +3,7 @@ import { exportJWK, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } fr
 import { organizations } from "../../kv/records/organization.ts";
 import { SYSTEM } from "../../kv/collection.ts";
 import { OutboundError } from "../../core/ports.ts";
-import { defaultConfig, parseConfig } from "../../core/config.ts";
+import { parseConfig } from "../../core/config.ts";
 import { rpc, tool } from "../mcp/client.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";
 import type { Reply } from "../support/network.ts";
@@ -346,7 +346,7 @@ Deno.test("issuers: a stream ends with its token, with its issuer, and with its 
   await setUser(world, other, { roles: ["operator"] });
   eq(await ended(() => setUser(world, other, { active: false })), "credential_ended");
   await setUser(world, other, { active: true });
-  const gone = () => Object.assign(world.app.config(), { auth: defaultConfig().auth });
+  const gone = () => Object.assign(world.app.config(), { auth: parseConfig("{}").auth });
   eq(await ended(gone), "credential_ended");
   eq(await reasonOf(world, await issue(world, claimsOf(other))), "malformed");
 });

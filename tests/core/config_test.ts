@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, strictEqual as eq, throws } from "node:assert/strict";
-import { defaultConfig, parseConfig, planOf } from "../../core/config.ts";
+import { parseConfig, planOf } from "../../core/config.ts";
 import { Fault } from "../../core/fault.ts";
 
 const pathsOf = (config: unknown): string[] => {
@@ -37,5 +37,5 @@ Deno.test("planOf: configuration comes before what is built in, and the default 
   }));
   const perMinute = (name: string) => planOf(config, name).requests_per_minute;
   deq(["starter", "team", "own", "gone", "toString"].map(perMinute), [7, 500, 8, 8, 8]);
-  eq(planOf(defaultConfig(), "gone").requests_per_minute, 100);
+  eq(planOf(parseConfig("{}"), "gone").requests_per_minute, 100);
 });

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import type { App } from "../../core/app.ts";
-import { defaultConfig, NO_SOURCE, parseConfig } from "../../core/config.ts";
+import { NO_SOURCE, parseConfig } from "../../core/config.ts";
 import type { Log, Ports } from "../../core/ports.ts";
 import type { Settings } from "../../core/settings.ts";
 import { type Running, startRelay } from "../../core/start.ts";
@@ -89,9 +89,7 @@ export class World implements AsyncDisposable {
       outbound: network,
       log: recordingLog(logged),
     };
-    const config = options.config === undefined
-      ? { ...defaultConfig(), ...parseConfig(JSON.stringify(NO_LIMITS)) }
-      : parseConfig(JSON.stringify(options.config));
+    const config = parseConfig(JSON.stringify(options.config ?? NO_LIMITS));
     const secret = options.settings?.secret ?? SETTINGS.secret;
     const settings = { ...SETTINGS, ...options.settings, config, secret };
     const close = () => store.close();

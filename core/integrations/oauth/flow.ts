@@ -249,7 +249,7 @@ const secret = ({ ports: { entropy } }: App): string =>
 const cookieOf = (state: string): string => FLOW_COOKIE + sha256Hex(state).slice(0, 16);
 
 /** Where the provider sends the browser back to; the client must be registered there with it. */
-export const redirectUriOf = (app: App): string => `${originOf(app)}${CALLBACK}`;
+const redirectUriOf = (app: App): string => `${originOf(app)}${CALLBACK}`;
 
 /** How Relay is reached from outside. */
 export const originOf = ({ settings: { publicUrl, host, port, tls } }: App): string =>
