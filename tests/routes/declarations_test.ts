@@ -1,0 +1,82 @@
+import { deepStrictEqual as deq } from "node:assert/strict";
+import { z } from "zod";
+import type { Route } from "../../routes/_route.ts";
+import { routes } from "../../routes/index.ts";
+
+/** Everything else asks for a right. */
+const WITHOUT_A_RIGHT = {
+  public: {
+    account: "jwks login signup",
+    agents: "heartbeat",
+    devices: "confirm pair",
+    docs: "home openapi page policy_schema",
+    health: "detail live",
+    receivers: "alertmanager generic git telegram",
+  },
+  signedIn: {
+    account:
+      "change_password end_session info notifications read_notification sessions settings update_settings",
+    api_keys: "delete explain get list revoke usage",
+    integrations: "oauth_callback",
+    second_factor: "confirm disable enrol read recovery_codes",
+    telegram_links: "delete list",
+  },
+};
+
+/** Of the organization as a whole, of the installation, and of services outside. */
+const LIVE_FOLDERS =
+  /^\/api\/(admin|integrations(?!\/catalog)|v1\/(invitations|roles|secrets|users))(\/|$)/;
+/** What a person has once, whichever space they work in: it is read in both and changed in one. */
+const OWN_FOLDERS = /^\/api\/(account(?!\/notifications)|shield\/telegram-links)\//;
+
+/** Fields of an answer that let whoever reads it in. */
+const SECRETS =
+  /^(code|token|secret|credential|old_key|new_key|invite_code|pairing_code|recovery_codes|authorize_url)$/;
+
+const changes = ({ effect }: Route): boolean => effect !== "read";
+const idsOf = (some: readonly Route[]): string[] => some.map(({ id }) => id).sort();
+
+Deno.test("declarations: what asks for no right is public, or the caller's own", () => {
+  for (const [access, areas] of Object.entries(WITHOUT_A_RIGHT)) {
+    const ids = Object.entries(areas).flatMap(([area, names]) =>
+      names.split(" ").map((name) => `${area}.${name}`)
+    );
+    deq(idsOf(routes.filter((route) => access in route.access)), ids.sort(), access);
+  }
+});
+
+Deno.test("declarations: what changes something asks for a right to change, what reads for one to read", () => {
+  const wrong = routes.filter((route) => {
+    const right = changes(route) ? /:(write|admin)$/ : /:read$/;
+    return "scope" in route.access && ![route.access.scope].flat().every((one) => right.test(one));
+  });
+  deq(idsOf(wrong), []);
+});
+
+Deno.test("declarations: the installation is changed by the host alone", () => {
+  const ofHost = routes.filter(({ access }) => "scope" in access && access.host);
+  const admin = routes.filter((route) => route.path.startsWith("/api/admin/") && changes(route));
+  deq(idsOf(ofHost), [...idsOf(admin), "health.metrics"].sort());
+});
+
+Deno.test("declarations: the test space reaches no people, no installation and no services outside", () => {
+  const live = routes.filter((route) =>
+    LIVE_FOLDERS.test(route.path) ||
+    (changes(route) && OWN_FOLDERS.test(`${route.path}/`))
+  );
+  deq(idsOf(routes.filter(({ liveOnly }) => liveOnly)), idsOf(live));
+});
+
+Deno.test("declarations: an answer with a secret is kept by no cache", () => {
+  const secret = routes.filter(({ id, success }) => {
+    const shape = "body" in success && success.body instanceof z.ZodObject
+      ? success.body.shape
+      : {};
+    const named = Object.keys(shape).some((name) =>
+      SECRETS.test(name) && !(shape[name] instanceof z.ZodObject)
+    );
+    return named || id === "api_keys.create";
+  });
+  deq(secret.length, 14);
+  deq(idsOf(secret.filter(({ noStore }) => !noStore)), []);
+});
