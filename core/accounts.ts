@@ -1,4 +1,4 @@
-import { SYSTEM, type Tenant } from "../kv/collection.ts";
+import { SYSTEM } from "../kv/collection.ts";
 import { type OrganizationRecord, organizations } from "../kv/records/organization.ts";
 import { type UserRecord, users } from "../kv/records/user.ts";
 import { insertUser } from "./account/new_user.ts";
@@ -15,6 +15,7 @@ import { subscribe } from "./plans/subscribe.ts";
 import { networkOf } from "./network.ts";
 import { joinByInvitation } from "./invitations/accept.ts";
 import { hashPassword, needsRehash, verifyPassword } from "./passwords.ts";
+import { homeOf } from "./roles/grant.ts";
 import { constantTimeEqual, encodeBase62 } from "./text.ts";
 import type { Found, Reader } from "../kv/store.ts";
 
@@ -40,14 +41,17 @@ export async function signUp(work: Stepping, input: NewAccount) {
   if (invite_code !== undefined) {
     return await joinByInvitation(work, { email, password, invite_code });
   }
-  if (organization !== undefined) return await found(work, { ...input, organization });
+  if (organization !== undefined) return await foundOrganization(work, { ...input, organization });
   const message = "is needed to make an organization; to join one, send `invite_code`";
   const issues = [{ path: "body.organization", message }];
   throw new Fault("VALIDATION_FAILED", `\`organization\` ${message}.`, { issues });
 }
 
 /** Makes an organization with its owner, and signs the owner in. The first organization is the host. */
-async function found(work: Stepping, input: NewAccount & { readonly organization: string }) {
+async function foundOrganization(
+  work: Stepping,
+  input: NewAccount & { readonly organization: string },
+) {
   const { app } = work;
   // Looked at before the hash, which is dear, and again after it: somebody else may have been first.
   await admitSignUp(app, app.store, input);
@@ -69,7 +73,7 @@ async function found(work: Stepping, input: NewAccount & { readonly organization
     insertShield(tx, organization.id);
     insertVerdictKeys(app, tx, organization.id);
     insertAuditKeys(app, tx, organization.id);
-    const tenant: Tenant = { org: organization.id, space: "live" };
+    const tenant = homeOf(organization.id);
     const whose = { email: input.email, password, roles: ["owner"] };
     const user = await insertUser(app, tx, tenant, whose, "Sign in instead.");
     const by = { ...work, actor: { id: user.id } };
@@ -210,7 +214,7 @@ function recordFailure(
 
 /** Who the caller is and what it may do. */
 export async function accountInfo({ db, actor }: Work) {
-  const user = await db.get(users, { org: actor.tenant.org, space: "live" }, actor.userId);
+  const user = await db.get(users, homeOf(actor.tenant.org), actor.userId);
   const organization = await db.get(organizations, SYSTEM, actor.tenant.org);
   if (user === null || organization === null) throw new Fault("NOT_FOUND");
   return {

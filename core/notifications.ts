@@ -7,6 +7,7 @@ import type { Tx } from "../kv/tx.ts";
 import type { App } from "./app.ts";
 import { emit, RELAY_ACTOR } from "./events.ts";
 import type { Notice } from "./notices.ts";
+import { homeOf } from "./roles/grant.ts";
 import { rightsOf } from "./roles/rights.ts";
 import type { Scope } from "./scopes.ts";
 
@@ -84,7 +85,7 @@ async function notify(
   isTold: (user: UserRecord) => boolean | Promise<boolean>,
 ): Promise<void> {
   const { clock, entropy } = app.ports;
-  const home: Tenant = { org: tenant.org, space: "live" };
+  const home = homeOf(tenant.org);
   const { items } = await tx.list(users, home, { limit: USERS_READ_MAX });
   const told: { user_id: string; id: string }[] = [];
   const now = clock.now();

@@ -1,5 +1,6 @@
 import type { App } from "./app.ts";
 import { isFirstWithin, notifyAdministrators } from "./notifications.ts";
+import { homeOf } from "./roles/grant.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -7,7 +8,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 export async function tellOfPlanLimits(app: App): Promise<void> {
   for (const { tenant, limit } of app.limiter.takeRefusedByPlan()) {
     await app.store.transact(async (tx) => {
-      const home = { org: tenant.org, space: "live" } as const;
+      const home = homeOf(tenant.org);
       if (!await isFirstWithin(app, tx, home, "plan_limit_reached", DAY_MS)) return;
       const resource = { type: "organization", id: tenant.org };
       const notice = { type: "plan_limit_reached", resource, details: { limit } } as const;

@@ -132,28 +132,7 @@ export function faultOf(error: unknown): Fault | null {
 /** The same response; `ended` is called once, when it has been read to its end or is read no more. */
 export function whenRead(response: Response, ended: () => void): Response {
   const reader = response.body!.getReader();
-  let over = false;
-  const end = () => {
-    if (!over) ended();
-    over = true;
-  };
-  const body = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      try {
-        const { done, value } = await reader.read();
-        if (!done) return controller.enqueue(value);
-        controller.close();
-        end();
-      } catch (error) {
-        end();
-        throw error;
-      }
-    },
-    async cancel(reason) {
-      end();
-      await reader.cancel(reason);
-    },
-  }, { highWaterMark: 0 });
+  const body = pulled(() => reader.read(), (reason) => reader.cancel(reason), ended);
   return new Response(body, response);
 }
 
@@ -166,6 +145,19 @@ function streamOf(
   ended: () => void,
 ): ReadableStream<Uint8Array> {
   const iterator = parts[Symbol.asyncIterator]();
+  const next = async (): Promise<ReadableStreamReadResult<Uint8Array>> => {
+    const { done, value } = await iterator.next();
+    return done ? { done } : { done: false, value: bytesOf(value) };
+  };
+  return pulled(next, () => iterator.return?.(), ended);
+}
+
+/** A stream that reads ahead of nobody; `ended` is called once, at its end, an error or a cancel. */
+function pulled(
+  next: () => Promise<ReadableStreamReadResult<Uint8Array>>,
+  stop: (reason: unknown) => unknown,
+  ended: () => void,
+): ReadableStream<Uint8Array> {
   let over = false;
   const end = () => {
     if (!over) ended();
@@ -174,8 +166,8 @@ function streamOf(
   return new ReadableStream({
     async pull(controller) {
       try {
-        const { done, value } = await iterator.next();
-        if (!done) return controller.enqueue(bytesOf(value));
+        const { done, value } = await next();
+        if (!done) return controller.enqueue(value);
         controller.close();
         end();
       } catch (error) {
@@ -183,9 +175,9 @@ function streamOf(
         throw error;
       }
     },
-    async cancel() {
+    async cancel(reason) {
       end();
-      await iterator.return?.();
+      await stop(reason);
     },
   }, { highWaterMark: 0 });
 }

@@ -32,6 +32,9 @@ export const wholeNumber = (least: number, most: number) =>
     z.int().min(least).max(most),
   );
 
+/** Yes or no in a query. */
+export const Flag = z.enum(["true", "false"]).transform((text) => text === "true");
+
 /** How much of a list a caller wants at once. */
 export const PageLimit = wholeNumber(1, 200).default(50);
 

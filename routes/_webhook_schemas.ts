@@ -3,7 +3,7 @@ import { EVENT_TYPES, PING } from "../core/webhooks/event_types.ts";
 import { RECOVERABLE, type Recoverable } from "../core/webhooks/recover.ts";
 import { RetryPolicy } from "../core/webhooks/retry_policy.ts";
 import { DELIVERY_STATUSES } from "../kv/records/webhook.ts";
-import { Instant, JsonObject, PageQuery, Timestamp } from "./_schemas.ts";
+import { Flag, Instant, JsonObject, PageQuery, Timestamp } from "./_schemas.ts";
 
 const EventType = z.enum(EVENT_TYPES);
 /** A ping is what a test sends when nothing else is asked for. */
@@ -73,7 +73,7 @@ export const DeliveryDetail = Delivery.extend({
 export const LogQuery = PageQuery.extend({
   status: Status.optional(),
   event_type: TestType.optional(),
-  held: z.enum(["true", "false"]).transform((text) => text === "true").optional(),
+  held: Flag.optional(),
   since: Instant.optional(),
   until: Instant.optional(),
 });

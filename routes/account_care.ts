@@ -12,7 +12,15 @@ import { endSession, listSessions } from "../core/account/sessions.ts";
 import { listNotifications, readNotification } from "../core/account/notifications.ts";
 import { readSettings, updateSettings } from "../core/account/settings.ts";
 import { route } from "./_route.ts";
-import { IdParams, JsonObject, NewPassword, PageQuery, Pagination, Timestamp } from "./_schemas.ts";
+import {
+  Flag,
+  IdParams,
+  JsonObject,
+  NewPassword,
+  PageQuery,
+  Pagination,
+  Timestamp,
+} from "./_schemas.ts";
 
 const Settings = z.object({
   language: z.string().meta({ description: "BCP 47.", examples: ["en", "pt-BR"] }),
@@ -92,7 +100,7 @@ export const accountCareRoutes = [
     access: { signedIn: true },
     effect: "read",
     query: PageQuery.extend({
-      unread: z.enum(["true", "false"]).transform((text) => text === "true").optional()
+      unread: Flag.optional()
         .meta({ description: "Only those not read yet." }),
     }),
     success: {

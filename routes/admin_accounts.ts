@@ -7,7 +7,7 @@ import {
   switchAccount,
 } from "../core/admin/accounts.ts";
 import { route } from "./_route.ts";
-import { Id, IdParams, PageQuery, Pagination, Timestamp } from "./_schemas.ts";
+import { Flag, Id, IdParams, PageQuery, Pagination, Timestamp } from "./_schemas.ts";
 
 const Account = z.object({
   id: z.string(),
@@ -61,7 +61,7 @@ export const adminAccountRoutes = [
     liveOnly: true,
     effect: "read",
     query: PageQuery.extend({
-      active: z.enum(["true", "false"]).transform((text) => text === "true").optional(),
+      active: Flag.optional(),
       plan_id: Id.optional(),
     }),
     success: {

@@ -52,7 +52,7 @@ export async function enrolSecondFactor(work: Stepping, { password }: { password
       recovery_hashes: [],
     });
   });
-  return { secret, uri: totpUri(secret, "Relay", user.email) };
+  return { secret, uri: totpUri(secret, user.email) };
 }
 
 /**

@@ -39,7 +39,7 @@ export async function updateSettings(
 /** A BCP 47 tag of a language that is registered, in canonical form. */
 function languageOf(text: string): string {
   const tag = canonicalTag(text);
-  if (tag !== null && isNamed("language", new Intl.Locale(tag).language)) return tag;
+  if (tag !== null && isRegistered(new Intl.Locale(tag).language)) return tag;
   throw invalid("language", "is not a language tag of BCP 47, such as en or pt-BR");
 }
 
@@ -51,10 +51,9 @@ function canonicalTag(text: string): string | null {
   }
 }
 
-/** Well-formed and unknown tags have no name. */
-function isNamed(type: "language", code: string): boolean {
-  return new Intl.DisplayNames("en", { type, fallback: "none" }).of(code) !== undefined;
-}
+/** Well-formed and unknown languages have no name. */
+const isRegistered = (language: string): boolean =>
+  new Intl.DisplayNames("en", { type: "language", fallback: "none" }).of(language) !== undefined;
 
 /** An IANA name; an offset such as +02:00 is none. */
 function timezoneOf(text: string): string {

@@ -13,8 +13,9 @@ export const makeTotpSecret = (entropy: Pick<Entropy, "bytes">): string =>
   new Secret({ buffer: entropy.bytes(SECRET_BYTES).buffer }).base32;
 
 /** The `otpauth://` address that an authenticator reads from a QR code. */
-export const totpUri = (secret: string, issuer: string, label: string): string =>
-  new TOTP({ ...RECIPE, issuer, label, secret: Secret.fromBase32(secret) }).toString();
+export const totpUri = (secret: string, email: string): string =>
+  new TOTP({ ...RECIPE, issuer: "Relay", label: email, secret: Secret.fromBase32(secret) })
+    .toString();
 
 /** The time step, counted from the Unix epoch, of which a code is the right one now; null for a wrong code. */
 export function stepOf(secret: string, code: string, nowMs: number): number | null {

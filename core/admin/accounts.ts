@@ -16,6 +16,7 @@ import { UNLIMITED } from "../limiter.ts";
 import { planLimit } from "../limits.ts";
 import { iso, isoOrNull, listPage, pageOf, type Paging } from "../lists.ts";
 import { subscribe } from "../plans/subscribe.ts";
+import { homeOf } from "../roles/grant.ts";
 
 interface Filter extends Paging {
   readonly active?: boolean | undefined;
@@ -110,7 +111,7 @@ function tellBoth<T extends "account_plan_changed" | "account_activated" | "acco
   if (id === actor.tenant.org) return;
   // Who it was at the host is not the account's to know.
   const by = { app, actor: { id: "host" }, request };
-  emit(by, tx, { org: id, space: "live" }, happening);
+  emit(by, tx, homeOf(id), happening);
 }
 
 /** The subscriptions, oldest first: all of them, or the caller's own. */
@@ -147,7 +148,7 @@ async function showAccount({ app, db }: Work, account: OrganizationRecord) {
     active: account.active,
     host: account.host,
     requests_per_minute: limit ?? UNLIMITED,
-    users: await db.count(users, { org: account.id, space: "live" }),
+    users: await db.count(users, homeOf(account.id)),
     created_at: iso(account.created_at_ms),
   };
 }

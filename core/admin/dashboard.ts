@@ -1,9 +1,10 @@
-import { SYSTEM, type Tenant } from "../../kv/collection.ts";
+import { SYSTEM } from "../../kv/collection.ts";
 import { readTally } from "../../kv/tally.ts";
 import { agentsByStatus } from "../agents/count.ts";
 import type { Work } from "../app.ts";
 import { WAITING } from "../approvals/count.ts";
 import { iso } from "../lists.ts";
+import { homeOf } from "../roles/grant.ts";
 import type { NamedHours } from "./activity.ts";
 import { medianWait } from "./counted.ts";
 
@@ -21,7 +22,7 @@ type Sums = Map<string, number>;
  */
 export async function dashboardStats({ app, actor }: Work) {
   const { store, activity, ports } = app;
-  const whose: Tenant = actor.host ? SYSTEM : { org: actor.tenant.org, space: "live" };
+  const whose = actor.host ? SYSTEM : homeOf(actor.tenant.org);
   const now = ports.clock.now();
   const todayMs = Math.floor(now / DAY_MS) * DAY_MS;
   const firstDayMs = todayMs - (DAYS_SHOWN - 1) * DAY_MS;

@@ -7,9 +7,11 @@ import type { App } from "../app.ts";
 import { shieldInForce } from "../shield/settings.ts";
 import { changeSince, countValid } from "./changed.ts";
 
-/** The digest that people approved for a command and its agent; "", which no digest is, when they did
+/**
+ * The digest that people approved for a command and its agent; "", which no digest is, when they did
  * not, or under other settings than those of now, when the shield asks more by now, or when who asked
- * for it or approved it may not do so any more. */
+ * for it or approved it may not do so any more.
+ */
 export async function approvedDigest(
   app: App,
   tx: Tx,

@@ -5,6 +5,7 @@ import { installations } from "../../kv/records/installation.ts";
 import { organizations } from "../../kv/records/organization.ts";
 import { settleFile } from "../../kv/vacuum.ts";
 import { eventJson, type Happening, RELAY_ACTOR } from "../events.ts";
+import { homeOf } from "../roles/grant.ts";
 import type { Secrets } from "../secrets/file.ts";
 import type { KeepPorts } from "./backup.ts";
 import { digestFile } from "./digest.ts";
@@ -86,7 +87,7 @@ async function beginHistory(aside: string, manifest: Manifest, ports: KeepPorts)
       const host = await tx.find(organizations, SYSTEM, "host", ["host"]);
       if (host === null) return;
       const { taken_at, versionstamp, sha256 } = manifest;
-      const tenant = { org: host.id, space: "live" } as const;
+      const tenant = homeOf(host.id);
       const happening: Happening<"backup_restored"> = {
         type: "backup_restored",
         resource: { type: "installation", id: "installation" },

@@ -5,7 +5,7 @@ import type { Tx } from "../../kv/tx.ts";
 import type { Actor, Work, Writing } from "../app.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
-import { giverOf, homeOf, mustBeAbleToGive, mustKeepAnOwner } from "./grant.ts";
+import { giverOf, homeOf, mustBeAbleToGive, mustKeepAnOwner, OWNER } from "./grant.ts";
 import { rightsOf } from "./rights.ts";
 import { roleNamed } from "./show.ts";
 
@@ -39,7 +39,7 @@ export async function revokeRole(work: Writing, name: string, userId: string) {
   const user = await personOf(tx, actor.tenant.org, userId);
   await mustBeAbleToGive(work, await giverOf(work), [name]);
   if (!user.roles.includes(name)) return await showRolesOf(tx, actor, user);
-  if (name === "owner") await mustKeepAnOwner(work, user);
+  if (name === OWNER) await mustKeepAnOwner(work, user);
   return await change(work, user, user.roles.filter((role) => role !== name), "role_revoked", name);
 }
 

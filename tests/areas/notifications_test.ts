@@ -1,4 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { NOTICES } from "../../core/notices.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { StreamClient } from "../support/stream.ts";
 import { type Account, type Answer, World } from "../support/world.ts";
@@ -186,4 +187,11 @@ Deno.test("notifications: a plan that refuses requests is told to the administra
   await exhaust();
   await world.advance(60_000);
   eq((await list(world, owner.token)).notifications.length, 1);
+});
+
+Deno.test("notifications: the page for people has every type, with the right to see it", async () => {
+  const page = await Deno.readTextFile("docs/accounts.md");
+  const rows = page.split("## Notifications")[1]!.matchAll(/^\| `(\w+)` .*\| `([\w:]+)` +\|$/gm);
+  const told = Object.fromEntries([...rows].map(([, type, scope]) => [type, scope]));
+  deq(told, Object.fromEntries(Object.entries(NOTICES).map(([type, { scope }]) => [type, scope])));
 });
