@@ -177,7 +177,9 @@ Deno.test("approvals: what was approved while its agent was away is sent when it
   const late = await blocked(world);
   late.agent.drop();
   await decide(world, "approve", late.pid, late.approver);
-  await world.advance(HOUR_MS);
+  await world.advance(10 * MINUTE_MS - 1);
+  eq((await command(world, late)).status, "queued");
+  await world.advance(MINUTE_MS);
   const ended = await command(world, late);
   deq([ended.status, ended.started_at], ["failed", null]);
   ok(ended.reason.includes("not connected in time"));

@@ -106,6 +106,7 @@ Deno.test("reports: an error is tried again, and after five the report is failed
   await ask(world, owner.token, "soc2", "24h");
   await world.advance(10_000);
   log.read = readRows;
+  eq(tries, 5 - 1_000);
   const { body: { reports: [failed] } } = await list(world, owner.token);
   deq([failed.status, failed.sha256], ["failed", null]);
   eq((await world.trail(owner)).at(-1), "compliance_report_failed");

@@ -213,3 +213,16 @@ Deno.test("medianWait: at least the median and at most a fifth above it, for ran
   }
   eq(medianWait({}), null);
 });
+
+Deno.test("dashboard: what happens in the test space counts for nobody", async () => {
+  const { world, host, guest } = await furnished();
+  await using _ = world;
+  for (const who of [host, guest]) {
+    const requests = async () => (await stats(world, who)).last_24_hours.requests;
+    const before = await requests();
+    const headers = { "x-relay-space": "test" };
+    eq((await world.call("GET", "/api/v1/agents", { as: who.token, headers })).status, 200);
+    // The look itself is one.
+    eq(await requests(), before + 1);
+  }
+});

@@ -3,7 +3,7 @@ import { activate, Overtaken, readWanted } from "../../core/gitops/apply.ts";
 import { repositories } from "../../kv/records/gitops.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { World } from "../support/world.ts";
-import { forbidding, withRepository } from "../gitops/fixtures.ts";
+import { forbidding, post, withRepository } from "../gitops/fixtures.ts";
 import { eventsOf } from "./fixtures.ts";
 
 /** Everything that a store holds, with the versions of the rows. */
@@ -301,4 +301,36 @@ Deno.test("policies: mode, tools and retention hold on the agents that they conc
   })).body.token;
   eq((await world.call("GET", path(web, ran.body.command_id), { as })).status, 404);
   eq((await world.call("GET", path(lab, late.body.command_id), { as })).status, 200);
+});
+
+Deno.test("repositories: a space has fifty of them", async () => {
+  await using world = await World.open();
+  const { owner } = await withRepository(world);
+  const register = async (n: number) =>
+    (await post(world, owner, "repos", {
+      name: `r${n}`,
+      provider: "generic",
+      url: `https://git.example.com/acme/r${n}`,
+    })).status;
+  for (let n = 1; n < 50; n++) eq(await register(n), 201);
+  eq(await register(50), 409);
+});
+
+Deno.test("syncs: three fetches of one organization are waited for, and eight of all", async () => {
+  await using world = await World.open();
+  const { syncs } = world.app;
+  const end = Promise.withResolvers<void>();
+  const fetches: Promise<void>[] = [];
+  const begin = (org: string) => {
+    const fetching = syncs.awaited({ org, space: "live" }, () => end.promise);
+    fetches.push(fetching.catch(() => {}));
+    return fetching;
+  };
+  for (const org of ["a", "a", "a", "b", "b", "b", "c"]) begin(org);
+  await rejects(begin("a"), { code: "UNAVAILABLE" });
+  begin("c");
+  await rejects(begin("d"), { code: "UNAVAILABLE" });
+  end.resolve();
+  await Promise.all(fetches);
+  await begin("a");
 });

@@ -341,3 +341,17 @@ Deno.test("webhook: a push whose look failed is made good by itself, though it c
   await world.advance(60 * 60_000);
   eq(git.host.asked, asked, "it is asked on, though nothing failed");
 });
+
+Deno.test("webhook: a signature that covers its time is good for five minutes to either side", async () => {
+  await using world = await World.open();
+  const git = await withRepository(world, { provider: "gitlab", webhook_secret: WHSEC });
+  const { headers } = SENDERS.find(({ secret }) => secret === WHSEC)!;
+  const asked = async (offMs: number) => {
+    const text = JSON.stringify({ ...BODIES.gitlab, after: `${offMs}` });
+    const signed = headers(text, `d${offMs}`, world.clock.nowMs + offMs);
+    return (await push(world, git, text, signed)).asked > 0;
+  };
+  const minutes = 5 * 60_000;
+  deq([await asked(-minutes), await asked(minutes)], [true, true]);
+  deq([await asked(-minutes - 1_000), await asked(minutes + 1_000)], [false, false]);
+});

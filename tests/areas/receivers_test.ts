@@ -338,3 +338,31 @@ Deno.test("receivers: nothing that comes in is a bug, and nothing is stored with
   await fuzz(world, await world.signUp(), seed, 400);
   deq(world.logged.filter(({ level }) => level === "error"), []);
 });
+
+Deno.test("alertmanager: what comes again within ten minutes is a retry, and later it counts", async () => {
+  await using world = await World.open();
+  const { owner, token } = await setUp(world);
+  const counts = async () => {
+    await notify(world, token.token, NOTIFICATION);
+    return (await alertsOf(world, owner)).map(({ count }: { count: number }) => count);
+  };
+  deq(await counts(), [1]);
+  await world.advance(10 * 60_000 - 1);
+  deq(await counts(), [1]);
+  await world.advance(1);
+  deq(await counts(), [2]);
+});
+
+Deno.test("ingest tokens: an organization has a hundred, and one that is deleted makes room", async () => {
+  await using world = await World.open();
+  const { owner, token } = await setUp(world);
+  for (let n = 1; n < 100; n++) await makeIngestToken(world, owner, "alertmanager");
+  const another = async () =>
+    (await world.call("POST", "/api/v1/ingest-tokens", {
+      as: owner.token,
+      body: { name: "one more", purpose: "telegram" },
+    })).status;
+  eq(await another(), 409);
+  await world.call("DELETE", `/api/v1/ingest-tokens/${token.id}`, { as: owner.token });
+  deq([await another(), await another()], [201, 409]);
+});

@@ -28,6 +28,14 @@ Deno.test("clientAddress: a port behind an address is none of it", () => {
   eq(of("203.0.113.7:4711, 10.0.0.2:80", ["10.0.0.0/24"]), CLIENT);
 });
 
+Deno.test("clientAddress: where all are proxies it is the first, and none is behind one that is unreadable", () => {
+  const inside = ["10.0.0.0/24"];
+  eq(of("10.0.0.3, 10.0.0.2", inside), "10.0.0.3");
+  eq(of("203.0.113.7,10.0.0.2 , 10.0.0.3", inside), CLIENT);
+  eq(of("unknown, 10.0.0.2", inside), PROXY);
+  eq(of(CLIENT, inside, "local"), "local");
+});
+
 Deno.test("clientAddress: a proxy is known however its address is written", () => {
   const ways = ["10.0.0.0/8", "::ffff:10.0.0.1", "::ffff:10.0.0.0/104", "::ffff:0:0/96"];
   for (const trusted of ways) {
