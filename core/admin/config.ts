@@ -5,7 +5,7 @@ import { emit } from "../events.ts";
 import { planLimit } from "../limits.ts";
 import { iso } from "../lists.ts";
 import { seedPlans } from "../plans/seed.ts";
-import type { Settings } from "../settings.ts";
+import { type Settings, shownLocation } from "../settings.ts";
 import { changesOf, leavesOf, masked, readConfiguration, toldOf } from "./configuration.ts";
 
 /** A value in force and where it comes from. */
@@ -89,7 +89,7 @@ function settingsOf(settings: Settings): Shown[] {
   const values: Record<string, unknown> = {
     RELAY_HOST: host,
     RELAY_PORT: port,
-    RELAY_KV: kv === null ? null : withoutPassword(kv),
+    RELAY_KV: kv === null ? null : shownLocation(kv),
     RELAY_SECRET: secret,
     RELAY_SECRET_OLD: olderSecrets.length === 0 ? null : olderSecrets.length,
     RELAY_PUBLIC_URL: publicUrl,
@@ -104,10 +104,4 @@ function settingsOf(settings: Settings): Shown[] {
     source: environment.includes(path) ? "environment" : "default",
     changes_by: "restart",
   }));
-}
-
-/** A store's address may carry one. */
-function withoutPassword(kv: string): string {
-  const url = /^https?:/.test(kv) ? URL.parse(kv) : null;
-  return url === null ? kv : `${url.origin}${url.pathname}`;
 }

@@ -45,6 +45,13 @@ Deno.test("config: every value in force with its source, and no secret", async (
   ok(!(await get(world, host)).text.includes(world.app.settings.secret!));
 });
 
+Deno.test("config: the store's address is shown without what may be a secret in it", async () => {
+  const kv = "https://me:hidden@db.example.com:99999/store?token=hidden";
+  await using world = await World.open({ settings: { kv } });
+  const { value } = await valueOf(world, await world.signUp(), "RELAY_KV");
+  eq(value, "https://db.example.com:99999/store");
+});
+
 Deno.test("config: another organization sees its own limits and cannot reload", async () => {
   const { world } = await withFile("{}");
   await using _ = world;

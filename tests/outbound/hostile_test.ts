@@ -2,12 +2,8 @@ import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 
 import { safeOutbound } from "../../core/outbound/safe_outbound.ts";
-import {
-  type Clock,
-  OutboundError,
-  type OutboundErrorKind,
-  type OutboundRequest,
-} from "../../core/ports.ts";
+import type { Clock, OutboundRequest } from "../../core/ports.ts";
+import { assertFails } from "./fails.ts";
 import { handClock, realClock } from "./hand_clock.ts";
 import { reply, startReceiver } from "./receiver.ts";
 
@@ -29,15 +25,6 @@ function post(receiver: { port: number }, more: Partial<OutboundRequest> = {}): 
     keepBytes: KEEP_BYTES,
     ...more,
   };
-}
-
-async function assertFails(work: Promise<unknown>, kind: OutboundErrorKind, message: RegExp) {
-  await assert.rejects(work, (error) => {
-    assert.ok(error instanceof OutboundError, String(error));
-    assert.equal(error.kind, kind, error.message);
-    assert.match(error.message, message);
-    return true;
-  });
 }
 
 Deno.test("hostile receiver: silence after accepting ends exactly at the deadline", async () => {

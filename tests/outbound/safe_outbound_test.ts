@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 
 import { safeOutbound, type SafeOutboundOptions } from "../../core/outbound/safe_outbound.ts";
-import { OutboundError, type OutboundErrorKind, type OutboundRequest } from "../../core/ports.ts";
+import { OutboundError, type OutboundRequest } from "../../core/ports.ts";
+import { assertFails } from "./fails.ts";
 import { type HandClock, handClock } from "./hand_clock.ts";
 import { reply, startReceiver } from "./receiver.ts";
 
@@ -23,15 +24,6 @@ function post(url: string, more: Partial<OutboundRequest> = {}): OutboundRequest
     keepBytes: 4096,
     ...more,
   };
-}
-
-async function assertFails(work: Promise<unknown>, kind: OutboundErrorKind, message?: RegExp) {
-  await assert.rejects(work, (error) => {
-    assert.ok(error instanceof OutboundError, String(error));
-    assert.equal(error.kind, kind, error.message);
-    if (message !== undefined) assert.match(error.message, message);
-    return true;
-  });
 }
 
 Deno.test("safeOutbound: sends the request as given and answers with status, headers and body", async () => {

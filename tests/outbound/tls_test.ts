@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 
 import { safeOutbound, type SafeOutboundOptions } from "../../core/outbound/safe_outbound.ts";
-import { OutboundError, type OutboundErrorKind, type OutboundRequest } from "../../core/ports.ts";
+import type { OutboundRequest } from "../../core/ports.ts";
+import { assertFails } from "./fails.ts";
 import { type HandClock, handClock } from "./hand_clock.ts";
 import { reply, startReceiver } from "./receiver.ts";
 
@@ -32,15 +33,6 @@ function post(url: string): OutboundRequest {
     deadlineMs: 10_000,
     keepBytes: 4096,
   };
-}
-
-async function assertFails(work: Promise<unknown>, kind: OutboundErrorKind, message: RegExp) {
-  await assert.rejects(work, (error) => {
-    assert.ok(error instanceof OutboundError, String(error));
-    assert.equal(error.kind, kind, error.message);
-    assert.match(error.message, message);
-    return true;
-  });
 }
 
 Deno.test("safeOutbound over TLS: the name of the URL is checked, and sockets are kept", async () => {
