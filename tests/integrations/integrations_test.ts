@@ -194,6 +194,8 @@ Deno.test("secrets: names, types, ages and last use of what is stored, and no va
   const page = await world.call("GET", "/api/v1/secrets?limit=1&offset=1", { as: key.value });
   deq(page.body.secrets, [body.secrets[1]]);
   deq(page.body.pagination, { total: 3, limit: 1, offset: 1, has_more: true });
+  const last = await world.call("GET", "/api/v1/secrets?limit=1&offset=2", { as: key.value });
+  deq([last.body.secrets, last.body.pagination.has_more], [[body.secrets[2]], false]);
   const stranger = await world.signUp();
   const theirs = await world.call("GET", "/api/v1/secrets", { as: stranger.token });
   eq(theirs.body.pagination.total, 0);

@@ -242,6 +242,12 @@ Deno.test("mcp: browsers of other sites are refused, also when their name points
       "http://localhost",
       403,
     ],
+    [
+      { local: false, publicUrl: "https://relay.example" },
+      "https://evil.example",
+      "https://evil.example",
+      403,
+    ],
     [{ local: false }, "https://relay.example", "https://relay.example", 200],
     [{ local: false }, "https://relay.example", "https://evil.example", 403],
     [{ local: false }, "https://relay.example", "null", 403],
