@@ -255,6 +255,21 @@ Deno.test("telegram: links are their person's own, end at once, and no key makes
   deq(told.map(({ event_type }) => event_type), ["telegram_linked", "telegram_unlinked"]);
 });
 
+Deno.test("telegram: a person links twenty accounts, and one link that is deleted makes room", async () => {
+  await using world = await World.open();
+  const here = await setUp(world);
+  const as = here.approver.token;
+  const path = "/api/shield/telegram-links";
+  for (let n = 0; n < 20; n++) await link(world, here, here.approver, BOB + n);
+  const { body: { message } } = await world.call("POST", path, { as });
+  const say = async () =>
+    (await tell(world, here.bot.token, update(BOB + 20, message))).body.text as string;
+  ok((await say()).startsWith("You have linked 20 accounts already."));
+  const [first] = (await world.call("GET", path, { as })).body.telegram_links;
+  await world.call("DELETE", `${path}/${first.id}`, { as });
+  ok((await say()).startsWith("This account is linked."));
+});
+
 Deno.test("telegram: another bot, another organization and a deleted token decide nothing", async () => {
   await using world = await World.open();
   const here = await setUp(world), there = await setUp(world);
