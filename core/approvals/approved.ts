@@ -5,7 +5,7 @@ import type { Tx } from "../../kv/tx.ts";
 import { agents } from "../../kv/records/agent.ts";
 import type { App } from "../app.ts";
 import { shieldInForce } from "../shield/settings.ts";
-import { changeSince, countValid } from "./changed.ts";
+import { changeSince, validApprovals } from "./changed.ts";
 
 /**
  * The digest that people approved for a command and its agent; "", which no digest is, when they did
@@ -25,7 +25,7 @@ export async function approvedDigest(
     approval.policy_version === settings.version;
   const agent = holds ? await tx.get(agents, tenant, approval.agent_id) : null;
   if (!holds || agent === null) return "";
-  if (await countValid(tx, tenant, approval) < approval.required) return "";
+  if ((await validApprovals(app, tx, tenant, approval)).length < approval.required) return "";
   const change = await changeSince(app, tx, tenant, approval, agent, settings);
   return change === null ? approval.command_sha256 : "";
 }

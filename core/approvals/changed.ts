@@ -1,14 +1,21 @@
 import type { Tenant } from "../../kv/collection.ts";
 import type { AgentRecord } from "../../kv/records/agent.ts";
-import type { ApprovalRecord } from "../../kv/records/approval.ts";
+import { apiKeys } from "../../kv/records/api_key.ts";
+import type { ApprovalRecord, Decision } from "../../kv/records/approval.ts";
+import { ingestTokens } from "../../kv/records/ingest.ts";
+import { telegramLinks } from "../../kv/records/telegram.ts";
 import { users } from "../../kv/records/user.ts";
 import type { Tx } from "../../kv/tx.ts";
+import { isUsable } from "../api_keys/show.ts";
 import type { App } from "../app.ts";
 import { homeOf, personRights, rightsToGive } from "../roles/grant.ts";
 import { decide } from "../shield/decide.ts";
 import { examineCommand } from "../shield/examine.ts";
 import { type Needed, neededOf } from "./request.ts";
 import { modeFor, policiesFor, type ShieldInForce } from "../shield/settings.ts";
+
+/** What it takes to decide. */
+const RIGHT = "approvals:write";
 
 /**
  * Why a command that waits does not hold by now; null when it holds as it is. Its asker may have no right to
@@ -49,18 +56,35 @@ const isEnough = (asked: Needed, needed: Needed): boolean =>
   (needed.roles.length === 0 ||
     asked.roles.length > 0 && asked.roles.every((role) => needed.roles.includes(role)));
 
-/** How many have approved who may still do so. */
-export async function countValid(
+/** What counts of the approvals: those whose giver may still give them, by what they gave them with. */
+export async function validApprovals(
+  app: App,
   tx: Tx,
-  { org }: Tenant,
+  tenant: Tenant,
   { decisions, roles }: ApprovalRecord,
-): Promise<number> {
-  let valid = 0;
-  for (const { user_id, approve } of decisions) {
-    const user = await tx.get(users, homeOf(org), user_id);
-    const has = (await personRights(tx, org, user_id)).has("approvals:write");
+): Promise<readonly Decision[]> {
+  const valid: Decision[] = [];
+  for (const decision of decisions.filter(({ approve }) => approve)) {
+    const user = await tx.get(users, homeOf(tenant.org), decision.user_id);
+    const has = (await personRights(tx, tenant.org, decision.user_id)).has(RIGHT);
     const fits = roles.length === 0 || roles.some((role) => user?.roles.includes(role));
-    if (approve && has && fits) valid++;
+    if (has && fits && await isTheirs(app, tenant, decision)) valid.push(decision);
   }
   return valid;
+}
+
+/**
+ * Whether the key or the chat that somebody decided with is still theirs. Read beside the transaction, whose
+ * checks a shared store limits: one that ends at this moment ended after the decision.
+ */
+async function isTheirs(
+  { store, ports }: App,
+  tenant: Tenant,
+  { user_id, actor }: Decision,
+): Promise<boolean> {
+  if (actor === user_id) return true;
+  const key = await store.get(apiKeys, tenant, actor);
+  if (key !== null) return isUsable(key, ports.clock.now()) && key.scopes.includes(RIGHT);
+  const link = await store.get(telegramLinks, homeOf(tenant.org), actor);
+  return link !== null && await store.get(ingestTokens, tenant, link.token_id) !== null;
 }

@@ -7,7 +7,7 @@ import { Fault } from "../fault.ts";
 import { homeOf } from "../roles/grant.ts";
 import { shieldInForce } from "../shield/settings.ts";
 import { ownedApproval, showApproval, statusNow } from "./show.ts";
-import { changeSince, countValid } from "./changed.ts";
+import { changeSince, validApprovals } from "./changed.ts";
 import { resolveApproval } from "./resolve.ts";
 
 /** What a person says of a blocked process. */
@@ -27,7 +27,10 @@ export async function decideApproval(work: Writing, id: string, { approve, reaso
   mustBeOpen(approval, app.ports.clock.now());
   const decider = await tx.get(users, homeOf(tenant.org), actor.userId);
   mustBeEntitled(work, approval, decider, approve);
-  if (approve) await mustStillHold(work, approval);
+  if (approve) {
+    await mustBeFirst(work, approval);
+    await mustStillHold(work, approval);
+  }
   const decision: Decision = {
     user_id: actor.userId,
     actor: actor.id,
@@ -35,12 +38,15 @@ export async function decideApproval(work: Writing, id: string, { approve, reaso
     reason,
     at_ms: app.ports.clock.now(),
   };
-  const decided = { ...approval, decisions: [...approval.decisions, decision] };
+  // What of theirs counts no more makes room.
+  const others = approval.decisions.filter(({ user_id }) => user_id !== actor.userId);
+  const earlier = approve ? others : approval.decisions;
+  const decided = { ...approval, decisions: [...earlier, decision] };
   if (!approve) {
     const how = { status: "rejected", reason, by: actor } as const;
     return await showApproval(work, await resolveApproval(work, tx, tenant, decided, how));
   }
-  if (await countValid(tx, tenant, decided) >= approval.required) {
+  if ((await validApprovals(app, tx, tenant, decided)).length >= approval.required) {
     const how = { status: "approved", reason, by: actor } as const;
     return await showApproval(work, await resolveApproval(work, tx, tenant, decided, how));
   }
@@ -65,7 +71,7 @@ function mustBeEntitled(
   decider: UserRecord | null,
   approve: boolean,
 ): void {
-  const { requested_user, self_approval, roles, decisions } = approval;
+  const { requested_user, self_approval, roles } = approval;
   if (approve && !self_approval && requested_user === actor.userId) {
     throw new Fault(
       "FORBIDDEN",
@@ -76,9 +82,13 @@ function mustBeEntitled(
   if (roles.length > 0 && !roles.some((role) => decider?.roles.includes(role))) {
     throw new Fault("FORBIDDEN", `Only ${roles.join(" or ")} may decide this.`, { roles });
   }
-  if (decisions.some(({ user_id }) => user_id === actor.userId) && approve) {
-    throw new Fault("CONFLICT", "You have approved this already. It waits for somebody else.");
-  }
+}
+
+/** Each person's approval counts once. */
+async function mustBeFirst({ app, tx, actor }: Writing, approval: ApprovalRecord): Promise<void> {
+  const given = await validApprovals(app, tx, actor.tenant, approval);
+  if (!given.some(({ user_id }) => user_id === actor.userId)) return;
+  throw new Fault("CONFLICT", "You have approved this already. It waits for somebody else.");
 }
 
 /** An approval is of these bytes, for this agent, under these settings. */
