@@ -244,6 +244,8 @@ export class Link {
       return this.close("identity_refused");
     }
     this.#cancelHello();
+    // Whoever holds the hello back gets no more from it than the rights of when it was there.
+    if (!await this.app.links.mayStay(this)) return this.close("credential_refused");
     const key = await verdictKeyOf(this.app, this.actor.tenant);
     let agent: AgentRecord;
     try {

@@ -75,6 +75,13 @@ export class Links {
     change.then(() => this.#recordings.delete(change));
   }
 
+  /** Whether the credential that opened a link may open one now. */
+  async mayStay({ tenant, credentialId, valueHash }: Link): Promise<boolean> {
+    if (valueHash === null) return await deviceHolder(this.app(), tenant, credentialId) !== null;
+    const holder = await keyHolder(this.app(), tenant, credentialId, valueHash);
+    return holder?.rights.has(AGENT_RIGHT) ?? false;
+  }
+
   /** Closes every link that a credential opened: it has lost its rights. */
   closeCredential(credentialId: string): void {
     for (const link of this.#open) {
@@ -116,7 +123,7 @@ export class Links {
     const errors: unknown[] = [];
     await Promise.all(
       byValue.values().map((links) =>
-        this.#mayStay(links[0]!).then((mayStay) => {
+        this.mayStay(links[0]!).then((mayStay) => {
           if (!mayStay) { for (const link of links) link.close("credential_refused"); }
         }, (error) => errors.push(error))
       ),
@@ -124,12 +131,6 @@ export class Links {
     if (errors.length === 0) return;
     const fields = { credentials: errors.length, error: String(errors[0]) };
     this.app().ports.log.warn("the credentials of links could not be checked", fields);
-  }
-
-  async #mayStay({ tenant, credentialId, valueHash }: Link): Promise<boolean> {
-    if (valueHash === null) return await deviceHolder(this.app(), tenant, credentialId) !== null;
-    const holder = await keyHolder(this.app(), tenant, credentialId, valueHash);
-    return holder?.rights.has(AGENT_RIGHT) ?? false;
   }
 }
 
