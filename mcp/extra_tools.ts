@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Stepping } from "../core/app.ts";
 import { tailAudit } from "../core/audit.ts";
+import { READERS } from "../core/audit/export.ts";
 import { runCommand } from "../core/commands/commands.ts";
 import { AuditEvent } from "../routes/audit.ts";
 import { Command, CommandText, TIMEOUT_SECONDS_MAX } from "../routes/commands.ts";
@@ -51,7 +52,7 @@ export const extraTools: readonly Route[] = [
       "answer to see what happened since: nothing is missed and nothing comes twice. A cursor that " +
       "the log does not reach, or whose next events are over their retention, is GONE, with the one " +
       "to go on from in `details.next`.",
-    access: { scope: ["system:read", "audit:read"] },
+    access: { scope: READERS },
     effect: "read",
     query: z.strictObject({
       cursor: wholeNumber(0, Number.MAX_SAFE_INTEGER).optional(),

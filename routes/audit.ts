@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { queryAudit, recordRead, registerAuditEvent, RESULTS } from "../core/audit.ts";
 import { proveConsistency, proveEvent, readCheckpoint } from "../core/audit/checkpoints.ts";
-import { exportAudit, EXPORTS } from "../core/audit/export.ts";
+import { exportAudit, EXPORTS, READERS, whileReadable } from "../core/audit/export.ts";
 import { Fault } from "../core/fault.ts";
 import { route } from "./_route.ts";
 import {
@@ -68,7 +68,7 @@ export const auditRoutes = [
     description:
       "Shows every change that was answered before the query began. `pagination.total` " +
       "counts the whole log; go on with `cursor`.",
-    access: { scope: ["system:read", "audit:read"] },
+    access: { scope: READERS },
     effect: "read",
     query: Filter.extend({
       limit: PageLimit,
@@ -94,12 +94,15 @@ export const auditRoutes = [
     summary: "Export the audit log, oldest first, as JSON, NDJSON or CSV",
     description: "JSON and NDJSON end with a signed checkpoint and prove themselves: " +
       "`relay audit verify` checks them without this server. CSV holds each row's hash.",
-    access: { scope: ["system:read", "audit:read"] },
+    access: { scope: READERS },
     effect: "read",
     query: Filter,
     success: { status: 200, content: ["application/json", "application/x-ndjson", "text/csv"] },
     faults: ["NOT_ACCEPTABLE"],
-    handle: (work, { query, accept }) => exportAudit(work, filterOf(query), mediaType(accept)),
+    handle: async (work, { query, accept }) => {
+      const made = await exportAudit(work, filterOf(query), mediaType(accept));
+      return { ...made, body: whileReadable(work, made.body) };
+    },
   }),
   route({
     id: "audit.checkpoint",
@@ -109,7 +112,7 @@ export const auditRoutes = [
     description:
       "`note` is a signed note (c2sp.org/tlog-checkpoint): origin, number of rows, root of " +
       "the Merkle tree (RFC 6962), its time. Keep it: whatever is shown later must be consistent with it.",
-    access: { scope: ["system:read", "audit:read"] },
+    access: { scope: READERS },
     effect: "read",
     success: {
       status: 200,
@@ -130,7 +133,7 @@ export const auditRoutes = [
     description:
       "`path` leads from the leaf, SHA-256(0x00 ‖ the bytes of `row`), to the root of the " +
       "checkpoint (RFC 6962, 2.1.1). `row` is null when the event is no longer kept: its hash still is.",
-    access: { scope: ["system:read", "audit:read"] },
+    access: { scope: READERS },
     effect: "read",
     params: z.strictObject({ event_id: Id }),
     success: {
@@ -158,7 +161,7 @@ export const auditRoutes = [
     path: "/api/audit/consistency",
     summary: "Prove that the audit log only grew between two sizes",
     description: "`path` as in RFC 6962, 2.1.2. `to` is the size now unless given.",
-    access: { scope: ["system:read", "audit:read"] },
+    access: { scope: READERS },
     effect: "read",
     query: z.strictObject({ from: Size, to: Size.optional() }),
     success: {

@@ -1,4 +1,4 @@
-import { ok, strictEqual as eq } from "node:assert/strict";
+import { ok, rejects, strictEqual as eq } from "node:assert/strict";
 import { exportAudit } from "../../core/audit/export.ts";
 import { verifyExport } from "../../core/audit/lines.ts";
 import { readKey } from "../../core/audit/note.ts";
@@ -152,4 +152,24 @@ Deno.test("audit.export: a time begins where the log does, not at its first row,
   eq(finding, null);
   ok(rows >= 1 && rows < 5, `${rows}`);
   ok(least >= 30 && probes < 10, `read from ${least} on after ${probes} probes`);
+});
+
+Deno.test("audit.export: who may not read the trail any more gets no further piece, however slowly they read", async () => {
+  await using world = await World.open();
+  await world.signUp(); // the host, whose admins end no keys
+  const owner = await world.signUp();
+  const peer = await world.join(owner, ["viewer"]);
+  await fill(world, owner, 300);
+  const ofKey = await world.key(owner, ["audit:read"]);
+  const ends: [string, string, unknown?][] = [
+    [ofKey.value, `/api/v1/api-keys/${ofKey.id}/revoke`],
+    [peer.token, "/api/v1/roles/viewer/revoke", { user_id: peer.userId }],
+  ];
+  for (const [as, path, body] of ends) {
+    const headers = { accept: NDJSON };
+    const reader = (await world.raw("GET", "/api/audit/export", { as, headers })).body!.getReader();
+    ok((await reader.read()).value!.length > 0);
+    eq((await world.call("POST", path, { as: owner.token, body })).status, 200);
+    await rejects(reader.read(), /may not read the trail any more/);
+  }
 });
