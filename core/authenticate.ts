@@ -9,6 +9,7 @@ import { DEVICE_PREFIX } from "./devices/credential.ts";
 import { Fault } from "./fault.ts";
 import { isConfigured, issuerNamed, personOf, readForeignToken } from "./issuers/tokens.ts";
 import { rightsOf } from "./roles/rights.ts";
+import type { Scope } from "./scopes.ts";
 import { type Claims, verifyToken } from "./tokens.ts";
 
 /** Who asks when nobody says who. */
@@ -132,6 +133,20 @@ export async function currentActor(app: App, actor: Actor): Promise<Actor | null
   const { tenant, userId, sessionId, expiresAtMs } = actor;
   const current = await userActor(app, tenant, { userId, sessionId });
   return typeof current === "string" ? null : { ...current, expiresAtMs };
+}
+
+/**
+ * That a caller still has one of these rights, after what took as long as somebody outside wanted.
+ * @throws {Fault} INSUFFICIENT_SCOPES
+ */
+export async function mustStillHave(
+  { app, actor }: { readonly app: App; readonly actor: Actor },
+  required: readonly Scope[],
+): Promise<void> {
+  const { rights } = await currentActor(app, actor) ?? ANONYMOUS;
+  if (required.some((right) => rights.has(right))) return;
+  const message = `This needs ${required.join(" or ")}, which you lost while it was under way.`;
+  throw new Fault("INSUFFICIENT_SCOPES", message, { required, granted: [...rights] });
 }
 
 /** Null also when the issuer is not configured as it was: its token has to be checked again. */

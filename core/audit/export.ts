@@ -4,7 +4,7 @@ import type { Tenant } from "../../kv/collection.ts";
 import type { Sequenced } from "../../kv/log.ts";
 import { auditTreeId, auditTrees } from "../../kv/records/audit.ts";
 import type { Reading } from "../app.ts";
-import { currentActor } from "../authenticate.ts";
+import { mustStillHave } from "../authenticate.ts";
 import {
   type AuditEvent,
   type AuditFilter,
@@ -15,7 +15,6 @@ import {
 } from "../audit.ts";
 import { canonicalJson } from "../canonical.ts";
 import { csvRow } from "../csv.ts";
-import { Fault } from "../fault.ts";
 import { iso } from "../lists.ts";
 import type { Scope } from "../scopes.ts";
 import { auditKeyOf, originOf } from "./keys.ts";
@@ -94,14 +93,12 @@ export const READERS: readonly Scope[] = ["system:read", "audit:read"];
 /**
  * An export for as long as its caller may read the trail: a reader may take its time, and gets nothing more
  * once the credential or the right is gone.
- * @throws {Fault} FORBIDDEN
+ * @throws {Fault} INSUFFICIENT_SCOPES
  */
-export async function* whileReadable({ app, actor }: Reading, pieces: Text): Text {
+export async function* whileReadable(work: Reading, pieces: Text): Text {
   for await (const piece of pieces) {
     yield piece;
-    const now = await currentActor(app, actor);
-    if (now !== null && READERS.some((right) => now.rights.has(right))) continue;
-    throw new Fault("FORBIDDEN", "Who asked for this export may not read the trail any more.");
+    await mustStillHave(work, READERS);
   }
 }
 

@@ -7,6 +7,7 @@ import {
 } from "../../kv/records/gitops.ts";
 import type { Tx } from "../../kv/tx.ts";
 import type { App, RequestInfo, Stepping } from "../app.ts";
+import { mustStillHave } from "../authenticate.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
 import { type PolicyFor, replayCommands } from "../shield/evaluate.ts";
@@ -36,7 +37,7 @@ export interface ApplyInput {
 
 /**
  * Brings what a branch says under a path into force, or shows what that would do.
- * @throws {Fault} NOT_FOUND, VALIDATION_FAILED, CONFLICT, UNAVAILABLE; then nothing has changed
+ * @throws {Fault} NOT_FOUND, VALIDATION_FAILED, CONFLICT, UNAVAILABLE, INSUFFICIENT_SCOPES; then nothing has changed
  */
 export async function applyPolicies(work: Stepping, input: ApplyInput) {
   const { app, actor, db } = work;
@@ -48,6 +49,7 @@ export async function applyPolicies(work: Stepping, input: ApplyInput) {
     tenant,
     () => readWanted(app, tenant, repository, reading),
   );
+  await mustStillHave(work, ["policy:write"]);
   const before = await policySetOf(db, tenant);
   const plan = planPolicies(before, wanted);
   const after = carryOut(before, plan, wanted, { nowMs: 0, newId: () => "new" });

@@ -8,7 +8,7 @@ import {
 import type { Found } from "../../../kv/store.ts";
 import { mustHoldNewValue } from "../../api_keys/owned.ts";
 import type { Actor, App, Stepping } from "../../app.ts";
-import { ANONYMOUS, currentActor } from "../../authenticate.ts";
+import { ANONYMOUS, currentActor, mustStillHave } from "../../authenticate.ts";
 import { WithCookie } from "../../cookie.ts";
 import { emit } from "../../events.ts";
 import { Fault } from "../../fault.ts";
@@ -125,7 +125,8 @@ export async function finishFlow(work: Stepping, query: CallbackQuery) {
     });
     const connected = await app.store.transact(async (tx) => {
       const now = await tx.get(integrations, tenant, record.id);
-      if (now === null) {
+      const caller = await currentActor(app, actor);
+      if (now === null || !caller?.rights.has(RIGHT)) {
         stageRevocations(app, tx, tenant, withConsent(app, record, answer));
         return null;
       }
@@ -139,7 +140,10 @@ export async function finishFlow(work: Stepping, query: CallbackQuery) {
       tx.afterCommit(() => app.integrations.wake());
       return next;
     });
-    if (connected === null) throw new Fault("NOT_FOUND", "This integration was deleted meanwhile.");
+    if (connected === null) {
+      await mustStillHave(as, [RIGHT]);
+      throw new Fault("NOT_FOUND", "This integration was deleted meanwhile.");
+    }
     const over = { name: cookieOf(state), value: null, maxAgeSeconds: 0 };
     return new WithCookie(showIntegration(app, connected), over);
   } catch (error) {
@@ -195,6 +199,7 @@ async function whoComesBack(
 }
 
 function mustHave(actor: Actor): Actor {
+  mustHoldNewValue(actor);
   if (actor.rights.has(RIGHT)) return actor;
   throw new Fault("INSUFFICIENT_SCOPES", `This needs ${RIGHT}.`, {
     required: [RIGHT],
