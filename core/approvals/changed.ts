@@ -2,7 +2,6 @@ import type { Tenant } from "../../kv/collection.ts";
 import type { AgentRecord } from "../../kv/records/agent.ts";
 import { apiKeys } from "../../kv/records/api_key.ts";
 import type { ApprovalRecord, Decision } from "../../kv/records/approval.ts";
-import { ingestTokens } from "../../kv/records/ingest.ts";
 import { telegramLinks } from "../../kv/records/telegram.ts";
 import { users } from "../../kv/records/user.ts";
 import type { Tx } from "../../kv/tx.ts";
@@ -13,6 +12,7 @@ import { decide } from "../shield/decide.ts";
 import { examineCommand } from "../shield/examine.ts";
 import { type Needed, neededOf } from "./request.ts";
 import { modeFor, policiesFor, type ShieldInForce } from "../shield/settings.ts";
+import { isTrustedBot } from "../telegram/links.ts";
 
 /** What it takes to decide. */
 const RIGHT = "approvals:write";
@@ -78,13 +78,14 @@ export async function validApprovals(
  * checks a shared store limits: one that ends at this moment ended after the decision.
  */
 async function isTheirs(
-  { store, ports }: App,
+  app: App,
   tenant: Tenant,
   { user_id, actor }: Decision,
 ): Promise<boolean> {
+  const { store, ports } = app;
   if (actor === user_id) return true;
   const key = await store.get(apiKeys, tenant, actor);
   if (key !== null) return isUsable(key, ports.clock.now()) && key.scopes.includes(RIGHT);
   const link = await store.get(telegramLinks, homeOf(tenant.org), actor);
-  return link !== null && await store.get(ingestTokens, tenant, link.token_id) !== null;
+  return link !== null && await isTrustedBot(app, tenant, link.token_id);
 }

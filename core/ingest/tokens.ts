@@ -4,11 +4,12 @@ import {
   ingestTokens,
 } from "../../kv/records/ingest.ts";
 import type { Found } from "../../kv/store.ts";
-import { mustHoldNewValue } from "../api_keys/owned.ts";
+import { mustCover, mustHoldNewValue } from "../api_keys/owned.ts";
 import type { App, Work, Writing } from "../app.ts";
 import { Fault } from "../fault.ts";
 import { isChecked, makeCheckedText } from "../key_value.ts";
 import { iso, listPage, type Paging } from "../lists.ts";
+import { giverOf } from "../roles/grant.ts";
 import { sha256Hex } from "../text.ts";
 
 const PREFIX = "svc_ingest_";
@@ -16,12 +17,20 @@ const PREFIX = "svc_ingest_";
 const SHOWN_CHARS = 4;
 const TOKENS_MAX = 100;
 
-/** Makes a token; its value is in this answer and in no other. @throws {Fault} FORBIDDEN, CONFLICT */
+/**
+ * Makes a token; its value is in this answer and in no other. Whoever has that of a chat's bot can speak for
+ * everybody who decides there, so it is for those who may decide.
+ * @throws {Fault} FORBIDDEN, INSUFFICIENT_SCOPES, CONFLICT
+ */
 export async function createIngestToken(
-  { app, actor, tx }: Writing,
+  work: Writing,
   { name, purpose }: { name: string; purpose: IngestPurpose },
 ) {
-  mustHoldNewValue(actor);
+  const { app, actor, tx } = work;
+  const { rights } = await giverOf(work);
+  if (purpose === "telegram") {
+    mustCover(rights, ["approvals:write"], "A chat's bot is set up by who may approve.");
+  }
   if (await tx.count(ingestTokens, actor.tenant) >= TOKENS_MAX) {
     throw new Fault("CONFLICT", `There are ${TOKENS_MAX} ingest tokens already. Delete one first.`);
   }

@@ -1,3 +1,4 @@
+import type { Tenant } from "../../kv/collection.ts";
 import { type IngestTokenRecord, ingestTokens } from "../../kv/records/ingest.ts";
 import {
   telegramCodes,
@@ -5,12 +6,12 @@ import {
   telegramLinks,
 } from "../../kv/records/telegram.ts";
 import { mustNotBeBare } from "../account/person.ts";
-import type { Actor, Work, Writing } from "../app.ts";
+import type { Actor, App, Work, Writing } from "../app.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
 import { makeSecretText } from "../key_value.ts";
 import { iso, listPage, type Paging } from "../lists.ts";
-import { homeOf } from "../roles/grant.ts";
+import { homeOf, personRights } from "../roles/grant.ts";
 import { sha256Hex } from "../text.ts";
 import type { Sender } from "./update.ts";
 
@@ -57,6 +58,20 @@ export async function deleteLink({ actor, tx }: Writing, id: string) {
   }
   tx.delete(telegramLinks, homeOf(actor.tenant.org), id);
   return { id, telegram_id: link.telegram_id, user_id: link.user_id };
+}
+
+/**
+ * Whether what comes through a bot counts: whoever made its token knows the secret, and could speak for
+ * everybody who linked an account, so they must be one who may approve.
+ */
+export async function isTrustedBot(
+  { store }: App,
+  tenant: Tenant,
+  tokenId: string,
+): Promise<boolean> {
+  const token = await store.get(ingestTokens, tenant, tokenId);
+  if (token === null) return false;
+  return (await personRights(store, tenant.org, token.created_by)).has("approvals:write");
 }
 
 /** Links an account to the person whose code it sent, and takes it from whom it was linked to before. */

@@ -17,7 +17,7 @@ import { Fault } from "../fault.ts";
 import { ACCEPTED, receive } from "../ingest/receive.ts";
 import { homeOf } from "../roles/grant.ts";
 import { rightsOf } from "../roles/rights.ts";
-import { linkAccount } from "./links.ts";
+import { isTrustedBot, linkAccount } from "./links.ts";
 import { type ChatCommand, type ChatMessage, readUpdate, TelegramBody } from "./update.ts";
 
 /** Longer than Telegram tries to deliver an update. */
@@ -26,6 +26,9 @@ const UPDATE_KEPT_MS = 3 * 24 * 60 * 60 * 1000;
 const ALERT_CHARS_MAX = 200;
 const RIGHT = "approvals:write";
 const ENDPOINT = "POST /api/tg/webhook";
+const UNTRUSTED =
+  "Who set up this bot may not approve any more, so it decides nothing. Use Relay, " +
+  "and ask for a bot with a new ingest token.";
 
 /**
  * Does what a chat asks, as the person who linked the account that asks. Only who knows the bot's secret is
@@ -41,6 +44,7 @@ export async function receiveTelegram(work: Stepping, body: unknown) {
   const account = [token.id, message.sender.id];
   // Read before the transaction, whose checks a shared store limits: a link that ends now ended after this.
   const link = await app.store.find(telegramLinks, home, "account", account);
+  const trusted = await isTrustedBot(app, tenant, token.id);
   const text = await app.store.transact(async (tx) => {
     const asked = { app, request, tx, db: tx };
     return await once(app, tx, tenant, token, message, () => {
@@ -49,7 +53,7 @@ export async function receiveTelegram(work: Stepping, body: unknown) {
         const actor = { ...ANONYMOUS, tenant };
         return linkAccount({ ...asked, actor }, token, message.sender, command.code);
       }
-      return decide(asked, tenant, link, command);
+      return trusted ? decide(asked, tenant, link, command) : Promise.resolve(UNTRUSTED);
     });
   });
   const { chatId: chat_id, callbackId } = message;
