@@ -5,6 +5,7 @@ import {
   recoveries,
   type RecoveryRecord,
   type WebhookRecord,
+  webhooks,
 } from "../../kv/records/webhook.ts";
 import { indexKeys } from "../../kv/walk.ts";
 import { Accepted } from "../accepted.ts";
@@ -77,6 +78,8 @@ export async function recoverDeliveries(work: Writing, id: string, range: Recove
   if (running.items.filter(({ state }) => state === "running").length >= RUNNING_MAX) {
     throw new Fault("CONFLICT", `${RUNNING_MAX} recoveries of this webhook run already.`);
   }
+  // The list is not checked, but this is: of two that each would be the last one, the second looks again.
+  tx.put(webhooks, actor.tenant, webhook);
   const { since, until, status } = range;
   const job = startRecovery(work, webhook, {
     kind: "recover",

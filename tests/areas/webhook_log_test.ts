@@ -5,7 +5,7 @@ import { dropExpired } from "../../core/webhooks/retention.ts";
 import { readLedger } from "../../core/webhooks/ledger.ts";
 import { OutboundError } from "../../core/ports.ts";
 import { type Account, World } from "../support/world.ts";
-import { deliveriesOf, eventsOf } from "./fixtures.ts";
+import { deliveriesOf, eventsOf, makeHook } from "./fixtures.ts";
 import { act, answering, happen, hear, HOOKS, namesSent, newest } from "./hook_fixtures.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -285,4 +285,16 @@ Deno.test("webhooks.delete: its log goes with it, and what waited is given up", 
   eq(await rowsOf(world, "deliver"), 0);
   const { accepted, delivered, discarded } = await readLedger(world.app.store);
   deq([accepted, delivered, discarded], [80, 40, 40]);
+});
+
+Deno.test("webhooks.recover: of many at once four begin, and the others are told to wait", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const hook = await makeHook(world, owner, ["agent_created"]);
+  await world.app.deliveries.recoveries.stop(); // so that none ends meanwhile
+  const body = { since: "2029-12-31T00:00:00.000Z" };
+  const begin = () => world.call("POST", `${HOOKS}/${hook.id}/recover`, { as: owner.token, body });
+  const answers = await Promise.all(Array.from({ length: 9 }, begin));
+  const statuses = answers.map(({ status }) => status).sort();
+  deq(statuses, [202, 202, 202, 202, 409, 409, 409, 409, 409]);
 });
