@@ -15,6 +15,9 @@ import { GIT_RULES } from "./rules/git.ts";
 import { NETWORK_RULES } from "./rules/network.ts";
 import { ORCHESTRATION_RULES } from "./rules/orchestration.ts";
 import { PACKAGE_RULES } from "./rules/packages.ts";
+import { CLOUD_PHRASES } from "./rules/phrases_cloud.ts";
+import { MACHINE_PHRASES } from "./rules/phrases_machine.ts";
+import { WINDOWS_PHRASES } from "./rules/phrases_windows.ts";
 import { PERSISTENCE_RULES } from "./rules/persistence.ts";
 import { REMOVAL_RULES } from "./rules/removals.ts";
 import { SERVICE_RULES } from "./rules/services.ts";
@@ -33,6 +36,7 @@ export const RULES: readonly Rule[] = [
   ...ORCHESTRATION_RULES,
   ...CONTROL_RULES,
   ...CLOUD_RULES,
+  ...CLOUD_PHRASES,
   ...SERVICE_RULES,
   ...DEFENSE_RULES,
   ...PERSISTENCE_RULES,
@@ -40,6 +44,8 @@ export const RULES: readonly Rule[] = [
   ...EXFILTRATION_RULES,
   ...FRAMEWORK_RULES,
   ...SYSTEM_RULES,
+  ...MACHINE_PHRASES,
+  ...WINDOWS_PHRASES,
   ...CODE_RULES,
   ...STRUCTURE_RULES,
   ...BEHAVIOUR_RULES,

@@ -94,11 +94,11 @@ export const CLOUD_RULES: readonly Rule[] = [
     "cloud",
     ["aws", "gsutil", "gcloud", "s3cmd", "mc", "s5cmd"],
     (command) =>
-      command.args.some((arg) => arg === "rm" || arg === "rb" || arg === "del") &&
+      command.args.some((arg) => ["rm", "rb", "del", "mv"].includes(arg)) &&
       hasFlag(command, "rR", "recursive", "force"),
     [4, 4],
     "data_loss",
-    "It deletes every object below a path or a whole bucket.",
+    "It deletes or moves every object below a path, or a whole bucket.",
   ),
   rule(
     "bucket_sync",
@@ -121,49 +121,6 @@ export const CLOUD_RULES: readonly Rule[] = [
     [3, 4],
     "data_loss",
     "It deletes or moves what is missing at the other side.",
-  ),
-  rule(
-    "bucket_public",
-    "cloud",
-    ["aws", "gsutil", "gcloud", "az"],
-    (command) =>
-      command.args.some((arg) =>
-        arg === "public-read" || arg === "public-read-write" || arg === "allUsers" ||
-        arg.startsWith("allUsers:") || arg === "put-bucket-policy" || arg === "put-bucket-acl" ||
-        arg === "authorize-security-group-ingress"
-      ),
-    [3, 3],
-    "exposure",
-    "It may open data or machines to everybody.",
-  ),
-  rule(
-    "identity_change",
-    "credentials",
-    ["aws", "gcloud", "az"],
-    (command) => {
-      const words = once(command, awsWords);
-      return (words[0] === "iam" &&
-        [
-          "create-access-key",
-          "attach-user-policy",
-          "attach-role-policy",
-          "put-user-policy",
-          "put-role-policy",
-          "create-login-profile",
-          "update-login-profile",
-          "update-assume-role-policy",
-          "create-policy-version",
-        ].includes(words[1] ?? "")) ||
-        (words.includes("service-accounts") && words.includes("keys") &&
-          words.includes("create")) ||
-        words.includes("create-for-rbac") ||
-        (words.includes("credential") && words.includes("reset")) ||
-        words.includes("add-iam-policy-binding") || words.includes("set-iam-policy") ||
-        (words[0] === "role" && words[1] === "assignment" && words[2] === "create");
-    },
-    [4, 3],
-    "privilege_escalation",
-    "It grants rights or makes new credentials.",
   ),
   rule(
     "cli_verbs",

@@ -1,5 +1,6 @@
 import { isRehearsal, wordsOf } from "../arguments.ts";
 import type { SimpleCommand } from "../command.ts";
+import { readPhrases } from "../phrases.ts";
 import type { Blast, Irreversibility, Pack, Rule } from "../rule.ts";
 
 const NO_WORDS: readonly string[] = [];
@@ -31,4 +32,27 @@ export function defineRule(
     explanation,
     safer_alternative: safer,
   };
+}
+
+/** One rule about commands as they are typed; see `readPhrases`. */
+export function phraseRule(
+  pack: Pack,
+  id: string,
+  lines: readonly string[],
+  weight: readonly [Blast, Irreversibility],
+  threat: string,
+  explanation: string,
+  safer: string | null,
+): Rule {
+  const { names, matches } = readPhrases(lines);
+  return defineRule(
+    pack,
+    id,
+    names,
+    (command) => matches(command),
+    weight,
+    threat,
+    explanation,
+    safer,
+  );
 }

@@ -183,20 +183,6 @@ export const SYSTEM_RULES: readonly Rule[] = [
     "It rewrites every commit of the branch.",
     "Work on a new branch.",
   ),
-  defineRule(
-    "cloud",
-    "unprotect",
-    ["aws", "gcloud", "az"],
-    (command) =>
-      command.args.some((arg) =>
-        arg.startsWith("--no-") &&
-        (arg.includes("termination") || arg.includes("deletion-protection"))
-      ),
-    [3, 3],
-    "defense_evasion",
-    "It takes the protection against deletion away.",
-    "Leave the protection on until the deletion itself has been reviewed.",
-  ),
 ];
 
 /** `pkill -u name` without a process name. */

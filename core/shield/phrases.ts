@@ -1,0 +1,62 @@
+import { once, type SimpleCommand } from "./command.ts";
+
+/** Tests of one argument, of which one has to hold. */
+type Word = readonly ((arg: string) => boolean)[];
+
+/** Commands as they are typed, for a table of rules. */
+export interface Phrases {
+  /** The programs that begin one. */
+  readonly names: readonly string[];
+  /** Whether the command says one of them. */
+  matches(command: SimpleCommand): boolean;
+}
+
+/**
+ * Reads lines such as `aws ec2|rds delete-… --force`: the program, then words that stand among its arguments in this
+ * order, whatever stands between them. `a|b` is one of both, `…` is any text; capital and small letters are one, and
+ * `--a=b` is `--a b`.
+ */
+export function readPhrases(lines: readonly string[]): Phrases {
+  const byName = new Map<string, Word[][]>();
+  for (const line of lines) {
+    const [names = "", ...words] = line.split(" ");
+    const phrase = words.map((word) => word.split("|").map(testOf));
+    for (const name of names.split("|")) {
+      byName.getOrInsertComputed(name, () => []).push(phrase);
+    }
+  }
+  return {
+    names: [...byName.keys()],
+    matches(command) {
+      const said = once(command, wordsSaid);
+      return byName.get(command.name)?.some((phrase) => says(said, phrase)) ?? false;
+    },
+  };
+}
+
+function testOf(pattern: string): (arg: string) => boolean {
+  const from = pattern.startsWith("…");
+  const on = pattern.endsWith("…");
+  const text = pattern.slice(from ? 1 : 0, on ? -1 : undefined);
+  if (from && on) return (arg) => arg.includes(text);
+  if (from) return (arg) => arg.endsWith(text);
+  return on ? (arg) => arg.startsWith(text) : (arg) => arg === text;
+}
+
+function wordsSaid({ args }: SimpleCommand): string[] {
+  return args.flatMap((arg) => {
+    const equals = arg.startsWith("--") ? arg.indexOf("=") : -1;
+    const lower = arg.toLowerCase();
+    return equals < 0 ? [lower] : [lower.slice(0, equals), lower.slice(equals + 1)];
+  });
+}
+
+/** Each word is taken where it stands first, so nothing is looked at twice. */
+function says(said: readonly string[], phrase: readonly Word[]): boolean {
+  let at = 0;
+  for (const word of phrase) {
+    while (at < said.length && !word.some((test) => test(said[at]!))) at++;
+    if (at++ === said.length) return false;
+  }
+  return true;
+}
