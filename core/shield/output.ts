@@ -267,6 +267,19 @@ export const READERS: readonly string[] = [
   "xargs",
   "zcat",
   "zless",
+  "7z",
+  "batcat",
+  "bzip2",
+  "gunzip",
+  "hexyl",
+  "pastebinit",
+  "qrencode",
+  "sqlite3",
+  "wl-copy",
+  "xclip",
+  "xsel",
+  "xz",
+  "zstd",
 ];
 /** Of these only some arguments are read: what an option names, or an address of a file. */
 const READ_BY_OPTION: ReadonlyMap<string, (command: SimpleCommand) => readonly string[]> = new Map([

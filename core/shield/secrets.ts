@@ -52,6 +52,12 @@ const SECRET_NAMES = new Set([
   "ssh_host_ecdsa_key",
   "sam",
   "ntds.dit",
+  "login data",
+  "login.keyring",
+  "default.keyring",
+  "msal_token_cache.json",
+  "msal_token_cache.bin",
+  "service_principal_entries.json",
 ]);
 const SECRET_TAILS = [
   ".aws/credentials",
@@ -63,10 +69,25 @@ const SECRET_TAILS = [
   "serviceaccount/token",
   ".azure/accesstokens.json",
   ".config/hub",
+  "default/cookies",
+  "network/cookies",
+  ".mozilla/firefox",
+  ".config/google-chrome",
 ];
 /** What a path must end with to have one of these tails; most end with something else. */
 const SECRET_ENDS = new Set(SECRET_TAILS.map((tail) => tail.slice(tail.lastIndexOf("/") + 1)));
-const SECRET_FOLDERS = new Set([".ssh", ".gnupg", ".aws", ".password-store", "keychains"]);
+const SECRET_FOLDERS = new Set([
+  ".ssh",
+  ".gnupg",
+  ".aws",
+  ".password-store",
+  "keychains",
+]);
+/** Places of which every file is one, and the machine's own memory. */
+const SECRET_PLACES =
+  /^\/(?:(?:(?:var\/)?run\/secrets|etc\/ssl\/private|etc\/pki\/(?:tls\/)?private|etc\/networkmanager\/system-connections|var\/lib\/kubelet\/pki)(?:\/|$)|dev\/k?mem$|proc\/(?:kcore|\w+\/mem)$)/;
+/** Of these places: certificates, and the name of a pod's namespace. */
+const OPEN_NAMES = /\.crt$|\/namespace$/;
 
 /** Capital and small letters are of one class; so is what is not there and `@`. */
 const classAt = (text: string, at: number): number => text.charCodeAt(at) & 31;
@@ -99,9 +120,20 @@ function mayBeSecret(raw: string): boolean {
   return slash === raw.length - 1 || raw.charCodeAt(folder) === SLASH || startsSecret(raw, folder);
 }
 
+/** A private key that a service of the machine has, or a file in a place for secrets; those of packages are public. */
+function isServiceKey(raw: string): boolean {
+  if (raw.charCodeAt(0) !== SLASH) return false;
+  const path = normalizePath(raw.toLowerCase());
+  return SECRET_PLACES.test(path) && !OPEN_NAMES.test(path) ||
+    path.endsWith(".key") && path.startsWith("/etc/") && !path.startsWith("/etc/apt/");
+}
+
 /** Whether a file by this name holds keys, tokens or password hashes. */
 export function isSecret(raw: string): boolean {
-  if (!mayBeSecret(raw)) return false;
+  return mayBeSecret(raw) && isSecretName(raw) || isServiceKey(raw);
+}
+
+function isSecretName(raw: string): boolean {
   const path = normalizePath(raw.toLowerCase());
   const slash = path.lastIndexOf("/");
   const last = slash < 0 ? path : path.slice(slash + 1);

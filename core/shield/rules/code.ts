@@ -3,6 +3,7 @@ import { RUNNERS } from "../runners.ts";
 import { classifyPath } from "../paths.ts";
 import { isSecret } from "../secrets.ts";
 import type { Blast, Irreversibility, Rule } from "../rule.ts";
+import { METADATA } from "./network.ts";
 
 /** A rule about code of another language; it looks at the scan instead of a command. */
 export interface CodeRule extends Rule {
@@ -68,6 +69,10 @@ const REMOVERS = new Set([
   "dir.delete",
   "fs.promises.rm",
   "path.unlink",
+  "removeitem",
+  "delete-directory",
+  "deletedirectory",
+  "deletefile",
   "file::path",
   "rm_rf!",
   "rm!",
@@ -164,6 +169,7 @@ const FORKS = new Set(["fork", "os.fork", "process.fork"]);
 const LOOPS = new Set(["while", "loop", "for", "until"]);
 const RUNNERS_OF_TEXT = new Set([...DYNAMIC, ...RUNNERS]);
 const SENDERS = new Set([...DOWNLOADERS, "socket", "post"]);
+const FILE_READERS = new Set(["open", "fopen", "readfile", "readfilesync", "file_get_contents"]);
 const TRUNCATERS = new Set([
   "truncate",
   "truncatesync",
@@ -292,6 +298,8 @@ export const CODE_RULES: readonly CodeRule[] = [
     (scan) =>
       scan.strings.some((text) => text.startsWith("/inet/") || text.startsWith("/inet4/")) ||
       (scan.strings.includes("socket") && has(scan, SHELL_CALLS)) ||
+      (scan.strings.some((text) => /^(?:node:)?net$/.test(text)) &&
+        scan.names.has("child_process")) ||
       (has(scan, CONNECTORS) && has(scan, TIERS)),
     [5, 5],
     "reverse_shell",
@@ -354,12 +362,22 @@ export const CODE_RULES: readonly CodeRule[] = [
   code(
     "secret_leaves",
     (scan) =>
-      scan.strings.some((text) => isSecret(text) && text.includes("/") && !text.includes(" ")) &&
-      has(scan, SENDERS),
+      scan.strings.some((text) =>
+        isSecret(text) && !text.includes(" ") &&
+        (text.includes("/") || (text.startsWith(".") && has(scan, FILE_READERS)))
+      ) && has(scan, SENDERS),
     [4, 5],
     "data_exfiltration",
     "The code reads secrets and talks to the network.",
     null,
+  ),
+  code(
+    "metadata",
+    (scan) => scan.strings.some((text) => METADATA.test(text)),
+    [4, 3],
+    "credential_access",
+    "The code asks the cloud's metadata service, which hands out the machine's own credentials.",
+    "Use the cloud's tool, which asks for a short-lived credential itself.",
   ),
   code(
     "truncate",

@@ -78,7 +78,7 @@ export const EXFILTRATION_RULES: readonly Rule[] = [
   defineRule(
     "network",
     "data_leaves",
-    [...SENDERS, "azcopy", "s3cmd", "gcloud"],
+    SENDERS,
     (command) =>
       Boolean(command.stdin?.bulk) || Boolean(command.inputs?.bulk) || copiesOut(command),
     [3, 4],
@@ -239,8 +239,8 @@ export const EXFILTRATION_RULES: readonly Rule[] = [
 const PRINTERS = new RegExp([
   "secretsmanager get-secret-value",
   "configure export-credentials",
-  "auth print-access-token",
-  "auth print-identity-token",
+  "print-access-token",
+  "print-identity-token",
   "account get-access-token",
   "secrets versions access",
   "keyvault secret show",
@@ -249,4 +249,7 @@ const PRINTERS = new RegExp([
   "item get",
   "get password",
   "config:get",
+  "ec2 get-password-data",
+  "read op:",
+  "storage account keys list",
 ].join("|"));

@@ -43,7 +43,14 @@ export const SENDERS = [
   "ping",
   "gh",
   "aws",
+  "az",
+  "gcloud",
   "gsutil",
+  "s3cmd",
+  "s5cmd",
+  "mc",
+  "azcopy",
+  "pastebinit",
   "iwr",
   "invoke-webrequest",
   "irm",
@@ -74,7 +81,8 @@ function opensShell(command: SimpleCommand): boolean {
     optionValues(command, "-c").some((value) => value.includes("sh"));
 }
 
-const METADATA = new RegExp(
+/** The addresses at which clouds hand out a machine's own credentials. */
+export const METADATA = new RegExp(
   [
     "169.254.169.254",
     "metadata.google.internal",

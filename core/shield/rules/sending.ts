@@ -58,7 +58,13 @@ const SENDS_OPERANDS = new Set([
   "magic-wormhole",
   "transfer",
   "ffsend",
+  "pastebinit",
 ]);
+/** Tools of clouds that copy or upload a file which they name. */
+const CLOUD_COPIERS = new Set(["aws", "gsutil", "gcloud", "az", "s3cmd", "s5cmd", "mc", "azcopy"]);
+const COPY_WORDS = new Set(["cp", "copy", "mv", "put", "scp", "upload", "upload-batch"]);
+/** `FILE:/etc/shadow`, one end of socat. */
+const SOCAT_FILE = /^(?:file|open|gopen):([^,]*)/i;
 /** Programs that are told line by line what to send. */
 const PUTTERS = new Set(["sftp", "ftp", "lftp", "tftp", "smbclient"]);
 
@@ -95,9 +101,18 @@ export function sendsSecret(command: SimpleCommand): boolean {
     const target = paths.at(-1) ?? "";
     return target.includes(":") && paths.slice(0, -1).some(isSecret);
   }
-  if (command.name === "aws" || command.name === "gsutil") {
-    return command.args.includes("cp") && command.args.some(isSecret) &&
-      command.args.some((arg) => arg.includes("://"));
+  if (command.name === "socat") {
+    return command.args.some((arg) => isSecret(SOCAT_FILE.exec(arg)?.[1] ?? ""));
   }
-  return false;
+  return CLOUD_COPIERS.has(command.name) && copiesToCloud(command);
+}
+
+/** Of what is fetched the address stands first; `az` and `gcloud` upload without one. */
+function copiesToCloud({ name, args }: SimpleCommand): boolean {
+  const isAddress = (arg: string) => arg.includes("://");
+  const secret = args.findIndex((arg) => isSecret(arg) && !isAddress(arg));
+  return secret >= 0 && args.some((arg) => COPY_WORDS.has(arg)) &&
+    (args.some(isAddress)
+      ? args.slice(secret).some(isAddress)
+      : name === "az" || name === "gcloud");
 }
