@@ -115,6 +115,9 @@ export function computeOutput(command: SimpleCommand, readFile: ReadFile): Flow 
       return writtenFlow(writePath(command));
     case "pwd":
       return textFlow(".\n");
+    case "pidof":
+    case "pgrep":
+      return textFlow(`${UNKNOWN}${operands(command, FINDER_VALUED).at(-1) ?? ""}\n`);
     case "mktemp":
       return textFlow(`/tmp/${UNKNOWN}\n`);
     case "cat":
@@ -183,6 +186,9 @@ export function computeOutput(command: SimpleCommand, readFile: ReadFile): Flow 
   }
   return { ...opaque(incoming), secret: incoming.secret || read, bulk };
 }
+
+/** Options of pgrep and pidof whose value is no program's name. */
+const FINDER_VALUED = new Set(["-d", "-g", "-G", "-o", "-P", "-s", "-t", "-u", "-U"]);
 
 /** A flow of what a command writes; null for a text that is not known. */
 const writtenFlow = (text: string | null): Flow => text === null ? NOTHING : textFlow(text);

@@ -168,6 +168,17 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     safer_alternative: "Copy the file first, or rotate it.",
   },
   {
+    id: "filesystem.empties_file",
+    pack: "filesystem",
+    commands: ["cp", "dd", "install", "fallocate"],
+    match: (command) => !isRehearsal(command) && emptiesFile(command),
+    blast: 4,
+    irreversibility: 4,
+    threat: "data_loss",
+    explanation: "It writes nothing, or noise, over a file that belongs to the system.",
+    safer_alternative: "Stop the program that has it, and keep a copy.",
+  },
+  {
     id: "filesystem.open_everything",
     pack: "filesystem",
     commands: ["chmod", "chown", "chgrp", "setfacl", "icacls", "takeown", "chattr"],
@@ -254,6 +265,19 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     safer_alternative: "Check the archive first, then delete the files.",
   },
 ];
+
+const EMPTY_SOURCES = new Set(["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom"]);
+
+function emptiesFile(command: SimpleCommand): boolean {
+  if (command.name === "fallocate") {
+    return hasFlag(command, "pcz", "punch-hole", "collapse-range", "zero-range");
+  }
+  const sources = command.name === "dd"
+    ? command.args.filter((arg) => arg.startsWith("if=")).map((arg) => arg.slice(3))
+    : operands(command).slice(0, -1);
+  return sources.some((source) => EMPTY_SOURCES.has(source)) &&
+    once(command, writtenPaths).some((path) => holdsSystem(path, command.cwd));
+}
 
 /** What robocopy deletes by. */
 const MIRRORS = new Set(["/mir", "/purge", "/mov", "/move"]);

@@ -49,6 +49,18 @@ const STARTUP = anyOf(
   ".ssh/rc",
   "/etc/apt/sources.list",
   "/etc/ssh/sshd_config",
+  "/lib/systemd/system",
+  "/lib/systemd/user",
+  "/etc/environment",
+  "/etc/xdg/autostart",
+  "/etc/networkmanager/dispatcher.d",
+  "/etc/network/if-",
+  "/etc/initramfs-tools",
+  "/etc/selinux/config",
+  ".bash_aliases",
+  ".zlogin",
+  ".pam_environment",
+  ".ssh/environment",
 );
 
 const ACCOUNT_FILES = [
@@ -170,7 +182,19 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
   defineRule(
     "persistence",
     "cover_tracks",
-    ["history", "journalctl", "unset", "export", "rm", "shred", "truncate", "ln", "dmesg"],
+    [
+      "history",
+      "journalctl",
+      "unset",
+      "export",
+      "rm",
+      "shred",
+      "truncate",
+      "ln",
+      "dmesg",
+      "sed",
+      "gsed",
+    ],
     (command) => {
       const truncates = command.redirections.some(({ operator, target }) =>
         (operator === ">" || operator === ">|") && LOGS.test(target)
@@ -193,6 +217,9 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
       }
       if (["rm", "shred", "truncate", "ln"].includes(command.name)) {
         return command.args.some((arg) => LOGS.test(arg) && classifyPath(arg) !== "unknown");
+      }
+      if (command.name.endsWith("sed")) {
+        return once(command, writtenPaths).some((path) => LOGS.test(path));
       }
       return command.name === "dmesg" && hasFlag(command, "cC");
     },

@@ -1,5 +1,5 @@
 import { hasFlag, optionValues } from "../arguments.ts";
-import { type SimpleCommand } from "../command.ts";
+import { type SimpleCommand, UNKNOWN } from "../command.ts";
 import type { Rule } from "../rule.ts";
 import { defineRule } from "./define.ts";
 
@@ -37,6 +37,16 @@ const CRITICAL = [
   "apparmor",
   "wazuh-agent",
   "osqueryd",
+  "lsass",
+  "csrss",
+  "wininit",
+  "winlogon",
+  "svchost",
+  "windefend",
+  "msmpeng",
+  "mpssvc",
+  "eventlog",
+  "sysmon",
 ];
 
 function isCritical(unit: string): boolean {
@@ -88,6 +98,9 @@ const MANAGERS = [
   "pm2",
   "stop-service",
 ];
+
+/** Signals that tell a service to read its settings or open its logs again. */
+const RELOADS = /^-(?:SIG)?(?:HUP|USR1|USR2|WINCH|0|1)$/;
 
 /** Of `net`: what decides who may use the machine, or see its folders. */
 const NET_CHANGES = new Set(["group", "localgroup", "share", "user"]);
@@ -196,8 +209,15 @@ export const SERVICE_RULES: readonly Rule[] = [
   defineRule(
     "services",
     "kill_critical",
-    ["pkill", "killall", "taskkill", "stop-process"],
-    (_command, words) => words.some(isCritical),
+    ["pkill", "killall", "taskkill", "stop-process", "kill"],
+    (command, words) =>
+      !command.args.some((arg) => RELOADS.test(arg)) &&
+      words.some((word) =>
+        command.name !== "kill"
+          ? isCritical(word)
+          // The number that `pidof sshd` prints.
+          : word.startsWith(UNKNOWN) && isCritical(word.slice(1))
+      ),
     [4, 3],
     "service_disruption",
     "It kills a service without which the machine cannot be reached, watched or used.",
@@ -258,11 +278,11 @@ export const SERVICE_RULES: readonly Rule[] = [
   defineRule(
     "services",
     "resource_hog",
-    ["stress", "stress-ng", "yes", "fallocate", "hping3", "slowloris", "ab", "siege"],
+    ["stress", "stress-ng", "fallocate", "hping3", "slowloris"],
     (command, words) =>
       command.name === "fallocate"
         ? optionValues(command, "-l", "--length").some((size) =>
-          size.endsWith("T") || size.length > 12
+          /^(?:\d+(?:\.\d+)?[TPE]|\d{3,}G|\d{12,})/i.test(size)
         )
         : command.name === "hping3"
         ? hasFlag(command, "", "flood")
@@ -274,4 +294,31 @@ export const SERVICE_RULES: readonly Rule[] = [
     "It uses up the machine or floods another one.",
     "Set a small limit, on a test machine.",
   ),
+  defineRule(
+    "services",
+    "fills_disk",
+    ["dd", "cat", "yes"],
+    fillsDisk,
+    [3, 3],
+    "denial_of_service",
+    "It writes without end, until the disk is full.",
+    "Say how much: dd count=, head -c.",
+  ),
 ];
+
+const ENDLESS = new Set(["/dev/zero", "/dev/random", "/dev/urandom"]);
+
+/** Whether what never ends is written to a file, and nothing says how much of it. */
+function fillsDisk(command: SimpleCommand, words: readonly string[]): boolean {
+  const isFile = (path: string) => path !== "" && !path.startsWith("/dev/");
+  if (command.name === "dd") {
+    const valueOf = (name: string) =>
+      words.find((word) => word.startsWith(`${name}=`))?.slice(name.length + 1);
+    return ENDLESS.has(valueOf("if") ?? "") && valueOf("count") === undefined &&
+      isFile(valueOf("of") ?? "");
+  }
+  return (command.name === "yes" || words.some((word) => ENDLESS.has(word))) &&
+    command.redirections.some(({ operator, target }) =>
+      operator.startsWith(">") && operator !== ">&" && isFile(target)
+    );
+}

@@ -123,7 +123,7 @@ export const SYSTEM_RULES: readonly Rule[] = [
   defineRule(
     "services",
     "kill_users",
-    ["fuser", "loginctl", "pkill", "killall"],
+    ["fuser", "loginctl", "pkill", "killall", "skill", "slay"],
     (command, words) =>
       command.name === "fuser"
         ? hasFlag(command, "k") &&
