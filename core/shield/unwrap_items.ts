@@ -1,5 +1,6 @@
 import { BudgetSpent } from "./budget.ts";
-import { hasFlag, optionValues } from "./arguments.ts";
+import { hasFlag, operands, optionValues } from "./arguments.ts";
+import { isWholeFolder } from "./bulk.ts";
 import { decodeEscapes } from "./decode.ts";
 import { MAX_EXPANDED_CHARS } from "./limits.ts";
 import { flowText, newCommand, NOTHING, type SimpleCommand, UNKNOWN } from "./command.ts";
@@ -133,7 +134,14 @@ export function findScope(command: SimpleCommand): { starts: string[]; narrowed:
 export function foundPaths(command: SimpleCommand): string[] {
   const { starts, narrowed } = findScope(command);
   if (optionValues(command, "-maxdepth").includes("0")) return starts;
-  return starts.map((start) => `${start}/${narrowed ?? "*"}`);
+  return starts.map((start) =>
+    narrowed === UNKNOWN ? foundBelow(command, start) : `${start}/${narrowed ?? "*"}`
+  );
+}
+
+/** Of a folder of the system whatever may be found counts; of others nobody knows what is. */
+function foundBelow(command: SimpleCommand, start: string): string {
+  return `${start}/${isWholeFolder(command, start) ? "*" : UNKNOWN}`;
 }
 
 /** `find … -exec program {} ;`. */
@@ -164,10 +172,22 @@ export function unwrapFd(command: SimpleCommand): Inner[] {
     arg === "-x" || arg === "-X" || arg === "--exec" || arg === "--exec-batch"
   );
   if (at < 0) return [];
-  const argv = command.args.slice(at + 1).map((word) => word.replaceAll("{}", `./${UNKNOWN}`));
-  if (!command.args.slice(at + 1).some((word) => word.includes("{"))) argv.push(`./${UNKNOWN}`);
+  const own = newCommand({ ...command, args: command.args.slice(0, at) });
+  const starts = operands(own, FD_VALUED).slice(1);
+  const targets = (starts.length === 0 ? ["."] : starts).map((start) => foundBelow(command, start));
+  const program = command.args.slice(at + 1);
+  const argv = program.flatMap((word) => fill(word, targets));
+  if (!program.some((word) => word.includes("{"))) argv.push(...targets);
   return [{ kind: "argv", argv }];
 }
+
+/** Options of fd whose value is the next word. */
+const FD_VALUED = new Set(
+  "-t --type -e --extension -d --max-depth -E --exclude -S --size -o --owner -c --color -j --threads"
+    .split(
+      " ",
+    ),
+);
 
 /** `parallel program ::: a b`: arguments or lines of input fill `{}`. */
 export function unwrapParallel(command: SimpleCommand): Inner[] {
