@@ -7,6 +7,7 @@ import { SHELLS } from "./shells.ts";
 /** What code of another language says, as far as its tokens tell. */
 export interface CodeScan {
   readonly language: string;
+  readonly code: string;
   /** Lower-case names, with their dots: `os.system`, `require`, `shutil.rmtree`. */
   readonly names: ReadonlySet<string>;
   readonly strings: readonly string[];
@@ -105,6 +106,7 @@ export function scanCode(code: string, language: string, budget: Budget): CodeSc
   if (language === "pwsh" || language === "powershell") texts.push(code.replaceAll("\\", "/"));
   return {
     language,
+    code,
     names,
     strings,
     computes: computes || callsByName(code, language, names, strings),

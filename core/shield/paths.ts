@@ -136,6 +136,9 @@ const REGENERABLE = new Set([
   "tmp",
   "temp",
   "caches",
+  "obj",
+  ".terraform",
+  ".dart_tool",
 ]);
 
 /** Most paths are as they should be: nothing in them is empty, `.` or `..`. */
@@ -233,7 +236,8 @@ function isRegenerable(path: string): boolean {
   for (let from = 0; from <= path.length;) {
     const slash = path.indexOf("/", from);
     const end = slash < 0 ? path.length : slash;
-    if (REGENERABLE.has(path.slice(from, end).toLowerCase())) return true;
+    const name = path.slice(from, end).toLowerCase();
+    if (REGENERABLE.has(name) || name.endsWith(".egg-info")) return true;
     from = end + 1;
   }
   return false;
@@ -276,7 +280,9 @@ function classifyAbsolute(path: string): PathKind {
   ) {
     return isRegenerable(inner) ? "regenerable" : "elsewhere";
   }
-  if (inner.startsWith("var/cache/")) return "regenerable";
+  if (inner.startsWith("var/cache/") || `${inner}/`.startsWith("var/lib/apt/lists/")) {
+    return "regenerable";
+  }
   if (system) return "system_part";
   return isRegenerable(inner) ? "regenerable" : "elsewhere";
 }
@@ -345,6 +351,8 @@ const OPEN_PLACES = [
   "/var/log/",
   "/run/",
   "/var/run/",
+  "/var/lock/",
+  "/var/lib/apt/lists/",
   "/sys/class/leds",
 ];
 

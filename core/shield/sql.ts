@@ -41,6 +41,7 @@ const DROPPABLE_DATA = new Set([
 const SERVER_WORDS = new Set([
   "lo_export",
   "lo_import",
+  "load_file",
   "pg_read_file",
   "pg_read_binary_file",
   "plpython3u",
@@ -54,6 +55,9 @@ function judgeStatement(words: readonly string[]): SqlHarm {
   if (words.includes("detach") && words.includes("delete")) return "destroys";
   if (words.some((word) => SERVER_WORDS.has(word))) return "changes";
   if (words.includes("pg_terminate_backend") && words.includes("from")) return "changes";
+  if (words[0] === "explain" && !words.includes("analyze")) return "none";
+  if (words[0] === "match" && words.includes("delete")) return "changes";
+  if (words[0] === "create" && words.includes("superuser")) return "changes";
   if (words[0] === "shutdown" || (words[0] === "set" && words[1] === "password")) return "changes";
   if (words[0] === "merge" && words.includes("delete")) return "changes";
   const at = words.findIndex((word) => VERBS.has(word));
@@ -95,7 +99,8 @@ function judgeStatement(words: readonly string[]): SqlHarm {
     case "purge":
       return second === "binary" || second === "master" ? "destroys" : "none";
     case "copy":
-      return words.includes("program") ? "destroys" : "none";
+      if (words.includes("program")) return "destroys";
+      return words[words.indexOf("to") + 1] === "''" ? "changes" : "none";
     case "xp_cmdshell":
       return "destroys";
     default:

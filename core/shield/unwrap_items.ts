@@ -182,12 +182,22 @@ export function unwrapFd(command: SimpleCommand): Inner[] {
 }
 
 /** Options of fd whose value is the next word. */
-const FD_VALUED = new Set(
-  "-t --type -e --extension -d --max-depth -E --exclude -S --size -o --owner -c --color -j --threads"
-    .split(
-      " ",
-    ),
-);
+const FD_VALUED = new Set([
+  "-t",
+  "--type",
+  "-e",
+  "--extension",
+  "-d",
+  "--max-depth",
+  "-E",
+  "--exclude",
+  "-S",
+  "--size",
+  "-o",
+  "--owner",
+  "-j",
+  "--threads",
+]);
 
 /** `parallel program ::: a b`: arguments or lines of input fill `{}`. */
 export function unwrapParallel(command: SimpleCommand): Inner[] {

@@ -1,4 +1,5 @@
 import type { CodeScan } from "../code.ts";
+import { destroysByCmdlet } from "../cmdlets.ts";
 import { RUNNERS } from "../runners.ts";
 import { classifyPath } from "../paths.ts";
 import { isSecret } from "../secrets.ts";
@@ -47,7 +48,6 @@ const TREE_REMOVERS = new Set([
   "rmdirsync",
   "remove_dir",
   "deletedirectory",
-  "remove-item",
 ]);
 const REMOVERS = new Set([
   ...TREE_REMOVERS,
@@ -71,7 +71,6 @@ const REMOVERS = new Set([
   "path.unlink",
   "removeitem",
   "delete-directory",
-  "deletedirectory",
   "deletefile",
   "file::path",
   "rm_rf!",
@@ -220,50 +219,12 @@ function opensDevice(scan: CodeScan): boolean {
   ) && has(scan, OPENERS);
 }
 
-/** PowerShell's cmdlets begin with their verb, and an approved list says which. */
-function destroysByCmdlet(name: string): boolean {
-  if (HARMLESS_CMDLETS.has(name)) return false;
-  return DESTRUCTIVE_CMDLETS.has(name) ||
-    ["remove-", "clear-", "disable-", "uninstall-"].some((verb) => name.startsWith(verb));
-}
-
-const DESTRUCTIVE_CMDLETS = new Set([
-  "format-volume",
-  "initialize-disk",
-  "stop-computer",
-  "restart-computer",
-  "set-executionpolicy",
-  "reset-computermachinepassword",
-  "add-localgroupmember",
-  "add-mppreference",
-  "enable-psremoting",
-  "new-localuser",
-  "new-service",
-  "rename-computer",
-  "set-adaccountpassword",
-  "set-mppreference",
-  "set-netfirewallprofile",
-  "stop-service",
-]);
-/** They touch only the session that runs them. */
-const HARMLESS_CMDLETS = new Set([
-  "clear-host",
-  "clear-variable",
-  "clear-history",
-  "remove-variable",
-  "remove-module",
-  "remove-job",
-  "remove-event",
-  "remove-typedata",
-  "remove-pssession",
-]);
-
 /** Code that is given to an interpreter on the command line. */
 export const CODE_RULES: readonly CodeRule[] = [
   code(
     "remove_everything",
     (scan) =>
-      has(scan, TREE_REMOVERS) &&
+      (has(scan, TREE_REMOVERS) || scan.names.has("remove-item")) &&
       scan.strings.some((text) =>
         ["root", "system", "home"].includes(classifyPath(text)) &&
         (text.startsWith("/") || text.startsWith("~"))
@@ -285,9 +246,7 @@ export const CODE_RULES: readonly CodeRule[] = [
   ),
   code(
     "cmdlet",
-    (scan) =>
-      (scan.language === "powershell" || scan.language === "pwsh") &&
-      [...scan.names].some(destroysByCmdlet),
+    destroysByCmdlet,
     [4, 4],
     "destructive_action",
     "The cmdlet deletes, empties or switches off what it names.",

@@ -19,6 +19,8 @@ const CLIENTS = [
   "cockroach",
   "usql",
   "isql",
+  "isql-fb",
+  "osql",
   "tsql",
   "snowsql",
   "bq",
@@ -46,8 +48,14 @@ const CLIENTS = [
   "aws",
 ];
 
+/** Of `aws` only these services take SQL; the text of a message is none. */
+const AWS_SQL = ["rds-data", "redshift-data", "athena"];
+
 /** Every text that a client may take for SQL: its arguments and what is piped in. */
 function sqlHarm(command: SimpleCommand): SqlHarm {
+  if (command.name === "aws" && !AWS_SQL.some((service) => command.args.includes(service))) {
+    return "none";
+  }
   let worst: SqlHarm = "none";
   const given = optionValues(command, "-c", "-e", "-q", "-Q");
   for (const text of [...given, ...command.args, command.stdin?.text ?? ""]) {
@@ -187,6 +195,8 @@ const MONGO = [
   ".bulkwrite(",
   "findanddelete",
   "deleteone(",
+  "updatemany({}",
+  "update({}",
 ];
 
 function dropsDatabase(command: SimpleCommand): boolean {

@@ -115,6 +115,10 @@ export const DEFENSE_RULES: readonly Rule[] = [
           return command.args.some((arg) => ["call", "delete"].includes(arg.toLowerCase()));
         case "sestatus":
           return false;
+        case "bcdedit":
+          return words.length > 0 && !first.startsWith("/enum");
+        case "fsutil":
+          return words.some((word) => FSUTIL_VERBS.test(word));
         case "cipher":
           return command.args.some((arg) => arg.toLowerCase().startsWith("/w"));
         default:
@@ -144,8 +148,9 @@ export const DEFENSE_RULES: readonly Rule[] = [
     ],
     (command, words) => {
       if (command.name === "sysctl") {
-        return hasFlag(command, "wp", "write", "load", "system") ||
-          words.some((word) => word.includes("="));
+        // Without a file, -p and --system put the machine's own settings in force again.
+        return hasFlag(command, "w", "write") || words.some((word) => word.includes("=")) ||
+          (hasFlag(command, "p", "load") && words.length > 0);
       }
       if (command.name === "efibootmgr") return hasFlag(command, "BbcoOnN");
       if (command.name === "bpftool") return words.includes("load") || words.includes("attach");
@@ -203,6 +208,9 @@ export const DEFENSE_RULES: readonly Rule[] = [
     "Plan it with somebody at the console.",
   ),
 ];
+
+/** What fsutil does besides telling: `fsutil usn deletejournal`. */
+const FSUTIL_VERBS = /^(?:set|delete|create|disable|reset|wipe|stop|enlarge|dismount)/i;
 
 /** The parts of the registry with the machine's passwords and keys, or above them. */
 const HIVES = /^(?:hklm|hkey_local_machine)\\*(?:(?:sam|security).*|system)?$/i;

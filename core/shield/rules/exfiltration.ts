@@ -203,7 +203,7 @@ export const EXFILTRATION_RULES: readonly Rule[] = [
     "persistence",
     "authorize_key",
     ["ssh-copy-id"],
-    (_command, words) => words.length > 0,
+    (command, words) => words.length > 0 && !hasFlag(command, "n"),
     [3, 3],
     "persistence",
     "It lets the holder of a key log in to another machine from now on.",

@@ -158,7 +158,7 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     pack: "filesystem",
     commands: ["truncate"],
     match: (command) =>
-      !isRehearsal(command) &&
+      !isRehearsal(command) && !emptiesLogs(command) &&
       (hasOption(command, "-s0", "--size=0") ||
         command.args.some((arg) => arg === "0" || arg.startsWith("-s"))),
     blast: 2,
@@ -266,6 +266,16 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
   },
 ];
 
+/** `truncate -s 0 app.log` is what `> app.log` is. */
+function emptiesLogs(command: SimpleCommand): boolean {
+  const files = operands(command, SIZED);
+  return files.length > 0 &&
+    files.every((file) =>
+      file.endsWith(".log") && classifyPath(locate(command.cwd, file)) === "local_file"
+    );
+}
+
+const SIZED = new Set(["-s", "--size"]);
 const EMPTY_SOURCES = new Set(["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom"]);
 
 function emptiesFile(command: SimpleCommand): boolean {

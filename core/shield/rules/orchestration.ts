@@ -195,12 +195,12 @@ export const ORCHESTRATION_RULES: readonly Rule[] = [
     "grant",
     KUBECTL,
     (command, words) =>
-      words[1] === "clusterrolebinding" &&
-      (optionValues(command, "--clusterrole").includes("cluster-admin") ||
+      (words[1] === "clusterrolebinding" || words[1] === "rolebinding") &&
+      (optionValues(command, "--clusterrole").some((role) => ADMINS.has(role)) ||
         optionValues(command, "--group").some((group) => ANYBODY.has(group))),
     [4, 3],
     "privilege_escalation",
-    "It gives somebody every right in the cluster.",
+    "It gives somebody every right in the cluster or a namespace.",
     "Bind a role with the rights that are needed.",
     ["create"],
   ),
@@ -253,6 +253,7 @@ export const ORCHESTRATION_RULES: readonly Rule[] = [
     (command, words) =>
       (words[0] === "volume" && ["rm", "remove", "prune"].includes(words[1] ?? "")) ||
       (words.includes("down") && hasFlag(command, "v", "volumes", "rmi")) ||
+      (verbOfCompose(command, words) === "rm" && hasFlag(command, "v")) ||
       (words[0] === "system" && words[1] === "prune" && hasFlag(command, "", "volumes")),
     [3, 5],
     "data_loss",
@@ -287,14 +288,15 @@ export const ORCHESTRATION_RULES: readonly Rule[] = [
     "escape",
     KUBECTL,
     (command) =>
-      command.args.some(unlocksHost) || hasFlag(command, "", "privileged") ||
+      command.args.some(unlocksHost) || unlocksHostInText(command.stdin?.text ?? "") ||
+      hasFlag(command, "", "privileged") ||
       optionValues(command, "--profile").includes("sysadmin") ||
       command.args.some((arg, at) => arg.startsWith("node/") && command.args[at - 1] === "debug"),
     [4, 4],
     "privilege_escalation",
     "It starts a container that can reach the host itself.",
     "Leave out privileged, the host's namespaces and its paths.",
-    ["run", "patch", "create", "replace", "debug", "set"],
+    ["run", "patch", "create", "replace", "debug", "set", "apply"],
   ),
   rule(
     "containers",
@@ -341,6 +343,12 @@ export const ORCHESTRATION_RULES: readonly Rule[] = [
   ),
 ];
 
+/** What `docker compose` or `docker-compose` is told; `docker rm` is another matter. */
+function verbOfCompose({ name }: SimpleCommand, words: readonly string[]): string | undefined {
+  return name.endsWith("compose") ? words[0] : words[0] === "compose" ? words[1] : undefined;
+}
+
+const ADMINS = new Set(["admin", "cluster-admin"]);
 const ANYBODY = new Set(["system:anonymous", "system:authenticated", "system:unauthenticated"]);
 const HOST_RIGHTS = new Set([
   "ALL",
@@ -373,6 +381,13 @@ const HOST_FOLDERS = ["/bin", "/boot", "/etc", "/lib", "/root", "/sbin", "/usr/b
 function unlocksHost(text: string): boolean {
   if (!text.includes("{")) return false;
   return HOST_KEYS.test(text.replaceAll(/[\s"']+/g, ""));
+}
+
+/** A manifest on standard input that does so, or binds somebody to the cluster's highest role. */
+function unlocksHostInText(text: string): boolean {
+  const manifest = text.replaceAll(/[\s"']+/g, "");
+  return HOST_KEYS.test(manifest) ||
+    (manifest.includes("name:cluster-admin") && /kind:(?:Cluster)?RoleBinding/.test(manifest));
 }
 
 const HOST_KEYS = /privileged:true|host(?:PID|Network|IPC):true|hostPath:/;

@@ -78,7 +78,8 @@ export const PACKAGE_RULES: readonly Rule[] = [
     ],
     (command, words) => {
       const verb = words[0] ?? "";
-      return ["publish", "unpublish", "yank", "deprecate"].includes(verb) ||
+      return (["publish", "unpublish", "yank", "deprecate"].includes(verb) &&
+        command.name !== "dotnet") ||
         (verb === "owner" && words.length > 1) || (command.name === "gem" && verb === "push") ||
         (command.name === "twine" && verb === "upload") ||
         (verb === "access" && words[1] !== "list" && words[1] !== "ls") ||
@@ -102,6 +103,8 @@ export const PACKAGE_RULES: readonly Rule[] = [
       "dpkg",
       "rpm",
       "gem",
+      "yarn",
+      "pnpm",
       "yum",
       "dnf",
       "go",
@@ -119,8 +122,10 @@ export const PACKAGE_RULES: readonly Rule[] = [
         word.startsWith("http://") || word.startsWith("git+http://") ||
         word.includes(UNKNOWN + "\x01")
       )) ||
-      (words[0] === "config" && words[1] === "set" &&
-        words.slice(2).some((word) => word.includes("http://"))) ||
+      (command.name === "rpm" && hasFlag(command, "Ui", "import", "upgrade", "install") &&
+        words.some((word) => word.startsWith("http://"))) ||
+      (((words[0] === "config" && words[1] === "set") || words[0] === "sources") &&
+        words.slice(1).some((word) => word.includes("http://"))) ||
       optionValues(command, "--index-url", "--extra-index-url", "--registry", "-i").some((url) =>
         url.startsWith("http://")
       ),

@@ -44,8 +44,16 @@ function removes(command: SimpleCommand, kinds: readonly PathKind[]): boolean {
 
 /** What each operand's loss would mean. */
 function placesOf(command: SimpleCommand): PathKind[] {
-  return operands(command, REMOVAL_VALUED).map((path) => classifyPath(locate(command.cwd, path)));
+  return pathsOf(command).map((path) => classifyPath(locate(command.cwd, path)));
 }
+
+/** The operands; `/s` and `/q` are options of the programs of Windows. */
+function pathsOf(command: SimpleCommand): readonly string[] {
+  const paths = operands(command, REMOVAL_VALUED);
+  return SLASHED.has(command.name) ? paths.filter((path) => !/^\/[a-z]$/i.test(path)) : paths;
+}
+
+const SLASHED = new Set(["del", "erase", "rd", "rmdir", "deltree"]);
 
 function removesTree(...kinds: readonly PathKind[]) {
   return (command: SimpleCommand) => removes(command, kinds);
@@ -53,7 +61,7 @@ function removesTree(...kinds: readonly PathKind[]) {
 
 /** A wildcard over a whole folder needs no `-r` to empty it. */
 function emptiesFolder(command: SimpleCommand): boolean {
-  return operands(command).some((path) => {
+  return pathsOf(command).some((path) => {
     if (!hasGlob(path)) return false;
     const kind = classifyPath(locate(command.cwd, path));
     return kind === "root" || kind === "system" || kind === "home" || kind === "working_folder";
@@ -156,7 +164,7 @@ export const REMOVAL_RULES: readonly Rule[] = [
     commands: FILE_REMOVERS,
     match: (command) =>
       removes(command, ["system_part", "system", "root"]) &&
-      operands(command).some((path) => holdsSystem(path, command.cwd)),
+      pathsOf(command).some((path) => holdsSystem(path, command.cwd)),
     blast: 4,
     irreversibility: 4,
     threat: "destructive_delete",

@@ -172,7 +172,7 @@ export const TOOLS: readonly Tool[] = [
     pack: "cloud",
     depth: 4,
     blast: 3,
-    also: ["reset", "rollback", "scale", "pause"],
+    also: ["reset", "rollback", "pause"],
     except: ["build remove", "cache clear"],
   },
   {
@@ -303,9 +303,15 @@ export const TOOLS: readonly Tool[] = [
     pack: "containers",
     depth: 2,
     blast: 2,
-    except: ["logout", "network disconnect"],
+    except: ["logout", "network disconnect", "builder prune", "buildx prune", "compose rm"],
   },
-  { names: ["docker-compose", "podman-compose"], pack: "containers", depth: 1, blast: 2 },
+  {
+    names: ["docker-compose", "podman-compose"],
+    pack: "containers",
+    depth: 1,
+    blast: 2,
+    except: ["rm"],
+  },
   {
     names: [
       "crictl",
