@@ -238,9 +238,13 @@ function gitCommands(command: SimpleCommand): string[] {
     const name = key.toLowerCase();
     if (name.startsWith("alias.")) {
       texts.push(value.startsWith("!") ? value.slice(1) : `git ${value}`);
-    } else if (GIT_PROGRAMS.some((end) => name.endsWith(end))) {
+    } else if (isProgramSetting(name)) {
       texts.push(value.startsWith("!") ? value.slice(1) : value);
     }
+  }
+  const [kept = "", text = ""] = keptSetting(command);
+  if (kept.startsWith("alias.") ? text.startsWith("!") : isProgramSetting(kept)) {
+    texts.push(text.startsWith("!") ? text.slice(1) : text);
   }
   texts.push(
     ...optionValues(
@@ -266,12 +270,6 @@ function gitCommands(command: SimpleCommand): string[] {
   if (command.args.includes("rebase") || command.args.includes("difftool")) {
     texts.push(...optionValues(command, "-x"));
   }
-  const config = command.args.indexOf("config");
-  if (config >= 0) {
-    const at = command.args.findIndex((arg) => arg.startsWith("alias."));
-    const value = at < 0 ? undefined : command.args[at + 1];
-    if (value?.startsWith("!")) texts.push(value.slice(1));
-  }
   return texts;
 }
 
@@ -285,6 +283,17 @@ function assignedSettings({ assignments }: SimpleCommand): string[] {
 }
 
 const GIT_KEY = "GIT_CONFIG_KEY_";
+
+/** What `git config name value` keeps for later. */
+function keptSetting({ args }: SimpleCommand): readonly string[] {
+  const config = args.indexOf("config");
+  if (config < 0) return [];
+  const words = args.slice(config + 1).filter((arg) => !arg.startsWith("-"));
+  const [name = "", value = ""] = words[0] === "set" ? words.slice(1) : words;
+  return [name.toLowerCase(), value];
+}
+
+const isProgramSetting = (name: string): boolean => GIT_PROGRAMS.some((end) => name.endsWith(end));
 
 const GIT_PROGRAMS = [
   "pager",

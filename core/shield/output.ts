@@ -276,6 +276,8 @@ export const READERS: readonly string[] = [
   "7z",
   "batcat",
   "bzip2",
+  "gc",
+  "get-content",
   "gunzip",
   "hexyl",
   "pastebinit",

@@ -16,7 +16,10 @@ export interface Phrases {
  * order, whatever stands between them. `a|b` is one of both, `…` is any text; capital and small letters are one, and
  * `--a=b` is `--a b`.
  */
-export function readPhrases(lines: readonly string[]): Phrases {
+export function readPhrases(
+  lines: readonly string[],
+  ask: (command: SimpleCommand) => readonly string[] = wordsSaid,
+): Phrases {
   const byName = new Map<string, Word[][]>();
   for (const line of lines) {
     const [names = "", ...words] = line.split(" ");
@@ -28,7 +31,7 @@ export function readPhrases(lines: readonly string[]): Phrases {
   return {
     names: [...byName.keys()],
     matches(command) {
-      const said = once(command, wordsSaid);
+      const said = once(command, ask);
       return byName.get(command.name)?.some((phrase) => says(said, phrase)) ?? false;
     },
   };
@@ -49,6 +52,12 @@ function wordsSaid({ args }: SimpleCommand): string[] {
     const lower = arg.toLowerCase();
     return equals < 0 ? [lower] : [lower.slice(0, equals), lower.slice(equals + 1)];
   });
+}
+
+/** The arguments, and then the words on standard input, of programs that take their commands there. */
+export function wordsTold(command: SimpleCommand): readonly string[] {
+  const told = command.stdin?.text?.toLowerCase().split(/[\s;]+/) ?? [];
+  return [...once(command, wordsSaid), ...told];
 }
 
 /** Each word is taken where it stands first, so nothing is looked at twice. */

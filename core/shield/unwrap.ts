@@ -164,6 +164,7 @@ const SPECIAL: ReadonlyMap<string, Unwrapper> = new Map([
   ["gnome-terminal", (command) => afterDashes(command)],
   ["iex", unwrapExpression],
   ["invoke-expression", unwrapExpression],
+  ["forfiles", unwrapForFiles],
   ["cmd", (command) => {
     // A shell that takes `/c` for a path is given `//c`.
     const at = command.args.findIndex((arg) => CMD_CODE.has(arg.toLowerCase()));
@@ -171,6 +172,16 @@ const SPECIAL: ReadonlyMap<string, Unwrapper> = new Map([
     return at < 0 ? [] : [shellText(text.replaceAll(/(^|\s)\/\/(?=\w)/g, "$1/"))];
   }],
 ]);
+
+/** `forfiles /p folder /c "cmd /c del @path"`: it runs for each file of the folder. */
+function unwrapForFiles({ args }: SimpleCommand): Inner[] {
+  const behind = (option: string) =>
+    args[args.findIndex((arg) => arg.toLowerCase() === option) + 1] ?? "";
+  if (!args.some((arg) => arg.toLowerCase() === "/c")) return [];
+  const folder = args.some((arg) => arg.toLowerCase() === "/p") ? behind("/p") : ".";
+  const file = `${folder.replaceAll("\\", "/")}/*`;
+  return [shellText(behind("/c").replaceAll(/@(?:path|file|fname|relpath)/gi, () => file))];
+}
 
 const CMD_CODE = new Set(["/c", "/k", "//c", "//k"]);
 

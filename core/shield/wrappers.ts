@@ -85,7 +85,7 @@ wrap("watchexec", {
 wrap(
   "chronic ifne heaptrack rr xterm urxvt alacritty foot nohup setsid builtin command busybox toybox fakeroot fakechroot eatmydata linux32 linux64 i386 x86_64 noglob nocorrect " +
     "unbuffer torsocks torify tsocks dbus-run-session dbus-launch catchsegv tini dumb-init catatonit rlwrap ssh-agent " +
-    "entr firejail konsole kitty xfce4-terminal nq tsp daemon reflex env-cmd",
+    "conhost entr firejail konsole kitty xfce4-terminal nq tsp daemon reflex env-cmd",
 );
 wrap("strace", { short: "abeEIoOpPsSuUX" });
 wrap("ltrace", { short: "abeloDnpsuwxFA" });
@@ -141,7 +141,7 @@ wrap("distrobox toolbox", { verbs: "enter", short: "n", long: "name" });
 wrap("toolbox", { verbs: "run", short: "c", long: "container" });
 wrap("flatpak-spawn wsl", { short: "du", long: "distribution user cd env directory" });
 wrap("start winrs", { mode: "shell" });
-wrap("psexec psexec64 paexec", { short: "upwsr", skip: 1 });
+wrap("psexec psexec64 paexec", { short: "upwrna", skip: 1 });
 wrap("machinectl", { verbs: "shell", short: "EM", long: "uid setenv machine", skip: 1 });
 
 const CONTAINER = "profile user workdir env env-file detach-keys context host config log-level";
@@ -224,6 +224,9 @@ for (const name of ["poetry", "pipenv", "uv", "rye", "hatch", "pdm"]) {
 }
 wrap("bundle npm yarn pnpm asdf mise rbenv pyenv", { verbs: "exec", long: "package" });
 wrap("npm", { verbs: "explore", skip: 1 });
+// These bring the programs of a shell to systems without one: `shx rm -rf x`.
+wrap("shx shelljs cash");
+wrap("knife", { verbs: "ssh", short: "aCxiGpP", skip: 1, mode: "shell" });
 wrap("npx bunx pnpx", { short: "p", long: "package" });
 wrap("pnpm yarn", { verbs: "dlx", long: "package" });
 wrap("conda mamba micromamba", { verbs: "run", short: "np", long: "name prefix cwd" });
@@ -266,7 +269,7 @@ wrap("podman", { verbs: "machine ssh", mode: "shell" });
 wrap("vagrant", { verbs: "ssh", mode: "shell" });
 wrap("limactl", { verbs: "shell", skip: 1 });
 wrap("nomad", { verbs: "alloc exec", skip: 1 });
-wrap("runc crun", { verbs: "exec", short: "euct", skip: 1 });
+wrap("runc crun", { verbs: "exec", short: "eup", long: "env user process cwd", skip: 1 });
 wrap("devbox pixi", { verbs: "run" });
 wrap("mise", { verbs: "x" });
 wrap("dotenvx zellij", { verbs: "run", short: "f", long: "env-file name cwd" });

@@ -26,6 +26,7 @@ function rule(
 
 const TERRAFORM = ["terraform", "tofu", "terragrunt"];
 const TERRAFORM_VALUED = new Set(["-chdir"]);
+const asksNobody = (arg: string) => arg.includes("auto-approve") || arg.includes("non-interactive");
 
 function endsService(command: SimpleCommand): boolean {
   const [service = "", verb = ""] = once(command, awsWords);
@@ -47,7 +48,7 @@ export const CLOUD_RULES: readonly Rule[] = [
     (command) =>
       (subcommand(command, TERRAFORM_VALUED).includes("destroy") ||
         hasFlag(command, "", "destroy")) &&
-      command.args.some((arg) => arg.includes("auto-approve")),
+      command.args.some((arg) => arg === "run-all" || asksNobody(arg)),
     [5, 5],
     "resource_deletion",
     "It destroys the whole infrastructure without asking.",
@@ -57,9 +58,10 @@ export const CLOUD_RULES: readonly Rule[] = [
     "cloud",
     [...TERRAFORM, "pulumi", "cdk"],
     (command) => {
-      const verb = subcommand(command, TERRAFORM_VALUED)[0];
+      const words = subcommand(command, TERRAFORM_VALUED);
+      const verb = words[0];
       return (verb === "apply" && hasOption(command, "-destroy", "--destroy")) ||
-        (verb === "apply" && command.args.some((arg) => arg.includes("auto-approve"))) ||
+        (words.includes("apply") && command.args.some(asksNobody)) ||
         (verb === "up" && hasFlag(command, "y", "yes", "skip-preview")) ||
         (verb === "deploy" && hasOption(command, "--force"));
     },

@@ -1,5 +1,6 @@
 import { hasFlag, hasOption, optionValues } from "../arguments.ts";
-import type { SimpleCommand } from "../command.ts";
+import { once, type SimpleCommand } from "../command.ts";
+import { wordsTold } from "../phrases.ts";
 import type { Rule } from "../rule.ts";
 import { defineRule } from "./define.ts";
 
@@ -27,7 +28,7 @@ export const DEFENSE_RULES: readonly Rule[] = [
             (words[0] === "default" && words[1] === "allow" && words[2] !== "outgoing") ||
             (words.at(-2) === "from" && words.at(-1) === "any");
         case "nft":
-          return words[0] === "flush" || words[0] === "delete";
+          return once(command, wordsTold).some((word) => word === "flush" || word === "delete");
         case "pfctl":
           return hasFlag(command, "dF");
         case "firewall-cmd":

@@ -43,8 +43,9 @@ export function phraseRule(
   threat: string,
   explanation: string,
   safer: string | null,
+  ask?: (command: SimpleCommand) => readonly string[],
 ): Rule {
-  const { names, matches } = readPhrases(lines);
+  const { names, matches } = readPhrases(lines, ask);
   return defineRule(
     pack,
     id,

@@ -1,4 +1,5 @@
 import { phraseRule } from "./define.ts";
+import { wordsTold } from "../phrases.ts";
 import type { Rule } from "../rule.ts";
 
 /** What the programs of one machine are told by words that no other rule knows. */
@@ -89,12 +90,54 @@ export const MACHINE_PHRASES: readonly Rule[] = [
       "neo4j-admin load --overwrite-destination|--force",
       "mysql_install_db|mariadb-install-db …",
       "mysqld|mariadbd --initialize|--initialize-insecure",
-      "asmcmd rm|drop",
     ],
     [4, 4],
     "data_loss",
     "It deletes what a database or a cluster of disks holds, or makes an empty one over it.",
     "Take a backup first, and name single files.",
+  ),
+  phraseRule(
+    "databases",
+    "told_to_empty",
+    [
+      "nc|ncat|netcat|telnet flushall|flushdb|flush_all|shutdown",
+      "rman delete|drop",
+      "asmcmd rm|drop",
+    ],
+    [4, 4],
+    "data_loss",
+    "It is told to empty a store, to delete backups or to stop a server.",
+    "Name single keys, or single backups that others replace.",
+    wordsTold,
+  ),
+  phraseRule(
+    "disks",
+    "told_to_wipe",
+    ["diskpart clean|format|delete|remove|offline|convert"],
+    [5, 5],
+    "disk_destruction",
+    "It is told to wipe or to change a disk.",
+    "Look at the disks first: list disk, detail disk.",
+    wordsTold,
+  ),
+  phraseRule(
+    "services",
+    "many_machines",
+    [
+      "ansible -m|--module-name user|group|authorized_key|ansible.builtin.user|mount|filesystem|parted|lvol",
+      "ansible …state=stopped…|…enabled=no…|…enabled=false…",
+      "ansible-console shell|raw|command",
+      "salt service.stop|service.disable|system.reboot|system.shutdown|system.poweroff",
+      "salt pkg.remove|pkg.purge|file.remove|user.add|user.delete|user.chgroups|disk.format",
+      "puppet apply …absent…|…stopped…",
+      "puppet resource ensure=stopped|ensure=absent",
+      "knife node|client|environment|role delete|bulk",
+    ],
+    [4, 3],
+    "service_disruption",
+    "It stops services, removes what is there or changes accounts on every host it names.",
+    "Run it as a rehearsal first (--check, test=True, --noop), and on one host.",
+    wordsTold,
   ),
   phraseRule(
     "packages",
