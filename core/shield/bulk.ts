@@ -1,6 +1,6 @@
 import { hasFlag, operands } from "./arguments.ts";
 import { type Flow, NOTHING, type SimpleCommand } from "./command.ts";
-import { classifyPath, locate, normalizePath } from "./paths.ts";
+import { classifyPath, isDisk, locate, normalizePath } from "./paths.ts";
 import { isSecret } from "./secrets.ts";
 
 const DUMPERS = new Set([
@@ -29,7 +29,7 @@ export function isAccounts(path: string): boolean {
 
 /** What a file holds that the line did not write, as far as its name tells. */
 export function namedFile(path: string): Flow {
-  return { ...NOTHING, secret: isSecret(path), bulk: isAccounts(path) };
+  return { ...NOTHING, secret: isSecret(path), bulk: isAccounts(path) || isDisk(path) };
 }
 
 /** Whether a command writes out a database, or whole folders of the system or of people. */

@@ -82,6 +82,7 @@ export const CREDENTIAL_RULES: readonly Rule[] = [
     pack: "credentials",
     commands: [
       "mimikatz",
+      "mimipenguin",
       "secretsdump.py",
       "lazagne",
       "gcore",
@@ -113,7 +114,7 @@ export const CREDENTIAL_RULES: readonly Rule[] = [
       ) ||
       (command.name === "security" &&
         command.args.some((arg) =>
-          arg.startsWith("find-") && command.args.includes("-w") || arg.startsWith("delete-")
+          arg.startsWith("find-") && hasFlag(command, "wg") || arg.startsWith("delete-")
         )) ||
       (command.name === "pass" && command.args[0] === "rm"),
     blast: 4,

@@ -152,12 +152,13 @@ export const ORCHESTRATION_RULES: readonly Rule[] = [
     "kubernetes",
     "evict",
     KUBECTL,
-    (_command, words) => words[0] === "drain" || words.some((word) => word.includes("noexecute")),
+    (command, words) =>
+      words[0] === "drain" || command.args.some((arg) => arg.toLowerCase().includes("noexecute")),
     [3, 3],
     "service_disruption",
     "It takes every workload off a node.",
     "Cordon the node, and move workloads one by one.",
-    ["drain", "taint"],
+    ["drain", "patch", "taint"],
   ),
   rule(
     "kubernetes",

@@ -61,6 +61,8 @@ const STARTUP = anyOf(
   ".zlogin",
   ".pam_environment",
   ".ssh/environment",
+  "/release_agent",
+  "/notify_on_release",
 );
 
 const ACCOUNT_FILES = [

@@ -10,6 +10,7 @@ export const MACHINE_PHRASES: readonly Rule[] = [
     [
       "lvconvert --merge|--repair|--uncache|--thinpool",
       "vgchange|lvchange -an|-aln|n",
+      "vgcfgrestore -f|--file|--force",
       "zpool offline|export|create|replace|split",
       "btrfs check|rescue --repair|--init-csum-tree|--init-extent-tree|zero-log|chunk-recover",
       "storcli|storcli64|perccli|perccli64|ssacli|hpssacli|arcconf del|delete|erase|init|initialize",
@@ -167,6 +168,32 @@ export const MACHINE_PHRASES: readonly Rule[] = [
     "persistence",
     "It makes programs run by themselves later, or others run in their place.",
     "Have the change reviewed, and keep the program where only root writes.",
+  ),
+  phraseRule(
+    "credentials",
+    "memory_dump",
+    [
+      "gdb -p|--pid dump…|generate-core-file…|gcore…",
+      "process-dump|minidump|procdump64 …",
+    ],
+    [3, 3],
+    "credential_access",
+    "It writes out a process's memory, with the passwords and keys in it.",
+    "Look at the one value that is needed: jcmd, a heap histogram, a backtrace.",
+  ),
+  phraseRule(
+    "network",
+    "hands_out",
+    [
+      "telnetd|utelnetd -l|-p|-f",
+      "xterm|urxvt|konsole -display|--display …:…",
+      "sshd -p|-oport=…",
+      "x11vnc -forever|-shared|-nopw|-listen",
+    ],
+    [4, 4],
+    "remote_access",
+    "It hands a shell or a screen of this machine to whoever can connect.",
+    "Connect from outside through the way that your administrators have opened.",
   ),
   phraseRule(
     "persistence",

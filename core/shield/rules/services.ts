@@ -105,6 +105,8 @@ const RELOADS = /^-(?:SIG)?(?:HUP|USR1|USR2|WINCH|0|1)$/;
 /** Of `net`: what decides who may use the machine, or see its folders. */
 const NET_CHANGES = new Set(["group", "localgroup", "share", "user"]);
 
+const USERMOD_OPTIONS = ["append", "groups", "gid", "uid", "login", "lock", "home", "shell"];
+
 const BUSES = new Set(["busctl", "dbus-send"]);
 const POWER_CALL = /(?:^|\.)(?:PowerOff|Reboot|Halt|KExec|Suspend|Hibernate)$/;
 
@@ -267,7 +269,7 @@ export const SERVICE_RULES: readonly Rule[] = [
         return command.args.some((arg) => ["-create", "-delete", "-append"].includes(arg));
       }
       if (command.name === "visudo") return !hasFlag(command, "c", "check");
-      if (command.name === "usermod") return hasFlag(command, "aGgulLdso");
+      if (command.name === "usermod") return hasFlag(command, "aGgulLdso", ...USERMOD_OPTIONS);
       return true;
     },
     [4, 3],
