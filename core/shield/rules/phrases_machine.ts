@@ -32,7 +32,7 @@ export const MACHINE_PHRASES: readonly Rule[] = [
       "fwupdmgr downgrade",
       "mokutil --disable-validation|--reset|--delete|--import",
       "ipmitool power|chassis off|cycle|reset|soft",
-      "ipmitool mc|bmc|raw reset|0x06",
+      "ipmitool mc|bmc reset",
     ],
     [4, 3],
     "system_tampering",
@@ -73,7 +73,8 @@ export const MACHINE_PHRASES: readonly Rule[] = [
     [
       "nmcli device|dev|d disconnect|delete",
       "networkctl down|delete",
-      "resolvectl|systemd-resolve dns|domain|--set-dns",
+      "resolvectl dns|domain … …",
+      "systemd-resolve --set-dns",
     ],
     [4, 2],
     "service_disruption",

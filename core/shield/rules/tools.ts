@@ -303,7 +303,14 @@ export const TOOLS: readonly Tool[] = [
     pack: "containers",
     depth: 2,
     blast: 2,
-    except: ["logout", "network disconnect", "builder prune", "buildx prune", "compose rm"],
+    except: [
+      "logout",
+      "network disconnect",
+      "builder prune",
+      "buildx prune",
+      "compose rm",
+      "image prune",
+    ],
   },
   {
     names: ["docker-compose", "podman-compose"],
