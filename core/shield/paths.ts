@@ -337,7 +337,7 @@ export function isDisk(raw: string): boolean {
 
 /** Whether a path, seen from a folder, is one of the system, or a file in one that is not written every day. */
 export function holdsSystem(from: string, folder: string): boolean {
-  const path = locate(folder, from);
+  const path = normalizePath(locate(folder, from));
   if (OPEN_PLACES.some((start) => path.startsWith(start))) return false;
   const kind = classifyPath(path);
   return kind === "system_part" || kind === "system";

@@ -48,14 +48,12 @@ const CLIENTS = [
   "aws",
 ];
 
-/** Of `aws` only these services take SQL; the text of a message is none. */
-const AWS_SQL = ["rds-data", "redshift-data", "athena"];
+/** The text of a message that these services of `aws` send is no SQL. */
+const MESSENGERS = new Set(["chime", "pinpoint", "ses", "sesv2", "sns", "sqs"]);
 
 /** Every text that a client may take for SQL: its arguments and what is piped in. */
 function sqlHarm(command: SimpleCommand): SqlHarm {
-  if (command.name === "aws" && !AWS_SQL.some((service) => command.args.includes(service))) {
-    return "none";
-  }
+  if (command.name === "aws" && command.args.some((arg) => MESSENGERS.has(arg))) return "none";
   let worst: SqlHarm = "none";
   const given = optionValues(command, "-c", "-e", "-q", "-Q");
   for (const text of [...given, ...command.args, command.stdin?.text ?? ""]) {

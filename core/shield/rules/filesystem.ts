@@ -125,7 +125,7 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     match: (command) =>
       !isRehearsal(command) && !keepsCopy(command) &&
       once(command, writtenPaths).some((path) =>
-        PROTECTED.some((start) => locate(command.cwd, path).startsWith(start)) &&
+        PROTECTED.some((start) => normalizePath(locate(command.cwd, path)).startsWith(start)) &&
         holdsSystem(path, command.cwd)
       ),
     blast: 4,

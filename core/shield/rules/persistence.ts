@@ -1,6 +1,6 @@
 import { hasFlag } from "../arguments.ts";
 import { once, type SimpleCommand } from "../command.ts";
-import { classifyPath } from "../paths.ts";
+import { classifyPath, normalizePath } from "../paths.ts";
 import type { Rule } from "../rule.ts";
 import { WRITERS, writtenPaths } from "../written.ts";
 import { defineRule } from "./define.ts";
@@ -80,7 +80,9 @@ function allWrittenPaths(command: SimpleCommand): readonly string[] {
   const redirected = command.redirections.filter(({ operator, target }) =>
     operator.includes(">") && operator !== ">&" && target !== ""
   );
-  return [...redirected.map(({ target }) => target), ...once(command, writtenPaths)];
+  return [...redirected.map(({ target }) => target), ...once(command, writtenPaths)].map(
+    normalizePath,
+  );
 }
 
 function startsItself(command: SimpleCommand): boolean {
@@ -199,7 +201,7 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
     ],
     (command) => {
       const truncates = command.redirections.some(({ operator, target }) =>
-        (operator === ">" || operator === ">|") && LOGS.test(target)
+        (operator === ">" || operator === ">|") && LOGS.test(normalizePath(target))
       );
       if (truncates) {
         return command.name === "" ||
