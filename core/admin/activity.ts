@@ -2,10 +2,8 @@ import { SYSTEM, type Tenant } from "../../kv/collection.ts";
 import { putDay, readDays, type Series } from "../../kv/series.ts";
 import type { Store } from "../../kv/store.ts";
 import type { Cancel } from "../ports.ts";
+import { DAY_MS, HOUR_MS, HOURS, type Hours, isStillHour } from "../usage/day.ts";
 
-const HOUR_MS = 60 * 60 * 1000;
-const DAY_MS = 24 * HOUR_MS;
-const HOURS = 24;
 /** With the commit that follows, what a crash can lose is less than a second's counts. */
 const FLUSH_MS = 750;
 /** Values of one commit: each may have 60 KiB, and an atomic takes 800. */
@@ -20,7 +18,6 @@ const REST_BYTES = 512;
 /** Where those beyond that are counted. */
 const OTHERS = `${DENIALS}others`;
 
-type Hours = Uint32Array<ArrayBuffer>;
 /** Counts by name and hour of a day. */
 export type NamedHours = ReadonlyMap<string, Hours>;
 
@@ -119,8 +116,7 @@ export class Activity {
   #of(tenant: Tenant): Counting {
     const now = this.store.clock.now();
     const before = this.#counting.get(tenant.org);
-    // A clock that steps back stays in the hour that has been reached.
-    if (before !== undefined && now < before.hourEndsMs) return before;
+    if (before !== undefined && isStillHour(before.hourEndsMs, now)) return before;
     const dayMs = Math.floor(now / DAY_MS) * DAY_MS;
     const hour = Math.floor((now - dayMs) / HOUR_MS);
     const hourEndsMs = dayMs + (hour + 1) * HOUR_MS;

@@ -27,7 +27,7 @@ export interface StoredDay {
 
 export const HOUR_MS = 60 * 60 * 1000;
 export const DAY_MS = 24 * HOUR_MS;
-const HOURS = 24;
+export const HOURS = 24;
 
 /**
  * Names that are stored of one day, the busiest ones: with ids of 128 characters and patterns of 100 all of
@@ -39,6 +39,13 @@ export const NAMES_COUNTED = 1_000;
 /** A name with its 24 counts, roughly, and what a day holds beside them. */
 const NAME_BYTES = 260;
 const REST_BYTES = 512;
+
+/**
+ * Whether what happens now counts in the hour that ends then. A clock that steps back by up to an hour stays
+ * in the hour that it had reached; one that steps back further is followed, or it would count in the future.
+ */
+export const isStillHour = (endsMs: number, nowMs: number): boolean =>
+  nowMs < endsMs && nowMs >= endsMs - 2 * HOUR_MS;
 
 const noHours = (): Hours => new Uint32Array(HOURS);
 

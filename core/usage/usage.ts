@@ -19,6 +19,7 @@ import {
   emptyDay,
   type Endpoint,
   HOUR_MS,
+  isStillHour,
   type StoredDay,
   storedDay,
 } from "./day.ts";
@@ -153,8 +154,7 @@ export class Usage {
   #of({ tenant, id }: Actor): Counting {
     const now = this.store.clock.now();
     let counting = this.#counting.get(id);
-    // A clock that steps back stays in the hour that has been reached.
-    if (counting === undefined || now >= counting.hourEndsMs) {
+    if (counting === undefined || !isStillHour(counting.hourEndsMs, now)) {
       counting = this.#turn(tenant, id, counting, now);
     }
     counting.lastMs = now;

@@ -118,6 +118,18 @@ Deno.test("dashboard: each hour and day has its own, and what is past falls out"
   deq(later.last_30_days.commands, {});
 });
 
+Deno.test("dashboard: after a clock that was a year ahead what happens counts today again", async () => {
+  const { world, guest, run } = await furnished();
+  await using _ = world;
+  const reader = { ...guest, token: (await world.key(guest, ["system:read"])).value };
+  const nowMs = world.clock.nowMs;
+  world.clock.nowMs += 365 * 24 * HOUR_MS;
+  world.app.activity.count({ org: guest.org, space: "live" }, "commands.succeeded");
+  world.clock.nowMs = nowMs;
+  await run("uptime");
+  deq((await stats(world, reader)).last_24_hours.commands, { succeeded: 1 });
+});
+
 Deno.test("dashboard: what was counted is there after a restart, and once", async () => {
   const kv = await Deno.openKv(":memory:");
   const guests: Account[] = [];

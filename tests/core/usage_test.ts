@@ -123,6 +123,24 @@ Deno.test(`usage: whatever is flushed, restarted, crashed or forgotten by memory
   }
 });
 
+Deno.test("usage: a clock that steps back a little stays in its hour, and one that was wrong by far is followed", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const clock = new ManualClock();
+  const { store, usage } = life(kv, clock, "ins_1");
+  await makeKeys(store, ["key_a"]);
+  const countAt = (ms: number) => {
+    clock.nowMs = ms;
+    usage.request(actorOf("key_a"), LIST, null, 200);
+  };
+  const noonMs = clock.nowMs + DAY_MS / 2, aheadMs = noonMs + 365 * DAY_MS, hourMs = DAY_MS / 24;
+  for (const ms of [noonMs, aheadMs, aheadMs - 1, noonMs - hourMs, noonMs]) countAt(ms);
+  await usage.flush();
+  const days = await usage.days(tenant, "key_a", 0, Number.MAX_SAFE_INTEGER);
+  const counted = days.map(({ dayMs, value }) => [dayMs, value.requests[11], value.requests[12]]);
+  const [here, there] = [noonMs - DAY_MS / 2, aheadMs - DAY_MS / 2];
+  deq(counted.sort(([a], [b]) => a! - b!), [[here, 0, 1], [here, 1, 1], [there, 0, 2]]);
+});
+
 Deno.test("usage: after a flush that fails, or whose outcome is unknown, nothing is lost or counted twice", async () => {
   using engine = await Deno.openKv(":memory:");
   let mood: "works" | "refuses" | "loses the reply" = "works";
