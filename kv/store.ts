@@ -240,7 +240,7 @@ export class Store implements Reader {
   queued<T extends Row>(
     of: Collection<T>,
     index: string,
-    options: { limit: number; before?: KeyParts; prefix?: KeyParts; cursor?: string | null },
+    options: Omit<ListOptions, "index" | "offset"> & { before?: KeyParts },
   ): Promise<Page<Listed<T>>> {
     const base = systemKey(of, index, options.prefix ?? []);
     const end = options.before && systemKey(of, index, options.before);

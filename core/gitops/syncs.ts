@@ -25,6 +25,8 @@ const BACKOFF_MS_MAX = 60 * 60 * 1000;
 const PUSHED_SECONDS = 30;
 /** Doublings of the wait after failures. */
 const DOUBLINGS_MAX = 6;
+/** Longer than any look waits for its turn: one that is due later was put off by a clock that has been set back. */
+const WAIT_MS_MAX = 27 * 60 * 60 * 1000;
 /** Looks are spread by a tenth to either side, so that organizations do not come all at once. */
 const JITTER = 0.1;
 
@@ -85,7 +87,7 @@ export class Syncs {
   /** Starts on what is due, as far as there is room; what is left is begun when there is. */
   async sweep(): Promise<void> {
     const { store, ports } = this.app();
-    const before = [ports.clock.now() + 1];
+    const now = ports.clock.now(), before = [now + 1];
     let cursor: string | null = null;
     do {
       const options = { limit: PAGE, before, cursor };
@@ -93,6 +95,10 @@ export class Syncs {
       for (const { tenant, record } of due.items) this.#begin(tenant, record.id);
       cursor = due.cursor;
     } while (cursor !== null && this.#hasRoom());
+    const last = await store.queued(repositories, "due", { limit: PAGE, reverse: true });
+    for (const { tenant, record } of last.items) {
+      if (isDue(record, now)) this.#begin(tenant, record.id);
+    }
   }
 
   #hasRoom(): boolean {
@@ -154,7 +160,7 @@ export class Syncs {
     const leaseMs = now + LEASE_MS;
     const repository = await store.transact(async (tx) => {
       const found = await tx.get(repositories, tenant, id);
-      if (found?.due_at_ms == null || found.due_at_ms > now) return null;
+      if (found === null || !isDue(found, now)) return null;
       if (!(await tx.get(organizations, SYSTEM, tenant.org))?.active) {
         // Not looked at while its organization is off, and not forgotten.
         const due_at_ms = nextLookMs(found, now, ports.entropy.unit()) ?? now + BACKOFF_MS_MAX;
@@ -224,6 +230,9 @@ export class Syncs {
     });
   }
 }
+
+const isDue = ({ due_at_ms: dueMs }: Pick<RepositoryRecord, "due_at_ms">, nowMs: number): boolean =>
+  dueMs !== null && (dueMs <= nowMs || dueMs > nowMs + WAIT_MS_MAX);
 
 /** When a repository is looked at next by itself, in ms; null for never. What failed is tried again. */
 export function nextLookMs(

@@ -72,6 +72,19 @@ Deno.test("syncs: an organization that is switched off is not looked at, and goe
   deq(await inForce(git), [["a", "2", false]]);
 });
 
+Deno.test("syncs: a clock that was a year ahead for a while keeps nobody waiting for a year", async () => {
+  await using world = await World.open();
+  const git = await withRepository(world, SYNCED);
+  const yearMs = 365 * 24 * 60 * MINUTE_MS;
+  world.clock.nowMs += yearMs;
+  await world.advance(5 * MINUTE_MS);
+  world.clock.nowMs -= yearMs;
+  await git.host.commit({ "policies/a.yaml": forbidding("nmap") });
+  await world.app.syncs.sweep();
+  await world.settle();
+  deq(await inForce(git), [["a", "1", false]]);
+});
+
 Deno.test("rollback: no sync and no apply undoes it, until the file says something new", async () => {
   await using world = await World.open();
   const git = await withRepository(world, SYNCED);
