@@ -11,6 +11,7 @@ import {
 } from "../support/processes.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";
 import { random } from "../support/random.ts";
+import { faultsOfStore } from "../support/whole_store.ts";
 import { faultsOfTrail, Ledger } from "./ledger.ts";
 import { loadUntilKilled } from "./load.ts";
 
@@ -58,6 +59,10 @@ Deno.test(`relay: ${KILLS} times kill -9 at work lose nothing acknowledged and r
         `crash test: ${KILLS} kills, ${acknowledged} requests acknowledged, ` +
           `${after.trail.length} rows, agent back within ${Math.round(slowestMs)} ms`,
       );
+      await agent.stop();
+      await relay.stop();
+      using kv = await Deno.openKv(env.RELAY_KV!);
+      assert.deepEqual(await faultsOfStore(kv), [], `seed ${SEED}`);
     } catch (error) {
       console.error(relay.lines.join("\n"));
       throw error;
@@ -98,6 +103,10 @@ class AfterCrash {
       const key = await this.#get<{ status: string }>(`/api/v1/api-keys/${id}`);
       if (state === "unknown") this.ledger.keys.set(id, key.status as "active" | "revoked");
       else assert.equal(key.status, state, `key ${id}, seed ${SEED}`);
+    }
+    for (const [path, state] of this.ledger.others) {
+      const { status } = await this.client("GET", path);
+      if (state !== "unknown") assert.equal(status, state === "there" ? 200 : 404, path);
     }
   }
 

@@ -10,6 +10,8 @@ export class Ledger {
   readonly accepted = new Map<string, string>();
   /** API keys; `unknown` while the answer to a revocation is outstanding. */
   readonly keys = new Map<string, "active" | "revoked" | "unknown">();
+  /** Other records, by their paths; `unknown` while the answer to a deletion is outstanding. */
+  readonly others = new Map<string, "there" | "gone" | "unknown">();
   #marks = 0;
 
   /** A text that no other command writes. */

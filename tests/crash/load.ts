@@ -18,7 +18,17 @@ type Step = (round: Round, note: Note) => Promise<void>;
 type Note = <Body>(answer: Answer<Body>, status: number, what: string) => Body;
 
 /** Callers at work at once, all with the same API key. */
-const CALLERS: readonly Step[] = [exec, exec, exec, start, event, event, event, changeKeys];
+const CALLERS: readonly Step[] = [
+  exec,
+  exec,
+  exec,
+  start,
+  event,
+  event,
+  event,
+  changeKeys,
+  changeOthers,
+];
 
 /** Runs all callers until the relay is killed among them; answers how much was acknowledged. */
 export async function loadUntilKilled(round: Round): Promise<number> {
@@ -82,4 +92,31 @@ async function changeKeys({ client, ledger }: Round, note: Note): Promise<void> 
   ledger.keys.set(id, "unknown");
   note(await client("POST", `/api/v1/api-keys/${id}/revoke`), 200, "revoking a key");
   ledger.keys.set(id, "revoked");
+}
+
+/** Other records, and what one is made with. */
+const OTHERS: Readonly<Record<string, (name: string) => unknown>> = {
+  "/api/v1/roles": (name) => ({ name, permissions: ["agents:read"] }),
+  "/api/v1/webhooks": (name) => ({
+    name,
+    url: "https://hooks.example.com/",
+    secret: "a secret of the receiver's",
+    events: ["agent_deleted"],
+  }),
+};
+
+/** Makes one of each, and deletes the one before it. */
+async function changeOthers({ client, ledger }: Round, note: Note): Promise<void> {
+  const { others } = ledger;
+  for (const [path, bodyOf] of Object.entries(OTHERS)) {
+    const before = [...others].find(([one, state]) => state === "there" && one.startsWith(path));
+    const body = bodyOf(ledger.nextMark());
+    const made = await client<{ id?: string; name: string }>("POST", path, body);
+    const { id, name } = note(made, 201, `making one of ${path}`);
+    others.set(`${path}/${id ?? name}`, "there");
+    if (before === undefined) continue;
+    others.set(before[0], "unknown");
+    note(await client("DELETE", before[0]), 204, `deleting ${before[0]}`);
+    others.set(before[0], "gone");
+  }
 }
