@@ -6,6 +6,7 @@ import { backupCommand, restoreCommand } from "./core/cli/backup.ts";
 import { compactCommand } from "./core/cli/compact.ts";
 import { demoCommand } from "./core/cli/demo.ts";
 import { doctorCommand } from "./core/cli/doctor.ts";
+import { keysCommand } from "./core/cli/keys.ts";
 import { listenCommand } from "./core/cli/listen.ts";
 import { passwordCommand } from "./core/cli/password.ts";
 import { secretCommand } from "./core/cli/secret.ts";
@@ -32,6 +33,7 @@ const COMMANDS: Readonly<
   listen: { about: "receive webhooks on this machine: --url, --forward", run: listenCommand },
   audit: { about: "check an export of the audit log: verify <export>", run: auditCommand },
   secret: { about: "seal everything with a new secret: rotate", run: secretCommand },
+  keys: { about: "new keys that sign for what agents run: rotate verdict", run: keysCommand },
   password: { about: "a new password for a forgotten one: reset <email>", run: passwordCommand },
   backup: { about: "copy the store into a new folder, while the relay serves", run: backupCommand },
   restore: { about: "make a new store from a backup", run: restoreCommand },

@@ -120,3 +120,6 @@ export function useJson(
 
 /** The actor of what Relay does by itself. */
 export const RELAY_ACTOR: Pick<Actor, "id"> = { id: "relay" };
+
+/** The actor of what is done by whoever has the store itself, and needs no account. */
+export const OPERATOR_ACTOR: Pick<Actor, "id"> = { id: "operator" };

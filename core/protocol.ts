@@ -39,6 +39,8 @@ export const MAX_NAMED_COMMANDS = 2 * MAX_CONCURRENT_COMMANDS;
  * for others in one change, whose events fit into one value of the log.
  */
 export const MAX_POLICIES = 32;
+/** How many times a key may hand over before who has the first one needs a person to follow. */
+export const MAX_HANDOVERS = 32;
 /** How long the relay waits for `hello` after its `challenge`. */
 export const HELLO_TIMEOUT_MS = 10_000;
 /** Longest a command may run: the limit of `timeout` in the interface, 600 s. */
@@ -53,6 +55,8 @@ const SHA256 = /^[0-9a-f]{64}$/;
 const sha256 = z.string().regex(SHA256);
 /** Ed25519 signatures are 64 bytes, base64url without padding; one that is left out signs nothing. */
 const signature = z.string().max(128).default("");
+/** The 32 raw bytes of an Ed25519 public key, base64url without padding. */
+export const rawKey = z.string().regex(/^[A-Za-z0-9_-]{43}$/);
 /** The name of the policies that an agent holds: the start of their digest. */
 const policyVersion = z.string().regex(/^[0-9a-f]{16}$/);
 const count = z.int().min(1).max(999_999_999_999_999);
@@ -83,8 +87,7 @@ export const agentFacts = z.object({
 const helloFrame = z.object({
   type: z.literal("hello"),
   agent: agentFacts,
-  /** The 32 raw bytes of an Ed25519 public key, base64url without padding. */
-  public_key: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
+  public_key: rawKey,
   /** The 64 bytes of an Ed25519 signature over `challengeText`, base64url without padding. */
   signature: z.string().regex(/^[A-Za-z0-9_-]{86}$/),
   /** Commands that run now, or whose results follow after `welcome`. */
@@ -95,6 +98,8 @@ const helloFrame = z.object({
   policy_version: policyVersion.optional(),
   /** How many rows of the audit log the checkpoint that it keeps speaks of; left out for none. */
   witnessed: count.optional(),
+  /** The verdict key that it has pinned, null for none yet; left out by one that follows no hand-over. */
+  verdict_key: rawKey.nullable().optional(),
 });
 
 const heartbeatFrame = z.object({
@@ -174,10 +179,12 @@ const welcomeFrame = z.object({
   relay_version: shortText(64),
   /** The relay's time, in milliseconds since the Unix epoch: what `expires_at_ms` is measured by. */
   time_ms: count,
-  /** The organization's verdict key: the 32 raw bytes of an Ed25519 public key, base64url. */
-  verdict_key: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
+  /** The organization's verdict key. */
+  verdict_key: rawKey,
   /** By the verdict key, over `welcomeText`. */
   signature,
+  /** From the key that `hello` names to this one, each step signed by the key before it. */
+  handovers: z.array(z.object({ verdict_key: rawKey, signature })).max(MAX_HANDOVERS).optional(),
 });
 
 /** One command to run. */

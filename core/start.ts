@@ -10,6 +10,7 @@ import { organizations } from "../kv/records/organization.ts";
 import { Links } from "./agents/links.ts";
 import { tellOfLost } from "./agents/lost.ts";
 import { sweepStaleAgents } from "./agents/register.ts";
+import { leaveFormerKeys } from "./agents/verdicts.ts";
 import { Activity } from "./admin/activity.ts";
 import type { Configuration } from "./admin/configuration.ts";
 import type { App } from "./app.ts";
@@ -262,6 +263,7 @@ const CHORES: Readonly<Record<string, (app: App) => unknown>> = {
   "stale agents": sweepStaleAgents,
   // Policies that another instance applied, and those of agents that were not linked then.
   policies: (app) => pushPolicies(app, app.links.serving(null)),
+  "former keys": leaveFormerKeys,
   syncs: ({ syncs }) => syncs.sweep(),
   transfers: ({ transfers }) => transfers.sweep(),
   blobs: ({ store }) => sweepBlobs(store),

@@ -45,6 +45,9 @@ export function welcomeText(
   return `relay.welcome.v1\n${agent_id}\n${nonce}\n${time_ms}\n`;
 }
 
+/** What a verdict key signs of the one that takes its place. */
+export const handoverText = (verdictKey: string): string => `relay.handover.v1\n${verdictKey}\n`;
+
 /** The relay's verdict: these bytes, on this agent, on this link, once, until then. */
 export function verdictText(
   { agentId, nonce }: LinkIdentity,

@@ -1,7 +1,7 @@
 import { secondFactors } from "../../kv/records/second_factor.ts";
 import { users } from "../../kv/records/user.ts";
 import type { Store } from "../../kv/store.ts";
-import { type DetailsOf, eventJson } from "../events.ts";
+import { type DetailsOf, eventJson, OPERATOR_ACTOR } from "../events.ts";
 import { makeSecretText } from "../key_value.ts";
 import { hashPassword } from "../passwords.ts";
 import type { Ports } from "../ports.ts";
@@ -11,8 +11,6 @@ import { startSessionsAnew } from "./password.ts";
 
 /** 120 bits. */
 const PASSWORD_BYTES = 15;
-/** Who does this has the store itself, and needs no account. */
-const OPERATOR = { id: "operator" };
 
 /** What became of an account whose password was replaced. */
 export interface Reset {
@@ -52,7 +50,7 @@ export async function resetPassword(
       sessions_ended,
     };
     const resource = { type: "user", id: user.id };
-    const work = { app: { ports }, actor: OPERATOR };
+    const work = { app: { ports }, actor: OPERATOR_ACTOR };
     const happening = { type: "password_reset", resource, details } as const;
     tx.append(tenant, happening.type, eventJson(work, tenant, happening));
     return {

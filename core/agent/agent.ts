@@ -12,7 +12,7 @@ import { type Link, type LinkEnd, openLink, type Order, type Welcomed } from "./
 import { openOutbox } from "./outbox.ts";
 import { readStatement } from "../audit/note.ts";
 import { keepCheckpoint, witnessedSize } from "./witness.ts";
-import { pinVerdictKey } from "./pin.ts";
+import { pinnedVerdictKey, pinVerdictKey } from "./pin.ts";
 import type { AgentHost, AgentOptions, AgentSocket } from "./port.ts";
 import { openPolicies } from "./policies.ts";
 import { openRefusals } from "./refusals.ts";
@@ -82,13 +82,31 @@ export async function runAgent(options: AgentOptions, host: AgentHost): Promise<
     nonce = Buffer.from(host.entropy.bytes(NONCE_BYTES)).toString("base64url");
     const ids = [...commands.running(), ...outbox.unsettled()];
     const witnessed = witnessedSize(stateDir, host.files);
-    return writeHello(facts, identity, challenge, nonce, ids, policies.version(), witnessed);
+    const pinned = pinnedVerdictKey(stateDir, host.files);
+    return writeHello(
+      facts,
+      identity,
+      challenge,
+      nonce,
+      ids,
+      policies.version(),
+      witnessed,
+      pinned,
+    );
   }
 
   function welcomed(frame: WelcomeFrame, socket: AgentSocket): Welcomed {
     verdicts = openVerdicts(frame, nonce, host.clock);
     if (verdicts === null) return "unproven";
-    if (!pinVerdictKey(stateDir, frame.verdict_key, host.files)) return "another_key";
+    const pinned = pinVerdictKey(stateDir, frame, host.files);
+    if (pinned === null) return "another_key";
+    if (pinned === "followed") {
+      host.log.info("the relay has a new verdict key, which the pinned one handed over to");
+    } else if (pinned === "unwritten") {
+      host.log.error(
+        "the relay's new verdict key cannot be written down: the next link follows it",
+      );
+    }
     host.log.info(`connected to ${options.url} as ${frame.name} (${frame.agent_id})`);
     linked = { welcome: frame, socket };
     outbox.attach(socket, frame.agent_id);

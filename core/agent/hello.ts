@@ -1,5 +1,11 @@
 import { challengeText } from "../statements.ts";
-import { type AgentFacts, agentFacts, type HelloFrame, MAX_NAMED_COMMANDS } from "../protocol.ts";
+import {
+  type AgentFacts,
+  agentFacts,
+  type HelloFrame,
+  MAX_NAMED_COMMANDS,
+  rawKey,
+} from "../protocol.ts";
 import type { Identity } from "./identity.ts";
 import type { AgentHost, AgentOptions } from "./port.ts";
 
@@ -21,7 +27,7 @@ export function describeAgent(
   return { failure: `The agent's ${issue?.path.join(".")} is not accepted: ${issue?.message}.` };
 }
 
-/** The text of `hello`: the agent's facts, its proof of key, its nonce, the commands it answers for and its policies. */
+/** The text of `hello`: the agent's facts, its proof of key, its nonce, the commands it answers for, its policies and pins. */
 export function writeHello(
   agent: AgentFacts,
   identity: Identity,
@@ -30,6 +36,7 @@ export function writeHello(
   commandIds: readonly string[],
   policyVersion: string | undefined,
   witnessed: number,
+  verdictKey: string | null,
 ): string {
   const frame: HelloFrame = {
     type: "hello",
@@ -40,6 +47,8 @@ export function writeHello(
     nonce,
     ...(policyVersion !== undefined && { policy_version: policyVersion }),
     ...(witnessed > 0 && { witnessed }),
+    // What is no key fits no relay's, which then says so.
+    verdict_key: rawKey.safeParse(verdictKey).data ?? null,
   };
   return JSON.stringify(frame);
 }

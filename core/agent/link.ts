@@ -135,7 +135,8 @@ export function openLink(
     if (welcomed === "another_key") {
       return refuse(
         "this agent refuses the relay: its verdict key is not the one of the first contact; " +
-          "if you set the relay up anew, give the agent another --state folder",
+          "if you set the relay up anew, give the agent another --state folder; if its operator tells you " +
+          "the new key, write that into the file verdict-key of its folder",
       );
     }
     if (welcomed === "unproven") {

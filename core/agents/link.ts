@@ -37,7 +37,13 @@ import { checkpointFrame, noteRefusedCheckpoint } from "./witness.ts";
 import { noteRefusedReceipt } from "./receipts.ts";
 import { disconnectAgent, noteHeartbeat, RefusedIdentity, registerAgent } from "./register.ts";
 import { Tellings } from "./tellings.ts";
-import { type DigestedOrder, type LinkSigner, openSigner, verdictKeyOf } from "./verdicts.ts";
+import {
+  type DigestedOrder,
+  handoversFrom,
+  type LinkSigner,
+  openSigner,
+  verdictKeyOf,
+} from "./verdicts.ts";
 
 /** How often an agent says that it lives. */
 const HEARTBEAT_SECONDS = 30;
@@ -247,9 +253,10 @@ export class Link {
     // Whoever holds the hello back gets no more from it than the rights of when it was there.
     if (!await this.app.links.mayStay(this)) return this.close("credential_refused");
     const key = await verdictKeyOf(this.app, this.actor.tenant);
+    const handovers = handoversFrom(key, hello.verdict_key);
     let agent: AgentRecord;
     try {
-      agent = await registerAgent(this.app, this.actor, this.request, hello);
+      agent = await registerAgent(this.app, this.actor, this.request, hello, key.publicKey);
     } catch (error) {
       if (error instanceof RefusedIdentity) return this.close("identity_refused", error.message);
       throw error;
@@ -271,6 +278,7 @@ export class Link {
       heartbeat_seconds: HEARTBEAT_SECONDS,
       relay_version: VERSION,
       ...signer.welcome(this.app.ports.clock.now()),
+      ...(handovers !== undefined && { handovers }),
     });
     this.#policyVersion = hello.policy_version ?? NO_POLICY_VERSION;
     pushPolicies(this.app, [this]);

@@ -17,7 +17,7 @@ export class RefusedIdentity extends Error {
 }
 
 /**
- * Puts an agent on record at its first contact, and its new link at every one.
+ * Puts an agent on record at its first contact, and its new link at every one, which `verdictKey` signs on.
  * @throws {RefusedIdentity}
  */
 export async function registerAgent(
@@ -25,6 +25,7 @@ export async function registerAgent(
   actor: Actor,
   request: Pick<RequestInfo, "id">,
   hello: HelloFrame,
+  verdictKey: string,
 ): Promise<AgentRecord> {
   const { tenant } = actor;
   const work = { app, actor, request };
@@ -55,6 +56,7 @@ export async function registerAgent(
       labels: { ...hello.agent.labels, ...device?.labels },
       policy_version: heldVersion(hello.policy_version),
       public_key: hello.public_key,
+      verdict_key: hello.verdict_key === undefined ? null : verdictKey,
       credential_id: actor.id,
       status: "online",
       instance: app.instance,

@@ -1,24 +1,31 @@
-import { Buffer } from "node:buffer";
 import type { KeyObject } from "node:crypto";
 import { type Tenant, tenantKey } from "../../kv/collection.ts";
-import { verdictKeys } from "../../kv/records/verdict_key.ts";
+import { type VerdictKeyRecord, verdictKeys } from "../../kv/records/verdict_key.ts";
+import type { Reader } from "../../kv/store.ts";
 import type { Tx } from "../../kv/tx.ts";
 import type { App } from "../app.ts";
-import type { CommandOrder, PolicyFrame, RunFrame } from "../protocol.ts";
+import { eventJson, OPERATOR_ACTOR } from "../events.ts";
 import {
+  type CommandOrder,
+  MAX_HANDOVERS,
+  type PolicyFrame,
+  type RunFrame,
+  type WelcomeFrame,
+} from "../protocol.ts";
+import {
+  handoverText,
   type LinkIdentity,
   policyText,
   policyVersionOf,
-  privateKeyOf,
-  rawPublicKey,
   signText,
   transferText,
   verdictText,
   welcomeText,
 } from "../statements.ts";
+import type { Sealer } from "../seal.ts";
+import { type KeyMaker, makeTenantKey, openTenantKey } from "../tenant_keys.ts";
 import type { TransferFrame } from "../transfer_frames.ts";
 
-const KEY_BYTES = 32;
 /** Longer than a frame is ever under way; an agent that gets it later must not run what it holds. */
 const VERDICT_TTL_MS = 60_000;
 
@@ -32,15 +39,7 @@ export interface DigestedOrder {
 export function insertVerdictKeys(app: App, tx: Tx, org: string): void {
   for (const space of ["live", "test"] as const) {
     const tenant: Tenant = { org, space };
-    const id = tenantKey(tenant);
-    const raw = app.ports.entropy.bytes(KEY_BYTES);
-    const sealed = app.sealer.seal(Buffer.from(raw).toString("base64url"), id);
-    tx.insert(verdictKeys, tenant, {
-      id,
-      public_key: rawPublicKey(privateKeyOf(raw)),
-      sealed_private_key: sealed,
-      created_at_ms: app.ports.clock.now(),
-    });
+    tx.insert(verdictKeys, tenant, { ...makeTenantKey(app, tenant), handovers: [] });
   }
 }
 
@@ -49,21 +48,71 @@ export interface VerdictKey {
   /** The 32 raw bytes, base64url. */
   readonly publicKey: string;
   readonly privateKey: KeyObject;
+  readonly handovers: VerdictKeyRecord["handovers"];
 }
 
 /** @throws {Error} for a tenant that has none, or whose key was sealed with another secret */
-export async function verdictKeyOf({ store, sealer }: App, tenant: Tenant): Promise<VerdictKey> {
+export async function verdictKeyOf(
+  { store, sealer }: { readonly store: Pick<Reader, "get">; readonly sealer: Sealer },
+  tenant: Tenant,
+): Promise<VerdictKey> {
   const record = await store.get(verdictKeys, tenant, tenantKey(tenant));
   if (record === null) throw new Error(`${tenantKey(tenant)} has no verdict key`);
-  const raw = sealer.open(record.sealed_private_key, record.id);
-  const privateKey = privateKeyOf(Buffer.from(raw, "base64url"));
-  return { publicKey: record.public_key, privateKey };
+  const { public_key: publicKey, handovers } = record;
+  return { publicKey, privateKey: openTenantKey(sealer, record), handovers };
+}
+
+/**
+ * Puts a new verdict key in the place of a tenant's, which hands over to it and is gone; answers the new one.
+ * @throws {Error} for a tenant that has none, or whose key was sealed with another secret
+ */
+export async function rotateVerdictKey(by: KeyMaker, tx: Tx, tenant: Tenant): Promise<string> {
+  const old = await verdictKeyOf({ store: tx, sealer: by.sealer }, tenant);
+  const made = makeTenantKey(by, tenant);
+  const signature = signText(old.privateKey, handoverText(made.public_key));
+  const handover = { from: old.publicKey, to: made.public_key, signature };
+  const handovers = [...old.handovers, handover].slice(-MAX_HANDOVERS);
+  tx.put(verdictKeys, tenant, { ...made, handovers });
+  const happening = {
+    type: "verdict_key_rotated",
+    resource: { type: "organization", id: tenant.org },
+    details: { verdict_key: made.public_key, previous: old.publicKey, signature },
+  } as const;
+  const work = { app: by, actor: OPERATOR_ACTOR };
+  tx.append(tenant, happening.type, eventJson(work, tenant, happening));
+  return made.public_key;
+}
+
+/** The way from the key that an agent has pinned to the present one; undefined when there is none. */
+export function handoversFrom(
+  { handovers }: VerdictKey,
+  pinned: string | null | undefined,
+): WelcomeFrame["handovers"] {
+  const first = handovers.findIndex(({ from }) => from === pinned);
+  if (first < 0) return undefined;
+  return handovers.slice(first).map(({ to, signature }) => ({ verdict_key: to, signature }));
+}
+
+/**
+ * Ends the links on which a former key signs, because it was changed beside this instance, as soon as nothing
+ * runs on them: their agents come back and follow. One that follows no hand-over keeps its link while it lasts.
+ */
+export async function leaveFormerKeys({ store, links, commands }: App): Promise<void> {
+  const following = links.serving(null).filter(({ agent }) => agent!.verdict_key !== null);
+  for (const some of Map.groupBy(following, ({ tenant }) => tenantKey(tenant)).values()) {
+    const { tenant } = some[0]!;
+    const key = await store.get(verdictKeys, tenant, tenantKey(tenant));
+    for (const link of some) {
+      if (link.agent?.verdict_key === key?.public_key || commands.isBusy(link)) continue;
+      link.close("going_away", "the verdict key was changed");
+    }
+  }
 }
 
 /** Signs what one link says. */
 export interface LinkSigner {
   /** What `welcome` says besides its own facts. */
-  welcome(nowMs: number): { time_ms: number; verdict_key: string; signature: string };
+  welcome(nowMs: number): Pick<WelcomeFrame, "time_ms" | "verdict_key" | "signature">;
   /** The policies that the agent shall hold. */
   policies(documents: PolicyFrame["policies"]): PolicyFrame;
   /** Orders a backup, a restore or its rehearsal. */
@@ -72,7 +121,10 @@ export interface LinkSigner {
   run(orders: readonly DigestedOrder[], nowMs: number): { frame: RunFrame; verdict: string };
 }
 
-export function openSigner(key: VerdictKey, link: LinkIdentity): LinkSigner {
+export function openSigner(
+  key: Pick<VerdictKey, "publicKey" | "privateKey">,
+  link: LinkIdentity,
+): LinkSigner {
   let last = 0;
   let serial = 0;
   let transfers = 0;

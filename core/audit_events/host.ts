@@ -100,6 +100,19 @@ export const hostEvents = {
       changes_total: 1,
     },
   }),
+  verdict_key_rotated: event({
+    meaning: "whoever has the store put a new key in the place of the one that signs verdicts",
+    details: z.strictObject({
+      verdict_key: z.string().describe("The new key, base64url."),
+      previous: z.string().describe("The one before it, which signs nothing any more."),
+      signature: z.string().describe("The one before hands over to the new one, base64url."),
+    }),
+    example: {
+      verdict_key: "iojj3XQJ8ZX9UtstPLpdcspnCb8dlBIb83SIAbQPb1w",
+      previous: "7Ys7cQSdVmMyGUv0XpZ0aCkYvlpGkBM_x3tpdlbEkyU",
+      signature: "KhP0Vn2tmv4yWQ…",
+    },
+  }),
   backup_restored: event({
     meaning: "a backup took the place of the store: what happened after it is not in the log",
     details: z.strictObject({

@@ -247,6 +247,11 @@ export class Commands {
     return this.#flights.get(id)?.link === link;
   }
 
+  /** Whether any command is under way over this link. */
+  isBusy(link: Link): boolean {
+    return this.#flights.values().some((flight) => flight.link === link);
+  }
+
   /** Whether a result is of the verdict that this link carried, and of the output that came over it. */
   fits(link: Link, result: CommandResult, claimed: OutputDigests): boolean {
     const flight = this.#flights.get(result.command_id);

@@ -196,7 +196,14 @@ export const CONTROLS: readonly Control[] = [
       pci: ["10.2.1.3", "10.3", "10.5.1"],
       "access-review": ["Looks at the log"],
     },
-    queries: ["log_read", "log_taken", "log_proved", "reports_made", "store_replaced"],
+    queries: [
+      "log_read",
+      "log_taken",
+      "log_proved",
+      "reports_made",
+      "signing_keys_changed",
+      "store_replaced",
+    ],
     shows:
       "Each look at the log. The signed checkpoint in this report proves the log as it was read.",
     does_not_show: "Whether anybody drew conclusions from what they read.",

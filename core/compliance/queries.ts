@@ -208,6 +208,10 @@ export const QUERIES = {
       "integration_expired",
     ],
   },
+  signing_keys_changed: {
+    title: "Keys that sign for the relay changed",
+    event_types: ["verdict_key_rotated"],
+  },
   store_replaced: {
     title: "Backups that took the place of the store",
     event_types: ["backup_restored"],

@@ -1,11 +1,11 @@
 import { SYSTEM, type Tenant } from "../../kv/collection.ts";
 import { installations } from "../../kv/records/installation.ts";
-import { organizations } from "../../kv/records/organization.ts";
 import type { Store } from "../../kv/store.ts";
 import type { Sealer } from "../seal.ts";
 import { SealError } from "../seal.ts";
 import { admitSecrets, retireSecrets } from "./installation.ts";
 import { SEALED, type SealedFields } from "./sealed.ts";
+import { tenantsOf } from "../tenants.ts";
 
 /** Where a rotation stands. */
 export interface RotationProgress {
@@ -117,7 +117,7 @@ function sealedTexts({ fields }: SealedFields, record: object): string[] {
 
 /** Every record of a kind, whosever it is. */
 async function* pages(store: Store, { of }: SealedFields) {
-  for await (const tenant of tenants(store)) {
+  for await (const tenant of everyTenant(store)) {
     let cursor: string | null = null;
     do {
       const page: Awaited<ReturnType<typeof store.list<{ id: string }>>> = await store.list(
@@ -131,19 +131,7 @@ async function* pages(store: Store, { of }: SealedFields) {
   }
 }
 
-async function* tenants(store: Store): AsyncGenerator<Tenant> {
+async function* everyTenant(store: Store): AsyncGenerator<Tenant> {
   yield SYSTEM;
-  let cursor: string | null = null;
-  do {
-    const page: { items: { id: string }[]; cursor: string | null } = await store.list(
-      organizations,
-      SYSTEM,
-      { limit: PAGE, cursor },
-    );
-    for (const { id } of page.items) {
-      yield { org: id, space: "live" };
-      yield { org: id, space: "test" };
-    }
-    cursor = page.cursor;
-  } while (cursor !== null);
+  yield* tenantsOf(store);
 }

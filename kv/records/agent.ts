@@ -15,6 +15,8 @@ export const AgentRecord = z.strictObject({
   policy_version: z.string().nullable(),
   /** The agent's own Ed25519 key, base64url: who it is. */
   public_key: z.string(),
+  /** The verdict key that it has pinned, as far as the relay knows; null when it follows no hand-over. */
+  verdict_key: z.string().nullable().default(null),
   /** The credential that registered it; another one is refused. */
   credential_id: z.string(),
   /** The instance that holds its link, null when it has none. */

@@ -11,6 +11,9 @@ const VerdictKeyRecord = z.strictObject({
   /** The 32 bytes of the private half, base64url. */
   sealed_private_key: Sealed,
   created_at_ms: z.number(),
+  /** How the keys before it, oldest first, handed over to the next: its signature over `handoverText`. */
+  handovers: z.array(z.strictObject({ from: z.string(), to: z.string(), signature: z.string() }))
+    .default([]),
 });
 
 export const verdictKeys = collection({

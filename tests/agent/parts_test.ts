@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { KeyObject } from "node:crypto";
 import { parseAgentArguments } from "../../core/agent/arguments.ts";
 import { backoffMs } from "../../core/agent/backoff.ts";
 import { loadIdentity } from "../../core/agent/identity.ts";
@@ -7,7 +8,13 @@ import { openOutbox } from "../../core/agent/outbox.ts";
 import { pinVerdictKey } from "../../core/agent/pin.ts";
 import type { Ended } from "../../core/agent/outbox.ts";
 import { type CommandResult, MAX_BATCH, MAX_OUTPUT_CHUNK_BYTES } from "../../core/protocol.ts";
-import { receiptText } from "../../core/statements.ts";
+import {
+  handoverText,
+  privateKeyOf,
+  rawPublicKey,
+  receiptText,
+  signText,
+} from "../../core/statements.ts";
 import { openHandClock, openMemoryFiles } from "./agent_support.ts";
 
 Deno.test("backoffMs: doubles from 250 ms to 2.5 s, spread over its upper half", () => {
@@ -63,11 +70,73 @@ Deno.test("loadIdentity: a damaged key file is refused, not replaced", async () 
   assert.equal(texts.get("s/agent-key.json"), "{");
 });
 
+const keyNo = (n: number) => privateKeyOf(new Uint8Array(32).fill(n));
+const [K0, K1, K2, K3] = [keyNo(10), keyNo(11), keyNo(12), keyNo(13)];
+
+/** What a relay shows whose keys were these, one after the other. */
+function shownBy(...keys: KeyObject[]) {
+  const handovers = keys.slice(1).map((key, at) => ({
+    verdict_key: rawPublicKey(key),
+    signature: signText(keys[at]!, handoverText(rawPublicKey(key))),
+  }));
+  return { verdict_key: rawPublicKey(keys.at(-1)!), handovers };
+}
+
 Deno.test("pinVerdictKey: the first key is pinned, another one refused", () => {
-  const { files } = openMemoryFiles();
-  assert.equal(pinVerdictKey("s", "one", files), true);
-  assert.equal(pinVerdictKey("s", "one", files), true);
-  assert.equal(pinVerdictKey("s", "two", files), false);
+  const { files, texts } = openMemoryFiles();
+  assert.equal(pinVerdictKey("s", shownBy(K0), files), "first");
+  assert.equal(pinVerdictKey("s", shownBy(K0), files), "same");
+  assert.equal(pinVerdictKey("s", shownBy(K1), files), null);
+  assert.equal(texts.get("s/verdict-key"), `${rawPublicKey(K0)}\n`);
+});
+
+Deno.test("pinVerdictKey: a key is followed over any number of hand-overs, and never back", () => {
+  const { files, texts } = openMemoryFiles();
+  pinVerdictKey("s", shownBy(K0), files);
+  assert.equal(pinVerdictKey("s", shownBy(K0, K1, K2), files), "followed");
+  assert.equal(texts.get("s/verdict-key"), `${rawPublicKey(K2)}\n`);
+  for (const shown of [shownBy(K0), shownBy(K0, K1), shownBy(K1), shownBy(K0, K3)]) {
+    assert.equal(pinVerdictKey("s", shown, files), null);
+  }
+  assert.equal(pinVerdictKey("s", shownBy(K2, K3), files), "followed");
+});
+
+Deno.test("pinVerdictKey: a hand-over that the pinned key did not sign, or that leads elsewhere, is none", () => {
+  const { files, texts } = openMemoryFiles();
+  pinVerdictKey("s", shownBy(K0), files);
+  const { verdict_key, handovers: [first, second] } = shownBy(K0, K1, K2);
+  const chains = [
+    [],
+    [first!],
+    [second!],
+    [second!, first!],
+    [{ ...first!, signature: "" }, second!],
+    [{ ...first!, signature: second!.signature }, second!],
+    [{ ...first!, verdict_key }],
+    [{ verdict_key, signature: signText(K2, handoverText(verdict_key)) }],
+    [{ verdict_key, signature: signText(K0, verdict_key) }],
+    shownBy(K0, K1, K3).handovers,
+  ];
+  for (const handovers of chains) {
+    assert.equal(pinVerdictKey("s", { verdict_key, handovers }, files), null);
+  }
+  assert.equal(texts.get("s/verdict-key"), `${rawPublicKey(K0)}\n`);
+  assert.equal(pinVerdictKey("s", shownBy(K0, K1, K2), files), "followed");
+});
+
+Deno.test("pinVerdictKey: on a full disk a hand-over is followed and told, a first contact is not made", () => {
+  const { files, texts } = openMemoryFiles();
+  const full = {
+    ...files,
+    write: () => {
+      throw new Error("no space left");
+    },
+  };
+  assert.throws(() => pinVerdictKey("s", shownBy(K0), full), /no space left/);
+  pinVerdictKey("s", shownBy(K0), files);
+  assert.equal(pinVerdictKey("s", shownBy(K0, K1), full), "unwritten");
+  assert.equal(pinVerdictKey("s", shownBy(K1), full), null);
+  assert.equal(texts.get("s/verdict-key"), `${rawPublicKey(K0)}\n`);
 });
 
 function resultFor(command_id: string): Ended {

@@ -1,0 +1,94 @@
+import { openStore } from "../../kv/open.ts";
+import { KEY_KINDS, type KeyKind, rotateKeys, type Rotation } from "../rotate_keys.ts";
+import { makeSealer } from "../seal.ts";
+import { secretsKnown } from "../secrets/file.ts";
+import { isRemote, readStoreSettings } from "../settings.ts";
+import { systemClock, systemEntropy } from "../system.ts";
+import { storePath } from "./store_path.ts";
+
+const HELP = `relay keys rotate: new keys in the place of those that sign
+
+Usage:
+  relay keys rotate verdict [--organization <id>] [--leave-behind]
+
+  verdict   The keys that sign what agents are told to run, which agents pin.
+
+Each organization has one for each of its spaces. The old key signs a hand-over to the new one and is
+gone. The new keys are printed, for whoever must be told by a person; back the store up then, because
+an older backup brings back keys that agents refuse. Whoever has the store may do this; it needs the
+same RELAY_KV and RELAY_SECRET as the relay. Stop the relay first where RELAY_KV is a path.
+
+Where a secret or a backup got into wrong hands, run \`relay secret rotate\` before it.
+
+Options:
+  --organization <id>   Only this organization's keys.
+  --leave-behind        Go on though some agents cannot follow: those refuse the relay until they are
+                        updated, or a person writes the new key into their state folder.
+  --help                Show this text.
+
+Exit codes:
+  0  the keys are others
+  1  not all of them are: it says why; run it again, those that are done are changed once more
+  2  wrong arguments
+`;
+
+/** Runs `relay keys`; resolves to the exit code. */
+export async function keysCommand(args: string[]): Promise<number> {
+  if (args.includes("--help") || args.includes("-h")) {
+    console.log(HELP);
+    return 0;
+  }
+  const rotation = readRotation(args);
+  if (typeof rotation === "string") {
+    console.error(`${rotation} See: relay keys --help`);
+    return 2;
+  }
+  try {
+    await rotate(rotation);
+    return 0;
+  } catch (error) {
+    console.error(`relay: ${error instanceof Error ? error.message : String(error)}`);
+    return 1;
+  }
+}
+
+/** What is asked for, or what is wrong with it. */
+function readRotation([action, kind, ...options]: readonly string[]): Rotation | string {
+  const usage = `relay keys rotate ${KEY_KINDS.join("|")}`;
+  if (action !== "rotate") return `Say what to do: ${usage}.`;
+  if (!KEY_KINDS.includes(kind as KeyKind)) return `Say which keys: ${usage}.`;
+  let organization: string | null = null, leaveBehind = false;
+  for (let at = 0; at < options.length; at++) {
+    const option = options[at]!;
+    if (option === "--leave-behind") leaveBehind = true;
+    else if (option !== "--organization") return `There is no option ${JSON.stringify(option)}.`;
+    else if ((organization = options[++at] ?? null) === null) {
+      return "Say whose: --organization <id>.";
+    }
+  }
+  return { kind: kind as KeyKind, organization, leaveBehind };
+}
+
+async function rotate(rotation: Rotation): Promise<void> {
+  const settings = readStoreSettings(Deno.env.toObject(), false);
+  const kv = settings.kv !== null && isRemote(settings.kv) ? settings.kv : storePath(settings.kv);
+  const secrets = secretsKnown(settings);
+  if (secrets === null) {
+    throw new Error("the secret of the store is not here: give it in RELAY_SECRET");
+  }
+  const opened = await openStore(kv, systemClock);
+  try {
+    const by = {
+      sealer: makeSealer(secrets.secret, systemEntropy, secrets.olderSecrets),
+      ports: { clock: systemClock, entropy: systemEntropy },
+    };
+    let keys = 0;
+    await rotateKeys(opened.store, by, rotation, (tenant, key) => {
+      keys++;
+      console.log(`${tenant}: ${key}`);
+    });
+    console.log(`Done: ${keys} ${rotation.kind} keys are new. Back the store up now.`);
+  } finally {
+    await opened.close();
+  }
+}

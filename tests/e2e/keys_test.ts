@@ -1,0 +1,81 @@
+import { match, ok, strictEqual as eq } from "node:assert/strict";
+import { clientOf, expectStatus } from "../../core/cli/client.ts";
+import {
+  makeKey,
+  signUpOwner,
+  START_MS,
+  startMain,
+  startRelayProcess,
+  withFolder,
+} from "../support/processes.ts";
+
+type Env = Readonly<Record<string, string>>;
+
+async function run(args: readonly string[], env: Env = {}) {
+  const program = startMain(["keys", ...args], env);
+  const { code } = await program.ended;
+  return { code, text: program.lines.join("\n") };
+}
+
+Deno.test("relay keys rotate verdict: refused beside a relay, cut off or whole; an agent follows it all", async () => {
+  await withFolder(async (folder) => {
+    const env = { RELAY_KV: `${folder}/relay.kv` };
+    const state = `${folder}/agent`;
+    const { relay, url } = await startRelayProcess(env);
+    const token = await signUpOwner(clientOf(url));
+    const RELAY_TOKEN = await makeKey(clientOf(url, token), ["agents:admin"]);
+    const agent = startMain(["agent", "--url", url, "--state", state], { RELAY_TOKEN });
+    try {
+      const [, id] = await agent.line(/^connected to .* \((\w+)\)$/, START_MS);
+      const busy = await run(["rotate", "verdict"], env);
+      eq(busy.code, 1);
+      match(busy.text, /^relay: another Relay has the store .* open: stop it/);
+      await relay.stop();
+
+      const cut = startMain(["keys", "rotate", "verdict"], env);
+      const [, first] = await cut.line(/^org_\w+\/live: (\S+)$/, START_MS);
+      await cut.kill();
+      const whole = await run(["rotate", "verdict"], env);
+      eq(whole.code, 0, whole.text);
+      const [, last] = /^org_\w+\/live: (\S+)$/m.exec(whole.text)!;
+      match(whole.text, /^Done: 2 verdict keys are new\. Back the store up now\.$/m);
+      ok(first !== last);
+
+      const again = await startRelayProcess({ ...env, RELAY_PORT: new URL(url).port });
+      try {
+        await agent.line(/^the relay has a new verdict key, which the pinned one/, START_MS);
+        await agent.line(/^connected to /, START_MS);
+        eq(Deno.readTextFileSync(`${state}/verdict-key`), `${last}\n`);
+        const owner = clientOf(again.url, token);
+        const ran = await owner<{ stdout: string }>("GET", `/api/exec/${id}?command=echo+on`);
+        eq(expectStatus(ran, 200, "a command").stdout, "on\n");
+      } finally {
+        await again.relay.stop();
+      }
+    } finally {
+      await agent.stop();
+      await relay.stop();
+    }
+  });
+});
+
+Deno.test("relay keys: wrong arguments are told, with code 2, and a store that is not there with 1", async () => {
+  const cases: [string[], RegExp][] = [
+    [[], /^Say what to do/],
+    [["rotate"], /^Say which keys: relay keys rotate /],
+    [["rotate", "jwt"], /^Say which keys/],
+    [["rotate", "verdict", "--force"], /^There is no option "--force"\. See: relay keys --help$/],
+    [["rotate", "verdict", "--organization"], /^Say whose/],
+  ];
+  for (const [args, told] of cases) {
+    const { code, text } = await run(args);
+    eq(code, 2, text);
+    match(text, told);
+  }
+  await withFolder(async (folder) => {
+    const { code, text } = await run(["rotate", "verdict"], { RELAY_KV: `${folder}/relay.kv` });
+    eq(code, 1);
+    match(text, /^relay: there is no store at /);
+    eq([...Deno.readDirSync(folder)].length, 0);
+  });
+});
