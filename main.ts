@@ -33,7 +33,7 @@ const COMMANDS: Readonly<
   listen: { about: "receive webhooks on this machine: --url, --forward", run: listenCommand },
   audit: { about: "check an export of the audit log: verify <export>", run: auditCommand },
   secret: { about: "seal everything with a new secret: rotate", run: secretCommand },
-  keys: { about: "new keys that sign for what agents run: rotate verdict", run: keysCommand },
+  keys: { about: "new keys that sign: rotate verdict, rotate audit", run: keysCommand },
   password: { about: "a new password for a forgotten one: reset <email>", run: passwordCommand },
   backup: { about: "copy the store into a new folder, while the relay serves", run: backupCommand },
   restore: { about: "make a new store from a backup", run: restoreCommand },

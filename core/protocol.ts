@@ -231,6 +231,8 @@ const checkpointFrame = z.object({
   public_key: z.string().max(512),
   /** That it only grew since the checkpoint that the agent keeps: RFC 6962, hashes in base64. */
   proof: z.array(z.string().regex(/^[A-Za-z0-9+/]{43}=$/)).max(64),
+  /** The notes by which keys before it handed over to the one that signed, oldest first. */
+  handovers: z.array(z.string().max(4096)).max(MAX_HANDOVERS).optional(),
 });
 
 /** The relay's answer to each heartbeat: how an agent tells a silent relay from a dead link. */

@@ -5,6 +5,7 @@ import { organizations } from "../kv/records/organization.ts";
 import type { Page, Store } from "../kv/store.ts";
 import type { Tx } from "../kv/tx.ts";
 import { rotateVerdictKey } from "./agents/verdicts.ts";
+import { rotateAuditKey } from "./audit/keys.ts";
 import { admitSecrets } from "./secrets/installation.ts";
 import type { KeyMaker } from "./tenant_keys.ts";
 import { tenantsOf } from "./tenants.ts";
@@ -12,6 +13,7 @@ import { tenantsOf } from "./tenants.ts";
 /** The kinds of keys that sign for a tenant, and how one is changed: it answers the new one as text. */
 const KINDS = {
   verdict: rotateVerdictKey,
+  audit: rotateAuditKey,
 } as const satisfies Readonly<
   Record<string, (by: KeyMaker, tx: Tx, tenant: Tenant) => Promise<string>>
 >;

@@ -30,6 +30,22 @@ def skip(size, to, hashes):  # rows that are left out: the largest subtrees that
         gaps.append(to)
     check(size == to, last + 1, "missing")
 
+def signed(text, lines, *keys):  # whether a note's signatures are of these keys, and no others
+    made = ""
+    for line, key in zip(lines.split("\n"), keys):
+        name, _, key = key.split("+", 2)
+        key, signature = b64decode(key), b64decode(line.split(" ")[-1])[4:]
+        mark = sha256(f"{name}\n".encode() + key).digest()[:4] + signature
+        made += f"— {name} {b64encode(mark).decode()}\n"
+        der = bytes.fromhex("302a300506032b6570032100") + key[1:]
+        with tempfile.TemporaryDirectory() as d:
+            for file, data in zip("kts", (der, f"{text}\n".encode(), signature)):
+                open(f"{d}/{file}", "wb").write(data)
+            openssl = "openssl pkeyutl -verify -pubin -keyform DER -inkey k -rawin -in t -sigfile s"
+            if subprocess.run(openssl.split(), cwd=d, capture_output=True).returncode:
+                return False
+    return made == lines
+
 for line in open(sys.argv[1], "rb"):
     if proof is None and line.startswith(b'{"proof":'):
         proof = json.loads(line)["proof"]
@@ -43,7 +59,7 @@ for line in open(sys.argv[1], "rb"):
         check((b64encode(leaf), add(leaf)) == (found[2], found[5]), last, "altered")
         numbers.update(b"%d\n" % last)
 check(proof, last + 1, "cut off")
-body, signed = proof["checkpoint"].split("\n\n")
+body, mark = proof["checkpoint"].split("\n\n")
 _, size, root, _, expired, asked, held = body.split("\n")
 skip(last, int(size), proof["hashes"])
 digest = peaks.pop()[1]
@@ -52,15 +68,13 @@ while peaks:
 check(asked != "filter {}" or max(gaps) <= int(expired[8:]), int(expired[8:]) + 1, "missing")
 said = (b64encode(digest).decode(), f"rows {rows} {numbers.hexdigest()}")
 check(said == (root, held), 1, "the rows are not those that were signed")
-name, _, key = sys.argv[2].split("+", 2)
-signature = b64decode(signed.split(" ")[2])[4:]
-mark = sha256(f"{name}\n".encode() + b64decode(key)).digest()[:4] + signature
-same = (signed, sys.argv[2]) == (f"— {name} {b64encode(mark).decode()}\n", proof["public_key"])
-der = bytes.fromhex("302a300506032b6570032100") + b64decode(key)[1:]
-with tempfile.TemporaryDirectory() as d:
-    for file, data in zip("kts", (der, f"{body}\n".encode(), signature)):
-        open(f"{d}/{file}", "wb").write(data)
-    openssl = "openssl pkeyutl -verify -pubin -keyform DER -inkey k -rawin -in t -sigfile s"
-    done = subprocess.run(openssl.split(), cwd=d, capture_output=True)
-check(same and done.returncode == 0, last, "the signature is not of this key")
-print(f"whole: {rows} rows")
+keys, handed = [proof["public_key"]], []
+for note in reversed(proof.get("handovers", [])):  # each former key and the one after it signed one
+    text, lines = note.split("\n\n")
+    log, old, new, held, _ = text.split("\n")
+    keys.insert(0, old[4:])
+    follows = (old[:4], new, {log}) == ("key ", f"next {keys[1]}", {k.split("+")[0] for k in keys})
+    check(follows and signed(text, lines, *keys[:2]), last, "a key was not handed over")
+    handed.append(f"up to row {held[5:]} it was signed by {old[4:]}")
+check(sys.argv[2] in keys and signed(body, mark, keys[-1]), last, "the signature is not of this key")
+print("\n".join([f"whole: {rows} rows", *reversed(handed)]))

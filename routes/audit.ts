@@ -111,12 +111,17 @@ export const auditRoutes = [
     summary: "The signed state of the audit log now",
     description:
       "`note` is a signed note (c2sp.org/tlog-checkpoint): origin, number of rows, root of " +
-      "the Merkle tree (RFC 6962), its time. Keep it: whatever is shown later must be consistent with it.",
+      "the Merkle tree (RFC 6962), its time. Keep it: whatever is shown later must be consistent with it. " +
+      "`handovers` are the notes by which former keys handed over to `public_key`, oldest first.",
     access: { scope: READERS },
     effect: "read",
     success: {
       status: 200,
-      body: Checkpoint.extend({ origin: z.string(), public_key: z.string() }),
+      body: Checkpoint.extend({
+        origin: z.string(),
+        public_key: z.string(),
+        handovers: z.array(z.string()),
+      }),
     },
     faults: [],
     handle: async (work) => {

@@ -1,4 +1,5 @@
-import { readKey, readStatement, verifiesNote } from "../audit/note.ts";
+import { readChain } from "../audit/handover.ts";
+import { keyText, readKey, readStatement, verifiesNote } from "../audit/note.ts";
 import { verifyConsistency } from "../audit/merkle.ts";
 import type { CheckpointFrame } from "../protocol.ts";
 import type { AgentFiles } from "./port.ts";
@@ -16,15 +17,19 @@ export function witnessedSize(stateDir: string, files: AgentFiles): number {
 
 /**
  * Keeps the newest checkpoint of the relay's audit log, and with it what the log was: one that forgets or
- * changes what an earlier one said is refused, and the earlier one stays. The key is that of the first one.
+ * changes what an earlier one said is refused, and the earlier one stays. The key is that of the first one, or
+ * one that it handed over to.
  */
 export function keepCheckpoint(
   stateDir: string,
-  { note, public_key, proof }: CheckpointFrame,
+  { note, public_key, proof, handovers = [] }: CheckpointFrame,
   files: AgentFiles,
 ): Refusal | null {
   const pinned = files.read(keyPath(stateDir))?.trim() || null;
-  if (pinned !== null && pinned !== public_key) return "another_key";
+  if (pinned !== null && pinned !== public_key) {
+    const chain = readChain(handovers, public_key);
+    if (!chain?.some(({ from }) => keyText(from) === pinned)) return "another_key";
+  }
   const key = readKey(public_key);
   const now = readStatement(note);
   if (key === null || now === null || now.origin !== key.name || !verifiesNote(note, key)) {
@@ -36,7 +41,7 @@ export function keepCheckpoint(
     const path = proof.map((hash) => Uint8Array.fromBase64(hash));
     if (!verifyConsistency(before.size, now.size, before.root, now.root, path)) return "rewritten";
   }
-  if (pinned === null) files.write(keyPath(stateDir), `${public_key}\n`);
+  if (pinned !== public_key) files.write(keyPath(stateDir), `${public_key}\n`);
   files.write(notePath(stateDir), note);
   return null;
 }

@@ -3,7 +3,8 @@ import type { Tenant } from "../../kv/collection.ts";
 import type { AgentRecord } from "../../kv/records/agent.ts";
 import type { App } from "../app.ts";
 import { type Checkpoint, newestCheckpoint } from "../audit/checkpoints.ts";
-import { auditKeyOf } from "../audit/keys.ts";
+import { readHandover } from "../audit/handover.ts";
+import { auditKeyOf, signerOf } from "../audit/keys.ts";
 import { consistencyPath } from "../audit/merkle.ts";
 import { keyText } from "../audit/note.ts";
 import { nodesOf } from "../audit/tiles.ts";
@@ -23,8 +24,19 @@ export async function checkpointFrame(
   const grown = witnessed > 0 && witnessed < size;
   const path = grown ? await consistencyPath(nodesOf(app.store, tenant), witnessed, size) : [];
   const proof = path.map((hash) => Buffer.from(hash).toString("base64"));
-  const public_key = keyText(await auditKeyOf(app, tenant));
-  return { frame: { type: "checkpoint", note, public_key, proof }, size };
+  const key = signerOf(await auditKeyOf(app, tenant), note);
+  // Of those before it the agent has seen a checkpoint by a later key.
+  const handovers = key.handovers.filter((handover) => readHandover(handover)!.rows >= witnessed);
+  return {
+    frame: {
+      type: "checkpoint",
+      note,
+      public_key: keyText(key),
+      proof,
+      ...(handovers.length > 0 && { handovers }),
+    },
+    size,
+  };
 }
 
 /** Puts on record that an agent knows another past of the audit log; never fails. */

@@ -5,7 +5,7 @@ import type { App } from "../app.ts";
 import { Fault } from "../fault.ts";
 import { iso } from "../lists.ts";
 import { findEvent } from "./ids.ts";
-import { auditKeyOf, originOf } from "./keys.ts";
+import { auditKeyOf, originOf, signerOf } from "./keys.ts";
 import { consistencyPath, type Hash, inclusionPath } from "./merkle.ts";
 import { keyText, readStatement, signNote, statementText } from "./note.ts";
 import { nodesOf, rootOf } from "./tiles.ts";
@@ -61,11 +61,16 @@ function showCheckpoint({ size, root, time, note }: Checkpoint) {
   return { tree_size: size, root_hash: base64(root), timestamp: time, note };
 }
 
-/** The newest state of the log, signed, and the key that verifies it. */
+/** The newest state of the log, signed, the key that verifies it, and how those before handed over to it. */
 export async function readCheckpoint(app: App, tenant: Tenant) {
   const checkpoint = await makeCheckpoint(app, tenant);
-  const key = await auditKeyOf(app, tenant);
-  return { ...showCheckpoint(checkpoint), origin: key.name, public_key: keyText(key) };
+  const key = signerOf(await auditKeyOf(app, tenant), checkpoint.note);
+  return {
+    ...showCheckpoint(checkpoint),
+    origin: key.name,
+    public_key: keyText(key),
+    handovers: [...key.handovers],
+  };
 }
 
 /**

@@ -17,10 +17,10 @@ import { canonicalJson } from "../canonical.ts";
 import { csvRow } from "../csv.ts";
 import { iso } from "../lists.ts";
 import type { Scope } from "../scopes.ts";
-import { auditKeyOf, originOf } from "./keys.ts";
+import { auditKeyOf, originOf, type PublicKey } from "./keys.ts";
 import { leafHex, type ReadNode, subtreesOf } from "./merkle.ts";
 import { HASH_BYTES } from "./node_hash.ts";
-import { keyText, type NoteKey, signNote, statementText } from "./note.ts";
+import { keyText, signNote, statementText } from "./note.ts";
 import { CLOCK_SLACK_MS, isInOrder, rowsBefore } from "./places.ts";
 import { isLeaf, leavesOf, nodesOf, rootOf, TILE } from "./tiles.ts";
 
@@ -40,6 +40,8 @@ interface Ending {
   /** The number of the last row, and the hashes of the rows after it that the export leaves out. */
   readonly after: number;
   readonly hashes: readonly string[];
+  /** How the keys before handed over to the one that signed; left out when there was none. */
+  readonly handovers?: readonly string[];
 }
 
 type Pages = AsyncGenerator<readonly ProvenRow[], Ending>;
@@ -108,7 +110,7 @@ interface Plan {
   readonly expired: number;
   /** Whether a time is a place in the log. */
   readonly inOrder: boolean;
-  readonly key: NoteKey;
+  readonly key: PublicKey;
   readonly sign: (held: Held) => string;
 }
 
@@ -190,6 +192,7 @@ async function* provenPages(
     public_key: keyText(key),
     after: shown,
     hashes: hole ? [] : await hashesOf(read, shown, size),
+    ...(key.handovers.length > 0 && { handovers: key.handovers }),
   };
 }
 

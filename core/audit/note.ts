@@ -80,9 +80,22 @@ export function readStatement(note: string): Statement | null {
 
 /** Signs a text, which ends with a line feed. */
 export function signNote(text: string, key: NoteKey, privateKey: KeyObject): string {
+  return `${text}\n${signatureLine(text, key, privateKey)}`;
+}
+
+/** The line by which a key signs a text. */
+export function signatureLine(text: string, key: NoteKey, privateKey: KeyObject): string {
   const signature = sign(null, Buffer.from(text), privateKey);
   const named = Buffer.concat([keyIdOf(key), signature]).toString("base64");
-  return `${text}\n— ${key.name} ${named}\n`;
+  return `— ${key.name} ${named}\n`;
+}
+
+/** Whether the first signature of a note says that it is of this key; it is not verified. */
+export function namesKey(note: string, key: NoteKey): boolean {
+  const [, line = ""] = note.split("\n\n");
+  const prefix = `— ${key.name} `;
+  const id = Buffer.from(line.slice(prefix.length), "base64").subarray(0, KEY_ID_BYTES);
+  return line.startsWith(prefix) && id.equals(keyIdOf(key));
 }
 
 /** Whether a note carries the signature of this key over its text. */

@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { findFirst, type Finding, type Line } from "./findings.ts";
+import { type Handover, readChain } from "./handover.ts";
 import { GrowingTree, sameHash, subtreesOf, verifyConsistency } from "./merkle.ts";
 import { HASH_BYTES } from "./node_hash.ts";
 import {
@@ -24,6 +25,8 @@ export interface Verdict {
   readonly witness: "none" | "consistent" | "not comparable";
   /** True when no key was given, so that only the file itself says who signed it. */
   readonly keyFromFile: boolean;
+  /** How the keys before handed over to the one that signed, oldest first. */
+  readonly handovers: readonly Handover[];
 }
 
 export interface VerifyOptions {
@@ -72,6 +75,7 @@ export function checkExport({ key, checkpoint, consistency }: VerifyOptions): Ex
   let last = 0, firstGap: number | null = null, blank = false;
   // What the proof at the end says: undefined before it came, null when it cannot be read.
   let ending: Ending | null | undefined;
+  let chain: readonly Handover[] = [];
   let numbered = "";
   let witnessRoot: Uint8Array | null = null;
   let wrong: { expected: number; line: Line } | null = null;
@@ -149,8 +153,14 @@ export function checkExport({ key, checkpoint, consistency }: VerifyOptions): Ex
   function proofFinding(statement: Statement | null): Finding | null {
     const at = { first: last, last, line: lines };
     if (!ending || statement === null) return { ...at, kind: "proof", why: "it cannot be read" };
-    const signer = key ?? readKey(ending.public_key);
-    const good = signer !== null && keyText(signer) === ending.public_key &&
+    const read = readChain(ending.handovers ?? [], ending.public_key);
+    if (read === null) {
+      return { ...at, kind: "proof", why: "its keys did not hand over to each other" };
+    }
+    chain = read;
+    const signer = readKey(ending.public_key);
+    const vouched = [...chain.map(({ from }) => keyText(from)), ending.public_key];
+    const good = signer !== null && (key === undefined || vouched.includes(keyText(key))) &&
       verifiesNote(ending.checkpoint, signer) && isSignedOnce(ending.checkpoint) &&
       statement.origin === signer.name;
     if (!good) return { ...at, kind: "proof", why: "its signature is not of this key" };
@@ -174,12 +184,18 @@ export function checkExport({ key, checkpoint, consistency }: VerifyOptions): Ex
   function witnessFinding(statement: Statement | null): Finding | null {
     if (checkpoint === undefined || statement === null) return null;
     const at = { first: 1, last: statement.size, line: lines };
-    const signer = key ?? readKey(ending?.public_key ?? "");
+    const signer = readKey(ending!.public_key)!;
+    const former = chain.find(({ from }) => verifiesNote(checkpoint, from));
     if (
-      witness === null || signer === null || witness.origin !== signer.name ||
-      !verifiesNote(checkpoint, signer)
+      witness === null || witness.origin !== signer.name ||
+      former === undefined && !verifiesNote(checkpoint, signer)
     ) {
       return { ...at, kind: "proof", why: "the checkpoint that was given is not of this log" };
+    }
+    if (former !== undefined && witness.size > former.rows) {
+      const why = "the checkpoint that was given is by a key that had handed over before: " +
+        "somebody else has it";
+      return { ...at, kind: "proof", why };
     }
     if (witness.size > statement.size) {
       return { kind: "rolled_back", first: statement.size + 1, last: witness.size, line: lines };
@@ -241,6 +257,7 @@ export function checkExport({ key, checkpoint, consistency }: VerifyOptions): Ex
         statement,
         witness: witness === null ? "none" : witnessRoot === null ? "not comparable" : "consistent",
         keyFromFile: key === undefined,
+        handovers: chain,
       };
     },
   };
@@ -279,18 +296,22 @@ interface Ending {
   readonly public_key: string;
   readonly after: number;
   readonly hashes: readonly string[];
+  readonly handovers?: readonly string[];
 }
+
+const areTexts = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((text) => typeof text === "string");
 
 /** The last line, when it is written just as exports write it. */
 function readEnding(line: string): Ending | null {
   const json = line.startsWith("]") ? `{${line.slice(2)}` : line;
   try {
     const { proof } = JSON.parse(json) as { proof: Ending };
-    const { checkpoint, public_key, after, hashes } = proof;
-    const written = JSON.stringify({ proof: { checkpoint, public_key, after, hashes } });
+    const { checkpoint, public_key, after, hashes, handovers } = proof;
+    const written = JSON.stringify({ proof: { checkpoint, public_key, after, hashes, handovers } });
     const typed = typeof checkpoint === "string" && typeof public_key === "string" &&
-      Number.isSafeInteger(after) && Array.isArray(hashes) &&
-      hashes.every((hash) => typeof hash === "string");
+      Number.isSafeInteger(after) && areTexts(hashes) &&
+      (handovers === undefined || handovers.length > 0 && areTexts(handovers));
     return typed && written === json ? proof : null;
   } catch {
     return null;

@@ -113,6 +113,22 @@ export const hostEvents = {
       signature: "KhP0Vn2tmv4yWQ…",
     },
   }),
+  audit_key_rotated: event({
+    meaning: "whoever has the store put a new key in the place of the one that signs checkpoints",
+    details: z.strictObject({
+      public_key: z.string().describe("The new key, as `--key` takes it."),
+      previous: z.string().describe("The one before it, which signs nothing any more."),
+      rows: count("How many rows the log had: the one before signed for no more"),
+      handover: z.string().describe("The note by which both vouch for each other."),
+    }),
+    example: {
+      public_key: "relay/org_0m3x0/live+5f1c7a02+AYqI43V0CfGV/VLbTy6XXLKZwm+HZQSG+N0iAG0D29c…",
+      previous: "relay/org_0m3x0/live+c2b8e0d4+Ae2LO3EEnVZjMhlL9F6WdGgpGL5aRpATP8d7aXZWxJMl…",
+      rows: 4211,
+      handover:
+        "relay/org_0m3x0/live\nkey …\nnext …\nrows 4211\ntime 2026-01-31T03:00:00.000Z\n\n…",
+    },
+  }),
   backup_restored: event({
     meaning: "a backup took the place of the store: what happened after it is not in the log",
     details: z.strictObject({

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Finding } from "../audit/findings.ts";
 import { verifyExport } from "../audit/lines.ts";
-import { type NoteKey, readKey } from "../audit/note.ts";
+import { keyText, type NoteKey, readKey } from "../audit/note.ts";
 import type { Consistency, Verdict, VerifyOptions } from "../audit/verify.ts";
 
 const ConsistencyAnswer = z.object({
@@ -19,7 +19,7 @@ Usage:
 
 Options:
   --key <key>          The log's public key, or a file that holds it: public_key of
-                       GET /api/audit/checkpoint. Without it the file's own key is used,
+                       GET /api/audit/checkpoint; one before it will do, if it handed over. Without it the file's own key is used,
                        which shows changes by all who do not sign the whole anew.
   --checkpoint <file>  A checkpoint that was kept elsewhere (the note, or the answer that holds it):
                        shows whether the log was cut or rolled back since, or forked.
@@ -101,7 +101,7 @@ async function proofOf(path = ""): Promise<Consistency> {
 
 /** What a check found, for people. */
 export function describeVerdict(
-  { finding, rows, statement, witness, keyFromFile }: Verdict,
+  { finding, rows, statement, witness, keyFromFile, handovers }: Verdict,
 ): string {
   if (finding !== null) return `NOT WHOLE: ${describeFinding(finding)}`;
   const { size, expired, origin, time, selection } = statement!;
@@ -110,6 +110,11 @@ export function describeVerdict(
     lines.push(`selected by ${selection.filter}`);
   }
   if (expired > 0) lines.push(`rows 1 to ${expired} are no longer kept: their hashes fit`);
+  for (const { from, to, rows } of handovers) {
+    lines.push(
+      `up to row ${rows} it was signed by ${keyText(from)}, which handed over to ${keyText(to)}`,
+    );
+  }
   if (witness === "consistent") lines.push("it begins as the checkpoint that was given says");
   if (witness === "not comparable") {
     lines.push(

@@ -10,12 +10,14 @@ const HELP = `relay keys rotate: new keys in the place of those that sign
 
 Usage:
   relay keys rotate verdict [--organization <id>] [--leave-behind]
+  relay keys rotate audit [--organization <id>]
 
   verdict   The keys that sign what agents are told to run, which agents pin.
+  audit     The keys that sign checkpoints and exports of the audit log.
 
 Each organization has one for each of its spaces. The old key signs a hand-over to the new one and is
 gone. The new keys are printed, for whoever must be told by a person; back the store up then, because
-an older backup brings back keys that agents refuse. Whoever has the store may do this; it needs the
+an older backup brings back keys that others refuse. Whoever has the store may do this; it needs the
 same RELAY_KV and RELAY_SECRET as the relay. Stop the relay first where RELAY_KV is a path.
 
 Where a secret or a backup got into wrong hands, run \`relay secret rotate\` before it.

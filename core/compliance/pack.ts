@@ -3,7 +3,7 @@ import { SYSTEM } from "../../kv/collection.ts";
 import { organizations } from "../../kv/records/organization.ts";
 import type { ReportRecord } from "../../kv/records/report.ts";
 import { type App, VERSION } from "../app.ts";
-import { auditKeyOf } from "../audit/keys.ts";
+import { auditKeyOf, signerOf } from "../audit/keys.ts";
 import { keyText, readStatement } from "../audit/note.ts";
 import { iso } from "../lists.ts";
 import { type Access, accessNow } from "./access.ts";
@@ -138,7 +138,7 @@ export async function makePack(
       : `The log holds ${counted.rows} rows of this period.`,
     log: {
       checkpoint: scan.checkpoint,
-      public_key: keyText(await auditKeyOf(app, tenant)),
+      public_key: keyText(signerOf(await auditKeyOf(app, tenant), scan.checkpoint)),
       size: scan.size,
       expired,
       rows: counted.rows,

@@ -210,7 +210,7 @@ export const QUERIES = {
   },
   signing_keys_changed: {
     title: "Keys that sign for the relay changed",
-    event_types: ["verdict_key_rotated"],
+    event_types: ["verdict_key_rotated", "audit_key_rotated"],
   },
   store_replaced: {
     title: "Backups that took the place of the store",

@@ -2,7 +2,7 @@ import { dropBlob, readBlob } from "../../kv/blob.ts";
 import { type ReportRecord, reports, type ReportType } from "../../kv/records/report.ts";
 import type { Reading, Writing } from "../app.ts";
 import { recordRead } from "../audit.ts";
-import { auditKeyOf } from "../audit/keys.ts";
+import { auditKeyOf, signerOf } from "../audit/keys.ts";
 import { keyText } from "../audit/note.ts";
 import { Fault } from "../fault.ts";
 import { iso, isoOrNull, listPage, type Paging } from "../lists.ts";
@@ -110,7 +110,7 @@ export async function readReport(work: Reading, id: string | undefined): Promise
     ...showReport(record),
     report: bytes && JSON.parse(new TextDecoder().decode(bytes)) as Pack,
     note: pack?.note ?? null,
-    public_key: keyText(await auditKeyOf(app, tenant)),
+    public_key: keyText(signerOf(await auditKeyOf(app, tenant), pack?.note ?? "")),
   };
 }
 

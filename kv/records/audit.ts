@@ -79,7 +79,7 @@ const CheckpointRecord = z.strictObject({
 
 export const checkpoints = collection({ name: "audit_checkpoints", schema: CheckpointRecord });
 
-/** The Ed25519 key that signs a tenant's checkpoints. */
+/** The Ed25519 key that signs a tenant's checkpoints, and how those before it handed over. */
 const AuditKeyRecord = z.strictObject({
   /** The tenant, as `tenantKey` writes it. */
   id: z.string(),
@@ -88,6 +88,8 @@ const AuditKeyRecord = z.strictObject({
   /** The 32 bytes of the private half, base64url. */
   sealed_private_key: Sealed,
   created_at_ms: z.number(),
+  /** A note signed by a key and the one after it, for each that was before this one, oldest first. */
+  handovers: z.array(z.string()).default([]),
 });
 
 export const auditKeys = collection({ name: "audit_keys", schema: AuditKeyRecord, cached: 10_000 });

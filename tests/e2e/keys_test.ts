@@ -12,12 +12,12 @@ import {
 type Env = Readonly<Record<string, string>>;
 
 async function run(args: readonly string[], env: Env = {}) {
-  const program = startMain(["keys", ...args], env);
+  const program = startMain(args, env);
   const { code } = await program.ended;
   return { code, text: program.lines.join("\n") };
 }
 
-Deno.test("relay keys rotate verdict: refused beside a relay, cut off or whole; an agent follows it all", async () => {
+Deno.test("relay keys rotate: refused beside a relay; cut off or whole, an agent follows, and exports verify", async () => {
   await withFolder(async (folder) => {
     const env = { RELAY_KV: `${folder}/relay.kv` };
     const state = `${folder}/agent`;
@@ -27,19 +27,27 @@ Deno.test("relay keys rotate verdict: refused beside a relay, cut off or whole; 
     const agent = startMain(["agent", "--url", url, "--state", state], { RELAY_TOKEN });
     try {
       const [, id] = await agent.line(/^connected to .* \((\w+)\)$/, START_MS);
-      const busy = await run(["rotate", "verdict"], env);
+      const busy = await run(["keys", "rotate", "verdict"], env);
       eq(busy.code, 1);
       match(busy.text, /^relay: another Relay has the store .* open: stop it/);
+      const before = await clientOf(url, token)<{ public_key: string }>(
+        "GET",
+        "/api/audit/checkpoint",
+      );
+      const { public_key } = expectStatus(before, 200, "a checkpoint");
       await relay.stop();
 
       const cut = startMain(["keys", "rotate", "verdict"], env);
       const [, first] = await cut.line(/^org_\w+\/live: (\S+)$/, START_MS);
       await cut.kill();
-      const whole = await run(["rotate", "verdict"], env);
+      const whole = await run(["keys", "rotate", "verdict"], env);
       eq(whole.code, 0, whole.text);
       const [, last] = /^org_\w+\/live: (\S+)$/m.exec(whole.text)!;
       match(whole.text, /^Done: 2 verdict keys are new\. Back the store up now\.$/m);
       ok(first !== last);
+      const audit = await run(["keys", "rotate", "audit"], env);
+      eq(audit.code, 0, audit.text);
+      const [, now] = /^org_\w+\/live: (\S+)$/m.exec(audit.text)!;
 
       const again = await startRelayProcess({ ...env, RELAY_PORT: new URL(url).port });
       try {
@@ -49,6 +57,17 @@ Deno.test("relay keys rotate verdict: refused beside a relay, cut off or whole; 
         const owner = clientOf(again.url, token);
         const ran = await owner<{ stdout: string }>("GET", `/api/exec/${id}?command=echo+on`);
         eq(expectStatus(ran, 200, "a command").stdout, "on\n");
+        const headers = { authorization: `Bearer ${token}`, accept: "application/x-ndjson" };
+        const log = await fetch(`${again.url}/api/audit/export`, { headers });
+        await Deno.writeTextFile(`${folder}/audit.ndjson`, await log.text());
+        for (const key of [public_key, now!]) {
+          const args = ["audit", "verify", `${folder}/audit.ndjson`, "--key", key];
+          const { code, text } = await run(args);
+          eq(code, 0, text);
+          const handed = `it was signed by ${public_key}, which handed over to ${now}`;
+          match(text, /^whole: /);
+          ok(text.includes(handed), text);
+        }
       } finally {
         await again.relay.stop();
       }
@@ -68,12 +87,13 @@ Deno.test("relay keys: wrong arguments are told, with code 2, and a store that i
     [["rotate", "verdict", "--organization"], /^Say whose/],
   ];
   for (const [args, told] of cases) {
-    const { code, text } = await run(args);
+    const { code, text } = await run(["keys", ...args]);
     eq(code, 2, text);
     match(text, told);
   }
   await withFolder(async (folder) => {
-    const { code, text } = await run(["rotate", "verdict"], { RELAY_KV: `${folder}/relay.kv` });
+    const env = { RELAY_KV: `${folder}/relay.kv` };
+    const { code, text } = await run(["keys", "rotate", "verdict"], env);
     eq(code, 1);
     match(text, /^relay: there is no store at /);
     eq([...Deno.readDirSync(folder)].length, 0);
