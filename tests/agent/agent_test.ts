@@ -19,6 +19,23 @@ Deno.test("runAgent: hello carries its facts and proves its key, which it keeps"
     assert.equal(agent.lines[0], `connected to ${relay.url} as box (agt_1)`);
   }));
 
+Deno.test("runAgent: hello names the pinned verdict key; what is none there refuses the relay and says so", () =>
+  withLinkedAgent(async ({ relay, link, agent, stateDir }) => {
+    assert.equal(link.hello.verdict_key, null);
+    link.close(1000, "");
+    const second = await relay.nextLink();
+    second.run(runOf("cmd_1", "true"));
+    await second.untilResult("cmd_1");
+    const path = `${stateDir}/verdict-key`;
+    assert.equal(`${second.hello.verdict_key}\n`, Deno.readTextFileSync(path));
+    Deno.writeTextFileSync(path, "what a person mistyped\n");
+    second.close(1000, "");
+    assert.equal((await relay.nextLink()).hello.verdict_key, null);
+    assert.equal(await agent.exitCode, 1);
+    assert.match(agent.lines.at(-1)!, /^this agent refuses the relay: .* the file verdict-key/);
+    assert.equal(Deno.readTextFileSync(path), "what a person mistyped\n");
+  }));
+
 Deno.test("runAgent: a short command is answered by one result frame", () =>
   withLinkedAgent(async ({ link }) => {
     link.run(runOf("cmd_1", "printf hello; printf oops >&2; exit 3"));

@@ -198,6 +198,40 @@ Deno.test("keys.rotate verdict: refused while agents would stay behind, unless t
   await rotate(world);
 });
 
+Deno.test("keys.rotate: keys and agents that were stored before there were hand-overs are taken as they are", async () => {
+  const kv = await Deno.openKv(":memory:");
+  const old = await World.open({ kv: shared(kv) });
+  const { owner, agent } = await begin(old);
+  (await agent.link()).drop();
+  await old[Symbol.asyncDispose]();
+  const newer: Readonly<Record<string, string>> = {
+    verdict_keys: "handovers",
+    audit_keys: "handovers",
+    agents: "verdict_key",
+  };
+  let changed = 0;
+  for await (const { key, value } of kv.list<Record<string, unknown>>({ prefix: [owner.org] })) {
+    const field = newer[String(key[2])];
+    if (field === undefined || value[field] === undefined) continue;
+    const { [field]: _, ...before } = value;
+    await kv.set(key, before);
+    changed++;
+  }
+  eq(changed, 5);
+  await using world = await World.open({ kv, seed: 2, clock: old.clock });
+  await rejects(rotate(world), /^Error: 1 agents would refuse/);
+  (await agent.link(world)).drop();
+  await rotate(world);
+  await rotateKeys(
+    world.app.store,
+    world.app,
+    { kind: "audit", organization: null, leaveBehind: false },
+    () => {},
+  );
+  await agent.link(world);
+  deq(agent.pins, ["first", "same", "followed"]);
+});
+
 Deno.test("keys.rotate verdict: one that is not known, or another secret, changes nothing", async () => {
   await using world = await World.open();
   const { owner } = await begin(world);
