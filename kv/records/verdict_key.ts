@@ -16,6 +16,8 @@ const VerdictKeyRecord = z.strictObject({
     .default([]),
 });
 
+export type VerdictKeyRecord = z.infer<typeof VerdictKeyRecord>;
+
 export const verdictKeys = collection({
   name: "verdict_keys",
   schema: VerdictKeyRecord,
