@@ -15,6 +15,7 @@ import { readSettings, type Settings, shownLocation } from "./core/settings.ts";
 import { secretsOf } from "./core/secrets/file.ts";
 import { isSealed } from "./core/secrets/installation.ts";
 import { systemClock, systemLog, systemPorts } from "./core/system.ts";
+import { SETTINGS, unreadVariables } from "./core/variables.ts";
 import { openStore } from "./kv/open.ts";
 import { serveMcp } from "./mcp/endpoint.ts";
 import { mount } from "./routes/_mount.ts";
@@ -43,18 +44,6 @@ const COMMANDS: Readonly<
   help: { about: "print this text", run: () => say(help()) },
 };
 
-const SETTINGS = `Settings of \`relay serve\`, from the environment:
-  RELAY_HOST        address to bind (127.0.0.1)
-  RELAY_PORT        port (9081)
-  RELAY_TLS_CERT    certificate file, with RELAY_TLS_KEY: serves HTTPS
-  RELAY_KV          store: a path, :memory:, or a KV Connect URL (.relay/relay.kv)
-  RELAY_SECRET      seals secrets in the store; made beside an embedded store when it is not set
-  RELAY_SECRET_OLD  the one before it (more: RELAY_SECRET_OLD_2): see \`relay secret rotate --help\`
-  RELAY_PUBLIC_URL  the address that others use
-  RELAY_SIGNUP      open, invite or closed
-  RELAY_CONFIG      a JSON file, or JSON: plans, default_plan, limits, auth, webhooks, outbound,
-                    retention_days, legal_hold, trusted_proxies, allowed_origins`;
-
 /** The server's own end of a WebSocket says nothing to its client: what we said goes out first. */
 const FAREWELL_MS = 50;
 /** How long requests under way may take when the server ends. */
@@ -79,6 +68,10 @@ async function main(): Promise<void> {
     console.error(`There is no command ${JSON.stringify(name)}.\n\n${help()}`);
     Deno.exit(2);
   }
+  const warn = name === "serve"
+    ? systemLog.warn
+    : (text: string) => console.error(`warning: ${text}`);
+  for (const unread of unreadVariables(Deno.env.toObject())) warn(unread);
   const code = await command.run(args);
   if (!hosted) Deno.exit(code);
 }
@@ -99,17 +92,27 @@ function asked([first = "serve", ...rest]: readonly string[]): { name: string; a
 }
 
 function help(): string {
-  const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length));
-  const lines = Object.entries(COMMANDS).map(([name, { about }]) =>
-    `  ${name.padEnd(width)}  ${about}`
-  );
+  const commands = Object.entries(COMMANDS).map(([name, { about }]) => [name, about] as const);
   return `Relay ${VERSION}: run commands on remote machines, inspected, audited and streamed.
 
 Usage: relay [command] [options]
 
-${lines.join("\n")}
+${columns(commands)}
 
-${SETTINGS}`;
+${settingsHelp()}`;
+}
+
+function settingsHelp(): string {
+  return `Settings of \`relay serve\`, from the environment:\n${columns(Object.entries(SETTINGS))}`;
+}
+
+/** Names and what is said of them, side by side. */
+function columns(entries: readonly (readonly [name: string, about: string])[]): string {
+  const width = Math.max(...entries.map(([name]) => name.length));
+  const lines = entries.map(([name, about]) =>
+    `  ${name.padEnd(width)}  ${about.replaceAll("\n", `\n${" ".repeat(width + 4)}`)}`
+  );
+  return lines.join("\n");
 }
 
 function say(text: string): Promise<number> {
@@ -122,7 +125,7 @@ async function serveCommand(args: string[]): Promise<number> {
   if (args.includes("--help") || args.includes("-h")) return await say(help());
   const fixtures = args[0] === "--mcp-fixtures";
   if (args.length > (fixtures ? 1 : 0)) {
-    console.error(`relay serve takes no arguments, only settings.\n\n${SETTINGS}`);
+    console.error(`relay serve takes no arguments, only settings.\n\n${settingsHelp()}`);
     return 2;
   }
   let settings: Settings;

@@ -1,4 +1,5 @@
 import { type Config, type ConfigSource, NO_SOURCE, parseConfig } from "./config.ts";
+import { isServicePort } from "./variables.ts";
 
 /** What the environment says. Everything else is in the configuration. */
 export interface Settings {
@@ -84,9 +85,13 @@ export function readStoreSettings(variables: Environment, hosted: boolean): Stor
   return { kv, secret: env.RELAY_SECRET ?? null, olderSecrets };
 }
 
-/** What is set to nothing says nothing: files of settings leave a variable out so. */
+/** What is set to nothing says nothing, and files of settings leave a variable out so. */
 const spoken = (variables: Environment): Environment =>
-  Object.fromEntries(Object.entries(variables).filter(([, text]) => text !== ""));
+  Object.fromEntries(
+    Object.entries(variables).filter(([name, text = ""]) =>
+      text !== "" && !isServicePort(name, text)
+    ),
+  );
 
 /** True for a store that several processes may share. */
 export const isRemote = (kv: string): boolean => /^https?:\/\//.test(kv);

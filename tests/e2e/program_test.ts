@@ -155,6 +155,16 @@ Deno.test("relay serve: a variable that is set to nothing says nothing", async (
   await relay.stop();
 });
 
+Deno.test("relay: a misspelt variable is told at the start, whatever the command, and the rest goes on", async () => {
+  const { relay } = await startRelayProcess({ RELAY_KV: ":memory:", RELAY_PROT: "9999" });
+  await relay.stop();
+  const said = relay.lines.filter((line) => line.includes("did you mean RELAY_PORT?"));
+  assert.deepEqual(said.map((line) => JSON.parse(line).level), ["warn"]);
+  const { text, code } = await run(["agent"], { RELAY_TOKN: "hidden" });
+  assert.match(text, /^warning: "RELAY_TOKN" is no .*: did you mean RELAY_TOKEN\?$/m);
+  assert.equal(code, 2);
+});
+
 Deno.test("relay serve: a second process on one store is refused, and the first goes on", async () => {
   await withFolder(async (folder) => {
     const env = { RELAY_KV: `${folder}/relay.kv` };

@@ -1,0 +1,56 @@
+import { deepStrictEqual as deq, match } from "node:assert/strict";
+import { readSettings } from "../../core/settings.ts";
+import { SETTINGS, unreadVariables } from "../../core/variables.ts";
+
+const meant = (name: string): string | undefined => {
+  const [said] = unreadVariables({ [name]: "hidden" });
+  return said === undefined ? "nothing wrong" : /did you mean (\w+)\?$/.exec(said)?.[1];
+};
+
+Deno.test("unreadVariables: a misspelt name is told with the one that was meant, and without its value", () => {
+  deq(unreadVariables({ RELAY_SECERT: "hidden", RELAY_SECRET: "hidden", HOME: "/root" }), [
+    '"RELAY_SECERT" is no variable that Relay reads: did you mean RELAY_SECRET?',
+  ]);
+  deq(
+    ["RELAY_PROT", "RELAY_KVV", "relay_host", "RELAY_TLS_CERT_FILE", "RELAY_SECRET_OLDER"]
+      .map(meant),
+    ["RELAY_PORT", "RELAY_KV", "RELAY_HOST", "RELAY_TLS_CERT", "RELAY_SECRET_OLD"],
+  );
+  deq(unreadVariables({ RELAY_TRUSTED_PROXIES: "hidden" }), [
+    '"RELAY_TRUSTED_PROXIES" is no variable that Relay reads: `relay help` lists those',
+  ]);
+});
+
+Deno.test("unreadVariables: nothing is said of what some command reads, a test or a container is told", () => {
+  const names = [
+    ...Object.keys(SETTINGS),
+    "RELAY_SECRET_OLD_2",
+    "RELAY_URL",
+    "RELAY_TOKEN",
+    "RELAY_WEBHOOK_SECRET",
+    "RELAY_TEST_KV_URL",
+    "RELAY_SERVICE_HOST",
+    "RELAY_SERVICE_PORT_HTTP",
+    "RELAY_PORT_9081_TCP_ADDR",
+    "RELAY_API_SERVICE_PORT",
+  ];
+  deq(names.filter((name) => meant(name) !== "nothing wrong"), []);
+  deq(unreadVariables({ RELAY_API_PORT: "tcp://10.0.0.1:80" }), []);
+});
+
+Deno.test("readSettings: the address of a service named relay is no port of its own, and that is said", () => {
+  const env = { RELAY_PORT: "tcp://10.0.0.1:80" };
+  const { port, environment } = readSettings(env, () => "", false);
+  deq([port, environment], [9081, []]);
+  const [said] = unreadVariables(env);
+  match(said!, /^RELAY_PORT is not taken: it is the address of a service named relay, /);
+});
+
+Deno.test("SETTINGS: the README's table has each of them, and no other", () => {
+  const readme = Deno.readTextFileSync(new URL("../../README.md", import.meta.url));
+  const [, table] = /^## Settings\n\n(.*?)\n\n/ms.exec(readme)!;
+  const names = table!.split("\n").flatMap((row) =>
+    [...row.split("|")[1]!.matchAll(/RELAY_\w+/g)].map(([name]) => name)
+  );
+  deq(names, Object.keys(SETTINGS));
+});
