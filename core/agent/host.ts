@@ -28,11 +28,14 @@ export const machineHost: AgentHost = {
   spawn,
 };
 
-/** Reads an environment variable and takes it away from the commands that the agent will start. */
+/**
+ * Reads an environment variable and takes it away from the commands that the agent will start; what is set
+ * to nothing is not set.
+ */
 export function takeEnvironment(name: string): string | undefined {
   const value = Deno.env.get(name);
   if (value !== undefined) Deno.env.delete(name);
-  return value;
+  return value || undefined;
 }
 
 /** Where the agent keeps its state unless it is told: the user's state directory of the system. */

@@ -91,7 +91,7 @@ export function readListenOptions(
   const forward = said("forward");
   if (forward === undefined) return "Where to is missing: give --forward.";
   if (!isHttp(forward)) return `The address "${forward}" is not a http or https address.`;
-  const url = said("url") ?? env["RELAY_URL"] ?? "http://127.0.0.1:9081";
+  const url = said("url") ?? (env["RELAY_URL"] || "http://127.0.0.1:9081");
   if (!isHttp(url)) return `The URL "${url}" is not a http or https address.`;
   let token = said("token") ?? env["RELAY_TOKEN"];
   const file = said("token-file");
@@ -110,7 +110,7 @@ export function readListenOptions(
     url,
     token: token.trim(),
     forward,
-    secret: said("secret") ?? env["RELAY_WEBHOOK_SECRET"] ?? made(),
+    secret: said("secret") ?? (env["RELAY_WEBHOOK_SECRET"] || made()),
     types: said("types") ?? null,
     since: since === undefined ? null : Number(since),
   };

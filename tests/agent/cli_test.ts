@@ -90,6 +90,21 @@ Deno.test("relay agent: wrong arguments give code 2, a sentence and the way to t
   }
 });
 
+Deno.test("relay agent: what is set to nothing is not set, and a pairing counts", async () => {
+  const stateDir = await Deno.makeTempDir({ prefix: "relay-agent-" });
+  try {
+    const pairing = { url: "http://127.0.0.1:1", device_id: "dev_1", credential: "a b" };
+    Deno.writeTextFileSync(`${stateDir}/credential.json`, JSON.stringify(pairing));
+    const program = startProgram(["--state", stateDir], { RELAY_URL: "", RELAY_TOKEN: "" });
+    const { code, stderr } = await program.output();
+    // It is the paired credential that is looked at.
+    assert.match(new TextDecoder().decode(stderr), /^error: The credential holds characters/);
+    assert.equal(code, 2);
+  } finally {
+    await Deno.remove(stateDir, { recursive: true });
+  }
+});
+
 Deno.test("relay agent: --help names every option and gives code 0", async () => {
   const { code, stdout } = await startProgram(["--help"]).output();
   assert.equal(code, 0);

@@ -238,6 +238,12 @@ Deno.test("relay listen: its arguments, and what is wrong with them", () => {
   });
   ok(typeof made === "object" && made.secret.startsWith("whsec_"));
   deq([made.token, made.url], ["from a file", "https://r"]);
+  const unset = read(["--forward", "http://x.test", "--token", "k"], {
+    RELAY_URL: "",
+    RELAY_WEBHOOK_SECRET: "",
+  });
+  ok(typeof unset === "object" && unset.secret.startsWith("whsec_"));
+  eq(unset.url, "http://127.0.0.1:9081");
   eq(read(["--help"]), "help");
   for (
     const args of [
