@@ -24,7 +24,7 @@ import { onceEach, parseNoQuery, queryOf, readJson } from "./_input.ts";
 import { letPagesIn } from "./_origin.ts";
 import { byRank, contestedOf, pattern } from "./_paths.ts";
 import { bearerOffered } from "./_protocols.ts";
-import { credentialOf, type Env, hasCredential, HttpRequestInfo } from "./_request.ts";
+import { credentialOf, type Env, hasCredential, HttpRequestInfo, methodOf } from "./_request.ts";
 import type { Content, Method, Route } from "./_route.ts";
 
 type Serve = (request: Request, info?: { remoteAddr: Deno.Addr }) => Response | Promise<Response>;
@@ -79,7 +79,7 @@ export function mount(
   for (const { path, handle } of upgrades) {
     const endpoint = { method: "GET", path };
     hono.all(path, (c) => {
-      if (c.req.method !== "GET") return refuse(app, c, path, notAllowed(["GET"]));
+      if (methodOf(c) !== "GET") return refuse(app, c, path, notAllowed(["GET"]));
       return guarded(app, c, path, async (info, known, limited) => {
         const { headers } = c.req.raw;
         const find = (headers: Headers) => credentialOf(headers) ?? bearerOffered(headers);
@@ -96,9 +96,7 @@ export function mount(
     hono.all(
       path,
       (c) =>
-        takes.has(c.req.method)
-          ? visit(app, service, c)
-          : refuse(app, c, path, notAllowed(methods)),
+        takes.has(methodOf(c)) ? visit(app, service, c) : refuse(app, c, path, notAllowed(methods)),
     );
   }
   const strays = new Hono<Env>();
@@ -116,7 +114,14 @@ export function mount(
   hono.notFound((c) => strays.fetch(c.req.raw, c.env));
   return letPagesIn<{ remoteAddr: Deno.Addr } | undefined>(
     app,
-    (request, info) => hono.fetch(request, info ?? {}),
+    (request, info) =>
+      request.method === "HEAD"
+        // The framework would drop the answer's body, of which the server tells the length and no more.
+        ? hono.fetch(new Request(request.url, { headers: request.headers }), {
+          ...(info && { remoteAddr: info.remoteAddr }),
+          head: true,
+        })
+        : hono.fetch(request, info ?? {}),
   );
 }
 
@@ -133,7 +138,7 @@ async function serve(app: App, route: Route, c: Context<Env>): Promise<Response>
   let agent: string | null = null;
   let response: Response;
   try {
-    if (c.req.method === "HEAD" && route.effect !== "read") throw notAllowed([route.method]);
+    if (c.env.head && route.effect !== "read") throw notAllowed([route.method]);
     const { headers } = c.req.raw;
     if (asksWho(route, headers)) {
       const identified = identify(app, headers, request, (state) => limit = state);
@@ -165,7 +170,7 @@ async function serve(app: App, route: Route, c: Context<Env>): Promise<Response>
       response = success(route, envelope, result, () => app.limiter.leave(actor));
       if (isStream(route, result)) {
         holds = false; // the stream holds it now, and gives it back when it ends
-        if (c.req.method === "HEAD") await response.body?.cancel();
+        if (c.env.head) response = await unread(response);
       }
     }
   } catch (error) {
@@ -198,6 +203,12 @@ function success(route: Route, envelope: Envelope, result: unknown, ended: () =>
   if ("content" in success) return content(envelope, result as Content, ended);
   if ("body" in success) return json(envelope, success.status, result);
   return new Response(null, { status: success.status, headers: headersOf(envelope) });
+}
+
+/** The head of a stream that nobody reads. It has a body all the same: one without would have a length, 0. */
+async function unread(stream: Response): Promise<Response> {
+  await stream.body?.cancel();
+  return new Response(new ReadableStream({ start: (end) => end.close() }), stream);
 }
 
 const isStream = ({ success }: Route, result: unknown): boolean =>
@@ -262,7 +273,7 @@ async function guarded(
     known: (actor: Actor) => void,
     limited: (state: LimitState) => void,
   ) => Promise<Response>,
-  endpoint: Endpoint = { method: c.req.method, path: id },
+  endpoint: Endpoint = { method: methodOf(c), path: id },
 ): Promise<Response> {
   const startedMs = performance.now();
   const request = new HttpRequestInfo(app, c);

@@ -3,8 +3,11 @@ import type { App, GitHookHeaders, RequestInfo } from "../core/app.ts";
 import { Fault } from "../core/fault.ts";
 import { clientAddress } from "./_address.ts";
 
-/** What the server tells of a connection. */
-export type Env = { Bindings: { remoteAddr?: Deno.Addr } };
+/** What the server tells of a connection; `head` stands with a HEAD, which is shown as GET. */
+export type Env = { Bindings: { remoteAddr?: Deno.Addr; head?: true } };
+
+/** The method that was asked for. */
+export const methodOf = (c: Context<Env>): string => c.env.head ? "HEAD" : c.req.method;
 
 /** True for a request that says who it is from. */
 export const hasCredential = (headers: Headers): boolean =>
