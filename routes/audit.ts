@@ -2,7 +2,7 @@ import { z } from "zod";
 import { queryAudit, recordRead, registerAuditEvent, RESULTS } from "../core/audit.ts";
 import { proveConsistency, proveEvent, readCheckpoint } from "../core/audit/checkpoints.ts";
 import { exportAudit, EXPORTS, READERS, whileReadable } from "../core/audit/export.ts";
-import { Fault } from "../core/fault.ts";
+import { acceptedOf } from "./_accept.ts";
 import { route } from "./_route.ts";
 import {
   boundedObject,
@@ -100,7 +100,8 @@ export const auditRoutes = [
     success: { status: 200, content: ["application/json", "application/x-ndjson", "text/csv"] },
     faults: ["NOT_ACCEPTABLE"],
     handle: async (work, { query, accept }) => {
-      const made = await exportAudit(work, filterOf(query), mediaType(accept));
+      const type = acceptedOf(accept, Object.keys(EXPORTS));
+      const made = await exportAudit(work, filterOf(query), type);
       return { ...made, body: whileReadable(work, made.body) };
     },
   }),
@@ -211,15 +212,3 @@ export const auditRoutes = [
     handle: (work, { body }) => registerAuditEvent(work, body),
   }),
 ];
-
-/** The first accepted form that there is. @throws {Fault} NOT_ACCEPTABLE */
-function mediaType(accept: string): string {
-  for (const part of accept.split(",")) {
-    const type = part.split(";")[0]!.trim().toLowerCase();
-    if (type === "*/*" || type === "application/*" || type === "") return "application/json";
-    if (type === "text/*") return "text/csv";
-    if (Object.hasOwn(EXPORTS, type)) return type;
-  }
-  const there = Object.keys(EXPORTS);
-  throw new Fault("NOT_ACCEPTABLE", `Accept one of ${there.join(", ")}.`, { available: there });
-}

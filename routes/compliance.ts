@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { listReports, readReport, requestReport } from "../core/compliance/reports.ts";
-import { Fault } from "../core/fault.ts";
 import { REPORT_STATUSES, REPORT_TYPES } from "../kv/records/report.ts";
+import { acceptedOf } from "./_accept.ts";
 import { HTML, reportPage } from "./_report_page.ts";
 import { route } from "./_route.ts";
 import { Id, PageQuery, Pagination, Timestamp } from "./_schemas.ts";
@@ -22,8 +22,7 @@ const Report = z.object({
   sha256: z.string().nullable().describe("Of the finished report's canonical JSON, hex."),
 }).meta({ id: "ComplianceReport" });
 
-const JSON_TYPE = "application/json";
-const FORMATS = { json: JSON_TYPE, html: HTML } as const;
+const FORMATS = { json: "application/json", html: "text/html" } as const;
 
 export const complianceRoutes = [
   route({
@@ -65,12 +64,14 @@ export const complianceRoutes = [
     effect: "read",
     noStore: true,
     query: z.strictObject({ id: Id.optional(), format: z.enum(["json", "html"]).optional() }),
-    success: { status: 200, content: [JSON_TYPE, HTML] },
+    success: { status: 200, content: [FORMATS.json, HTML] },
     faults: ["NOT_FOUND", "NOT_ACCEPTABLE"],
     handle: async (work, { query: { id, format }, accept }) => {
-      const type = format === undefined ? acceptedType(accept) : FORMATS[format];
+      const type = format === undefined
+        ? acceptedOf(accept, Object.values(FORMATS))
+        : FORMATS[format];
       const read = await readReport(work, id);
-      return type === HTML ? reportPage(read) : { type, body: JSON.stringify(read) };
+      return type === FORMATS.html ? reportPage(read) : { type, body: JSON.stringify(read) };
     },
   }),
   route({
@@ -90,15 +91,3 @@ export const complianceRoutes = [
     handle: (work, { query }) => listReports(work, query),
   }),
 ];
-
-/** The first accepted form that there is. @throws {Fault} NOT_ACCEPTABLE */
-function acceptedType(accept: string): string {
-  for (const part of accept.split(",")) {
-    const type = part.split(";")[0]!.trim().toLowerCase();
-    if (type === "text/html" || type === "text/*") return HTML;
-    if (["application/json", "application/*", "*/*", ""].includes(type)) return JSON_TYPE;
-  }
-  throw new Fault("NOT_ACCEPTABLE", "Accept application/json or text/html.", {
-    available: [JSON_TYPE, "text/html"],
-  });
-}

@@ -1,13 +1,15 @@
 import { z } from "zod";
-import { Fault } from "../core/fault.ts";
 import { NOTIFICATION } from "../core/streams/notification.ts";
 import { SEVERITIES } from "../core/streams/severity.ts";
 import { EVENT_RIGHTS, retryAfterMs } from "../core/streams/streams.ts";
 import type { Stream, StreamFilter } from "../core/streams/stream.ts";
 import { EVENT_TYPES } from "../core/webhooks/event_types.ts";
+import { acceptedOf } from "./_accept.ts";
 import { route } from "./_route.ts";
 import { Id } from "./_schemas.ts";
 import { SseSink } from "./_sse.ts";
+
+const EVENT_STREAM = "text/event-stream";
 
 const Types = z.string().max(2000).transform((text) => text.split(",")).pipe(
   z.array(z.enum([...EVENT_TYPES, NOTIFICATION])).min(1),
@@ -43,12 +45,10 @@ export const eventRoutes = [
     noStore: true,
     effect: "read",
     query: StreamQuery,
-    success: { status: 200, content: ["text/event-stream"] },
+    success: { status: 200, content: [EVENT_STREAM] },
     faults: ["NOT_ACCEPTABLE", "UNAVAILABLE"],
     handle: async ({ app, actor, request }, { query, accept }) => {
-      if (!/text\/event-stream|text\/\*|\*\/\*/.test(accept)) {
-        throw new Fault("NOT_ACCEPTABLE", "Ask with `Accept: text/event-stream`.");
-      }
+      acceptedOf(accept, [EVENT_STREAM]);
       const { last_event_id, ...filter } = query;
       const opened: { stream?: Stream } = {};
       const sink = new SseSink(
@@ -58,7 +58,7 @@ export const eventRoutes = [
       const from = request.lastEventId ?? last_event_id ?? null;
       opened.stream = await app.streams.open(actor, filterOf(filter), from, sink);
       sink.expectReader(app.ports.clock);
-      return { type: "text/event-stream", body: sink, headers: { "x-accel-buffering": "no" } };
+      return { type: EVENT_STREAM, body: sink, headers: { "x-accel-buffering": "no" } };
     },
   }),
 ];
