@@ -10,7 +10,7 @@ import { keysCommand } from "./core/cli/keys.ts";
 import { listenCommand } from "./core/cli/listen.ts";
 import { passwordCommand } from "./core/cli/password.ts";
 import { secretCommand } from "./core/cli/secret.ts";
-import { housekeep, type Running, startRelay } from "./core/start.ts";
+import { housekeep, type Running, startRelay, UNRECORDED } from "./core/start.ts";
 import { readSettings, type Settings, shownLocation } from "./core/settings.ts";
 import { secretsOf } from "./core/secrets/file.ts";
 import { isSealed } from "./core/secrets/installation.ts";
@@ -48,6 +48,8 @@ const COMMANDS: Readonly<
 const FAREWELL_MS = 50;
 /** How long requests under way may take when the server ends. */
 const DRAIN_MS = 4_000;
+/** How long it may take until what is in memory is recorded: a store that hangs must not hold up the end. */
+const RECORD_MS = 10_000;
 const hosted = Deno.env.get("DENO_DEPLOYMENT_ID") !== undefined ||
   Deno.env.get("DENO_DEPLOY") !== undefined;
 let running: Running | null = null;
@@ -181,8 +183,12 @@ async function listen(
   app.links.closeAll("going_away");
   await systemClock.sleep(FAREWELL_MS);
   await Promise.race([server.shutdown(), systemClock.sleep(DRAIN_MS)]);
-  await stop();
-  return 0;
+  const late = systemClock.sleep(RECORD_MS).then(() => null);
+  const recorded = await Promise.race([stop(), late]);
+  if (recorded === null) {
+    systemLog.error(UNRECORDED, { error: `it took over ${RECORD_MS / 1000} s` });
+  }
+  return recorded ? 0 : 1;
 }
 
 /** Only a fault of the server's own gets here: every handler answers for itself. */

@@ -54,11 +54,15 @@ export interface Running {
   readonly app: App;
   /** What the first signup must send, or null when it needs nothing. */
   readonly claimCode: string | null;
-  /** Lets go of everything, after what is under way has been recorded. */
-  stop(): Promise<void>;
+  /** Lets go of everything, after what is under way has been recorded; false when not all of it could be. */
+  stop(): Promise<boolean>;
 }
 
 const HOUSEKEEPING_MS = 30_000;
+/** What is told of a stop after which something is missing. */
+export const UNRECORDED =
+  "not everything could be recorded at the end: look at the store's disk or server, " +
+  "and at `relay doctor`; what was answered is recorded";
 /** How many instances are assumed to share one store, for the shares of rate limits. */
 const SHARING_INSTANCES = 4;
 
@@ -187,7 +191,8 @@ export async function startRelay(
         audit: () => audit.stop(),
         store: () => opened.close(),
       }, app);
-      if (failed !== null) ports.log.error("not everything could be recorded at the end", failed);
+      if (failed !== null) ports.log.error(UNRECORDED, failed);
+      return failed === null;
     },
   };
 }

@@ -1,5 +1,14 @@
 import assert from "node:assert/strict";
-import { startMain, startRelayProcess, TLS_ENV, withFolder } from "../support/processes.ts";
+import { DatabaseSync } from "node:sqlite";
+import { clientOf } from "../../core/cli/client.ts";
+import {
+  makeKey,
+  signUpOwner,
+  startMain,
+  startRelayProcess,
+  TLS_ENV,
+  withFolder,
+} from "../support/processes.ts";
 
 /** Runs a command to its end. */
 async function run(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
@@ -177,6 +186,19 @@ Deno.test("relay serve: a second process on one store is refused, and the first 
     } finally {
       assert.equal((await relay.stop()).code, 0);
     }
+  });
+});
+
+Deno.test("relay serve: a stop that could not record everything says so, and is code 1", async () => {
+  await withFolder(async (folder) => {
+    const { relay, url } = await startRelayProcess({ RELAY_KV: `${folder}/relay.kv` });
+    const key = await makeKey(clientOf(url, await signUpOwner(clientOf(url))), ["agents:read"]);
+    using file = new DatabaseSync(`${folder}/relay.kv`);
+    file.exec("BEGIN IMMEDIATE"); // nobody else writes until it is closed
+    assert.equal((await clientOf(url, key)("GET", "/api/v1/agents")).status, 503);
+    Deno.kill(relay.pid, "SIGTERM");
+    assert.equal((await relay.ended).code, 1);
+    assert.match(relay.lines.join("\n"), /"not everything could be recorded at the end: look at /);
   });
 });
 
