@@ -118,9 +118,15 @@ export async function readJson(
 
 /**
  * Reads a body as text, and no more of it than allowed.
- * @throws {Fault} PAYLOAD_TOO_LARGE, VALIDATION_FAILED when it is not UTF-8 or breaks off
+ * @throws {Fault} PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE when it is compressed, VALIDATION_FAILED when it
+ * is not UTF-8 or breaks off
  */
 export async function readText(request: Request, bytesMax = BODY_BYTES_MAX): Promise<string> {
+  const coding = request.headers.get("content-encoding")?.toLowerCase() ?? "identity";
+  if (coding !== "identity") {
+    const message = `Send the body as it is, without Content-Encoding: ${coding}.`;
+    throw new Fault("UNSUPPORTED_MEDIA_TYPE", message);
+  }
   const tooLarge = () =>
     new Fault("PAYLOAD_TOO_LARGE", `The body may have at most ${bytesMax} bytes.`, {
       limit_bytes: bytesMax,

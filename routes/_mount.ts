@@ -106,7 +106,7 @@ export function mount(
     server.on(route.method, pattern(route.path), (c) => serve(app, route, c));
   }
   for (const path of new Set(ordered.map((route) => route.path))) {
-    const allow = routes.filter((route) => route.path === path).map((route) => route.method);
+    const allow = routes.filter((route) => route.path === path).flatMap(methodsOf);
     strays.all(pattern(path), (c) => refuse(app, c, path, notAllowed(allow)));
   }
   strays.notFound((c) => refuse(app, c, "unknown", new Fault("NOT_FOUND")));
@@ -124,6 +124,10 @@ export function mount(
         : hono.fetch(request, info ?? {}),
   );
 }
+
+/** What a route answers to: where nothing is changed, HEAD like GET. */
+const methodsOf = ({ method, effect }: Route): string[] =>
+  method === "GET" && effect === "read" ? [method, "HEAD"] : [method];
 
 const notAllowed = (allow: readonly string[]) =>
   new Fault("METHOD_NOT_ALLOWED", `This path takes ${allow.join(", ")}.`, { allow });

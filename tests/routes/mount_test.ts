@@ -108,6 +108,41 @@ Deno.test("mount: a path that leaves HTTP takes GET, and says so", async () => {
   eq((await world.call("GET", "/ws", { as })).headers.get("upgrade"), "websocket");
 });
 
+Deno.test("mount: a method that a path does not take is told with those that it takes", async () => {
+  await using world = await World.open();
+  const as = (await world.signUp()).token;
+  const cases: readonly (readonly [path: string, allow: string])[] = [
+    ["/api/v1/agents", "GET, HEAD"],
+    ["/api/v1/api-keys", "GET, HEAD, POST"],
+    ["/api/exec/agt_x", "GET"],
+    ["/api/v1/login", "POST"],
+  ];
+  for (const [path, allow] of cases) {
+    const { status, headers, body } = await world.call("OPTIONS", path, { as });
+    deq([status, headers.get("allow")?.split(", ").sort().join(", ")], [405, allow], path);
+    deq(body.error.details.allow.join(", "), headers.get("allow"), path);
+  }
+});
+
+Deno.test("mount: a compressed body is 415 with what to do, over HTTP and MCP, and changes nothing", async () => {
+  await using world = await World.open();
+  const { token: as } = await world.signUp();
+  for (const path of ["/api/v1/api-keys", "/mcp"]) {
+    const headers = {
+      "host": "localhost",
+      "content-encoding": "gzip",
+      "content-type": "application/json",
+    };
+    const answer = await world.raw("POST", path, { as, headers, body: "{}" });
+    const text = await answer.text();
+    eq(answer.status, 415, path);
+    ok(text.includes("Send the body as it is, without Content-Encoding: gzip."), text);
+  }
+  const identity = { "content-encoding": "identity" };
+  const body = { name: "k", scopes: ["agents:read"] };
+  eq((await world.call("POST", "/api/v1/api-keys", { as, headers: identity, body })).status, 201);
+});
+
 Deno.test("mount: who has the right but is not of the host is told that", async () => {
   await using world = await World.open();
   await world.signUp(); // the host
