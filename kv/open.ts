@@ -49,8 +49,17 @@ async function openOther(location: string | null): Promise<Deno.Kv> {
 async function openFile(path: string): Promise<Deno.Kv> {
   const file = fileOf(path);
   // The engine would let others read it.
-  if (!isThere(file)) Deno.openSync(file, { createNew: true, write: true, mode: 0o600 }).close();
+  Deno.openSync(file, { create: true, read: true, write: true, mode: 0o600 }).close();
+  mustTakeFiles(file);
   return await Deno.openKv(path);
+}
+
+/** The engine opens for reading what it may not write, and soon breaks the process off. */
+function mustTakeFiles(file: string): void {
+  for (const beside of [`${file}-wal`, `${file}-shm`]) {
+    if (isThere(beside)) Deno.openSync(beside, { read: true, write: true }).close();
+  }
+  Deno.removeSync(Deno.makeTempFileSync({ dir: dirname(file), prefix: "relay-" }));
 }
 
 /** Does something with a store's files; what the system or the engine has against it is told with what to do. */

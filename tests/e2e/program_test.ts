@@ -82,10 +82,14 @@ Deno.test("relay serve: a store that cannot be opened is one sentence that names
     const noStore = `${folder}/note.txt`;
     Deno.mkdirSync(`${folder}/data`);
     Deno.writeTextFileSync(noStore, "no store, but as long as the head of one".repeat(20));
+    const unwritable = `${folder}/data/relay.kv`;
+    await (await startRelayProcess({ RELAY_KV: unwritable })).relay.stop();
+    Deno.mkdirSync(`${unwritable}-shm`); // where nobody can write, not even root
     const wrong: readonly (readonly [path: string, why: RegExp])[] = [
       [`${folder}/data`, /it is a folder: name a file in it, such as .*\/data\/relay\.kv\. See/],
       [noStore, /file is not a database\. See RELAY_KV and its disk$/],
       ["/dev/null/relay.kv", /\. See RELAY_KV and its disk$/],
+      [unwritable, /open '.*relay\.kv-shm'\. See RELAY_KV and its disk$/],
     ];
     for (const [path, why] of wrong) {
       const { code, text } = await run(["serve"], { RELAY_KV: path });
