@@ -155,5 +155,7 @@ function configSourceOf(
   if (text.trimStart().startsWith("{")) {
     return { kind: "environment", path: null, read: () => text };
   }
-  return { kind: "file", path: text, read: () => readNamed("RELAY_CONFIG", text, readText) };
+  // Some editors begin a file with a byte order mark, which counts as a space here.
+  const read = () => readNamed("RELAY_CONFIG", text, readText).trim();
+  return { kind: "file", path: text, read };
 }

@@ -1,6 +1,7 @@
 import { deepStrictEqual as deq, strictEqual as eq, throws } from "node:assert/strict";
 import { parseConfig, planOf } from "../../core/config.ts";
 import { Fault } from "../../core/fault.ts";
+import { readSettings } from "../../core/settings.ts";
 
 const pathsOf = (config: unknown): string[] => {
   let paths: string[] = [];
@@ -28,6 +29,17 @@ Deno.test("parseConfig: the default plan is one that there is", () => {
   for (const default_plan of ["", "own", "Starter", "constructor"]) {
     deq(pathsOf({ default_plan }), ["default_plan"]);
   }
+});
+
+Deno.test("readSettings: a byte order mark, with which some editors begin a file, is no fault", () => {
+  const env = { RELAY_CONFIG: "relay.json" };
+  const { config, configSource } = readSettings(
+    env,
+    () => '\ufeff{"default_plan":"team"}\n',
+    false,
+  );
+  eq(config.default_plan, "team");
+  deq(JSON.parse(configSource.read()), { default_plan: "team" });
 });
 
 Deno.test("planOf: configuration comes before what is built in, and the default before nothing", () => {
