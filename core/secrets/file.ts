@@ -72,7 +72,11 @@ export function readSecret(path: string): string | null {
     return Deno.readTextFileSync(path).trim();
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return null;
-    throw error;
+    const why = (error as Error).message;
+    throw new Error(
+      `the secret cannot be read: ${why}. It is of the user who first started the relay: run it as that one`,
+      { cause: error },
+    );
   }
 }
 

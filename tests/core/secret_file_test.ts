@@ -9,6 +9,7 @@ import {
   nextSecret,
   nextSecretPath,
   promoteSecret,
+  readSecret,
   secretPath,
   secretsOf,
 } from "../../core/secrets/file.ts";
@@ -33,6 +34,13 @@ Deno.test("secretsOf: makes a file that only its owner reads, once, and gives wh
     const set = { ...settings, secret: "a setting of enough characters", olderSecrets: ["older"] };
     deq(secretsOf(set, entropy, false), { secret: set.secret, olderSecrets: ["older"] });
   });
+});
+
+Deno.test("readSecret: one that cannot be read is named, with whom the relay should run as", () => {
+  throws(
+    () => readSecret("/"),
+    /^Error: the secret cannot be read: .*'\/'\. It is of the user who /,
+  );
 });
 
 Deno.test("nextSecret: is the same until it takes its place, and both are in force meanwhile", async () => {
