@@ -5,6 +5,7 @@ import process from "node:process";
 import * as tls from "node:tls";
 import { WebSocket } from "ws";
 import { CLOSE_CODES } from "../close_codes.ts";
+import { whyUnreached } from "../cli/client.ts";
 import { AGENT_PROTOCOL, MAX_RELAY_FRAME_BYTES } from "../protocol.ts";
 import type { AgentSocket, SocketEnd, SocketEvents } from "./port.ts";
 
@@ -99,17 +100,15 @@ function authorities(): { ca: string[] } | null {
   return { ca: [...tls.getCACertificates("default"), Deno.readTextFileSync(path)] };
 }
 
-function reasonOf({ code, message }: NodeJS.ErrnoException): string {
+function reasonOf(error: NodeJS.ErrnoException): string {
+  const { code, message } = error;
   // Its own text would show the proxy's password.
   if (code === "ERR_PROXY_INVALID_CONFIG") {
     return "HTTP_PROXY and HTTPS_PROXY take the address of a proxy that begins with http:// or https://";
   }
-  if (/self-signed|issuer|unable to verify/.test(message)) {
-    return `${message}: name the PEM file of your own authority in DENO_CERT`;
-  }
   return code?.startsWith("HPE_")
     ? `${message}: give an https:// address where it wants one`
-    : message;
+    : whyUnreached(error);
 }
 
 /** The code and sentence of an error object, or else the text as it is; empty when it breaks off. */

@@ -17,6 +17,18 @@ export interface Refusal {
   };
 }
 
+/** Why there is no connection, and what to do where that is known; `fetch` says it in the cause alone. */
+export function whyUnreached(error: unknown): string {
+  const { message, cause } = error as Error;
+  const why = cause instanceof Error ? cause.message : message;
+  if (/self-signed|issuer|unable to verify/i.test(why)) {
+    return `${why}: name the PEM file of your own authority in DENO_CERT`;
+  }
+  return /wrong version number|InvalidContentType/.test(why)
+    ? `${why}: give an http:// address where it speaks no TLS`
+    : why;
+}
+
 /** Sends one request with a credential. */
 export type Client = <Body>(
   method: "GET" | "POST" | "DELETE",
@@ -42,6 +54,8 @@ export function clientOf(url: string, credential?: string, send = fetch): Client
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(TIMEOUT_MS),
+    }).catch((cause) => {
+      throw new Error(`${url} cannot be reached: ${whyUnreached(cause)}`, { cause });
     });
     const text = await response.text();
     const json = response.headers.get("content-type")?.startsWith("application/json") ?? false;

@@ -1,5 +1,6 @@
 import type { PulledEvent } from "../webhooks/pull.ts";
 import { signDelivery } from "../webhooks/signing.ts";
+import { whyUnreached } from "./client.ts";
 
 /** What `relay listen` is told. */
 export interface ListenOptions {
@@ -59,7 +60,7 @@ export async function listenLoop(
       if (typeof answer === "string") return answer;
       page = answer;
     } catch (error) {
-      if (!troubled) host.say(`the relay cannot be reached, trying on: ${reasonOf(error)}`);
+      if (!troubled) host.say(`the relay cannot be reached, trying on: ${whyUnreached(error)}`);
       troubled = true;
       await host.sleep(TROUBLE_MS);
       continue;
@@ -135,7 +136,7 @@ async function forward(
     await response.body?.cancel();
     result = `${response.status}`;
   } catch (error) {
-    result = reasonOf(error);
+    result = whyUnreached(error);
   }
   const tookMs = host.now() - startedMs;
   host.say(`${envelope.timestamp}  ${seq}  ${envelope.event_type}  → ${result} (${tookMs} ms)`);
@@ -148,5 +149,3 @@ function messageOf(text: string): string | null {
     return null;
   }
 }
-
-const reasonOf = (error: unknown) => error instanceof Error ? error.message : String(error);

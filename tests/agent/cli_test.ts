@@ -90,6 +90,26 @@ Deno.test("relay agent: wrong arguments give code 2, a sentence and the way to t
   }
 });
 
+Deno.test("relay agent: https where the relay speaks none is told with what to do, also when it pairs", async () => {
+  const stateDir = await Deno.makeTempDir({ prefix: "relay-agent-" });
+  const relay = startFakeRelay();
+  const where = ["--url", relay.url.replace("http:", "https:"), "--state", stateDir];
+  try {
+    const paired = await startProgram(["pair", "--code", "x", ...where]).output();
+    const said = new TextDecoder().decode(paired.stderr);
+    assert.match(said, /^error: https:\S+ cannot be reached: .*: give an http:\/\/ address where /);
+    assert.equal(paired.code, 1);
+    const agent = startProgram(where, { RELAY_TOKEN: fakeToken });
+    const [{ value }] = await Promise.all([agent.stderr.getReader().read(), agent.stdout.cancel()]);
+    agent.kill("SIGTERM");
+    assert.match(new TextDecoder().decode(value), /no link .*: give an http:\/\/ address where /);
+    await agent.status;
+  } finally {
+    await relay.stop();
+    await Deno.remove(stateDir, { recursive: true });
+  }
+});
+
 Deno.test("relay agent: what is set to nothing is not set, and a pairing counts", async () => {
   const stateDir = await Deno.makeTempDir({ prefix: "relay-agent-" });
   try {

@@ -139,7 +139,9 @@ Deno.test("relay listen: forwards what happens from now on, signed as a webhook 
       const headers = new Headers(init.headers);
       if (hostname === "relay.test") {
         const as = headers.get("authorization")!.slice("Bearer ".length);
-        if (sleeps === 2) throw new Error("connection refused");
+        // What the runtime's fetch throws.
+        const cause = new Error("connection refused");
+        if (sleeps === 2) throw new TypeError("fetch failed", { cause });
         const { status, text } = await world.call("GET", pathname + search, { as });
         return new Response(text, { status });
       }
