@@ -59,6 +59,7 @@ export interface Outbound {
   close(): void;
 }
 
+/** Where the program tells what it does; telling never fails. */
 export interface Log {
   info(message: string, fields?: Readonly<Record<string, unknown>>): void;
   warn(message: string, fields?: Readonly<Record<string, unknown>>): void;

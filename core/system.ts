@@ -1,4 +1,5 @@
 import { withoutUsers } from "../kv/errors.ts";
+import { logLine } from "./log_line.ts";
 import type { Clock, Entropy, Log, Ports } from "./ports.ts";
 import { safeOutbound } from "./outbound/safe_outbound.ts";
 
@@ -47,7 +48,7 @@ export const systemLog: Log = {
 
 function write(level: string, message: string, fields: Readonly<Record<string, unknown>> = {}) {
   const at = new Date().toISOString();
-  console.error(withoutUsers(JSON.stringify({ at, level, message, ...fields })));
+  logLine(console.error, withoutUsers(JSON.stringify({ at, level, message, ...fields })));
 }
 
 /** The real world. */

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import process from "node:process";
 import program from "../../deno.json" with { type: "json" };
+import { logLine } from "../log_line.ts";
 import type { Clock, Log } from "../ports.ts";
 import { dial } from "./dial.ts";
 import { systemTree } from "./tree.ts";
@@ -76,9 +77,9 @@ function systemClock(): Clock {
 
 function consoleLog(): Log {
   return {
-    info: (message) => console.log(message),
-    warn: (message) => console.error(`warning: ${message}`),
-    error: (message) => console.error(`error: ${message}`),
+    info: (message) => logLine(console.log, message),
+    warn: (message) => logLine(console.error, `warning: ${message}`),
+    error: (message) => logLine(console.error, `error: ${message}`),
   };
 }
 
