@@ -11,7 +11,7 @@ import { openJournal } from "./journal.ts";
 import { type Link, type LinkEnd, openLink, type Order, type Welcomed } from "./link.ts";
 import { openOutbox } from "./outbox.ts";
 import { readStatement } from "../audit/note.ts";
-import { keepCheckpoint, witnessedSize } from "./witness.ts";
+import { keepCheckpoint, remembering, witnessedSize } from "./witness.ts";
 import { pinnedVerdictKey, pinVerdictKey } from "./pin.ts";
 import type { AgentHost, AgentOptions, AgentSocket } from "./port.ts";
 import { openPolicies } from "./policies.ts";
@@ -61,6 +61,9 @@ export async function runAgent(options: AgentOptions, host: AgentHost): Promise<
   const state = openState(configuration, host.files, host.clock, () => counts);
   const outbox = openOutbox(host.clock, identity.sign);
   const commands = openCommands(host, journal, outbox);
+  const witnessFiles = remembering(host.files, (error) => {
+    host.log.error(`the checkpoint cannot be written down: ${error}`);
+  });
   const { promise: exited, resolve: exit } = Promise.withResolvers<number>();
   let ending = false;
   let link: Link | undefined;
@@ -81,7 +84,7 @@ export async function runAgent(options: AgentOptions, host: AgentHost): Promise<
   function hello(challenge: string): string {
     nonce = Buffer.from(host.entropy.bytes(NONCE_BYTES)).toString("base64url");
     const ids = [...commands.running(), ...outbox.unsettled()];
-    const witnessed = witnessedSize(stateDir, host.files);
+    const witnessed = witnessedSize(stateDir, witnessFiles);
     const pinned = pinnedVerdictKey(stateDir, host.files);
     return writeHello(
       facts,
@@ -163,15 +166,14 @@ export async function runAgent(options: AgentOptions, host: AgentHost): Promise<
 
   function witness(frame: CheckpointFrame) {
     try {
-      const reason = keepCheckpoint(stateDir, frame, host.files);
+      const reason = keepCheckpoint(stateDir, frame, witnessFiles);
       if (reason === null) return;
-      const witnessed = witnessedSize(stateDir, host.files);
+      const witnessed = witnessedSize(stateDir, witnessFiles);
       const size = readStatement(frame.note)?.size ?? 0;
       host.log.error(`the relay's audit log is not the one that this agent knows: ${reason}`);
       linked?.socket.send(JSON.stringify({ type: "checkpoint_refused", reason, witnessed, size }));
     } catch (error) {
-      // A full disk: the commands that make room must still come through.
-      host.log.error(`the checkpoint cannot be written down: ${error}`);
+      host.log.error(`the checkpoint that is kept cannot be read: ${error}`);
     }
   }
 

@@ -10,8 +10,30 @@ export type Refusal = "another_key" | "unproven" | "rolled_back" | "rewritten";
 const notePath = (stateDir: string) => `${stateDir}/audit-checkpoint`;
 const keyPath = (stateDir: string) => `${stateDir}/audit-key`;
 
+type Kept = Pick<AgentFiles, "read" | "write">;
+
+/**
+ * Files of which a text that cannot be written, as on a full disk, is remembered here until one can: the relay
+ * takes it for kept. `failed` hears why.
+ */
+export function remembering(files: Kept, failed: (error: unknown) => void): Kept {
+  const unwritten = new Map<string, string>();
+  return {
+    read: (path) => unwritten.get(path) ?? files.read(path),
+    write(path, text) {
+      try {
+        files.write(path, text);
+        unwritten.delete(path);
+      } catch (error) {
+        unwritten.set(path, text);
+        failed(error);
+      }
+    },
+  };
+}
+
 /** How many rows of the relay's audit log the checkpoint that is kept here speaks of. */
-export function witnessedSize(stateDir: string, files: AgentFiles): number {
+export function witnessedSize(stateDir: string, files: Kept): number {
   return readStatement(files.read(notePath(stateDir)) ?? "")?.size ?? 0;
 }
 
@@ -23,7 +45,7 @@ export function witnessedSize(stateDir: string, files: AgentFiles): number {
 export function keepCheckpoint(
   stateDir: string,
   { note, public_key, proof, handovers = [] }: CheckpointFrame,
-  files: AgentFiles,
+  files: Kept,
 ): Refusal | null {
   const pinned = files.read(keyPath(stateDir))?.trim() || null;
   if (pinned !== null && pinned !== public_key) {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { RESTART_EXIT_CODE } from "../../core/agent/agent.ts";
 import { keyText, signNote, statementText } from "../../core/audit/note.ts";
 import { CLOSE_CODES } from "../../core/close_codes.ts";
@@ -272,21 +273,34 @@ Deno.test("runAgent: an unknown frame is ignored, a malformed one closes with 44
     await relay.nextLink();
   }));
 
-Deno.test("runAgent: a checkpoint that cannot be written down ends neither the link nor the agent", () =>
+Deno.test("runAgent: a checkpoint that cannot be written down ends nothing, and the next one follows it", () =>
   withLinkedAgent(async ({ link, agent, stateDir }) => {
+    const privateKey = privateKeyOf(new Uint8Array(32).fill(1));
+    const key = { name: "relay/org_1/live", publicKey: rawPublicKey(privateKey) };
+    const time = "2030-01-01T00:00:00.000Z";
+    const show = (size: number, root: Uint8Array, proof: string[]) => {
+      const said = { origin: key.name, size, root, time, expired: 0, selection: null };
+      const note = signNote(statementText(said), key, privateKey);
+      link.send({ type: "checkpoint", note, public_key: keyText(key), proof });
+    };
+    const pair = (left: Uint8Array, right: Uint8Array) =>
+      createHash("sha256").update("\x01").update(left).update(right).digest();
+    const leaf = (n: number) => new Uint8Array(32).fill(n);
+    const first = leaf(1), second = leaf(2), third = leaf(3);
+    const two = pair(first, second);
+    show(1, first, []);
+    link.run(runOf("cmd_1", "true"));
+    await link.untilResult("cmd_1");
     for (const name of ["audit-key", "audit-checkpoint"]) {
       Deno.mkdirSync(`${stateDir}/${name}.${Deno.pid}.tmp`); // where it is written aside
     }
-    const privateKey = privateKeyOf(new Uint8Array(32).fill(1));
-    const key = { name: "relay/org_1/live", publicKey: rawPublicKey(privateKey) };
-    const root = new Uint8Array(32);
-    const time = "2030-01-01T00:00:00.000Z";
-    const said = { origin: key.name, size: 1, root, time, expired: 0, selection: null };
-    const note = signNote(statementText(said), key, privateKey);
-    link.send({ type: "checkpoint", note, public_key: keyText(key), proof: [] });
-    link.run(runOf("cmd_1", "echo still here"));
-    assert.equal(resultOf(await link.untilResult("cmd_1")).stdout, "still here\n");
-    assert.ok(agent.lines.some((line) => line.startsWith("the checkpoint cannot be written down")));
+    show(2, two, [second.toBase64()]);
+    show(3, pair(two, third), [third.toBase64()]);
+    link.run(runOf("cmd_2", "echo still here"));
+    assert.equal(resultOf(await link.untilResult("cmd_2")).stdout, "still here\n");
+    const has = (start: string) => agent.lines.some((line) => line.startsWith(start));
+    assert.ok(has("the checkpoint cannot be written down"));
+    assert.ok(!has("the relay's audit log is not the one that this agent knows"));
   }));
 
 Deno.test("runAgent: heartbeats come at the pace of the welcome", async () => {
