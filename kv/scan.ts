@@ -78,3 +78,20 @@ async function readRows<T extends Row>(
     return [{ tenant, record, versionstamp: versionstamp!, cursor }];
   });
 }
+
+/** The records of these ids that are there, whether or not they are over their time. */
+export async function readStored<T extends Row>(
+  { kv }: Store,
+  of: Collection<T>,
+  tenant: Tenant,
+  ids: readonly string[],
+): Promise<T[]> {
+  const found: T[] = [];
+  for (let at = 0; at < ids.length; at += GET_MANY_MAX) {
+    const keys = ids.slice(at, at + GET_MANY_MAX).map((id) => rowKey(of, tenant, id));
+    for (const { value } of await kv.getMany<unknown[]>(keys)) {
+      if (value !== null) found.push(of.schema.parse(value));
+    }
+  }
+  return found;
+}

@@ -1,5 +1,6 @@
 import type { Tenant } from "../../kv/collection.ts";
 import { deliveries, webhooks } from "../../kv/records/webhook.ts";
+import { readStored } from "../../kv/scan.ts";
 import { indexKeys } from "../../kv/walk.ts";
 import type { App } from "../app.ts";
 import { batchOf } from "./fan_out.ts";
@@ -14,8 +15,8 @@ const DROPPED_PER_ROUND = 2_000;
 const cursors = new WeakMap<App, string>();
 
 /**
- * Removes deliveries that are over their time, with their index entries and attempts; answers how many.
- * Each webhook's oldest come first, so a look at one that is not over its time is enough.
+ * Removes deliveries that are over their time, with their index entries and attempts; answers how many. Of each
+ * webhook the oldest are looked at, and more of it as long as some of those are over their time.
  */
 export async function dropExpired(app: App): Promise<number> {
   const page = await app.store.queued(webhooks, "all", {
@@ -44,11 +45,15 @@ async function dropOldest(app: App, tenant: Tenant, webhookId: string): Promise<
   for await (const key of indexKeys(app.store, deliveries, tenant, "log", oldest)) {
     ids.push(String(key.at(-1)));
   }
+  const now = app.ports.clock.now();
+  const over = (await readStored(app.store, deliveries, tenant, ids))
+    .filter(({ expires_at_ms }) => expires_at_ms <= now);
+  if (over.length === 0) return 0;
   return await app.store.transact(async (tx) => {
     let dropped = 0;
-    for (const id of ids) {
+    for (const { id } of over) {
       const record = await tx.getStored(deliveries, tenant, id);
-      if (record === null || record.expires_at_ms > app.ports.clock.now()) continue;
+      if (record === null) continue;
       dropDelivery(tx, tenant, record, "expired");
       dropped++;
     }

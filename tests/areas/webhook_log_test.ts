@@ -4,6 +4,7 @@ import { EVENT_TYPES, WEBHOOK_EVENTS } from "../../core/webhooks/event_types.ts"
 import { dropExpired } from "../../core/webhooks/retention.ts";
 import { readLedger } from "../../core/webhooks/ledger.ts";
 import { OutboundError } from "../../core/ports.ts";
+import { overKv } from "../support/kv.ts";
 import { type Account, World } from "../support/world.ts";
 import { deliveriesOf, eventsOf, makeHook } from "./fixtures.ts";
 import { act, answering, happen, hear, HOOKS, namesSent, newest } from "./hook_fixtures.ts";
@@ -269,6 +270,25 @@ Deno.test("retention: after 30 days a delivery is gone with its index entries an
   eq(await rowsOf(world, "deliveries"), 0);
   const { accepted, delivered, held, expired } = await readLedger(world.app.store);
   deq([accepted, delivered, held, expired], [42, 41, 0, 1]);
+});
+
+Deno.test("retention: what is not over its time is looked at without a read for each", async () => {
+  const engine = await Deno.openKv(":memory:");
+  let reads = 0;
+  const kv = overKv(engine, {
+    get: ((key: Deno.KvKey) => {
+      reads++;
+      return engine.get(key);
+    }) as Deno.Kv["get"],
+  });
+  await using world = await World.open({ kv });
+  const owner = await world.signUp();
+  await hear(world, owner);
+  for (let n = 0; n < 40; n++) await happen(world, owner, `${n}`);
+  await world.settle();
+  reads = 0;
+  eq(await dropExpired(world.app), 0);
+  eq(reads, 0);
 });
 
 Deno.test("webhooks.delete: its log goes with it, and what waited is given up", async () => {
