@@ -29,7 +29,10 @@ export function whyUnreached(error: unknown): string {
     : why;
 }
 
-/** Sends one request with a credential. */
+/** No whole answer came, for whatever reason. */
+export class UnreachedError extends Error {}
+
+/** Sends one request with a credential. @throws {UnreachedError} */
 export type Client = <Body>(
   method: "GET" | "POST" | "DELETE",
   path: string,
@@ -45,7 +48,7 @@ export function clientOf(url: string, credential?: string, send = fetch): Client
     body?: unknown,
     headers: Readonly<Record<string, string>> = {},
   ): Promise<Answer<Body>> => {
-    const response = await send(`${url}${path}`, {
+    const { response, text } = await whole(send(`${url}${path}`, {
       method,
       headers: {
         ...(credential !== undefined && { authorization: `Bearer ${credential}` }),
@@ -54,10 +57,9 @@ export function clientOf(url: string, credential?: string, send = fetch): Client
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(TIMEOUT_MS),
-    }).catch((cause) => {
-      throw new Error(`${url} cannot be reached: ${whyUnreached(cause)}`, { cause });
+    })).catch((cause) => {
+      throw new UnreachedError(`${url} cannot be reached: ${whyUnreached(cause)}`, { cause });
     });
-    const text = await response.text();
     const json = response.headers.get("content-type")?.startsWith("application/json") ?? false;
     return {
       status: response.status,
@@ -65,6 +67,11 @@ export function clientOf(url: string, credential?: string, send = fetch): Client
       body: (json ? JSON.parse(text) : text) as Body,
     };
   };
+}
+
+async function whole(sent: Promise<Response>): Promise<{ response: Response; text: string }> {
+  const response = await sent;
+  return { response, text: await response.text() };
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type Answer, type Client, expectStatus } from "../../core/cli/client.ts";
+import { type Answer, type Client, expectStatus, UnreachedError } from "../../core/cli/client.ts";
 import type { Program } from "../../core/cli/program.ts";
 import type { Ledger } from "./ledger.ts";
 
@@ -47,7 +47,7 @@ export async function loadUntilKilled(round: Round): Promise<number> {
         await step(round, note);
       } catch (error) {
         // A broken connection is what a crash looks like; an answer must still be the right one.
-        if (death === null || !(error instanceof TypeError)) throw error;
+        if (death === null || !(error instanceof UnreachedError)) throw error;
       }
     }
   }));

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Client, clientOf, expectStatus } from "../../core/cli/client.ts";
+import { type Client, clientOf, expectStatus, UnreachedError } from "../../core/cli/client.ts";
 import type { Program } from "../../core/cli/program.ts";
 import { systemClock } from "../../core/system.ts";
 import { openStore } from "../../kv/open.ts";
@@ -226,7 +226,7 @@ async function refuseUntilKilled(
         expectStatus(await client("GET", `/api/exec/${agentId}?${query}`), 403, command);
       } catch (error) {
         // A broken connection is what a crash looks like; an answer must still be the right one.
-        if (death === null || !(error instanceof TypeError)) throw error;
+        if (death === null || !(error instanceof UnreachedError)) throw error;
         return;
       }
       acknowledged.add(command);
