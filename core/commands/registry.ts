@@ -75,6 +75,8 @@ interface Flight {
 /** The commands that are under way through this process's links. */
 export class Commands {
   readonly #flights = new PassingMap<Flight>();
+  /** Ends of commands whose row is being written: who finds it sooner than its writer waits like others. */
+  readonly #beginning = new Map<string, PromiseWithResolvers<CommandRecord>>();
   readonly #lane: Lane;
   #bytesInAll = 0;
   #timer: Cancel | null = null;
@@ -96,11 +98,20 @@ export class Commands {
       return { place: await this.#lane.begin(writeNote(tenant, record)), stored: false };
     }
     let place = "";
-    await store.transact((tx) => {
-      tx.insert(commands, tenant, record);
-      const text = writeNote(tenant, { ...record, command: "" });
-      this.#lane.beginIn(tx, text, (at) => place = at);
-    });
+    const end = Promise.withResolvers<CommandRecord>();
+    end.promise.catch(() => {});
+    this.#beginning.set(record.id, end);
+    try {
+      await store.transact((tx) => {
+        tx.insert(commands, tenant, record);
+        const text = writeNote(tenant, { ...record, command: "" });
+        this.#lane.beginIn(tx, text, (at) => place = at);
+      });
+    } catch (error) {
+      this.#beginning.delete(record.id);
+      end.reject(error);
+      throw error;
+    }
     return { place, stored: true };
   }
 
@@ -169,6 +180,10 @@ export class Commands {
       settling: false,
     };
     this.#flights.set(record.id, flight);
+    if (begun.stored) {
+      this.#beginning.get(record.id)?.resolve(promise);
+      this.#beginning.delete(record.id);
+    }
     const sha256 = commandSha256(record.command);
     const { approvedSha256 = sha256 } = begun;
     if (sha256 !== approvedSha256) {
@@ -212,7 +227,7 @@ export class Commands {
 
   /** The end of a command that is under way here, or undefined. */
   waitFor(id: string): Promise<CommandRecord> | undefined {
-    return this.#flights.get(id)?.done;
+    return this.#flights.get(id)?.done ?? this.#beginning.get(id)?.promise;
   }
 
   /** Tells what a command under way here has written and writes; answers how to stop that. */

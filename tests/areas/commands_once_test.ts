@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
 import { OUTPUT_BYTES_MAX } from "../../core/commands/registry.ts";
 import { ScriptedAgent } from "../support/agent.ts";
-import { committing, losesReply, shared } from "../support/kv.ts";
+import { committing, losesReply, overKv, shared } from "../support/kv.ts";
 import { World } from "../support/world.ts";
 import { eventsOf, exec, finish, linkAgent, runsOf } from "./fixtures.ts";
 
@@ -33,6 +33,37 @@ Deno.test("Idempotency-Key: twins at once are one execution with one answer", as
   eq(one!.body.stdout, "now");
   for (const other of others) deq(other.body, one!.body);
   deq(await typesOf(world, here.owner, runs[0]!.command_id), ["command_executed"]);
+});
+
+Deno.test("Idempotency-Key: a twin that finds the command before its writer knows of it waits like others", async () => {
+  const engine = await Deno.openKv(":memory:");
+  const written = Promise.withResolvers<void>(), found = Promise.withResolvers<void>();
+  const told = Promise.withResolvers<void>();
+  let holding = false;
+  const held = committing(engine, async (commit) => {
+    const made = await commit();
+    if (!holding) return made;
+    holding = false;
+    written.resolve();
+    await told.promise;
+    return made;
+  });
+  const get = async (key: Deno.KvKey) => {
+    const entry = await engine.get(key);
+    if (key.includes("commands") && entry.value !== null) found.resolve();
+    return entry;
+  };
+  await using world = await World.open({ kv: overKv(held, { get: get as Deno.Kv["get"] }) });
+  const here = await linkAgent(world);
+  holding = true;
+  const first = exec(world, here, "date", { idempotencyKey: "k1" });
+  await written.promise;
+  const twin = exec(world, here, "date", { idempotencyKey: "k1" });
+  await found.promise;
+  told.resolve();
+  const { status, body } = await first;
+  deq([(await twin).status, (await twin).body], [status, body]);
+  eq(body.status, "succeeded");
 });
 
 Deno.test("Idempotency-Key: another command, timeout or agent under the same key is 409", async () => {
