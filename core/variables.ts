@@ -40,7 +40,7 @@ export const isServicePort = (name: string, text: string): boolean =>
 /** A sentence for each variable that looks like one of Relay's and is not read. Values may be secret. */
 export function unreadVariables(env: Environment): string[] {
   return Object.entries(env).flatMap(([name, text = ""]) => {
-    if (!/^relay_/i.test(name)) return [];
+    if (!/^relay_/i.test(name) || text === "") return [];
     if (isServicePort(name, text)) return [SERVICE_PORT];
     if (name.endsWith("_PORT") && isService(text)) return [];
     if (NAMES.includes(name) || NO_MISTAKE.some((pattern) => pattern.test(name))) return [];

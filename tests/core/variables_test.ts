@@ -35,7 +35,7 @@ Deno.test("unreadVariables: nothing is said of what some command reads, a test o
     "RELAY_API_SERVICE_PORT",
   ];
   deq(names.filter((name) => meant(name) !== "nothing wrong"), []);
-  deq(unreadVariables({ RELAY_API_PORT: "tcp://10.0.0.1:80" }), []);
+  deq(unreadVariables({ RELAY_API_PORT: "tcp://10.0.0.1:80", RELAY_NOTHING: "" }), []);
 });
 
 Deno.test("readSettings: the address of a service named relay is no port of its own, and that is said", () => {
