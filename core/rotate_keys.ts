@@ -2,9 +2,10 @@ import { SYSTEM, type Tenant, tenantKey } from "../kv/collection.ts";
 import { type AgentRecord, agents } from "../kv/records/agent.ts";
 import { installations } from "../kv/records/installation.ts";
 import { organizations } from "../kv/records/organization.ts";
+import { verdictKeys } from "../kv/records/verdict_key.ts";
 import type { Page, Store } from "../kv/store.ts";
 import type { Tx } from "../kv/tx.ts";
-import { rotateVerdictKey } from "./agents/verdicts.ts";
+import { pinsThatFollow, rotateVerdictKey } from "./agents/verdicts.ts";
 import { rotateAuditKey } from "./audit/keys.ts";
 import { admitSecrets } from "./secrets/installation.ts";
 import type { KeyMaker } from "./tenant_keys.ts";
@@ -59,16 +60,21 @@ export async function rotateKeys(
   }
 }
 
-/** @throws {Error} when agents would refuse a new verdict key: they pinned one and follow no hand-over */
+/**
+ * @throws {Error} when agents would refuse a new verdict key: they follow no hand-over, or were away for so many
+ * that the first of them would be forgotten
+ */
 async function refuseToLose(store: Store, organization: string | null): Promise<void> {
   const named: string[] = [];
   let behind = 0;
   for await (const tenant of tenantsOf(store, organization)) {
+    const key = await store.get(verdictKeys, tenant, tenantKey(tenant));
+    const following = key && pinsThatFollow(key);
     let cursor: string | null = null;
     do {
       const page: Page<AgentRecord> = await store.list(agents, tenant, { limit: PAGE, cursor });
       for (const { id, name, verdict_key } of page.items) {
-        if (verdict_key !== null) continue;
+        if (verdict_key !== null && following?.has(verdict_key)) continue;
         if (behind++ < NAMED_MAX) named.push(`${name} (${id} of ${tenantKey(tenant)})`);
       }
       cursor = page.cursor;

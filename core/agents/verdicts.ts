@@ -93,6 +93,10 @@ export function handoversFrom(
   return handovers.slice(first).map(({ to, signature }) => ({ verdict_key: to, signature }));
 }
 
+/** The keys from which an agent that has pinned one would follow the next new key. */
+export const pinsThatFollow = ({ public_key, handovers }: VerdictKeyRecord): ReadonlySet<string> =>
+  new Set([...handovers.slice(1 - MAX_HANDOVERS).map(({ from }) => from), public_key]);
+
 /**
  * Ends the links on which a former key signs, because it was changed beside this instance, as soon as nothing
  * runs on them: their agents come back and follow. One that follows no hand-over keeps its link while it lasts.

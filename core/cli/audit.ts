@@ -19,8 +19,9 @@ Usage:
 
 Options:
   --key <key>          The log's public key, or a file that holds it: public_key of
-                       GET /api/audit/checkpoint; one before it will do, if it handed over. Without it the file's own key is used,
-                       which shows changes by all who do not sign the whole anew.
+                       GET /api/audit/checkpoint; one before it will do, if it handed over.
+                       Without it the file's own key is used, which shows changes by all who do not
+                       sign the whole anew.
   --checkpoint <file>  A checkpoint that was kept elsewhere (the note, or the answer that holds it):
                        shows whether the log was cut or rolled back since, or forked.
   --consistency <file> The answer of GET /api/audit/consistency?from=&to=, from the size of that

@@ -248,6 +248,41 @@ Deno.test("keys.rotate verdict: one that is not known, or another secret, change
   deq((await verdictKeyOf(world.app, tenant)).handovers, before.handovers);
 });
 
+Deno.test("keys.rotate verdict: an agent that was away for as many as are kept is lost to no further one unasked", async () => {
+  await using world = await World.open();
+  const here = await begin(world);
+  const agent = await here.agent.link();
+  agent.drop();
+  for (let n = 0; n < MAX_HANDOVERS; n++) await rotate(world);
+  const tenant: Tenant = { org: here.owner.org, space: "live" };
+  const before = await publicKeyIn(world, tenant);
+  await rejects(rotate(world), {
+    message: new RegExp(`^1 agents would refuse .*: web-1 \\(${agent.id} of `),
+  });
+  eq(await publicKeyIn(world, tenant), before);
+  (await here.agent.link()).drop();
+  deq([here.agent.pins, here.agent.pinned], [["first", "followed"], before]);
+  await rotate(world);
+  eq((await rotate(world, null, true)).size, 2);
+});
+
+Deno.test("keys.rotate: of several at one moment each hands over to the next, beside an instance", async () => {
+  const kv = await Deno.openKv(":memory:");
+  await using world = await World.open({ kv, sole: false });
+  const here = await begin(world);
+  (await here.agent.link()).drop();
+  await using other = await World.open({
+    kv: shared(kv),
+    sole: false,
+    seed: 2,
+    clock: world.clock,
+  });
+  await Promise.all([rotate(world), rotate(other), rotate(world), rotate(other)]);
+  await here.agent.link();
+  deq(here.agent.pins, ["first", "followed"]);
+  eq(here.agent.welcomes.at(-1)!.handovers?.length, 4);
+});
+
 Deno.test("keys.rotate verdict: a key keeps so many hand-overs; who missed more is not led astray", async () => {
   await using world = await World.open();
   const { owner } = await begin(world);
