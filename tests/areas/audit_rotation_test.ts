@@ -332,3 +332,31 @@ Deno.test("keys.rotate audit: beside an instance, its next checkpoint is signed 
     null,
   );
 });
+
+Deno.test("keys.rotate audit: a key that hands over while somebody asks signs for nothing that came after it", async () => {
+  const kv = await Deno.openKv(":memory:");
+  await using world = await World.open({ kv, sole: false });
+  const owner = await world.signUp();
+  await using other = await World.open({
+    kv: shared(kv),
+    sole: false,
+    seed: 2,
+    clock: world.clock,
+  });
+  const { audit } = world.app;
+  const reach = audit.reach.bind(audit);
+  for (const take of [grow, exported]) {
+    // The key is changed, and the log grows, between the request and its look at the log.
+    audit.reach = async (tenant) => {
+      audit.reach = reach;
+      await rotate(other);
+      await grow(other, owner);
+      return await reach(tenant);
+    };
+    const taken = await take(world, owner);
+    const note = typeof taken === "string"
+      ? JSON.parse(taken.trimEnd().split("\n").at(-1)!).proof.checkpoint
+      : taken.note;
+    ok(verifiesNote(note, await auditKeyOf(world.app, live(owner))));
+  }
+});
