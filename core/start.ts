@@ -146,7 +146,7 @@ export async function startRelay(
   await seedPlans(app, config());
   const claimCode = await claimCodeNow(app);
   streams.start();
-  audit.onCheckpoint((tenant, checkpoint) => links.witness(tenant, checkpoint));
+  audit.onCheckpoint((tenant) => links.witness(tenant));
   audit.start();
   // Before anything is committed here: events that get their numbers while a follower is missing would
   // not be marked for it, and stay until something else happens.

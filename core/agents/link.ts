@@ -32,7 +32,6 @@ import { type AgentPolicies, NO_POLICY_VERSION } from "../gitops/book.ts";
 import { notePolicyHeld, pushPolicies } from "../gitops/push.ts";
 import type { StateFrame, TransferKind } from "../transfer_frames.ts";
 import { startQueued } from "../commands/queued.ts";
-import type { Checkpoint } from "../audit/checkpoints.ts";
 import { checkpointFrame, noteRefusedCheckpoint } from "./witness.ts";
 import { noteRefusedReceipt } from "./receipts.ts";
 import { disconnectAgent, noteHeartbeat, RefusedIdentity, registerAgent } from "./register.ts";
@@ -73,6 +72,7 @@ export class Link {
   #agentKey: KeyObject | null = null;
   /** How many rows of the audit log the agent has a checkpoint of. */
   #witnessed = 0;
+  #witnessing: Promise<void> = Promise.resolve();
   #refusedCheckpoint = false;
   #inspected = 0;
   readonly #tellings = new Tellings();
@@ -320,17 +320,17 @@ export class Link {
     this.close("receipt_refused");
   }
 
-  /** Gives the agent a checkpoint, the newest unless said, which it keeps as a witness. */
-  witness(checkpoint?: Checkpoint): void {
-    this.app.links.recording(
-      checkpointFrame(this.app, this.tenant, this.#witnessed, checkpoint).then((made) => {
-        if (made === null || this.#phase !== "open") return;
-        this.#witnessed = made.size;
-        this.send(made.frame);
-      }).catch((error) => {
-        this.app.ports.log.error("an agent got no checkpoint", { error: String(error) });
-      }),
-    );
+  /** Gives the agent the newest checkpoint, which it keeps as a witness; each begins at the one before it. */
+  witness(): void {
+    this.#witnessing = this.#witnessing.then(async () => {
+      const made = await checkpointFrame(this.app, this.tenant, this.#witnessed);
+      if (made === null || this.#phase !== "open") return;
+      this.#witnessed = made.size;
+      this.send(made.frame);
+    }).catch((error) => {
+      this.app.ports.log.error("an agent got no checkpoint", { error: String(error) });
+    });
+    this.app.links.recording(this.#witnessing);
   }
 
   /** Once a link is enough: the relay's past does not come back while it lasts. */

@@ -1,5 +1,4 @@
 import { type Tenant, tenantKey } from "../../kv/collection.ts";
-import type { Checkpoint } from "../audit/checkpoints.ts";
 import type { App } from "../app.ts";
 import { keyHolder } from "../api_keys/holder.ts";
 import { deviceHolder } from "../devices/holder.ts";
@@ -40,11 +39,9 @@ export class Links {
     return links.filter((link) => tenantKey(link.tenant) === key);
   }
 
-  /** Gives every agent of a tenant a checkpoint to keep. */
-  witness(tenant: Tenant, checkpoint: Checkpoint): void {
-    for (const link of this.#links.values()) {
-      if (tenantKey(link.tenant) === tenantKey(tenant)) link.witness(checkpoint);
-    }
+  /** Gives every agent of a tenant the newest checkpoint to keep. */
+  witness(tenant: Tenant): void {
+    for (const link of this.serving(tenant)) link.witness();
   }
 
   /** A link has opened; whose it is will show. */

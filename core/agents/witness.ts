@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import type { Tenant } from "../../kv/collection.ts";
 import type { AgentRecord } from "../../kv/records/agent.ts";
 import type { App } from "../app.ts";
-import { type Checkpoint, newestCheckpoint } from "../audit/checkpoints.ts";
+import { newestCheckpoint } from "../audit/checkpoints.ts";
 import { readHandover } from "../audit/handover.ts";
 import { auditKeyOf, signerOf } from "../audit/keys.ts";
 import { consistencyPath } from "../audit/merkle.ts";
@@ -11,14 +11,13 @@ import { nodesOf } from "../audit/tiles.ts";
 import { emit, RELAY_ACTOR } from "../events.ts";
 import type { CheckpointFrame, CheckpointRefusedFrame } from "../protocol.ts";
 
-/** The frame that gives an agent a checkpoint, with the proof that the log it knows has only grown. */
+/** The frame that gives an agent the newest checkpoint, with the proof that the log it knows has only grown. */
 export async function checkpointFrame(
   app: App,
   tenant: Tenant,
   witnessed: number,
-  made?: Checkpoint,
 ): Promise<{ frame: CheckpointFrame; size: number } | null> {
-  const checkpoint = made ?? await newestCheckpoint(app, tenant);
+  const checkpoint = await newestCheckpoint(app, tenant);
   if (checkpoint === null || checkpoint.size === witnessed) return null;
   const { size, note } = checkpoint;
   const grown = witnessed > 0 && witnessed < size;

@@ -11,7 +11,7 @@ import {
 } from "../../kv/records/audit.ts";
 import type { Tx } from "../../kv/tx.ts";
 import type { App } from "../app.ts";
-import { type Checkpoint, makeCheckpoint } from "./checkpoints.ts";
+import { makeCheckpoint } from "./checkpoints.ts";
 import { appendIds, GROUP, sortIds } from "./ids.ts";
 import { leafHashes } from "./merkle.ts";
 import { timesAfter } from "./places.ts";
@@ -26,8 +26,8 @@ const EVENTS_HELD = 16_384;
 const TENANTS_AT_ONCE = 64;
 const NOTES_MAX = 10_000;
 
-/** Tells whoever keeps checkpoints of a new one. */
-export type Witness = (tenant: Tenant, checkpoint: Checkpoint) => void;
+/** Tells whoever keeps checkpoints that there is a new one. */
+export type Witness = (tenant: Tenant) => void;
 
 /** Makes every event a leaf of its tenant's tree, off the path of requests. */
 export class Sequencer {
@@ -66,7 +66,7 @@ export class Sequencer {
     if (!this.#stopped) this.#follower?.wake();
   }
 
-  /** Calls `witness` with each checkpoint that is made for keeping. */
+  /** Calls `witness` after each checkpoint that is made for keeping. */
   onCheckpoint(witness: Witness): void {
     this.#witnesses.push(witness);
   }
@@ -144,7 +144,7 @@ export class Sequencer {
       try {
         const checkpoint = await makeCheckpoint(this.app(), tenant);
         this.#notes.set(tenantKey(tenant), checkpoint.note);
-        for (const witness of this.#witnesses) witness(tenant, checkpoint);
+        for (const witness of this.#witnesses) witness(tenant);
       } catch (error) {
         this.#complain(error);
       }

@@ -1,6 +1,7 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { keepCheckpoint, witnessedSize } from "../../core/agent/witness.ts";
+import { makeCheckpoint } from "../../core/audit/checkpoints.ts";
 import { verifyExport } from "../../core/audit/lines.ts";
 import { readKey, readStatement } from "../../core/audit/note.ts";
 import { dropExpiredRows } from "../../core/audit/retention.ts";
@@ -96,6 +97,29 @@ Deno.test("checkpoint: a new link gets the proof from what its agent keeps, and 
   deq(body.events.map(({ details }: { details: unknown }) => details), [
     { name: "web-1", reason: "rolled_back", witnessed: 9, size: 2 },
   ]);
+});
+
+Deno.test("checkpoint: those that come together, by a new link and the minute, follow one on the other", async () => {
+  await using world = await World.open();
+  const here = await linkAgent(world);
+  await minute(world, here.agent);
+  const files = filesOf();
+  eq(keepCheckpoint("", checkpointsOf(here.agent)[0]!, files), null);
+  const taken: unknown[] = [];
+  const tenant = { org: here.owner.org, space: "live" } as const;
+  await note(world, here.owner, 3);
+  await makeCheckpoint(world.app, tenant);
+  const again = await ScriptedAgent.connect(world, here.key.value, {
+    identity: here.agent.identity,
+    hello: (hello) => ({ ...hello, witnessed: witnessedSize("", files) }),
+    take: (frame) => {
+      if (frame.type === "checkpoint") taken.push(keepCheckpoint("", frame, files));
+    },
+  });
+  for (let n = 0; n < 2; n++) world.app.links.witness(tenant);
+  await world.settle();
+  deq(taken, [null]);
+  eq(again.closed, null);
 });
 
 Deno.test("webhooks: a delivery carries the newest checkpoint, for its receiver to keep", async () => {
