@@ -29,6 +29,11 @@ export interface FollowerRules extends Follower {
   readonly holdsEvents?: number;
   /** How many tenants are served at once, so that they share commits; 1 unless said. */
   readonly tenantsAtOnce?: number;
+  /**
+   * False while a tenant's next step had better wait, which keeps nobody else waiting; whoever says so wakes
+   * the follower again. Always true unless said.
+   */
+  readonly ready?: (tenant: Tenant) => boolean;
   /** False when nothing of the tenant's log up to now matters, so that all of it may be passed over. */
   readonly cares: (tenant: Tenant) => Promise<boolean>;
   readonly step: (
@@ -186,6 +191,7 @@ export class LogFollower {
       // What a lazy one is told while it works waits, marked, until it is woken for it.
       const last = this.#mayLeave ? await this.log.head(tenant) : Infinity;
       for (let steps = 0; steps < STEPS_PER_PASS; steps++) {
+        if (this.rules.ready?.(tenant) === false) return tenant;
         if (!await this.#step(tenant, goal, last)) return null;
       }
       this.#again = true;

@@ -26,7 +26,7 @@ import {
   type Started,
   WEBHOOKS_READ_MAX,
 } from "./fan_out.ts";
-import { CONCURRENCY, type Lane, Lanes } from "./lanes.ts";
+import { type Lane, Lanes } from "./lanes.ts";
 import { begun, endLease, type Lease, leaseOut, takeBackLost } from "./leases.ts";
 import { ATTEMPTS_KEPT } from "./ledger.ts";
 import { rateOf } from "./rate.ts";
@@ -37,11 +37,11 @@ import { recoveryRounds } from "./recoveries.ts";
 /** What nobody here was told of is found this soon all the same. */
 const SWEEP_MS = 15_000;
 /**
- * How long fan-out waits for room when much is under way, while attempts end and when none does; then what
- * it makes waits in line instead, which costs three times the writes.
+ * How long, and how often while attempts end, an organization that has much under way waits for room before
+ * more of its deliveries are made; then they wait in line instead, which costs three times the writes.
  */
-const PACE_MS_MAX = 250;
 const PACE_MS = 50;
+const PACES_MAX = 5;
 /** New events that fan-out finds in memory: what it does while they come, it does without a read. */
 const EVENTS_HELD = 256;
 /** How soon to look again after trouble. */
@@ -64,8 +64,11 @@ export class Deliveries {
   #reserved: Started[] = [];
   /** When the next lease ends. */
   #leaseMs = Infinity;
-  /** Called when an attempt ends. */
-  #hasEnded: (() => void) | null = null;
+  /** Organizations whose fan-out waits for room, and how many paces more. */
+  readonly #paced = new Map<string, number>();
+  #pace: Cancel | null = null;
+  /** True when an attempt has ended in this pace. */
+  #hasEnded = false;
   /** Claims and attempts that have not ended. */
   #tasks = 0;
   #sweeping: Promise<void> | null = null;
@@ -114,6 +117,7 @@ export class Deliveries {
         store.sole
           ? (await store.all(webhooks, tenant, WEBHOOKS_READ_MAX)).length > 0
           : await store.count(webhooks, tenant) > 0,
+      ready: ({ org }) => this.#mayFanOut(org),
       step: (tx, tenant, events, part) => this.#fanOut(tx, tenant, events, part),
     }, complain);
     this.sweep();
@@ -180,6 +184,8 @@ export class Deliveries {
     await this.recoveries.idle();
     while (this.#sweeping !== null || this.#tasks > 0) {
       await (this.#sweeping ?? new Promise<void>((resolve) => this.#idle.push(resolve)));
+      // What ends makes room for more.
+      await this.#follower?.idle();
     }
   }
 
@@ -187,6 +193,7 @@ export class Deliveries {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timer?.();
+    this.#pace?.();
     await this.recoveries.stop();
     await this.idle();
     await this.attempts.stop();
@@ -227,14 +234,13 @@ export class Deliveries {
   ): Promise<Step> {
     // The commit of a run before has failed, or this would be the next one's.
     this.#giveBack();
-    await this.#findRoom();
     const { clock } = this.app.ports;
     const started: Started[] = this.#reserved = [];
     const reserve = (webhookId: string) =>
       this.#stopped ? null : this.#lanes.reserve(tenant, webhookId, clock.now());
     // With room at the beginning, what comes when it is used up is made by the next step.
-    const paced = this.#lanes.running < CONCURRENCY;
-    const hasRoom = () => !paced || this.#lanes.running < CONCURRENCY;
+    const paced = this.#lanes.roomFor(tenant.org) > 0;
+    const hasRoom = () => !paced || this.#lanes.roomFor(tenant.org) > 0;
     const step = await fanOut(this.app, tx, tenant, events, part, { reserve, hasRoom, started });
     leaseOut(this.app, tx, tenant, started, (claims) => {
       this.#reserved = [];
@@ -248,23 +254,35 @@ export class Deliveries {
     for (const { lane } of this.#reserved.splice(0)) this.#lanes.ended(lane, null, nowMs);
   }
 
-  /** Waits a little while too much is under way for the deliveries of one more commit. */
-  async #findRoom(): Promise<void> {
-    const { clock } = this.app.ports;
-    const full = () => !this.#stopped && this.#lanes.running > CONCURRENCY - CREATED_MAX;
-    for (let left = PACE_MS_MAX; full() && left > 0; left -= PACE_MS) {
-      const room = Promise.withResolvers<void>();
-      let ended = false;
-      this.#hasEnded = () => {
-        ended = true;
-        if (!full()) room.resolve();
-      };
-      const cancel = clock.after(PACE_MS, room.resolve);
-      await room.promise;
-      cancel();
-      if (!ended) break;
+  /** False while an organization has too much under way for the deliveries of one more commit. */
+  #mayFanOut(org: string): boolean {
+    const left = this.#paced.get(org) ?? PACES_MAX;
+    if (this.#stopped || left === 0 || this.#hasRoom(org)) {
+      this.#paced.delete(org);
+      return true;
     }
-    this.#hasEnded = null;
+    this.#paced.set(org, left);
+    this.#pace ??= this.app.ports.clock.after(PACE_MS, () => {
+      this.#pace = null;
+      for (const [org, left] of this.#paced) this.#paced.set(org, this.#hasEnded ? left - 1 : 0);
+      this.#hasEnded = false;
+      this.#follower?.wake();
+    });
+    return false;
+  }
+
+  /** Who has nothing under way waits for nobody. */
+  #hasRoom(org: string): boolean {
+    return this.#lanes.runningOf(org) === 0 || this.#lanes.roomFor(org) >= CREATED_MAX;
+  }
+
+  /** An attempt has ended: whoever waited for its place goes on. */
+  #wakeFanOut(): void {
+    this.#hasEnded = true;
+    if (this.#stopped) return;
+    for (const org of this.#paced.keys()) {
+      if (this.#hasRoom(org)) return this.#follower?.wake();
+    }
   }
 
   /** Takes what is due for one webhook and begins it. */
@@ -331,7 +349,7 @@ export class Deliveries {
       this.#leaseMs = Math.min(this.#leaseMs, claim.lease.record.ends_at_ms);
     }
     this.#lanes.ended(lane, answered, clock.now());
-    this.#hasEnded?.();
+    this.#wakeFanOut();
     this.wake();
   }
 

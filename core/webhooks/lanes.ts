@@ -5,7 +5,7 @@ import { RecentMap } from "../../kv/recent.ts";
 export const CONCURRENCY = 256;
 /**
  * What an organization may have under way, however many webhooks it has and however slowly they answer: the
- * rest is for the others, and fan-out, which makes up to 80 deliveries at once, need not wait for room.
+ * rest is for the others, of whom fan-out makes up to 80 deliveries at once.
  */
 export const ORGANIZATION_MAX = 176;
 /** What a webhook may have under way at most. */
@@ -97,6 +97,16 @@ export class Lanes {
     return this.#running;
   }
 
+  /** Attempts of an organization's under way or about to be. */
+  runningOf(org: string): number {
+    return this.#runningOf.get(org) ?? 0;
+  }
+
+  /** How many more an organization may have. */
+  roomFor(org: string): number {
+    return Math.min(CONCURRENCY - this.#running, ORGANIZATION_MAX - this.runningOf(org));
+  }
+
   /** The webhook has a delivery that is due then. */
   announce(tenant: Tenant, webhookId: string, dueMs: number, nowMs: number): void {
     const lane = this.#laneOf(tenant, webhookId);
@@ -132,7 +142,7 @@ export class Lanes {
     for (const turns of order) {
       if (turns === suspect && this.#suspects >= SUSPECTS_MAX) continue;
       for (;;) {
-        const lane = turns.take((org) => this.#roomOfOrg(org) > 0);
+        const lane = turns.take((org) => this.roomFor(org) > 0);
         if (lane === null) break;
         const room = Math.min(most, this.#roomOf(lane));
         if (room <= 0) continue;
@@ -189,13 +199,8 @@ export class Lanes {
   }
 
   #roomOf(lane: Lane): number {
-    const all = Math.min(CONCURRENCY - this.#running, this.#roomOfOrg(lane.tenant.org));
-    const own = Math.min(all, this.#limitOf(lane) - lane.running);
+    const own = Math.min(this.roomFor(lane.tenant.org), this.#limitOf(lane) - lane.running);
     return lane.suspect ? Math.min(own, SUSPECTS_MAX - this.#suspects) : own;
-  }
-
-  #roomOfOrg(org: string): number {
-    return ORGANIZATION_MAX - (this.#runningOf.get(org) ?? 0);
   }
 
   #limitOf({ width, running }: Lane): number {
@@ -208,8 +213,9 @@ export class Lanes {
     const { org } = lane.tenant;
     lane.running += n;
     this.#running += n;
-    this.#runningOf.set(org, (this.#runningOf.get(org) ?? 0) + n);
-    if (this.#runningOf.get(org) === 0) this.#runningOf.delete(org);
+    const sum = this.runningOf(org) + n;
+    if (sum === 0) this.#runningOf.delete(org);
+    else this.#runningOf.set(org, sum);
     if (lane.suspect) this.#suspects += n;
   }
 
