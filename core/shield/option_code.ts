@@ -242,9 +242,10 @@ function gitCommands(command: SimpleCommand): string[] {
       texts.push(value.startsWith("!") ? value.slice(1) : value);
     }
   }
-  const [kept = "", text = ""] = keptSetting(command);
-  if (kept.startsWith("alias.") ? text.startsWith("!") : isProgramSetting(kept)) {
-    texts.push(text.startsWith("!") ? text.slice(1) : text);
+  for (const [name, text] of keptSettings(command)) {
+    if (name.startsWith("alias.") ? text.startsWith("!") : isProgramSetting(name)) {
+      texts.push(text.startsWith("!") ? text.slice(1) : text);
+    }
   }
   texts.push(
     ...optionValues(
@@ -284,13 +285,12 @@ function assignedSettings({ assignments }: SimpleCommand): string[] {
 
 const GIT_KEY = "GIT_CONFIG_KEY_";
 
-/** What `git config name value` keeps for later. */
-function keptSetting({ args }: SimpleCommand): readonly string[] {
+/** What `git config name value` keeps for later: each two words that may be the name and the value. */
+function keptSettings({ args }: SimpleCommand): (readonly [string, string])[] {
   const config = args.indexOf("config");
   if (config < 0) return [];
   const words = args.slice(config + 1).filter((arg) => !arg.startsWith("-"));
-  const [name = "", value = ""] = words[0] === "set" ? words.slice(1) : words;
-  return [name.toLowerCase(), value];
+  return words.slice(1).map((value, at) => [words[at]!.toLowerCase(), value]);
 }
 
 const isProgramSetting = (name: string): boolean => GIT_PROGRAMS.some((end) => name.endsWith(end));

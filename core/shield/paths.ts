@@ -178,6 +178,9 @@ export function normalizePath(path: string): string {
   return (absolute ? "/" : "") + parts.join("/");
 }
 
+/** A path with a slash behind it: what is written to a folder comes to be below it. */
+export const asFolder = (path: string): string => `${normalizePath(path)}/`;
+
 /** Where a path points, judged without looking at any disk; `~` and `$HOME` come in as `~`. */
 export function classifyPath(raw: string): PathKind {
   const path = normalizePath(raw.startsWith(FILE_SCHEME) ? raw.slice(FILE_SCHEME.length) : raw);

@@ -1,7 +1,8 @@
 import { once, type SimpleCommand } from "./command.ts";
 
-/** Tests of one argument, of which one has to hold. */
-type Word = readonly ((arg: string) => boolean)[];
+/** Whether one of the words that a phrase asks for stands there. */
+type Word = (said: readonly string[], at: number) => boolean;
+type Test = (text: string) => boolean;
 
 /** Commands as they are typed, for a table of rules. */
 export interface Phrases {
@@ -14,7 +15,7 @@ export interface Phrases {
 /**
  * Reads lines such as `aws ec2|rds delete-… --force`: the program, then words that stand among its arguments in this
  * order, whatever stands between them. `a|b` is one of both, `…` is any text; capital and small letters are one, and
- * `--a=b` is `--a b`.
+ * `--a=b` is `--a b`. `-a|--all=x|y` is one of the options with one of the values right behind it.
  */
 export function readPhrases(
   lines: readonly string[],
@@ -23,7 +24,7 @@ export function readPhrases(
   const byName = new Map<string, Word[][]>();
   for (const line of lines) {
     const [names = "", ...words] = line.split(" ");
-    const phrase = words.map((word) => word.split("|").map(testOf));
+    const phrase = words.map(readWord);
     for (const name of names.split("|")) {
       byName.getOrInsertComputed(name, () => []).push(phrase);
     }
@@ -37,7 +38,20 @@ export function readPhrases(
   };
 }
 
-function testOf(pattern: string): (arg: string) => boolean {
+function readWord(pattern: string): Word {
+  const equals = pattern.startsWith("-") ? pattern.indexOf("=") : -1;
+  const first = readChoice(equals < 0 ? pattern : pattern.slice(0, equals));
+  if (equals < 0) return (said, at) => first(said[at]!);
+  const second = readChoice(pattern.slice(equals + 1));
+  return (said, at) => first(said[at]!) && at + 1 < said.length && second(said[at + 1]!);
+}
+
+function readChoice(pattern: string): Test {
+  const tests = pattern.split("|").map(testOf);
+  return (text) => tests.some((test) => test(text));
+}
+
+function testOf(pattern: string): Test {
   const from = pattern.startsWith("…");
   const on = pattern.endsWith("…");
   const text = pattern.slice(from ? 1 : 0, on ? -1 : undefined);
@@ -64,7 +78,7 @@ export function wordsTold(command: SimpleCommand): readonly string[] {
 function says(said: readonly string[], phrase: readonly Word[]): boolean {
   let at = 0;
   for (const word of phrase) {
-    while (at < said.length && !word.some((test) => test(said[at]!))) at++;
+    while (at < said.length && !word(said, at)) at++;
     if (at++ === said.length) return false;
   }
   return true;

@@ -55,7 +55,7 @@ function judgeStatement(words: readonly string[]): SqlHarm {
   if (words.includes("detach") && words.includes("delete")) return "destroys";
   if (words.some((word) => SERVER_WORDS.has(word))) return "changes";
   if (words.includes("pg_terminate_backend") && words.includes("from")) return "changes";
-  if (words[0] === "explain" && !words.includes("analyze")) return "none";
+  if (words[0] === "explain" && !words.some((word) => /^analy[sz]e$/.test(word))) return "none";
   if (words[0] === "match" && words.includes("delete")) return "changes";
   if (words[0] === "create" && words.includes("superuser")) return "changes";
   if (words[0] === "shutdown" || (words[0] === "set" && words[1] === "password")) return "changes";

@@ -269,7 +269,12 @@ wrap("podman", { verbs: "machine ssh", mode: "shell" });
 wrap("vagrant", { verbs: "ssh", mode: "shell" });
 wrap("limactl", { verbs: "shell", skip: 1 });
 wrap("nomad", { verbs: "alloc exec", skip: 1 });
-wrap("runc crun", { verbs: "exec", short: "eup", long: "env user process cwd", skip: 1 });
+wrap("runc crun", {
+  verbs: "exec",
+  short: "eupcg",
+  long: "env user process cwd cap pid-file console-socket",
+  skip: 1,
+});
 wrap("devbox pixi", { verbs: "run" });
 wrap("mise", { verbs: "x" });
 wrap("dotenvx zellij", { verbs: "run", short: "f", long: "env-file name cwd" });

@@ -37,7 +37,8 @@ function endsService(command: SimpleCommand): boolean {
 }
 
 const AWS_VALUED = new Set(["--profile", "--region", "--output", "--query", "--endpoint-url"]);
-const awsWords = (command: SimpleCommand) => operands(command, AWS_VALUED);
+/** The service and what it is asked for: `rds delete-db-instance`. */
+export const awsWords = (command: SimpleCommand) => operands(command, AWS_VALUED);
 
 /** What the verb tables of management tools do not tell. */
 export const CLOUD_RULES: readonly Rule[] = [

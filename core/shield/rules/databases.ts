@@ -1,5 +1,6 @@
 import { hasFlag, hasOption, isRehearsal, operands, optionValues } from "../arguments.ts";
-import { type SimpleCommand } from "../command.ts";
+import { once, type SimpleCommand } from "../command.ts";
+import { awsWords } from "./cloud.ts";
 import type { Rule } from "../rule.ts";
 import { scanSql, type SqlHarm } from "../sql.ts";
 
@@ -53,7 +54,7 @@ const MESSENGERS = new Set(["chime", "pinpoint", "ses", "sesv2", "sns", "sqs"]);
 
 /** Every text that a client may take for SQL: its arguments and what is piped in. */
 function sqlHarm(command: SimpleCommand): SqlHarm {
-  if (command.name === "aws" && command.args.some((arg) => MESSENGERS.has(arg))) return "none";
+  if (command.name === "aws" && MESSENGERS.has(once(command, awsWords)[0] ?? "")) return "none";
   let worst: SqlHarm = "none";
   const given = optionValues(command, "-c", "-e", "-q", "-Q");
   for (const text of [...given, ...command.args, command.stdin?.text ?? ""]) {

@@ -151,7 +151,8 @@ export const DEFENSE_RULES: readonly Rule[] = [
       if (command.name === "sysctl") {
         // Without a file, -p and --system put the machine's own settings in force again.
         return hasFlag(command, "w", "write") || words.some((word) => word.includes("=")) ||
-          (hasFlag(command, "p", "load") && words.length > 0);
+          (hasFlag(command, "pf", "load") && words.length > 0) ||
+          command.args.some((arg) => SYSCTL_FILE.test(arg));
       }
       if (command.name === "efibootmgr") return hasFlag(command, "BbcoOnN");
       if (command.name === "bpftool") return words.includes("load") || words.includes("attach");
@@ -211,7 +212,11 @@ export const DEFENSE_RULES: readonly Rule[] = [
 ];
 
 /** What fsutil does besides telling: `fsutil usn deletejournal`. */
-const FSUTIL_VERBS = /^(?:set|delete|create|disable|reset|wipe|stop|enlarge|dismount)/i;
+const FSUTIL_VERBS =
+  /^(?:set|delete|create|disable|reset|wipe|stop|enlarge|dismount|strip|enforce|modify|clear|remove|commit|rollback|initiate)/i;
+
+/** A file of settings that is written together with its option: `-p/tmp/x`, `--load=x`. */
+const SYSCTL_FILE = /^-(?:[a-z]*[pf].|-l[a-z]*=)/;
 
 /** The parts of the registry with the machine's passwords and keys, or above them. */
 const HIVES = /^(?:hklm|hkey_local_machine)\\*(?:(?:sam|security).*|system)?$/i;

@@ -203,7 +203,7 @@ export const EXFILTRATION_RULES: readonly Rule[] = [
     "persistence",
     "authorize_key",
     ["ssh-copy-id"],
-    (command, words) => words.length > 0 && !hasFlag(command, "n"),
+    (command, words) => words.length > 0 && !command.args.includes("-n"),
     [3, 3],
     "persistence",
     "It lets the holder of a key log in to another machine from now on.",

@@ -1,6 +1,7 @@
 import { hasFlag, hasOption, isRehearsal, operands } from "../arguments.ts";
 import { once, type SimpleCommand, UNKNOWN } from "../command.ts";
 import {
+  asFolder,
   classifyPath,
   holdsSystem,
   isDescriptor,
@@ -125,7 +126,7 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     match: (command) =>
       !isRehearsal(command) && !keepsCopy(command) &&
       once(command, writtenPaths).some((path) =>
-        PROTECTED.some((start) => normalizePath(locate(command.cwd, path)).startsWith(start)) &&
+        PROTECTED.some((start) => asFolder(locate(command.cwd, path)).startsWith(start)) &&
         holdsSystem(path, command.cwd)
       ),
     blast: 4,

@@ -1,6 +1,6 @@
 import { hasFlag } from "../arguments.ts";
 import { once, type SimpleCommand } from "../command.ts";
-import { classifyPath, normalizePath } from "../paths.ts";
+import { asFolder, classifyPath, normalizePath } from "../paths.ts";
 import type { Rule } from "../rule.ts";
 import { WRITERS, writtenPaths } from "../written.ts";
 import { defineRule } from "./define.ts";
@@ -80,9 +80,7 @@ function allWrittenPaths(command: SimpleCommand): readonly string[] {
   const redirected = command.redirections.filter(({ operator, target }) =>
     operator.includes(">") && operator !== ">&" && target !== ""
   );
-  return [...redirected.map(({ target }) => target), ...once(command, writtenPaths)].map(
-    normalizePath,
-  );
+  return [...redirected.map(({ target }) => target), ...once(command, writtenPaths)].map(asFolder);
 }
 
 function startsItself(command: SimpleCommand): boolean {
@@ -133,7 +131,7 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
       once(command, allWrittenPaths).some((path) =>
         path.startsWith("/etc/") && ACCOUNT_FILES.some((file) =>
           path.startsWith(file) &&
-          (path.length === file.length || path.startsWith(".d/", file.length))
+          (path.startsWith("/", file.length) || path.startsWith(".d/", file.length))
         )
       ),
     [5, 4],

@@ -126,7 +126,7 @@ export const MACHINE_PHRASES: readonly Rule[] = [
     "services",
     "many_machines",
     [
-      "ansible -m|--module-name user|group|authorized_key|ansible.builtin.user|mount|filesystem|parted|lvol",
+      "ansible -m|--module-name=user|group|authorized_key|ansible.builtin.user|mount|filesystem|parted|lvol",
       "ansible …state=stopped…|…enabled=no…|…enabled=false…",
       "ansible-console shell|raw|command",
       "salt service.stop|service.disable|system.reboot|system.shutdown|system.poweroff",
@@ -187,8 +187,8 @@ export const MACHINE_PHRASES: readonly Rule[] = [
     "hands_out",
     [
       "telnetd|utelnetd -l|-p|-f",
-      "xterm|urxvt|konsole -display|--display …:…",
-      "sshd -p|-oport=…",
+      "xterm|urxvt|konsole -display|--display=…:…",
+      "sshd -p|-oport…",
       "x11vnc -forever|-shared|-nopw|-listen",
     ],
     [4, 4],
