@@ -14,6 +14,7 @@ import { codeOptions, codeText, unwrapInterpreter, unwrapSed } from "./unwrap_co
 import {
   unwrapFd,
   unwrapFind,
+  unwrapForFiles,
   unwrapNewRoot,
   unwrapParallel,
   unwrapXargs,
@@ -172,16 +173,6 @@ const SPECIAL: ReadonlyMap<string, Unwrapper> = new Map([
     return at < 0 ? [] : [shellText(text.replaceAll(/(^|\s)\/\/(?=\w)/g, "$1/"))];
   }],
 ]);
-
-/** `forfiles /p folder /c "cmd /c del @path"`: it runs for each file of the folder. */
-function unwrapForFiles({ args }: SimpleCommand): Inner[] {
-  const behind = (option: string) =>
-    args[args.findIndex((arg) => arg.toLowerCase() === option) + 1] ?? "";
-  if (!args.some((arg) => arg.toLowerCase() === "/c")) return [];
-  const folder = args.some((arg) => arg.toLowerCase() === "/p") ? behind("/p") : ".";
-  const file = `${folder.replaceAll("\\", "/")}/*`;
-  return [shellText(behind("/c").replaceAll(/@(?:path|file|fname|relpath)/gi, () => file))];
-}
 
 const CMD_CODE = new Set(["/c", "/k", "//c", "//k"]);
 

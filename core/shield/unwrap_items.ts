@@ -155,16 +155,19 @@ export function unwrapFind(command: SimpleCommand): Inner[] {
       word === ";" || (word === "+" && rest[at - 1] === "{}")
     );
     const argv = end < 0 ? rest : rest.slice(0, end);
-    inner.push({ kind: "argv", argv: argv.flatMap((word) => fill(word, targets)) });
+    inner.push({ kind: "argv", argv: fill(argv, targets) });
   }
   return inner;
 }
 
 const FIND_ACTIONS = new Set(["-exec", "-execdir", "-ok", "-okdir"]);
 
-function fill(word: string, targets: readonly string[]): string[] {
-  if (word === "{}") return [...targets];
-  return [word.includes("{}") ? word.replaceAll("{}", () => targets[0] ?? UNKNOWN) : word];
+/** The words of a program, with what was found in the place of `{}`. @throws {BudgetSpent} */
+function fill(words: readonly string[], targets: readonly string[]): string[] {
+  checkFilling(words.join(" "), "{}", targets);
+  return words.flatMap((word) =>
+    word === "{}" ? targets : word.replaceAll("{}", () => targets[0] ?? UNKNOWN)
+  );
 }
 
 export function unwrapFd(command: SimpleCommand): Inner[] {
@@ -176,7 +179,7 @@ export function unwrapFd(command: SimpleCommand): Inner[] {
   const starts = operands(own, FD_VALUED).slice(1);
   const targets = (starts.length === 0 ? ["."] : starts).map((start) => foundBelow(command, start));
   const program = command.args.slice(at + 1);
-  const argv = program.flatMap((word) => fill(word, targets));
+  const argv = fill(program, targets);
   if (!program.some((word) => word.includes("{"))) argv.push(...targets);
   return [{ kind: "argv", argv }];
 }
@@ -198,6 +201,17 @@ const FD_VALUED = new Set([
   "-j",
   "--threads",
 ]);
+
+/** `forfiles /p folder /c "cmd /c del @path"`: it runs for each file of the folder. */
+export function unwrapForFiles({ args }: SimpleCommand): Inner[] {
+  const options = args.map((arg) => arg.toLowerCase());
+  if (!options.includes("/c")) return [];
+  const program = args[options.indexOf("/c") + 1] ?? "";
+  const folder = options.includes("/p") ? args[options.indexOf("/p") + 1] ?? "" : ".";
+  const file = `${folder.replaceAll("\\", "/")}/*`;
+  checkFilling(program, "@", [file]);
+  return [shellText(program.replaceAll(/@(?:path|file|fname|relpath)/gi, () => file))];
+}
 
 /** `parallel program ::: a b`: arguments or lines of input fill `{}`. */
 export function unwrapParallel(command: SimpleCommand): Inner[] {

@@ -102,6 +102,9 @@ Deno.test("inspectCommand: what is looked at has no end but the budget's", () =>
     const command of [
       `echo ${"x ".repeat(2_000)}-rf / > f; xargs rm < f`,
       `echo ${"x ".repeat(4_000)}> f; xargs -I{} echo ${"{}".repeat(1_000)} < f`,
+      `find /srv/${"x".repeat(2_000)} -size +1 -exec echo ${"{}".repeat(1_000)} +`,
+      `fd x /srv/${"x".repeat(2_000)} -x echo ${"{}".repeat(1_000)}`,
+      `forfiles /p ${"x".repeat(2_000)} /c "cmd /c echo ${"@path".repeat(1_000)}"`,
     ]
   ) {
     assert.ok(inspectCommand(command).rule_ids.includes("structure.over_budget"));
