@@ -112,10 +112,14 @@ export class Syncs {
     if (!this.#hasRoom() || this.#running.has(key) || own >= OF_ONE_MAX) return;
     const { log } = this.app().ports;
     const ended = this.#sync(tenant, id)
-      .catch((error) => log.error("a sync failed", { error: String(error) }))
-      .finally(() => {
+      .then(() => true, (error) => {
+        log.error("a sync failed", { error: String(error) });
+        return false;
+      })
+      .then((isKept) => {
         this.#running.delete(key);
-        this.wake();
+        // Where the store could not be written it is still due; the next sweep tries it again, and not at once.
+        if (isKept) this.wake();
       });
     this.#running.set(key, { org, ended });
   }

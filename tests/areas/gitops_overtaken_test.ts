@@ -1,5 +1,6 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
 import { forbidding, holdFetches, inForce, post, withRepository } from "../gitops/fixtures.ts";
+import { committing } from "../support/kv.ts";
 import { World } from "../support/world.ts";
 
 const MINUTE_MS = 60_000;
@@ -139,5 +140,27 @@ Deno.test("syncs: an organization whose hosts take their time keeps nobody else'
   held.resolve();
   await world.settle();
   eq(together, 2);
+  deq(await inForce(git), [["a", "1", false]]);
+});
+
+Deno.test("syncs: what is due is not tried again and again while the store cannot be written", async () => {
+  let refused = 0;
+  const kv = committing(await Deno.openKv(":memory:"), (commit) => {
+    if (refused === 0) return commit();
+    refused--;
+    return Promise.reject(new Error("database or disk is full"));
+  });
+  await using world = await World.open({ kv });
+  const git = await withRepository(world, { sync_seconds: 60, policy_path: "policies" });
+  await world.settle();
+  await git.host.commit({ "policies/a.yaml": forbidding("nmap") });
+  world.clock.nowMs += 10 * MINUTE_MS;
+  refused = 100;
+  await world.app.syncs.sweep();
+  await world.app.syncs.idle();
+  eq(world.logged.filter(({ message }) => message === "a sync failed").length, 1);
+  refused = 0;
+  await world.app.syncs.sweep();
+  await world.settle();
   deq(await inForce(git), [["a", "1", false]]);
 });
