@@ -1,6 +1,6 @@
 import { hasFlag } from "../arguments.ts";
 import { once, type SimpleCommand } from "../command.ts";
-import { asFolder, classifyPath, normalizePath } from "../paths.ts";
+import { asFolder, classifyPath, locate, normalizePath } from "../paths.ts";
 import type { Rule } from "../rule.ts";
 import { WRITERS, writtenPaths } from "../written.ts";
 import { defineRule } from "./define.ts";
@@ -80,7 +80,8 @@ function allWrittenPaths(command: SimpleCommand): readonly string[] {
   const redirected = command.redirections.filter(({ operator, target }) =>
     operator.includes(">") && operator !== ">&" && target !== ""
   );
-  return [...redirected.map(({ target }) => target), ...once(command, writtenPaths)].map(asFolder);
+  return [...redirected.map(({ target }) => target), ...once(command, writtenPaths)]
+    .map((path) => asFolder(locate(command.cwd, path)));
 }
 
 function startsItself(command: SimpleCommand): boolean {
@@ -199,7 +200,8 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
     ],
     (command) => {
       const truncates = command.redirections.some(({ operator, target }) =>
-        (operator === ">" || operator === ">|") && LOGS.test(normalizePath(target))
+        (operator === ">" || operator === ">|") &&
+        LOGS.test(normalizePath(locate(command.cwd, target)))
       );
       if (truncates) {
         return command.name === "" ||
@@ -221,7 +223,9 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
         return command.args.some((arg) => LOGS.test(arg) && classifyPath(arg) !== "unknown");
       }
       if (command.name.endsWith("sed")) {
-        return once(command, writtenPaths).some((path) => LOGS.test(path));
+        return once(command, writtenPaths).some((path) =>
+          LOGS.test(normalizePath(locate(command.cwd, path)))
+        );
       }
       return command.name === "dmesg" && hasFlag(command, "cC");
     },
