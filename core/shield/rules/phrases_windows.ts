@@ -93,7 +93,7 @@ export const WINDOWS_PHRASES: readonly Rule[] = [
     "windows_setting",
     [
       "setx path|pathext|comspec|psmodulepath",
-      "assoc .…=…",
+      "assoc …=…",
       "ftype …=…",
       "new-itemproperty|set-itemproperty|new-item …/currentversion/run…|…/image…|hklm:…|hkey_local_machine…",
       "set-content|add-content|out-file c:/windows/…|$profile",
