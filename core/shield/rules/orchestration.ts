@@ -254,7 +254,7 @@ export const ORCHESTRATION_RULES: readonly Rule[] = [
     (command, words) =>
       (words[0] === "volume" && ["rm", "remove", "prune"].includes(words[1] ?? "")) ||
       (words.includes("down") && hasFlag(command, "v", "volumes", "rmi")) ||
-      (verbOfCompose(command, words) === "rm" && hasFlag(command, "v")) ||
+      (wordsOfCompose(command, words).includes("rm") && hasFlag(command, "v", "volumes")) ||
       (words[0] === "system" && words[1] === "prune" && hasFlag(command, "", "volumes")),
     [3, 5],
     "data_loss",
@@ -345,8 +345,8 @@ export const ORCHESTRATION_RULES: readonly Rule[] = [
 ];
 
 /** What `docker compose` or `docker-compose` is told; `docker rm` is another matter. */
-function verbOfCompose({ name }: SimpleCommand, words: readonly string[]): string | undefined {
-  return name.endsWith("compose") ? words[0] : words[0] === "compose" ? words[1] : undefined;
+function wordsOfCompose({ name }: SimpleCommand, words: readonly string[]): readonly string[] {
+  return name.endsWith("compose") ? words : words[0] === "compose" ? words.slice(1) : [];
 }
 
 const ADMINS = new Set(["admin", "cluster-admin"]);

@@ -62,7 +62,17 @@ const SENDS_OPERANDS = new Set([
 ]);
 /** Tools of clouds that copy or upload a file which they name. */
 const CLOUD_COPIERS = new Set(["aws", "gsutil", "gcloud", "az", "s3cmd", "s5cmd", "mc", "azcopy"]);
-const COPY_WORDS = new Set(["cp", "copy", "mv", "put", "scp", "upload", "upload-batch"]);
+const COPY_WORDS = new Set([
+  "cp",
+  "copy",
+  "mv",
+  "put",
+  "rsync",
+  "scp",
+  "sync",
+  "upload",
+  "upload-batch",
+]);
 /** `FILE:/etc/shadow`, one end of socat. */
 const SOCAT_FILE = /^(?:file|open|gopen):([^,]*)/i;
 /** Programs that are told line by line what to send. */

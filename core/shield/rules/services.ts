@@ -101,6 +101,12 @@ const MANAGERS = [
 
 /** Signals that tell a service to read its settings or open its logs again. */
 const RELOADS = /^-(?:SIG)?(?:HUP|USR1|USR2|WINCH|0|1)$/;
+const SIGNAL = /^-(?:\d+|[A-Z]+\d?)$/;
+
+function onlyReloads({ args }: SimpleCommand): boolean {
+  const signals = args.filter((arg) => SIGNAL.test(arg));
+  return signals.length > 0 && signals.every((signal) => RELOADS.test(signal));
+}
 
 /** Of `net`: what decides who may use the machine, or see its folders. */
 const NET_CHANGES = new Set(["group", "localgroup", "share", "user"]);
@@ -213,7 +219,7 @@ export const SERVICE_RULES: readonly Rule[] = [
     "kill_critical",
     ["pkill", "killall", "taskkill", "stop-process", "kill"],
     (command, words) =>
-      !command.args.some((arg) => RELOADS.test(arg)) &&
+      !onlyReloads(command) &&
       words.some((word) =>
         command.name !== "kill"
           ? isCritical(word)
