@@ -97,7 +97,7 @@ export class Syncs {
     } while (cursor !== null && this.#hasRoom());
     const last = await store.queued(repositories, "due", { limit: PAGE, reverse: true });
     for (const { tenant, record } of last.items) {
-      if (isDue(record, now)) this.#begin(tenant, record.id);
+      if (isPutOff(record, now)) this.#begin(tenant, record.id);
     }
   }
 
@@ -235,8 +235,13 @@ export class Syncs {
   }
 }
 
-const isDue = ({ due_at_ms: dueMs }: Pick<RepositoryRecord, "due_at_ms">, nowMs: number): boolean =>
-  dueMs !== null && (dueMs <= nowMs || dueMs > nowMs + WAIT_MS_MAX);
+type Waiting = Pick<RepositoryRecord, "due_at_ms">;
+
+const isDue = (waiting: Waiting, nowMs: number): boolean =>
+  (waiting.due_at_ms !== null && waiting.due_at_ms <= nowMs) || isPutOff(waiting, nowMs);
+
+const isPutOff = ({ due_at_ms }: Waiting, nowMs: number): boolean =>
+  due_at_ms !== null && due_at_ms > nowMs + WAIT_MS_MAX;
 
 /** When a repository is looked at next by itself, in ms; null for never. What failed is tried again. */
 export function nextLookMs(
