@@ -2,12 +2,12 @@ import { type Tenant, tenantKey } from "../../kv/collection.ts";
 import { RecentMap } from "../../kv/recent.ts";
 
 /** Attempts under way at once, over all webhooks. */
-export const CONCURRENCY = 256;
+export const CONCURRENCY = 336;
 /**
  * What an organization may have under way, however many webhooks it has and however slowly they answer: the
  * rest is for the others, of whom fan-out makes up to 80 deliveries at once.
  */
-export const ORGANIZATION_MAX = 176;
+export const ORGANIZATION_MAX = 256;
 /** What a webhook may have under way at most. */
 const WIDTH_MAX = 16;
 /** One that answers may have this many as long as half of the house is free. */

@@ -30,7 +30,7 @@ const neitherPollsNorEnds = async (owners: number, most: number) => {
   const hooks: { owner: Account; id: string }[] = [];
   for (let n = 0; n < owners; n++) {
     const owner = await world.signUp();
-    for (let m = 0; m < 75 / owners; m++) hooks.push({ owner, id: (await hear(world, owner)).id });
+    for (let m = 0; m < 90 / owners; m++) hooks.push({ owner, id: (await hear(world, owner)).id });
   }
   await world.advance(1_000);
   const waiting: (() => void)[] = [];
