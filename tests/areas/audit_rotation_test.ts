@@ -19,6 +19,7 @@ import type { CheckpointFrame } from "../../core/protocol.ts";
 import { rotateKeys } from "../../core/rotate_keys.ts";
 import { rawPublicKey } from "../../core/statements.ts";
 import { PYTHON, python } from "../core/verify_py.ts";
+import { filesOf } from "../support/agent_files.ts";
 import { shared } from "../support/kv.ts";
 import { type Account, World } from "../support/world.ts";
 import { make, read } from "./compliance_fixtures.ts";
@@ -225,18 +226,6 @@ Deno.test("keys.rotate audit: an export that began before ends as it began", asy
   eq(await wrong(text, before.public_key), null);
   eq(await wrong(text, after.public_key), NOT_THIS);
 });
-
-/** An agent's files, in memory. */
-function filesOf() {
-  const kept = new Map<string, string>();
-  return {
-    kept,
-    makeDir: () => {},
-    read: (path: string) => kept.get(path) ?? null,
-    write: (path: string, text: string) => void kept.set(path, text),
-    openAppender: () => ({ append: () => {}, close: () => {} }),
-  };
-}
 
 async function frameFor(world: World, owner: Account, witnessed: number): Promise<CheckpointFrame> {
   return (await checkpointFrame(world.app, live(owner), witnessed))!.frame;

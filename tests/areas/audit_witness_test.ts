@@ -6,22 +6,12 @@ import { verifyExport } from "../../core/audit/lines.ts";
 import { readKey, readStatement } from "../../core/audit/note.ts";
 import { dropExpiredRows } from "../../core/audit/retention.ts";
 import type { CheckpointFrame } from "../../core/protocol.ts";
+import { filesOf } from "../support/agent_files.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { type Account, World } from "../support/world.ts";
 import { exec, linkAgent, makeHook } from "./fixtures.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-
-/** An agent's files, in memory. */
-function filesOf(kept = new Map<string, string>()) {
-  return {
-    kept,
-    makeDir: () => {},
-    read: (path: string) => kept.get(path) ?? null,
-    write: (path: string, text: string) => void kept.set(path, text),
-    openAppender: () => ({ append: () => {}, close: () => {} }),
-  };
-}
 
 const checkpointsOf = (agent: ScriptedAgent): CheckpointFrame[] =>
   agent.received.filter((frame) => frame.type === "checkpoint");

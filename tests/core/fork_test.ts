@@ -5,6 +5,7 @@ import { verifyExport } from "../../core/audit/lines.ts";
 import { type NoteKey, readKey, readStatement } from "../../core/audit/note.ts";
 import type { VerifyOptions } from "../../core/audit/verify.ts";
 import { describeFinding } from "../../core/cli/audit.ts";
+import { filesOf } from "../support/agent_files.ts";
 import { type Account, World } from "../support/world.ts";
 import { PYTHON, python } from "./verify_py.ts";
 
@@ -123,19 +124,13 @@ Deno.test("relay audit verify: rows of one side of a fork do not pass with the p
 
 Deno.test("checkpoint: an agent refuses the other side of a fork and keeps what it has", async () => {
   const { left, right } = await fork();
-  const kept = new Map<string, string>();
-  const files = {
-    makeDir: () => {},
-    read: (path: string) => kept.get(path) ?? null,
-    write: (path: string, text: string) => void kept.set(path, text),
-    openAppender: () => ({ append: () => {}, close: () => {} }),
-  };
+  const files = filesOf();
   const keep = ({ note, publicKey }: Shown) =>
     keepCheckpoint("", { type: "checkpoint", note, public_key: publicKey, proof: [] }, files);
   eq(sizeOf(left.note), sizeOf(right.note));
   eq(keep(left), null);
-  const before = [...kept];
+  const before = [...files.kept];
   eq(keep(right), "rewritten");
-  deq([...kept], before);
+  deq([...files.kept], before);
   eq(keep(left), null);
 });
