@@ -55,7 +55,7 @@ async function foundOrganization(
   const { app } = work;
   // Looked at before the hash, which is dear, and again after it: somebody else may have been first.
   await admitSignUp(app, app.store, input);
-  const password = await hashPassword(input.password, app.ports.entropy);
+  const password = await hashPassword(input.password, app.ports);
   const made = await app.store.transact(async (tx) => {
     const host = await admitSignUp(app, tx, input);
     const now = app.ports.clock.now();
@@ -140,8 +140,8 @@ export async function logIn(work: Stepping, input: Login) {
   if (!found.record.active || !organization?.active) {
     throw new Fault("INVALID_LOGIN", "The user or the organization is not active.");
   }
-  const password = needsRehash(found.record.password)
-    ? await hashPassword(input.password, app.ports.entropy)
+  const password = needsRehash(found.record.password, app.ports)
+    ? await hashPassword(input.password, app.ports)
     : found.record.password;
   const { user, session } = await enter(work, found, password, input.code);
   return await signedIn(app, organization, user, session);
@@ -149,8 +149,9 @@ export async function logIn(work: Stepping, input: Login) {
 
 /** The user of this email and this password. @throws {Fault} INVALID_LOGIN */
 async function byPassword(work: Stepping, { email, password }: Login): Promise<Found<UserRecord>> {
-  const found = await work.app.store.lookup(users, "email", [email]);
-  const good = await verifyPassword(password, found?.record.password ?? null);
+  const { store, ports } = work.app;
+  const found = await store.lookup(users, "email", [email]);
+  const good = await verifyPassword(password, found?.record.password ?? null, ports);
   if (found !== null && good) return found;
   // Not waited for: an unknown user has nothing to record, and must not be told by a faster answer.
   if (found !== null) recordFailure(work, found, "password");

@@ -1,24 +1,24 @@
 import { Buffer } from "node:buffer";
 import { scrypt, timingSafeEqual } from "node:crypto";
 
-/** How a password is hashed: by which algorithm, at what cost, with which salt. */
-export type Recipe =
-  & { readonly salt: Uint8Array<ArrayBuffer> }
-  & (
-    | {
-      readonly algorithm: "argon2id";
-      readonly memoryKib: number;
-      readonly passes: number;
-      readonly lanes: number;
-    }
-    | {
-      readonly algorithm: "scrypt";
-      /** log2 of the number of blocks. */
-      readonly logN: number;
-      readonly blockSize: number;
-      readonly lanes: number;
-    }
-  );
+/** By which algorithm a password is hashed, and how much work that is. */
+export type Cost =
+  | {
+    readonly algorithm: "argon2id";
+    readonly memoryKib: number;
+    readonly passes: number;
+    readonly lanes: number;
+  }
+  | {
+    readonly algorithm: "scrypt";
+    /** log2 of the number of blocks. */
+    readonly logN: number;
+    readonly blockSize: number;
+    readonly lanes: number;
+  };
+
+/** How one password is hashed. */
+export type Recipe = Cost & { readonly salt: Uint8Array<ArrayBuffer> };
 
 /** A stored hash, taken apart. */
 export interface StoredHash {

@@ -1,6 +1,7 @@
 import { Fault } from "./fault.ts";
 import { makeGate } from "./gate.ts";
 import {
+  type Cost,
   deriveHash,
   equalHashes,
   formatHash,
@@ -9,7 +10,7 @@ import {
   type Recipe,
   type StoredHash,
 } from "./password_hash.ts";
-import type { Entropy } from "./ports.ts";
+import type { Ports } from "./ports.ts";
 
 const LENGTH_MIN = 8;
 const LENGTH_MAX = 256;
@@ -28,6 +29,9 @@ const gate = makeGate({
     new Fault("UNAVAILABLE", "Too many sign-ins at this moment. Try again in a few seconds."),
 });
 
+/** What a password's hash costs in this runtime. */
+export const passwordCost = (): Cost => hasArgon2() ? ARGON2 : SCRYPT;
+
 /** What is wrong with a new password, as a sentence; null when it may be used. */
 export function passwordProblem(password: string): string | null {
   if (!password.isWellFormed()) return "The password holds broken characters.";
@@ -44,7 +48,7 @@ export function passwordProblem(password: string): string | null {
  */
 export async function hashPassword(
   password: string,
-  entropy: Pick<Entropy, "bytes">,
+  { entropy, passwordCost }: Pick<Ports, "entropy" | "passwordCost">,
 ): Promise<string> {
   const problem = passwordProblem(password);
   if (problem !== null) {
@@ -52,7 +56,7 @@ export async function hashPassword(
       issues: [{ path: "body.password", message: problem }],
     });
   }
-  const recipe: Recipe = { ...currentCost(), salt: entropy.bytes(SALT_BYTES) };
+  const recipe: Recipe = { ...passwordCost, salt: entropy.bytes(SALT_BYTES) };
   return formatHash({ recipe, hash: await derive(password, recipe) });
 }
 
@@ -62,28 +66,28 @@ export async function hashPassword(
  * @throws {Fault} UNAVAILABLE when too many wait already
  * @throws {Error} for a stored hash that cannot be read
  */
-export async function verifyPassword(password: string, phc: string | null): Promise<boolean> {
-  const stored = phc === null ? nobodysHash() : readHash(phc);
+export async function verifyPassword(
+  password: string,
+  phc: string | null,
+  { passwordCost }: Pick<Ports, "passwordCost">,
+): Promise<boolean> {
+  const stored = phc === null ? nobodysHash(passwordCost) : readHash(phc);
   const usable = countCharacters(password) <= LENGTH_MAX;
   const hash = await derive(usable ? password : "", stored.recipe);
   return equalHashes(hash, stored.hash) && usable && phc !== null;
 }
 
 /** Whether a hash was made otherwise than {@link hashPassword} would make it here and now. */
-export function needsRehash(phc: string): boolean {
+export function needsRehash(phc: string, { passwordCost }: Pick<Ports, "passwordCost">): boolean {
   const { salt, ...cost } = readHash(phc).recipe;
-  const now: Readonly<Record<string, unknown>> = currentCost();
+  const now: Readonly<Record<string, unknown>> = passwordCost;
   return salt.length !== SALT_BYTES ||
     Object.entries(cost).some(([name, value]) => now[name] !== value);
 }
 
-function currentCost() {
-  return hasArgon2() ? ARGON2 : SCRYPT;
-}
-
-function nobodysHash(): StoredHash {
+function nobodysHash(cost: Cost): StoredHash {
   return {
-    recipe: { ...currentCost(), salt: new Uint8Array(SALT_BYTES) },
+    recipe: { ...cost, salt: new Uint8Array(SALT_BYTES) },
     hash: new Uint8Array(32),
   };
 }

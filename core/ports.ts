@@ -1,4 +1,5 @@
 import type { Clock } from "../kv/clock.ts";
+import type { Cost } from "./password_hash.ts";
 
 export type { Cancel, Clock } from "../kv/clock.ts";
 
@@ -71,4 +72,6 @@ export interface Ports {
   readonly entropy: Entropy;
   readonly outbound: Outbound;
   readonly log: Log;
+  /** What hashing a password costs. */
+  readonly passwordCost: Cost;
 }

@@ -2,6 +2,7 @@ import { withoutUsers } from "../kv/errors.ts";
 import { logLine } from "./log_line.ts";
 import type { Clock, Entropy, Log, Ports } from "./ports.ts";
 import { safeOutbound } from "./outbound/safe_outbound.ts";
+import { passwordCost } from "./passwords.ts";
 
 /** The longest that a timer of the runtime can wait. */
 const TIMER_MS_MAX = 2_147_483_647;
@@ -59,5 +60,6 @@ export function systemPorts(allowPrivateTargets: () => boolean): Ports {
     entropy: systemEntropy,
     outbound: safeOutbound({ allowPrivateTargets, clock }),
     log: systemLog,
+    passwordCost: passwordCost(),
   };
 }

@@ -24,7 +24,7 @@ export async function changePassword(
     const issues = [{ path: "body.new_password", message }];
     throw new Fault("VALIDATION_FAILED", message, { issues });
   }
-  const password = await hashPassword(input.new_password, app.ports.entropy);
+  const password = await hashPassword(input.new_password, app.ports);
   return await app.store.transact(async (tx) => {
     const now = await mustBeUnchanged(tx, actor, user);
     const sessions_ended = await startSessionsAnew(tx, actor, { ...now, password });
@@ -47,7 +47,8 @@ export async function mustKnowPassword(
 ): Promise<UserRecord> {
   return await app.logins.trying(`password ${actor.userId}`, async () => {
     const user = await db.get(users, homeOf(actor.tenant.org), actor.userId);
-    if (await verifyPassword(password, user?.password ?? null) && user !== null) return user;
+    const good = await verifyPassword(password, user?.password ?? null, app.ports);
+    if (good && user !== null) return user;
     throw new Fault("FORBIDDEN", "The password is wrong.");
   });
 }

@@ -29,12 +29,12 @@ export interface Reset {
  */
 export async function resetPassword(
   store: Store,
-  ports: Pick<Ports, "clock" | "entropy">,
+  ports: Pick<Ports, "clock" | "entropy" | "passwordCost">,
   email: string,
   withoutSecondFactor: boolean,
 ): Promise<Reset> {
   const password = makeSecretText("", PASSWORD_BYTES, ports.entropy);
-  const hash = await hashPassword(password, ports.entropy);
+  const hash = await hashPassword(password, ports);
   return await store.transact(async (tx) => {
     const found = await tx.lookup(users, "email", [canonicalEmail(email) ?? ""]);
     if (found === null) throw new Error(`nobody here has the email ${JSON.stringify(email)}`);

@@ -1,5 +1,6 @@
 import { openStore } from "../../kv/open.ts";
 import { type Reset, resetPassword } from "../account/reset.ts";
+import { passwordCost } from "../passwords.ts";
 import { isRemote, readStoreSettings } from "../settings.ts";
 import { systemClock, systemEntropy } from "../system.ts";
 import { storePath } from "./store_path.ts";
@@ -41,7 +42,7 @@ export async function passwordCommand(args: string[]): Promise<number> {
     const { kv } = readStoreSettings(Deno.env.toObject(), false);
     const opened = await openStore(kv !== null && isRemote(kv) ? kv : storePath(kv), systemClock);
     try {
-      const ports = { clock: systemClock, entropy: systemEntropy };
+      const ports = { clock: systemClock, entropy: systemEntropy, passwordCost: passwordCost() };
       const without = args.includes(WITHOUT_SECOND_FACTOR);
       say(email!, await resetPassword(opened.store, ports, email!, without));
     } finally {

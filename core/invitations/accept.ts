@@ -35,7 +35,7 @@ export async function joinByInvitation(work: Stepping, input: Newcomer) {
   }
   // Looked at before the hash, which is dear, and again after it: somebody else may have been first.
   await openInvitation(app, app.store, input);
-  const password = await hashPassword(input.password, app.ports.entropy);
+  const password = await hashPassword(input.password, app.ports);
   const { organization, user, session } = await app.store.transact(async (tx) => {
     const { tenant, record: invitation } = await openInvitation(app, tx, input);
     const organization = await tx.get(organizations, SYSTEM, tenant.org);

@@ -5,12 +5,14 @@ import { Fault } from "../../core/fault.ts";
 import {
   hashPassword,
   needsRehash,
+  passwordCost,
   passwordProblem,
   verifyPassword,
 } from "../../core/passwords.ts";
-import { seededBytes } from "./seeded.ts";
+import { ManualClock } from "../support/clock.ts";
+import { seededEntropy } from "../support/world.ts";
 
-const entropy = seededBytes(3);
+const ports = { entropy: seededEntropy(3, new ManualClock()), passwordCost: passwordCost() };
 const PASSWORD = "correct horse";
 
 /** Runs a test in a runtime that has no Argon2id. */
@@ -46,41 +48,42 @@ async function withHeldHashes(
 }
 
 Deno.test("hashPassword: makes an Argon2id PHC string that verifies its password only", async () => {
-  const phc = await hashPassword(PASSWORD, entropy);
+  const phc = await hashPassword(PASSWORD, ports);
   assert.match(
     phc,
     /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/,
   );
-  assert.equal(await verifyPassword(PASSWORD, phc), true);
+  assert.equal(await verifyPassword(PASSWORD, phc, ports), true);
   for (const other of ["Correct horse", "correct horse ", "", PASSWORD.repeat(100)]) {
-    assert.equal(await verifyPassword(other, phc), false, other);
+    assert.equal(await verifyPassword(other, phc, ports), false, other);
   }
 });
 
 Deno.test("hashPassword: the same password never has the same hash", async () => {
-  assert.notEqual(await hashPassword(PASSWORD, entropy), await hashPassword(PASSWORD, entropy));
+  assert.notEqual(await hashPassword(PASSWORD, ports), await hashPassword(PASSWORD, ports));
 });
 
 Deno.test("verifyPassword: takes an Argon2id hash of the reference implementation", async () => {
   // `echo -n password | argon2 somesalt -id -t 2 -k 65536 -p 1 -l 32`, from the reference's tests.
   const phc = "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ" +
     "$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc";
-  assert.equal(await verifyPassword("password", phc), true);
-  assert.equal(await verifyPassword("passwort", phc), false);
-  assert.equal(needsRehash(phc), true);
+  assert.equal(await verifyPassword("password", phc, ports), true);
+  assert.equal(await verifyPassword("passwort", phc, ports), false);
+  assert.equal(needsRehash(phc, ports), true);
 });
 
 Deno.test("hashPassword: where Argon2id is missing it is scrypt, which verifies anywhere", async () => {
   let phc = "";
   await withoutArgon2(async () => {
-    phc = await hashPassword(PASSWORD, entropy);
+    const poorer = { ...ports, passwordCost: passwordCost() };
+    phc = await hashPassword(PASSWORD, poorer);
     assert.match(phc, /^\$scrypt\$ln=15,r=8,p=3\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
-    assert.equal(await verifyPassword(PASSWORD, phc), true);
-    assert.equal(needsRehash(phc), false);
+    assert.equal(await verifyPassword(PASSWORD, phc, poorer), true);
+    assert.equal(needsRehash(phc, poorer), false);
   });
-  assert.equal(await verifyPassword(PASSWORD, phc), true);
-  assert.equal(await verifyPassword("wrong horse", phc), false);
-  assert.equal(needsRehash(phc), true);
+  assert.equal(await verifyPassword(PASSWORD, phc, ports), true);
+  assert.equal(await verifyPassword("wrong horse", phc, ports), false);
+  assert.equal(needsRehash(phc, ports), true);
 });
 
 Deno.test("verifyPassword: takes scrypt hashes of other costs within the bounds", async () => {
@@ -88,12 +91,12 @@ Deno.test("verifyPassword: takes scrypt hashes of other costs within the bounds"
   const hash = scryptSync(PASSWORD, salt, 32, { N: 1024, r: 8, p: 1 });
   const text = (bytes: Uint8Array) => bytes.toBase64({ omitPadding: true });
   const phc = `$scrypt$ln=10,r=8,p=1$${text(salt)}$${text(new Uint8Array(hash))}`;
-  assert.equal(await verifyPassword(PASSWORD, phc), true);
-  assert.equal(await verifyPassword("wrong horse", phc), false);
+  assert.equal(await verifyPassword(PASSWORD, phc, ports), true);
+  assert.equal(await verifyPassword("wrong horse", phc, ports), false);
 });
 
 Deno.test("verifyPassword: without a user it hashes all the same, at the same cost, and says no", async () => {
-  const phc = await hashPassword(PASSWORD, entropy);
+  const phc = await hashPassword(PASSWORD, ports);
   const costs: unknown[] = [];
   const deriveBits = crypto.subtle.deriveBits;
   crypto.subtle.deriveBits = function (algorithm, key, length) {
@@ -102,9 +105,9 @@ Deno.test("verifyPassword: without a user it hashes all the same, at the same co
     return deriveBits.call(crypto.subtle, algorithm, key, length);
   };
   try {
-    assert.equal(await verifyPassword(PASSWORD, phc), true);
-    assert.equal(await verifyPassword(PASSWORD, null), false);
-    assert.equal(await verifyPassword("x".repeat(10_000), phc), false);
+    assert.equal(await verifyPassword(PASSWORD, phc, ports), true);
+    assert.equal(await verifyPassword(PASSWORD, null, ports), false);
+    assert.equal(await verifyPassword("x".repeat(10_000), phc, ports), false);
   } finally {
     crypto.subtle.deriveBits = deriveBits;
   }
@@ -115,7 +118,7 @@ Deno.test("verifyPassword: without a user it hashes all the same, at the same co
 
 Deno.test("verifyPassword: without a user it says no even to the hash that it compares with", async () => {
   await withHeldHashes(async (held) => {
-    const answer = verifyPassword(PASSWORD, null);
+    const answer = verifyPassword(PASSWORD, null, ports);
     while (held.length === 0) await turn();
     held[0]!.resolve(new ArrayBuffer(32));
     assert.equal(await answer, false);
@@ -123,17 +126,17 @@ Deno.test("verifyPassword: without a user it says no even to the hash that it co
 });
 
 Deno.test("hashPassword: one character that keyboards write in two ways is one password", async () => {
-  const phc = await hashPassword("pässwört\u00e9", entropy);
-  assert.equal(await verifyPassword("pässwört\u00e9".normalize("NFD"), phc), true);
+  const phc = await hashPassword("pässwört\u00e9", ports);
+  assert.equal(await verifyPassword("pässwört\u00e9".normalize("NFD"), phc, ports), true);
 });
 
 Deno.test("needsRehash: a fresh hash does not, another cost or salt length does", async () => {
-  const phc = await hashPassword(PASSWORD, entropy);
-  assert.equal(needsRehash(phc), false);
-  assert.equal(needsRehash(phc.replace("m=19456", "m=19455")), true);
-  assert.equal(needsRehash(phc.replace("t=2", "t=1")), true);
-  assert.equal(needsRehash(phc.replace("p=1", "p=2")), true);
-  assert.equal(needsRehash(phc.replace(/\$[^$]{22}\$/, "$AAAAAAAAAAAAAAAA$")), true);
+  const phc = await hashPassword(PASSWORD, ports);
+  assert.equal(needsRehash(phc, ports), false);
+  assert.equal(needsRehash(phc.replace("m=19456", "m=19455"), ports), true);
+  assert.equal(needsRehash(phc.replace("t=2", "t=1"), ports), true);
+  assert.equal(needsRehash(phc.replace("p=1", "p=2"), ports), true);
+  assert.equal(needsRehash(phc.replace(/\$[^$]{22}\$/, "$AAAAAAAAAAAAAAAA$"), ports), true);
 });
 
 Deno.test("verifyPassword: a stored text that is no hash, or asks for too much, is an error", async () => {
@@ -156,21 +159,21 @@ Deno.test("verifyPassword: a stored text that is no hash, or asks for too much, 
     `$scrypt$ln=15,r=8,p=0$${salt}$${hash}`,
   ];
   for (const phc of broken) {
-    await assert.rejects(verifyPassword(PASSWORD, phc), { message: /not readable/ }, phc);
-    assert.throws(() => needsRehash(phc), { message: /not readable/ }, phc);
+    await assert.rejects(verifyPassword(PASSWORD, phc, ports), { message: /not readable/ }, phc);
+    assert.throws(() => needsRehash(phc, ports), { message: /not readable/ }, phc);
   }
 });
 
 Deno.test("passwords: two hashes run at once, 64 wait, the next is refused and may come again", async () => {
-  const phc = await hashPassword(PASSWORD, entropy);
+  const phc = await hashPassword(PASSWORD, ports);
   await withHeldHashes(async (held) => {
-    const answers = Array.from({ length: 66 }, () => verifyPassword(PASSWORD, phc));
+    const answers = Array.from({ length: 66 }, () => verifyPassword(PASSWORD, phc, ports));
     await assert.rejects(
-      verifyPassword(PASSWORD, phc),
+      verifyPassword(PASSWORD, phc, ports),
       (error) => error instanceof Fault && error.code === "UNAVAILABLE",
     );
     await assert.rejects(
-      hashPassword(PASSWORD, entropy),
+      hashPassword(PASSWORD, ports),
       (error) => error instanceof Fault && error.code === "UNAVAILABLE",
     );
     for (let done = 0; done < 66; done++) {
@@ -180,7 +183,7 @@ Deno.test("passwords: two hashes run at once, 64 wait, the next is refused and m
       assert.equal(await answers[done], false);
     }
   });
-  assert.equal(await verifyPassword(PASSWORD, phc), true);
+  assert.equal(await verifyPassword(PASSWORD, phc, ports), true);
 });
 
 Deno.test("passwordProblem: 8 to 256 characters, counted as people count them", () => {
@@ -200,7 +203,7 @@ Deno.test("hashPassword: refuses what passwordProblem refuses, without hashing",
   await withHeldHashes(async (held) => {
     for (const bad of ["short", "x".repeat(257)]) {
       await assert.rejects(
-        hashPassword(bad, entropy),
+        hashPassword(bad, ports),
         (error) => error instanceof Fault && error.code === "VALIDATION_FAILED",
       );
     }

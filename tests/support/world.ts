@@ -88,6 +88,7 @@ export class World implements AsyncDisposable {
       entropy: seededEntropy(options.seed ?? 1, clock),
       outbound: network,
       log: recordingLog(logged),
+      passwordCost: { algorithm: "argon2id", memoryKib: 8, passes: 1, lanes: 1 },
     };
     const config = parseConfig(JSON.stringify(options.config ?? NO_LIMITS));
     const secret = options.settings?.secret ?? SETTINGS.secret;
