@@ -2,7 +2,7 @@ import { Accepted } from "../core/accepted.ts";
 import type { RequestInfo } from "../core/app.ts";
 import { Fault } from "../core/fault.ts";
 import { countCall } from "../core/mcp_sessions.ts";
-import { call } from "../routes/_call.ts";
+import { call, recordUse } from "../routes/_call.ts";
 import { faultOf } from "../routes/_answer.ts";
 import { copyInfo } from "../routes/_request.ts";
 import { answerPending, resumePending } from "./approvals.ts";
@@ -35,6 +35,7 @@ export async function callTool(exchange: Exchange): Promise<Result> {
   const args = argumentsOf(exchange);
   try {
     if (params.requestState !== undefined) return await resumePending(exchange, tool, args);
+    await mustKnow(exchange, tool, args);
     const result = await runRoute(exchange, tool, args);
     if (!(result instanceof Accepted)) return contentOf(tool, result);
     return isCommandView(result.value)
@@ -49,6 +50,26 @@ export async function callTool(exchange: Exchange): Promise<Result> {
 
 const isCommandView = (value: unknown): value is CommandView =>
   isObject(value) && typeof value.command_id === "string";
+
+/**
+ * Tells an argument that is none before all else, with all that there are: a client that missed the name
+ * of one learns both. @throws {Fault} VALIDATION_FAILED
+ */
+async function mustKnow(
+  { app, actor, info }: Exchange,
+  { route, places }: Tool,
+  args: Params,
+): Promise<void> {
+  for (const name in args) {
+    if (places.has(name)) continue;
+    const known = [...places.keys()].join(", ") || "none";
+    const message = `there is no ${JSON.stringify(name.slice(0, 100))}; known here: ${known}`;
+    await recordUse(app, route, actor, info, 400);
+    throw new Fault("VALIDATION_FAILED", `arguments: ${message}`, {
+      issues: [{ path: "arguments", message }],
+    });
+  }
+}
 
 /** Runs a tool's route: the same checks, limits and records as over HTTP. */
 function runRoute(exchange: Exchange, tool: Tool, args: Params): Promise<unknown> {

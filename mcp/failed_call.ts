@@ -9,7 +9,11 @@ export function failedCall(
   { code, message, details }: { code: string; message: string; details: Params },
   requestId: string,
 ): Result {
-  const error = { code, message, details: { ...inArguments(details), request_id: requestId } };
+  const error = {
+    code,
+    message: inArguments(message),
+    details: { ...withArguments(details), request_id: requestId },
+  };
   const text = JSON.stringify(JSON.stringify({ error }));
   return {
     members: `"content":[{"type":"text","text":${text}}],"isError":true`,
@@ -17,12 +21,15 @@ export function failedCall(
   };
 }
 
-/** Tools have arguments where HTTP has paths, queries and bodies. */
-function inArguments(details: Params): Params {
+function withArguments(details: Params): Params {
   if (!Array.isArray(details.issues)) return details;
   const issues = (details.issues as { path: string; message: string }[]).map((issue) => ({
     ...issue,
-    path: issue.path.replace(/^(params|query|body)\b/, "arguments"),
+    path: inArguments(issue.path),
   }));
   return { ...details, issues };
 }
+
+/** Tools have arguments where HTTP has paths, queries and bodies. */
+const inArguments = (text: string): string =>
+  text.replace(/^(params|query|body)(?=$|[.:])/, "arguments");

@@ -1,5 +1,4 @@
 import type { Actor } from "../core/app.ts";
-import { Fault } from "../core/fault.ts";
 import { SCOPE_LIST } from "../core/scopes.ts";
 import { z } from "zod";
 import { RecentMap } from "../kv/recent.ts";
@@ -128,10 +127,7 @@ function describe(name: string, route: Route) {
   };
 }
 
-/**
- * Arguments as the route takes them apart.
- * @throws {Fault} VALIDATION_FAILED for a value that no path or query can hold
- */
+/** Arguments as the route takes them apart: all of them are the tool's. */
 export function placeArguments({ places }: Tool, args: Params) {
   const placed: Record<"params" | "query" | "body", Record<string, unknown>> = {
     params: {},
@@ -139,17 +135,9 @@ export function placeArguments({ places }: Tool, args: Params) {
     body: {},
   };
   for (const [name, value] of Object.entries(args)) {
-    const place = places.get(name) ?? "query";
-    placed[place][name] = place === "body" ? value : scalarOf(name, value);
+    const place = places.get(name)!;
+    // Paths and queries hold text, in which yes and no are words.
+    placed[place][name] = place !== "body" && typeof value === "boolean" ? `${value}` : value;
   }
   return placed;
-}
-
-/** Paths and queries hold text: what is read from it as a number may come as one. */
-function scalarOf(name: string, value: unknown): unknown {
-  if (typeof value === "boolean") return `${value}`;
-  if (typeof value === "string" || typeof value === "number") return value;
-  throw new Fault("VALIDATION_FAILED", `${name} must be a string, a number or a boolean.`, {
-    issues: [{ path: `arguments.${name}`, message: "must be a string, a number or a boolean" }],
-  });
 }

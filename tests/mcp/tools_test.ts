@@ -195,9 +195,19 @@ Deno.test("tools: a route's refusal is a result that says why, with the path of 
       eq(error.details.issues[0].path, path, `${name} ${JSON.stringify(args)}`);
     }
     deq(JSON.parse(reply.body.result.content[0].text).error, error);
+    ok(!/\b(params|query|body)\b/.test(error.message), error.message);
     eq(error.details.request_id, reply.headers.get("x-request-id"));
   }
   deq(world.logged, []);
+});
+
+Deno.test("tools: an argument that is none is told first, with all that there are", async () => {
+  await using world = await World.open();
+  const { token: as } = await world.signUp();
+  const reply = await tool(world, "run_command", { agent: "web-1", command: "ls" }, { as });
+  const { code, message } = toolError(reply);
+  eq(code, "VALIDATION_FAILED");
+  eq(message, 'arguments: there is no "agent"; known here: agent_id, command, timeout');
 });
 
 Deno.test("tools: another organization's id is byte for byte a missing one", async () => {
@@ -224,6 +234,17 @@ Deno.test("tools: each call by a key is on record with its tool, and changes wit
     .map(({ details }) => details.endpoint);
   deq(uses.slice(-3), ["POST /mcp#list_agents", "POST /mcp#tools/list", "POST /mcp#agents_delete"]);
   ok((await world.trail(owner)).slice(before).includes("agent_deleted"));
+});
+
+Deno.test("tools: a call whose arguments are refused is on record as any use of the key", async () => {
+  await using world = await World.open();
+  const { owner, key } = await linkAgent(world);
+  for (const args of [{ id: { a: 1 } }, { id: "agt_x", surprise: 1 }, { id: null }]) {
+    await tool(world, "agents_get", args, { as: key.value });
+  }
+  const uses = await eventsOf(world, owner, key.id);
+  const refused = uses.filter(({ details }) => details.endpoint === "POST /mcp#agents_get");
+  deq(refused.map(({ details }) => details.status), [400, 400, 400]);
 });
 
 Deno.test("tools: the limit of the plan binds calls, and tells when to come back", async () => {
