@@ -12,7 +12,8 @@ import { CLOCK_SLACK_MS, isInOrder, rowsBefore } from "./audit/places.ts";
 export interface AuditFilter {
   readonly startMs?: number | undefined;
   readonly endMs?: number | undefined;
-  readonly event_type?: string | undefined;
+  /** One of these. */
+  readonly event_type?: readonly string[] | undefined;
   readonly actor?: string | undefined;
   readonly resource_type?: string | undefined;
   readonly resource_id?: string | undefined;
@@ -170,13 +171,16 @@ export const showEvent = ({ seq, json }: Sequenced): AuditEvent => ({
 const atMs = (event: AuditEvent) => Date.parse(event.timestamp);
 
 /** A filter as the signed note says it. */
-export function describe({ startMs, endMs, ...rest }: AuditFilter): Record<string, string> {
-  const times = {
+export function describe(
+  { startMs, endMs, event_type, ...rest }: AuditFilter,
+): Record<string, string> {
+  const chosen = {
+    ...(event_type !== undefined && { event_type: event_type.join(",") }),
     ...(startMs !== undefined && { start_time: iso(startMs) }),
     ...(endMs !== undefined && { end_time: iso(endMs) }),
   };
   const said = Object.entries(rest).filter(([, value]) => value !== undefined);
-  return { ...Object.fromEntries(said), ...times };
+  return { ...Object.fromEntries(said), ...chosen };
 }
 
 /** Whether an event fulfils every condition. */
@@ -184,7 +188,8 @@ export function matches(event: AuditEvent, filter: AuditFilter): boolean {
   const at = atMs(event);
   return (filter.startMs === undefined || at >= filter.startMs) &&
     (filter.endMs === undefined || at <= filter.endMs) &&
-    (["event_type", "actor", "resource_type", "resource_id"] as const)
+    (filter.event_type?.includes(event.event_type) ?? true) &&
+    (["actor", "resource_type", "resource_id"] as const)
       .every((name) => filter[name] === undefined || filter[name] === event[name]) &&
     (filter.result === undefined || filter.result === resultOf(event)) &&
     (filter.text === undefined || holdsText(event, filter.text));

@@ -3,7 +3,7 @@ import type { Stepping } from "../core/app.ts";
 import { tailAudit } from "../core/audit.ts";
 import { READERS } from "../core/audit/export.ts";
 import { runCommand } from "../core/commands/commands.ts";
-import { AuditEvent } from "../routes/audit.ts";
+import { AuditEvent, AuditTypes } from "../routes/audit.ts";
 import { Command, CommandText, TIMEOUT_SECONDS_MAX } from "../routes/commands.ts";
 import { type Route, route } from "../routes/_route.ts";
 import { Id, PageLimit, wholeNumber } from "../routes/_schemas.ts";
@@ -57,7 +57,7 @@ export const extraTools: readonly Route[] = [
     query: z.strictObject({
       cursor: wholeNumber(0, Number.MAX_SAFE_INTEGER).optional(),
       limit: PageLimit,
-      event_type: z.string().min(1).max(64).optional(),
+      event_type: AuditTypes.optional(),
       agent_id: Id.optional(),
     }),
     success: {

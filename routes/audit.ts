@@ -42,10 +42,15 @@ const Checkpoint = z.object({
 
 const Size = wholeNumber(1, Number.MAX_SAFE_INTEGER);
 
+/** Types of events, an organization's own among them, of which any will do. */
+export const AuditTypes = z.string().max(2000).transform((text) => text.split(",")).pipe(
+  z.array(z.string().min(1).max(64)),
+).meta({ description: "One of these types, separated by commas." });
+
 const Filter = z.strictObject({
   start_time: Instant.optional(),
   end_time: Instant.optional(),
-  event_type: z.string().min(1).max(64).optional(),
+  event_type: AuditTypes.optional(),
   actor: z.string().min(1).max(128).optional(),
   resource_type: z.string().min(1).max(64).optional(),
   resource_id: z.string().min(1).max(128).optional(),

@@ -38,7 +38,7 @@ async function* bytesOf(texts: Iterable<string> | AsyncIterable<string>) {
 }
 
 Deno.test("audit.export: retention beside it removes rows, and the export is whole all the same", async () => {
-  for (const filter of [{}, { event_type: "note" }]) {
+  for (const filter of [{}, { event_type: ["note"] }]) {
     await using world = await World.open({
       config: { ...NO_LIMITS, retention_days: { audit: 30 } },
     });

@@ -72,6 +72,10 @@ Deno.test("audit: every filter and both times narrow the answer, together", asyn
   const at = (second: number) => `2030-01-01T00:00:0${second}.000Z`;
   const cases: [string, (event: Event & { resource_type?: string }) => boolean][] = [
     ["event_type=agent_created", (e) => e.event_type === "agent_created"],
+    [
+      "event_type=agent_created,deploy",
+      (e) => ["agent_created", "deploy"].includes(e.event_type),
+    ],
     ["actor=ci", (e) => e.actor === "ci"],
     ["resource_type=agent", (e) => e.resource_type === "agent"],
     [`resource_id=${id}`, (e) => e.resource_id === id],

@@ -279,7 +279,7 @@ Deno.test("tools: events are tailed by cursor, with none missing and none twice"
     page = await tail({ cursor, limit: 2 });
   }
   deq(seen, seen.map((_, at) => from + 1 + at));
-  const mine = await tail({ cursor: from, event_type: "custom.event", limit: 200 });
+  const mine = await tail({ cursor: from, event_type: "custom.event,deploy", limit: 200 });
   deq(mine.events.map(({ details }: Json) => details.n), [0, 1, 2, 3, 4]);
 });
 
