@@ -30,11 +30,22 @@ const Agent = z.object({
 
 const AgentList = z.object({ agents: z.array(Agent), pagination: Pagination })
   .meta({ id: "AgentList" });
-const ListQuery = PageQuery.extend({ status: AgentStatus.optional() });
+const ListQuery = PageQuery.extend({
+  status: AgentStatus.optional().meta({ description: "Agents of this status." }),
+  name: z.string().min(1).max(128).optional().meta({ description: "Agents of this very name." }),
+  label: z.string().max(192).regex(/^[^=]+=/, "must be key=value")
+    .transform((text) => {
+      const cut = text.indexOf("=");
+      return { key: text.slice(0, cut), value: text.slice(cut + 1) };
+    }).optional().meta({ description: "Agents that have this label, as `key=value`." }),
+});
 
 const list = {
   method: "GET",
   access: { scope: "agents:read" },
+  description:
+    "In the order of their registration, all or those of a status, a name and a label. A " +
+    "search by name or label looks at the first 10,000 agents.",
   effect: "read",
   query: ListQuery,
   success: { status: 200, body: AgentList },

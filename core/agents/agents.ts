@@ -6,7 +6,7 @@ import { lapseForAgent } from "../approvals/lapse.ts";
 import { countAgent } from "./count.ts";
 import { Fault } from "../fault.ts";
 import { mustPass } from "../limiter.ts";
-import { iso, isoOrNull, listPage, type Paging } from "../lists.ts";
+import { iso, isoOrNull, listPage, pageOf, type Paging } from "../lists.ts";
 
 /** An agent as every answer shows it. */
 export function showAgent(agent: AgentRecord) {
@@ -26,13 +26,34 @@ export function showAgent(agent: AgentRecord) {
   };
 }
 
-/** The caller's agents in the order of their registration, optionally those of one status. */
+/** Which agents a list shows: those of whom all holds that is said. */
+export interface AgentFilter {
+  readonly status?: AgentRecord["status"] | undefined;
+  readonly name?: string | undefined;
+  readonly label?: { readonly key: string; readonly value: string } | undefined;
+}
+
+/** How many agents a search by name or label looks at: as many as a list can page through. */
+const SEARCHED_MAX = 10_000;
+
+/** The caller's agents in the order of their registration. */
 export async function listAgents(
-  { db, actor }: Work,
-  { status, ...paging }: Paging & { status?: AgentRecord["status"] | undefined },
+  { db, actor: { tenant } }: Work,
+  { status, name, label, ...paging }: Paging & AgentFilter,
 ) {
   const by = status === undefined ? {} : { index: "status", prefix: [status] };
-  const { items, pagination } = await listPage(db, agents, actor.tenant, { ...paging, ...by });
+  if (name === undefined && label === undefined) {
+    const { items, pagination } = await listPage(db, agents, tenant, { ...paging, ...by });
+    return { agents: items.map(showAgent), pagination };
+  }
+  const all = await db.list(agents, tenant, { limit: SEARCHED_MAX, ...by });
+  const { items, pagination } = pageOf(
+    all.items.filter((agent) =>
+      (name === undefined || agent.name === name) &&
+      (label === undefined || agent.labels[label.key] === label.value)
+    ),
+    paging,
+  );
   return { agents: items.map(showAgent), pagination };
 }
 

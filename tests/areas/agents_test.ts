@@ -199,6 +199,40 @@ Deno.test("heartbeat: what anybody reports is kept apart, and is no sign of life
   eq((await world.call("POST", "/api/v1/heartbeat", { body: missing })).status, 404);
 });
 
+Deno.test("agents.list: found by name and by label, with all that is said, and in their own tenant", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const { value } = await world.key(owner, RIGHTS);
+  const known: [name: string, labels: Record<string, string>][] = [
+    ["web-1", { env: "prod", role: "a=b,c" }],
+    ["web-2", { env: "prod" }],
+    ["web-1", { env: "staging" }],
+  ];
+  for (const [name, labels] of known) await ScriptedAgent.connect(world, value, { name, labels });
+  const stranger = await world.signUp();
+  await ScriptedAgent.connect(world, (await world.key(stranger, RIGHTS)).value, { name: "web-1" });
+  const found = async (query: string) => {
+    const { body } = await world.call("GET", `/api/agents?${query}`, { as: owner.token });
+    const { total, has_more } = body.pagination;
+    return [
+      body.agents.map((agent: { labels: { env: string } }) => agent.labels.env),
+      total,
+      has_more,
+    ];
+  };
+  deq(await found("name=web-1"), [["prod", "staging"], 2, false]);
+  deq(await found("name=web"), [[], 0, false]);
+  deq(await found("label=env=prod"), [["prod", "prod"], 2, false]);
+  deq(await found("label=env=prod&limit=1&offset=1"), [["prod"], 2, false]);
+  deq(await found("label=env=prod&limit=1"), [["prod"], 2, true]);
+  deq(await found("label=role=a%3Db,c&name=web-1"), [["prod"], 1, false]);
+  deq(await found("label=env=prod&status=offline"), [[], 0, false]);
+  deq(await found("label=constructor="), [[], 0, false]);
+  for (const wrong of ["label=env", "label==prod", "name="]) {
+    eq((await world.call("GET", `/api/agents?${wrong}`, { as: owner.token })).status, 400, wrong);
+  }
+});
+
 Deno.test("agents.list: in the order of registration, by status, paged, on both paths", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
