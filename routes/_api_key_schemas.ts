@@ -14,7 +14,8 @@ export const Scopes = z.array(ScopeName).min(1).max(16)
   .refine((scopes) => new Set(scopes).size === scopes.length, "each scope once");
 
 /** How long the value before a rotation goes on working. */
-export const GraceHours = z.int().min(0).max(GRACE_HOURS_MAX).default(24);
+export const GraceHours = z.int().min(0).max(GRACE_HOURS_MAX).default(24)
+  .meta({ description: "Hours for which the old value works too." });
 
 /** A key as every answer shows it. */
 export const ApiKey = z.object({

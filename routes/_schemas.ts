@@ -36,12 +36,16 @@ export const wholeNumber = (least: number, most: number) =>
 export const Flag = z.enum(["true", "false"]).transform((text) => text === "true");
 
 /** How much of a list a caller wants at once. */
-export const PageLimit = wholeNumber(1, 200).default(50);
+export const PageLimit = wholeNumber(1, 200).prefault(50).meta({
+  description: "How many at the most.",
+});
 
 /** The part of a list that a caller wants. */
 export const PageQuery = z.strictObject({
   limit: PageLimit,
-  offset: wholeNumber(0, 10_000).default(0),
+  offset: wholeNumber(0, 10_000).prefault(0).meta({
+    description: "How many of the list to pass over.",
+  }),
 });
 
 export const Pagination = z.object({

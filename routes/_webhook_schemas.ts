@@ -8,10 +8,12 @@ import { Flag, Instant, JsonObject, PageQuery, Timestamp } from "./_schemas.ts";
 const EventType = z.enum(EVENT_TYPES);
 /** A ping is what a test sends when nothing else is asked for. */
 export const TestType = z.enum([PING.type, ...EVENT_TYPES]);
-export const Url = z.string().min(1).max(2048);
+export const Url = z.string().min(1).max(2048)
+  .meta({ examples: ["https://hooks.example.com/relay"] });
 export const Secret = z.string().min(8).max(256)
   .meta({ description: "Shared secret for signing." });
-export const Headers = z.record(z.string(), z.string());
+export const Headers = z.record(z.string(), z.string())
+  .meta({ description: "Headers of your own, sent with each delivery." });
 export const Events = z.array(EventType).min(1).max(EVENT_TYPES.length)
   .refine((events) => new Set(events).size === events.length, "each type once");
 
@@ -71,11 +73,11 @@ export const DeliveryDetail = Delivery.extend({
 }).meta({ id: "DeliveryDetail" });
 
 export const LogQuery = PageQuery.extend({
-  status: Status.optional(),
-  event_type: TestType.optional(),
-  held: Flag.optional(),
-  since: Instant.optional(),
-  until: Instant.optional(),
+  status: Status.optional().meta({ description: "Deliveries of this status." }),
+  event_type: TestType.optional().meta({ description: "Deliveries of events of this type." }),
+  held: Flag.optional().meta({ description: "Deliveries that are held, or not." }),
+  since: Instant.optional().meta({ description: "Made from this instant on." }),
+  until: Instant.optional().meta({ description: "Made before this instant." }),
 });
 
 export const HeldChoice = z.union([

@@ -61,8 +61,8 @@ export const adminAccountRoutes = [
     liveOnly: true,
     effect: "read",
     query: PageQuery.extend({
-      active: Flag.optional(),
-      plan_id: Id.optional(),
+      active: Flag.optional().meta({ description: "Accounts that are switched on, or off." }),
+      plan_id: Id.optional().meta({ description: "Accounts of this plan." }),
     }),
     success: {
       status: 200,

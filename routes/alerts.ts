@@ -44,9 +44,11 @@ export const alertRoutes = [
     access: { scope: "system:read" },
     effect: "read",
     query: PageQuery.extend({
-      state: z.enum(ALERT_STATES).default("active"),
-      severity: z.enum(ALERT_SEVERITIES).optional(),
-      source: Source.optional(),
+      state: z.enum(ALERT_STATES).default("active").meta({ description: "Alerts of this state." }),
+      severity: z.enum(ALERT_SEVERITIES).optional().meta({
+        description: "Alerts of this very severity.",
+      }),
+      source: Source.optional().meta({ description: "Alerts of this source." }),
       agent_id: Id.optional(),
     }),
     success: {

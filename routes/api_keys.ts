@@ -25,11 +25,13 @@ export const apiKeyRoutes = [
       details: ({ name, scopes, type }) => ({ name, scopes, type }),
     },
     body: z.strictObject({
-      name: Name,
+      name: Name.meta({ examples: ["deploy pipeline"] }),
       description: z.string().max(1000).default(""),
       scopes: Scopes,
-      type: z.enum(["live", "test"]).default("live"),
-      expires_days: z.int().min(1).max(3650).default(90),
+      type: z.enum(["live", "test"]).default("live")
+        .meta({ description: "A test key sees and makes test data only." }),
+      expires_days: z.int().min(1).max(3650).default(90)
+        .meta({ description: "Days until it expires." }),
       metadata: Metadata.default({}),
     }),
     success: { status: 201, body: ApiKey },
@@ -77,7 +79,7 @@ export const apiKeyRoutes = [
     access: { signedIn: true },
     effect: "read",
     params: IdParams,
-    query: z.strictObject({ scope: ScopeName }),
+    query: z.strictObject({ scope: ScopeName.meta({ description: "The right in question." }) }),
     success: { status: 200, body: Explanation },
     faults: ["NOT_FOUND", "FORBIDDEN"],
     tool: { destructive: false },

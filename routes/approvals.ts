@@ -107,7 +107,11 @@ export const approvalRoutes = [
     summary: "The approval queue, newest first",
     access: { scope: "approvals:read" },
     effect: "read",
-    query: PageQuery.extend({ status: z.enum(APPROVAL_STATUSES).optional() }),
+    query: PageQuery.extend({
+      status: z.enum(APPROVAL_STATUSES).optional().meta({
+        description: "Requests of this status.",
+      }),
+    }),
     success: {
       status: 200,
       body: z.object({ approvals: z.array(Approval), pagination: Pagination }),

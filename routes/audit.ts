@@ -48,14 +48,22 @@ export const AuditTypes = z.string().max(2000).transform((text) => text.split(",
 ).meta({ description: "One of these types, separated by commas." });
 
 const Filter = z.strictObject({
-  start_time: Instant.optional(),
-  end_time: Instant.optional(),
+  start_time: Instant.optional().meta({ description: "From this instant on." }),
+  end_time: Instant.optional().meta({ description: "Up to this instant, itself included." }),
   event_type: AuditTypes.optional(),
-  actor: z.string().min(1).max(128).optional(),
-  resource_type: z.string().min(1).max(64).optional(),
-  resource_id: z.string().min(1).max(128).optional(),
-  result: z.enum(RESULTS).optional(),
-  text: z.string().min(1).max(200).optional(),
+  actor: z.string().min(1).max(128).optional().meta({
+    description: "The id of the user, the API key or whoever else did it.",
+  }),
+  resource_type: z.string().min(1).max(64).optional().meta({
+    description: "What it was done to, such as `api_key` or `agent`.",
+  }),
+  resource_id: z.string().min(1).max(128).optional().meta({
+    description: "The id of what it was done to.",
+  }),
+  result: z.enum(RESULTS).optional().meta({ description: "What came of what the row reports." }),
+  text: z.string().min(1).max(200).optional().meta({
+    description: "What stands somewhere in `details`, whatever its case.",
+  }),
 });
 
 const filterOf = ({ start_time, end_time, ...rest }: z.output<typeof Filter>) => ({
@@ -77,7 +85,9 @@ export const auditRoutes = [
     effect: "read",
     query: Filter.extend({
       limit: PageLimit,
-      cursor: z.string().max(64).optional(),
+      cursor: z.string().max(64).optional().meta({
+        description: "The `cursor` of the answer before.",
+      }),
     }),
     success: {
       status: 200,
@@ -174,7 +184,10 @@ export const auditRoutes = [
     description: "`path` as in RFC 6962, 2.1.2. `to` is the size now unless given.",
     access: { scope: READERS },
     effect: "read",
-    query: z.strictObject({ from: Size, to: Size.optional() }),
+    query: z.strictObject({
+      from: Size.meta({ description: "The size of the earlier tree." }),
+      to: Size.optional().meta({ description: "The size of the later one: else that of now." }),
+    }),
     success: {
       status: 200,
       body: z.object({

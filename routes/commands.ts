@@ -20,10 +20,13 @@ export const TIMEOUT_SECONDS_MAX = 600;
 /** Longer scripts belong into a file on the agent; the record of a command is one value of the store. */
 const COMMAND_CHARS_MAX = 16 * 1024;
 
+/** What a command's `timeout` says. */
+export const TIMEOUT = "Seconds that the command may take; then it is ended.";
+
 /** The text of a command, as callers send it. */
 export const CommandText = z.string().min(1).max(COMMAND_CHARS_MAX)
   .refine((text) => !text.includes("\0") && text.isWellFormed(), "no NUL and no half characters")
-  .meta({ examples: ["uname -a"] });
+  .meta({ description: "A line for the agent's shell.", examples: ["uname -a"] });
 
 /** A command as every answer shows it. */
 export const Command = z.object({
@@ -69,7 +72,7 @@ export const commandRoutes = [
     agent: "agent_id",
     query: z.strictObject({
       command: CommandText,
-      timeout: wholeNumber(1, TIMEOUT_SECONDS_MAX).default(60),
+      timeout: wholeNumber(1, TIMEOUT_SECONDS_MAX).prefault(60).meta({ description: TIMEOUT }),
     }),
     success: { status: 200, body: Command },
     accepted: "The shield wants an approval first: look again, or wait for `approval_resolved`.",
@@ -106,8 +109,10 @@ export const commandRoutes = [
     agent: "id",
     body: z.strictObject({
       command: CommandText,
-      timeout: z.int().min(1).max(TIMEOUT_SECONDS_MAX).default(60),
-      wait: z.int().min(0).max(60).default(0),
+      timeout: z.int().min(1).max(TIMEOUT_SECONDS_MAX).default(60).meta({ description: TIMEOUT }),
+      wait: z.int().min(0).max(60).default(0).meta({
+        description: "Seconds to wait for its end before this answers.",
+      }),
     }),
     success: { status: 202, body: Command },
     faults: ["AGENT_NOT_FOUND", "COMMAND_BLOCKED", "AGENT_OFFLINE", "CONFLICT"],

@@ -63,7 +63,10 @@ export const complianceRoutes = [
     access: { scope: ["system:read", "compliance:read"] },
     effect: "read",
     noStore: true,
-    query: z.strictObject({ id: Id.optional(), format: z.enum(["json", "html"]).optional() }),
+    query: z.strictObject({
+      id: Id.optional().meta({ description: "The id of a report." }),
+      format: z.enum(["json", "html"]).optional().meta({ description: "Wins over `Accept`." }),
+    }),
     success: { status: 200, content: [FORMATS.json, HTML] },
     faults: ["NOT_FOUND", "NOT_ACCEPTABLE"],
     handle: async (work, { query: { id, format }, accept }) => {

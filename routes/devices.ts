@@ -104,7 +104,11 @@ export const deviceRoutes = [
     summary: "List devices",
     access: { scope: "agents:read" },
     effect: "read",
-    query: PageQuery.extend({ trust_status: z.enum(["pending", "trusted"]).optional() }),
+    query: PageQuery.extend({
+      trust_status: z.enum(["pending", "trusted"]).optional().meta({
+        description: "Devices of this status.",
+      }),
+    }),
     success: {
       status: 200,
       body: z.object({ devices: z.array(Device), pagination: Pagination }),

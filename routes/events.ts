@@ -23,7 +23,9 @@ export const StreamQuery = z.strictObject({
   types: Types.optional(),
   agent_id: Id.optional(),
   severity: z.enum(SEVERITIES).optional().meta({ description: "At least this one." }),
-  last_event_id: z.string().max(128).optional(),
+  last_event_id: z.string().max(128).optional().meta({
+    description: "Where to go on; the header `Last-Event-ID` says the same and wins.",
+  }),
 });
 
 export type StreamChoice = z.output<typeof StreamQuery>;

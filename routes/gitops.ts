@@ -21,7 +21,8 @@ const PUSH_BYTES_MAX = 2 * 1024 * 1024;
 const SYNC_SECONDS_MIN = 60;
 const SYNC_SECONDS_MAX = 24 * 60 * 60;
 
-const RepoUrl = z.string().min(1).max(URL_CHARS_MAX);
+const RepoUrl = z.string().min(1).max(URL_CHARS_MAX)
+  .meta({ examples: ["https://git.example.com/policies.git"] });
 /** As `git check-ref-format` has it, as far as it matters here. */
 const Branch = z.string().min(1).max(200).regex(
   /^(?![-/.])(?!.*(\.\.|\/\/|\/\.|@\{))[^\p{Cc} ~^:?*[\\]+(?<![/.])$/u,
@@ -30,7 +31,10 @@ const Branch = z.string().min(1).max(200).regex(
 const PolicyPath = z.string().max(PATH_CHARS_MAX)
   .regex(/^[^\p{Cc}\\]*$/u, "no control characters and no backslash")
   .refine((path) => !path.split("/").includes(".."), "stays within the repository")
-  .describe("A file, or a folder of them; empty for the whole repository.");
+  .meta({
+    description: "A file, or a folder of them; empty for the whole repository.",
+    examples: ["policies"],
+  });
 const Secret = z.string().min(1).max(SECRET_CHARS_MAX).regex(
   /^[^\p{Cc}]*$/u,
   "no control characters",
@@ -79,7 +83,7 @@ const Applied = z.object({
 }).meta({ id: "PolicyApply" });
 
 const RepositoryBody = z.strictObject({
-  name: Name,
+  name: Name.meta({ examples: ["policies"] }),
   provider: z.enum(GIT_PROVIDERS),
   url: RepoUrl,
   branch: Branch.default("main"),
@@ -176,7 +180,11 @@ export const gitopsRoutes = [
       details: ({ name, url }) => ({ name, url }),
     },
     params: IdParams,
-    query: z.strictObject({ policies: z.enum(["delete"]).optional() }),
+    query: z.strictObject({
+      policies: z.enum(["delete"]).optional().meta({
+        description: "`delete` ends the policies that came from it too.",
+      }),
+    }),
     success: {
       status: 204,
       about: z.object({ id: z.string(), name: z.string(), url: z.string() }),

@@ -91,7 +91,9 @@ export const gitopsPolicyRoutes = [
     summary: "List the versions of policies, the newest first",
     access: { scope: "policy:read" },
     effect: "read",
-    query: PageQuery.extend({ policy_id: Id.optional() }),
+    query: PageQuery.extend({
+      policy_id: Id.optional().meta({ description: "Versions of this policy." }),
+    }),
     success: {
       status: 200,
       body: z.object({ versions: z.array(PolicyVersion), pagination: Pagination }),
@@ -124,7 +126,10 @@ export const gitopsPolicyRoutes = [
     access: { scope: "policy:read" },
     effect: "read",
     params: IdParams,
-    query: z.strictObject({ from: Version, to: Version }),
+    query: z.strictObject({
+      from: Version.meta({ description: "The number of the earlier version." }),
+      to: Version.meta({ description: "The number of the later one." }),
+    }),
     success: {
       status: 200,
       body: z.object({

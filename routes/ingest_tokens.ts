@@ -31,7 +31,10 @@ export const ingestTokenRoutes = [
       id: (token) => token.id,
       details: ({ name, purpose }) => ({ name, purpose }),
     },
-    body: z.strictObject({ name: Name, purpose: Purpose }),
+    body: z.strictObject({
+      name: Name.meta({ examples: ["Alertmanager eu-1"] }),
+      purpose: Purpose,
+    }),
     success: {
       status: 201,
       body: IngestToken.extend({

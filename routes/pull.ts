@@ -4,9 +4,9 @@ import { pullEvents, READABLE_BY } from "../core/webhooks/pull.ts";
 import { route } from "./_route.ts";
 import { JsonObject, PageLimit, Timestamp, wholeNumber } from "./_schemas.ts";
 
-/** Event types, separated by commas. */
 const Types = z.string().max(1_000).transform((text) => text.split(","))
-  .pipe(z.array(z.enum(EVENT_TYPES)).min(1));
+  .pipe(z.array(z.enum(EVENT_TYPES)).min(1))
+  .meta({ description: "Event types, separated by commas." });
 
 const PulledEvent = z.object({
   seq: z.int().meta({ description: "Its number in the organization's log." }),
@@ -34,7 +34,9 @@ export const pullRoutes = [
     access: { scope: READABLE_BY },
     effect: "read",
     query: z.strictObject({
-      since: wholeNumber(0, Number.MAX_SAFE_INTEGER).default(0),
+      since: wholeNumber(0, Number.MAX_SAFE_INTEGER).prefault(0).meta({
+        description: "`next` of the answer before.",
+      }),
       limit: PageLimit,
       types: Types.optional(),
     }),

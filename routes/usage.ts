@@ -41,7 +41,11 @@ export const usageRoutes = [
     access: { signedIn: true },
     effect: "read",
     params: IdParams,
-    query: z.strictObject({ period: Period.default("7d") }),
+    query: z.strictObject({
+      period: Period.default("7d").meta({
+        description: "The last hours, or UTC days with the one under way.",
+      }),
+    }),
     success: { status: 200, body: Usage },
     faults: ["NOT_FOUND", "FORBIDDEN"],
     handle: (work, { params, query }) => getUsage(work, params.id, query.period),

@@ -51,6 +51,19 @@ Deno.test("openapi: every route is there with its access, its parameters and its
   }
 });
 
+Deno.test("openapi: every parameter says what it is, and what it is when it is left out", () => {
+  for (const route of routes) {
+    for (const parameter of operationOf(document, route).parameters) {
+      if ("$ref" in parameter) continue;
+      const { name, description, schema } = parameter;
+      ok(description, `${route.id}: ${name}`);
+      const left = route.query?.shape[name]?.safeParse(undefined);
+      const value = left?.success ? left.data : undefined;
+      deq(schema.default, value, `${route.id}: ${name}`);
+    }
+  }
+});
+
 Deno.test("openapi: every path that leaves HTTP is there with its upgrade", () => {
   for (const { path } of upgrades) {
     const operation = document.paths[path]?.get;
