@@ -1,4 +1,5 @@
 import { Counter, Gauge, Registry } from "prom-client";
+import { VERSION } from "./app.ts";
 import { RequestMetrics } from "./request_metrics.ts";
 
 /** Figures that are read when somebody asks. */
@@ -9,6 +10,9 @@ export interface Gauges {
   readonly deliveriesDue: () => Promise<number>;
   readonly deliveryStates: () => Promise<Readonly<Record<string, number>>>;
   readonly keysUnwritten: () => number;
+  readonly streamsOpen: () => number;
+  readonly approvalsWaiting: () => Promise<number>;
+  readonly startedAtMs: number;
 }
 
 /** Counts what happens, for Prometheus. */
@@ -16,6 +20,8 @@ export class Metrics {
   readonly #registry = new Registry();
   readonly #requests = new RequestMetrics();
   readonly #deliveries: Counter<"result">;
+  readonly #commands: Counter<"outcome">;
+  readonly #toolCalls: Counter<"tool" | "result">;
   readonly #lag: Gauge;
 
   constructor() {
@@ -26,11 +32,29 @@ export class Metrics {
       labelNames: ["result"],
       registers,
     });
+    this.#commands = new Counter({
+      name: "relay_commands_total",
+      help: "Commands of the live space that have ended here, by outcome.",
+      labelNames: ["outcome"],
+      registers,
+    });
+    this.#toolCalls = new Counter({
+      name: "relay_mcp_tool_calls_total",
+      help: "MCP tool calls, by tool and result: ok, pending, or the code of an error.",
+      labelNames: ["tool", "result"],
+      registers,
+    });
     this.#lag = new Gauge({
       name: "relay_event_loop_lag_seconds",
       help: "How late the last timer of the event loop ran.",
       registers,
     });
+    new Gauge({
+      name: "relay_build_info",
+      help: "Always 1, for the version that runs.",
+      labelNames: ["version"],
+      registers,
+    }).set({ version: VERSION }, 1);
   }
 
   /** A request was answered. */
@@ -41,6 +65,17 @@ export class Metrics {
   /** A webhook delivery attempt has ended. */
   delivery(result: "succeeded" | "failed" | "timed_out"): void {
     this.#deliveries.inc({ result });
+  }
+
+  /** Something was counted for the statistics; what became of a command is a figure too. */
+  counted(name: string): void {
+    const [what, outcome] = name.split(".", 2);
+    if (what === "commands") this.#commands.inc({ outcome: outcome! });
+  }
+
+  /** A tool was called; `result` is `ok`, `pending` or the code of an error. */
+  toolCall(tool: string, result: string): void {
+    this.#toolCalls.inc({ tool, result });
   }
 
   /** The event loop came this late to a timer. */
@@ -59,11 +94,26 @@ export class Metrics {
           this.set(await read());
         },
       });
+    gauge(
+      "process_start_time_seconds",
+      "When this process began, in Unix seconds.",
+      () => gauges.startedAtMs / 1000,
+    );
     gauge("relay_agents_online", "Agents linked to this process.", gauges.agentsLinked);
     gauge(
       "relay_commands_under_way",
       "Commands running through this process.",
       gauges.commandsUnderWay,
+    );
+    gauge(
+      "relay_approvals_waiting",
+      "Requests of the live space that wait for people.",
+      gauges.approvalsWaiting,
+    );
+    gauge(
+      "relay_event_streams_open",
+      "Streams of events that are open here.",
+      gauges.streamsOpen,
     );
     gauge("relay_deliveries_under_way", "Webhook attempts under way.", gauges.deliveriesUnderWay);
     gauge(

@@ -4,6 +4,7 @@ import { LeasedSlots } from "../kv/slots.ts";
 import { EventLog } from "../kv/log.ts";
 import { sweepBlobs } from "../kv/blob.ts";
 import type { OpenStore } from "../kv/open.ts";
+import { readTally } from "../kv/tally.ts";
 import { StoreUnavailableError } from "../kv/errors.ts";
 import type { Store } from "../kv/store.ts";
 import { organizations } from "../kv/records/organization.ts";
@@ -17,6 +18,7 @@ import type { App } from "./app.ts";
 import { tellOfExpiring } from "./api_keys/expiring.ts";
 import { dropExpiredRows } from "./audit/retention.ts";
 import { Sequencer } from "./audit/sequencer.ts";
+import { WAITING } from "./approvals/count.ts";
 import { lapseOverdue } from "./approvals/lapse.ts";
 import { sweepQueued } from "./commands/queued.ts";
 import { recoverCommands } from "./commands/recover.ts";
@@ -120,7 +122,12 @@ export async function startRelay(
     logins: new FailureThrottle(clock, { scope: "login", forgiving: true }),
     // Whoever has one code of their own must not guess others for nothing.
     pairings: new FailureThrottle(clock, { scope: "pairing", forgiving: false }),
-    activity: new Activity(store, instance, complain("the statistics could not be recorded")),
+    activity: new Activity(
+      store,
+      instance,
+      complain("the statistics could not be recorded"),
+      (name) => metrics.counted(name),
+    ),
     usage: new Usage(store, instance, complain("the use of keys could not be recorded")),
     links,
     commands,
@@ -160,6 +167,9 @@ export async function startRelay(
     deliveriesDue: () => jobsDue(app),
     deliveryStates: () => readLedger(store),
     keysUnwritten: () => parts.usage.unwritten,
+    streamsOpen: () => streams.size,
+    approvalsWaiting: () => readTally(store, SYSTEM, WAITING.name, WAITING.id),
+    startedAtMs: app.startedAtMs,
   });
   if (store.sole) await recoverCommands(app);
   reports.wake();

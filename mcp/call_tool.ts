@@ -37,12 +37,15 @@ export async function callTool(exchange: Exchange): Promise<Result> {
     if (params.requestState !== undefined) return await resumePending(exchange, tool, args);
     await mustKnow(exchange, tool, args);
     const result = await runRoute(exchange, tool, args);
-    if (!(result instanceof Accepted)) return contentOf(tool, result);
+    const pending = result instanceof Accepted;
+    app.metrics.toolCall(tool.name, pending ? "pending" : "ok");
+    if (!pending) return contentOf(tool, result);
     return isCommandView(result.value)
       ? answerPending(exchange, tool, args, result.value)
       : contentOf(tool, result.value);
   } catch (error) {
     const fault = faultOf(error);
+    app.metrics.toolCall(tool.name, fault?.code ?? "INTERNAL_ERROR");
     if (fault === null || fault.code === "INSUFFICIENT_SCOPES") throw error;
     return failedCall(fault, exchange.info.id);
   }

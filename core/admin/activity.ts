@@ -49,20 +49,23 @@ export class Activity {
     private readonly store: Store,
     private readonly instance: string,
     private readonly onError: (error: unknown) => void,
+    /** Hears of what is counted one by one, which requests are not. */
+    private readonly onCount: (name: string) => void,
   ) {}
 
   /** One more of a name such as `commands.succeeded`. */
   count(tenant: Tenant, name: string): void {
     if (tenant.space === "test") return;
-    this.#add(SYSTEM, name);
-    if (tenant.org !== SYSTEM.org) this.#add(tenant, name);
+    this.onCount(name);
+    this.#addTo(tenant, name);
   }
 
   /** A request was answered. */
   request(tenant: Tenant, status: number): void {
-    this.count(tenant, "requests.all");
-    if (status >= 500) this.count(tenant, "requests.server_errors");
-    else if (status >= 400) this.count(tenant, "requests.client_errors");
+    if (tenant.space === "test") return;
+    this.#addTo(tenant, "requests.all");
+    if (status >= 500) this.#addTo(tenant, "requests.server_errors");
+    else if (status >= 400) this.#addTo(tenant, "requests.client_errors");
   }
 
   /** Each writer's days from `fromMs` up to `toMs`, with what is not written yet here. */
@@ -91,6 +94,12 @@ export class Activity {
   async stop(): Promise<void> {
     this.#timer?.();
     await this.flush();
+  }
+
+  /** For the organization, and for the whole installation. */
+  #addTo(tenant: Tenant, name: string): void {
+    this.#add(SYSTEM, name);
+    if (tenant.org !== SYSTEM.org) this.#add(tenant, name);
   }
 
   #add(tenant: Tenant, name: string): void {

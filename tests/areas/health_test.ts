@@ -2,7 +2,9 @@ import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:asser
 import { VERSION } from "../../core/app.ts";
 import { housekeep } from "../../core/start.ts";
 import { committing, overKv } from "../support/kv.ts";
+import { StreamClient } from "../support/stream.ts";
 import { World } from "../support/world.ts";
+import { tool } from "../mcp/client.ts";
 import { exec, linkAgent, makeHook } from "./fixtures.ts";
 
 Deno.test("healthz: says ok to anybody", async () => {
@@ -194,7 +196,47 @@ Deno.test("metrics: only the host's, with system:read, in Prometheus' format", a
     [1, 0, 0],
   );
   match(text, /^relay_event_loop_lag_seconds /m);
+  eq(value(`relay_build_info{version="${VERSION}"}`), 1);
+  eq(value("process_start_time_seconds"), Date.UTC(2030, 0, 1) / 1000);
   ok(!text.includes(here.agent.id) && !text.includes("uptime "));
+});
+
+Deno.test("metrics: what became of commands, tool calls, requests for approval and streams", async () => {
+  await using world = await World.open();
+  const here = await linkAgent(world);
+  const { token } = here.owner;
+  const call = (command: string, id = here.agent.id) =>
+    tool(world, "run_command", { agent_id: id, command }, { as: token });
+  await call("uptime");
+  await call("rm -rf /");
+  await call("uptime", "agt_missing");
+  await call("apt-get remove -y nginx");
+  const stream = await StreamClient.open(world, token);
+  const { text } = await world.call("GET", "/metrics", { as: token });
+  await stream.cut();
+  for (
+    const sample of [
+      'relay_commands_total{outcome="succeeded"} 1',
+      'relay_commands_total{outcome="denied"} 1',
+      'relay_mcp_tool_calls_total{tool="run_command",result="ok"} 1',
+      'relay_mcp_tool_calls_total{tool="run_command",result="COMMAND_BLOCKED"} 1',
+      'relay_mcp_tool_calls_total{tool="run_command",result="AGENT_NOT_FOUND"} 1',
+      'relay_mcp_tool_calls_total{tool="run_command",result="pending"} 1',
+      "relay_approvals_waiting 1",
+      "relay_event_streams_open 1",
+    ]
+  ) ok(text.split("\n").includes(sample), `${sample} in\n${text}`);
+});
+
+Deno.test("docs/deploy.md: names every metric that there is, and none that there is not", async () => {
+  await using world = await World.open();
+  const { token } = await world.signUp();
+  const { text } = await world.call("GET", "/metrics", { as: token });
+  const there = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name);
+  const page = Deno.readTextFileSync(new URL("../../docs/deploy.md", import.meta.url));
+  const table = page.split("\n").filter((line) => line.startsWith("| `relay_")).join("\n");
+  const named = [...table.matchAll(/`((?:relay|process)_\w+)`/g)].map(([, name]) => name);
+  deq(named.sort(), there.sort());
 });
 
 Deno.test("metrics: what nobody declared is one row, so that guesses cannot fill the memory", async () => {
