@@ -149,18 +149,15 @@ async function serveCommand(args: string[]): Promise<number> {
   return await listen(running, settings, fixtures);
 }
 
-async function listen(
-  { app, claimCode, stop }: Running,
-  settings: Settings,
-  fixtures: boolean,
-): Promise<number> {
+async function listen(running: Running, settings: Settings, fixtures: boolean): Promise<number> {
+  const { app, stop } = running;
   const { host: hostname, port, tls } = settings;
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   const mcp = serveMcp(app, routes, { fixtures });
   const handler = mount(app, routes, upgrades, mcp.services);
   let server: Deno.HttpServer;
   try {
-    const onListen = ({ port }: { port: number }) => greet(settings, port, claimCode);
+    const onListen = ({ port }: { port: number }) => greet(settings, port, running);
     server = hosted
       ? Deno.serve(handler)
       : Deno.serve({ hostname, port, ...tls, onListen, onError: failBare }, handler);
@@ -197,13 +194,27 @@ function failBare(error: unknown): Response {
   return new Response(null, { status: 500 });
 }
 
-function greet(settings: Settings, port: number, claimCode: string | null): void {
+function greet(settings: Settings, port: number, { claimed, claimCode }: Running): void {
   const host = settings.host.includes(":") ? `[${settings.host}]` : settings.host;
   const url = settings.publicUrl ?? `${settings.tls ? "https" : "http"}://${host}:${port}`;
   console.log(`Relay ${VERSION} is ready at ${url}
   reference  ${url}/docs
   store      ${settings.kv === null ? "the attached database" : shownLocation(settings.kv)}
-  signup     ${settings.signup}${
-    claimCode === null ? "" : `, first with claim_code ${claimCode}`
+  signup     ${settings.signup}${claimCode === null ? "" : `, first with claim_code ${claimCode}`}${
+    claimed ? "" : firstSignup(url, claimCode !== null)
   }`);
+}
+
+/** What to do with a relay that is nobody's yet. */
+function firstSignup(url: string, withCode: boolean): string {
+  const body = JSON.stringify({
+    email: "you@example.com",
+    password: "…",
+    organization: "…",
+    ...(withCode && { claim_code: "…" }),
+  });
+  return `
+
+Nobody has signed up yet: who does so first runs this relay. The answer holds a token for the rest.
+  curl ${url}/api/v1/signup --json '${body}'`;
 }

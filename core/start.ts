@@ -54,6 +54,8 @@ import { dropExpired } from "./webhooks/retention.ts";
 /** A running Relay and how to end it. */
 export interface Running {
   readonly app: App;
+  /** False until somebody has signed up. */
+  readonly claimed: boolean;
   /** What the first signup must send, or null when it needs nothing. */
   readonly claimCode: string | null;
   /** Lets go of everything, after what is under way has been recorded; false when not all of it could be. */
@@ -151,7 +153,8 @@ export async function startRelay(
   };
   const sender = app.deliveries;
   await seedPlans(app, config());
-  const claimCode = await claimCodeNow(app);
+  const claimed = await store.find(organizations, SYSTEM, "host", ["host"]) !== null;
+  const claimCode = claimed || app.settings.local ? null : claimCodeOf(app);
   streams.start();
   audit.onCheckpoint((tenant) => links.witness(tenant));
   audit.start();
@@ -177,6 +180,7 @@ export async function startRelay(
   const stopHousekeeping = keepHouse(app);
   return {
     app,
+    claimed,
     claimCode,
     async stop() {
       stopHousekeeping();
@@ -232,12 +236,6 @@ async function openInstallation(store: Store, sealer: Sealer, ports: Ports): Pro
   const { epoch, older } = await store.transact((tx) => admitSecrets(tx, sealer, fresh));
   if (older) ports.log.warn("older secrets are in use: run `relay secret rotate`");
   return epoch;
-}
-
-/** The claim code, as long as the first signup needs it. */
-async function claimCodeNow(app: App): Promise<string | null> {
-  const claimed = await app.store.find(organizations, SYSTEM, "host", ["host"]) !== null;
-  return claimed || app.settings.local ? null : claimCodeOf(app);
 }
 
 /** The engine's queue is only an alarm clock: its message says nothing but that something may be due. */

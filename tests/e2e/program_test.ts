@@ -4,6 +4,7 @@ import { clientOf } from "../../core/cli/client.ts";
 import {
   makeKey,
   signUpOwner,
+  START_MS,
   startMain,
   startRelayProcess,
   TLS_ENV,
@@ -47,6 +48,22 @@ Deno.test("relay demo: an unknown option is named, with code 2", async () => {
   const { code, text } = await run(["demo", "--loud"]);
   assert.equal(code, 2);
   assert.equal(text, 'There is no option "--loud". See: relay demo --help');
+});
+
+Deno.test("relay serve: says how to begin until somebody has signed up, and then no more", async () => {
+  await withFolder(async (folder) => {
+    const env = { RELAY_KV: `${folder}/relay.kv` };
+    const first = await startRelayProcess(env);
+    const [, said] = await first.relay.line(/^\s+curl \S+ --json '(.+)'$/, START_MS);
+    const account = { ...JSON.parse(said!), password: "correct horse", organization: "A" };
+    const { status } = await clientOf(first.url)("POST", "/api/v1/signup", account);
+    assert.equal(status, 201);
+    await first.relay.kill();
+    const again = await startRelayProcess(env);
+    await again.relay.line(/^\s+signup /, START_MS);
+    await again.relay.kill();
+    assert.ok(!again.relay.lines.join("\n").includes("signed up"));
+  });
 });
 
 Deno.test("relay serve: a wrong setting is one sentence that names it, and code 1", async () => {
