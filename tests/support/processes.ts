@@ -63,10 +63,10 @@ export async function makeKey(owner: Client, scopes: readonly string[]): Promise
 }
 
 /** A folder that is gone when the test is over. */
-export async function withFolder(use: (folder: string) => Promise<void>): Promise<void> {
+export async function withFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
   const folder = await Deno.makeTempDir({ prefix: "relay-test-" });
   try {
-    await use(folder);
+    return await use(folder);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 
 import { EVENT_TYPES, PING, WEBHOOK_EVENTS } from "../../core/webhooks/event_types.ts";
 import { signDelivery } from "../../core/webhooks/signing.ts";
+import { withFolder } from "../support/processes.ts";
 
 const PAGE = Deno.readTextFileSync(new URL("../../docs/webhooks.md", import.meta.url));
 
@@ -67,9 +68,12 @@ function receivedDeliveries() {
   ];
 }
 
+/** How the recipe of a language is run, which is short: `lines` at the most. */
 const DRIVERS = {
   python: {
     program: "python3",
+    version: "--version",
+    lines: 11,
     script: (code: string) =>
       `${code}
 import json, sys
@@ -80,6 +84,8 @@ for case in json.load(sys.stdin):
   },
   js: {
     program: "node",
+    version: "--version",
+    lines: 11,
     script: (code: string) =>
       `${code}
 import { readFileSync } from "node:fs";
@@ -89,17 +95,42 @@ for (const { secret, headers, body } of JSON.parse(readFileSync(0, "utf8"))) {
 `,
     arguments: (script: string) => ["--input-type=module", "-e", script],
   },
+  go: {
+    program: "go",
+    version: "version",
+    lines: 20,
+    script: (code: string) =>
+      `package main
+import ("crypto/hmac"; "crypto/sha256"; "encoding/base64"; "encoding/json"; "fmt"; "os"; "strconv"; "strings"; "time")
+${code}
+func main() {
+	var cases []struct { Secret, Body string; Headers map[string]string }
+	json.NewDecoder(os.Stdin).Decode(&cases)
+	for _, each := range cases {
+		header := func(name string) string { return each.Headers[name] }
+		fmt.Println(Verify(each.Secret, header, []byte(each.Body), 5*time.Minute))
+	}
+}
+`,
+    arguments: (script: string, folder: string) => {
+      Deno.writeTextFileSync(`${folder}/main.go`, script);
+      return ["run", `${folder}/main.go`];
+    },
+  },
 } as const;
 
 for (const [language, driver] of Object.entries(DRIVERS)) {
   Deno.test({
     name: `docs/webhooks.md: the ${language} recipe accepts what is genuine and nothing else`,
-    ignore: !isInstalled(driver.program),
+    ignore: !isInstalled(driver.program, driver.version),
     async fn() {
       const cases = receivedDeliveries();
       const recipe = recipeIn(language);
-      assert.ok(recipe.split("\n").filter((line) => line !== "").length <= 11, "a short recipe");
-      const output = await run(driver.program, driver.arguments(driver.script(recipe)), cases);
+      const lines = recipe.split("\n").filter((line) => line !== "").length;
+      assert.ok(lines <= driver.lines, "a short recipe");
+      const output = await withFolder((folder) =>
+        run(driver.program, driver.arguments(driver.script(recipe), folder), cases)
+      );
       const verdicts = output.trim().split("\n");
       assert.deepEqual(
         verdicts,
@@ -147,9 +178,9 @@ function lowerCase(headers: Record<string, string>): Record<string, string> {
   );
 }
 
-function isInstalled(program: string): boolean {
+function isInstalled(program: string, version: string): boolean {
   try {
-    return new Deno.Command(program, { args: ["--version"], stdout: "null" }).outputSync().success;
+    return new Deno.Command(program, { args: [version], stdout: "null" }).outputSync().success;
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return false;
     throw error;
