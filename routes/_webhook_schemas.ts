@@ -36,6 +36,11 @@ export const Webhook = z.object({
   last_delivery_at: Timestamp.nullable().meta({ description: "When the latest of them ended." }),
 }).meta({ id: "Webhook" });
 
+/** A webhook as only the answer to its creation shows it. */
+export const NewWebhook = Webhook.extend({
+  secret: z.string().optional().meta({ description: "The secret that Relay made." }),
+}).meta({ id: "NewWebhook" });
+
 const Status = z.enum(DELIVERY_STATUSES);
 
 /** What is known of an attempt, the latest one's in the delivery itself. */

@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import { createHash, type Hash } from "node:crypto";
 import { RecentMap } from "../../kv/recent.ts";
+import type { Entropy } from "../ports.ts";
 
 /** One attempt of one delivery. */
 export interface DeliveryToSign {
@@ -25,6 +26,13 @@ const BLOCK_BYTES = 64;
 
 /** Marks a secret whose rest is base64, as Standard Webhooks writes them. */
 const STANDARD_SECRET_PREFIX = "whsec_";
+
+/** Of a secret that is made here: as long as Standard Webhooks asks for at the least. */
+const SECRET_BYTES = 24;
+
+/** A secret of the form that the libraries of Standard Webhooks take. */
+export const newSecret = (entropy: Entropy): string =>
+  STANDARD_SECRET_PREFIX + Buffer.from(entropy.bytes(SECRET_BYTES)).toString("base64");
 
 /** Whole groups of four, as strict decoders want them. */
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{4})$/;

@@ -9,18 +9,20 @@ import type { RetryPolicy } from "./retry_policy.ts";
 import { mustBeSound, mustRead, ownedWebhook, WEBHOOKS_MAX } from "./rules.ts";
 import { startRecovery } from "./recover.ts";
 import { showWebhook } from "./show.ts";
+import { newSecret } from "./signing.ts";
 
 export interface NewWebhook {
   readonly name: string;
   readonly url: string;
-  readonly secret: string;
+  /** Without one, one is made. */
+  readonly secret?: string | undefined;
   readonly events: readonly WebhookEventType[];
   readonly headers: Readonly<Record<string, string>>;
   readonly retry_policy: RetryPolicy;
   readonly active: boolean;
 }
 
-/** Makes a webhook. @throws {Fault} FORBIDDEN, VALIDATION_FAILED, INSUFFICIENT_SCOPES, CONFLICT */
+/** Makes a webhook; a secret that was made for it is in this answer only. @throws {Fault} FORBIDDEN, VALIDATION_FAILED, INSUFFICIENT_SCOPES, CONFLICT */
 export async function createWebhook(work: Writing, input: NewWebhook) {
   const { app, actor, tx } = work;
   mustHoldNewValue(actor);
@@ -34,6 +36,7 @@ export async function createWebhook(work: Writing, input: NewWebhook) {
     throw new Fault("CONFLICT", `There are ${WEBHOOKS_MAX} webhooks already. Delete one first.`);
   }
   const id = app.ports.entropy.id("whk");
+  const secret = input.secret ?? newSecret(app.ports.entropy);
   // Before the commit, because its outcome may stay unknown: a webhook that exists must be heard of.
   app.deliveries.subscribe(actor.tenant);
   // What lies before the first webhook of all is nobody's to receive, and is not read again.
@@ -44,7 +47,7 @@ export async function createWebhook(work: Writing, input: NewWebhook) {
     url: input.url,
     active: input.active,
     events: [...input.events],
-    sealed_secret: app.sealer.seal(input.secret, id),
+    sealed_secret: app.sealer.seal(secret, id),
     sealed_headers: app.sealer.seal(JSON.stringify(input.headers), id),
     retry_policy: input.retry_policy,
     sealed_previous_secret: null,
@@ -55,7 +58,8 @@ export async function createWebhook(work: Writing, input: NewWebhook) {
     created_at_ms: app.ports.clock.now(),
     after_seq,
   });
-  return await showWebhook(app, actor.tenant, webhook);
+  const shown = await showWebhook(app, actor.tenant, webhook);
+  return { ...shown, ...(input.secret === undefined && { secret }) };
 }
 
 /** The caller's webhooks, oldest first. */

@@ -61,6 +61,25 @@ Deno.test("webhooks.create: answers the record with the policy filled in, and ne
   }
 });
 
+Deno.test("webhooks.create: without a secret one is made, told once, and signs as the libraries expect", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const { secret, ...made } = await makeHook(world, owner, ["agent_created"], {
+    secret: undefined,
+  });
+  const other = await makeHook(world, owner, ["agent_created"], { secret: undefined });
+  ok(/^whsec_[A-Za-z0-9+/]{32}$/.test(secret), secret);
+  ok(secret !== other.secret);
+  deq((await world.call("GET", `${PATH}/${made.id}`, { as: owner.token })).body, made);
+  await world.call("POST", `${PATH}/${made.id}/test`, { as: owner.token });
+  await world.settle();
+  const { headers, body } = world.network.sent.at(-1)!;
+  const { "webhook-id": id, "webhook-timestamp": at, "webhook-signature": signed } = headers;
+  eq(signed, new Webhook(secret).sign(id!, new Date(Number(at) * 1000), String(body)));
+  const trail = await world.call("GET", "/api/audit", { as: owner.token });
+  ok(!trail.text.includes(secret));
+});
+
 Deno.test("webhooks.create: tells the path of each fault, and makes nothing", async () => {
   await using world = await World.open();
   const owner = await world.signUp();

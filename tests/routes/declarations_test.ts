@@ -77,6 +77,6 @@ Deno.test("declarations: an answer with a secret is kept by no cache", () => {
     );
     return named || id === "api_keys.create";
   });
-  deq(secret.length, 14);
+  deq(secret.length, 15);
   deq(idsOf(secret.filter(({ noStore }) => !noStore)), []);
 });
