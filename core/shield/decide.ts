@@ -177,10 +177,15 @@ function judgeFindings(
     return verdict === "allow" ? HARMLESS : { ...HARMLESS, verdict };
   }
   const score = scoreFindings(findings, labels);
+  const elsewhere = scoreFindings(findings, {});
   const sorted = findings.toSorted((a, b) => scoreRule(b.rule) - scoreRule(a.rule));
   const worst = sorted[0]!;
   const unreadable = findings.some(({ rule }) => rule === UNPARSEABLE || rule === OVER_BUDGET);
   const judged = judge(score, { approve, deny });
+  // Else nobody understands why one agent runs what another refuses.
+  const byLabels = judged === judge(elsewhere, { approve, deny })
+    ? ""
+    : ` The agent's labels raise its score from ${elsewhere} to ${score}.`;
   // Whatever the thresholds are: what nobody could read is not allowed unseen.
   const risks = {
     verdict: unreadable && judged === "allow" ? "approve" as const : judged,
@@ -191,7 +196,7 @@ function judgeFindings(
     threats: [...new Set(sorted.map(({ rule }) => rule.threat))],
     layer: worst.wrapped || worst.rule.commands?.length === 0 ? "structure" : "patterns",
     rule_ids: [...new Set(sorted.map(({ rule }) => rule.id))],
-    explanation: worst.rule.explanation,
+    explanation: worst.rule.explanation + byLabels,
     safer_alternative: worst.rule.safer_alternative,
     span: { start: worst.span.start, end: worst.span.end },
   };

@@ -371,6 +371,7 @@ Deno.test("inspectCommand: production raises the score, and can turn approval in
   assert.equal(plain.verdict, "approve");
   assert.equal(production.verdict, "deny");
   assert.equal(inspectCommand("ls", { labels: { env: "prod" } }).risk_score, 0);
+  assert.match(production.explanation, /\. The agent's labels raise its score from 64 to 71\.$/);
 });
 
 Deno.test("inspectCommand: the result explains itself and points at the place", () => {
