@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { clientOf } from "../../core/cli/client.ts";
 import { authenticate } from "../../core/authenticate.ts";
 import { eventJson } from "../../core/events.ts";
+import { WEBHOOK_EVENTS } from "../../core/webhooks/event_types.ts";
 import { apiKeys } from "../../kv/records/api_key.ts";
 import { requestOf } from "../mcp/client.ts";
 import { makeKey, signUpOwner, startRelayProcess, withFolder } from "../support/processes.ts";
@@ -156,3 +157,60 @@ Deno.test("streams: a WebSocket that resumes is replayed what its key may read n
   resume();
   assert.equal((await ws.closed).code, 4403);
 });
+
+Deno.test("docs/streams.md: its reader goes on after every break, and misses nothing", async () => {
+  await using server = await openServer();
+  const { app } = server.running;
+  const token = await signUpOwner(clientOf(server.url));
+  const actor = await authenticate(app, token, "live");
+  let asked = 0;
+  const flaky = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
+    if (++asked % 4 === 2) return new Response("not now", { status: 503 });
+    const { body } = await fetch(`${server.url}/api/events`, { headers: request.headers });
+    return new Response(body!.pipeThrough(breakingOff(2_000)));
+  });
+  const page = Deno.readTextFileSync(new URL("../../docs/streams.md", import.meta.url));
+  const [, recipe = ""] = /```js\n(.*?\n}\n)\nfor await/s.exec(page) ?? [];
+  const { messages } = await import(`data:text/javascript,${encodeURIComponent(recipe)}`);
+  const written: string[] = [];
+  const happen = async () => {
+    const resource = { type: "test", id: `t_${written.length}` };
+    const details = WEBHOOK_EVENTS.agent_created.example;
+    const happening = { type: "agent_created", resource, details } as const;
+    const json = eventJson({ app, actor }, actor.tenant, happening);
+    await app.store.append(actor.tenant, "agent_created", json);
+    written.push(JSON.parse(json).event_id);
+  };
+  const seen: string[] = [];
+  const recovered: boolean[] = [];
+  for await (
+    const { event, data } of messages(`http://127.0.0.1:${flaky.addr.port}`, token, "", 0)
+  ) {
+    if (event === "hello") recovered.push(data.recovered);
+    assert.ok(recovered.length < 50, "it gets on");
+    if (event === "hello" && recovered.length === 1) {
+      for (let n = 0; n < 30; n++) await happen();
+    }
+    if (event === "event") seen.push(data.event_id);
+    if (seen.length === 30) break;
+  }
+  assert.deepEqual(seen, written);
+  assert.ok(recovered.length > 3 && recovered.slice(1).every(Boolean), `${recovered}`);
+  await assert.rejects(
+    messages(server.url + "/api/events", "svc_live_x").next(),
+    /INVALID_API_KEY/,
+  );
+  await flaky.shutdown();
+});
+
+/** A connection that breaks after so many bytes. */
+function breakingOff(
+  bytes: number,
+): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
+  return new TransformStream({
+    transform(chunk, controller) {
+      controller.enqueue(chunk.subarray(0, bytes));
+      if ((bytes -= chunk.length) < 0) controller.terminate();
+    },
+  });
+}
