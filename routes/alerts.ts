@@ -33,7 +33,8 @@ const Source = z.string().regex(
   /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
   "letters, digits, dots, dashes and underscores, at most 64",
 ).meta({ examples: ["nightly-jobs"] });
-const Reason = z.string().max(1000).refine((text) => text.isWellFormed(), "no half characters");
+const Reason = z.string().max(1000).refine((text) => text.isWellFormed(), "no half characters")
+  .meta({ description: "Why, for people and for the record." });
 
 export const alertRoutes = [
   route({

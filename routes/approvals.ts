@@ -68,7 +68,8 @@ function showChange({ policy, agent_modes, ...settings }: z.input<typeof Setting
 }
 
 const ProcessParams = z.strictObject({ pid: Id });
-const Reason = z.string().max(1000).refine((text) => text.isWellFormed(), "no half characters");
+const Reason = z.string().max(1000).refine((text) => text.isWellFormed(), "no half characters")
+  .meta({ description: "Why, for people and for the record." });
 const DecisionBody = z.strictObject({ reason: Reason.optional() });
 
 const decide = {
@@ -158,16 +159,26 @@ export const approvalRoutes = [
       details: showChange,
     },
     body: z.strictObject({
-      mode: Mode.optional(),
+      mode: Mode.optional().meta({
+        description: "`enforce` binds; the others let pass, and say what would be.",
+      }),
       agent_modes: z.record(Id, Mode).refine(
         (modes) => Object.keys(modes).length <= 500,
         "at most 500 agents",
-      ).optional(),
+      ).optional().meta({ description: "Modes of single agents, by id." }),
       approvals: z.strictObject({
-        required: z.int().min(1).max(5).optional(),
-        roles: z.array(z.string().min(1).max(64)).max(16).optional(),
-        self_approval: z.boolean().optional(),
-        expires_seconds: z.int().min(60).max(7 * 24 * 3600).optional(),
+        required: z.int().min(1).max(5).optional().meta({
+          description: "How many people must approve.",
+        }),
+        roles: z.array(z.string().min(1).max(64)).max(16).optional().meta({
+          description: "Of which roles; of any when there are none.",
+        }),
+        self_approval: z.boolean().optional().meta({
+          description: "Whether who asked may approve.",
+        }),
+        expires_seconds: z.int().min(60).max(7 * 24 * 3600).optional().meta({
+          description: "How long a request waits.",
+        }),
       }).optional(),
       policy: Policy.nullable().optional(),
     }),

@@ -42,7 +42,7 @@ export const complianceRoutes = [
       details: ({ type, period }) => ({ type, period }),
     },
     body: z.strictObject({
-      type: z.enum(REPORT_TYPES),
+      type: z.enum(REPORT_TYPES).meta({ description: "Which evidence pack." }),
       period: z.string().min(1).max(32).describe(
         "`24h`, `30d`, `2026-Q3`, or `2026-07-01..2026-09-30` (whole days, UTC).",
       ),

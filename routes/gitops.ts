@@ -22,12 +22,15 @@ const SYNC_SECONDS_MIN = 60;
 const SYNC_SECONDS_MAX = 24 * 60 * 60;
 
 const RepoUrl = z.string().min(1).max(URL_CHARS_MAX)
-  .meta({ examples: ["https://git.example.com/policies.git"] });
+  .meta({
+    description: "The address by which it is cloned, over HTTPS.",
+    examples: ["https://git.example.com/policies.git"],
+  });
 /** As `git check-ref-format` has it, as far as it matters here. */
 const Branch = z.string().min(1).max(200).regex(
   /^(?![-/.])(?!.*(\.\.|\/\/|\/\.|@\{))[^\p{Cc} ~^:?*[\\]+(?<![/.])$/u,
   "is no name of a branch",
-).meta({ examples: ["main"] });
+).meta({ description: "A branch.", examples: ["main"] });
 const PolicyPath = z.string().max(PATH_CHARS_MAX)
   .regex(/^[^\p{Cc}\\]*$/u, "no control characters and no backslash")
   .refine((path) => !path.split("/").includes(".."), "stays within the repository")
@@ -210,7 +213,9 @@ export const gitopsRoutes = [
       repo_url: RepoUrl,
       branch: Branch,
       policy_path: PolicyPath,
-      dry_run: z.boolean().default(false),
+      dry_run: z.boolean().default(false).meta({
+        description: "Write nothing, and show the plan.",
+      }),
       replay: z.int().min(1).max(REPLAY_MAX).optional()
         .describe("Judge this many of the last commands by the result, and show what changes."),
     }),

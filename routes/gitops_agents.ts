@@ -178,7 +178,12 @@ export const gitopsAgentRoutes = [
     effect: "write",
     audit: { byRule: BY_RULE.restore },
     params: AgentParams,
-    body: z.strictObject({ backup_id: Id, dry_run: z.boolean().default(false) }),
+    body: z.strictObject({
+      backup_id: Id,
+      dry_run: z.boolean().default(false).meta({
+        description: "Change nothing, and tell what would change.",
+      }),
+    }),
     success: { status: 202, body: Restore },
     faults: ["AGENT_NOT_FOUND", "NOT_FOUND", "AGENT_OFFLINE", "CONFLICT"],
     tool: { destructive: true },

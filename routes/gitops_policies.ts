@@ -13,7 +13,7 @@ import { route } from "./_route.ts";
 import { Id, IdParams, PageQuery, Pagination, Timestamp } from "./_schemas.ts";
 
 const Version = z.string().regex(/^[1-9][0-9]{0,5}$/, "is the number of a version")
-  .meta({ examples: ["1"] });
+  .meta({ description: "The number of a version.", examples: ["1"] });
 
 const Policy = z.object({
   id: z.string(),

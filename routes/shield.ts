@@ -14,8 +14,10 @@ const COMMAND_CHARS_MAX = 128 * 1024;
 const EVALUATE_BYTES_MAX = 4 * 1024 * 1024;
 
 const EvaluateBody = z.strictObject({
-  commands: z.array(z.string().max(COMMAND_CHARS_MAX)).min(1).max(COMMANDS_MAX).optional(),
-  labels: z.record(z.string().max(256), z.string().max(256)).optional(),
+  commands: z.array(z.string().max(COMMAND_CHARS_MAX)).min(1).max(COMMANDS_MAX).optional()
+    .describe("Lines to judge, each for itself."),
+  labels: z.record(z.string().max(256), z.string().max(256)).optional()
+    .describe("Labels of the agent that they would run on."),
   policy: Policy.nullable().optional().describe("The one in force unless said; null for none."),
   replay: z.int().min(1).max(REPLAY_MAX).optional()
     .describe("How many of the last audited commands to judge by `policy`."),

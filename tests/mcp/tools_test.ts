@@ -50,6 +50,17 @@ function argumentsFor({ inputSchema }: Json): Json {
   return Object.fromEntries(required.map((name) => [name, "x_missing"]));
 }
 
+Deno.test("tools: every argument says what it is", async () => {
+  await using world = await World.open();
+  const { token: as } = await world.signUp();
+  const silent = (await list(world, as)).flatMap(({ name, inputSchema }) =>
+    Object.entries<Json>(inputSchema.properties)
+      .filter(([, { description }]) => description === undefined)
+      .map(([argument]) => `${name}: ${argument}`)
+  );
+  deq(silent, []);
+});
+
 Deno.test("tools: what is listed for a caller is exactly what it may call, for any rights", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
