@@ -1,18 +1,7 @@
+import { type Change, type Note, NOTHING } from "./change.ts";
 import type { Tenant } from "./collection.ts";
-import type { Change, Note } from "./commit.ts";
 import { type Line, makeLine } from "./line.ts";
 import { LOG_VALUE_BYTES_MAX, TENANTS_MAX } from "./limits.ts";
-
-/** A change that changes nothing. */
-export const NOTHING: Change = {
-  checks: [],
-  mutations: [],
-  lines: [],
-  lineBytes: 0,
-  tenants: [],
-  notes: [],
-  alarms: [],
-};
 
 /** Where a rule adds event rows and shared lines, whatever else is in the change. */
 export type Appending = Pick<Appends, "append" | "note" | "afterCommit">;

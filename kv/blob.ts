@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { collection, slotOf, type Tenant } from "./collection.ts";
+import { deleteKey, setKey } from "./change.ts";
+import { collection, type Tenant } from "./collection.ts";
 import { StoreUnavailableError } from "./errors.ts";
 import { BLOB_BYTES_MAX, CHUNK_BYTES } from "./limits.ts";
 import type { Store } from "./store.ts";
@@ -43,18 +44,9 @@ export async function writeBlob(
   const ref = { id, bytes: bytes.length, chunks: Math.ceil(bytes.length / CHUNK_BYTES) };
   await store.transact((tx) => tx.put(orphans, tenant, { ...ref, at_ms: store.clock.now() }));
   for (let n = 0; n < ref.chunks; n++) {
-    const key = chunkKey(tenant, id, n);
     const value = bytes.slice(n * CHUNK_BYTES, (n + 1) * CHUNK_BYTES);
-    await store.transact((tx) =>
-      tx.stage({
-        kind: "set",
-        key,
-        slot: slotOf(key),
-        value,
-        bytes: value.length,
-        ...(expireIn !== undefined && { expireIn }),
-      })
-    );
+    const chunk = setKey(chunkKey(tenant, id, n), value, value.length, expireIn);
+    await store.transact((tx) => tx.stage(chunk));
   }
   return ref;
 }
@@ -72,10 +64,7 @@ export async function adoptBlob(tx: Tx, tenant: Tenant, ref: BlobRef): Promise<v
 
 /** Deletes the chunks together with the record that referred to them. */
 export function dropBlob(tx: Tx, tenant: Tenant, ref: BlobRef): void {
-  for (let n = 0; n < ref.chunks; n++) {
-    const key = chunkKey(tenant, ref.id, n);
-    tx.stage({ kind: "delete", key, slot: slotOf(key) });
-  }
+  for (let n = 0; n < ref.chunks; n++) tx.stage(deleteKey(chunkKey(tenant, ref.id, n)));
 }
 
 /** The whole value, or null when it has been dropped. */

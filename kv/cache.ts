@@ -1,3 +1,4 @@
+import type { Named } from "./collection.ts";
 import { RecentMap } from "./recent.ts";
 
 /** A point read as the store sees it. */
@@ -67,3 +68,17 @@ export class ReadCache {
     this.#loading.delete(slot);
   }
 }
+
+/** Which group holds all rows of a tenant together, by the group of its rows. */
+export const wholeGroup = (group: string): string => `${group}[]`;
+
+/** Which group holds a collection's unique keys. */
+export const pointerGroup = ({ name }: Named): string => `${name}.`;
+
+/** The group of a collection's rows, for a mutation. */
+export const cacheOf = ({ name, cached }: Named) =>
+  cached === 0 ? {} : { cache: { group: name, limit: cached } };
+
+/** The group of a collection's unique keys, for a mutation. */
+export const pointerCacheOf = (of: Named) =>
+  of.cached === 0 ? {} : { cache: { group: pointerGroup(of), limit: of.cached } };

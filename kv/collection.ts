@@ -18,6 +18,9 @@ export function tenantOf(key: string): Tenant {
   return { org: key.slice(0, slash), space: key.slice(slash + 1) as Tenant["space"] };
 }
 
+/** What every record has. */
+export type Row = { readonly id: string };
+
 export type KeyParts = readonly (string | number)[];
 type KeyOf<T> = (record: T) => KeyParts | null;
 
@@ -25,7 +28,7 @@ type KeyOf<T> = (record: T) => KeyParts | null;
  * How one kind of record is stored. Index entries hold ids, never copies, so there is one place a
  * value can be stale: nowhere. A key function that answers `null` leaves the record out.
  */
-export interface Collection<T extends { id: string }> {
+export interface Collection<T extends Row> {
   readonly name: string;
   readonly schema: z.ZodType<T>;
   /** At most one live record per key within a tenant. */
@@ -49,18 +52,20 @@ export interface Collection<T extends { id: string }> {
   readonly checkedTogether: boolean;
 }
 
+/** A collection, where it does not matter what its records are. */
+export type Named = Pick<Collection<Row>, "name" | "cached">;
+
 const NEVER = () => null;
 
 /** False when the records of a collection stay until they are deleted. */
-export const canExpire = <T extends { id: string }>(of: Collection<T>): boolean =>
-  of.expiresAt !== NEVER;
+export const canExpire = <T extends Row>(of: Collection<T>): boolean => of.expiresAt !== NEVER;
 
 /**
  * Declares a collection; what is not said is empty.
  * @throws {TypeError} when two indexes share a name, and so their keys, or when a counted record may
  * expire, which nothing would count down
  */
-export function collection<T extends { id: string }>(
+export function collection<T extends Row>(
   spec: Pick<Collection<T>, "name" | "schema"> & Partial<Collection<T>>,
 ): Collection<T> {
   const of: Collection<T> = {
@@ -96,7 +101,7 @@ export function deepFreeze<T>(value: T): T {
 }
 
 /** Where a record lies. */
-export const rowKey = (c: { name: string }, t: Tenant, id: string): KeyParts => [
+export const rowKey = (c: Pick<Named, "name">, t: Tenant, id: string): KeyParts => [
   t.org,
   t.space,
   c.name,
@@ -104,30 +109,30 @@ export const rowKey = (c: { name: string }, t: Tenant, id: string): KeyParts => 
 ];
 
 /** The same as one text, for maps. */
-export const rowSlot = (c: { name: string }, t: Tenant, id: string): string =>
+export const rowSlot = (c: Pick<Named, "name">, t: Tenant, id: string): string =>
   slotOf(rowKey(c, t, id));
 
 /** Where the entries of an index within a tenant begin. */
 export const indexKey = (
-  c: { name: string },
+  c: Pick<Named, "name">,
   t: Tenant,
   index: string,
   key: KeyParts,
 ): KeyParts => [t.org, t.space, `${c.name}.${index}`, ...key];
 
 /** Where the entries of a store-wide index begin. */
-export const systemKey = (c: { name: string }, index: string, key: KeyParts): KeyParts =>
+export const systemKey = (c: Pick<Named, "name">, index: string, key: KeyParts): KeyParts =>
   indexKey(c, SYSTEM, index, key);
 
 /** Where a tenant's counter of a collection lies. */
-export const countKey = (c: { name: string }, t: Tenant): KeyParts => [
+export const countKey = (c: Pick<Named, "name">, t: Tenant): KeyParts => [
   t.org,
   t.space,
   `${c.name}#`,
 ];
 
 /** What is written with each of a tenant's records that are checked together. */
-export const togetherKey = (c: { name: string }, t: Tenant): KeyParts => [
+export const togetherKey = (c: Pick<Named, "name">, t: Tenant): KeyParts => [
   t.org,
   t.space,
   `${c.name}!`,

@@ -1,3 +1,4 @@
+import { type Change, type Check, type Mutation, writesOf } from "./change.ts";
 import type { Clock } from "./clock.ts";
 import { StoreUnavailableError, withoutUsers } from "./errors.ts";
 import { type Flight, flightOf, meets } from "./flight.ts";
@@ -7,65 +8,11 @@ import { oneSumEach, oneValueEach } from "./merge.ts";
 import type { Numbered, Numbering, Room } from "./numbering.ts";
 import { RecentMap } from "./recent.ts";
 import { ATOMIC_BYTES_MAX, KEY_BYTES_MAX, MUTATIONS_MAX } from "./limits.ts";
-import { Load } from "./load.ts";
+import { KEY_OVERHEAD_BYTES, Load } from "./load.ts";
 import type { Trouble } from "./trouble.ts";
 
-/** One key that must not have changed since it was read. */
-export interface Check {
-  readonly key: Deno.KvKey;
-  readonly slot: string;
-  readonly versionstamp: string | null;
-}
-
-interface At {
-  readonly key: Deno.KvKey;
-  readonly slot: string;
-  /** True for a row under a new random id, or a new segment of a log: nobody can have read it before. */
-  readonly fresh?: boolean;
-  /** The group of the read cache that may hold this key, and its limit. */
-  readonly cache?: { readonly group: string; readonly limit: number };
-}
-
-export type Mutation =
-  | At & {
-    readonly kind: "set";
-    readonly value: unknown;
-    readonly expireIn?: number;
-    /** Rough size, for the engine's cap on an atomic. */
-    readonly bytes: number;
-  }
-  | At & { readonly kind: "delete" }
-  | At & { readonly kind: "sum"; readonly n: bigint }
-  | At & { readonly kind: "max"; readonly n: bigint };
-
-/** A line for a value that all callers of one commit share; its key ends with their versionstamp. */
-export interface Note {
-  readonly key: Deno.KvKey;
-  readonly slot: string;
-  readonly text: string;
-  readonly bytes: number;
-  readonly expireIn?: number;
-}
-
-/** What one caller wants committed: all of it or nothing. */
-export interface Change {
-  readonly checks: readonly Check[];
-  readonly mutations: readonly Mutation[];
-  /** Events for the log, in order. */
-  readonly lines: readonly Line[];
-  readonly lineBytes: number;
-  /** Whose logs the lines go to, once each. */
-  readonly tenants: readonly string[];
-  /** Lines for values beside the log; those of one key and commit become one value, in order. */
-  readonly notes: readonly Note[];
-  /** Delays in ms after which the engine should wake the job runner. */
-  readonly alarms: readonly number[];
-  /** True when it may overtake others; it has no lines, notes or alarms then. */
-  readonly apart?: boolean;
-}
-
 /** The versionstamp of the commit, or null when a check failed and the caller should look again. */
-export type Outcome = string | null;
+type Outcome = string | null;
 
 interface Pending {
   readonly change: Change;
@@ -86,8 +33,6 @@ const QUEUE_BYTES_MAX = 128 * 1024 * 1024;
 const RECENT_MAX = 4_096;
 /** Two handles on one file may collide; the engine then says so and nothing was written. */
 const LOCKED_RETRIES_MAX = 50;
-/** What a key weighs beside its text: the encoding's marks, and numbers, which take nine bytes. */
-export const KEY_OVERHEAD_BYTES = 24;
 const encoder = new TextEncoder();
 
 /**
@@ -366,10 +311,6 @@ export class Committer {
     for (const { slot, fresh } of mutations) if (!fresh) this.#recent.set(slot, versionstamp);
   }
 }
-
-/** What a change adds to an atomic: its mutations, its messages, the outbox row and its notes. */
-export const writesOf = ({ mutations, alarms, lines, notes }: Change): number =>
-  mutations.length + alarms.length + (lines.length > 0 ? 1 : 0) + notes.length;
 
 /**
  * What the engine says before it writes anything: beyond a limit, not serialisable, not a key, not a

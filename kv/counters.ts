@@ -1,4 +1,4 @@
-import { slotOf } from "./collection.ts";
+import { setKey } from "./change.ts";
 import { RecentMap } from "./recent.ts";
 import type { Store } from "./store.ts";
 
@@ -240,16 +240,8 @@ export class LeasedCounters {
       for (const [at, { taken, share }] of takes.entries()) {
         if (share === 0) continue;
         const { claim, window: { at: key } } = short[at]!;
-        const expireIn = claim.windowMs + EXPIRY_SLACK_MS;
         tx.check(key, entries[at]!.versionstamp);
-        tx.stage({
-          kind: "set",
-          key,
-          slot: slotOf(key),
-          value: taken + share,
-          bytes: 16,
-          expireIn,
-        });
+        tx.stage(setKey(key, taken + share, 16, claim.windowMs + EXPIRY_SLACK_MS));
       }
       return takes.map(({ taken, share }) => ({ taken: taken + share, share }));
     });

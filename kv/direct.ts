@@ -1,7 +1,9 @@
-import { slotOf, type Tenant } from "./collection.ts";
-import { type Check, KEY_OVERHEAD_BYTES, type Mutation, OUTBOX } from "./commit.ts";
+import { type Check, checkOf, deleteKey, type Mutation } from "./change.ts";
+import type { Tenant } from "./collection.ts";
+import { OUTBOX } from "./commit.ts";
 import type { FoldLimits, Sequenced } from "./fold.ts";
 import type { Line } from "./line.ts";
+import { KEY_OVERHEAD_BYTES } from "./load.ts";
 import { setMark } from "./marks.ts";
 import type { Numbered, Room } from "./numbering.ts";
 import { segmentKey, setSegment } from "./segments.ts";
@@ -121,14 +123,13 @@ export class DirectNumbering {
       for (const name of this.log.wanting(types, tenant)) mutations.push(setMark(name, tenant));
       if (this.#proven.has(owner)) continue;
       // Nothing may be there, whatever memory says; a check costs the engine more than a write.
-      const key = segmentKey(tenant, events[0]!.seq);
-      checks.push({ key, slot: slotOf(key), versionstamp: null });
+      checks.push(checkOf(segmentKey(tenant, events[0]!.seq), null));
     }
     for (const { slot } of mutations) keyBytes += slot.length + KEY_OVERHEAD_BYTES;
     for (const [at, { versionstamp }] of rows.entries()) {
-      const key = [...OUTBOX, versionstamp], slot = slotOf(key);
-      mutations.push({ kind: "delete", key, slot });
-      if (at === 0) checks.push({ key, slot, versionstamp });
+      const row = deleteKey([...OUTBOX, versionstamp]);
+      mutations.push(row);
+      if (at === 0) checks.push({ key: row.key, slot: row.slot, versionstamp });
     }
     if (
       checks.length > room.checks || mutations.length > room.writes || keyBytes > room.keyBytes

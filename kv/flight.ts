@@ -1,4 +1,4 @@
-import type { Change } from "./commit.ts";
+import type { Change } from "./change.ts";
 
 /** The keys of a commit that is under way. */
 export interface Flight {

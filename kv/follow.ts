@@ -1,8 +1,10 @@
 import { z } from "zod";
-import { collection, slotOf, type Tenant, tenantKey } from "./collection.ts";
+import { deleteKey } from "./change.ts";
+import { collection, type Tenant, tenantKey } from "./collection.ts";
 import type { EventLog, Follower, Sequenced } from "./log.ts";
 import { HeldEvents } from "./held.ts";
 import { groupOf, groupPrefix, markKey, markPrefix, setMark, tenantOfMark } from "./marks.ts";
+import { hasSegmentAfter } from "./segments.ts";
 import type { Reader, Store } from "./store.ts";
 import type { Tx } from "./tx.ts";
 
@@ -181,7 +183,7 @@ export class LogFollower {
     const left = (await Promise.all(turns)).filter((tenant) => tenant !== null);
     await this.store.transact((tx) => {
       for (const tenant of left) tx.stage(setMark(this.rules.name, tenant));
-      tx.stage({ kind: "delete", key, slot: slotOf(key) });
+      tx.stage(deleteKey(key));
     });
   }
 
@@ -248,7 +250,7 @@ export class LogFollower {
       if (held === null || part !== "" || done < events.length || seq < head) return true;
       if (this.#mayLeave) return true;
       // What a fold adds begins a segment, which may be there before its head is known here.
-      if (await this.log.hasSegmentAfter(tenant, seq)) return true;
+      if (await hasSegmentAfter(this.store.kv, tenant, seq)) return true;
       await this.#unmark(tx, goal);
       return false;
     });
@@ -269,6 +271,6 @@ export class LogFollower {
       return;
     }
     tx.check(key, versionstamp);
-    tx.stage({ kind: "delete", key, slot: slotOf(key) });
+    tx.stage(deleteKey(key));
   }
 }

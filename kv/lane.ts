@@ -1,3 +1,4 @@
+import { deleteKey } from "./change.ts";
 import { slotOf } from "./collection.ts";
 import { noteAt } from "./note.ts";
 import type { Cancel } from "./clock.ts";
@@ -110,9 +111,6 @@ export async function deletePlaces(
   places: readonly string[],
 ): Promise<void> {
   await store.transact((tx) => {
-    for (const place of places) {
-      const key = [...laneKey(name), place];
-      tx.stage({ kind: "delete", key, slot: slotOf(key) });
-    }
+    for (const place of places) tx.stage(deleteKey([...laneKey(name), place]));
   });
 }

@@ -1,4 +1,4 @@
-import { type Change, writesOf } from "./commit.ts";
+import { type Change, writesOf } from "./change.ts";
 import {
   ATOMIC_BYTES_MAX,
   KEY_BYTES_MAX,
@@ -49,6 +49,9 @@ export class Load {
       this.#tenants.size <= TENANTS_MAX;
   }
 }
+
+/** What a key weighs beside its text: the encoding's marks, and numbers, which take nine bytes. */
+export const KEY_OVERHEAD_BYTES = 24;
 
 /** Roughly what a record weighs in the engine, for the cap on an atomic. */
 export function roughBytes(value: unknown): number {

@@ -1,5 +1,5 @@
-import { slotOf, type Tenant, tenantKey } from "./collection.ts";
-import type { Mutation } from "./commit.ts";
+import { deleteKey, setKey } from "./change.ts";
+import { type Tenant, tenantKey } from "./collection.ts";
 import { type Announcement, DirectNumbering } from "./direct.ts";
 import {
   eventsOf,
@@ -16,7 +16,7 @@ import { FOLLOWERS_MAX } from "./limits.ts";
 import type { Line } from "./line.ts";
 import { markAll } from "./marks.ts";
 import { RecentMap } from "./recent.ts";
-import { decodeSegment, segmentKey, segmentsOf, setSegment } from "./segments.ts";
+import { lastNumber, oldestSegment, readAfter, readBefore, setSegment } from "./segments.ts";
 import type { Reader, Store } from "./store.ts";
 import type { Tx } from "./tx.ts";
 
@@ -126,64 +126,22 @@ export class EventLog {
 
   /** The number of the newest event, 0 when there is none. */
   async head(tenant: Tenant): Promise<number> {
-    const known = this.#heads.get(tenantKey(tenant));
-    if (known !== undefined) return known;
-    const last = this.store.kv.list<Uint8Array>({ prefix: segmentsOf(tenant) }, {
-      reverse: true,
-      limit: 1,
-    });
-    for await (const segment of last) return decodeSegment(segment).at(-1)!.seq;
-    return 0;
-  }
-
-  /** Whether a segment begins above `seq`; the newest segments are there before `head` has heard of them. */
-  async hasSegmentAfter(tenant: Tenant, seq: number): Promise<boolean> {
-    const selector = { prefix: segmentsOf(tenant), start: segmentKey(tenant, seq + 1) };
-    for await (const _ of this.store.kv.list(selector, { limit: 1 })) return true;
-    return false;
+    return this.#heads.get(tenantKey(tenant)) ?? await lastNumber(this.store.kv, tenant);
   }
 
   /** Events with numbers above `after`, in order, at most `limit`. */
-  async read(tenant: Tenant, after: number, limit: number): Promise<Sequenced[]> {
-    const out: Sequenced[] = [];
-    for await (const segment of this.#segments(tenant, after + 1)) {
-      for (const event of segment) if (event.seq > after && out.length < limit) out.push(event);
-      if (out.length >= limit) break;
-    }
-    return out;
+  read(tenant: Tenant, after: number, limit: number): Promise<Sequenced[]> {
+    return readAfter(this.store.kv, tenant, after, limit);
   }
 
   /** Events with numbers below `before`, newest first, at most `limit`. */
-  async readBack(tenant: Tenant, before: number, limit: number): Promise<Sequenced[]> {
-    const out: Sequenced[] = [];
-    const prefix = segmentsOf(tenant);
-    const selector = { prefix, end: segmentKey(tenant, before) };
-    const options = { reverse: true, batchSize: 16 };
-    for await (const entry of this.store.kv.list<Uint8Array>(selector, options)) {
-      for (const event of decodeSegment(entry).reverse()) {
-        if (event.seq < before && out.length < limit) out.push(event);
-      }
-      if (out.length >= limit) break;
-    }
-    return out;
+  readBack(tenant: Tenant, before: number, limit: number): Promise<Sequenced[]> {
+    return readBefore(this.store.kv, tenant, before, limit);
   }
 
   /** The oldest segment that is kept, and what removes it; null when it is the only one. */
-  async oldest(
-    tenant: Tenant,
-  ): Promise<{ events: Sequenced[]; drop: (tx: Tx) => void } | null> {
-    const segments = { prefix: segmentsOf(tenant) };
-    const found: Deno.KvEntry<Uint8Array>[] = [];
-    for await (const entry of this.store.kv.list<Uint8Array>(segments, { limit: 2 })) {
-      found.push(entry);
-    }
-    const [first, next] = found;
-    if (first === undefined || next === undefined) return null;
-    const { key } = first;
-    return {
-      events: decodeSegment(first),
-      drop: (tx) => tx.stage({ kind: "delete", key, slot: slotOf(key) }),
-    };
+  oldest(tenant: Tenant): ReturnType<typeof oldestSegment> {
+    return oldestSegment(this.store.kv, tenant);
   }
 
   /** Sequences what is left and stops. */
@@ -191,25 +149,6 @@ export class EventLog {
     this.#stopped = true;
     this.#cancel?.();
     await this.flush();
-  }
-
-  async *#segments(tenant: Tenant, from: number): AsyncGenerator<Sequenced[]> {
-    const prefix = segmentsOf(tenant);
-    const { kv } = this.store;
-    // The segment that holds `from` is the last one that begins at or below it.
-    const holder = kv.list<Uint8Array>({ prefix, end: segmentKey(tenant, from + 1) }, {
-      reverse: true,
-      limit: 1,
-    });
-    let start = from;
-    for await (const entry of holder) {
-      start = entry.key.at(-1) as number + 1;
-      yield decodeSegment(entry);
-    }
-    const rest = { prefix, start: segmentKey(tenant, start) };
-    for await (const entry of kv.list<Uint8Array>(rest, { batchSize: 16 })) {
-      yield decodeSegment(entry);
-    }
   }
 
   /** Lines are in the outbox, or may be. */
@@ -322,10 +261,10 @@ export class EventLog {
         const marks = new Map<string, Announcement[]>();
         for (const piece of part) await this.#extend(tx, piece, sequenced, marks);
         for (const [name, marked] of marks) markAll(tx, name, marked);
-        if (rest !== null) tx.stage(set(PROGRESS, rest, 64));
+        if (rest !== null) tx.stage(setKey(PROGRESS, rest, 64));
         else {
-          for (const key of rows) tx.stage({ kind: "delete", key, slot: slotOf(key) });
-          if (begun !== null) tx.stage({ kind: "delete", key: PROGRESS, slot: slotOf(PROGRESS) });
+          tx.stage(...rows.map(deleteKey));
+          if (begun !== null) tx.stage(deleteKey(PROGRESS));
         }
         tx.afterCommit((versionstamp) => at = versionstamp);
       });
@@ -388,11 +327,3 @@ export class EventLog {
     }
   }
 }
-
-const set = (key: Deno.KvKey, value: unknown, bytes: number): Mutation => ({
-  kind: "set",
-  key,
-  slot: slotOf(key),
-  value,
-  bytes,
-});

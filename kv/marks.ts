@@ -1,5 +1,5 @@
-import { slotOf, type Tenant, tenantKey, tenantOf } from "./collection.ts";
-import type { Mutation } from "./commit.ts";
+import { type Mutation, setKey } from "./change.ts";
+import { type Tenant, tenantKey, tenantOf } from "./collection.ts";
 import type { Announcement } from "./direct.ts";
 import { noteOf } from "./note.ts";
 import type { Tx } from "./tx.ts";
@@ -21,10 +21,8 @@ export const markPrefix = (name: string) => ["~", "mark", name];
 export const markKey = (name: string, { org, space }: Tenant) => [...markPrefix(name), org, space];
 
 /** Marks one tenant. */
-export function setMark(name: string, tenant: Tenant): Mutation {
-  const key = markKey(name, tenant);
-  return { kind: "set", key, slot: slotOf(key), value: true, bytes: 16 };
-}
+export const setMark = (name: string, tenant: Tenant): Mutation =>
+  setKey(markKey(name, tenant), true, 16);
 
 /** Whom the mark of one tenant is for. */
 export const tenantOfMark = ({ key }: Deno.KvEntry<unknown>): Tenant => ({

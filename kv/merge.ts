@@ -1,4 +1,4 @@
-import type { Change, Mutation, Note } from "./commit.ts";
+import type { Change, Mutation, Note } from "./change.ts";
 
 /** The same mutations with the sums of each counter added up: many callers count the same things. */
 export function oneSumEach(mutations: readonly Mutation[]): Mutation[] {

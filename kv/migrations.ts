@@ -1,4 +1,4 @@
-import { type Collection, indexKey, SYSTEM } from "./collection.ts";
+import { type Collection, indexKey, type Row, SYSTEM } from "./collection.ts";
 import { policyVersions } from "./records/gitops.ts";
 import { organizations } from "./records/organization.ts";
 import type { Store } from "./store.ts";
@@ -57,12 +57,12 @@ export async function migrate(
 }
 
 /** Writes the entries of an index for what organizations had stored before it was declared. */
-async function fillIndex<T extends { id: string }>(
+async function fillIndex<T extends Row>(
   { kv }: Store,
   of: Collection<T>,
   index: string,
 ): Promise<void> {
-  const accounts = kv.list<{ id: string }>({
+  const accounts = kv.list<Row>({
     prefix: [SYSTEM.org, SYSTEM.space, organizations.name],
   });
   for await (const { value: { id: org } } of accounts) {

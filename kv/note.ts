@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
+import type { Note } from "./change.ts";
 import { slotOf } from "./collection.ts";
-import type { Note } from "./commit.ts";
 import { LOG_VALUE_BYTES_MAX } from "./limits.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { Check, Mutation } from "./commit.ts";
+import type { Check, Mutation } from "./change.ts";
 import type { Line } from "./line.ts";
 
 /** What an atomic has left beside what its callers want. */

@@ -1,8 +1,13 @@
-import { canExpire, type Collection, type KeyParts, rowKey, type Tenant } from "./collection.ts";
+import {
+  canExpire,
+  type Collection,
+  type KeyParts,
+  type Row,
+  rowKey,
+  type Tenant,
+} from "./collection.ts";
 import { GET_MANY_MAX } from "./limits.ts";
 import type { Listed, ListOptions, Page, Store } from "./store.ts";
-
-type Row = { id: string };
 
 /** Where a list has a record, and what follows it. */
 interface Place {

@@ -1,4 +1,5 @@
-import { slotOf, type Tenant } from "./collection.ts";
+import { deleteKey, maxKey, setKey } from "./change.ts";
+import type { Tenant } from "./collection.ts";
 import type { Store } from "./store.ts";
 import type { Tx } from "./tx.ts";
 
@@ -39,11 +40,8 @@ export function putDay(
   { dayMs, writer, value }: SeriesDay<unknown>,
   { bytes, atMs }: { readonly bytes: number; readonly atMs?: number },
 ): void {
-  const day = [...seriesKey(series), dayMs, writer];
-  tx.stage({ kind: "set", key: day, slot: slotOf(day), value, bytes, expireIn: KEPT_MS });
-  if (atMs === undefined) return;
-  const latest = latestKey(series);
-  tx.stage({ kind: "max", key: latest, slot: slotOf(latest), n: BigInt(atMs) });
+  tx.stage(setKey([...seriesKey(series), dayMs, writer], value, bytes, KEPT_MS));
+  if (atMs !== undefined) tx.stage(maxKey(latestKey(series), BigInt(atMs)));
 }
 
 /** Every writer's values of the days that begin from `fromMs` up to, not including, `toMs`. */
@@ -69,8 +67,7 @@ export async function readLatest(store: Store, series: Series): Promise<number |
 
 /** Forgets that a series was ever counted. */
 export function dropLatest(tx: Tx, series: Series): void {
-  const key = latestKey(series);
-  tx.stage({ kind: "delete", key, slot: slotOf(key) });
+  tx.stage(deleteKey(latestKey(series)));
 }
 
 /** Forgets every day of a series, in as many commits as it takes. */
@@ -79,8 +76,6 @@ export async function dropDays(store: Store, series: Series): Promise<void> {
   for await (const { key } of store.kv.list({ prefix: seriesKey(series) })) keys.push(key);
   while (keys.length > 0) {
     const some = keys.splice(0, DROPPED_AT_ONCE);
-    await store.transact((tx) =>
-      tx.stage(...some.map((key) => ({ kind: "delete" as const, key, slot: slotOf(key) })))
-    );
+    await store.transact((tx) => tx.stage(...some.map(deleteKey)));
   }
 }

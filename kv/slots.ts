@@ -1,5 +1,5 @@
 import type { Cancel } from "./clock.ts";
-import { slotOf } from "./collection.ts";
+import { deleteKey, setKey } from "./change.ts";
 import type { Store } from "./store.ts";
 
 /** What this instance holds of one key's slots. */
@@ -182,12 +182,9 @@ export class LeasedSlots {
       if (slots === known && fresh) return { slots, untilMs: knownUntilMs };
       const untilMs = nowMs + LEASE_MS;
       const row: Row = slots > 0 ? { ...others, [this.instance]: [slots, untilMs] } : others;
-      const change = { key: at, slot: slotOf(at) }, rows = Object.keys(row).length;
+      const rows = Object.keys(row).length;
       tx.check(at, versionstamp);
-      if (rows === 0) tx.stage({ kind: "delete", ...change });
-      else {
-        tx.stage({ kind: "set", ...change, value: row, bytes: 64 * rows, expireIn: 2 * LEASE_MS });
-      }
+      tx.stage(rows === 0 ? deleteKey(at) : setKey(at, row, 64 * rows, 2 * LEASE_MS));
       return { slots, untilMs };
     });
     held.leased = lease.slots;

@@ -1,5 +1,6 @@
-import { type Appending, Appends, NOTHING } from "./appends.ts";
-import { type Entry, ReadCache } from "./cache.ts";
+import { type Appending, Appends } from "./appends.ts";
+import { type Entry, pointerGroup, ReadCache, wholeGroup } from "./cache.ts";
+import { type Mutation, type Note, NOTHING, writesOf } from "./change.ts";
 import type { Clock } from "./clock.ts";
 import {
   type Collection,
@@ -9,12 +10,14 @@ import {
   holds,
   indexKey,
   type KeyParts,
+  type Named,
+  type Row,
   rowKey,
   slotOf,
   systemKey,
   type Tenant,
 } from "./collection.ts";
-import { Committer, type Mutation, type Note, writesOf } from "./commit.ts";
+import { Committer } from "./commit.ts";
 import { ContentionError } from "./errors.ts";
 import { CHECKS_MAX, CHECKS_MAX_SHARED } from "./limits.ts";
 import { makeLine } from "./line.ts";
@@ -22,9 +25,6 @@ import type { Numbering } from "./numbering.ts";
 import { scan } from "./scan.ts";
 import { Trouble } from "./trouble.ts";
 import { Tx } from "./tx.ts";
-
-type Row = { id: string };
-type Named = { readonly name: string; readonly cached: number };
 
 export interface Found<T> {
   readonly tenant: Tenant;
@@ -229,7 +229,7 @@ export class Store implements Reader {
       const { items } = await this.list(of, tenant, { limit: most });
       return { value: deepFreeze(items), versionstamp: items.length < most ? "" : null };
     };
-    const [group, slot] = [wholeOf(of.name), slotOf([tenant.org, tenant.space, of.name])];
+    const [group, slot] = [wholeGroup(of.name), slotOf([tenant.org, tenant.space, of.name])];
     const cache = of.cached === 0 ? null : this.#cache;
     const { value } = cache?.get(group, slot) ??
       await (cache?.load(group, WHOLE_MAX, slot, read) ?? read());
@@ -281,7 +281,7 @@ export class Store implements Reader {
 
   /** One entry of a unique index. */
   pointer(of: Named, key: KeyParts): Promise<Entry> {
-    return this.#load(`${of.name}.`, of.cached, key, (value) => value);
+    return this.#load(pointerGroup(of), of.cached, key, (value) => value);
   }
 
   /** Resolves when nothing is queued or under way. */
@@ -325,18 +325,7 @@ export class Store implements Reader {
         ? { value: mutation.value, versionstamp }
         : null;
       this.#cache.changed(slot, cache.group, cache.limit, entry);
-      this.#cache.changed(slot.slice(0, slot.lastIndexOf("\0")), wholeOf(cache.group), 0, null);
+      this.#cache.changed(slot.slice(0, slot.lastIndexOf("\0")), wholeGroup(cache.group), 0, null);
     }
   }
 }
-
-/** Which cache group holds all rows of a tenant together. */
-const wholeOf = (group: string) => `${group}[]`;
-
-/** Which cache group holds a collection's rows, for a mutation. */
-export const cacheOf = (of: { name: string; cached: number }) =>
-  of.cached === 0 ? {} : { cache: { group: of.name, limit: of.cached } };
-
-/** Which cache group holds a collection's unique keys, for a mutation. */
-export const pointerCacheOf = (of: { name: string; cached: number }) =>
-  of.cached === 0 ? {} : { cache: { group: `${of.name}.`, limit: of.cached } };

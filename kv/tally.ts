@@ -1,4 +1,5 @@
-import { slotOf, type Tenant } from "./collection.ts";
+import { deleteKey, maxKey, sumKey } from "./change.ts";
+import type { Tenant } from "./collection.ts";
 import type { Store } from "./store.ts";
 import type { Tx } from "./tx.ts";
 
@@ -10,14 +11,12 @@ const key = (
 
 /** Adds to a counter, or takes from it: the engine's sums wrap. Sums never conflict, so a counter that every change touches costs no rerun. */
 export function addToTally(tx: Tx, tenant: Tenant, name: string, id: string, n = 1): void {
-  const at = key(tenant, name, id);
-  tx.stage({ kind: "sum", key: at, slot: slotOf(at), n: BigInt.asUintN(64, BigInt(n)) });
+  tx.stage(sumKey(key(tenant, name, id), BigInt.asUintN(64, BigInt(n))));
 }
 
 /** Lifts a counter that only rises, such as a time in ms, to `n`. It never conflicts either. */
 export function raiseTally(tx: Tx, tenant: Tenant, name: string, id: string, n: number): void {
-  const at = key(tenant, name, id);
-  tx.stage({ kind: "max", key: at, slot: slotOf(at), n: BigInt(n) });
+  tx.stage(maxKey(key(tenant, name, id), BigInt(n)));
 }
 
 /** Where a counter stands; 0 when nothing was ever added. */
@@ -33,6 +32,5 @@ export async function readTally(
 
 /** Forgets a counter, together with what it counted. */
 export function dropTally(tx: Tx, tenant: Tenant, name: string, id: string): void {
-  const at = key(tenant, name, id);
-  tx.stage({ kind: "delete", key: at, slot: slotOf(at) });
+  tx.stage(deleteKey(key(tenant, name, id)));
 }

@@ -1,4 +1,4 @@
-import { slotOf } from "./collection.ts";
+import { deleteKey } from "./change.ts";
 import type { Store } from "./store.ts";
 
 /** A key that nothing is ever kept under. */
@@ -33,5 +33,5 @@ export class Trouble {
  */
 export async function mustTakeChanges(store: Store): Promise<void> {
   if (store.trouble.why === null) return;
-  await store.transact((tx) => tx.stage({ kind: "delete", key: PROBE, slot: slotOf(PROBE) }));
+  await store.transact((tx) => tx.stage(deleteKey(PROBE)));
 }

@@ -1,3 +1,15 @@
+import { type Appending, Appends } from "./appends.ts";
+import { cacheOf, type Entry, pointerCacheOf } from "./cache.ts";
+import {
+  type Change,
+  type Check,
+  checkOf,
+  deleteKey,
+  type Mutation,
+  type Note,
+  setKey,
+  sumKey,
+} from "./change.ts";
 import {
   type Collection,
   countKey,
@@ -6,30 +18,21 @@ import {
   holds,
   indexKey,
   type KeyParts,
+  type Named,
+  type Row,
   rowKey,
+  rowSlot,
   slotOf,
   systemKey,
   type Tenant,
   togetherKey,
 } from "./collection.ts";
-import { type Appending, Appends } from "./appends.ts";
-import type { Entry } from "./cache.ts";
-import type { Change, Check, Mutation, Note } from "./commit.ts";
+import { entriesOf, type IndexEntry, MARK, sameKey, samePointer } from "./entries.ts";
 import { DuplicateError } from "./errors.ts";
-import {
-  cacheOf,
-  type Found,
-  type ListOptions,
-  type Page,
-  pointerCacheOf,
-  type Reader,
-  type Store,
-} from "./store.ts";
 import { DELAY_MS_MAX } from "./limits.ts";
 import { roughBytes } from "./load.ts";
+import type { Found, ListOptions, Page, Reader, Store } from "./store.ts";
 
-type Row = { id: string };
-type Named = { readonly name: string; readonly cached: number };
 interface Write {
   readonly of: Collection<Row>;
   readonly tenant: Tenant;
@@ -38,8 +41,15 @@ interface Write {
   /** True when the caller knows that the row is new, so it is not read first. */
   readonly fresh: boolean;
 }
-/** What an entry holds that only has to be there: bytes are stored as they are, other values are encoded. */
-const MARK = new Uint8Array(0);
+
+/** A write, with the index entries that its record had before it and has after it. */
+interface Step {
+  readonly write: Write;
+  readonly before: Row | null;
+  readonly old: readonly IndexEntry[];
+  readonly next: readonly IndexEntry[];
+}
+
 const ONE_LESS = 0xffff_ffff_ffff_ffffn; // the engine's sums wrap at 2^64
 /** The engine may drop a record this long after its expiry, never before. */
 const EXPIRY_SLACK_MS = 60 * 60 * 1000;
@@ -57,10 +67,15 @@ export class Tx implements Reader, Appending {
   constructor(readonly store: Store) {}
 
   async get<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): Promise<T | null> {
-    const slot = slotOf(rowKey(of, tenant, id));
-    const staged = this.#writes.get(slot);
-    const value = staged ? staged.value : await this.#row(of, tenant, id);
-    return value !== null && this.store.isLive(of, value as T) ? value as T : null;
+    const value = await this.getStored(of, tenant, id);
+    return value !== null && this.store.isLive(of, value) ? value : null;
+  }
+
+  /** The same, also when its time is over and it has not been removed yet. */
+  getStored<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): Promise<T | null> {
+    const staged = this.#writes.get(rowSlot(of, tenant, id));
+    const value = staged ? Promise.resolve(staged.value) : this.#row(of, tenant, id);
+    return value as Promise<T | null>;
   }
 
   /**
@@ -73,12 +88,6 @@ export class Tx implements Reader, Appending {
     if (this.#seen.has(slot)) return;
     this.#checks.set(slot, { key, slot, versionstamp });
     this.#seen.set(slot, record);
-  }
-
-  /** The same, also when its time is over and it has not been removed yet. */
-  async getStored<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): Promise<T | null> {
-    const staged = this.#writes.get(slotOf(rowKey(of, tenant, id)));
-    return (staged ? staged.value : await this.#row(of, tenant, id)) as T | null;
   }
 
   async find<T extends Row>(
@@ -139,14 +148,13 @@ export class Tx implements Reader, Appending {
   }
 
   delete<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): void {
-    const slot = slotOf(rowKey(of, tenant, id));
-    this.#writes.set(slot, { of: erase(of), tenant, id, value: null, fresh: false });
+    const write = { of: erase(of), tenant, id, value: null, fresh: false };
+    this.#writes.set(rowSlot(of, tenant, id), write);
   }
 
   /** Removes a record of a collection without indexes, unread: whatever it is now, it is gone then. */
   drop(of: Named, tenant: Tenant, id: string): void {
-    const key = rowKey(of, tenant, id);
-    this.#extra.push({ kind: "delete", key, slot: slotOf(key), ...cacheOf(of) });
+    this.#extra.push({ ...deleteKey(rowKey(of, tenant, id)), ...cacheOf(of) });
   }
 
   /** Appends one event row, as canonical JSON, to the tenant's log. */
@@ -179,8 +187,8 @@ export class Tx implements Reader, Appending {
 
   /** Makes the commit depend on a key of the store's own. */
   check(key: Deno.KvKey, versionstamp: string | null): void {
-    const slot = slotOf(key);
-    this.#checks.set(slot, { key, slot, versionstamp });
+    const check = checkOf(key, versionstamp);
+    this.#checks.set(check.slot, check);
   }
 
   /** Stages mutations of the store's own keys. */
@@ -204,9 +212,7 @@ export class Tx implements Reader, Appending {
       const key = this.#together(of, tenant);
       return key === null ? [] : [[slotOf(key), key] as const];
     }));
-    for (const [slot, key] of marks) {
-      mutations.push({ kind: "set", key, slot, value: MARK, bytes: 16 });
-    }
+    for (const key of marks.values()) mutations.push(setKey(key, MARK, 16));
     const added = this.#appends.change();
     return {
       ...added,
@@ -232,7 +238,7 @@ export class Tx implements Reader, Appending {
     // A new record is written as its type has it; what is changed or kept in memory is checked again.
     const checked = sound ? record : of.schema.parse(record);
     const value = of.cached > 0 ? deepFreeze(checked) : checked;
-    const slot = slotOf(rowKey(of, tenant, value.id));
+    const slot = rowSlot(of, tenant, value.id);
     const isNew = fresh && !this.#writes.has(slot);
     this.#writes.set(slot, { of: erase(of), tenant, id: value.id, value, fresh: isNew });
     return value;
@@ -291,9 +297,7 @@ export class Tx implements Reader, Appending {
   ): Promise<void> {
     const key = rowKey(of, tenant, id);
     if (of.counted && (before === null) !== (value === null)) {
-      const counter = countKey(of, tenant);
-      const n = value === null ? ONE_LESS : 1n;
-      out.push({ kind: "sum", key: counter, slot: slotOf(counter), n });
+      out.push(sumKey(countKey(of, tenant), value === null ? ONE_LESS : 1n));
     }
     if (value === null) {
       if (before !== null) out.push({ kind: "delete", key, slot: slotOf(key), ...cacheOf(of) });
@@ -336,65 +340,16 @@ export class Tx implements Reader, Appending {
     const tenant = { org, space } as Tenant;
     const rival = await this.get(of, tenant, rivalId as string);
     const has = rival !== null &&
-      entries(of, tenant, rival).some((entry) => sameKey(entry.key, key));
+      entriesOf(of, tenant, rival).some((entry) => sameKey(entry.key, key));
     if (has) throw new DuplicateError(of.name, name);
   }
-}
-
-interface IndexEntry {
-  readonly name: string;
-  readonly key: KeyParts;
-  readonly value: unknown;
-  /** True for unique keys, which one record holds at a time. */
-  readonly held: boolean;
-}
-
-/** A write, with the index entries that its record had before it and has after it. */
-interface Step {
-  readonly write: Write;
-  readonly before: Row | null;
-  readonly old: readonly IndexEntry[];
-  readonly next: readonly IndexEntry[];
 }
 
 const stepOf = (write: Write, before: Row | null): Step => ({
   write,
   before,
-  old: before === null ? [] : entries(write.of, write.tenant, before),
-  next: write.value === null ? [] : entries(write.of, write.tenant, write.value),
+  old: before === null ? [] : entriesOf(write.of, write.tenant, before),
+  next: write.value === null ? [] : entriesOf(write.of, write.tenant, write.value),
 });
 
 const erase = <T extends Row>(of: Collection<T>) => of as unknown as Collection<Row>;
-/** Cheaper than their texts, and most entries of a changed record stay as they are. */
-const sameKey = (a: KeyParts, b: KeyParts) =>
-  a.length === b.length && a.every((part, at) => part === b[at]);
-const samePointer = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
-
-/** Every index entry that a record has. */
-function entries(of: Collection<Row>, tenant: Tenant, record: Row): IndexEntry[] {
-  const out: IndexEntry[] = [];
-  const { org, space } = tenant;
-  for (const name in of.unique) {
-    const key = of.unique[name]!(record);
-    const at = key && indexKey(of, tenant, name, key);
-    if (at) out.push({ name, key: at, value: record.id, held: true });
-  }
-  for (const name in of.lookup) {
-    const key = of.lookup[name]!(record);
-    const at = key && systemKey(of, name, key);
-    if (at) {
-      out.push({ name, key: at, value: [org, space, record.id], held: true });
-    }
-  }
-  for (const name in of.index) {
-    const key = of.index[name]!(record);
-    const at = key && indexKey(of, tenant, name, [...key, record.id]);
-    if (at) out.push({ name, key: at, value: MARK, held: false });
-  }
-  for (const name in of.queue) {
-    const key = of.queue[name]!(record);
-    const at = key && systemKey(of, name, [...key, org, space, record.id]);
-    if (at) out.push({ name, key: at, value: MARK, held: false });
-  }
-  return out;
-}

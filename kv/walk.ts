@@ -1,7 +1,12 @@
-import { type Collection, indexKey, type KeyParts, systemKey, type Tenant } from "./collection.ts";
+import {
+  type Collection,
+  indexKey,
+  type KeyParts,
+  type Row,
+  systemKey,
+  type Tenant,
+} from "./collection.ts";
 import type { Store } from "./store.ts";
-
-type Row = { id: string };
 
 /** Which part of an index, by what stands behind the prefix. */
 export interface Range {

@@ -1,21 +1,10 @@
-import { NOTHING } from "../../kv/appends.ts";
-import { slotOf } from "../../kv/collection.ts";
-import type { Change, Check, Mutation } from "../../kv/commit.ts";
+import { type Change, checkOf, type Mutation, NOTHING, setKey } from "../../kv/change.ts";
 import { makeLine } from "../../kv/line.ts";
 
-export const set = (key: Deno.KvKey, value: unknown, bytes = 16): Mutation => ({
-  kind: "set",
-  key,
-  slot: slotOf(key),
-  value,
-  bytes,
-});
+export const set = (key: Deno.KvKey, value: unknown, bytes = 16): Mutation =>
+  setKey(key, value, bytes);
 
-export const check = (key: Deno.KvKey, versionstamp: string | null): Check => ({
-  key,
-  slot: slotOf(key),
-  versionstamp,
-});
+export const check = checkOf;
 
 /** A change of these parts and no others. */
 export const change = (over: Partial<Change>): Change => ({ ...NOTHING, ...over });

@@ -1,6 +1,7 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { setImmediate } from "node:timers";
-import { type Change, Committer, type Mutation, OUTBOX } from "../../kv/commit.ts";
+import { type Change, deleteKey, type Mutation, sumKey } from "../../kv/change.ts";
+import { Committer, OUTBOX } from "../../kv/commit.ts";
 import { CHECKS_MAX } from "../../kv/limits.ts";
 import { noteOf } from "../../kv/note.ts";
 import { Tx } from "../../kv/tx.ts";
@@ -66,7 +67,7 @@ async function underWay(bench: Bench, first: Change) {
 
 const apart = (...mutations: Mutation[]): Change => change({ mutations, apart: true });
 const aparts = (count: number) => Array.from({ length: count }, (_, n) => apart(set(["a", n], n)));
-const sum = (key: string): Mutation => ({ kind: "sum", key: [key], slot: key, n: 1n });
+const sum = (key: string): Mutation => sumKey([key], 1n);
 
 Deno.test("Committer.submit: many that stand apart are committed beside the commit under way, others and few are not", async () => {
   await using bench = await Bench.open();
@@ -94,7 +95,7 @@ const MEETING: Record<string, Change> = {
   "reads what it adds to": change({ checks: [check(["added"], null)] }),
   "writes what it reads": apart(set(["read"], 1)),
   "writes what it writes": apart(set(["written"], 1)),
-  "writes what it adds to": apart({ kind: "delete", key: ["added"], slot: "added" }),
+  "writes what it adds to": apart(deleteKey(["added"])),
   "adds to what it reads": apart(sum("read")),
   "adds to what it writes": apart(sum("written")),
 };

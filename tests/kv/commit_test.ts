@@ -1,5 +1,6 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
-import { type Change, Committer, OUTBOX } from "../../kv/commit.ts";
+import { type Change, deleteKey, sumKey } from "../../kv/change.ts";
+import { Committer, OUTBOX } from "../../kv/commit.ts";
 import { StoreUnavailableError } from "../../kv/errors.ts";
 import { CHECKS_MAX } from "../../kv/limits.ts";
 import { makeLine } from "../../kv/line.ts";
@@ -79,7 +80,7 @@ const BAD: Record<string, Change> = {
   "a key that is too large": change({ mutations: [set(["x".repeat(3000)], 1)] }),
   "an empty key": change({ mutations: [set([], 1)] }),
   "a sum over what is no counter": change({
-    mutations: [{ kind: "sum", key: ["text"], slot: "text", n: 1n }],
+    mutations: [sumKey(["text"], 1n)],
   }),
   "an alarm beyond what the engine takes": change({ alarms: [31 * 86_400_000] }),
 };
@@ -160,7 +161,7 @@ Deno.test("Committer.submit: a key that was deleted may be made again", async ()
   const create = change({ checks: [check(["a"], null)], mutations: [set(["a"], 1)] });
   for (let round = 0; round < 3; round++) {
     deepStrictEqual((await bench.submit(create)).map(committed), [true]);
-    await bench.submit(change({ mutations: [{ kind: "delete", key: ["a"], slot: "a" }] }));
+    await bench.submit(change({ mutations: [deleteKey(["a"])] }));
   }
 });
 

@@ -1,0 +1,55 @@
+import {
+  type Collection,
+  indexKey,
+  type KeyParts,
+  type Row,
+  systemKey,
+  type Tenant,
+} from "./collection.ts";
+
+/** An entry of an index: where it lies, and what it says. */
+export interface IndexEntry {
+  readonly name: string;
+  readonly key: KeyParts;
+  readonly value: unknown;
+  /** True for unique keys, which one record holds at a time. */
+  readonly held: boolean;
+}
+
+/** What an entry holds that only has to be there: bytes are stored as they are, other values are encoded. */
+export const MARK = new Uint8Array(0);
+
+/** Every index entry that a record has. */
+export function entriesOf(of: Collection<Row>, tenant: Tenant, record: Row): IndexEntry[] {
+  const out: IndexEntry[] = [];
+  const { org, space } = tenant;
+  for (const name in of.unique) {
+    const key = of.unique[name]!(record);
+    const at = key && indexKey(of, tenant, name, key);
+    if (at) out.push({ name, key: at, value: record.id, held: true });
+  }
+  for (const name in of.lookup) {
+    const key = of.lookup[name]!(record);
+    const at = key && systemKey(of, name, key);
+    if (at) out.push({ name, key: at, value: [org, space, record.id], held: true });
+  }
+  for (const name in of.index) {
+    const key = of.index[name]!(record);
+    const at = key && indexKey(of, tenant, name, [...key, record.id]);
+    if (at) out.push({ name, key: at, value: MARK, held: false });
+  }
+  for (const name in of.queue) {
+    const key = of.queue[name]!(record);
+    const at = key && systemKey(of, name, [...key, org, space, record.id]);
+    if (at) out.push({ name, key: at, value: MARK, held: false });
+  }
+  return out;
+}
+
+/** Cheaper than their texts, and most entries of a changed record stay as they are. */
+export const sameKey = (a: KeyParts, b: KeyParts): boolean =>
+  a.length === b.length && a.every((part, at) => part === b[at]);
+
+/** Whether two unique entries point at the same record. */
+export const samePointer = (a: unknown, b: unknown): boolean =>
+  JSON.stringify(a) === JSON.stringify(b);
