@@ -5,7 +5,8 @@ import { secretPath, type Secrets, secretsKnown } from "../secrets/file.ts";
 import { readStoreSettings, type StoreSettings } from "../settings.ts";
 import { systemClock, systemEntropy } from "../system.ts";
 import { isThere } from "../../kv/disk.ts";
-import { embeddedPath, storePath } from "./store_path.ts";
+import { runOnce, unknownOption } from "./command.ts";
+import { embeddedPath, storePath } from "./store.ts";
 
 const BACKUP_HELP = `relay backup: a copy of the store, while the relay serves
 
@@ -97,30 +98,18 @@ function tell(what: string, { taken_at, versionstamp, bytes, sha256 }: Manifest)
 }
 
 /** Runs a command whose one argument is a folder. */
-async function withFolder(
+function withFolder(
   name: string,
   help: string,
   args: readonly string[],
   run: (folder: string) => void | Promise<void>,
 ): Promise<number> {
-  if (args.includes("--help") || args.includes("-h")) {
-    console.log(help);
-    return 0;
-  }
   const option = args.find((argument) => argument.startsWith("-"));
   const [folder = "", more] = args;
-  if (option !== undefined || folder === "" || more !== undefined) {
-    const what = option !== undefined
-      ? `There is no option ${JSON.stringify(option)}.`
-      : `Name one folder: relay ${name} <folder>.`;
-    console.error(`${what} See: relay ${name} --help`);
-    return 2;
-  }
-  try {
-    await run(folder.replace(/(?<=.)\/+$/, ""));
-    return 0;
-  } catch (error) {
-    console.error(`relay: ${error instanceof Error ? error.message : String(error)}`);
-    return 1;
-  }
+  const work = option !== undefined
+    ? unknownOption(option)
+    : folder === "" || more !== undefined
+    ? `Name one folder: relay ${name} <folder>.`
+    : () => run(folder.replace(/(?<=.)\/+$/, ""));
+  return runOnce({ name, help }, args, work);
 }

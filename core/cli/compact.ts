@@ -3,7 +3,8 @@ import { lockStore } from "../../kv/open.ts";
 import { vacuum } from "../../kv/vacuum.ts";
 import { readStoreSettings } from "../settings.ts";
 import { systemClock } from "../system.ts";
-import { storePath } from "./store_path.ts";
+import { runOnce, unknownOption } from "./command.ts";
+import { storePath } from "./store.ts";
 
 const HELP = `relay compact: give the space of what was deleted back to the disk
 
@@ -24,27 +25,18 @@ Exit codes:
 `;
 
 /** Runs `relay compact`; resolves to the exit code. */
-export async function compactCommand(args: string[]): Promise<number> {
+export function compactCommand(args: string[]): Promise<number> {
   const [wrong] = args;
-  if (wrong === "--help" || wrong === "-h") {
-    console.log(HELP);
-    return 0;
-  }
-  if (wrong !== undefined) {
-    console.error(`There is no option ${JSON.stringify(wrong)}. See: relay compact --help`);
-    return 2;
-  }
-  try {
-    const kv = storePath(readStoreSettings(Deno.env.toObject(), false).kv);
-    using _lock = await lockStore(kv, systemClock);
-    const before = sizeOf(kv);
-    vacuum(kv);
-    console.log(`${kv}: ${before} bytes before, ${sizeOf(kv)} bytes now`);
-    return 0;
-  } catch (error) {
-    console.error(`relay: ${error instanceof Error ? error.message : String(error)}`);
-    return 1;
-  }
+  const work = wrong === undefined ? compact : unknownOption(wrong);
+  return runOnce({ name: "compact", help: HELP }, args, work);
+}
+
+async function compact(): Promise<void> {
+  const kv = storePath(readStoreSettings(Deno.env.toObject(), false).kv);
+  using _lock = await lockStore(kv, systemClock);
+  const before = sizeOf(kv);
+  vacuum(kv);
+  console.log(`${kv}: ${before} bytes before, ${sizeOf(kv)} bytes now`);
 }
 
 function sizeOf(kv: string): number {

@@ -14,6 +14,7 @@ import {
 } from "../keep/findings.ts";
 import { isRemote, readSettings, type Settings } from "../settings.ts";
 import { systemClock, systemEntropy } from "../system.ts";
+import { runOnce, unknownOption } from "./command.ts";
 
 const HELP = `relay doctor: what is wrong here, and what to do about it
 
@@ -38,23 +39,14 @@ Exit codes:
 const ANSWER_MS = 2_000;
 
 /** Runs `relay doctor`; resolves to the exit code. */
-export async function doctorCommand(args: string[]): Promise<number> {
+export function doctorCommand(args: string[]): Promise<number> {
   const [wrong] = args;
-  if (wrong === "--help" || wrong === "-h") {
-    console.log(HELP);
-    return 0;
-  }
-  if (wrong !== undefined) {
-    console.error(`There is no option ${JSON.stringify(wrong)}. See: relay doctor --help`);
-    return 2;
-  }
-  let findings: Finding[];
-  try {
-    findings = await examine();
-  } catch (error) {
-    console.error(`relay: ${error instanceof Error ? error.message : String(error)}`);
-    return 1;
-  }
+  const work = wrong === undefined ? tellFindings : unknownOption(wrong);
+  return runOnce({ name: "doctor", help: HELP }, args, work);
+}
+
+async function tellFindings(): Promise<number> {
+  const findings = await examine();
   const width = Math.max(...findings.map(({ name }) => name.length));
   for (const { name, state, text } of findings) {
     const mark = state === "fault" ? "FAULT" : state;

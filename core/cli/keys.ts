@@ -1,10 +1,10 @@
-import { openStore } from "../../kv/open.ts";
 import { KEY_KINDS, type KeyKind, rotateKeys, type Rotation } from "../rotate_keys.ts";
 import { makeSealer } from "../seal.ts";
 import { secretsKnown } from "../secrets/file.ts";
-import { isRemote, readStoreSettings } from "../settings.ts";
+import { readStoreSettings } from "../settings.ts";
 import { systemClock, systemEntropy } from "../system.ts";
-import { storePath } from "./store_path.ts";
+import { runOnce, unknownOption } from "./command.ts";
+import { storeLocation, withStore } from "./store.ts";
 
 const HELP = `relay keys rotate: new keys in the place of those that sign
 
@@ -35,23 +35,10 @@ Exit codes:
 `;
 
 /** Runs `relay keys`; resolves to the exit code. */
-export async function keysCommand(args: string[]): Promise<number> {
-  if (args.includes("--help") || args.includes("-h")) {
-    console.log(HELP);
-    return 0;
-  }
+export function keysCommand(args: string[]): Promise<number> {
   const rotation = readRotation(args);
-  if (typeof rotation === "string") {
-    console.error(`${rotation} See: relay keys --help`);
-    return 2;
-  }
-  try {
-    await rotate(rotation);
-    return 0;
-  } catch (error) {
-    console.error(`relay: ${error instanceof Error ? error.message : String(error)}`);
-    return 1;
-  }
+  const work = typeof rotation === "string" ? rotation : () => rotate(rotation);
+  return runOnce({ name: "keys", help: HELP }, args, work);
 }
 
 /** What is asked for, or what is wrong with it. */
@@ -63,7 +50,7 @@ function readRotation([action, kind, ...options]: readonly string[]): Rotation |
   for (let at = 0; at < options.length; at++) {
     const option = options[at]!;
     if (option === "--leave-behind") leaveBehind = true;
-    else if (option !== "--organization") return `There is no option ${JSON.stringify(option)}.`;
+    else if (option !== "--organization") return unknownOption(option);
     else if ((organization = options[++at] ?? null) === null) {
       return "Say whose: --organization <id>.";
     }
@@ -73,24 +60,20 @@ function readRotation([action, kind, ...options]: readonly string[]): Rotation |
 
 async function rotate(rotation: Rotation): Promise<void> {
   const settings = readStoreSettings(Deno.env.toObject(), false);
-  const kv = settings.kv !== null && isRemote(settings.kv) ? settings.kv : storePath(settings.kv);
+  const kv = storeLocation(settings.kv);
   const secrets = secretsKnown(settings);
   if (secrets === null) {
     throw new Error("the secret of the store is not here: give it in RELAY_SECRET");
   }
-  const opened = await openStore(kv, systemClock);
-  try {
-    const by = {
-      sealer: makeSealer(secrets.secret, systemEntropy, secrets.olderSecrets),
-      ports: { clock: systemClock, entropy: systemEntropy },
-    };
-    let keys = 0;
-    await rotateKeys(opened.store, by, rotation, (tenant, key) => {
+  const by = {
+    sealer: makeSealer(secrets.secret, systemEntropy, secrets.olderSecrets),
+    ports: { clock: systemClock, entropy: systemEntropy },
+  };
+  let keys = 0;
+  await withStore(kv, (store) =>
+    rotateKeys(store, by, rotation, (tenant, key) => {
       keys++;
       console.log(`${tenant}: ${key}`);
-    });
-    console.log(`Done: ${keys} ${rotation.kind} keys are new. Back the store up now.`);
-  } finally {
-    await opened.close();
-  }
+    }));
+  console.log(`Done: ${keys} ${rotation.kind} keys are new. Back the store up now.`);
 }

@@ -1,9 +1,9 @@
-import { openStore } from "../../kv/open.ts";
 import { type Reset, resetPassword } from "../account/reset.ts";
 import { passwordCost } from "../passwords.ts";
-import { isRemote, readStoreSettings } from "../settings.ts";
+import { readStoreSettings } from "../settings.ts";
 import { systemClock, systemEntropy } from "../system.ts";
-import { storePath } from "./store_path.ts";
+import { runOnce, unknownOption } from "./command.ts";
+import { withStore } from "./store.ts";
 
 const HELP = `relay password reset: a new password for somebody who has forgotten theirs
 
@@ -27,32 +27,17 @@ Exit codes:
 const WITHOUT_SECOND_FACTOR = "--without-second-factor";
 
 /** Runs `relay password`; resolves to the exit code. */
-export async function passwordCommand(args: string[]): Promise<number> {
-  if (args.includes("--help") || args.includes("-h")) {
-    console.log(HELP);
-    return 0;
-  }
-  const problem = problemOf(args);
-  if (problem !== null) {
-    console.error(`${problem} See: relay password --help`);
-    return 2;
-  }
+export function passwordCommand(args: string[]): Promise<number> {
+  const work = problemOf(args) ?? (() => reset(args));
+  return runOnce({ name: "password", help: HELP }, args, work);
+}
+
+async function reset(args: readonly string[]): Promise<void> {
   const [, email] = args.filter((argument) => argument !== WITHOUT_SECOND_FACTOR);
-  try {
-    const { kv } = readStoreSettings(Deno.env.toObject(), false);
-    const opened = await openStore(kv !== null && isRemote(kv) ? kv : storePath(kv), systemClock);
-    try {
-      const ports = { clock: systemClock, entropy: systemEntropy, passwordCost: passwordCost() };
-      const without = args.includes(WITHOUT_SECOND_FACTOR);
-      say(email!, await resetPassword(opened.store, ports, email!, without));
-    } finally {
-      await opened.close();
-    }
-    return 0;
-  } catch (error) {
-    console.error(`relay: ${error instanceof Error ? error.message : String(error)}`);
-    return 1;
-  }
+  const ports = { clock: systemClock, entropy: systemEntropy, passwordCost: passwordCost() };
+  const without = args.includes(WITHOUT_SECOND_FACTOR);
+  const { kv } = readStoreSettings(Deno.env.toObject(), false);
+  say(email!, await withStore(kv, (store) => resetPassword(store, ports, email!, without)));
 }
 
 function problemOf(args: readonly string[]): string | null {
@@ -62,7 +47,7 @@ function problemOf(args: readonly string[]): string | null {
   const wrong = [email, ...rest].find((argument) => argument.startsWith("-")) ?? rest[0];
   if (wrong === undefined) return null;
   return wrong.startsWith("-")
-    ? `There is no option ${JSON.stringify(wrong)}.`
+    ? unknownOption(wrong)
     : `One email at a time: ${JSON.stringify(wrong)} is too much.`;
 }
 

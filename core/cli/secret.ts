@@ -1,4 +1,3 @@
-import { openStore } from "../../kv/open.ts";
 import { vacuum } from "../../kv/vacuum.ts";
 import { makeSealer } from "../seal.ts";
 import {
@@ -10,8 +9,9 @@ import {
 } from "../secrets/file.ts";
 import { rotateSecret, type RotationProgress } from "../secrets/rotate.ts";
 import { isRemote, readStoreSettings, type StoreSettings } from "../settings.ts";
-import { systemClock, systemEntropy } from "../system.ts";
-import { storePath } from "./store_path.ts";
+import { systemEntropy } from "../system.ts";
+import { runOnce, unknownOption } from "./command.ts";
+import { storeLocation, storePath, withStore } from "./store.ts";
 
 const HELP = `relay secret rotate: seal everything in the store with a new secret
 
@@ -42,27 +42,19 @@ Exit codes:
 const REPORT_MS = 1_000;
 
 /** Runs `relay secret`; resolves to the exit code. */
-export async function secretCommand(args: string[]): Promise<number> {
-  if (args.includes("--help") || args.includes("-h")) {
-    console.log(HELP);
-    return 0;
-  }
-  const [action, wrong] = args;
-  if (action !== "rotate" || wrong !== undefined) {
-    const what = action === undefined
-      ? "Say what to do: relay secret rotate."
-      : `There is no option ${JSON.stringify(action === "rotate" ? wrong : action)}.`;
-    console.error(`${what} See: relay secret --help`);
-    return 2;
-  }
-  try {
-    const settings = readStoreSettings(Deno.env.toObject(), false);
-    await (settings.secret === null ? rotateFile(settings) : rotateSettings(settings));
-    return 0;
-  } catch (error) {
-    console.error(`relay: ${error instanceof Error ? error.message : String(error)}`);
-    return 1;
-  }
+export function secretCommand(args: string[]): Promise<number> {
+  return runOnce({ name: "secret", help: HELP }, args, problemOf(args) ?? rotateEverything);
+}
+
+function problemOf([action, ...rest]: readonly string[]): string | null {
+  if (action === undefined) return "Say what to do: relay secret rotate.";
+  const wrong = action === "rotate" ? rest[0] : action;
+  return wrong === undefined ? null : unknownOption(wrong);
+}
+
+async function rotateEverything(): Promise<void> {
+  const settings = readStoreSettings(Deno.env.toObject(), false);
+  await (settings.secret === null ? rotateFile(settings) : rotateSettings(settings));
 }
 
 /** The secret is in a file beside the store. */
@@ -92,18 +84,17 @@ async function rotateSettings({ kv, secret, olderSecrets }: StoreSettings): Prom
         "RELAY_SECRET",
     );
   }
-  const path = kv !== null && isRemote(kv) ? kv : storePath(kv);
+  const path = storeLocation(kv);
   await rotate(path, () => ({ secret: secret!, olderSecrets }), () => {});
   console.log("Done: RELAY_SECRET_OLD is not needed any more, what it names opens nothing.");
 }
 
 async function rotate(kv: string, secrets: () => Secrets, settle: () => void): Promise<void> {
-  const opened = await openStore(kv, systemClock);
-  try {
+  await withStore(kv, async (store) => {
     const { secret, olderSecrets } = secrets();
     const sealer = makeSealer(secret, systemEntropy, olderSecrets);
     const lines = progressLines();
-    await rotateSecret(opened.store, sealer, lines.report);
+    await rotateSecret(store, sealer, lines.report);
     lines.end();
     if (!isRemote(kv)) {
       // The engine leaves old values in the file, and the old secret would open those.
@@ -111,9 +102,7 @@ async function rotate(kv: string, secrets: () => Secrets, settle: () => void): P
       vacuum(kv);
     }
     settle();
-  } finally {
-    await opened.close();
-  }
+  });
 }
 
 /** Says where a long rotation stands, and where it came to with each kind of record. */

@@ -1,5 +1,28 @@
 import { isThere } from "../../kv/disk.ts";
+import { openStore } from "../../kv/open.ts";
+import type { Store } from "../../kv/store.ts";
 import { isRemote } from "../settings.ts";
+import { systemClock } from "../system.ts";
+
+/**
+ * Opens a store that is there, or a server's, for as long as something takes.
+ * @throws {Error} for a store in memory, or none
+ */
+export async function withStore<R>(
+  kv: string | null,
+  work: (store: Store) => Promise<R>,
+): Promise<R> {
+  const opened = await openStore(storeLocation(kv), systemClock);
+  try {
+    return await work(opened.store);
+  } finally {
+    await opened.close();
+  }
+}
+
+/** The path of an embedded store that is there, or the address of a server's. @throws {Error} like `storePath` */
+export const storeLocation = (kv: string | null): string =>
+  kv !== null && isRemote(kv) ? kv : storePath(kv);
 
 /**
  * The path of an embedded store that is there.
