@@ -13,30 +13,33 @@ export interface Journal {
   close(): void;
 }
 
-/** Opens the journal in the state directory; a torn last line of a killed agent does no harm. */
+/** Opens the journal in the state directory; a line that a kill or a full disk has torn does no harm. */
 export function openJournal(stateDir: string, files: AgentFiles): Journal {
   const path = `${stateDir}/started.log`;
   const text = files.read(path) ?? "";
   const lines = text.split("\n").filter((line) => line !== "");
   const ids = new Set(lines.slice(-REMEMBERED_IDS));
   let written = lines.length;
+  /** False when the last line may be a part of one: what is written behind it would not be read again. */
+  let whole = text === "" || text.endsWith("\n");
   let appender: Appender | undefined;
-
-  if (written > MAX_LINES || (text !== "" && !text.endsWith("\n"))) rewrite();
 
   function rewrite() {
     appender?.close();
     appender = undefined;
     files.write(path, [...ids, ""].join("\n"));
     written = ids.size;
+    whole = true;
   }
 
   return {
     has: (commandId) => ids.has(commandId),
     add(commandId) {
-      if (written >= MAX_LINES) rewrite();
+      if (written >= MAX_LINES || !whole) rewrite();
       appender ??= files.openAppender(path);
+      whole = false;
       appender.append(`${commandId}\n`);
+      whole = true;
       written++;
       ids.add(commandId);
       if (ids.size > REMEMBERED_IDS) {

@@ -90,6 +90,16 @@ export function openLink(
 
   function message(text: string | null) {
     if (over) return;
+    try {
+      take(text);
+    } catch (error) {
+      // Such as a file that cannot be read: commands go on, and the link is dialled anew.
+      lost((error as Error).message);
+      socket.close(CLOSE_CODES.normal.code, "the agent cannot go on");
+    }
+  }
+
+  function take(text: string | null) {
     if (text === null) return hangUp("malformed_frame", "the relay sent a binary frame");
     if (!fitsBytes(text, MAX_RELAY_FRAME_BYTES)) {
       return hangUp("frame_too_large", "the relay sent a frame beyond its cap");

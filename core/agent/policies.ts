@@ -20,10 +20,9 @@ export function openPolicies(stateDir: string, files: AgentFiles): HeldPolicies 
   let last = 0;
   return {
     version() {
-      const text = files.read(path);
-      if (text === null) return undefined;
       try {
-        return policyVersionOf(JSON.parse(text));
+        const text = files.read(path);
+        return text === null ? undefined : policyVersionOf(JSON.parse(text));
       } catch {
         return undefined;
       }

@@ -204,6 +204,28 @@ Deno.test("runAgent: it comes back after the relay went away, with the result of
   }
 });
 
+Deno.test("runAgent: a pin that cannot be read keeps it from linking, and ends no command", () =>
+  withLinkedAgent(async ({ relay, link, agent, stateDir }) => {
+    link.run(runOf("cmd_1", `mkfifo ${stateDir}/go; cat ${stateDir}/go`));
+    assert.equal((await link.next()).type, "started");
+    const [pin, aside] = [`${stateDir}/verdict-key`, `${stateDir}/aside`];
+    Deno.renameSync(pin, aside);
+    Deno.mkdirSync(pin);
+    const { promise: told, resolve: tell } = Promise.withResolvers<void>();
+    agent.lines.push = (line) => {
+      if (line.startsWith("no link to") && line.includes(pin)) tell();
+      return 0;
+    };
+    link.close(CLOSE_CODES.going_away.code, "");
+    await told;
+    Deno.removeSync(pin);
+    Deno.renameSync(aside, pin);
+    const second = await relay.nextLink();
+    assert.deepEqual(second.hello.running, ["cmd_1"]);
+    await Deno.writeTextFile(`${stateDir}/go`, "still here");
+    assert.equal(textOf(await second.untilResult("cmd_1"), "stdout"), "still here");
+  }));
+
 Deno.test("runAgent: a credential that the handshake refuses ends it with code 1 and the reason", async () => {
   const stateDir = await Deno.makeTempDir({ prefix: "relay-agent-" });
   const relay = startFakeRelay();

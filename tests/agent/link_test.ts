@@ -26,10 +26,14 @@ const runFrame = (signature: string): RelayFrame => ({
 });
 
 /** A link on a hand-moved clock and a socket of tape, with the relay played by the test. */
-function dial(welcomed: Welcomed = "accepted") {
+function dial(
+  welcomed: Welcomed | (() => never) = "accepted",
+  hello = (challenge: string) => `hello ${challenge}`,
+) {
   const clock = openHandClock();
   const sent: string[] = [];
   const closes: number[] = [];
+  const reasons: string[] = [];
   const orders: Order[] = [];
   let events: SocketEvents | undefined;
   let heard = 0;
@@ -51,13 +55,16 @@ function dial(welcomed: Welcomed = "accepted") {
       return {
         bufferedAmount: 0,
         send: (text) => void sent.push(text),
-        close: (code) => void closes.push(code),
+        close(code, reason) {
+          closes.push(code);
+          reasons.push(reason);
+        },
       };
     },
   };
   const link = openLink(host, { url: "http://relay", token: "t" }, {
-    hello: (challenge) => `hello ${challenge}`,
-    welcomed: () => welcomed,
+    hello,
+    welcomed: () => typeof welcomed === "string" ? welcomed : welcomed(),
     ordered(order) {
       orders.push(order);
       return order.type === "run" && order.signature === "" ? "verdict_refused" : null;
@@ -69,6 +76,7 @@ function dial(welcomed: Welcomed = "accepted") {
     clock,
     sent,
     closes,
+    reasons,
     orders,
     link,
     heard: () => heard,
@@ -205,6 +213,23 @@ Deno.test("openLink: a relay that does not prove its key, or orders without a ve
   for (const { closes, link } of [unproven, unsigned]) {
     assert.deepEqual(closes, [CLOSE_CODES.verdict_refused.code]);
     assert.equal((await link.ended).kind, "lost");
+  }
+});
+
+Deno.test("openLink: what fails on this machine ends the link, tells the relay nothing of it, and is dialled anew", async () => {
+  const fail = () => {
+    throw new Error("/state/verdict-key: too many open files");
+  };
+  for (const link of [dial("accepted", fail), dial(fail)]) {
+    link.say(CHALLENGE, WELCOME);
+    assert.deepEqual(await link.link.ended, {
+      kind: "lost",
+      why: "/state/verdict-key: too many open files",
+      upMs: 0,
+    });
+    assert.deepEqual(link.closes, [CLOSE_CODES.normal.code]);
+    assert.deepEqual(link.reasons, ["the agent cannot go on"]);
+    link.say(CHALLENGE);
   }
 });
 

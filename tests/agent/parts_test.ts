@@ -53,12 +53,17 @@ Deno.test("openJournal: keeps the last 10,000 ids and at most 20,000 lines", () 
   }
 });
 
-Deno.test("openJournal: an id that could not be written is not remembered", () => {
+Deno.test("openJournal: an id that could not be written is not remembered, and takes none with it", () => {
   const { files, disk } = openMemoryFiles();
   const journal = openJournal("s", files);
   disk.full = true;
   assert.throws(() => journal.add("cmd_1"), /no space left/);
   assert.equal(journal.has("cmd_1"), false);
+  disk.full = false;
+  journal.add("cmd_2");
+  journal.add("cmd_3");
+  const again = openJournal("s", files);
+  assert.deepEqual(["cmd_1", "cmd_2", "cmd_3"].map(again.has), [false, true, true]);
 });
 
 Deno.test("loadIdentity: a damaged key file is refused, not replaced", async () => {

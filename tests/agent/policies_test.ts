@@ -46,4 +46,8 @@ Deno.test("openPolicies: what is signed for this link is written down and named;
   eq(held.version(), signer.policies([]).policy_version);
   files.write("/state/policies.json", "[");
   eq(held.version(), undefined);
+  const unreadable = () => {
+    throw new Error("too many open files");
+  };
+  eq(openPolicies("/state", { ...files, read: unreadable }).version(), undefined);
 });
