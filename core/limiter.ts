@@ -119,6 +119,11 @@ export class Limiter {
     if (actor.key !== null) this.parts.connections.leave(actor.id);
   }
 
+  /** Gives back the connections that are leased, because this instance ends. */
+  close(): Promise<void> {
+    return this.parts.connections.close();
+  }
+
   /** A delivery of a webhook that this key created; when it is not admitted, `resetMs` is when to try again. */
   takeForDelivery(key: Key): LimitState | Promise<LimitState> {
     return this.#take(this.#claims("delivery", key, null));

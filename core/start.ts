@@ -2,42 +2,31 @@ import { SYSTEM } from "../kv/collection.ts";
 import { LeasedCounters } from "../kv/counters.ts";
 import { LeasedSlots } from "../kv/slots.ts";
 import { EventLog } from "../kv/log.ts";
-import { sweepBlobs } from "../kv/blob.ts";
 import type { OpenStore } from "../kv/open.ts";
 import { readTally } from "../kv/tally.ts";
 import { StoreUnavailableError } from "../kv/errors.ts";
 import type { Store } from "../kv/store.ts";
 import { organizations } from "../kv/records/organization.ts";
 import { Links } from "./agents/links.ts";
-import { tellOfLost } from "./agents/lost.ts";
-import { sweepStaleAgents } from "./agents/register.ts";
-import { leaveFormerKeys } from "./agents/verdicts.ts";
 import { Activity } from "./admin/activity.ts";
 import type { Configuration } from "./admin/configuration.ts";
 import type { App } from "./app.ts";
-import { tellOfExpiring } from "./api_keys/expiring.ts";
-import { dropExpiredRows } from "./audit/retention.ts";
 import { Sequencer } from "./audit/sequencer.ts";
 import { WAITING } from "./approvals/count.ts";
-import { lapseOverdue } from "./approvals/lapse.ts";
-import { sweepQueued } from "./commands/queued.ts";
 import { recoverCommands } from "./commands/recover.ts";
 import { Commands } from "./commands/registry.ts";
 import { reportRounds } from "./compliance/jobs.ts";
 import { jobsDue } from "./health.ts";
 import { claimCodeOf } from "./accounts.ts";
+import { doAll, keepHouse } from "./housekeeping.ts";
 import type { Config } from "./config.ts";
 import { FailureThrottle } from "./throttle.ts";
 import { PolicyBook } from "./gitops/book.ts";
-import { pushPolicies } from "./gitops/push.ts";
 import { Syncs } from "./gitops/syncs.ts";
 import { Integrations } from "./integrations/runner.ts";
 import { Transfers } from "./gitops/transfers.ts";
 import { Limiter } from "./limiter.ts";
 import { Metrics } from "./metrics.ts";
-import type { Rounds } from "./rounds.ts";
-import { sweepSessions } from "./mcp_sessions.ts";
-import { tellOfPlanLimits } from "./plan_limit.ts";
 import { seedPlans } from "./plans/seed.ts";
 import type { Ports } from "./ports.ts";
 import { makeSealer, type Sealer } from "./seal.ts";
@@ -49,7 +38,6 @@ import { SigningKeys } from "./signing_keys.ts";
 import { Usage } from "./usage/usage.ts";
 import { Deliveries } from "./webhooks/deliveries.ts";
 import { readLedger } from "./webhooks/ledger.ts";
-import { dropExpired } from "./webhooks/retention.ts";
 
 /** A running Relay and how to end it. */
 export interface Running {
@@ -62,7 +50,6 @@ export interface Running {
   stop(): Promise<boolean>;
 }
 
-const HOUSEKEEPING_MS = 30_000;
 /** What is told of a stop after which something is missing. */
 export const UNRECORDED =
   "not everything could be recorded at the end: look at the store's disk or server, " +
@@ -71,7 +58,7 @@ export const UNRECORDED =
 const SHARING_INSTANCES = 4;
 
 /**
- * Puts the parts together over an open store.
+ * Puts the parts together over an open store, and sets them going.
  * @throws {Error} when a secret is missing that something in the store was sealed with
  */
 export async function startRelay(
@@ -80,79 +67,10 @@ export async function startRelay(
   ports: Ports,
 ): Promise<Running> {
   const { store } = opened;
-  const { clock, entropy } = ports;
   store.trouble.onTurn((why) => tellOfTrouble(ports, why));
-  const complain = (what: string) => (error: unknown) => {
-    // That is told once, and not by each who meets it.
-    if (error instanceof StoreUnavailableError && store.trouble.why !== null) return;
-    ports.log.error(what, { error: error instanceof Error ? error.stack : String(error) });
-  };
-  const sealer = makeSealer(settings.secret, entropy, settings.olderSecrets);
-  const log = new EventLog(store, complain("events could not be sequenced"));
-  let configuration: Configuration = {
-    config: settings.config,
-    said: saidBy(settings),
-    loadedAtMs: clock.now(),
-  };
-  const config = () => configuration.config;
-  const instance = entropy.id("ins");
-  const sharing = store.sole ? 1 : SHARING_INSTANCES;
-  const connections = new LeasedSlots(store, instance, sharing);
-  const commands: Commands = new Commands(() => app, store, instance);
-  const links: Links = new Links(() => app);
-  const metrics = new Metrics();
-  const audit: Sequencer = new Sequencer(() => app);
-  const reports: Rounds = reportRounds(() => app);
-  const parts = {
-    store,
-    log,
-    audit,
-    ports,
-    settings: withLocal(settings, config),
-    config,
-    configuration: () => configuration,
-    putInForce: (next: Configuration) => configuration = next,
-    sealer,
-    signingKeys: new SigningKeys(store, sealer, clock),
-    limiter: new Limiter({
-      counters: new LeasedCounters(store, sharing),
-      addresses: new LeasedCounters(store, sharing),
-      connections,
-      config,
-      now: () => clock.now(),
-    }),
-    logins: new FailureThrottle(clock, { scope: "login", forgiving: true }),
-    // Whoever has one code of their own must not guess others for nothing.
-    pairings: new FailureThrottle(clock, { scope: "pairing", forgiving: false }),
-    activity: new Activity(
-      store,
-      instance,
-      complain("the statistics could not be recorded"),
-      (name) => metrics.counted(name),
-    ),
-    usage: new Usage(store, instance, complain("the use of keys could not be recorded")),
-    links,
-    commands,
-    sessions: new Sessions(() => clock.now()),
-    reports,
-    metrics,
-    policyBook: new PolicyBook(() => store),
-    syncs: new Syncs(() => app),
-    transfers: new Transfers(() => app),
-    instance,
-    startedAtMs: clock.now(),
-  };
-  const streams: Streams = new Streams(() => app);
-  const epoch = await openInstallation(store, sealer, ports);
-  const app: App = {
-    ...parts,
-    streams,
-    epoch,
-    deliveries: new Deliveries(() => app),
-    integrations: new Integrations(() => app),
-  };
-  const sender = app.deliveries;
-  await seedPlans(app, config());
+  const app = await assemble(store, settings, ports);
+  const { log, audit, deliveries, integrations, links, streams } = app;
+  await seedPlans(app, app.config());
   const claimed = await store.find(organizations, SYSTEM, "host", ["host"]) !== null;
   const claimCode = claimed || app.settings.local ? null : claimCodeOf(app);
   streams.start();
@@ -160,22 +78,22 @@ export async function startRelay(
   audit.start();
   // Before anything is committed here: events that get their numbers while a follower is missing would
   // not be marked for it, and stay until something else happens.
-  await sender.start();
-  await app.integrations.start();
+  await deliveries.start();
+  await integrations.start();
   log.wake();
-  metrics.watch({
+  app.metrics.watch({
     agentsLinked: () => links.size,
-    commandsUnderWay: () => commands.size,
-    deliveriesUnderWay: () => sender.underWay,
+    commandsUnderWay: () => app.commands.size,
+    deliveriesUnderWay: () => deliveries.underWay,
     deliveriesDue: () => jobsDue(app),
     deliveryStates: () => readLedger(store),
-    keysUnwritten: () => parts.usage.unwritten,
+    keysUnwritten: () => app.usage.unwritten,
     streamsOpen: () => streams.size,
     approvalsWaiting: () => readTally(store, SYSTEM, WAITING.name, WAITING.id),
     startedAtMs: app.startedAtMs,
   });
   if (store.sole) await recoverCommands(app);
-  reports.wake();
+  app.reports.wake();
   if (store.hasQueue) listenForAlarms(app);
   const stopHousekeeping = keepHouse(app);
   return {
@@ -185,22 +103,22 @@ export async function startRelay(
     async stop() {
       stopHousekeeping();
       streams.stop();
-      const carried = parts.transfers.stop();
+      const carried = app.transfers.stop();
       links.closeAll("going_away");
       const failed = await doAll({
         transfers: () => carried,
         links: () => links.idle(),
-        commands: () => commands.stop(),
-        deliveries: () => sender.stop(),
+        commands: () => app.commands.stop(),
+        deliveries: () => deliveries.stop(),
         // A host that hangs must not hold up the end.
         outbound: () => ports.outbound.close(),
-        syncs: () => parts.syncs.stop(),
-        reports: () => reports.stop(),
-        integrations: () => app.integrations.stop(),
-        connections: () => connections.close(),
+        syncs: () => app.syncs.stop(),
+        reports: () => app.reports.stop(),
+        integrations: () => integrations.stop(),
+        connections: () => app.limiter.close(),
         commits: () => store.idle(),
-        usage: () => parts.usage.stop(),
-        activity: () => parts.activity.stop(),
+        usage: () => app.usage.stop(),
+        activity: () => app.activity.stop(),
         log: () => log.stop(),
         audit: () => audit.stop(),
         store: () => opened.close(),
@@ -209,6 +127,75 @@ export async function startRelay(
       return failed === null;
     },
   };
+}
+
+/** The parts, each of which finds the others through the whole. */
+async function assemble(
+  store: Store,
+  settings: Settings & { readonly secret: string },
+  ports: Ports,
+): Promise<App> {
+  const { clock, entropy } = ports;
+  const complain = (what: string) => (error: unknown) => {
+    // That is told once, and not by each who meets it.
+    if (error instanceof StoreUnavailableError && store.trouble.why !== null) return;
+    ports.log.error(what, { error: error instanceof Error ? error.stack : String(error) });
+  };
+  const sealer = makeSealer(settings.secret, entropy, settings.olderSecrets);
+  let configuration: Configuration = {
+    config: settings.config,
+    said: saidBy(settings),
+    loadedAtMs: clock.now(),
+  };
+  const config = () => configuration.config;
+  const instance = entropy.id("ins");
+  const sharing = store.sole ? 1 : SHARING_INSTANCES;
+  const epoch = await openInstallation(store, sealer, ports);
+  const metrics = new Metrics();
+  const app: App = {
+    store,
+    log: new EventLog(store, complain("events could not be sequenced")),
+    audit: new Sequencer(() => app),
+    ports,
+    settings: withLocal(settings, config),
+    config,
+    configuration: () => configuration,
+    putInForce: (next) => configuration = next,
+    sealer,
+    signingKeys: new SigningKeys(store, sealer, clock),
+    limiter: new Limiter({
+      counters: new LeasedCounters(store, sharing),
+      addresses: new LeasedCounters(store, sharing),
+      connections: new LeasedSlots(store, instance, sharing),
+      config,
+      now: () => clock.now(),
+    }),
+    logins: new FailureThrottle(clock, { scope: "login", forgiving: true }),
+    // Whoever has one code of their own must not guess others for nothing.
+    pairings: new FailureThrottle(clock, { scope: "pairing", forgiving: false }),
+    usage: new Usage(store, instance, complain("the use of keys could not be recorded")),
+    activity: new Activity(
+      store,
+      instance,
+      complain("the statistics could not be recorded"),
+      (name) => metrics.counted(name),
+    ),
+    links: new Links(() => app),
+    commands: new Commands(() => app, store, instance),
+    sessions: new Sessions(() => clock.now()),
+    deliveries: new Deliveries(() => app),
+    policyBook: new PolicyBook(() => store),
+    syncs: new Syncs(() => app),
+    reports: reportRounds(() => app),
+    integrations: new Integrations(() => app),
+    transfers: new Transfers(() => app),
+    metrics,
+    streams: new Streams(() => app),
+    epoch,
+    instance,
+    startedAtMs: clock.now(),
+  };
+  return app;
 }
 
 /** What the configuration at the start said by itself. */
@@ -245,65 +232,6 @@ function listenForAlarms(app: App): void {
     app.integrations.wake();
   };
   app.store.kv.listenQueue(wake).catch(() => {});
-}
-
-function keepHouse(app: App): () => void {
-  const { clock } = app.ports;
-  let dueMs = clock.now() + HOUSEKEEPING_MS;
-  const tick = () => {
-    app.metrics.lag(Math.max(0, clock.now() - dueMs) / 1000);
-    dueMs = clock.now() + HOUSEKEEPING_MS;
-    cancel = clock.after(HOUSEKEEPING_MS, tick);
-    housekeep(app);
-  };
-  let cancel = clock.after(HOUSEKEEPING_MS, tick);
-  return () => cancel();
-}
-
-/** What must happen now and then on every instance, in this order. */
-const CHORES: Readonly<Record<string, (app: App) => unknown>> = {
-  numbers: ({ log }) => log.flush(),
-  audit: ({ audit }) => audit.wake(),
-  deliveries: ({ deliveries }) => deliveries.sweep(),
-  reports: ({ reports }) => reports.wake(),
-  integrations: ({ integrations }) => integrations.sweep(),
-  approvals: lapseOverdue,
-  "lost agents": tellOfLost,
-  "expiring keys": tellOfExpiring,
-  "plan limits": tellOfPlanLimits,
-  commands: sweepQueued,
-  sessions: sweepSessions,
-  "stale agents": sweepStaleAgents,
-  // Policies that another instance applied, and those of agents that were not linked then.
-  policies: (app) => pushPolicies(app, app.links.serving(null)),
-  "former keys": leaveFormerKeys,
-  syncs: ({ syncs }) => syncs.sweep(),
-  transfers: ({ transfers }) => transfers.sweep(),
-  blobs: ({ store }) => sweepBlobs(store),
-  "old deliveries": dropExpired,
-  "old rows": dropExpiredRows,
-};
-
-/** What the housekeeping does; also what a hosted schedule calls. */
-export async function housekeep(app: App): Promise<void> {
-  const failed = await doAll(CHORES, app);
-  if (failed !== null) app.ports.log.error("housekeeping failed", failed);
-}
-
-/** Does it all in its order, each by itself: one that fails holds up no other. Answers why some did, or null. */
-async function doAll(
-  chores: Readonly<Record<string, (app: App) => unknown>>,
-  app: App,
-): Promise<Record<string, string> | null> {
-  const failed: Record<string, string> = {};
-  for (const [chore, work] of Object.entries(chores)) {
-    try {
-      await work(app);
-    } catch (error) {
-      failed[chore] = error instanceof Error ? error.stack ?? error.message : String(error);
-    }
-  }
-  return Object.keys(failed).length === 0 ? null : failed;
 }
 
 /** Commits fail from now on, or are made again: requests are answered with 503 meanwhile. */

@@ -4,7 +4,7 @@ import { handoversFrom, verdictKeyOf } from "../../core/agents/verdicts.ts";
 import { MAX_HANDOVERS, type RelayFrame, type WelcomeFrame } from "../../core/protocol.ts";
 import { rotateKeys } from "../../core/rotate_keys.ts";
 import { makeSealer } from "../../core/seal.ts";
-import { housekeep } from "../../core/start.ts";
+import { housekeep } from "../../core/housekeeping.ts";
 import type { Tenant } from "../../kv/collection.ts";
 import { agents } from "../../kv/records/agent.ts";
 import { newIdentity, ScriptedAgent } from "../support/agent.ts";

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { housekeep } from "../../core/start.ts";
+import { housekeep } from "../../core/housekeeping.ts";
 import { EVENT_TYPES, WEBHOOK_EVENTS } from "../../core/webhooks/event_types.ts";
 import { dropExpired } from "../../core/webhooks/retention.ts";
 import { readLedger } from "../../core/webhooks/ledger.ts";
