@@ -8,7 +8,7 @@ import { type Batch, jsonBytesMax, openBatch } from "../batch.ts";
 import { CLOSE_CODES, type CloseName } from "../close_codes.ts";
 import {
   type AgentFrame,
-  type CheckpointRefusedFrame,
+  type CheckpointFrame,
   fitsBytes,
   HELLO_TIMEOUT_MS,
   type HelloFrame,
@@ -32,8 +32,9 @@ import { type AgentPolicies, NO_POLICY_VERSION } from "../gitops/book.ts";
 import { notePolicyHeld, pushPolicies } from "../gitops/push.ts";
 import type { StateFrame, TransferKind } from "../transfer_frames.ts";
 import { startQueued } from "../commands/queued.ts";
-import { checkpointFrame, noteRefusedCheckpoint } from "./witness.ts";
+import { Witness } from "./witness.ts";
 import { noteRefusedReceipt } from "./receipts.ts";
+import { Inspections } from "./inspections.ts";
 import { disconnectAgent, noteHeartbeat, RefusedIdentity, registerAgent } from "./register.ts";
 import { Tellings } from "./tellings.ts";
 import {
@@ -70,14 +71,10 @@ export class Link {
   /** The policies that the agent was told last, or says that it holds. */
   #policyVersion = NO_POLICY_VERSION;
   #agentKey: KeyObject | null = null;
-  /** How many rows of the audit log the agent has a checkpoint of. */
-  #witnessed = 0;
-  #witnessing: Promise<void> = Promise.resolve();
-  #refusedCheckpoint = false;
-  #inspected = 0;
+  #witness: Witness | null = null;
   readonly #tellings = new Tellings();
   #noted: Promise<void> = Promise.resolve();
-  readonly #asked = new Map<number, (state: StateFrame | null) => void>();
+  readonly #inspections: Inspections;
   readonly #orders: Batch<DigestedOrder> = openBatch(
     MAX_RELAY_FRAME_BYTES,
     (orders) => this.#sendOrders(orders),
@@ -91,6 +88,7 @@ export class Link {
   ) {
     const { clock, entropy } = app.ports;
     this.#nonce = Buffer.from(entropy.bytes(24)).toString("base64url");
+    this.#inspections = new Inspections(clock);
     this.#cancelHello = clock.after(HELLO_TIMEOUT_MS, () => this.close("hello_timeout"));
     app.links.join(this);
     this.send({ type: "challenge", nonce: this.#nonce });
@@ -144,17 +142,7 @@ export class Link {
 
   /** What the agent holds, once that is on record; null when it does not answer, or the link ends. */
   inspect(): Promise<StateFrame | null> {
-    const serial = ++this.#inspected;
-    return new Promise((resolve) => {
-      const end = (state: StateFrame | null) => {
-        cancel();
-        this.#asked.delete(serial);
-        resolve(state);
-      };
-      const cancel = this.app.ports.clock.after(INSPECT_MS, () => end(null));
-      this.#asked.set(serial, end);
-      if (this.#phase !== "open" || !this.send({ type: "inspect", serial })) end(null);
-    });
+    return this.#inspections.ask((frame) => this.#phase === "open" && this.send(frame));
   }
 
   /** Sends a frame behind the commands; false when the link is closed or the agent does not keep up. */
@@ -228,7 +216,7 @@ export class Link {
     for (const { order } of this.#orders.drain()) this.app.commands.unsent(order.command_id);
     this.app.commands.linkLost(this);
     this.app.transfers.linkLost(this);
-    for (const end of [...this.#asked.values()]) end(null);
+    this.#inspections.end();
     this.app.links.recording(
       disconnectAgent(this.app, this.actor.tenant, agent, reason).catch((error) => {
         this.app.ports.log.error("an agent's end could not be recorded", { error: String(error) });
@@ -282,7 +270,8 @@ export class Link {
     });
     this.#policyVersion = hello.policy_version ?? NO_POLICY_VERSION;
     pushPolicies(this.app, [this]);
-    this.#witnessed = hello.witnessed ?? 0;
+    const give = (frame: CheckpointFrame) => this.#phase === "open" && this.send(frame);
+    this.#witness = new Witness(this.app, this.tenant, hello.witnessed ?? 0, give);
     this.witness();
     startQueued(this.app, this.actor.tenant, agent.id);
     this.app.transfers.begin(this.actor.tenant, agent.id);
@@ -320,24 +309,9 @@ export class Link {
     this.close("receipt_refused");
   }
 
-  /** Gives the agent the newest checkpoint, which it keeps as a witness; each begins at the one before it. */
+  /** Gives the agent the newest checkpoint, which it keeps as a witness. */
   witness(): void {
-    this.#witnessing = this.#witnessing.then(async () => {
-      const made = await checkpointFrame(this.app, this.tenant, this.#witnessed);
-      if (made === null || this.#phase !== "open") return;
-      this.#witnessed = made.size;
-      this.send(made.frame);
-    }).catch((error) => {
-      this.app.ports.log.error("an agent got no checkpoint", { error: String(error) });
-    });
-    this.app.links.recording(this.#witnessing);
-  }
-
-  /** Once a link is enough: the relay's past does not come back while it lasts. */
-  #takeRefusedCheckpoint(frame: CheckpointRefusedFrame, agent: AgentRecord): void {
-    if (this.#refusedCheckpoint) return;
-    this.#refusedCheckpoint = true;
-    this.app.links.recording(noteRefusedCheckpoint(this.app, this.tenant, agent, frame));
+    if (this.#witness !== null) this.app.links.recording(this.#witness.give());
   }
 
   /** Records what the agent holds, in the order in which it tells it; `change` never fails. */
@@ -353,7 +327,7 @@ export class Link {
   #take(frame: AgentFrame, agent: AgentRecord): void {
     const { commands, ports } = this.app;
     const { tenant } = this.actor;
-    const asked = { inspected: this.#inspected, policyVersion: this.#policyVersion };
+    const asked = { inspected: this.#inspections.serial, policyVersion: this.#policyVersion };
     if (!this.#tellings.take(frame, asked, ports.clock.now())) return this.close("too_many_frames");
     switch (frame.type) {
       case "results":
@@ -367,7 +341,7 @@ export class Link {
       case "policy_held":
         return this.#note(() => notePolicyHeld(this.app, tenant, agent, frame.policy_version));
       case "heartbeat":
-        this.send({ type: "inspect", serial: ++this.#inspected });
+        this.send(this.#inspections.next());
         this.send({ type: "heartbeat_ack" });
         noteHeartbeat(this.app, tenant, agent, frame.status).then(
           (end) => end === null || this.close(end),
@@ -375,13 +349,13 @@ export class Link {
         );
         return;
       case "checkpoint_refused":
-        return this.#takeRefusedCheckpoint(frame, agent);
+        return this.app.links.recording(this.#witness!.refused(agent, frame));
       case "hello":
         return this.close("unexpected_frame");
       case "state":
         return this.#note(async () => {
           await noteState(this.app, tenant, agent, frame);
-          this.#asked.get(frame.serial)?.(frame);
+          this.#inspections.answered(frame);
         });
       default:
         return this.app.transfers.take(this, frame);
@@ -389,7 +363,5 @@ export class Link {
   }
 }
 
-/** How long an agent may take to tell its state. */
-const INSPECT_MS = 5_000;
 /** What a command takes in its frame besides its text. */
 const ORDER_BYTES = 256;

@@ -11,6 +11,38 @@ import { nodesOf } from "../audit/tiles.ts";
 import { emit, RELAY_ACTOR } from "../events.ts";
 import type { CheckpointFrame, CheckpointRefusedFrame } from "../protocol.ts";
 
+/** The agent of one link, which keeps checkpoints as a witness. */
+export class Witness {
+  #giving: Promise<void> = Promise.resolve();
+  #refused = false;
+
+  constructor(
+    private readonly app: App,
+    private readonly tenant: Tenant,
+    /** How many rows of the audit log the agent has a checkpoint of. */
+    private size: number,
+    /** False when the link is over. */
+    private readonly send: (frame: CheckpointFrame) => boolean,
+  ) {}
+
+  /** Gives it the newest checkpoint; each begins at the one before it. Never fails. */
+  give(): Promise<void> {
+    return this.#giving = this.#giving.then(async () => {
+      const made = await checkpointFrame(this.app, this.tenant, this.size);
+      if (made !== null && this.send(made.frame)) this.size = made.size;
+    }).catch((error) => {
+      this.app.ports.log.error("an agent got no checkpoint", { error: String(error) });
+    });
+  }
+
+  /** It knows another past. Once a link is enough: the relay's does not come back while it lasts. Never fails. */
+  async refused(agent: AgentRecord, frame: CheckpointRefusedFrame): Promise<void> {
+    if (this.#refused) return;
+    this.#refused = true;
+    await noteRefusedCheckpoint(this.app, this.tenant, agent, frame);
+  }
+}
+
 /** The frame that gives an agent the newest checkpoint, with the proof that the log it knows has only grown. */
 export async function checkpointFrame(
   app: App,
@@ -39,7 +71,7 @@ export async function checkpointFrame(
 }
 
 /** Puts on record that an agent knows another past of the audit log; never fails. */
-export async function noteRefusedCheckpoint(
+async function noteRefusedCheckpoint(
   app: App,
   tenant: Tenant,
   { id, name }: AgentRecord,
