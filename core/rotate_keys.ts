@@ -1,10 +1,11 @@
 import { SYSTEM, type Tenant, tenantKey } from "../kv/collection.ts";
-import { type AgentRecord, agents } from "../kv/records/agent.ts";
+import { agents } from "../kv/records/agent.ts";
 import { installations } from "../kv/records/installation.ts";
 import { organizations } from "../kv/records/organization.ts";
 import { verdictKeys } from "../kv/records/verdict_key.ts";
-import type { Page, Store } from "../kv/store.ts";
+import type { Store } from "../kv/store.ts";
 import type { Tx } from "../kv/tx.ts";
+import { eachOf } from "../kv/walk.ts";
 import { pinsThatFollow, rotateVerdictKey } from "./agents/verdicts.ts";
 import { rotateAuditKey } from "./audit/keys.ts";
 import { admitSecrets } from "./secrets/installation.ts";
@@ -70,15 +71,11 @@ async function refuseToLose(store: Store, organization: string | null): Promise<
   for await (const tenant of tenantsOf(store, organization)) {
     const key = await store.get(verdictKeys, tenant, tenantKey(tenant));
     const following = key && pinsThatFollow(key);
-    let cursor: string | null = null;
-    do {
-      const page: Page<AgentRecord> = await store.list(agents, tenant, { limit: PAGE, cursor });
-      for (const { id, name, verdict_key } of page.items) {
-        if (verdict_key !== null && following?.has(verdict_key)) continue;
-        if (behind++ < NAMED_MAX) named.push(`${name} (${id} of ${tenantKey(tenant)})`);
-      }
-      cursor = page.cursor;
-    } while (cursor !== null);
+    const page = (cursor: string | null) => store.list(agents, tenant, { limit: PAGE, cursor });
+    for await (const { id, name, verdict_key } of eachOf(page)) {
+      if (verdict_key !== null && following?.has(verdict_key)) continue;
+      if (behind++ < NAMED_MAX) named.push(`${name} (${id} of ${tenantKey(tenant)})`);
+    }
   }
   if (behind === 0) return;
   const more = behind > named.length ? ` and ${behind - named.length} more` : "";

@@ -1,6 +1,7 @@
 import { SYSTEM, type Tenant } from "../kv/collection.ts";
-import { type OrganizationRecord, organizations } from "../kv/records/organization.ts";
-import type { Page, Store } from "../kv/store.ts";
+import { organizations } from "../kv/records/organization.ts";
+import type { Store } from "../kv/store.ts";
+import { eachOf } from "../kv/walk.ts";
 
 const PAGE = 100;
 
@@ -10,15 +11,9 @@ export async function* tenantsOf(
   organization: string | null = null,
 ): AsyncGenerator<Tenant> {
   if (organization !== null) return yield* spacesOf(organization);
-  let cursor: string | null = null;
-  do {
-    const page: Page<OrganizationRecord> = await store.list(organizations, SYSTEM, {
-      limit: PAGE,
-      cursor,
-    });
-    for (const { id } of page.items) yield* spacesOf(id);
-    cursor = page.cursor;
-  } while (cursor !== null);
+  const page = (cursor: string | null) =>
+    store.list(organizations, SYSTEM, { limit: PAGE, cursor });
+  for await (const { id } of eachOf(page)) yield* spacesOf(id);
 }
 
 function* spacesOf(org: string): Generator<Tenant> {

@@ -2,8 +2,8 @@ import type { Tenant } from "../../kv/collection.ts";
 import { type AgentRecord, agents } from "../../kv/records/agent.ts";
 import { apiKeys } from "../../kv/records/api_key.ts";
 import { type DeviceRecord, devices } from "../../kv/records/device.ts";
-import type { Found, Page } from "../../kv/store.ts";
 import type { Tx } from "../../kv/tx.ts";
+import { eachOf } from "../../kv/walk.ts";
 import type { Actor, App, RequestInfo } from "../app.ts";
 import { emit, RELAY_ACTOR, useJson } from "../events.ts";
 import { countAgent } from "./count.ts";
@@ -189,19 +189,13 @@ const SWEEP_LIMIT = 200;
 
 /** Agents that are on record as linked and are not: their instance died, or could not record the end. */
 export async function sweepStaleAgents(app: App): Promise<void> {
-  let cursor: string | null = null;
-  do {
-    const page: Page<Found<AgentRecord>> = await app.store.queued(agents, "linked", {
-      limit: SWEEP_LIMIT,
-      cursor,
-    });
-    for (const { tenant, record } of page.items) {
-      const linkedHere = record.instance === app.instance &&
-        app.links.of(tenant, record.id) !== undefined;
-      const seenMs = record.last_seen_ms ?? 0;
-      if (linkedHere || app.ports.clock.now() - seenMs < STALE_MS) continue;
-      await disconnectAgent(app, tenant, record, "relay_lost");
-    }
-    cursor = page.cursor;
-  } while (cursor !== null);
+  const page = (cursor: string | null) =>
+    app.store.queued(agents, "linked", { limit: SWEEP_LIMIT, cursor });
+  for await (const { tenant, record } of eachOf(page)) {
+    const linkedHere = record.instance === app.instance &&
+      app.links.of(tenant, record.id) !== undefined;
+    const seenMs = record.last_seen_ms ?? 0;
+    if (linkedHere || app.ports.clock.now() - seenMs < STALE_MS) continue;
+    await disconnectAgent(app, tenant, record, "relay_lost");
+  }
 }

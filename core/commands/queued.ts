@@ -1,6 +1,6 @@
 import { type Tenant, tenantKey } from "../../kv/collection.ts";
 import { type CommandRecord, commands } from "../../kv/records/command.ts";
-import type { Found, Page } from "../../kv/store.ts";
+import { eachOf } from "../../kv/walk.ts";
 import type { App } from "../app.ts";
 import { settleCommand } from "./settle.ts";
 
@@ -24,18 +24,11 @@ async function sendWaiting(
   prefix: readonly string[],
   wanted: (tenant: Tenant) => boolean,
 ): Promise<void> {
-  let cursor: string | null = null;
-  do {
-    const page: Page<Found<CommandRecord>> = await app.store.queued(commands, "queued", {
-      prefix,
-      limit: BATCH_MAX,
-      cursor,
-    });
-    for (const { tenant, record } of page.items) {
-      if (wanted(tenant)) await send(app, tenant, record);
-    }
-    cursor = page.cursor;
-  } while (cursor !== null);
+  const page = (cursor: string | null) =>
+    app.store.queued(commands, "queued", { prefix, limit: BATCH_MAX, cursor });
+  for await (const { tenant, record } of eachOf(page)) {
+    if (wanted(tenant)) await send(app, tenant, record);
+  }
 }
 
 async function send(app: App, tenant: Tenant, record: CommandRecord): Promise<void> {
