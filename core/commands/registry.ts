@@ -1,5 +1,3 @@
-import { Buffer } from "node:buffer";
-import { createHash, type Hash } from "node:crypto";
 import { type Tenant, tenantKey } from "../../kv/collection.ts";
 import { Lane } from "../../kv/lane.ts";
 import { PassingMap } from "../../kv/passing.ts";
@@ -13,6 +11,7 @@ import type { CommandResult, OutputFrame, RefusedFrame } from "../protocol.ts";
 import type { OutputDigests } from "../statements.ts";
 import { approvedDigest } from "../approvals/approved.ts";
 import { writeNote } from "./note.ts";
+import { OUTPUT_BYTES_MAX, type OutputListener, RunningOutput } from "./running_output.ts";
 import { commandSha256 } from "./text.ts";
 import {
   type Ending,
@@ -24,9 +23,6 @@ import {
   settleLate,
 } from "./settle.ts";
 
-/** Output kept of one command, and of all commands under way together. */
-export const OUTPUT_BYTES_MAX = 1024 * 1024;
-const OUTPUT_BYTES_MAX_IN_ALL = 256 * 1024 * 1024;
 /** The agent ends a command at its timeout; if it does not say so in this time, the relay does. */
 const GRACE_MS = 5_000;
 const SWEEP_MS = 1_000;
@@ -46,9 +42,6 @@ export interface Begun {
   readonly approvedSha256?: string;
 }
 
-/** Gets what a command writes, as it comes. */
-export type OutputListener = (stream: "stdout" | "stderr", data: string) => void;
-
 interface Flight {
   readonly tenant: Tenant;
   readonly record: CommandRecord;
@@ -62,12 +55,7 @@ interface Flight {
   leftMs: number;
   /** The verdict that it was sent under; null until then. */
   verdict: string | null;
-  output: { stdout: string; stderr: string };
-  /** Over all that came in `output` frames, also what was not kept. */
-  readonly digests: { stdout?: Hash; stderr?: Hash };
-  bytes: number;
-  truncated: boolean;
-  listeners: Set<OutputListener> | null;
+  readonly output: RunningOutput;
   cancelledBy: string | null;
   settling: boolean;
 }
@@ -78,7 +66,7 @@ export class Commands {
   /** Ends of commands whose row is being written: who finds it sooner than its writer waits like others. */
   readonly #beginning = new Map<string, PromiseWithResolvers<CommandRecord>>();
   readonly #lane: Lane;
-  #bytesInAll = 0;
+  readonly #written = { bytes: 0 };
   #timer: Cancel | null = null;
 
   constructor(private readonly app: () => App, store: Store, instance: string) {
@@ -171,11 +159,7 @@ export class Commands {
       // The timer may be about to fire.
       leftMs: record.timeout_ms + GRACE_MS + (this.#timer === null ? 0 : SWEEP_MS),
       verdict: null,
-      output: { stdout: "", stderr: "" },
-      digests: {},
-      bytes: 0,
-      truncated: false,
-      listeners: null,
+      output: new RunningOutput(this.#written),
       cancelledBy: null,
       settling: false,
     };
@@ -232,14 +216,7 @@ export class Commands {
 
   /** Tells what a command under way here has written and writes; answers how to stop that. */
   follow(id: string, listener: OutputListener): () => void {
-    const flight = this.#flights.get(id);
-    if (flight === undefined) return () => {};
-    for (const stream of ["stdout", "stderr"] as const) {
-      if (flight.output[stream] !== "") listener(stream, flight.output[stream]);
-    }
-    const listeners = flight.listeners ??= new Set();
-    listeners.add(listener);
-    return () => listeners.delete(listener);
+    return this.#flights.get(id)?.output.follow(listener) ?? (() => {});
   }
 
   /** Asks the agent to end a command; false when it is not under way here. */
@@ -252,9 +229,7 @@ export class Commands {
 
   output(agentId: string, { command_id, stream, data }: OutputFrame): void {
     const flight = this.#flights.get(command_id);
-    if (flight?.record.agent_id !== agentId) return;
-    (flight.digests[stream] ??= createHash("sha256")).update(data);
-    this.#keep(flight, stream, data);
+    if (flight?.record.agent_id === agentId) flight.output.take(stream, data);
   }
 
   /** Whether a command is under way over this link. */
@@ -271,19 +246,16 @@ export class Commands {
   fits(link: Link, result: CommandResult, claimed: OutputDigests): boolean {
     const flight = this.#flights.get(result.command_id);
     if (flight?.link !== link) return true;
-    const { stdout, stderr } = flight.digests;
-    return result.verdict === flight.verdict &&
-      isWhole(stdout, result.stdout, result.stdout_sha256, claimed.stdout) &&
-      isWhole(stderr, result.stderr, result.stderr_sha256, claimed.stderr);
+    return result.verdict === flight.verdict && flight.output.fits(result, claimed);
   }
 
   /** Takes a result that its agent has signed for. */
   finished(link: Link, agentId: string, result: CommandResult, receipt: Receipt): void {
     const flight = this.#flights.get(result.command_id);
     if (flight?.link === link) {
-      this.#keep(flight, "stdout", result.stdout ?? "");
-      this.#keep(flight, "stderr", result.stderr ?? "");
-      flight.truncated ||= result.truncated;
+      flight.output.keep("stdout", result.stdout ?? "");
+      flight.output.keep("stderr", result.stderr ?? "");
+      flight.output.truncated ||= result.truncated;
       this.#settle(flight, { ...outcomeOf(result), receipt });
       return;
     }
@@ -325,26 +297,11 @@ export class Commands {
     this.#timer = this.#flights.size === 0 ? null : clock.after(SWEEP_MS, () => this.#sweep());
   }
 
-  #keep(flight: Flight, stream: "stdout" | "stderr", data: string): void {
-    if (data === "") return;
-    const bytes = Buffer.byteLength(data);
-    const fits = flight.bytes + bytes <= OUTPUT_BYTES_MAX &&
-      this.#bytesInAll + bytes <= OUTPUT_BYTES_MAX_IN_ALL;
-    if (!fits) {
-      flight.truncated = true;
-      return;
-    }
-    flight.bytes += bytes;
-    this.#bytesInAll += bytes;
-    flight.output[stream] += data;
-    flight.listeners?.forEach((listener) => listener(stream, data));
-  }
-
   #settle(flight: Flight, outcome: Outcome & Pick<Ending, "receipt" | "alarm">): void {
     if (flight.settling) return;
     flight.settling = true;
     flight.done.catch(() => {});
-    const { output: { stdout, stderr }, truncated, verdict } = flight;
+    const { output: { stdout, stderr, truncated }, verdict } = flight;
     this.#record(flight, { ...outcome, verdict, stdout, stderr, truncated }, 1);
   }
 
@@ -370,17 +327,10 @@ export class Commands {
 
   #forget(flight: Flight): void {
     this.#flights.delete(flight.record.id);
-    this.#bytesInAll -= flight.bytes;
+    flight.output.drop();
   }
 
   #complain(message: string, error: unknown): void {
     this.app().ports.log.error(message, { error: String(error) });
   }
-}
-
-/** Whether output that came, with the tail that its result brings, has the digest that is claimed of it. */
-function isWhole(came: Hash | undefined, tail = "", says: string | undefined, claimed: string) {
-  // Without earlier output the claim is the digest of the tail itself, unless it says otherwise.
-  if (came === undefined && says === undefined) return true;
-  return (came?.copy() ?? createHash("sha256")).update(tail).digest("hex") === claimed;
 }

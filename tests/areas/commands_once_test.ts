@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
-import { OUTPUT_BYTES_MAX } from "../../core/commands/registry.ts";
+import { OUTPUT_BYTES_MAX } from "../../core/commands/running_output.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { committing, losesReply, overKv, shared } from "../support/kv.ts";
 import { World } from "../support/world.ts";
