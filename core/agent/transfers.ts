@@ -38,6 +38,7 @@ interface Incoming {
 
 /** Opens the agent's end of backups and restores. */
 export function openTransfers(configuration: Configuration, log: Log): AgentTransfers {
+  /** Of the link that there is. */
   let nonce = "";
   let last = 0;
   let outgoing: { readonly jobId: string; readonly bytes: Uint8Array } | null = null;
@@ -81,6 +82,7 @@ export function openTransfers(configuration: Configuration, log: Log): AgentTran
   async function send({ job_id }: TransferFrame, link: TransferLink) {
     const archive = packArchive(readConfiguration(configuration));
     const bytes = await compress(archive);
+    if (link.nonce !== nonce) return; // it was lost meanwhile
     outgoing = { jobId: job_id, bytes };
     log.info(`sends its configuration to the relay (${archive.length} bytes)`);
     link.send({
@@ -148,8 +150,8 @@ export function openTransfers(configuration: Configuration, log: Log): AgentTran
       }
     },
     detach() {
-      outgoing = null;
-      incoming = null;
+      nonce = "";
+      outgoing = incoming = null;
     },
   };
 }
