@@ -1,7 +1,6 @@
 import { Buffer } from "node:buffer";
 import type { CloseName } from "../close_codes.ts";
-import type { CheckpointFrame, PolicyFrame, RunFrame, WelcomeFrame } from "../protocol.ts";
-import type { InspectFrame, StateFrame, TransferOrder, TransferReply } from "../transfer_frames.ts";
+import type { WelcomeFrame } from "../protocol.ts";
 import { backoffMs } from "./backoff.ts";
 import { openCommands } from "./commands.ts";
 import { type Configuration, refuseRoots } from "./configuration.ts";
@@ -10,8 +9,8 @@ import { loadIdentity } from "./identity.ts";
 import { openJournal } from "./journal.ts";
 import { type Link, type LinkEnd, openLink, type Order, type Welcomed } from "./link.ts";
 import { openOutbox } from "./outbox.ts";
-import { readStatement } from "../audit/note.ts";
-import { keepCheckpoint, remembering, witnessedSize } from "./witness.ts";
+import { openOrders, type Session } from "./orders.ts";
+import { remembering, witnessedSize } from "./witness.ts";
 import { pinnedVerdictKey, pinVerdictKey } from "./pin.ts";
 import type { AgentHost, AgentOptions, AgentSocket } from "./port.ts";
 import { openPolicies } from "./policies.ts";
@@ -19,7 +18,7 @@ import { openRefusals } from "./refusals.ts";
 import { recoverRestore } from "./restore.ts";
 import { openState, type VerdictCounts } from "./state.ts";
 import { openTransfers } from "./transfers.ts";
-import { openVerdicts, type Verdicts } from "./verdicts.ts";
+import { openVerdicts } from "./verdicts.ts";
 
 /** The exit code of an agent that was asked to start anew. */
 export const RESTART_EXIT_CODE = 75;
@@ -64,12 +63,24 @@ export async function runAgent(options: AgentOptions, host: AgentHost): Promise<
   const witnessFiles = remembering(host.files, (error) => {
     host.log.error(`the checkpoint cannot be written down: ${error}`);
   });
+  const obey = openOrders({
+    stateDir,
+    log: host.log,
+    commands,
+    outbox,
+    policies,
+    refusals,
+    state,
+    transfers,
+    witnessFiles,
+    counts,
+    restart: () => void finish(RESTART_EXIT_CODE, RESTART_GRACE_MS, "restarting"),
+  });
   const { promise: exited, resolve: exit } = Promise.withResolvers<number>();
   let ending = false;
   let link: Link | undefined;
   let nonce = "";
-  let verdicts: Verdicts | null = null;
-  let linked: { readonly welcome: WelcomeFrame; readonly socket: AgentSocket } | null = null;
+  let session: Session | null = null;
   let wake: (() => void) | undefined;
 
   async function finish(code: number, graceMs: number, reason: string) {
@@ -83,23 +94,19 @@ export async function runAgent(options: AgentOptions, host: AgentHost): Promise<
 
   function hello(challenge: string): string {
     nonce = Buffer.from(host.entropy.bytes(NONCE_BYTES)).toString("base64url");
-    const ids = [...commands.running(), ...outbox.unsettled()];
-    const witnessed = witnessedSize(stateDir, witnessFiles);
-    const pinned = pinnedVerdictKey(stateDir, host.files);
-    return writeHello(
+    return writeHello(identity, {
       facts,
-      identity,
       challenge,
       nonce,
-      ids,
-      policies.version(),
-      witnessed,
-      pinned,
-    );
+      commandIds: [...commands.running(), ...outbox.unsettled()],
+      policyVersion: policies.version(),
+      witnessed: witnessedSize(stateDir, witnessFiles),
+      pinnedKey: pinnedVerdictKey(stateDir, host.files),
+    });
   }
 
   function welcomed(frame: WelcomeFrame, socket: AgentSocket): Welcomed {
-    verdicts = openVerdicts(frame, nonce, host.clock);
+    const verdicts = openVerdicts(frame, nonce, host.clock);
     if (verdicts === null) return "unproven";
     const pinned = pinVerdictKey(stateDir, frame, host.files);
     if (pinned === null) return "another_key";
@@ -111,88 +118,13 @@ export async function runAgent(options: AgentOptions, host: AgentHost): Promise<
       );
     }
     host.log.info(`connected to ${options.url} as ${frame.name} (${frame.agent_id})`);
-    linked = { welcome: frame, socket };
+    session = { welcome: frame, nonce, verdicts, socket };
     outbox.attach(socket, frame.agent_id);
     return "accepted";
   }
 
-  function ordered(order: Order): CloseName | null {
-    if (order.type === "cancel") commands.cancel(order.command_id);
-    else if (order.type === "policy") return hold(order);
-    else if (order.type === "checkpoint") witness(order);
-    else if (order.type === "restart") finish(RESTART_EXIT_CODE, RESTART_GRACE_MS, "restarting");
-    else if (order.type === "run") return run(order);
-    else return serve(order);
-    return null;
-  }
-
-  function serve(order: InspectFrame | TransferOrder): CloseName | null {
-    if (linked === null) return "unexpected_frame";
-    const { welcome, socket } = linked;
-    const send = (frame: StateFrame | TransferReply) => socket.send(JSON.stringify(frame));
-    if (order.type === "inspect") {
-      state.answer(order.serial, send);
-      return null;
-    }
-    const why = transfers.take(order, { welcome, nonce, send });
-    if (why === null) return null;
-    host.log.error(`a transfer was refused: ${why}`);
-    counts.refused++;
-    counts.last_refusal = why;
-    return "verdict_refused";
-  }
-
-  function hold(frame: PolicyFrame): CloseName | null {
-    if (linked === null) return "unexpected_frame";
-    const { welcome, socket } = linked;
-    try {
-      const why = policies.take(frame, welcome, nonce);
-      if (why !== null) {
-        host.log.error(`policies were refused: ${why}`);
-        counts.refused++;
-        counts.last_refusal = why;
-        return "verdict_refused";
-      }
-    } catch (error) {
-      // The relay goes on without a confirmation, and shows that this agent holds others.
-      host.log.error(`the policies cannot be written down: ${error}`);
-      return null;
-    }
-    const { policy_version } = frame;
-    host.log.info(`holds the policies ${policy_version} (${frame.policies.length})`);
-    socket.send(JSON.stringify({ type: "policy_held", policy_version }));
-    return null;
-  }
-
-  function witness(frame: CheckpointFrame) {
-    try {
-      const reason = keepCheckpoint(stateDir, frame, witnessFiles);
-      if (reason === null) return;
-      const witnessed = witnessedSize(stateDir, witnessFiles);
-      const size = readStatement(frame.note)?.size ?? 0;
-      host.log.error(`the relay's audit log is not the one that this agent knows: ${reason}`);
-      linked?.socket.send(JSON.stringify({ type: "checkpoint_refused", reason, witnessed, size }));
-    } catch (error) {
-      host.log.error(`the checkpoint that is kept cannot be read: ${error}`);
-    }
-  }
-
-  function run(frame: RunFrame): CloseName | null {
-    const why = verdicts === null ? "no relay was welcomed" : verdicts.refuse(frame);
-    if (why === null) {
-      counts.verified++;
-      const verdict = `${nonce}.${frame.batch}`;
-      for (const order of frame.commands) commands.run(order, verdict);
-      return null;
-    }
-    counts.refused++;
-    counts.last_refusal = why;
-    refusals.add(frame.commands, why);
-    for (const { command_id } of frame.commands) {
-      outbox.post({ type: "refused", command_id, reason: "unverified", message: why });
-    }
-    return "verdict_refused";
-  }
+  const ordered = (order: Order): CloseName | null =>
+    session === null ? "unexpected_frame" : obey(order, session);
 
   async function keepLinked() {
     let failures = 0;

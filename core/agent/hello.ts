@@ -27,20 +27,29 @@ export function describeAgent(
   return { failure: `The agent's ${issue?.path.join(".")} is not accepted: ${issue?.message}.` };
 }
 
-/** The text of `hello`: the agent's facts, its proof of key, its nonce, the commands it answers for, its policies and pins. */
+/** What the agent tells of itself in answer to a challenge. */
+export interface Introduction {
+  readonly facts: AgentFacts;
+  readonly challenge: string;
+  readonly nonce: string;
+  /** The commands that it answers for. */
+  readonly commandIds: readonly string[];
+  /** The name of the policies that it holds. */
+  readonly policyVersion: string | undefined;
+  /** Rows of the audit log that the checkpoint which it keeps speaks of; 0 for none. */
+  readonly witnessed: number;
+  /** The verdict key that it has pinned. */
+  readonly pinnedKey: string | null;
+}
+
+/** The text of `hello`, which proves that the agent has its key. */
 export function writeHello(
-  agent: AgentFacts,
   identity: Identity,
-  challenge: string,
-  nonce: string,
-  commandIds: readonly string[],
-  policyVersion: string | undefined,
-  witnessed: number,
-  verdictKey: string | null,
+  { facts, challenge, nonce, commandIds, policyVersion, witnessed, pinnedKey }: Introduction,
 ): string {
   const frame: HelloFrame = {
     type: "hello",
-    agent,
+    agent: facts,
     public_key: identity.publicKey,
     signature: identity.sign(challengeText(challenge)),
     running: [...new Set(commandIds)].slice(0, MAX_NAMED_COMMANDS),
@@ -48,7 +57,7 @@ export function writeHello(
     ...(policyVersion !== undefined && { policy_version: policyVersion }),
     ...(witnessed > 0 && { witnessed }),
     // What is no key fits no relay's, which then says so.
-    verdict_key: rawKey.safeParse(verdictKey).data ?? null,
+    verdict_key: rawKey.safeParse(pinnedKey).data ?? null,
   };
   return JSON.stringify(frame);
 }
