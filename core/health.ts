@@ -5,6 +5,7 @@ import { mustTakeChanges } from "../kv/trouble.ts";
 import { indexKeys, queueHeads } from "../kv/walk.ts";
 import type { App } from "./app.ts";
 import { VERSION } from "./app.ts";
+import { within } from "./within.ts";
 
 const DUE_MAX = 1000;
 const STORE_DEADLINE_MS = 2_000;
@@ -42,16 +43,11 @@ export async function health(app: App, detailed: boolean) {
   };
 }
 
-async function answers(app: App): Promise<boolean> {
-  const { promise: late, resolve } = Promise.withResolvers<boolean>();
-  const cancel = app.ports.clock.after(STORE_DEADLINE_MS, () => resolve(false));
-  const { store } = app;
+async function answers({ store, ports }: App): Promise<boolean> {
   const works = Promise.all([
     store.kv.get([SYSTEM.org, SYSTEM.space, installations.name, "installation"]),
     // A full disk lets what is there be read.
     mustTakeChanges(store),
   ]).then(() => true, () => false);
-  const ok = await Promise.race([works, late]);
-  cancel();
-  return ok;
+  return await within(ports.clock, STORE_DEADLINE_MS, works) ?? false;
 }

@@ -6,10 +6,10 @@ import {
   runCommand,
   showCommand,
   startCommand,
-  withinMs,
 } from "../core/commands/commands.ts";
 import { Fault } from "../core/fault.ts";
 import { ShieldResult } from "../core/shield/result.ts";
+import { within } from "../core/within.ts";
 import { COMMAND_STATUSES } from "../kv/records/command.ts";
 import { route } from "./_route.ts";
 import { Id, IdParams, Timestamp, wholeNumber } from "./_schemas.ts";
@@ -125,7 +125,7 @@ export const commandRoutes = [
       const { record, done } = await startCommand(work, request);
       done?.catch(() => {});
       const ended = body.wait > 0 && done !== null
-        ? await withinMs(work.app, body.wait * 1000, done)
+        ? await within(work.app.ports.clock, body.wait * 1000, done)
         : null;
       return await showCommand(work.app, work.actor.tenant, ended ?? record);
     },

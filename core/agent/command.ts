@@ -1,6 +1,7 @@
 import { createHash, type Hash } from "node:crypto";
 import type { Cancel, Clock } from "../ports.ts";
 import type { CommandOrder } from "../protocol.ts";
+import { within } from "../within.ts";
 import type { AgentHost, ChildProcess, ProcessEnd } from "./port.ts";
 import { cutOutput, type Stream } from "./output.ts";
 import type { Ended, Outbox } from "./outbox.ts";
@@ -38,7 +39,8 @@ export function startCommand(
   try {
     child = host.spawn(order.command);
   } catch (error) {
-    outbox.post(failedToStart(command_id, verdict, error));
+    const why = error instanceof Error ? error.message.slice(0, 1024) : "the shell did not start";
+    outbox.post(failedToStart(command_id, verdict, why));
     return { cancel() {}, done: Promise.resolve(), gone: Promise.resolve() };
   }
 
@@ -89,7 +91,7 @@ export function startCommand(
     const end = await child.ended;
     const drained = Promise.all(pipes.map((pipe) => pipe.done));
     let graceMs = DRAIN_MS;
-    while (!await settlesWithin(drained, POLL_MS, clock)) {
+    while (await within(clock, POLL_MS, drained) === null) {
       if (!outbox.pressed()) graceMs -= POLL_MS;
       if (graceMs <= 0) { for (const pipe of pipes) pipe.stop(); }
     }
@@ -121,7 +123,8 @@ export function startCommand(
   return { cancel: () => kill("cancelled"), done, gone: done.then(() => killing) };
 }
 
-function failedToStart(command_id: string, verdict: string, error: unknown): Ended {
+/** The end of a command that was not started. */
+export function failedToStart(command_id: string, verdict: string, stderr: string): Ended {
   return {
     type: "result",
     command_id,
@@ -130,7 +133,7 @@ function failedToStart(command_id: string, verdict: string, error: unknown): End
     signal: null,
     reason: "failed_to_start",
     duration_ms: 0,
-    stderr: error instanceof Error ? error.message.slice(0, 1024) : "the shell did not start",
+    stderr,
     truncated: false,
   };
 }
@@ -175,15 +178,4 @@ function openPump(
       reader.cancel().catch(() => {});
     },
   };
-}
-
-/** True when the promise settles in time. */
-function settlesWithin(promise: Promise<unknown>, ms: number, clock: Clock): Promise<boolean> {
-  return new Promise((resolve) => {
-    const cancel = clock.after(ms, () => resolve(false));
-    promise.then(() => {
-      cancel();
-      resolve(true);
-    });
-  });
 }

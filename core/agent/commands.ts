@@ -1,5 +1,5 @@
 import { type CommandOrder, MAX_CONCURRENT_COMMANDS, type RefusedFrame } from "../protocol.ts";
-import { type RunningCommand, startCommand } from "./command.ts";
+import { failedToStart, type RunningCommand, startCommand } from "./command.ts";
 import type { Journal } from "./journal.ts";
 import type { Outbox } from "./outbox.ts";
 import type { AgentHost } from "./port.ts";
@@ -36,17 +36,7 @@ export function openCommands(host: AgentHost, journal: Journal, outbox: Outbox):
     } catch (error) {
       journalBroken = true;
       host.log.error(`cannot write the journal, so no command starts: ${error}`);
-      outbox.post({
-        type: "result",
-        command_id,
-        verdict,
-        exit_code: null,
-        signal: null,
-        reason: "failed_to_start",
-        duration_ms: 0,
-        stderr: "the agent cannot write its journal",
-        truncated: false,
-      });
+      outbox.post(failedToStart(command_id, verdict, "the agent cannot write its journal"));
     }
     return !journalBroken;
   }

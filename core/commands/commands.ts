@@ -15,6 +15,7 @@ import { judgeForAgent } from "../shield/judge.ts";
 import { knownShield, shieldInForce } from "../shield/settings.ts";
 import type { ShieldResult } from "../shield/result.ts";
 import { sha256Hex } from "../text.ts";
+import { within } from "../within.ts";
 import { type Beginning, beginRecord } from "./begin.ts";
 import { findCommand } from "./finished.ts";
 import { type Output, outputOf } from "./output.ts";
@@ -166,27 +167,11 @@ export async function cancelCommand(work: Stepping, agentId: string, id: string)
       },
     );
   }
-  const ended = await withinMs(app, CANCEL_WAIT_MS, done);
+  const ended = done && await within(app.ports.clock, CANCEL_WAIT_MS, done);
   return await showCommand(app, actor.tenant, ended ?? record);
 }
 
 const CANCEL_WAIT_MS = 5_000;
-
-/** What a promise gives, or null when it takes longer than `ms`. */
-export async function withinMs<T>(
-  app: App,
-  ms: number,
-  promise: Promise<T> | undefined,
-): Promise<T | null> {
-  if (promise === undefined) return null;
-  const { promise: late, resolve } = Promise.withResolvers<null>();
-  const cancel = app.ports.clock.after(ms, () => resolve(null));
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    cancel();
-  }
-}
 
 /** A command as every answer shows it. */
 export async function showCommand(app: App, tenant: Tenant, record: CommandRecord) {
@@ -224,21 +209,19 @@ async function ownedCommand(work: Work, agentId: string, id: string): Promise<Co
 }
 
 function newCommand(
-  { app, actor, request: { id: requestId } }: Stepping,
-  request: CommandRequest,
+  { app, actor, request }: Stepping,
+  { agentId, command, timeoutMs }: CommandRequest,
   judged: Pick<Beginning, "shield" | "policyVersion" | "retentionDays">,
   idempotency: CommandRecord["idempotency"],
 ): CommandRecord {
   return beginRecord(app, {
+    ...judged,
     id: app.ports.entropy.id("cmd"),
-    agentId: request.agentId,
-    command: request.command,
-    timeoutMs: request.timeoutMs,
+    agentId,
+    command,
+    timeoutMs,
     actor: actor.id,
-    requestId,
-    shield: judged.shield,
-    policyVersion: judged.policyVersion,
-    retentionDays: judged.retentionDays,
+    requestId: request.id,
     createdAtMs: app.ports.clock.now(),
     idempotency,
   });
