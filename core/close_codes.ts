@@ -48,8 +48,6 @@ export type CloseName = keyof typeof CLOSE_CODES;
 
 /** The row of the table for a close code, or undefined for one that is not ours. */
 export function closeByCode(code: number): { name: CloseName; after: AfterClose } | undefined {
-  for (const name of Object.keys(CLOSE_CODES) as CloseName[]) {
-    if (CLOSE_CODES[name].code === code) return { name, after: CLOSE_CODES[name].after };
-  }
-  return undefined;
+  const found = Object.entries(CLOSE_CODES).find(([, row]) => row.code === code);
+  return found && { name: found[0] as CloseName, after: found[1].after };
 }

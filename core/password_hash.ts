@@ -31,14 +31,21 @@ const HASH_BYTES = 32;
 /** Upper bounds, so that an altered record cannot ask for gigabytes or minutes. */
 const BOUNDS = { memoryKib: 65_536, passes: 8, logN: 17, blockSize: 8, lanes: 4 } as const;
 
-const ARGON2_FORMAT =
-  /^\$argon2id\$v=19\$m=(\d{1,6}),t=(\d{1,2}),p=(\d)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
-const SCRYPT_FORMAT =
-  /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
+const HASH = String.raw`\$(?<salt>[A-Za-z0-9+/]+)\$(?<hash>[A-Za-z0-9+/]+)$`;
+/** Groups are called as the recipe calls them. */
+const FORMATS = {
+  argon2id: new RegExp(
+    String.raw`^\$argon2id\$v=19\$m=(?<memoryKib>\d{1,6}),t=(?<passes>\d{1,2}),p=(?<lanes>\d)` +
+      HASH,
+  ),
+  scrypt: new RegExp(
+    String.raw`^\$scrypt\$ln=(?<logN>\d{1,2}),r=(?<blockSize>\d{1,2}),p=(?<lanes>\d)` + HASH,
+  ),
+} as const;
 
 /** Takes a PHC string apart; null when it is not one, or asks for more than is sensible. */
 export function parseHash(phc: string): StoredHash | null {
-  const stored = parseArgon2(phc) ?? parseScrypt(phc);
+  const stored = parseAs("argon2id", phc) ?? parseAs("scrypt", phc);
   return stored !== null && isSensible(stored) ? stored : null;
 }
 
@@ -102,36 +109,13 @@ function deriveScrypt(password: string, recipe: ScryptRecipe): Promise<Uint8Arra
   });
 }
 
-function parseArgon2(phc: string): StoredHash | null {
-  const match = ARGON2_FORMAT.exec(phc);
-  if (match === null) return null;
-  const [, memory, passes, lanes, salt = "", hash = ""] = match;
-  return {
-    recipe: {
-      algorithm: "argon2id",
-      memoryKib: Number(memory),
-      passes: Number(passes),
-      lanes: Number(lanes),
-      salt: fromBase64(salt),
-    },
-    hash: fromBase64(hash),
-  };
-}
-
-function parseScrypt(phc: string): StoredHash | null {
-  const match = SCRYPT_FORMAT.exec(phc);
-  if (match === null) return null;
-  const [, logN, blockSize, lanes, salt = "", hash = ""] = match;
-  return {
-    recipe: {
-      algorithm: "scrypt",
-      logN: Number(logN),
-      blockSize: Number(blockSize),
-      lanes: Number(lanes),
-      salt: fromBase64(salt),
-    },
-    hash: fromBase64(hash),
-  };
+function parseAs(algorithm: Recipe["algorithm"], phc: string): StoredHash | null {
+  const groups = FORMATS[algorithm].exec(phc)?.groups;
+  if (groups === undefined) return null;
+  const { salt = "", hash = "", ...texts } = groups;
+  const cost = Object.fromEntries(Object.entries(texts).map(([name, n]) => [name, Number(n)]));
+  const recipe = { algorithm, ...cost, salt: fromBase64(salt) } as Recipe;
+  return { recipe, hash: fromBase64(hash) };
 }
 
 function isSensible({ recipe, hash }: StoredHash): boolean {

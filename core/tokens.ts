@@ -11,6 +11,7 @@ import {
   jwtVerify,
   SignJWT,
 } from "jose";
+import { RecentMap } from "../kv/recent.ts";
 import { Fault } from "./fault.ts";
 
 /** A JSON Web Key, RFC 7517. */
@@ -120,16 +121,14 @@ export async function verifyToken(
   return claimsOf(payload);
 }
 
-/** Imported keys, the oldest first: importing one costs as much as checking a token. */
-const imported = new Map<string, Promise<CryptoKey>>();
+/** Imported keys: importing one costs as much as checking a token. */
+const imported = new RecentMap<Promise<CryptoKey>>(CACHED_KEYS_MAX);
 
 function importKey(jwk: Jwk): Promise<CryptoKey> {
   const name = JSON.stringify([jwk.kid, jwk.x, jwk.d === undefined]);
   const known = imported.get(name);
   if (known !== undefined) return known;
   const key = importJWK(jwk as JWK, ALGORITHM) as Promise<CryptoKey>;
-  const [oldest] = imported.keys();
-  if (imported.size === CACHED_KEYS_MAX && oldest !== undefined) imported.delete(oldest);
   imported.set(name, key);
   key.catch(() => imported.delete(name));
   return key;

@@ -54,6 +54,7 @@ export interface Collection<T extends Row> {
 
 /** A collection, where it does not matter what its records are. */
 export type Named = Pick<Collection<Row>, "name" | "cached">;
+type Kind = Pick<Named, "name">;
 
 const NEVER = () => null;
 
@@ -88,7 +89,7 @@ export function collection<T extends Row>(
 /** True when a record has that key in an index now: a pointer may be older than its record. */
 export function holds<T>(keyOf: KeyOf<T> | undefined, record: T, key: KeyParts): boolean {
   const own = keyOf?.(record) ?? null;
-  return own !== null && slotOf(own as Deno.KvKey) === slotOf(key as Deno.KvKey);
+  return own !== null && slotOf(own) === slotOf(key);
 }
 
 /** Records are shared between readers, so a write to one that was read is an error at once. */
@@ -101,42 +102,28 @@ export function deepFreeze<T>(value: T): T {
 }
 
 /** Where a record lies. */
-export const rowKey = (c: Pick<Named, "name">, t: Tenant, id: string): KeyParts => [
-  t.org,
-  t.space,
-  c.name,
-  id,
-];
+export const rowKey = (c: Kind, t: Tenant, id: string): KeyParts => [t.org, t.space, c.name, id];
 
 /** The same as one text, for maps. */
-export const rowSlot = (c: Pick<Named, "name">, t: Tenant, id: string): string =>
-  slotOf(rowKey(c, t, id));
+export const rowSlot = (c: Kind, t: Tenant, id: string): string => slotOf(rowKey(c, t, id));
 
 /** Where the entries of an index within a tenant begin. */
-export const indexKey = (
-  c: Pick<Named, "name">,
-  t: Tenant,
-  index: string,
-  key: KeyParts,
-): KeyParts => [t.org, t.space, `${c.name}.${index}`, ...key];
+export const indexKey = (c: Kind, t: Tenant, index: string, key: KeyParts): KeyParts => [
+  t.org,
+  t.space,
+  `${c.name}.${index}`,
+  ...key,
+];
 
 /** Where the entries of a store-wide index begin. */
-export const systemKey = (c: Pick<Named, "name">, index: string, key: KeyParts): KeyParts =>
+export const systemKey = (c: Kind, index: string, key: KeyParts): KeyParts =>
   indexKey(c, SYSTEM, index, key);
 
 /** Where a tenant's counter of a collection lies. */
-export const countKey = (c: Pick<Named, "name">, t: Tenant): KeyParts => [
-  t.org,
-  t.space,
-  `${c.name}#`,
-];
+export const countKey = (c: Kind, t: Tenant): KeyParts => [t.org, t.space, `${c.name}#`];
 
 /** What is written with each of a tenant's records that are checked together. */
-export const togetherKey = (c: Pick<Named, "name">, t: Tenant): KeyParts => [
-  t.org,
-  t.space,
-  `${c.name}!`,
-];
+export const togetherKey = (c: Kind, t: Tenant): KeyParts => [t.org, t.space, `${c.name}!`];
 
 /** What a counter says; nothing stands for none. */
 export const countOf = (counter: Deno.KvU64 | null): number => Number(counter?.value ?? 0n);
