@@ -3,6 +3,7 @@ import process from "node:process";
 import program from "../../deno.json" with { type: "json" };
 import { logLine } from "../log_line.ts";
 import type { Clock, Log } from "../ports.ts";
+import { systemEntropy } from "../system.ts";
 import { dial } from "./dial.ts";
 import { systemTree } from "./tree.ts";
 import type { AgentFiles, AgentHost, ChildProcess, ProcessEnd } from "./port.ts";
@@ -11,10 +12,7 @@ import { writeAll } from "../../kv/disk.ts";
 /** The agent's own machine: its clock, files, processes and network. */
 export const machineHost: AgentHost = {
   clock: systemClock(),
-  entropy: {
-    unit: () => Math.random(),
-    bytes: (n) => crypto.getRandomValues(new Uint8Array(n)),
-  },
+  entropy: systemEntropy,
   log: consoleLog(),
   machine: {
     version: program.version,

@@ -33,8 +33,8 @@ import { notePolicyHeld, pushPolicies } from "../gitops/push.ts";
 import type { StateFrame, TransferKind } from "../transfer_frames.ts";
 import { startQueued } from "../commands/queued.ts";
 import { Witness } from "./witness.ts";
-import { noteRefusedReceipt } from "./receipts.ts";
 import { Inspections } from "./inspections.ts";
+import { noteRefusal } from "./refusals.ts";
 import { disconnectAgent, noteHeartbeat, RefusedIdentity, registerAgent } from "./register.ts";
 import { Tellings } from "./tellings.ts";
 import {
@@ -304,8 +304,9 @@ export class Link {
   /** Tells that results were not taken, and why, and closes the link. */
   refuseReceipt(commandIds: readonly string[], why: string): void {
     if (this.#phase !== "open") return;
-    const noted = noteRefusedReceipt(this.app, this.tenant, this.#agent!, commandIds, why);
-    this.app.links.recording(noted);
+    const { id, name } = this.#agent!;
+    const details = { command_ids: commandIds, name, reason: why };
+    this.app.links.recording(noteRefusal(this.app, this.tenant, id, "receipt_refused", details));
     this.close("receipt_refused");
   }
 

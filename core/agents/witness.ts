@@ -8,8 +8,8 @@ import { auditKeyOf, signerOf } from "../audit/keys.ts";
 import { consistencyPath } from "../audit/merkle.ts";
 import { keyText } from "../audit/note.ts";
 import { nodesOf } from "../audit/tiles.ts";
-import { emit, RELAY_ACTOR } from "../events.ts";
 import type { CheckpointFrame, CheckpointRefusedFrame } from "../protocol.ts";
+import { noteRefusal } from "./refusals.ts";
 
 /** The agent of one link, which keeps checkpoints as a witness. */
 export class Witness {
@@ -36,10 +36,18 @@ export class Witness {
   }
 
   /** It knows another past. Once a link is enough: the relay's does not come back while it lasts. Never fails. */
-  async refused(agent: AgentRecord, frame: CheckpointRefusedFrame): Promise<void> {
+  async refused(
+    { id, name }: AgentRecord,
+    { reason, witnessed, size }: CheckpointRefusedFrame,
+  ): Promise<void> {
     if (this.#refused) return;
     this.#refused = true;
-    await noteRefusedCheckpoint(this.app, this.tenant, agent, frame);
+    const said = { reason, witnessed, size };
+    this.app.ports.log.error("an agent knows another past of the audit log", {
+      agent: id,
+      ...said,
+    });
+    await noteRefusal(this.app, this.tenant, id, "checkpoint_refused", { name, ...said });
   }
 }
 
@@ -68,27 +76,4 @@ export async function checkpointFrame(
     },
     size,
   };
-}
-
-/** Puts on record that an agent knows another past of the audit log; never fails. */
-async function noteRefusedCheckpoint(
-  app: App,
-  tenant: Tenant,
-  { id, name }: AgentRecord,
-  { reason, witnessed, size }: CheckpointRefusedFrame,
-): Promise<void> {
-  const { log } = app.ports;
-  log.error("an agent knows another past of the audit log", { agent: id, reason, witnessed, size });
-  try {
-    await app.store.transact((tx) =>
-      emit({ app, actor: RELAY_ACTOR }, tx, tenant, {
-        type: "checkpoint_refused",
-        resource: { type: "agent", id },
-        agentId: id,
-        details: { name, reason, witnessed, size },
-      })
-    );
-  } catch (error) {
-    log.error("a refused checkpoint could not be recorded", { error: String(error) });
-  }
 }
