@@ -3,6 +3,7 @@ import { ContentionError, DuplicateError, StoreUnavailableError } from "../kv/er
 import type { Cookie } from "../core/cookie.ts";
 import type { Actor } from "../core/app.ts";
 import { type LimitState, retryAfterOf, tooMany } from "../core/limiter.ts";
+import { sha256Hex } from "../core/text.ts";
 import type { Content } from "./_route.ts";
 
 /** What every response carries, whatever it says. */
@@ -66,6 +67,26 @@ export function content(envelope: Envelope, answer: Content, ended = () => {}): 
   if (filename) headers["content-disposition"] = `attachment; filename="${filename}"`;
   const said = typeof body === "string" ? body : streamOf(body, ended);
   return new Response(said, { status: 200, headers });
+}
+
+/** A text that stays the same until the next version: 304 for whoever has it already (RFC 9110, 13.1.2). */
+export function fixedContent(envelope: Envelope, answer: Content, asked: Headers): Response {
+  const etag = etagOf(answer);
+  const headers = { ...answer.headers, etag, "cache-control": "no-cache" };
+  const had = asked.get("if-none-match")?.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
+  return had?.includes(etag) || had?.includes("*")
+    ? new Response(null, { status: 304, headers: { ...headers, ...headersOf(envelope) } })
+    : content(envelope, { ...answer, headers });
+}
+
+const etags = new WeakMap<Content, string>();
+
+function etagOf(answer: Content): string {
+  const known = etags.get(answer);
+  if (known !== undefined) return known;
+  const etag = `"${sha256Hex(answer.body as string)}"`;
+  etags.set(answer, etag);
+  return etag;
 }
 
 /**

@@ -12,6 +12,7 @@ import {
   type Envelope,
   failure,
   faultOf,
+  fixedContent,
   headersOf,
   json,
   overLimit,
@@ -171,7 +172,7 @@ async function serve(app: App, route: Route, c: Context<Env>): Promise<Response>
         accept: c.req.header("accept") ?? "*/*",
         headers,
       });
-      response = success(route, envelope, result, () => app.limiter.leave(actor));
+      response = success(route, envelope, result, headers, () => app.limiter.leave(actor));
       if (isStream(route, result)) {
         holds = false; // the stream holds it now, and gives it back when it ends
         if (c.env.head) response = await unread(response);
@@ -196,7 +197,13 @@ const envelopeOf = (
   { key }: Actor,
 ): Envelope => ({ requestId, limit, noStore, key });
 
-function success(route: Route, envelope: Envelope, result: unknown, ended: () => void): Response {
+function success(
+  route: Route,
+  envelope: Envelope,
+  result: unknown,
+  asked: Headers,
+  ended: () => void,
+): Response {
   if (result instanceof Accepted) return json(envelope, 202, result.value);
   const { success } = route;
   if (result instanceof WithCookie) {
@@ -204,7 +211,11 @@ function success(route: Route, envelope: Envelope, result: unknown, ended: () =>
     response.headers.append("set-cookie", setCookie(result.cookie));
     return response;
   }
-  if ("content" in success) return content(envelope, result as Content, ended);
+  if ("content" in success) {
+    return success.fixed
+      ? fixedContent(envelope, result as Content, asked)
+      : content(envelope, result as Content, ended);
+  }
   if ("body" in success) return json(envelope, success.status, result);
   return new Response(null, { status: success.status, headers: headersOf(envelope) });
 }

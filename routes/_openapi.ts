@@ -54,6 +54,13 @@ const PARAMETERS: Readonly<Record<string, Parameter>> = {
     description: "A value of your own: a repeated request gets the first one's answer.",
     schema: { type: "string", minLength: 1, maxLength: 255 },
   },
+  IfNoneMatch: {
+    name: "If-None-Match",
+    in: "header",
+    required: false,
+    description: "The `ETag` of what you have: 304 when it is the same still.",
+    schema: { type: "string" },
+  },
 };
 
 const ABOUT = [
@@ -126,11 +133,13 @@ function operation(
       ...parameters(route.query, "query", schemas),
       ...(security(access).length > 0 ? [{ $ref: "#/components/parameters/Space" }] : []),
       ...(route.idempotencyKey ? [{ $ref: "#/components/parameters/IdempotencyKey" }] : []),
+      ...(isFixed(route) ? [{ $ref: "#/components/parameters/IfNoneMatch" }] : []),
     ],
     ...(route.body && bodyOf(route.body, schemas)),
     responses: {
       [route.success.status]: success(route, schemas),
       ...route.accepted && { 202: { ...success(route, schemas), description: route.accepted } },
+      ...isFixed(route) && { 304: { description: "It is as you have it.", headers: FIXED } },
       ...faultResponses(faultsOf(route), responses),
     },
     "x-effect": route.effect,
@@ -168,9 +177,14 @@ function bodyOf(
   return { requestBody: { required, content: { "application/json": { schema } } } };
 }
 
-function success({ success, noStore }: Route, schemas: Schemas): ApiResponse {
+const isFixed = ({ success }: Route): boolean => "content" in success && success.fixed === true;
+
+const FIXED = { ...EVERY_RESPONSE, "ETag": { $ref: "#/components/headers/ETag" } };
+
+function success(route: Route, schemas: Schemas): ApiResponse {
+  const { success, noStore } = route;
   const headers = {
-    ...EVERY_RESPONSE,
+    ...(isFixed(route) ? FIXED : EVERY_RESPONSE),
     ...(noStore && { "Cache-Control": { $ref: "#/components/headers/NoStore" } }),
   };
   const answer = { description: SUCCESSES[success.status]!, headers };

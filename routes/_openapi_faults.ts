@@ -38,6 +38,10 @@ export const HEADERS: Readonly<Record<string, Header>> = {
     description: "How to say who you are.",
     schema: { type: "string", pattern: '^Bearer realm="relay"' },
   },
+  ETag: {
+    description: "Names these very bytes, for `If-None-Match`.",
+    schema: { type: "string" },
+  },
   NoStore: {
     description: "No cache may keep the answer.",
     schema: { type: "string", const: "no-store" },

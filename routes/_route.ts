@@ -59,7 +59,12 @@ export type Success<R extends z.ZodType> =
   | { readonly status: 200 | 201 | 202; readonly body: R }
   /** `about` is what the rule answers for the audit trail; the caller gets no body. */
   | { readonly status: 204; readonly about: R }
-  | { readonly status: 200; readonly content: readonly [string, ...string[]] };
+  | {
+    readonly status: 200;
+    readonly content: readonly [string, ...string[]];
+    /** The same object until the next version: it has an ETag, and whoever has it already gets 304. */
+    readonly fixed?: true;
+  };
 
 type WorkOf<E extends Effect> = E extends "read" ? Reading : E extends "write" ? Writing : Stepping;
 

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { policyJsonSchema } from "../core/gitops/document.ts";
 import { getPolicy } from "../core/gitops/in_force.ts";
 import {
   diffVersions,
@@ -191,19 +190,5 @@ export const gitopsPolicyRoutes = [
     success: { status: 200, body: Policy },
     faults: ["POLICY_NOT_FOUND", "CONFLICT"],
     handle: (work, { params }) => unpin(work, params.id),
-  }),
-  route({
-    id: "docs.policy_schema",
-    method: "GET",
-    path: "/schemas/policy.json",
-    summary: "The JSON Schema of a policy file",
-    access: { public: "it is the same for every installation of this version" },
-    effect: "read",
-    success: { status: 200, content: ["application/schema+json"] },
-    faults: [],
-    handle: () => ({
-      type: "application/schema+json",
-      body: JSON.stringify(policyJsonSchema(), null, 2),
-    }),
   }),
 ];

@@ -1,0 +1,37 @@
+import { deepStrictEqual as deq, match, strictEqual as eq } from "node:assert/strict";
+import { openapi } from "../../routes/_openapi.ts";
+import { routes } from "../../routes/index.ts";
+import { World } from "../support/world.ts";
+
+const fixed = routes.filter(({ success }) => "content" in success && success.fixed);
+
+Deno.test("etag: what stays the same until the next version is 304 for whoever has it already", async () => {
+  await using world = await World.open();
+  deq(fixed.map(({ path }) => path), ["/openapi.json", "/", "/docs", "/schemas/policy.json"]);
+  for (const { path, success } of fixed) {
+    const first = await world.call("GET", path);
+    const etag = first.headers.get("etag")!;
+    match(etag, /^"[0-9a-f]{64}"$/, path);
+    eq(first.headers.get("cache-control"), "no-cache");
+    for (const had of [etag, `W/${etag}`, `"older", ${etag}`, "*"]) {
+      for (const method of ["GET", "HEAD"]) {
+        const answer = await world.raw(method, path, { headers: { "if-none-match": had } });
+        deq([answer.status, await answer.text()], [304, ""], `${method} ${path} for ${had}`);
+        for (const name of ["etag", "cache-control", "content-security-policy"]) {
+          eq(answer.headers.get(name), first.headers.get(name), `${path} ${name}`);
+        }
+        eq(answer.headers.has("x-ratelimit-limit"), true);
+      }
+    }
+    const other = await world.call("GET", path, { headers: { "if-none-match": '"older"' } });
+    deq([other.status, other.text], [success.status, first.text], path);
+  }
+});
+
+Deno.test("etag: the document says which answers have one", () => {
+  const { paths } = openapi(routes, "1.2.3");
+  const told = Object.entries(paths).flatMap(([path, { get }]) =>
+    get?.responses["304"] === undefined ? [] : [path]
+  );
+  deq(told, fixed.map(({ path }) => path));
+});
