@@ -2,7 +2,7 @@ import type { App } from "../core/app.ts";
 import { Fault } from "../core/fault.ts";
 import { faultOf, headersOf, okJson, refusalHeaders } from "../routes/_answer.ts";
 import { recordUse } from "../routes/_call.ts";
-import { readText } from "../routes/_input.ts";
+import { mustSayJson, readText } from "../routes/_input.ts";
 import { copyInfo } from "../routes/_request.ts";
 import type { Service, Visit } from "../routes/_mount.ts";
 import type { Route } from "../routes/_route.ts";
@@ -31,7 +31,6 @@ import { EVENT_STREAM, eventOf } from "./stream.ts";
 
 /** Where the protocol is spoken. */
 export const MCP_PATHS = ["/mcp", "/mcp/stream"] as const;
-const JSON_TYPE = /^application\/json\s*(;|$)/i;
 
 /** The protocol's endpoints, and how they end their open streams. */
 export interface Mcp {
@@ -78,10 +77,7 @@ async function hearOrEnd(server: Server, visit: Visit): Promise<Response> {
 
 async function post(server: Server, visit: Visit, alwaysStreams: boolean): Promise<Response> {
   const { request } = visit;
-  const type = request.headers.get("content-type");
-  if (type !== null && !JSON_TYPE.test(type)) {
-    throw new Fault("UNSUPPORTED_MEDIA_TYPE", `Send the body as application/json, not ${type}.`);
-  }
+  mustSayJson(request);
   let message: Message | null = null;
   try {
     const parsed = parseMessage(await readText(request).catch(unread));

@@ -102,10 +102,7 @@ export async function readJson(
   const text = await readText(request, bytesMax);
   keep(text);
   if (text.trim() === "") return {};
-  const type = request.headers.get("content-type");
-  if (type !== null && !JSON_TYPE.test(type)) {
-    throw new Fault("UNSUPPORTED_MEDIA_TYPE", `Send the body as application/json, not ${type}.`);
-  }
+  mustSayJson(request);
   try {
     return JSON.parse(text);
   } catch (cause) {
@@ -116,6 +113,14 @@ export async function readJson(
   }
 }
 
+/** @throws {Fault} UNSUPPORTED_MEDIA_TYPE for a body that says it is something else */
+export function mustSayJson({ headers }: Request): void {
+  const type = headers.get("content-type");
+  if (type === null || JSON_TYPE.test(type)) return;
+  const message = `Send the body as application/json, not ${short(type)}.`;
+  throw new Fault("UNSUPPORTED_MEDIA_TYPE", message);
+}
+
 /**
  * Reads a body as text, and no more of it than allowed.
  * @throws {Fault} PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE when it is compressed, VALIDATION_FAILED when it
@@ -124,7 +129,7 @@ export async function readJson(
 export async function readText(request: Request, bytesMax = BODY_BYTES_MAX): Promise<string> {
   const coding = request.headers.get("content-encoding")?.toLowerCase() ?? "identity";
   if (coding !== "identity") {
-    const message = `Send the body as it is, without Content-Encoding: ${coding}.`;
+    const message = `Send the body as it is, without Content-Encoding: ${short(coding)}.`;
     throw new Fault("UNSUPPORTED_MEDIA_TYPE", message);
   }
   const tooLarge = () =>

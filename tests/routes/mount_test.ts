@@ -143,6 +143,23 @@ Deno.test("mount: a compressed body is 415 with what to do, over HTTP and MCP, a
   eq((await world.call("POST", "/api/v1/api-keys", { as, headers: identity, body })).status, 201);
 });
 
+Deno.test("mount: a 415 repeats a bounded part of what the caller said of the body", async () => {
+  await using world = await World.open();
+  const long = "x".repeat(10_000);
+  for (const path of ["/api/v1/login", "/mcp"]) {
+    for (const name of ["content-type", "content-encoding"]) {
+      const headers = { "host": "localhost", "content-type": "application/json", [name]: long };
+      const answer = await world.raw("POST", path, { headers, body: "{}" });
+      const text = await answer.text();
+      deq(
+        [answer.status, text.includes("x…"), text.length < 1_000],
+        [415, true, true],
+        path + name,
+      );
+    }
+  }
+});
+
 Deno.test("mount: who has the right but is not of the host is told that", async () => {
   await using world = await World.open();
   await world.signUp(); // the host
