@@ -1,5 +1,6 @@
 import { touchSession } from "../core/mcp_sessions.ts";
 import { Fault } from "../core/fault.ts";
+import { acceptedOf } from "../routes/_accept.ts";
 import type { Visit } from "../routes/_mount.ts";
 import { streamResponse } from "./answer_stream.ts";
 import { type Exchange, writeResult } from "./exchange.ts";
@@ -33,9 +34,7 @@ export async function listenStream(visit: Visit, exchange: Exchange): Promise<Re
 /** The stream of a session, as revisions up to 2025-11-25 have it. @throws {Fault} NOT_ACCEPTABLE */
 export async function hear(server: Server, visit: Visit): Promise<Response> {
   const { app, actor, request } = visit;
-  if (!request.headers.get("accept")?.includes(EVENT_STREAM)) {
-    throw new Fault("NOT_ACCEPTABLE", `Accept ${EVENT_STREAM}.`, { available: [EVENT_STREAM] });
-  }
+  acceptedOf(request.headers.get("accept") ?? "*/*", [EVENT_STREAM]);
   const session = await mustHaveSession(visit);
   const stream = openStream(app, nobodyToAsk);
   const listener: Listener = {

@@ -292,7 +292,11 @@ Deno.test("sessions: a stream needs a session and who accepts events", async () 
   };
   eq(await status({ accept: "text/event-stream" }), 400);
   eq(await status({ accept: "text/event-stream", "mcp-session-id": "mcs_missing" }), 404);
-  eq(await status({ accept: "application/json", "mcp-session-id": id }), 406);
+  const named = { "mcp-session-id": id };
+  for (const accept of ["application/json", "text/event-stream;q=0", "text/event-streams"]) {
+    eq(await status({ accept, ...named }), 406, accept);
+  }
+  eq(await status({ accept: "text/*", ...named }), 200);
 });
 
 Deno.test("sessions: a client's log is as it asked, and what it may not read is not there", async () => {
