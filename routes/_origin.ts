@@ -1,4 +1,5 @@
 import type { App } from "../core/app.ts";
+import { headersOf } from "./_answer.ts";
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i;
 
@@ -74,16 +75,16 @@ const isPreflight = ({ method, headers }: Request): boolean =>
   method === "OPTIONS" && headers.has("access-control-request-method");
 
 /** The same for every path: which ones there are is not for a page to find out. */
-const preflight = ({ ports }: App, origin: string): Response =>
+const preflight = ({ ports, limiter }: App, origin: string): Response =>
   new Response(null, {
     status: 204,
     headers: {
+      ...headersOf({ requestId: ports.entropy.uuid(), limit: limiter.unlimited() }),
       "access-control-allow-origin": origin,
       "access-control-allow-methods": METHODS,
       "access-control-allow-headers": REQUEST_HEADERS,
       "access-control-max-age": `${PREFLIGHT_SECONDS}`,
       "vary": "origin",
-      "x-request-id": ports.entropy.uuid(),
     },
   });
 
