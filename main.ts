@@ -102,6 +102,8 @@ Usage: relay [command] [options]
 
 ${columns(commands)}
 
+\`relay <command> --help\` tells more of one.
+
 ${settingsHelp()}`;
 }
 

@@ -11,7 +11,7 @@ export const SETTINGS: Readonly<Record<string, string>> = {
   RELAY_SECRET_OLD:
     "the one before it (more: RELAY_SECRET_OLD_2): see `relay secret rotate --help`",
   RELAY_PUBLIC_URL: "the address that others use",
-  RELAY_SIGNUP: "open, invite or closed",
+  RELAY_SIGNUP: "open, invite or closed (open on loopback, else invite)",
   RELAY_CONFIG: "a JSON file, or JSON: plans, default_plan, limits, auth, webhooks, outbound,\n" +
     "retention_days, legal_hold, trusted_proxies, allowed_origins",
 };

@@ -65,6 +65,9 @@ async function readArguments([command, ...args]: string[]): Promise<Arguments> {
   let consistency: Consistency | undefined;
   for (let at = 0; at < args.length; at++) {
     const argument = args[at]!;
+    if (argument.startsWith("-") && args.indexOf(argument) < at) {
+      throw new Error(`${argument} may be given only once`);
+    }
     if (argument === "--key") key = await keyOf(args[++at]);
     else if (argument === "--checkpoint") checkpoint = await noteOf(args[++at]);
     else if (argument === "--consistency") consistency = await proofOf(args[++at]);

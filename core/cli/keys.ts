@@ -51,6 +51,7 @@ function readRotation([action, kind, ...options]: readonly string[]): Rotation |
     const option = options[at]!;
     if (option === "--leave-behind") leaveBehind = true;
     else if (option !== "--organization") return unknownOption(option);
+    else if (organization !== null) return "One organization at a time, or none for all of them.";
     else if ((organization = options[++at] ?? null) === null) {
       return "Say whose: --organization <id>.";
     }

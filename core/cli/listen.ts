@@ -7,7 +7,7 @@ import { type ListenHost, listenLoop, type ListenOptions } from "./listen_loop.t
 const HELP = `relay listen: receive webhooks on this machine, without an address of its own
 
 Usage:
-  relay listen --forward <url> --url <relay> (--token <key> | --token-file <file>) [options]
+  relay listen --forward <url> [--url <relay>] (--token <key> | --token-file <file>) [options]
 
 Follows the relay's events with an API key and sends each to a local address, signed as a webhook is.
 
@@ -69,9 +69,11 @@ export function readListenOptions(
 ): ListenOptions | string {
   const text = { type: "string" } as const;
   let given: Partial<Record<string, string | boolean>>;
+  let twice: string | undefined;
   try {
-    given = parseArgs({
+    const { values, tokens } = parseArgs({
       args: [...args],
+      tokens: true,
       options: {
         forward: text,
         url: text,
@@ -82,11 +84,15 @@ export function readListenOptions(
         since: text,
         help: { type: "boolean", short: "h" },
       },
-    }).values;
+    });
+    given = values;
+    const names = tokens.flatMap((token) => token.kind === "option" ? [token.name] : []);
+    twice = names.find((name, at) => names.indexOf(name) < at);
   } catch (error) {
     return `${(error as Error).message.split(". ")[0]}.`;
   }
   if (given["help"]) return "help";
+  if (twice !== undefined) return `The option --${twice} may be given only once.`;
   const said = (name: string) => given[name] as string | undefined;
   const forward = said("forward");
   if (forward === undefined) return "Where to is missing: give --forward.";

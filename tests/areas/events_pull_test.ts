@@ -260,4 +260,6 @@ Deno.test("relay listen: its arguments, and what is wrong with them", () => {
     const said = read(args);
     ok(typeof said === "string" && said.endsWith("."), `${args}: ${said}`);
   }
+  const twice = read([...good, "--types=agent_created", "--types", "agent_deleted"]);
+  eq(twice, "The option --types may be given only once.");
 });

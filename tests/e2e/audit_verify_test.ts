@@ -102,7 +102,11 @@ Deno.test("relay audit verify: the program needs the file and the key, and its e
     eq(/[^\P{Cc}\n]|\p{Cf}/u.test(said), false, JSON.stringify(said));
     // A proof from a checkpoint that was not given proves nothing.
     const without = ["verify", some, "--key", key, "--consistency", good];
-    for (const args of [["verify"], ["verify", `${folder}/none`], ["check", whole], without]) {
+    // Of two checkpoints one would be passed over.
+    const twice = ["verify", whole, "--checkpoint", kept, "--checkpoint", kept];
+    for (
+      const args of [["verify"], ["verify", `${folder}/none`], ["check", whole], without, twice]
+    ) {
       const { code, stderr } = await relay("audit", ...args);
       deq([code, stderr.startsWith("relay audit: ")], [2, true]);
     }

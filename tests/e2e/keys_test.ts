@@ -85,6 +85,7 @@ Deno.test("relay keys: wrong arguments are told, with code 2, and a store that i
     [["rotate", "jwt"], /^Say which keys/],
     [["rotate", "verdict", "--force"], /^There is no option "--force"\. See: relay keys --help$/],
     [["rotate", "verdict", "--organization"], /^Say whose/],
+    [["rotate", "audit", "--organization", "a", "--organization", "b"], /^One organization at/],
   ];
   for (const [args, told] of cases) {
     const { code, text } = await run(["keys", ...args]);
