@@ -139,7 +139,7 @@ export const WEBHOOK_EVENTS = {
     example: {
       command: "rm -rf /",
       shield_result: { risk_score: 100, threats: ["destructive_delete"], layer: "patterns" },
-      policy_id: "fs.delete_root",
+      policy_id: "filesystem.remove_root",
       session_id: "ses_0m3x5",
       correlation_id: "0198c0de-5e1f-4a6b-9d3c-2f7a41b8e605",
       user: "usr_0m3x1",
