@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { Fault } from "../core/fault.ts";
 
-const BODY_BYTES_MAX = 1024 * 1024;
+/** What a route that says nothing takes. */
+export const BODY_BYTES_MAX = 1024 * 1024;
 /** Faults that one answer tells; a body of a megabyte may have a hundred thousand. */
 const ISSUES_MAX = 100;
 /** Characters of each, and of the path to it, which the caller chose. */

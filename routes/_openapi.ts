@@ -7,14 +7,13 @@ import {
   faultsOf,
   HEADERS,
 } from "./_openapi_faults.ts";
+import { BODY_BYTES_MAX } from "./_input.ts";
 import { collectSchemas, type Schemas } from "./_openapi_schemas.ts";
 import { mcpOperations } from "./_openapi_mcp.ts";
 import { socketOperation } from "./_openapi_socket.ts";
 import type { ApiResponse, JsonSchema, OpenApi, Operation, Parameter } from "./_openapi_types.ts";
 import type { Access, Route } from "./_route.ts";
 import { StreamQuery } from "./events.ts";
-
-const BODY_BYTES_MAX = 1024 * 1024; // what a route that says nothing takes
 
 const SECURITY_SCHEMES = {
   bearer_jwt: {

@@ -1,4 +1,5 @@
 import type { FaultCode } from "../core/fault.ts";
+import { BODY_BYTES_MAX } from "./_input.ts";
 import { EVERY_RESPONSE, faultResponses } from "./_openapi_faults.ts";
 import type { ApiResponse, JsonSchema, Operation } from "./_openapi_types.ts";
 
@@ -85,6 +86,6 @@ function operation(
       ...faultResponses(FAULTS_OF_MCP, components),
     },
     "x-effect": "protocol",
-    "x-body-bytes-max": 1024 * 1024,
+    "x-body-bytes-max": BODY_BYTES_MAX,
   };
 }

@@ -23,6 +23,9 @@ export type Access =
   /** One of these rights. */
   | { readonly scope: Scope | readonly Scope[]; readonly host?: true };
 
+/** Who changes the installation. */
+export const HOST_WRITES = { scope: "system:write", host: true } as const;
+
 /**
  * What a route does to the store: reads it, changes it in one transaction that may be rerun, or runs
  * several commits of its own. Audit follows this, not the method.

@@ -55,6 +55,12 @@ export const Pagination = z.object({
   has_more: z.boolean(),
 }).meta({ id: "Pagination" });
 
+/** A part of a list, under the list's name, and which part it is. */
+export const listOf = <N extends string, T extends z.ZodType>(name: N, item: T) => {
+  const items = { [name]: z.array(item) } as Record<N, z.ZodArray<T>>;
+  return z.object({ ...items, pagination: Pagination });
+};
+
 export const ScopeName = z.enum(SCOPE_LIST);
 
 /** A name for people: printable, not blank at its ends. */
@@ -63,6 +69,14 @@ export const Name = z.string().min(1).max(100).regex(/^[^\p{Cc}\p{Cs}]*$/u, "no 
 
 /** Any JSON object. */
 export const JsonObject = z.record(z.string(), z.unknown());
+
+/** A field that others fill as they like: what can be used of it is found out by the rule. */
+export const anything = (description: string) => z.unknown().optional().meta({ description });
+
+/** Why somebody decided as they did. */
+export const Reason = z.string().max(1000)
+  .refine((text) => text.isWellFormed(), "no half characters")
+  .meta({ description: "Why, for people and for the record." });
 
 /** A JSON object of at most `bytes` as text, and of what canonical JSON can say of it within a row. */
 export const boundedObject = (bytes: number) =>

@@ -6,8 +6,8 @@ import {
   listSubscriptions,
   switchAccount,
 } from "../core/admin/accounts.ts";
-import { route } from "./_route.ts";
-import { Flag, Id, IdParams, PageQuery, Pagination, Timestamp } from "./_schemas.ts";
+import { HOST_WRITES, route } from "./_route.ts";
+import { Flag, Id, IdParams, listOf, PageQuery, Timestamp } from "./_schemas.ts";
 
 const Account = z.object({
   id: z.string(),
@@ -47,7 +47,6 @@ const Order = z.object({
   created_at: Timestamp,
 }).meta({ id: "Order" });
 
-const hostWrites = { scope: "system:write", host: true } as const;
 const OWN = "The host organization sees all of them, another organization its own.";
 
 export const adminAccountRoutes = [
@@ -64,10 +63,7 @@ export const adminAccountRoutes = [
       active: Flag.optional().meta({ description: "Accounts that are switched on, or off." }),
       plan_id: Id.optional().meta({ description: "Accounts of this plan." }),
     }),
-    success: {
-      status: 200,
-      body: z.object({ accounts: z.array(Account), pagination: Pagination }),
-    },
+    success: { status: 200, body: listOf("accounts", Account) },
     faults: [],
     handle: (work, { query }) => listAccounts(work, query),
   }),
@@ -78,7 +74,7 @@ export const adminAccountRoutes = [
     summary: "Give an account another plan",
     description: "In force for the account's next request. The subscription that it had ends, a " +
       "new one begins, and an order over the new plan's whole price is made: nothing is prorated.",
-    access: hostWrites,
+    access: HOST_WRITES,
     liveOnly: true,
     effect: "write",
     audit: { byRule: "account_plan_changed, with the host and with the account" },
@@ -96,7 +92,7 @@ export const adminAccountRoutes = [
     description: "Off: no request with its sessions and keys that begins after this answer is " +
       "accepted, and its streams and agents' links end within a second. On: what has not " +
       "expired works again. The host cannot switch itself off.",
-    access: hostWrites,
+    access: HOST_WRITES,
     liveOnly: true,
     effect: "write",
     audit: { byRule: "account_activated or account_deactivated, with the host and the account" },
@@ -116,10 +112,7 @@ export const adminAccountRoutes = [
     liveOnly: true,
     effect: "read",
     query: PageQuery,
-    success: {
-      status: 200,
-      body: z.object({ subscriptions: z.array(Subscription), pagination: Pagination }),
-    },
+    success: { status: 200, body: listOf("subscriptions", Subscription) },
     faults: [],
     handle: (work, { query }) => listSubscriptions(work, query),
   }),
@@ -133,7 +126,7 @@ export const adminAccountRoutes = [
     liveOnly: true,
     effect: "read",
     query: PageQuery,
-    success: { status: 200, body: z.object({ orders: z.array(Order), pagination: Pagination }) },
+    success: { status: 200, body: listOf("orders", Order) },
     faults: [],
     handle: (work, { query }) => listOrders(work, query),
   }),

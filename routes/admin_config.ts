@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { reloadConfig, showConfig } from "../core/admin/config.ts";
-import { route } from "./_route.ts";
+import { HOST_WRITES, route } from "./_route.ts";
 import { Timestamp } from "./_schemas.ts";
 
 const Value = z.unknown().meta({ description: "Secrets are masked; null is unlimited or unset." });
@@ -39,7 +39,7 @@ export const adminConfigRoutes = [
     description:
       "Whole or not at all: an invalid one is refused with the path of each fault, and " +
       "the old one stays. It is in force for the next request. Each instance reads its own.",
-    access: { scope: "system:write", host: true },
+    access: HOST_WRITES,
     liveOnly: true,
     effect: "steps",
     audit: { byRule: "config_reloaded, with what is different" },

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { createPlan, deletePlan, listPlans, updatePlan } from "../core/plans/plans.ts";
-import { route } from "./_route.ts";
-import { IdParams, Name, Named, PageQuery, Pagination, Timestamp } from "./_schemas.ts";
+import { HOST_WRITES, route } from "./_route.ts";
+import { IdParams, listOf, Name, Named, PageQuery, Timestamp } from "./_schemas.ts";
 
 const Price = z.number().min(0).max(1_000_000)
   .refine((price) => Math.round(price * 100) / 100 === price, "at most two decimals")
@@ -39,8 +39,6 @@ const Plan = z.object({
   updated_at: Timestamp,
 }).meta({ id: "Plan" });
 
-const hostWrites = { scope: "system:write", host: true } as const;
-
 export const adminPlanRoutes = [
   route({
     id: "plans.list",
@@ -52,7 +50,7 @@ export const adminPlanRoutes = [
     liveOnly: true,
     effect: "read",
     query: PageQuery,
-    success: { status: 200, body: z.object({ plans: z.array(Plan), pagination: Pagination }) },
+    success: { status: 200, body: listOf("plans", Plan) },
     faults: [],
     handle: (work, { query }) => listPlans(work, query),
   }),
@@ -61,7 +59,7 @@ export const adminPlanRoutes = [
     method: "POST",
     path: "/api/admin/plans",
     summary: "Make a plan",
-    access: hostWrites,
+    access: HOST_WRITES,
     liveOnly: true,
     effect: "write",
     audit: {
@@ -82,7 +80,7 @@ export const adminPlanRoutes = [
     summary: "Change a plan",
     description: "What is left out stays. A limit is in force for the next request of every " +
       "account that has the plan, a price for the subscriptions that begin from now on.",
-    access: hostWrites,
+    access: HOST_WRITES,
     liveOnly: true,
     effect: "write",
     audit: {
@@ -102,7 +100,7 @@ export const adminPlanRoutes = [
     method: "DELETE",
     path: "/api/admin/plans/{id}",
     summary: "Delete a plan that no account has",
-    access: hostWrites,
+    access: HOST_WRITES,
     liveOnly: true,
     effect: "write",
     audit: {

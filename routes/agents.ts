@@ -8,7 +8,7 @@ import {
   showAgent,
 } from "../core/agents/agents.ts";
 import { route, type RouteSpec } from "./_route.ts";
-import { Id, IdParams, Named, PageQuery, Pagination, Timestamp } from "./_schemas.ts";
+import { Id, IdParams, listOf, Named, PageQuery, Timestamp } from "./_schemas.ts";
 
 const AgentStatus = z.enum(["online", "degraded", "offline"]);
 const ReportedStatus = z.enum(["ok", "degraded", "error"]);
@@ -28,7 +28,7 @@ const Agent = z.object({
   created_at: Timestamp,
 }).meta({ id: "Agent" });
 
-const AgentList = z.object({ agents: z.array(Agent), pagination: Pagination })
+const AgentList = listOf("agents", Agent)
   .meta({ id: "AgentList" });
 const ListQuery = PageQuery.extend({
   status: AgentStatus.optional().meta({ description: "Agents of this status." }),

@@ -4,7 +4,7 @@ import { ingestAlerts } from "../core/alerts/ingest.ts";
 import { REPORTS_MAX } from "../core/alerts/report.ts";
 import { ALERT_SEVERITIES, ALERT_STATES } from "../kv/records/alert.ts";
 import { route } from "./_route.ts";
-import { Id, PageQuery, Pagination, Timestamp } from "./_schemas.ts";
+import { Id, listOf, PageQuery, Reason, Timestamp } from "./_schemas.ts";
 
 const INGEST_BYTES_MAX = 8 * 1024 * 1024;
 
@@ -33,8 +33,6 @@ const Source = z.string().regex(
   /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
   "letters, digits, dots, dashes and underscores, at most 64",
 ).meta({ examples: ["nightly-jobs"] });
-const Reason = z.string().max(1000).refine((text) => text.isWellFormed(), "no half characters")
-  .meta({ description: "Why, for people and for the record." });
 
 export const alertRoutes = [
   route({
@@ -52,10 +50,7 @@ export const alertRoutes = [
       source: Source.optional().meta({ description: "Alerts of this source." }),
       agent_id: Id.optional(),
     }),
-    success: {
-      status: 200,
-      body: z.object({ alerts: z.array(Alert), pagination: Pagination }),
-    },
+    success: { status: 200, body: listOf("alerts", Alert) },
     faults: [],
     tool: { destructive: false },
     handle: (work, { query }) => listAlerts(work, query),

@@ -7,7 +7,7 @@ import { getApiKey, listApiKeys } from "../core/api_keys/read.ts";
 import { rotateApiKey } from "../core/api_keys/rotate.ts";
 import { ApiKey, Explanation, GraceHours, Metadata, Rotation, Scopes } from "./_api_key_schemas.ts";
 import { route } from "./_route.ts";
-import { IdParams, Name, Named, PageQuery, Pagination, ScopeName } from "./_schemas.ts";
+import { IdParams, listOf, Name, Named, PageQuery, ScopeName } from "./_schemas.ts";
 
 export const apiKeyRoutes = [
   route({
@@ -49,10 +49,7 @@ export const apiKeyRoutes = [
     access: { signedIn: true },
     effect: "read",
     query: PageQuery,
-    success: {
-      status: 200,
-      body: z.object({ api_keys: z.array(ApiKey), pagination: Pagination }),
-    },
+    success: { status: 200, body: listOf("api_keys", ApiKey) },
     faults: ["FORBIDDEN"],
     tool: { destructive: false },
     handle: (work, { query }) => listApiKeys(work, query),

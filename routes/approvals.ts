@@ -8,7 +8,7 @@ import { APPROVAL_STATUSES } from "../kv/records/approval.ts";
 import { COMMAND_STATUSES } from "../kv/records/command.ts";
 import { SHIELD_MODES } from "../kv/records/shield.ts";
 import { route } from "./_route.ts";
-import { Id, PageQuery, Pagination, Timestamp } from "./_schemas.ts";
+import { Id, listOf, PageQuery, Reason, Timestamp } from "./_schemas.ts";
 
 const Approval = z.object({
   pid: z.string().meta({ description: "The id of the blocked process." }),
@@ -68,8 +68,6 @@ function showChange({ policy, agent_modes, ...settings }: z.input<typeof Setting
 }
 
 const ProcessParams = z.strictObject({ pid: Id });
-const Reason = z.string().max(1000).refine((text) => text.isWellFormed(), "no half characters")
-  .meta({ description: "Why, for people and for the record." });
 const DecisionBody = z.strictObject({ reason: Reason.optional() });
 
 const decide = {
@@ -113,10 +111,7 @@ export const approvalRoutes = [
         description: "Requests of this status.",
       }),
     }),
-    success: {
-      status: 200,
-      body: z.object({ approvals: z.array(Approval), pagination: Pagination }),
-    },
+    success: { status: 200, body: listOf("approvals", Approval) },
     faults: [],
     tool: { destructive: false },
     handle: (work, { query }) => listApprovals(work, query),

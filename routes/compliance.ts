@@ -4,7 +4,7 @@ import { REPORT_STATUSES, REPORT_TYPES } from "../kv/records/report.ts";
 import { acceptedOf } from "./_accept.ts";
 import { HTML, reportPage } from "./_report_page.ts";
 import { route } from "./_route.ts";
-import { Id, PageQuery, Pagination, Timestamp } from "./_schemas.ts";
+import { Id, listOf, PageQuery, Timestamp } from "./_schemas.ts";
 
 const Report = z.object({
   id: z.string(),
@@ -22,6 +22,7 @@ const Report = z.object({
   sha256: z.string().nullable().describe("Of the finished report's canonical JSON, hex."),
 }).meta({ id: "ComplianceReport" });
 
+const READERS = { scope: ["system:read", "compliance:read"] } as const;
 const FORMATS = { json: "application/json", html: "text/html" } as const;
 
 export const complianceRoutes = [
@@ -60,7 +61,7 @@ export const complianceRoutes = [
     description:
       "Without `id` the newest completed one. JSON is the record with `report` (null until it is " +
       "completed), the signed `note` over its SHA-256, and the `public_key`. `format` wins over Accept.",
-    access: { scope: ["system:read", "compliance:read"] },
+    access: READERS,
     effect: "read",
     noStore: true,
     query: z.strictObject({
@@ -82,13 +83,10 @@ export const complianceRoutes = [
     method: "GET",
     path: "/api/v1/compliance/reports",
     summary: "List compliance reports, newest first",
-    access: { scope: ["system:read", "compliance:read"] },
+    access: READERS,
     effect: "read",
     query: PageQuery,
-    success: {
-      status: 200,
-      body: z.object({ reports: z.array(Report), pagination: Pagination }),
-    },
+    success: { status: 200, body: listOf("reports", Report) },
     faults: [],
     tool: { destructive: false },
     handle: (work, { query }) => listReports(work, query),

@@ -3,7 +3,7 @@ import { deleteDevice, deviceTrust, listDevices } from "../core/devices/devices.
 import { confirmDevice, createPairingCode, pairDevice } from "../core/devices/pair.ts";
 import { agentLabels } from "../core/protocol.ts";
 import { route } from "./_route.ts";
-import { Id, IdParams, Name, Named, PageQuery, Pagination, Timestamp } from "./_schemas.ts";
+import { Id, IdParams, listOf, Name, Named, PageQuery, Timestamp } from "./_schemas.ts";
 
 const TrustStatus = z.enum(["pending", "trusted", "revoked"]);
 
@@ -109,10 +109,7 @@ export const deviceRoutes = [
         description: "Devices of this status.",
       }),
     }),
-    success: {
-      status: 200,
-      body: z.object({ devices: z.array(Device), pagination: Pagination }),
-    },
+    success: { status: 200, body: listOf("devices", Device) },
     faults: [],
     handle: (work, { query }) => listDevices(work, query),
   }),

@@ -10,13 +10,12 @@ import {
 } from "../core/gitops/repositories.ts";
 import { GIT_PROVIDERS } from "../kv/records/gitops.ts";
 import { route } from "./_route.ts";
-import { IdParams, Name, PageQuery, Pagination, Timestamp } from "./_schemas.ts";
-import { Replay } from "./shield.ts";
+import { anything, IdParams, listOf, Name, PageQuery, Timestamp } from "./_schemas.ts";
+import { Replay, REPLAY_MAX } from "./shield.ts";
 
 const URL_CHARS_MAX = 200;
 const PATH_CHARS_MAX = 150;
 const SECRET_CHARS_MAX = 4096;
-const REPLAY_MAX = 10_000;
 const PUSH_BYTES_MAX = 2 * 1024 * 1024;
 const SYNC_SECONDS_MIN = 60;
 const SYNC_SECONDS_MAX = 24 * 60 * 60;
@@ -109,8 +108,6 @@ const RepositoryBody = z.strictObject({
   if (username?.includes(":")) complain("username", "holds no colon");
 });
 
-const anything = (description: string) => z.unknown().optional().meta({ description });
-
 export const gitopsRoutes = [
   route({
     id: "gitops.list_repositories",
@@ -120,10 +117,7 @@ export const gitopsRoutes = [
     access: { scope: "policy:read" },
     effect: "read",
     query: PageQuery,
-    success: {
-      status: 200,
-      body: z.object({ repositories: z.array(Repository), pagination: Pagination }),
-    },
+    success: { status: 200, body: listOf("repositories", Repository) },
     faults: [],
     tool: { destructive: false },
     handle: (work, { query }) => listRepositories(work, query),

@@ -6,7 +6,7 @@ import { getDrift } from "../core/gitops/drift.ts";
 import { getGuard } from "../core/gitops/guard.ts";
 import { restorePlan } from "../core/transfer_frames.ts";
 import { route } from "./_route.ts";
-import { Id, PageQuery, Pagination, Timestamp } from "./_schemas.ts";
+import { Id, listOf, PageQuery, Timestamp } from "./_schemas.ts";
 
 const AgentParams = z.strictObject({ agent_id: Id });
 
@@ -159,7 +159,7 @@ export const gitopsAgentRoutes = [
     effect: "read",
     params: AgentParams,
     query: PageQuery,
-    success: { status: 200, body: z.object({ backups: z.array(Backup), pagination: Pagination }) },
+    success: { status: 200, body: listOf("backups", Backup) },
     faults: ["AGENT_NOT_FOUND"],
     tool: { destructive: false },
     handle: (work, { params, query }) => listBackups(work, params.agent_id, query),
@@ -199,10 +199,7 @@ export const gitopsAgentRoutes = [
     effect: "read",
     params: AgentParams,
     query: PageQuery,
-    success: {
-      status: 200,
-      body: z.object({ restores: z.array(Restore), pagination: Pagination }),
-    },
+    success: { status: 200, body: listOf("restores", Restore) },
     faults: ["AGENT_NOT_FOUND"],
     tool: { destructive: false },
     handle: (work, { params, query }) => listRestores(work, params.agent_id, query),

@@ -9,7 +9,7 @@ import {
   unpin,
 } from "../core/gitops/versions.ts";
 import { route } from "./_route.ts";
-import { Id, IdParams, PageQuery, Pagination, Timestamp } from "./_schemas.ts";
+import { Id, IdParams, listOf, PageQuery, Pagination, Timestamp } from "./_schemas.ts";
 
 const Version = z.string().regex(/^[1-9][0-9]{0,5}$/, "is the number of a version")
   .meta({ description: "The number of a version.", examples: ["1"] });
@@ -93,10 +93,7 @@ export const gitopsPolicyRoutes = [
     query: PageQuery.extend({
       policy_id: Id.optional().meta({ description: "Versions of this policy." }),
     }),
-    success: {
-      status: 200,
-      body: z.object({ versions: z.array(PolicyVersion), pagination: Pagination }),
-    },
+    success: { status: 200, body: listOf("versions", PolicyVersion) },
     faults: ["POLICY_NOT_FOUND"],
     tool: { destructive: false },
     handle: (work, { query }) => listVersions(work, query),

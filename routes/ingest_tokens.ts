@@ -2,7 +2,7 @@ import { z } from "zod";
 import { createIngestToken, deleteIngestToken, listIngestTokens } from "../core/ingest/tokens.ts";
 import { INGEST_PURPOSES } from "../kv/records/ingest.ts";
 import { route } from "./_route.ts";
-import { IdParams, Name, Named, PageQuery, Pagination, Timestamp } from "./_schemas.ts";
+import { IdParams, listOf, Name, Named, PageQuery, Timestamp } from "./_schemas.ts";
 
 const Purpose = z.enum(INGEST_PURPOSES);
 const IngestToken = z.object({
@@ -52,10 +52,7 @@ export const ingestTokenRoutes = [
     access: { scope: "system:read" },
     effect: "read",
     query: PageQuery,
-    success: {
-      status: 200,
-      body: z.object({ ingest_tokens: z.array(IngestToken), pagination: Pagination }),
-    },
+    success: { status: 200, body: listOf("ingest_tokens", IngestToken) },
     faults: [],
     handle: (work, { query }) => listIngestTokens(work, query),
   }),

@@ -14,10 +14,10 @@ import {
   Id,
   IdParams,
   JsonObject,
+  listOf,
   Name,
   Named,
   PageQuery,
-  Pagination,
   Timestamp,
 } from "./_schemas.ts";
 
@@ -62,10 +62,7 @@ export const integrationRoutes = [
     access: { scope: "catalog:read" },
     effect: "read",
     query: PageQuery,
-    success: {
-      status: 200,
-      body: z.object({ catalog: z.array(CatalogEntry), pagination: Pagination }),
-    },
+    success: { status: 200, body: listOf("catalog", CatalogEntry) },
     faults: [],
     tool: { destructive: false },
     handle: (work, { query }) => listCatalog(work, query),
@@ -105,10 +102,7 @@ export const integrationRoutes = [
     liveOnly: true,
     effect: "read",
     query: PageQuery,
-    success: {
-      status: 200,
-      body: z.object({ integrations: z.array(Integration), pagination: Pagination }),
-    },
+    success: { status: 200, body: listOf("integrations", Integration) },
     faults: [],
     tool: { destructive: false },
     handle: (work, { query }) => listIntegrations(work, query),

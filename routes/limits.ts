@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { changeLimits, showLimits } from "../core/limit_overrides.ts";
 import { LimitOverrides } from "../kv/records/limits.ts";
-import { route } from "./_route.ts";
+import { HOST_WRITES, route } from "./_route.ts";
 import { IdParams, Timestamp } from "./_schemas.ts";
 
 const Limits = z.object({
@@ -44,7 +44,7 @@ export const limitRoutes = [
     description:
       "Replaces what was set before: what is left out is as configured, or as the plan " +
       "says; `{}` removes the override; `null` is unlimited. In force for the next request.",
-    access: { scope: "system:write", host: true },
+    access: HOST_WRITES,
     liveOnly: true,
     effect: "write",
     audit: {

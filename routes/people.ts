@@ -2,7 +2,7 @@ import { z } from "zod";
 import { invite, listInvitations, withdrawInvitation } from "../core/invitations/invitations.ts";
 import { activatePerson, deactivatePerson, listPeople } from "../core/people/people.ts";
 import { route } from "./_route.ts";
-import { Email, IdParams, PageQuery, Pagination, RoleName, Timestamp } from "./_schemas.ts";
+import { Email, IdParams, listOf, PageQuery, RoleName, Timestamp } from "./_schemas.ts";
 
 const User = z.object({
   id: z.string(),
@@ -34,7 +34,7 @@ export const peopleRoutes = [
     effect: "read",
     liveOnly: true,
     query: PageQuery,
-    success: { status: 200, body: z.object({ users: z.array(User), pagination: Pagination }) },
+    success: { status: 200, body: listOf("users", User) },
     faults: [],
     handle: (work, { query }) => listPeople(work, query),
   }),
@@ -101,10 +101,7 @@ export const peopleRoutes = [
     effect: "read",
     liveOnly: true,
     query: PageQuery,
-    success: {
-      status: 200,
-      body: z.object({ invitations: z.array(Invitation), pagination: Pagination }),
-    },
+    success: { status: 200, body: listOf("invitations", Invitation) },
     faults: [],
     handle: (work, { query }) => listInvitations(work, query),
   }),

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { receiveAlertmanager } from "../core/ingest/alertmanager.ts";
 import { receiveGeneric } from "../core/ingest/generic.ts";
 import { route } from "./_route.ts";
+import { anything } from "./_schemas.ts";
 
 const TOKEN_CHARS_MAX = 512;
 
@@ -22,8 +23,6 @@ const receiver = {
 const TOKEN =
   "The token goes into `Authorization: Bearer`, `X-Ingest-Token` or `token`. The answer " +
   "is the same with a right token, a wrong one and none.";
-
-const anything = (description: string) => z.unknown().optional().meta({ description });
 
 export const receiverRoutes = [
   route({

@@ -3,7 +3,7 @@ import { assignRole, revokeRole, rolesOfUser } from "../core/roles/assign.ts";
 import { createRole, deleteRole, listRoles, readRole, updateRole } from "../core/roles/roles.ts";
 import { SCOPE_LIST } from "../core/scopes.ts";
 import { route } from "./_route.ts";
-import { Id, PageQuery, Pagination, RoleName, ScopeName, Timestamp } from "./_schemas.ts";
+import { Id, listOf, PageQuery, RoleName, ScopeName, Timestamp } from "./_schemas.ts";
 
 const Permissions = z.array(z.enum([...SCOPE_LIST, "all"])).max(64)
   .meta({ description: "Scopes, or `all`." });
@@ -59,7 +59,7 @@ export const roleRoutes = [
     effect: "read",
     liveOnly: true,
     query: PageQuery,
-    success: { status: 200, body: z.object({ roles: z.array(Role), pagination: Pagination }) },
+    success: { status: 200, body: listOf("roles", Role) },
     faults: [],
     handle: (work, { query }) => listRoles(work, query),
   }),

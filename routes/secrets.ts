@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { listSecrets, SECRET_TYPES } from "../core/secrets/list.ts";
 import { route } from "./_route.ts";
-import { PageQuery, Pagination, Timestamp } from "./_schemas.ts";
+import { listOf, PageQuery, Timestamp } from "./_schemas.ts";
 
 const Secret = z.object({
   id: z.string().meta({ description: "The id of what it belongs to." }),
@@ -23,10 +23,7 @@ export const secretRoutes = [
     liveOnly: true,
     effect: "read",
     query: PageQuery,
-    success: {
-      status: 200,
-      body: z.object({ secrets: z.array(Secret), pagination: Pagination }),
-    },
+    success: { status: 200, body: listOf("secrets", Secret) },
     faults: [],
     tool: { destructive: false },
     handle: (work, { query }) => listSecrets(work, query),

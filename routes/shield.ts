@@ -8,7 +8,8 @@ import { route } from "./_route.ts";
 import { Id, Timestamp } from "./_schemas.ts";
 
 const COMMANDS_MAX = 1_000;
-const REPLAY_MAX = 10_000;
+/** Commands of one replay. */
+export const REPLAY_MAX = 10_000;
 /** Longer than any command that is inspected, so that the limit itself can be tried. */
 const COMMAND_CHARS_MAX = 128 * 1024;
 const EVALUATE_BYTES_MAX = 4 * 1024 * 1024;

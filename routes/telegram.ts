@@ -2,9 +2,15 @@ import { z } from "zod";
 import { createLinkCode, deleteLink, listLinks } from "../core/telegram/links.ts";
 import { receiveTelegram } from "../core/telegram/receive.ts";
 import { route } from "./_route.ts";
-import { IdParams, PageQuery, Pagination, Timestamp } from "./_schemas.ts";
+import { anything, IdParams, listOf, PageQuery, Timestamp } from "./_schemas.ts";
 
-const anything = (description: string) => z.unknown().optional().meta({ description });
+const TelegramLink = z.object({
+  id: z.string(),
+  token_id: z.string().meta({ description: "The ingest token of the bot." }),
+  telegram_id: z.string(),
+  username: z.string().nullable(),
+  created_at: Timestamp,
+}).meta({ id: "TelegramLink" });
 
 export const telegramRoutes = [
   route({
@@ -67,21 +73,7 @@ export const telegramRoutes = [
     access: { signedIn: true },
     effect: "read",
     query: PageQuery,
-    success: {
-      status: 200,
-      body: z.object({
-        telegram_links: z.array(
-          z.object({
-            id: z.string(),
-            token_id: z.string().meta({ description: "The ingest token of the bot." }),
-            telegram_id: z.string(),
-            username: z.string().nullable(),
-            created_at: Timestamp,
-          }).meta({ id: "TelegramLink" }),
-        ),
-        pagination: Pagination,
-      }),
-    },
+    success: { status: 200, body: listOf("telegram_links", TelegramLink) },
     faults: ["FORBIDDEN"],
     handle: (work, { query }) => listLinks(work, query),
   }),

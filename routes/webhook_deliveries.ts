@@ -7,7 +7,7 @@ import {
   recoverDeliveries,
 } from "../core/webhooks/recover.ts";
 import { route } from "./_route.ts";
-import { Id, IdParams, Pagination } from "./_schemas.ts";
+import { Id, IdParams, listOf } from "./_schemas.ts";
 import { Delivery, DeliveryDetail, LogQuery, RecoverBody, Recovery } from "./_webhook_schemas.ts";
 
 const DeliveryParams = z.strictObject({ id: Id, del_id: Id });
@@ -26,10 +26,7 @@ export const webhookDeliveryRoutes = [
     effect: "read",
     params: IdParams,
     query: LogQuery,
-    success: {
-      status: 200,
-      body: z.object({ deliveries: z.array(Delivery), pagination: Pagination }),
-    },
+    success: { status: 200, body: listOf("deliveries", Delivery) },
     faults: ["NOT_FOUND"],
     handle: (work, { params, query: { limit, offset, ...filter } }) =>
       listDeliveries(work, params.id, filter, { limit, offset }),

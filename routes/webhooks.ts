@@ -11,7 +11,7 @@ import {
   listWebhooks,
 } from "../core/webhooks/webhooks.ts";
 import { route } from "./_route.ts";
-import { IdParams, Name, Named, PageQuery, Pagination } from "./_schemas.ts";
+import { IdParams, listOf, Name, Named, PageQuery } from "./_schemas.ts";
 import {
   Delivery,
   Events,
@@ -62,10 +62,7 @@ export const webhookRoutes = [
     access: { scope: "system:read" },
     effect: "read",
     query: PageQuery,
-    success: {
-      status: 200,
-      body: z.object({ webhooks: z.array(Webhook), pagination: Pagination }),
-    },
+    success: { status: 200, body: listOf("webhooks", Webhook) },
     faults: [],
     tool: { destructive: false },
     handle: (work, { query }) => listWebhooks(work, query),
