@@ -32,7 +32,7 @@ const Branch = z.string().min(1).max(200).regex(
 ).meta({ description: "A branch.", examples: ["main"] });
 const PolicyPath = z.string().max(PATH_CHARS_MAX)
   .regex(/^[^\p{Cc}\\]*$/u, "no control characters and no backslash")
-  .refine((path) => !path.split("/").includes(".."), "stays within the repository")
+  .refine((path) => !path.split("/").includes(".."), "leads out of the repository")
   .meta({
     description: "A file, or a folder of them; empty for the whole repository.",
     examples: ["policies"],
@@ -101,11 +101,16 @@ const RepositoryBody = z.strictObject({
 }).superRefine(({ token, username, password }, context) => {
   const complain = (path: string, message: string) =>
     context.addIssue({ code: "custom", path: [path], message });
-  if (token !== undefined && username !== undefined) complain("token", "or `username`, not both");
-  if ((username === undefined) !== (password === undefined)) {
-    complain(username === undefined ? "username" : "password", "goes with the other");
+  if (token !== undefined && username !== undefined) {
+    complain("token", "is beside `username`: give one of them");
   }
-  if (username?.includes(":")) complain("username", "holds no colon");
+  if ((username === undefined) !== (password === undefined)) {
+    complain(
+      username === undefined ? "username" : "password",
+      "is missing: `username` and `password` go together",
+    );
+  }
+  if (username?.includes(":")) complain("username", "holds a colon");
 });
 
 export const gitopsRoutes = [

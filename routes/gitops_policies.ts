@@ -11,7 +11,7 @@ import {
 import { route } from "./_route.ts";
 import { Id, IdParams, listOf, PageQuery, Pagination, Timestamp } from "./_schemas.ts";
 
-const Version = z.string().regex(/^[1-9][0-9]{0,5}$/, "is the number of a version")
+const Version = z.string().regex(/^[1-9][0-9]{0,5}$/, "must be the number of a version, such as 1")
   .meta({ description: "The number of a version.", examples: ["1"] });
 
 const Policy = z.object({

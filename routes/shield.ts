@@ -29,10 +29,10 @@ const EvaluateBody = z.strictObject({
     complain("commands", "give either `commands` or `replay`");
   }
   if (replay !== undefined && policy === undefined) {
-    complain("policy", "is what a replay judges by");
+    complain("policy", "is missing: a replay judges by it");
   }
   if (replay !== undefined && labels !== undefined) {
-    complain("labels", "a replay takes the agents'");
+    complain("labels", "must be left out: a replay takes those of the agents");
   }
 });
 

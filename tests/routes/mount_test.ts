@@ -187,6 +187,42 @@ Deno.test("mount: what is missing, no number or none of the alternatives is told
   ok(!held.endsWith("Invalid input"), held);
 });
 
+Deno.test("mount: what breaks a rule of ours is told as what is wrong, not as the rule", async () => {
+  await using world = await World.open();
+  const as = (await world.signUp()).token;
+  const repository = { name: "r", provider: "generic", url: "https://git.example/r.git" };
+  const repos = "/api/v1/gitops/repos";
+  const cases: readonly (readonly [path: string, body: unknown, told: string])[] = [
+    [repos, { ...repository, username: "a:b", password: "x" }, "username: holds a colon"],
+    [
+      repos,
+      { ...repository, password: "x" },
+      "username: is missing: `username` and `password` go together",
+    ],
+    [
+      repos,
+      { ...repository, token: "t", username: "u", password: "p" },
+      "token: is beside `username`: give one of them",
+    ],
+    [repos, { ...repository, policy_path: "../x" }, "policy_path: leads out of the repository"],
+    [
+      "/api/v1/gitops/rollback",
+      { policy_id: "pol_1", version: "v1" },
+      "version: must be the number of a version, such as 1",
+    ],
+    ["/api/shield/evaluate", { replay: 1 }, "policy: is missing: a replay judges by it"],
+    [
+      "/api/shield/evaluate",
+      { replay: 1, policy: null, labels: {} },
+      "labels: must be left out: a replay takes those of the agents",
+    ],
+  ];
+  for (const [path, body, told] of cases) {
+    const answer = await world.call("POST", path, { as, body });
+    deq([answer.status, answer.body.error.message], [400, `body.${told}`]);
+  }
+});
+
 Deno.test("mount: however much is wrong with a body, the answer that tells it is short", async () => {
   await using world = await World.open();
   const as = (await world.signUp()).token;
