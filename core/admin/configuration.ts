@@ -82,6 +82,6 @@ const bytesOf = (text: string): number => new TextEncoder().encode(text).length;
 
 const SECRET = /secret|password|token|credential|private|(^|[._])key$/i;
 
-/** A value as it may be shown: what its name tells to be a secret is not. */
+/** A value as it may be shown: what its name tells to be a secret is not, but yes and no are none. */
 export const masked = (path: string, value: unknown): unknown =>
-  value !== null && SECRET.test(path) ? "********" : value;
+  value !== null && typeof value !== "boolean" && SECRET.test(path) ? "********" : value;

@@ -45,6 +45,21 @@ Deno.test("config: every value in force with its source, and no secret", async (
   ok(!(await get(world, host)).text.includes(world.app.settings.secret!));
 });
 
+Deno.test("config: whether private addresses are dialled is shown, and told when it changes", async () => {
+  const { world, host, file } = await withFile("{}");
+  await using _ = world;
+  const path = "outbound.allow_private_targets";
+  eq((await valueOf(world, host, path)).value, false);
+  file.text = `{"outbound":{"allow_private_targets":true}}`;
+  const change = { path, change: "changed", before: false, after: true };
+  deq((await reload(world, host)).body.changes, [{ ...change, in_force: "now" }]);
+  eq((await valueOf(world, host, path)).value, true);
+  const { body } = await world.call("GET", "/api/audit?event_type=config_reloaded", {
+    as: host.token,
+  });
+  deq(body.events[0].details.changes, [change]);
+});
+
 Deno.test("config: the store's address is shown without what may be a secret in it", async () => {
   const kv = "https://me:hidden@db.example.com:99999/store?token=hidden";
   await using world = await World.open({ settings: { kv } });
