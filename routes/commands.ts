@@ -50,7 +50,10 @@ export const Command = z.object({
   finished_at: Timestamp.nullable(),
 }).meta({ id: "Command" });
 
-const CommandParams = z.strictObject({ id: Id, command_id: Id });
+const CommandParams = z.strictObject({
+  id: Id.meta({ description: "The agent's id." }),
+  command_id: Id.meta({ description: "The command's id." }),
+});
 
 export const commandRoutes = [
   route({

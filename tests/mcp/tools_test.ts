@@ -35,6 +35,10 @@ Deno.test("tools: reading tools say so, and destructive ones", async () => {
   const { token } = await world.signUp();
   for (const { name, annotations, inputSchema, description } of await list(world, token)) {
     ok(description.length > 0 && inputSchema.type === "object", name);
+    // Of two ids a model would have to guess whose the one without a name is.
+    const { id, ...others } = inputSchema.properties;
+    const several = id !== undefined && Object.keys(others).some((other) => other.endsWith("_id"));
+    ok(!several || id.description !== "An opaque id.", name);
     ok(!(annotations.readOnlyHint && annotations.destructiveHint), name);
   }
   const hints = Object.fromEntries(
