@@ -163,7 +163,9 @@ Deno.test("docs/webhooks.md: shows every header of a delivery", () => {
     eventType: "ping",
     eventTimestamp: "2026-01-31T12:00:00.000Z",
   });
-  for (const name of Object.keys(headers)) assert.ok(PAGE.includes(`| \`${name}\``), name);
+  for (const name of [...Object.keys(headers), "X-Audit-Checkpoint"]) {
+    assert.ok(PAGE.includes(`| \`${name}\``), name);
+  }
 });
 
 function recipeIn(language: string): string {
