@@ -58,21 +58,9 @@ export const METHODS: Readonly<Record<string, Method>> = {
   "prompts/list": { eras: ALL, answer: listPrompts },
   "prompts/get": { eras: ALL, answer: getPrompt },
   "completion/complete": { eras: ALL, answer: complete },
-  "tasks/get": {
-    eras: NOW,
-    recorded: true,
-    answer: (exchange) => exchange.server.fixtures?.task(exchange) ?? getTaskResult(exchange),
-  },
-  "tasks/update": {
-    eras: NOW,
-    recorded: true,
-    answer: (exchange) => exchange.server.fixtures?.task(exchange) ?? updateTask(exchange),
-  },
-  "tasks/cancel": {
-    eras: NOW,
-    recorded: true,
-    answer: (exchange) => exchange.server.fixtures?.task(exchange) ?? cancelTaskResult(exchange),
-  },
+  "tasks/get": ofTask(getTaskResult),
+  "tasks/update": ofTask(updateTask),
+  "tasks/cancel": ofTask(cancelTaskResult),
 };
 
 /** The method of a request. @throws {RpcError} methodNotFound */
@@ -81,6 +69,14 @@ export function methodOf({ method, id }: Message, era: Era): Method {
   if (known?.eras.includes(era)) return known;
   const status = era === "legacy" ? 200 : 404;
   throw new RpcError(CODES.methodNotFound, "There is no such method.", { status, id });
+}
+
+function ofTask(answer: Method["answer"]): Method {
+  return {
+    eras: NOW,
+    recorded: true,
+    answer: (exchange) => exchange.server.fixtures?.task(exchange) ?? answer(exchange),
+  };
 }
 
 function discover(exchange: Exchange): Result {

@@ -79,36 +79,27 @@ const READ_HINT = { ttlMs: 0, scope: "private" } as const;
 
 const routeOf = ({ server }: Exchange, { tool }: Resource): Route => server.tools.get(tool)!.route;
 
-const readable = (exchange: Exchange, withParameter: boolean) =>
-  RESOURCES.filter((resource) =>
-    (resource.parameter !== undefined) === withParameter &&
-    mayCall(exchange.actor, routeOf(exchange, resource))
-  );
-
 /** `resources/list`. */
-export function listResources(exchange: Exchange): Result {
-  mustBeFirstPage(exchange);
-  const resources = readable(exchange, false).map(({ uri, name, description }) => ({
-    uri,
-    name,
-    description,
-    mimeType: MIME,
-  }));
-  const all = [...resources, ...exchange.server.fixtures?.resources ?? []];
-  return withCacheHints(exchange, `"resources":${JSON.stringify(all)}`, LIST_HINT);
-}
+export const listResources = (exchange: Exchange): Result =>
+  listThose(exchange, "resources", "uri", exchange.server.fixtures?.resources);
 
 /** `resources/templates/list`. */
-export function listTemplates(exchange: Exchange): Result {
+export const listTemplates = (exchange: Exchange): Result =>
+  listThose(exchange, "resourceTemplates", "uriTemplate", exchange.server.fixtures?.templates);
+
+/** Those that a caller may read: with a parameter in their address, or without one. */
+function listThose(
+  exchange: Exchange,
+  member: string,
+  address: "uri" | "uriTemplate",
+  others: readonly unknown[] = [],
+): Result {
   mustBeFirstPage(exchange);
-  const templates = readable(exchange, true).map(({ uri, name, description }) => ({
-    uriTemplate: uri,
-    name,
-    description,
-    mimeType: MIME,
-  }));
-  const all = [...templates, ...exchange.server.fixtures?.templates ?? []];
-  return withCacheHints(exchange, `"resourceTemplates":${JSON.stringify(all)}`, LIST_HINT);
+  const own = RESOURCES.filter((resource) =>
+    (resource.parameter !== undefined) === (address === "uriTemplate") &&
+    mayCall(exchange.actor, routeOf(exchange, resource))
+  ).map(({ uri, name, description }) => ({ [address]: uri, name, description, mimeType: MIME }));
+  return withCacheHints(exchange, `"${member}":${JSON.stringify([...own, ...others])}`, LIST_HINT);
 }
 
 /** `resources/read`. */
