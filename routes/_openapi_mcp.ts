@@ -68,7 +68,7 @@ function operation(
     summary: "The Model Context Protocol",
     description: `JSON-RPC 2.0; answers ${answers}. Endpoints that are MCP tools are called here ` +
       "under the same checks: docs/mcp.md. A refusal in the protocol's words has the error object of " +
-      "JSON-RPC; one before a message was read has the error object of this interface.\n\n" +
+      "JSON-RPC; one before the body is read has the error object of this interface.\n\n" +
       "A credential is optional; without one only public tools can be called.",
     security: [{}, { bearer_jwt: [] }, { bearer_api_key: [] }, { api_key_header: [] }],
     parameters: [{ $ref: "#/components/parameters/IdempotencyKey" }],
