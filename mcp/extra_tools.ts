@@ -4,7 +4,7 @@ import { tailAudit } from "../core/audit.ts";
 import { READERS } from "../core/audit/export.ts";
 import { runCommand } from "../core/commands/commands.ts";
 import { AuditEvent, AuditTypes } from "../routes/audit.ts";
-import { Command, CommandText, TIMEOUT, TIMEOUT_SECONDS_MAX } from "../routes/commands.ts";
+import { Command, CommandText, Timeout } from "../routes/commands.ts";
 import { type Route, route } from "../routes/_route.ts";
 import { Id, PageLimit, wholeNumber } from "../routes/_schemas.ts";
 import { type Exchange, metaOf } from "./exchange.ts";
@@ -29,7 +29,7 @@ export const extraTools: readonly Route[] = [
     body: z.strictObject({
       agent_id: Id,
       command: CommandText,
-      timeout: z.int().min(1).max(TIMEOUT_SECONDS_MAX).default(60).meta({ description: TIMEOUT }),
+      timeout: Timeout,
     }),
     success: { status: 202, body: Command },
     faults: ["AGENT_NOT_FOUND", "COMMAND_BLOCKED", "CONFLICT"],

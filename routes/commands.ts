@@ -15,18 +15,20 @@ import { route } from "./_route.ts";
 import { Id, IdParams, Timestamp, wholeNumber } from "./_schemas.ts";
 
 /** The longest that a command may take. */
-export const TIMEOUT_SECONDS_MAX = 600;
+const TIMEOUT_SECONDS_MAX = 600;
 
 /** Longer scripts belong into a file on the agent; the record of a command is one value of the store. */
 const COMMAND_CHARS_MAX = 16 * 1024;
 
-/** What a command's `timeout` says. */
-export const TIMEOUT = "Seconds that the command may take; then it is ended.";
+const TIMEOUT = { description: "Seconds that the command may take; then it is ended." };
 
 /** The text of a command, as callers send it. */
 export const CommandText = z.string().min(1).max(COMMAND_CHARS_MAX)
   .refine((text) => !text.includes("\0") && text.isWellFormed(), "no NUL and no half characters")
   .meta({ description: "A line for the agent's shell.", examples: ["uname -a"] });
+
+/** How long a command may take, as bodies say it. */
+export const Timeout = z.int().min(1).max(TIMEOUT_SECONDS_MAX).default(60).meta(TIMEOUT);
 
 /** A command as every answer shows it. */
 export const Command = z.object({
@@ -75,7 +77,7 @@ export const commandRoutes = [
     agent: "agent_id",
     query: z.strictObject({
       command: CommandText,
-      timeout: wholeNumber(1, TIMEOUT_SECONDS_MAX).prefault(60).meta({ description: TIMEOUT }),
+      timeout: wholeNumber(1, TIMEOUT_SECONDS_MAX).prefault(60).meta(TIMEOUT),
     }),
     success: { status: 200, body: Command },
     accepted: "The shield wants an approval first: look again, or wait for `approval_resolved`.",
@@ -112,10 +114,9 @@ export const commandRoutes = [
     agent: "id",
     body: z.strictObject({
       command: CommandText,
-      timeout: z.int().min(1).max(TIMEOUT_SECONDS_MAX).default(60).meta({ description: TIMEOUT }),
-      wait: z.int().min(0).max(60).default(0).meta({
-        description: "Seconds to wait for its end before this answers.",
-      }),
+      timeout: Timeout,
+      wait: z.int().min(0).max(60).default(0)
+        .meta({ description: "Seconds to wait for its end before the answer." }),
     }),
     success: { status: 202, body: Command },
     faults: ["AGENT_NOT_FOUND", "COMMAND_BLOCKED", "AGENT_OFFLINE", "CONFLICT"],

@@ -39,6 +39,8 @@ Deno.test("tools: reading tools say so, and destructive ones", async () => {
     const { id, ...others } = inputSchema.properties;
     const several = id !== undefined && Object.keys(others).some((other) => other.endsWith("_id"));
     ok(!several || id.description !== "An opaque id.", name);
+    const { timeout } = inputSchema.properties;
+    ok(timeout === undefined || timeout.description?.startsWith("Seconds"), name);
     ok(!(annotations.readOnlyHint && annotations.destructiveHint), name);
   }
   const hints = Object.fromEntries(
