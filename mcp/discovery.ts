@@ -34,6 +34,8 @@ export function metadataServices(paths: readonly `/${string}`[]): Service[] {
     path,
     methods: ["GET"],
     call: "rest",
+    // Whoever looks here often has a token that has ended.
+    public: true,
     challenge,
     handle: (visit) => metadata(visit, resource),
   });

@@ -63,6 +63,8 @@ export interface Service {
   readonly methods: readonly Method[];
   /** What a call by a known caller counts as; others count against their address. */
   readonly call: "rest" | "mcp";
+  /** Everybody gets the same, whatever credential they show, a dead one too. */
+  readonly public?: true;
   /** The `WWW-Authenticate` of a 401. */
   readonly challenge: (app: App, request: Request) => string;
   readonly handle: (visit: Visit) => Response | Promise<Response>;
@@ -240,7 +242,7 @@ async function visit(app: App, service: Service, c: Context<Env>): Promise<Respo
   let stays = false;
   let response: Response;
   try {
-    const known = hasCredential(raw.headers);
+    const known = !service.public && hasCredential(raw.headers);
     if (known) {
       actor = await identify(app, raw.headers, info, (state) => limit = state);
       limit = await app.limiter.admit(actor, service.call);

@@ -153,3 +153,14 @@ Deno.test("metadata: RFC 9728, for both resources, where the challenge says", as
   );
   eq((await root.json()).resource, "https://relay.example/mcp");
 });
+
+Deno.test("metadata: whoever comes with a credential that has ended is told where to get another", async () => {
+  await using world = await World.open();
+  const { token } = await world.signUp();
+  world.clock.advance(2 * 60 * 60 * 1000);
+  for (const as of [token, "svc_live_nope", "anything"]) {
+    const answer = await world.raw("GET", "/.well-known/oauth-protected-resource/mcp", { as });
+    eq(answer.status, 200, as);
+    await answer.body!.cancel();
+  }
+});
