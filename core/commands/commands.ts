@@ -91,7 +91,12 @@ export async function startCommand(
   const earlier = idempotency && await earlierCommand(work, idempotency);
   if (earlier !== null) {
     if (earlier.status === "denied") throw blocked(earlier);
-    return { record: earlier, done: app.commands.waitFor(earlier.id) ?? null };
+    const done = app.commands.waitFor(earlier.id) ?? null;
+    // One that nobody here waits for may have ended since it was read.
+    const record = done === null && earlier.status === "running"
+      ? await work.db.get(commands, actor.tenant, earlier.id) ?? earlier
+      : earlier;
+    return { record, done };
   }
   const settings = knownShield(app.store, actor.tenant) ??
     await shieldInForce(work.db, actor.tenant);

@@ -66,6 +66,33 @@ Deno.test("Idempotency-Key: a twin that finds the command before its writer know
   eq(body.status, "succeeded");
 });
 
+Deno.test("Idempotency-Key: a twin that reads the command before its end, and hears of it after, gets the end", async () => {
+  const engine = await Deno.openKv(":memory:");
+  const read = Promise.withResolvers<void>(), told = Promise.withResolvers<void>();
+  let holding = false;
+  const get = async (key: Deno.KvKey) => {
+    const entry = await engine.get(key);
+    if (!holding || !key.includes("commands") || entry.value === null) return entry;
+    holding = false;
+    read.resolve();
+    await told.promise;
+    return entry;
+  };
+  await using world = await World.open({ kv: overKv(engine, { get: get as Deno.Kv["get"] }) });
+  const here = await linkAgent(world);
+  here.agent.script = () => "silent";
+  const first = exec(world, here, "date", { idempotencyKey: "k1" });
+  await world.settle();
+  holding = true;
+  const twin = exec(world, here, "date", { idempotencyKey: "k1" });
+  await read.promise;
+  finish(here.agent, runsOf(here.agent)[0]!.command_id, { stdout: "now" });
+  const { status, body } = await first;
+  told.resolve();
+  deq([(await twin).status, (await twin).body], [status, body]);
+  eq(body.stdout, "now");
+});
+
 Deno.test("Idempotency-Key: another command, timeout or agent under the same key is 409", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
