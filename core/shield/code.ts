@@ -174,8 +174,7 @@ function mayBeCommand(text: string): boolean {
 }
 
 function runsPrograms(names: ReadonlySet<string>): boolean {
-  for (const name of names) if (RUNNERS.has(name) || MAY_RUN.has(name)) return true;
-  return false;
+  return !names.isDisjointFrom(RUNNERS) || !names.isDisjointFrom(MAY_RUN);
 }
 
 function addNames(names: Set<string>, dotted: string): void {

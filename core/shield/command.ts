@@ -62,6 +62,23 @@ export function known(text: string, from: Flow = NOTHING): Flow {
   return { ...from, text };
 }
 
+/** One flow after the other. */
+export function mergeFlows(flows: readonly Flow[]): Flow {
+  let text: string | null = "";
+  let network = false;
+  let decoded = false;
+  let secret = false;
+  let bulk = false;
+  for (const flow of flows) {
+    text = text === null || flow.text === null ? null : text + flow.text;
+    network ||= flow.network;
+    decoded ||= flow.decoded;
+    secret ||= flow.secret;
+    bulk ||= flow.bulk;
+  }
+  return { text, network, decoded, secret, bulk };
+}
+
 /** One redirection of a command; `fd` is null where the operator's own default applies. */
 export interface Redirection {
   readonly operator: string;

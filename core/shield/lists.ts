@@ -1,6 +1,6 @@
 import type { AndOr, CompoundList, Statement } from "unbash";
-import { type Flow, NOTHING } from "./command.ts";
-import { eitherFolder, folderOf, fork, mergeFlows, type Scope, walkBranch } from "./scope.ts";
+import { type Flow, mergeFlows, NOTHING } from "./command.ts";
+import { eitherFolder, folderOf, fork, type Scope, walkBranch } from "./scope.ts";
 import { walkList, walkNode } from "./walk.ts";
 
 /** Walks statements, one after the other. */

@@ -3,38 +3,42 @@ import type { SimpleCommand } from "./command.ts";
 import { quoteWord, type ReadFile } from "./inner.ts";
 import { debuggerTexts } from "./unwrap_code.ts";
 
-/** Options of ordinary programs whose value is a command line; null for programs that have none. */
+/** Options of ordinary programs whose value is a command line. */
+const OPTIONS: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries({
+    "vagrant toolbox chokidar": "-c --command",
+    "gcloud doppler az": "--command --scripts",
+    "fly flyctl": "-C --command",
+    "ansible": "-a --args",
+    "npx npm pnpm yarn": "-c --call --script-shell",
+    "go": "-toolexec -exec -vettool",
+    "cpio": "--rsh-command",
+    "man": "-P --pager -H --html",
+    "zip": "-TT --unzip-command",
+    "ncat": "-c --sh-exec -e --exec",
+    "split gsplit": "--filter",
+    "sort gsort": "--compress-program",
+    "rg": "--pre --hostname-bin",
+    "nodemon": "-x --exec",
+    "rsync": "-e --rsh --rsync-path",
+  }).flatMap(([names, options]) =>
+    names.split(" ").map((name) => [name, options.split(" ")] as const)
+  ),
+);
+
+/** The command lines in the options of ordinary programs; null for programs that have none. */
 export function shellOptions(command: SimpleCommand, readFile: ReadFile): string[] | null {
+  const options = OPTIONS.get(command.name);
+  if (options !== undefined) return optionValues(command, ...options);
   switch (command.name) {
     case "flock":
     case "script":
     case "unbuffer":
       return [...optionValues(command, "-c", "--command"), ...clusterValues(command, "c")];
-    case "vagrant":
-    case "toolbox":
-      return optionValues(command, "-c", "--command");
-    case "gcloud":
-    case "doppler":
-    case "az":
-      return optionValues(command, "--command", "--scripts");
-    case "fly":
-    case "flyctl":
-      return optionValues(command, "-C", "--command");
-    case "ansible":
-      return optionValues(command, "-a", "--args");
-    case "npx":
-    case "npm":
-    case "pnpm":
-    case "yarn":
-      return optionValues(command, "-c", "--call", "--script-shell");
-    case "go":
-      return optionValues(command, "-toolexec", "-exec", "-vettool");
     case "systemd-run":
       return optionValues(command, "-p", "--property").flatMap((value) =>
         value.startsWith("Exec") ? [afterFirst(value, "=").replace(/^[-@:+!]+/, "")] : []
       );
-    case "cpio":
-      return optionValues(command, "--rsh-command");
     case "cmake":
       return [
         afterOption(command, "-E")
@@ -64,10 +68,6 @@ export function shellOptions(command: SimpleCommand, readFile: ReadFile): string
       ];
     case "entr":
       return hasFlag(command, "s") ? [operands(command).join(" ")] : [];
-    case "man":
-      return optionValues(command, "-P", "--pager", "-H", "--html");
-    case "zip":
-      return [...optionValues(command, "-TT", "--unzip-command")];
     case "less":
     case "more":
     case "most":
@@ -85,20 +85,6 @@ export function shellOptions(command: SimpleCommand, readFile: ReadFile): string
         ...(command.stdin?.text ?? "").split("\n"),
       ].flatMap((text) => DEBUGGER_SHELL.exec(text)?.[1] ?? [])
         .concat(afterOption(command, "--args"));
-    case "ncat":
-      return optionValues(command, "-c", "--sh-exec", "-e", "--exec");
-    case "split":
-    case "gsplit":
-      return optionValues(command, "--filter");
-    case "sort":
-    case "gsort":
-      return optionValues(command, "--compress-program");
-    case "rg":
-      return optionValues(command, "--pre", "--hostname-bin");
-    case "nodemon":
-      return optionValues(command, "-x", "--exec");
-    case "chokidar":
-      return optionValues(command, "-c", "--command");
     case "concurrently":
       return [...operands(command)];
     case "just":
@@ -135,8 +121,6 @@ export function shellOptions(command: SimpleCommand, readFile: ReadFile): string
           "--rmt-command",
         ),
       ];
-    case "rsync":
-      return optionValues(command, "-e", "--rsh", "--rsync-path");
     case "make":
     case "gmake":
       return [

@@ -4,6 +4,7 @@ import {
   FROM_NETWORK,
   FROM_SECRET,
   known,
+  mergeFlows,
   NOTHING,
   once,
   type SimpleCommand,
@@ -145,13 +146,12 @@ export function computeOutput(command: SimpleCommand, readFile: ReadFile): Flow 
         : known(reverseLines(incoming.text), incoming);
     case "base64":
     case "gbase64":
+    case "base32": {
+      const read = readAll(command, incoming, readFile);
       return hasFlag(command, "dD", "decode")
-        ? decode(readAll(command, incoming, readFile), decodeBase64)
-        : opaque(readAll(command, incoming, readFile));
-    case "base32":
-      return hasFlag(command, "dD", "decode")
-        ? decode(readAll(command, incoming, readFile), decodeBase32)
-        : opaque(readAll(command, incoming, readFile));
+        ? decode(read, name === "base32" ? decodeBase32 : decodeBase64)
+        : opaque(read);
+    }
     case "xxd":
       return args.some((arg) => arg.startsWith("-r")) || hasFlag(command, "r")
         ? decode(readAll(command, incoming, readFile), decodeHex)
@@ -317,20 +317,9 @@ function readAll(command: SimpleCommand, incoming: Flow, readFile: ReadFile): Fl
     ? command.args.filter((arg) => arg.startsWith("if=")).map((arg) => arg.slice(3))
     : operands(command, COUNTS).filter((path) => !path.startsWith("+"));
   if (paths.every((path) => STDIN_PATHS.has(path))) return incoming;
-  let text: string | null = "";
-  let flow = NOTHING;
-  for (const path of paths) {
-    const content = STDIN_PATHS.has(path) ? incoming : readFile(path) ?? namedFile(path);
-    flow = {
-      text: null,
-      network: flow.network || content.network,
-      decoded: flow.decoded || content.decoded,
-      secret: flow.secret || content.secret,
-      bulk: flow.bulk || content.bulk,
-    };
-    text = text === null || content.text === null ? null : text + content.text;
-  }
-  return { ...flow, text };
+  return mergeFlows(
+    paths.map((path) => STDIN_PATHS.has(path) ? incoming : readFile(path) ?? namedFile(path)),
+  );
 }
 
 const COUNTS = new Set(["-n", "-c", "--lines", "--bytes", "-w", "--wrap", "-k", "-t", "-l", "-s"]);

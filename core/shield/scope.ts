@@ -4,6 +4,7 @@ import {
   type Finding,
   type Flow,
   known,
+  mergeFlows,
   type SimpleCommand,
   type Span,
   UNKNOWN,
@@ -275,21 +276,4 @@ export function writeFile(scope: Scope, path: string, flow: Flow, append: boolea
   const key = fileKey(scope, path);
   files.set(key, parts.length === 1 ? flow : mergeFlows(parts));
   scope.inspection.fileNames.add(key);
-}
-
-/** One flow after the other. */
-export function mergeFlows(flows: readonly Flow[]): Flow {
-  let text: string | null = "";
-  let network = false;
-  let decoded = false;
-  let secret = false;
-  let bulk = false;
-  for (const flow of flows) {
-    text = text === null || flow.text === null ? null : text + flow.text;
-    network ||= flow.network;
-    decoded ||= flow.decoded;
-    secret ||= flow.secret;
-    bulk ||= flow.bulk;
-  }
-  return { text, network, decoded, secret, bulk };
 }

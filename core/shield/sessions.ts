@@ -1,5 +1,5 @@
 import { RecentMap } from "../../kv/recent.ts";
-import { type Flow, NOTHING } from "./command.ts";
+import { type Flow, mergeFlows, NOTHING } from "./command.ts";
 import type { Examination } from "./examine.ts";
 
 /** How long a command is remembered for the chains that later ones may complete. */
@@ -114,14 +114,9 @@ export class Sessions {
 function either(before: Kept, after: Kept): Kept {
   const [a, b] = [before.flow, after.flow];
   const texts = new Set([a.text, b.text].filter((text) => text !== null));
+  const text = texts.size === 0 ? null : [...texts].join("\n");
   return {
-    flow: {
-      text: texts.size === 0 ? null : [...texts].join("\n"),
-      network: a.network || b.network,
-      decoded: a.decoded || b.decoded,
-      secret: a.secret || b.secret,
-      bulk: a.bulk || b.bulk,
-    },
+    flow: { ...mergeFlows([a, b]), text },
     steps: [...new Set([...before.steps, ...after.steps])].slice(-STEPS_MAX),
     atMs: after.atMs,
   };

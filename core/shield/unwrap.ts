@@ -19,7 +19,7 @@ import {
   unwrapParallel,
   unwrapXargs,
 } from "./unwrap_items.ts";
-import { innerCommand, type Wrapper, wrappersOf } from "./wrappers.ts";
+import { innerCommand, innerOf, type Wrapper, wrappersOf } from "./wrappers.ts";
 
 const NONE: readonly Inner[] = [];
 
@@ -56,7 +56,7 @@ function unwrapOrdinary(
     const found = innerCommand(wrapper, command.args);
     if (found === null) continue;
     if (wrapper.mode === "shell") inner.push(shellText(found.argv.join(" ")));
-    else inner.push({ kind: "argv", argv: found.argv, assignments: found.assignments });
+    else inner.push({ kind: "argv", ...found });
   }
   if (texts !== null) { for (const text of texts) inner.push(shellText(text)); }
   if (codes !== null) inner.push(...codes);
@@ -196,11 +196,8 @@ function unwrapEnv(command: SimpleCommand): Inner[] {
     const text = own === "" ? command.args[i + 1] ?? "" : own;
     return [shellText([text, ...rest.map(quoteWord)].join(" "))];
   }
-  return wrappersOf("env").flatMap((wrapper) => {
-    const found = innerCommand(wrapper, command.args);
-    if (found === null) return [];
-    return [{ kind: "argv" as const, argv: found.argv, assignments: found.assignments }];
-  });
+  const found = innerOf("env", command.args);
+  return found === null ? [] : [{ kind: "argv", ...found }];
 }
 
 function afterDashes({ args }: SimpleCommand, ...program: string[]): Inner[] {
@@ -233,11 +230,11 @@ function unwrapSu(command: SimpleCommand): Inner[] {
   if (command.name === "sg" && command.args[1] !== undefined) {
     return [shellText(command.args.slice(1).join(" "))];
   }
-  return command.stdin === null ? [] : [{ kind: "shell", flow: command.stdin }];
+  return unwrapStdin(command);
 }
 
-function unwrapStdin(command: SimpleCommand): Inner[] {
-  return command.stdin === null ? [] : [{ kind: "shell", flow: command.stdin }];
+function unwrapStdin({ stdin }: SimpleCommand): Inner[] {
+  return stdin === null ? [] : [{ kind: "shell", flow: stdin }];
 }
 
 function unwrapAlias(command: SimpleCommand): Inner[] {

@@ -1,6 +1,6 @@
 import { decodeBase64 } from "./decode.ts";
 import { clusterValues, optionValues } from "./arguments.ts";
-import { type SimpleCommand, textFlow } from "./command.ts";
+import { type Flow, type SimpleCommand, textFlow } from "./command.ts";
 import { type Inner, type ReadFile, shellText, STDIN_PATHS, UNSEEN } from "./inner.ts";
 import { scanSed } from "./sed.ts";
 import { type Interpreter, INTERPRETERS } from "./shells.ts";
@@ -23,7 +23,7 @@ export function unwrapInterpreter(
   const codes: string[] = [];
   const files: string[] = [];
   const read = (path: string) =>
-    STDIN_PATHS.has(path) ? fromStdin(command, family) : fromFile(readFile(path), family);
+    codeFlow(STDIN_PATHS.has(path) ? command.stdin : readFile(path), family);
   for (let i = 0; i < args.length; i++) {
     const arg = args[i] ?? "";
     if (arg === "--") continue;
@@ -45,14 +45,13 @@ export function unwrapInterpreter(
       ...files.flatMap(read),
     ];
   }
-  return how.operand || (args[0] === how.verb && args.length > 0) ? [] : fromStdin(command, family);
+  return how.operand || (args[0] === how.verb && args.length > 0)
+    ? []
+    : codeFlow(command.stdin, family);
 }
 
-function fromStdin({ stdin }: SimpleCommand, language: string): Inner[] {
-  return stdin === null ? [] : [{ kind: "code", flow: stdin, language }];
-}
-
-function fromFile(flow: ReturnType<ReadFile>, language: string): Inner[] {
+/** Code that is read, where anything is known of it. */
+function codeFlow(flow: Flow | null, language: string): Inner[] {
   return flow === null ? [] : [{ kind: "code", flow, language }];
 }
 
@@ -106,7 +105,7 @@ function isOneOf(options: readonly string[], name: string): boolean {
 
 /** `python -m timeit code`; other modules are programs by their own name: `python -m pip`. */
 function moduleCode(name: string, rest: readonly string[], command: SimpleCommand): Inner[] {
-  if (name === "code") return fromStdin(command, "python");
+  if (name === "code") return codeFlow(command.stdin, "python");
   if (name !== "timeit") {
     const own = rest[0] === name ? rest.slice(1) : rest;
     return [{ kind: "argv", argv: [name, ...own] }];
@@ -131,7 +130,7 @@ function unwrapPowershell(command: SimpleCommand, family: string): Inner[] {
   if (family === "powershell" && first.includes("-") && !first.toLowerCase().endsWith(".ps1")) {
     return [codeText(command.args.slice(at).join(" "), family)];
   }
-  return fromStdin(command, family);
+  return codeFlow(command.stdin, family);
 }
 
 /** Options may be cut off where they stay unambiguous, and begin with a slash: `/enco`. */

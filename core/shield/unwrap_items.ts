@@ -5,24 +5,11 @@ import { decodeEscapes } from "./decode.ts";
 import { MAX_EXPANDED_CHARS } from "./limits.ts";
 import { flowText, newCommand, NOTHING, type SimpleCommand, UNKNOWN } from "./command.ts";
 import { type Inner, quoteWord, shellText } from "./inner.ts";
-import { innerCommand } from "./wrappers.ts";
-
-const XARGS = {
-  short: "ILnPsdEaJRS",
-  long: ["max-args", "max-procs", "max-lines", "max-chars", "delimiter", "arg-file", "eof"],
-};
+import { innerOf } from "./wrappers.ts";
 
 /** `… | xargs program`: what comes in becomes arguments. */
 export function unwrapXargs(command: SimpleCommand): Inner[] {
-  const found = innerCommand({
-    verbs: [],
-    short: XARGS.short,
-    long: XARGS.long,
-    skip: 0,
-    mode: "argv",
-    assigns: false,
-    ends: false,
-  }, command.args);
+  const found = innerOf("xargs", command.args);
   if (found === null) return [];
   // `-i` behind the program is the program's own: `xargs sed -i`.
   const own = newCommand({ ...command, args: command.args.slice(0, -found.argv.length) });
@@ -220,18 +207,7 @@ export function unwrapParallel(command: SimpleCommand): Inner[] {
   const given = marks < 0
     ? []
     : command.args.slice(marks + 1).filter((arg) => !arg.startsWith(":::"));
-  const found = innerCommand(
-    {
-      verbs: [],
-      short: "jPnNLaSIdEC",
-      long: ["jobs", "max-args", "delay", "timeout", "joblog", "colsep", "results", "retries"],
-      skip: 0,
-      mode: "argv",
-      assigns: false,
-      ends: false,
-    },
-    front,
-  );
+  const found = innerOf("parallel", front);
   const flow = command.stdin;
   const lines = marks >= 0
     ? given

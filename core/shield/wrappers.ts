@@ -124,6 +124,14 @@ wrap("xvfb-run", { short: "nsefp" });
 wrap("proxychains proxychains4", { short: "f" });
 wrap("caffeinate", { short: "tw" });
 wrap("sshpass", { short: "pfdP" });
+wrap("xargs", {
+  short: "ILnPsdEaJRS",
+  long: "max-args max-procs max-lines max-chars delimiter arg-file eof",
+});
+wrap("parallel", {
+  short: "jPnNLaSIdEC",
+  long: "jobs max-args delay timeout joblog colsep results retries",
+});
 wrap("flock", { short: "wE", long: "timeout conflict-exit-code", skip: 1 });
 wrap("watch", { short: "nq", long: "interval equexit", mode: "shell" });
 wrap("ssh autossh mosh slogin rsh", {
@@ -298,6 +306,12 @@ export function wrappersOf(name: string): readonly Wrapper[] {
 }
 
 const G_PREFIXED = new Set(["timeout", "nice", "env", "stdbuf", "nohup", "time", "chroot"]);
+
+/** The inner command of a program that has one wrapper, such as `xargs`. */
+export function innerOf(name: string, args: readonly string[]): ReturnType<typeof innerCommand> {
+  const [wrapper] = wrappersOf(name);
+  return wrapper === undefined ? null : innerCommand(wrapper, args);
+}
 
 /** The inner command of one wrapper, or null when the arguments name none. */
 export function innerCommand(
