@@ -3,6 +3,7 @@ import type { Condition, Rule } from "./rule.ts";
 import { BEHAVIOUR_RULES } from "./rules/behaviour.ts";
 import { CLOUD_RULES } from "./rules/cloud.ts";
 import { CODE_RULES } from "./rules/code.ts";
+import { CONTAINER_RULES } from "./rules/containers.ts";
 import { CONTROL_RULES } from "./rules/control.ts";
 import { CREDENTIAL_RULES } from "./rules/credentials.ts";
 import { DATABASE_RULES } from "./rules/databases.ts";
@@ -10,12 +11,12 @@ import { DEFENSE_RULES } from "./rules/defenses.ts";
 import { DISK_RULES } from "./rules/disks.ts";
 import { EXFILTRATION_RULES } from "./rules/exfiltration.ts";
 import { FILESYSTEM_RULES } from "./rules/filesystem.ts";
-import { FRAMEWORK_RULES } from "./rules/frameworks.ts";
 import { GIT_RULES } from "./rules/git.ts";
+import { KUBERNETES_RULES } from "./rules/kubernetes.ts";
 import { NETWORK_RULES } from "./rules/network.ts";
-import { ORCHESTRATION_RULES } from "./rules/orchestration.ts";
 import { PACKAGE_RULES } from "./rules/packages.ts";
 import { CLOUD_PHRASES } from "./rules/phrases_cloud.ts";
+import { DATA_PHRASES } from "./rules/phrases_data.ts";
 import { MACHINE_PHRASES } from "./rules/phrases_machine.ts";
 import { WINDOWS_PHRASES } from "./rules/phrases_windows.ts";
 import { PERSISTENCE_RULES } from "./rules/persistence.ts";
@@ -33,7 +34,8 @@ export const RULES: readonly Rule[] = [
   ...NETWORK_RULES,
   ...CREDENTIAL_RULES,
   ...DATABASE_RULES,
-  ...ORCHESTRATION_RULES,
+  ...KUBERNETES_RULES,
+  ...CONTAINER_RULES,
   ...CONTROL_RULES,
   ...CLOUD_RULES,
   ...CLOUD_PHRASES,
@@ -42,8 +44,8 @@ export const RULES: readonly Rule[] = [
   ...PERSISTENCE_RULES,
   ...PACKAGE_RULES,
   ...EXFILTRATION_RULES,
-  ...FRAMEWORK_RULES,
   ...SYSTEM_RULES,
+  ...DATA_PHRASES,
   ...MACHINE_PHRASES,
   ...WINDOWS_PHRASES,
   ...CODE_RULES,

@@ -1,9 +1,13 @@
-import { hasFlag, hasOption, isRehearsal, operands } from "../arguments.ts";
+import { hasFlag, isRehearsal, operands, optionValues } from "../arguments.ts";
+import { isWholeFolder } from "../bulk.ts";
 import type { SimpleCommand } from "../command.ts";
 import { classifyPath, locate } from "../paths.ts";
 import { isEveryday, isSecret } from "../secrets.ts";
 import { READERS, readsSecret } from "../output.ts";
+import { readPhrases } from "../phrases.ts";
 import type { Condition, Rule } from "../rule.ts";
+import { findScope } from "../unwrap_items.ts";
+import { defineRule } from "./define.ts";
 
 /** A project's `.env` is read every day; a private key is not. */
 function readsKey(command: SimpleCommand): boolean {
@@ -20,6 +24,27 @@ const isKey = (path: string): boolean => isSecret(path) && !isEveryday(path);
 
 /** Loops, groups and `$(< file)` have no name. */
 const TAKE_INPUT = new Set(["", "exec", "mapfile", "read", "readarray"]);
+
+const SEARCHERS = ["grep", "egrep", "fgrep", "rg", "ag", "ack", "find", "gfind", "fd", "locate"];
+
+/** Stores and clouds that are asked for one credential. */
+const SECRET_PRINTERS = readPhrases([
+  "aws secretsmanager get-secret-value",
+  "aws configure export-credentials",
+  "aws ec2 get-password-data",
+  "gcloud auth print-access-token|print-identity-token",
+  "gcloud secrets versions access",
+  "az account get-access-token",
+  "az keyvault secret show",
+  "az storage account keys list",
+  "kubectl create token",
+  "kubectl config view --raw",
+  "vault|bao kv get",
+  "op item get",
+  "op read op:…",
+  "bw|lpass get password",
+  "heroku config:get",
+]);
 
 /** Keys, tokens and passwords. */
 export const CREDENTIAL_RULES: readonly Rule[] = [
@@ -124,31 +149,6 @@ export const CREDENTIAL_RULES: readonly Rule[] = [
     safer_alternative: "Leave the key where it is and sign or decrypt there.",
   },
   {
-    id: "credentials.overwrite_secret",
-    pack: "credentials",
-    commands: ["aws"],
-    match: (command) => {
-      const [service, verb = ""] = operands(command);
-      if (isRehearsal(command)) return false;
-      return (service === "secretsmanager" &&
-        [
-          "update-secret",
-          "put-secret-value",
-          "rotate-secret",
-          "restore-secret",
-          "update-secret-version-stage",
-        ].includes(verb)) ||
-        (service === "kms" &&
-          ["disable-key", "schedule-key-deletion", "put-key-policy"].includes(verb)) ||
-        (service === "ssm" && verb === "put-parameter" && hasOption(command, "--overwrite"));
-    },
-    blast: 3,
-    irreversibility: 4,
-    threat: "credential_change",
-    explanation: "It replaces a secret that running programs use.",
-    safer_alternative: "Add a new version beside the old one, then move the stage.",
-  },
-  {
     id: "credentials.change_password",
     pack: "credentials",
     commands: ["passwd", "chpasswd", "usermod", "chage", "dscl", "net", "net.exe"],
@@ -168,4 +168,57 @@ export const CREDENTIAL_RULES: readonly Rule[] = [
     explanation: "It changes or removes an account's password.",
     safer_alternative: "Let the account's owner change it.",
   },
+  defineRule(
+    "credentials",
+    "hunt",
+    SEARCHERS,
+    hunts,
+    [3, 3],
+    "credential_access",
+    "It looks for keys and passwords all over the machine.",
+    "Ask for the one credential that is needed.",
+  ),
+  defineRule(
+    "credentials",
+    "copy_secret",
+    ["docker", "podman", "kubectl", "oc", "lxc"],
+    (command) =>
+      (command.args.includes("cp") || command.args.includes("pull")) &&
+      operands(command).some((path) => {
+        const inner = path.slice(path.indexOf(":") + 1);
+        return isSecret(inner) && !isEveryday(inner);
+      }),
+    [4, 3],
+    "credential_access",
+    "It copies keys, tokens or password hashes out of a container.",
+    "Ask for the one value through your secret store.",
+  ),
+  defineRule(
+    "credentials",
+    "print",
+    SECRET_PRINTERS.names,
+    (command) => SECRET_PRINTERS.matches(command),
+    [2, 3],
+    "credential_access",
+    "It prints a credential.",
+    "Let the program that needs it fetch it itself.",
+  ),
 ];
+
+const KEY_WORDS = /private key|begin rsa|begin openssh|aws_secret|secret_access_key/;
+
+/** Looks through a whole machine or home for keys. */
+function hunts(command: SimpleCommand): boolean {
+  if (command.name === "find" || command.name === "gfind") {
+    return optionValues(command, "-name", "-iname", "-path").some(namesKey) &&
+      findScope(command).starts.some((start) => isWholeFolder(command, start));
+  }
+  return command.args.some((arg) => KEY_WORDS.test(arg.toLowerCase())) &&
+    operands(command).some((path) => isWholeFolder(command, path));
+}
+
+function namesKey(pattern: string): boolean {
+  const name = pattern.replaceAll("*", "");
+  return name.endsWith(".pem") || name.endsWith(".key") || name.endsWith(".p12") ||
+    name.startsWith("id_rsa") || (isSecret(name) && !isEveryday(name));
+}

@@ -1,8 +1,9 @@
-import { hasFlag, hasOption, isRehearsal, operands, optionValues } from "../arguments.ts";
-import { once, type SimpleCommand } from "../command.ts";
-import { awsWords } from "./cloud.ts";
+import { hasFlag, operands, optionValues } from "../arguments.ts";
+import type { SimpleCommand } from "../command.ts";
+import { readPhrases } from "../phrases.ts";
 import type { Rule } from "../rule.ts";
 import { scanSql, type SqlHarm } from "../sql.ts";
+import { defineRule } from "./define.ts";
 
 const CLIENTS = [
   "psql",
@@ -49,12 +50,15 @@ const CLIENTS = [
   "aws",
 ];
 
+const AWS_VALUED = new Set(["--profile", "--region", "--output", "--query", "--endpoint-url"]);
 /** The text of a message that these services of `aws` send is no SQL. */
 const MESSENGERS = new Set(["chime", "pinpoint", "ses", "sesv2", "sns", "sqs"]);
 
 /** Every text that a client may take for SQL: its arguments and what is piped in. */
 function sqlHarm(command: SimpleCommand): SqlHarm {
-  if (command.name === "aws" && MESSENGERS.has(once(command, awsWords)[0] ?? "")) return "none";
+  if (command.name === "aws" && MESSENGERS.has(operands(command, AWS_VALUED)[0] ?? "")) {
+    return "none";
+  }
   let worst: SqlHarm = "none";
   const given = optionValues(command, "-c", "-e", "-q", "-Q");
   for (const text of [...given, ...command.args, command.stdin?.text ?? ""]) {
@@ -67,6 +71,18 @@ function sqlHarm(command: SimpleCommand): SqlHarm {
 }
 
 const REDIS_WORDS = new Set(["flushall", "flushdb", "shutdown", "swapdb", "debug", "script"]);
+
+const DROPS = readPhrases([
+  "dropdb|dropuser|pg_dropcluster|pg_resetwal|cassandra-cli …",
+  "mysqladmin drop|shutdown|flush-privileges|password",
+  "mongorestore --drop",
+  "nodetool decommission|removenode|clearsnapshot|assassinate|drain|truncatehints",
+  "pg_ctl -m|--mode=immediate",
+  "etcdctl del",
+  "etcdctl member remove",
+  "consul kv delete",
+  "consul force-leave",
+]);
 
 /** Databases, their clients and their files. */
 export const DATABASE_RULES: readonly Rule[] = [
@@ -95,32 +111,17 @@ export const DATABASE_RULES: readonly Rule[] = [
     explanation: "The SQL deletes rows, changes rights or drops parts of a table.",
     safer_alternative: "Run it in a transaction and look at the result before COMMIT.",
   },
-  {
-    id: "databases.drop",
-    pack: "databases",
-    commands: [
-      "dropdb",
-      "dropuser",
-      "mysqladmin",
-      "pg_dropcluster",
-      "pg_resetwal",
-      "initdb",
-      "mongorestore",
-      "pg_restore",
-      "dropdb.exe",
-      "cassandra-cli",
-      "nodetool",
-      "pg_ctl",
-      "etcdctl",
-      "consul",
-    ],
-    match: dropsDatabase,
-    blast: 4,
-    irreversibility: 4,
-    threat: "data_loss",
-    explanation: "It deletes a database or restores over one.",
-    safer_alternative: "Take a dump first, or restore into a new database.",
-  },
+  defineRule(
+    "databases",
+    "drop",
+    [...DROPS.names, "pg_restore"],
+    (command) =>
+      DROPS.matches(command) || (command.name === "pg_restore" && hasFlag(command, "c", "clean")),
+    [4, 4],
+    "data_loss",
+    "It deletes a database or restores over one.",
+    "Take a dump first, or restore into a new database.",
+  ),
   {
     id: "databases.redis_flush",
     pack: "databases",
@@ -197,39 +198,3 @@ const MONGO = [
   "updatemany({}",
   "update({}",
 ];
-
-function dropsDatabase(command: SimpleCommand): boolean {
-  if (isRehearsal(command)) return false;
-  switch (command.name) {
-    case "mysqladmin":
-      return ["drop", "shutdown", "flush-privileges", "password"].some((word) =>
-        command.args.includes(word)
-      );
-    case "mongorestore":
-      return hasOption(command, "--drop");
-    case "pg_restore":
-      return hasFlag(command, "c", "clean");
-    case "initdb":
-      return false;
-    case "nodetool":
-      return [
-        "decommission",
-        "removenode",
-        "clearsnapshot",
-        "assassinate",
-        "drain",
-        "truncatehints",
-      ].some((word) => command.args.includes(word));
-    case "pg_ctl":
-      return command.args.includes("stop") &&
-        optionValues(command, "-m", "--mode").includes("immediate");
-    case "etcdctl":
-      return command.args.includes("del") ||
-        (command.args.includes("member") && command.args.includes("remove"));
-    case "consul":
-      return (command.args.includes("kv") && command.args.includes("delete")) ||
-        command.args.includes("force-leave");
-    default:
-      return operands(command).length > 0;
-  }
-}

@@ -1,8 +1,24 @@
 import { hasFlag, hasOption, optionValues } from "../arguments.ts";
 import { once, type SimpleCommand } from "../command.ts";
-import { wordsTold } from "../phrases.ts";
+import { readPhrases, wordsTold } from "../phrases.ts";
 import type { Rule } from "../rule.ts";
-import { defineRule } from "./define.ts";
+import { defineRule, phraseRule } from "./define.ts";
+
+const PROTECTIONS = readPhrases([
+  "aa-teardown|aa-disable|aa-complain|set-mppreference …",
+  "setenforce 0|permissive",
+  "semanage permissive -a|--add",
+  "spctl …disable…",
+  "csrutil|vssadmin|wbadmin|reg disable|delete|add",
+  "sc delete|create|config",
+  "auditpol|mountvol /clear|/remove|/d",
+  "certutil …addstore",
+  "wevtutil cl|clear-log",
+  "wmic call|delete",
+  "fsutil set…|delete…|create…|disable…|reset…|wipe…|stop…|enlarge…|dismount…|strip…|enforce…",
+  "fsutil modify…|clear…|remove…|commit…|rollback…|initiate…",
+  "cipher /w…",
+]);
 
 /** The firewall, the machine's protections, its kernel and its network. */
 export const DEFENSE_RULES: readonly Rule[] = [
@@ -57,73 +73,17 @@ export const DEFENSE_RULES: readonly Rule[] = [
   defineRule(
     "services",
     "protection",
-    [
-      "setenforce",
-      "aa-teardown",
-      "aa-disable",
-      "aa-complain",
-      "apparmor_parser",
-      "semanage",
-      "auditctl",
-      "sestatus",
-      "spctl",
-      "csrutil",
-      "set-mppreference",
-      "bcdedit",
-      "vssadmin",
-      "wbadmin",
-      "wevtutil",
-      "fsutil",
-      "cipher",
-      "reg",
-      "wmic",
-      "sc",
-      "auditpol",
-      "certutil",
-      "mountvol",
-    ],
+    [...PROTECTIONS.names, "auditctl", "apparmor_parser", "bcdedit"],
     (command, words) => {
-      const first = (words[0] ?? "").toLowerCase();
       switch (command.name) {
-        case "setenforce":
-          return first === "0" || first === "permissive";
         case "auditctl":
           return hasFlag(command, "D") || (hasFlag(command, "e") && words.includes("0"));
         case "apparmor_parser":
           return hasFlag(command, "R", "remove");
-        case "semanage":
-          return first === "permissive" && hasFlag(command, "a", "add");
-        case "spctl":
-          return command.args.some((arg) => arg.includes("disable"));
-        case "csrutil":
-        case "vssadmin":
-        case "wbadmin":
-        case "reg":
-          return ["disable", "delete", "add"].includes(first) ||
-            ((first === "save" || first === "export") && HIVES.test(words[1] ?? ""));
-        case "sc":
-          return first === "delete" || first === "create" || first === "config";
-        case "auditpol":
-        case "mountvol":
-          return command.args.some((arg) =>
-            ["/clear", "/remove", "/d"].includes(arg.toLowerCase())
-          );
-        case "certutil":
-          return command.args.some((arg) => arg.toLowerCase().endsWith("addstore"));
-        case "wevtutil":
-          return first === "cl" || first === "clear-log";
-        case "wmic":
-          return command.args.some((arg) => ["call", "delete"].includes(arg.toLowerCase()));
-        case "sestatus":
-          return false;
         case "bcdedit":
-          return words.length > 0 && !first.startsWith("/enum");
-        case "fsutil":
-          return words.some((word) => FSUTIL_VERBS.test(word));
-        case "cipher":
-          return command.args.some((arg) => arg.toLowerCase().startsWith("/w"));
+          return words.length > 0 && !words[0]!.toLowerCase().startsWith("/enum");
         default:
-          return command.args.length > 0;
+          return PROTECTIONS.matches(command) || savesHive(command, words);
       }
     },
     [4, 4],
@@ -181,29 +141,20 @@ export const DEFENSE_RULES: readonly Rule[] = [
     null,
     ["redirected"],
   ),
-  defineRule(
+  phraseRule(
     "services",
     "network_down",
-    ["ip", "ifconfig", "nmcli", "ifdown", "route", "networksetup", "rfkill"],
-    (command, words) => {
-      if (command.name === "rfkill") return words[0] === "block";
-      if (command.name === "ip") {
-        return (words.includes("link") || words.includes("l")) && words.includes("down") ||
-          words.includes("flush") || words.includes("blackhole") ||
-          (words.includes("replace") && words.includes("default")) ||
-          ((words.includes("route") || words.includes("addr") || words.includes("link")) &&
-            (words.includes("del") || words.includes("delete")));
-      }
-      if (command.name === "nmcli") {
-        return words.includes("off") || words.includes("down") ||
-          words.includes("delete");
-      }
-      if (command.name === "route") {
-        return words[0] === "del" || words[0] === "flush" ||
-          words[0] === "delete";
-      }
-      return command.name === "ifdown" || words.includes("down") || words.includes("off");
-    },
+    [
+      "ip link|l down",
+      "ip flush|blackhole",
+      "ip replace default",
+      "ip route|r|addr|a|link|l del|delete",
+      "ifconfig|nmcli|networksetup down|off",
+      "nmcli delete",
+      "ifdown",
+      "route del|delete|flush",
+      "rfkill block",
+    ],
     [4, 2],
     "service_disruption",
     "It may cut the machine off the network.",
@@ -211,14 +162,14 @@ export const DEFENSE_RULES: readonly Rule[] = [
   ),
 ];
 
-/** What fsutil does besides telling: `fsutil usn deletejournal`. */
-const FSUTIL_VERBS =
-  /^(?:set|delete|create|disable|reset|wipe|stop|enlarge|dismount|strip|enforce|modify|clear|remove|commit|rollback|initiate)/i;
-
 /** A file of settings that is written together with its option: `-p/tmp/x`, `--load=x`. */
 const SYSCTL_FILE = /^-(?:[a-z]*[pf].|-l[a-z]*=)/;
 
-/** The parts of the registry with the machine's passwords and keys, or above them. */
+/** Whether a part of the registry with the machine's passwords and keys, or one above them, is written out. */
+function savesHive({ name }: SimpleCommand, [verb = "", hive = ""]: readonly string[]): boolean {
+  return name === "reg" && /^(?:save|export)$/i.test(verb) && HIVES.test(hive);
+}
+
 const HIVES = /^(?:hklm|hkey_local_machine)\\*(?:(?:sam|security).*|system)?$/i;
 
 /** `iptables -I INPUT -j ACCEPT`: a rule for whatever comes in. */

@@ -1,5 +1,5 @@
-import { isRehearsal, wordsOf } from "../arguments.ts";
-import type { SimpleCommand } from "../command.ts";
+import { isRehearsal, operands, wordsOf } from "../arguments.ts";
+import { once, type SimpleCommand } from "../command.ts";
 import { readPhrases } from "../phrases.ts";
 import type { Blast, Irreversibility, Pack, Rule } from "../rule.ts";
 
@@ -57,3 +57,52 @@ export function phraseRule(
     safer,
   );
 }
+
+/**
+ * One rule about a program whose subcommand stands before its operands: it is given the operands in lower case, and
+ * asked only of these subcommands, if any are named.
+ */
+export function verbRule(
+  pack: Pack,
+  id: string,
+  commands: readonly string[],
+  match: (command: SimpleCommand, words: readonly string[]) => boolean,
+  weight: readonly [Blast, Irreversibility],
+  threat: string,
+  explanation: string,
+  safer: string,
+  verbs?: readonly string[],
+): Rule {
+  const matches = (command: SimpleCommand) => match(command, once(command, lowerWords));
+  return {
+    ...defineRule(pack, id, commands, matches, weight, threat, explanation, safer),
+    ...(verbs && { when: { ask: verbOf, answers: verbs } }),
+  };
+}
+
+/** Options of container tools and clusters whose value is the next word. */
+const VALUED = new Set([
+  "-n",
+  "--namespace",
+  "--context",
+  "--kubeconfig",
+  "-f",
+  "--filename",
+  "-l",
+  "--selector",
+  "-H",
+  "--host",
+  "-p",
+  "--project-name",
+  "--file",
+  "--as",
+  "--cluster",
+  "-c",
+  "--timeout",
+  "--grace-period",
+  "-o",
+]);
+const lowerWords = (command: SimpleCommand) =>
+  operands(command, VALUED).map((word) => word.toLowerCase());
+
+const verbOf = (command: SimpleCommand) => once(command, lowerWords)[0] ?? "";

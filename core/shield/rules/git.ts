@@ -1,7 +1,7 @@
-import { hasFlag, hasOption, isRehearsal, optionValues } from "../arguments.ts";
+import { hasFlag, hasOption, isRehearsal, isUnknown, optionValues } from "../arguments.ts";
 import { newCommand, once, type SimpleCommand } from "../command.ts";
-import { isUnknown } from "../arguments.ts";
 import type { Blast, Irreversibility, Rule } from "../rule.ts";
+import { defineRule, phraseRule } from "./define.ts";
 
 const GLOBAL_VALUED = new Set([
   "-C",
@@ -73,7 +73,7 @@ const SHARED_BRANCHES = new Set([
 ]);
 const STASH = "Run git stash first: it keeps the changes.";
 
-/** Work and history that git cannot bring back. */
+/** Work and history that git, and others like it, cannot bring back. */
 export const GIT_RULES: readonly Rule[] = [
   git(
     "reset_hard",
@@ -234,6 +234,65 @@ export const GIT_RULES: readonly Rule[] = [
     [2, 4],
     "It points a remote at an address that cannot be seen.",
     "Write the address out.",
+  ),
+  defineRule(
+    "git",
+    "other_history",
+    ["svn", "hg", "p4", "bzr", "jj", "fossil"],
+    (command, words) => {
+      const verb = words[0] ?? "";
+      switch (command.name) {
+        case "svn":
+          return ["delete", "del", "remove", "rm"].includes(verb) &&
+            words.slice(1).some((word) => word.includes("://"));
+        case "hg":
+          return ["strip", "purge", "histedit", "rollback"].includes(verb) ||
+            (verb === "revert" && hasFlag(command, "a", "all")) ||
+            (["update", "up", "checkout", "co"].includes(verb) && hasFlag(command, "C", "clean"));
+        case "p4":
+          return verb === "obliterate" || (verb === "revert" && words.length > 1);
+        default:
+          return ["uncommit", "abandon", "scrub"].includes(verb);
+      }
+    },
+    [3, 4],
+    "history_loss",
+    "It deletes history, or changes that are not committed.",
+    "Keep a copy of the working folder and of the repository.",
+  ),
+  phraseRule(
+    "git",
+    "run_setting",
+    [
+      "git config …core.hookspath…|…core.sshcommand…|…core.fsmonitor…|…credential.helper… …",
+      "git config …insteadof…|…sslverify…|…filter.… …",
+    ],
+    [3, 3],
+    "persistence",
+    "It makes git run a program, or trust another server, from now on.",
+    "Set it for one call with git -c, where everybody can see it.",
+  ),
+  phraseRule(
+    "git",
+    "rebase_root",
+    ["git rebase --root"],
+    [2, 4],
+    "history_loss",
+    "It rewrites every commit of the branch.",
+    "Work on a new branch.",
+  ),
+  defineRule(
+    "git",
+    "api_delete",
+    ["gh", "glab"],
+    ({ args: [what, verb = "", ...rest] }) =>
+      (what === "repo" && ["edit", "rename"].includes(verb) &&
+        rest.some((arg) => arg.startsWith("--visibility"))) ||
+      (what === "auth" && verb === "token"),
+    [3, 3],
+    "exposure",
+    "It exposes a repository or a token.",
+    "Let the program that needs the token ask for it.",
   ),
 ];
 

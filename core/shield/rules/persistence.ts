@@ -184,6 +184,16 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
   ),
   defineRule(
     "persistence",
+    "crontab",
+    ["crontab"],
+    (command) => hasFlag(command, "r"),
+    [3, 5],
+    "data_loss",
+    "It deletes every scheduled job of the user.",
+    "Keep what crontab -l says.",
+  ),
+  defineRule(
+    "persistence",
     "cover_tracks",
     [
       "history",
@@ -253,6 +263,30 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
     ["assigned"],
   ),
   defineRule(
+    "code",
+    "function_in_variable",
+    null,
+    (command) => {
+      for (const value of command.assignments.values()) if (value.startsWith("() {")) return true;
+      return false;
+    },
+    [4, 5],
+    "obfuscation",
+    "It hides a function in a variable, which old shells run when they start.",
+    null,
+    ["assigned"],
+  ),
+  defineRule(
+    "persistence",
+    "authorize_key",
+    ["ssh-copy-id"],
+    (command, words) => words.length > 0 && !command.args.includes("-n"),
+    [3, 3],
+    "persistence",
+    "It lets the holder of a key log in to another machine from now on.",
+    "Put the key into configuration that is reviewed.",
+  ),
+  defineRule(
     "persistence",
     "miner",
     ["xmrig", "minerd", "cgminer", "cpuminer", "ethminer", "t-rex", "nbminer"],
@@ -262,4 +296,25 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
     "It mines coins on this machine.",
     null,
   ),
+  defineRule(
+    "persistence",
+    "mining_pool",
+    null,
+    minesCoins,
+    [3, 3],
+    "resource_abuse",
+    "It mines coins on this machine.",
+    null,
+  ),
 ];
+
+/** This is asked of every command there is. */
+function minesCoins({ args }: SimpleCommand): boolean {
+  for (let i = 0; i < args.length; i++) {
+    const arg = args[i]!;
+    if (arg.charCodeAt(0) === LETTER_S && arg.startsWith("stratum+")) return true;
+  }
+  return false;
+}
+
+const LETTER_S = 0x73;

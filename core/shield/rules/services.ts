@@ -1,4 +1,4 @@
-import { hasFlag, optionValues } from "../arguments.ts";
+import { hasFlag, hasOption, optionValues } from "../arguments.ts";
 import { type SimpleCommand, UNKNOWN } from "../command.ts";
 import type { Rule } from "../rule.ts";
 import { defineRule } from "./define.ts";
@@ -312,7 +312,23 @@ export const SERVICE_RULES: readonly Rule[] = [
     "It writes without end, until the disk is full.",
     "Say how much: dd count=, head -c.",
   ),
+  defineRule(
+    "services",
+    "remote_module",
+    ["ansible"],
+    (command) =>
+      !hasOption(command, "--check", "-C") &&
+      (optionValues(command, "-m", "--module-name").some((name) => ENDING_MODULE.test(name)) ||
+        optionValues(command, "-a", "--args").some((text) => text.includes("state=absent"))),
+    [4, 3],
+    "service_disruption",
+    "It restarts machines, or removes what is installed on them, on every host it names.",
+    "Run it with --check first, and on one host.",
+  ),
 ];
+
+/** Modules of ansible that end a machine's work. */
+const ENDING_MODULE = /(?:^|\.)(?:reboot|shutdown|win_reboot)$/;
 
 const ENDLESS = new Set(["/dev/zero", "/dev/random", "/dev/urandom"]);
 

@@ -43,7 +43,7 @@ function extractsOver(command: SimpleCommand): boolean {
   }
 }
 
-/** The system's own files, mounts and clock; version control besides git. */
+/** The system's own files, mounts and clock. */
 export const SYSTEM_RULES: readonly Rule[] = [
   defineRule(
     "filesystem",
@@ -136,53 +136,6 @@ export const SYSTEM_RULES: readonly Rule[] = [
     "It kills every process of a user or of a file system.",
     "Kill the one process by its number.",
   ),
-  defineRule(
-    "git",
-    "other_history",
-    ["svn", "hg", "p4", "bzr", "jj", "fossil"],
-    (command, words) => {
-      const verb = words[0] ?? "";
-      switch (command.name) {
-        case "svn":
-          return ["delete", "del", "remove", "rm"].includes(verb) &&
-            words.slice(1).some((word) => word.includes("://"));
-        case "hg":
-          return ["strip", "purge", "histedit", "rollback"].includes(verb) ||
-            (verb === "revert" && hasFlag(command, "a", "all")) ||
-            (["update", "up", "checkout", "co"].includes(verb) && hasFlag(command, "C", "clean"));
-        case "p4":
-          return verb === "obliterate" || (verb === "revert" && words.length > 1);
-        default:
-          return ["uncommit", "abandon", "scrub"].includes(verb);
-      }
-    },
-    [3, 4],
-    "history_loss",
-    "It deletes history, or changes that are not committed.",
-    "Keep a copy of the working folder and of the repository.",
-  ),
-  defineRule(
-    "git",
-    "run_setting",
-    ["git"],
-    (_command, words) =>
-      words[0] === "config" && words.length > 2 &&
-      RUN_SETTINGS.some((name) => (words[1] ?? "").toLowerCase().includes(name)),
-    [3, 3],
-    "persistence",
-    "It makes git run a program, or trust another server, from now on.",
-    "Set it for one call with git -c, where everybody can see it.",
-  ),
-  defineRule(
-    "git",
-    "rebase_root",
-    ["git"],
-    (command, words) => words[0] === "rebase" && hasOption(command, "--root"),
-    [2, 4],
-    "history_loss",
-    "It rewrites every commit of the branch.",
-    "Work on a new branch.",
-  ),
 ];
 
 /** `pkill -u name` without a process name. */
@@ -190,13 +143,3 @@ function killsAll(command: SimpleCommand): boolean {
   const valued = new Set(["-u", "-U", "--user", "--euid", "--uid", "-s", "--signal"]);
   return operands(command, valued).length === 0;
 }
-
-const RUN_SETTINGS = [
-  "core.hookspath",
-  "core.sshcommand",
-  "core.fsmonitor",
-  "credential.helper",
-  "insteadof",
-  "sslverify",
-  "filter.",
-];
