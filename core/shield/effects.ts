@@ -124,8 +124,9 @@ const ENVIRONMENT_WORDS = new Set([
 export type FileNoter = (command: SimpleCommand, output: () => Flow, scope: Scope) => void;
 
 const noteTee: FileNoter = (command, _output, scope) => {
+  const appends = hasFlag(command, "a", "append");
   for (const path of wordsOf(command)) {
-    writeFile(scope, path, command.stdin ?? NOTHING, hasFlag(command, "a", "append"));
+    writeFile(scope, path, command.stdin ?? NOTHING, appends);
   }
 };
 

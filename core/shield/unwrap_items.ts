@@ -133,25 +133,27 @@ function foundBelow(command: SimpleCommand, start: string): string {
 
 /** `find … -exec program {} ;`. */
 export function unwrapFind(command: SimpleCommand): Inner[] {
+  const { args } = command;
   const targets = foundPaths(command);
-  const inner: Inner[] = [];
-  for (const [i, arg] of command.args.entries()) {
-    if (!FIND_ACTIONS.has(arg)) continue;
-    const rest = command.args.slice(i + 1);
-    const end = rest.findIndex((word, at) =>
-      word === ";" || (word === "+" && rest[at - 1] === "{}")
-    );
-    const argv = end < 0 ? rest : rest.slice(0, end);
-    inner.push({ kind: "argv", argv: fill(argv, targets) });
-  }
-  return inner;
+  const actions = args.flatMap((arg, at) => FIND_ACTIONS.has(arg) ? [actionAt(args, at + 1)] : []);
+  checkFilling(actions.flat().join(" "), "{}", targets);
+  return actions.map((words) => ({ kind: "argv", argv: fill(words, targets) }));
+}
+
+/** The words of an action, which the next one ends too: each word is one action's. */
+function actionAt(args: readonly string[], from: number): readonly string[] {
+  let end = from;
+  while (
+    end < args.length && args[end] !== ";" && !(args[end] === "+" && args[end - 1] === "{}") &&
+    !FIND_ACTIONS.has(args[end]!)
+  ) end++;
+  return args.slice(from, end);
 }
 
 const FIND_ACTIONS = new Set(["-exec", "-execdir", "-ok", "-okdir"]);
 
-/** The words of a program, with what was found in the place of `{}`. @throws {BudgetSpent} */
+/** The words of a program, with what was found in the place of `{}`. */
 function fill(words: readonly string[], targets: readonly string[]): string[] {
-  checkFilling(words.join(" "), "{}", targets);
   return words.flatMap((word) =>
     word === "{}" ? targets : word.replaceAll("{}", () => targets[0] ?? UNKNOWN)
   );
@@ -166,6 +168,7 @@ export function unwrapFd(command: SimpleCommand): Inner[] {
   const starts = operands(own, FD_VALUED).slice(1);
   const targets = (starts.length === 0 ? ["."] : starts).map((start) => foundBelow(command, start));
   const program = command.args.slice(at + 1);
+  checkFilling(program.join(" "), "{}", targets);
   const argv = fill(program, targets);
   if (!program.some((word) => word.includes("{"))) argv.push(...targets);
   return [{ kind: "argv", argv }];

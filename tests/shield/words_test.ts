@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { examineCommand } from "../../core/shield/examine.ts";
 import { inspectCommand } from "../../core/shield/inspect.ts";
 
 const verdictsOf = (commands: readonly string[]) =>
@@ -110,6 +111,16 @@ Deno.test("inspectCommand: what is looked at has no end but the budget's", () =>
     assert.ok(inspectCommand(command).rule_ids.includes("structure.over_budget"));
   }
   assert.equal(inspectCommand("for i in {1..60}; do echo $i; sleep 1; done").verdict, "allow");
+});
+
+Deno.test("examineCommand: each word behind find is one action's, however many there are", () => {
+  for (const end of ["", "\\;", "{} +"]) {
+    const { commands } = examineCommand(`find . ${"-exec rm ".repeat(1_500)}${end}`);
+    const words = commands.reduce((sum, { command }) => sum + command.args.length, 0);
+    assert.ok(words < 10_000, `${words} words`);
+  }
+  assert.equal(inspectCommand("find . -exec echo -exec rm -rf / \\;").verdict, "deny");
+  assert.equal(inspectCommand("find / -exec echo {} + -exec rm -rf {} +").verdict, "deny");
 });
 
 Deno.test("inspectCommand: what a command writes is what it would write, or unknown", () => {
