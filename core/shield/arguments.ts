@@ -160,11 +160,14 @@ function rehearses(command: SimpleCommand): boolean {
   for (const [at, arg] of args.entries()) {
     if (arg.charCodeAt(0) !== DASH || arg.charCodeAt(1) !== DASH) continue;
     if (arg.length === 2) return false;
-    const isValue = TAKES_WORD.has(args[at - 1] ?? "");
+    const isValue = TAKES_WORD.has(args[at - 1] ?? "") || isVersionOf(arg, args[at + 1]);
     if (!isValue && (REHEARSALS.has(arg) || isRehearsalValue(arg))) return true;
   }
   return false;
 }
+
+/** `--version 1.2.0` names the version that something is done to. */
+const isVersionOf = (arg: string, next = ""): boolean => arg === "--version" && /^v?\d/.test(next);
 
 /** Options whose next word is theirs, whatever it looks like. */
 const TAKES_WORD = new Set([

@@ -14,6 +14,8 @@ const DUMPERS = new Set([
   "slapcat",
   "ldapsearch",
 ]);
+/** What they save or export holds all files of a container. */
+const ENGINES = new Set(["docker", "podman", "nerdctl"]);
 const ARCHIVERS = new Set(["tar", "gtar", "bsdtar", "zip", "7z", "rar", "cpio", "pax"]);
 
 /** Whether a path is a folder of the system or of people, as a whole. */
@@ -32,12 +34,13 @@ export function namedFile(path: string): Flow {
   return { ...NOTHING, secret: isSecret(path), bulk: isAccounts(path) || isDisk(path) };
 }
 
-/** Whether a command writes out a database, or whole folders of the system or of people. */
+/** Whether a command writes out a database, a container, or whole folders of the system or of people. */
 export function readsBulk(command: SimpleCommand): boolean {
   const { name, args } = command;
   if (DUMPERS.has(name)) return true;
   if (name === "sqlite3") return args.some((arg) => arg.startsWith(".dump"));
   if (name === "redis-cli") return args.includes("--rdb");
+  if (ENGINES.has(name)) return args.includes("save") || args.includes("export");
   if (!ARCHIVERS.has(name)) return operands(command).some(isAccounts);
   const first = args[0] ?? "";
   const creates = !name.endsWith("tar") || hasFlag(command, "c", "create") ||

@@ -1,6 +1,8 @@
 import { type Budget, spend } from "./budget.ts";
 import { decodeEscapes } from "./decode.ts";
 import { quoteWord } from "./inner.ts";
+import { shellOf } from "./powershell.ts";
+import { isRemover, removalAt, REMOVERS } from "./removers.ts";
 import { MAY_RUN, RUNNERS, runsComputed, startsLiteral } from "./runners.ts";
 import { SHELLS } from "./shells.ts";
 
@@ -13,8 +15,12 @@ export interface CodeScan {
   readonly strings: readonly string[];
   /** Strings that the code hands to a shell, or arguments that it joins into a command. */
   readonly shellTexts: readonly string[];
+  /** PowerShell's own commands, as far as they read as those of a shell; null for other languages. */
+  readonly commands: string | null;
   /** Whether it starts a program by anything but a literal. */
   readonly computes: boolean;
+  /** Whether it deletes anything but what a literal names; that is among the texts for a shell. */
+  readonly removesUnseen: boolean;
 }
 
 /** Reads code once, without a grammar: names, strings, and which strings become commands. */
@@ -28,6 +34,7 @@ export function scanCode(code: string, language: string, budget: Budget): CodeSc
   const pipes = PIPING.has(language);
   let piped = false;
   let computes = false;
+  const removals: (string | null)[] = [];
   const awk = language.endsWith("awk");
   // Where the statement began, and the last character that was no blank.
   let statement = 0;
@@ -37,7 +44,9 @@ export function scanCode(code: string, language: string, budget: Budget): CodeSc
     if (isNameStart(c)) {
       const end = skipName(code, i);
       spend(budget, end - i);
-      addNames(names, code.slice(i, end).toLowerCase());
+      const name = code.slice(i, end).toLowerCase();
+      if (isRemover(name)) removals.push(removalAt(code, end, name));
+      addNames(names, name);
       computes ||= runsComputed(code, [i, end], language, names);
       last = "a";
       i = end;
@@ -83,8 +92,9 @@ export function scanCode(code: string, language: string, budget: Budget): CodeSc
     }
   }
   if (group.length > 1) groups.push(group);
-  const texts = [...ticks, ...pipes ? bareTexts(code, true) : []];
-  if (runsPrograms(names)) {
+  const texts = [...ticks, ...removals.filter((text) => text !== null)];
+  if (pipes) texts.push(...bareTexts(code, true));
+  if (runsPrograms(names) || (names.has("execute") && !QUERYING.has(language))) {
     texts.push(
       ...strings,
       // execvp names its program twice: ("rm", ["rm", "-rf", "/"]).
@@ -103,14 +113,16 @@ export function scanCode(code: string, language: string, budget: Budget): CodeSc
       ),
     );
   }
-  if (language === "pwsh" || language === "powershell") texts.push(code.replaceAll("\\", "/"));
   return {
     language,
     code,
     names,
     strings,
     computes: computes || callsByName(code, language, names, strings),
+    removesUnseen: removals.includes(null) || removesByName(names, strings) ||
+      (removals.length > 0 && names.has("chdir")),
     shellTexts: [...new Set(texts)].filter(mayBeCommand),
+    commands: language === "pwsh" || language === "powershell" ? shellOf(code) : null,
   };
 }
 
@@ -126,9 +138,13 @@ function callsByName(
   return strings.some((text) => RUNNERS.has(text.toLowerCase())) || !names.isDisjointFrom(RUNNING);
 }
 
+/** `iex $text`, `. $file`, `& (…)`. */
+const POWERSHELL = /(?:\biex|\binvoke-expression|^\.|[\s;{(]\.|&)[ \t]+[$(]/i;
 const BY_NAME: ReadonlyMap<string, RegExp> = new Map([
   ["perl", /(?:^|[^&])&(?:\$+\w|\{)|\$\w+->\(/],
   ["php", /(?:^|[^>\w])\$\w+\s?\(/],
+  ["powershell", POWERSHELL],
+  ["pwsh", POWERSHELL],
   ["node", /\brequire\(\s*["']\w*["']\s*\+/],
 ]);
 const REFLECTORS = new Set([
@@ -142,6 +158,24 @@ const REFLECTORS = new Set([
   "array_walk",
 ]);
 const RUNNING = new Set(["os", "subprocess", "__import__", "importlib"]);
+
+/** `array_map("unlink", …)`. */
+function removesByName(names: ReadonlySet<string>, strings: readonly string[]): boolean {
+  return !names.isDisjointFrom(REFLECTORS) && strings.some((text) => REMOVERS.has(text));
+}
+
+/** Languages in which `execute` is given SQL. */
+const QUERYING = new Set([
+  "python",
+  "pypy",
+  "node",
+  "nodejs",
+  "bun",
+  "deno",
+  "php",
+  "perl",
+  "ruby",
+]);
 
 const BACKTICKED = new Set(["ruby", "perl", "php", "julia", "crystal"]);
 /** Languages whose `open` starts a program where its text has a bar. */

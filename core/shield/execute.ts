@@ -44,7 +44,8 @@ import { type Inner, isDownloaded, STDIN_PATHS, withoutDashes } from "./inner.ts
 import { aliasKey, followAll, writtenPrograms } from "./links.ts";
 import { SHELLS } from "./shells.ts";
 import { runText } from "./variables.ts";
-import { walkText } from "./walk.ts";
+import { SEPARATORS } from "./powershell.ts";
+import { walkForeign, walkText } from "./walk.ts";
 
 /** What stands around a command's words. */
 export interface Call {
@@ -343,13 +344,18 @@ function isRunnable(flow: Flow, span: Span, scope: Scope): boolean {
 
 function runCode(flow: Flow, language: string, command: SimpleCommand, scope: Scope): void {
   if (isDownloaded(flow)) return report(scope, DOWNLOADED_CODE, command.span);
-  if (!isRunnable(flow, command.span, scope)) return;
+  // What awk is given in a variable is a pattern most of the time.
+  const seen = flow.text === UNKNOWN && !language.endsWith("awk") ? { ...flow, text: null } : flow;
+  if (!isRunnable(seen, command.span, scope)) return;
   const scan = scanCode(flow.text ?? "", language, scope.inspection.budget);
   for (const rule of RULES_FOR_CODE) {
     if (rule.matchCode(scan)) report(scope, rule, command.span);
   }
   for (const text of scan.shellTexts) {
     walkText(text, fork(scope, { positional: argumentsOf([]) }), null);
+  }
+  if (scan.commands !== null) {
+    walkForeign(scan.commands, SEPARATORS, fork(scope, { positional: argumentsOf([]) }));
   }
 }
 

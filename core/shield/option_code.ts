@@ -10,7 +10,7 @@ const OPTIONS: ReadonlyMap<string, readonly string[]> = new Map(
     "gcloud doppler az": "--command --scripts",
     "fly flyctl": "-C --command",
     "ansible": "-a --args",
-    "npx npm pnpm yarn": "-c --call --script-shell",
+    "npx": "-c --call",
     "go": "-toolexec -exec -vettool",
     "cpio": "--rsh-command",
     "man": "-P --pager -H --html",
@@ -100,6 +100,14 @@ export function shellOptions(command: SimpleCommand, readFile: ReadFile): string
       return optionValues(command, "-o", "--option").flatMap((value) =>
         APT_PROGRAMS.test(value) ? [afterFirst(value, "=")] : []
       );
+    case "npm":
+    case "pnpm":
+    case "yarn":
+      return [
+        ...optionValues(command, "-c", "--call", "--script-shell"),
+        // `npm pkg set scripts.build=text`
+        ...command.args.flatMap((arg) => arg.startsWith("scripts.") ? [afterFirst(arg, "=")] : []),
+      ];
     case "git":
       return gitCommands(command);
     case "tar":

@@ -66,7 +66,6 @@ export const MAY_RUN: ReadonlySet<string> = new Set([
   "bun",
   "sh",
   "runtime",
-  "execute",
   "cmd",
   "command",
   "shell",

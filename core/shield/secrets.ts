@@ -69,6 +69,9 @@ const SECRET_TAILS = [
   "serviceaccount/token",
   ".azure/accesstokens.json",
   ".config/hub",
+  ".kube",
+  ".azure",
+  ".config/gcloud",
   "default/cookies",
   "network/cookies",
   ".mozilla/firefox",
@@ -141,12 +144,19 @@ function isSecretName(raw: string): boolean {
   if (last === "environ" && path.startsWith("/proc/")) return true;
   if (last.endsWith(".pub") || last === "known_hosts" || last === "authorized_keys") return false;
   if (SECRET_NAMES.has(last) || (last.startsWith(".env.") && !isExample(last))) return true;
-  if (last.startsWith("id_") && hasGlob(last)) return true;
+  if (
+    (last.startsWith("id_") || SECRET_NAMES.has(GLOBBED.exec(last)?.[1] ?? "")) && hasGlob(last)
+  ) {
+    return true;
+  }
   if (SECRET_ENDS.has(last) && SECRET_TAILS.some((tail) => path.endsWith(tail))) return true;
   if (last === "config" && folder === ".ssh") return false;
   return (SECRET_FOLDERS.has(last) || SECRET_FOLDERS.has(folder)) &&
     !last.endsWith(".d") && (folder !== ".aws" || last !== "config");
 }
+
+/** `.env*`: a hidden file's name, and whatever follows. */
+const GLOBBED = /^(\.[^*?[]+)[*?[]/;
 
 /** A secret file that is read every day, such as a project's `.env`; a private key is not. */
 export function isEveryday(path: string): boolean {

@@ -1,14 +1,17 @@
 /** How much a text of SQL destroys: structure and whole tables, some rows, or nothing. */
 export type SqlHarm = "destroys" | "changes" | "none";
 
-/** Judges each statement by its first words; strings and comments are no code. Linear in the text. */
-export function scanSql(text: string, depth = 0): SqlHarm {
+/**
+ * Judges each statement by its first words; strings and comments are no code. `local`: no server runs it, so that
+ * COPY writes a file of whoever asks. Linear in the text.
+ */
+export function scanSql(text: string, local = false, depth = 0): SqlHarm {
   let worst: SqlHarm = "none";
   for (const { words, strings } of splitStatements(text)) {
     // Text that a procedure builds and runs: EXECUTE 'DROP …'.
     const runs = depth < MAX_EXECUTES && words.some((word) => EXECUTORS.has(word));
-    const inner = runs ? strings.map((one) => scanSql(one, depth + 1)) : [];
-    const harm = inner.includes("destroys") ? "destroys" : judgeStatement(words);
+    const inner = runs ? strings.map((one) => scanSql(one, local, depth + 1)) : [];
+    const harm = inner.includes("destroys") ? "destroys" : judgeStatement(words, local);
     if (harm === "destroys") return harm;
     if (harm === "changes") worst = harm;
   }
@@ -50,7 +53,7 @@ const SERVER_WORDS = new Set([
   "pltclu",
 ]);
 
-function judgeStatement(words: readonly string[]): SqlHarm {
+function judgeStatement(words: readonly string[], local: boolean): SqlHarm {
   if (words.includes("outfile") || words.includes("dumpfile")) return "destroys";
   if (words.includes("detach") && words.includes("delete")) return "destroys";
   if (words.some((word) => SERVER_WORDS.has(word))) return "changes";
@@ -100,7 +103,7 @@ function judgeStatement(words: readonly string[]): SqlHarm {
       return second === "binary" || second === "master" ? "destroys" : "none";
     case "copy":
       if (words.includes("program")) return "destroys";
-      return words[words.indexOf("to") + 1] === "''" ? "changes" : "none";
+      return words[words.indexOf("to") + 1] === "''" && !local ? "changes" : "none";
     case "xp_cmdshell":
       return "destroys";
     default:

@@ -56,6 +56,7 @@ function unwrapOrdinary(
     const found = innerCommand(wrapper, command.args);
     if (found === null) continue;
     if (wrapper.mode === "shell") inner.push(shellText(found.argv.join(" ")));
+    else if (wrapper.mode === "keys") inner.push(shellText(typedLines(found.argv)));
     else inner.push({ kind: "argv", ...found });
   }
   if (texts !== null) { for (const text of texts) inner.push(shellText(text)); }
@@ -63,6 +64,14 @@ function unwrapOrdinary(
   if (CONTAINERS.has(command.name)) inner.push(...entrypoint(command, inner));
   return inner.length === 0 && opensShell(command) ? unwrapStdin(command) : inner;
 }
+
+/** What stands in a terminal once these keys are pressed: `Enter`, `C-m` and `^M` end a line. */
+function typedLines(keys: readonly string[]): string {
+  return keys.map((key) => ENTER.test(key) ? "\n" : key.replaceAll(/\^M|\\(?:r|n|015|012)/g, "\n"))
+    .join(" ");
+}
+
+const ENTER = /^(?:k?enter|kpenter|c-[mj])$/i;
 
 /** Whether a program without a command starts a shell, here or at the other end, that runs what it reads. */
 function opensShell(command: SimpleCommand): boolean {

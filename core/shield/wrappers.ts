@@ -10,8 +10,11 @@ export interface Wrapper {
   readonly long: readonly string[];
   /** Operands before the inner command: a duration, a host, a container. */
   readonly skip: number;
-  /** `argv`: the rest is program and arguments. `shell`: the rest is joined and given to a shell. */
-  readonly mode: "argv" | "shell";
+  /**
+   * `argv`: the rest is program and arguments. `shell`: the rest is joined and given to a shell. `keys`: the same,
+   * typed into a terminal, where a key ends each line.
+   */
+  readonly mode: "argv" | "shell" | "keys";
   /** Whether `NAME=value` may stand before the inner command. */
   readonly assigns: boolean;
   /** Whether options end at the last operand, so that what follows is the inner command's. */
@@ -252,8 +255,6 @@ for (
     "split-window",
     "splitw",
     "run-shell",
-    "send-keys",
-    "send",
     "respawn-pane",
     "if-shell",
     "pipe-pane",
@@ -263,8 +264,11 @@ for (
 ) {
   wrap("tmux", { verbs, short: "ceFtnlpdN", mode: "shell" });
 }
-wrap("screen", { short: "SceEhpsTt" });
-wrap("screen", { verbs: "stuff", short: "SceEhpsTt", mode: "shell" });
+wrap("screen", { short: "SceEhprsTt" });
+for (const verbs of ["send-keys", "send"]) {
+  wrap("tmux", { verbs, short: "ceFtnlpdN", mode: "keys" });
+}
+wrap("screen", { verbs: "stuff", short: "SceEhprsTt", mode: "keys" });
 wrap("script", { short: "EIOBTmo", skip: 1 });
 wrap("valgrind systemd-nspawn schroot minijail0 nsjail", { short: "Dcumn", long: "directory" });
 wrap("perf", { verbs: "stat", short: "eorCptI" });

@@ -1,9 +1,11 @@
 import type { CodeScan } from "../code.ts";
 import { destroysByCmdlet } from "../cmdlets.ts";
+import { TREE_REMOVERS } from "../removers.ts";
 import { RUNNERS } from "../runners.ts";
 import { classifyPath } from "../paths.ts";
 import { isSecret } from "../secrets.ts";
 import type { Blast, Irreversibility, Rule } from "../rule.ts";
+import { scanSql } from "../sql.ts";
 import { METADATA } from "./network.ts";
 
 /** A rule about code of another language; it looks at the scan instead of a command. */
@@ -33,49 +35,6 @@ function code(
   };
 }
 
-const TREE_REMOVERS = new Set([
-  "rmtree",
-  "rm_rf",
-  "rm_r",
-  "remove_dir_all",
-  "removeall",
-  "remove_entry_secure",
-  "rimraf",
-  "remove_tree",
-  "removesync",
-  "rmsync",
-  "promises.rm",
-  "rmdirsync",
-  "remove_dir",
-  "deletedirectory",
-]);
-const REMOVERS = new Set([
-  ...TREE_REMOVERS,
-  "os.remove",
-  "os.unlink",
-  "unlink",
-  "unlinksync",
-  "os.rmdir",
-  "fs.rm",
-  "fs.rmdir",
-  "file.delete",
-  "file::delete",
-  "fileutils.rm",
-  "fileutils::rm",
-  "deno.remove",
-  "deno.removesync",
-  "os.removedirs",
-  "rmdir",
-  "dir.delete",
-  "fs.promises.rm",
-  "path.unlink",
-  "removeitem",
-  "delete-directory",
-  "deletefile",
-  "file::path",
-  "rm_rf!",
-  "rm!",
-]);
 const DYNAMIC = new Set([
   "eval",
   "exec",
@@ -150,6 +109,8 @@ const WRITES = /^[wax][bt+]*$|^r[bt]*\+|^\+?>/;
 /** Node's modules whose short names delete. */
 const FILE_MODULES = new Set(["fs", "node:fs", "fs/promises", "node:fs/promises"]);
 const FILE_REMOVERS = new Set(["rm", "rmdir"]);
+/** `[IO.File]::Delete(…)` */
+const NET_REMOVER = /\b(?:file|directory)\]::delete\b/i;
 const SHELL_CALLS = new Set(["os.execute", "io.popen"]);
 const CONNECTORS = new Set([
   "socket",
@@ -195,6 +156,35 @@ function has(scan: CodeScan, names: ReadonlySet<string>): boolean {
   return !names.isDisjointFrom(scan.names);
 }
 
+/** Methods that empty a whole store. */
+const EMPTIERS = new Set([
+  "flushall",
+  "flushdb",
+  "dropdatabase",
+  "drop_database",
+  "dropcollection",
+  "drop_collection",
+  "delete_bucket",
+]);
+/** Modules for databases and clouds, whose methods are named by what they do. */
+const STORES = new Set([
+  "boto3",
+  "pymongo",
+  "mongoclient",
+  "google.cloud",
+  "azure",
+  "elasticsearch",
+  "opensearch",
+  "kubernetes",
+  "redis",
+]);
+const STORE_VERB =
+  /^(?:(?:delete|terminate)(?:_\w+|many|one|index|bucket|object)?|drop|purge_\w+|empty_\w+)$/;
+/** Methods that are given SQL. */
+const QUERIES = new Set(
+  "do exec_driver_sql execute executemany executescript prepare query raw".split(" "),
+);
+
 const SYSTEM_FILE = /^[+>\s]*\/(?:etc|boot|usr)\b/;
 
 /** Whether the code opens a file to write it, or writes over one by its name. */
@@ -237,12 +227,25 @@ export const CODE_RULES: readonly CodeRule[] = [
   code(
     "remove",
     (scan) =>
-      has(scan, REMOVERS) || (scan.language === "julia" && scan.names.has("rm")) ||
+      scan.removesUnseen || NET_REMOVER.test(scan.code) ||
+      (scan.language === "julia" && scan.names.has("rm")) ||
       (has(scan, FILE_REMOVERS) && scan.strings.some((text) => FILE_MODULES.has(text))),
     [3, 4],
     "destructive_delete",
     "The code deletes files or folders.",
     "Delete named files with rm, which can be read.",
+  ),
+  code(
+    "remote_remove",
+    (scan) =>
+      has(scan, EMPTIERS) || (has(scan, STORES) && scan.names.values().some((name) =>
+        STORE_VERB.test(name)
+      )) ||
+      (has(scan, QUERIES) && scan.strings.some((text) => scanSql(text) !== "none")),
+    [3, 4],
+    "data_loss",
+    "The code deletes what a database or a cloud holds.",
+    "Do it with the store's own program, where it can be read.",
   ),
   code(
     "cmdlet",

@@ -182,7 +182,6 @@ const NEUTRAL = new Set([
   "tag",
   "inspect",
   "ps",
-  "images",
   "plan",
   "validate",
   "template",

@@ -7,7 +7,7 @@ import { READERS, readsSecret } from "../output.ts";
 import { readPhrases } from "../phrases.ts";
 import type { Condition, Rule } from "../rule.ts";
 import { findScope } from "../unwrap_items.ts";
-import { defineRule } from "./define.ts";
+import { defineRule, phraseRule } from "./define.ts";
 
 /** A project's `.env` is read every day; a private key is not. */
 function readsKey(command: SimpleCommand): boolean {
@@ -44,6 +44,7 @@ const SECRET_PRINTERS = readPhrases([
   "op read op:…",
   "bw|lpass get password",
   "heroku config:get",
+  "pass|gopass show",
 ]);
 
 /** Keys, tokens and passwords. */
@@ -202,6 +203,23 @@ export const CREDENTIAL_RULES: readonly Rule[] = [
     "credential_access",
     "It prints a credential.",
     "Let the program that needs it fetch it itself.",
+  ),
+  phraseRule(
+    "credentials",
+    "print_all",
+    [
+      "aws ssm get-parameters-by-path --with-decryption",
+      "aws secretsmanager batch-get-secret-value",
+      "bw export",
+      "bw list items",
+      "lpass|chamber|infisical|enpass-cli export",
+      "doppler secrets download",
+      "keepassxc-cli|kpcli export",
+    ],
+    [3, 3],
+    "credential_access",
+    "It prints all credentials of a store.",
+    "Ask for the one value that is needed.",
   ),
 ];
 

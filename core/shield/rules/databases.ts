@@ -64,6 +64,7 @@ function sqlHarm(command: SimpleCommand): SqlHarm {
   for (const text of [...given, ...command.args, command.stdin?.text ?? ""]) {
     const harm = scanSql(
       text.startsWith("-") && text.includes("=") ? text.slice(text.indexOf("=") + 1) : text,
+      command.name === "duckdb",
     );
     if (harm === "destroys" || worst === "none") worst = harm === "none" ? worst : harm;
   }

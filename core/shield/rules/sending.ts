@@ -3,7 +3,11 @@ import { FROM_SECRET, once, type SimpleCommand } from "../command.ts";
 import { carries } from "../output.ts";
 import { isSecret } from "../secrets.ts";
 
-/** Uploads: options of curl and wget whose value, or the file that it names, leaves the machine. */
+const UPLOADERS = new Set(
+  "curl wget irm iwr invoke-restmethod invoke-webrequest".split(" "),
+);
+
+/** Uploads: options of these programs whose value, or the file that it names, leaves the machine. */
 export function uploads(command: SimpleCommand): readonly string[] {
   return once(command, uploadValues);
 }
@@ -46,6 +50,7 @@ const SENT_FILES: ReadonlyMap<string, readonly string[]> = new Map([
   ["mail", ["-A", "-a", "--attach"]],
   ["mailx", ["-A", "-a"]],
   ["mutt", ["-a"]],
+  ["aws", ["--body"]],
   ["swaks", ["--attach", "--body", "--data"]],
 ]);
 /** Programs that send every file that they name. */
@@ -65,6 +70,7 @@ const CLOUD_COPIERS = new Set(["aws", "gsutil", "gcloud", "az", "s3cmd", "s5cmd"
 const COPY_WORDS = new Set([
   "cp",
   "copy",
+  "mirror",
   "mv",
   "put",
   "rsync",
@@ -93,7 +99,7 @@ export function sendsSecret(command: SimpleCommand): boolean {
   if (command.stdin?.secret || command.inputs?.secret) return true;
   if (carries(command.args, FROM_SECRET)) return true;
   if (command.redirections.some((one) => one.operator === "<" && isSecret(one.target))) return true;
-  if (command.name === "curl" || command.name === "wget") {
+  if (UPLOADERS.has(command.name)) {
     if (uploads(command).some((value) => isSecret(fileOf(value)))) return true;
   }
   const options = SENT_FILES.get(command.name);
@@ -117,9 +123,10 @@ export function sendsSecret(command: SimpleCommand): boolean {
   return CLOUD_COPIERS.has(command.name) && copiesToCloud(command);
 }
 
-/** Of what is fetched the address stands first; `az` and `gcloud` upload without one. */
+/** Of what is fetched the address stands first; `az` and `gcloud` upload without one, `mc` has names: `store/bucket`. */
 function copiesToCloud({ name, args }: SimpleCommand): boolean {
-  const isAddress = (arg: string) => arg.includes("://");
+  const isAddress = (arg: string) =>
+    arg.includes("://") || (name === "mc" && /^\w[\w-]*\//.test(arg));
   const secret = args.findIndex((arg) => isSecret(arg) && !isAddress(arg));
   return secret >= 0 && args.some((arg) => COPY_WORDS.has(arg)) &&
     (args.some(isAddress)

@@ -99,7 +99,10 @@ export const SYSTEM_RULES: readonly Rule[] = [
       command.name === "umount"
         ? hasFlag(command, "lf", "lazy", "force")
         : words.length > 0 && isBase(words.at(-1) ?? "") &&
-          (words.length > 1 || optionValues(command, "-o").some((how) => how.includes("remount"))),
+            (words.length > 1 ||
+              optionValues(command, "-o").some((how) => how.includes("remount"))) ||
+          hasOption(command, "--bind", "--rbind", "-B") &&
+            holdsSystem(words.at(-1) ?? "", command.cwd),
     [4, 2],
     "system_tampering",
     "It puts another file system over a folder that the system uses, or tears one away.",

@@ -109,7 +109,6 @@ export const TOOLS: readonly Tool[] = [
     pack: "cloud",
     depth: 5,
     blast: 3,
-    except: ["flux logs"],
   },
   {
     names: [
@@ -181,7 +180,6 @@ export const TOOLS: readonly Tool[] = [
     depth: 3,
     blast: 4,
     also: ["force"],
-    except: [],
   },
   { names: ["pulumi", "cdktf", "crossplane", "spacectl"], pack: "cloud", depth: 2, blast: 4 },
   {
@@ -196,7 +194,6 @@ export const TOOLS: readonly Tool[] = [
     depth: 3,
     blast: 3,
     also: ["compact"],
-    except: ["unwrap"],
   },
   {
     names: [
@@ -221,7 +218,6 @@ export const TOOLS: readonly Tool[] = [
     pack: "credentials",
     depth: 3,
     blast: 3,
-    except: ["tsh logout"],
   },
   {
     names: [
@@ -245,7 +241,6 @@ export const TOOLS: readonly Tool[] = [
     depth: 3,
     blast: 4,
     also: ["compact", "cleanup", "gc"],
-    except: ["restore create", "restore get", "restore describe", "restore logs"],
   },
   { names: ["kafka-topics", "kafka-topics.sh"], pack: "databases", depth: 1, blast: 3 },
   {
@@ -273,12 +268,20 @@ export const TOOLS: readonly Tool[] = [
     also: ["reset"],
   },
   {
+    names: ["airflow", "prefect", "dagster", "mlflow", "dvc"],
+    pack: "databases",
+    depth: 2,
+    blast: 3,
+    also: ["reset", "gc"],
+    except: ["remove"],
+  },
+  {
     names: ["gh", "glab", "hub", "tea", "bb"],
     pack: "git",
     depth: 3,
     blast: 3,
     also: ["archive", "transfer"],
-    except: ["cache delete", "alias delete", "pr unlock", "label delete"],
+    except: ["cache delete", "alias delete", "label delete"],
   },
   {
     names: [
@@ -304,8 +307,6 @@ export const TOOLS: readonly Tool[] = [
     depth: 2,
     blast: 2,
     except: [
-      "logout",
-      "network disconnect",
       "builder prune",
       "buildx prune",
       "compose rm",
