@@ -1,7 +1,7 @@
 import { type Budget, spend } from "./budget.ts";
 import { decodeEscapes } from "./decode.ts";
 import { quoteWord } from "./inner.ts";
-import { shellOf } from "./powershell.ts";
+import { statementsOf } from "./powershell.ts";
 import { isRemover, removalAt, REMOVERS } from "./removers.ts";
 import { MAY_RUN, RUNNERS, runsComputed, startsLiteral } from "./runners.ts";
 import { SHELLS } from "./shells.ts";
@@ -15,8 +15,8 @@ export interface CodeScan {
   readonly strings: readonly string[];
   /** Strings that the code hands to a shell, or arguments that it joins into a command. */
   readonly shellTexts: readonly string[];
-  /** PowerShell's own commands, as far as they read as those of a shell; null for other languages. */
-  readonly commands: string | null;
+  /** PowerShell's own statements, as far as they read as those of a shell. */
+  readonly statements: readonly string[];
   /** Whether it starts a program by anything but a literal. */
   readonly computes: boolean;
   /** Whether it deletes anything but what a literal names; that is among the texts for a shell. */
@@ -120,9 +120,9 @@ export function scanCode(code: string, language: string, budget: Budget): CodeSc
     strings,
     computes: computes || callsByName(code, language, names, strings),
     removesUnseen: removals.includes(null) || removesByName(names, strings) ||
-      (removals.length > 0 && names.has("chdir")),
+      (removals.length > 0 && !names.isDisjointFrom(MOVERS)),
     shellTexts: [...new Set(texts)].filter(mayBeCommand),
-    commands: language === "pwsh" || language === "powershell" ? shellOf(code) : null,
+    statements: language === "pwsh" || language === "powershell" ? statementsOf(code) : [],
   };
 }
 
@@ -138,8 +138,9 @@ function callsByName(
   return strings.some((text) => RUNNERS.has(text.toLowerCase())) || !names.isDisjointFrom(RUNNING);
 }
 
-/** `iex $text`, `. $file`, `& (…)`. */
-const POWERSHELL = /(?:\biex|\binvoke-expression|^\.|[\s;{(]\.|&)[ \t]+[$(]/i;
+/** `iex $text`, `. $file`, `& (…)`, and whatever is piped into iex. */
+const POWERSHELL =
+  /(?:\biex|\binvoke-expression|^\.|[\s;{(]\.|&)[ \t]+[$(]|\|[ \t]*(?:iex|invoke-expression)\b/i;
 const BY_NAME: ReadonlyMap<string, RegExp> = new Map([
   ["perl", /(?:^|[^&])&(?:\$+\w|\{)|\$\w+->\(/],
   ["php", /(?:^|[^>\w])\$\w+\s?\(/],
@@ -158,6 +159,9 @@ const REFLECTORS = new Set([
   "array_walk",
 ]);
 const RUNNING = new Set(["os", "subprocess", "__import__", "importlib"]);
+
+/** Behind these a path is another one. */
+const MOVERS = new Set(["chdir", "fchdir", "chroot"]);
 
 /** `array_map("unlink", …)`. */
 function removesByName(names: ReadonlySet<string>, strings: readonly string[]): boolean {

@@ -345,7 +345,9 @@ function isRunnable(flow: Flow, span: Span, scope: Scope): boolean {
 function runCode(flow: Flow, language: string, command: SimpleCommand, scope: Scope): void {
   if (isDownloaded(flow)) return report(scope, DOWNLOADED_CODE, command.span);
   // What awk is given in a variable is a pattern most of the time.
-  const seen = flow.text === UNKNOWN && !language.endsWith("awk") ? { ...flow, text: null } : flow;
+  const seen = flow.text?.trim() === UNKNOWN && !language.endsWith("awk")
+    ? { ...flow, text: null }
+    : flow;
   if (!isRunnable(seen, command.span, scope)) return;
   const scan = scanCode(flow.text ?? "", language, scope.inspection.budget);
   for (const rule of RULES_FOR_CODE) {
@@ -354,9 +356,8 @@ function runCode(flow: Flow, language: string, command: SimpleCommand, scope: Sc
   for (const text of scan.shellTexts) {
     walkText(text, fork(scope, { positional: argumentsOf([]) }), null);
   }
-  if (scan.commands !== null) {
-    walkForeign(scan.commands, SEPARATORS, fork(scope, { positional: argumentsOf([]) }));
-  }
+  const place = fork(scope, { positional: argumentsOf([]) });
+  for (const text of scan.statements) walkForeign(text, SEPARATORS, place);
 }
 
 /** Builtins compute the subscripts in their arguments, and so run the code in them: `let 'a[$(…)]=1'`. */

@@ -1,24 +1,47 @@
 /**
- * PowerShell's commands, as far as they read as those of a shell: each block's on lines of their own, of an assignment
- * what is assigned, and of a value that is only written a word for it.
+ * PowerShell's statements, as far as they read as those of a shell: each block's on their own, of an assignment what is
+ * assigned, and a value that is only written as what echo writes.
  */
-export function shellOf(code: string): string {
-  return code.replaceAll("\\", "/").replaceAll(
-    TOKEN,
-    (token) => token === "{" || token === "}" ? "\n" : token.replaceAll("`", ""),
-  )
-    .replaceAll(
-      VALUE,
-      (_all, before: string, assigns?: string) => assigns === undefined ? `${before}echo ` : before,
-    );
+export function statementsOf(code: string): string[] {
+  const statements: string[] = [];
+  let text = "";
+  /** Whether a command may begin here. */
+  let begins = true;
+  let depth = 0;
+  for (const [token] of code.replaceAll("\\", "/").matchAll(TOKEN)) {
+    if (token === "(") depth++;
+    else if (token === ")") depth = Math.max(0, depth - 1);
+    if (ENDS.test(token) && (depth === 0 || token === "{" || token === "}")) {
+      statements.push(text);
+      text = "";
+      depth = 0;
+      begins = true;
+    } else if (BLANK.test(token)) text += " ";
+    else if (BEGINS.test(token)) {
+      text += token;
+      begins = true;
+    } else if (!begins) text += plain(token);
+    else if (!ASSIGNS.test(token)) {
+      text += VALUE.test(token) ? `echo ${plain(token)}` : plain(token);
+      begins = false;
+    }
+  }
+  return [...statements, text].filter((statement) => statement.trim() !== "");
 }
 
-/** What a backtick escapes, a string, a variable in braces, and the braces of blocks. */
-const TOKEN = /`[\s\S]|"(?:[^"`]|`[\s\S])*"?|'[^']*'?|\$\{[^{}]*\}|[{}]/g;
+/** Comments, escapes, strings, assignments, variables, types, and what stands between them. */
+const TOKEN =
+  /<#(?:[^#]|#(?!>))*(?:#>)?|`[\s\S]|"(?:[^"`]|`[\s\S])*"?|'[^']*'?|\$\{[^{}]*\}|(?:\$[\w:.]+|\0(?:\.[A-Z]\w*)*)(?:[ \t]*[+-]?=(?!=))?|\[[\w.]+\](?=::|\$|\()|@(?=[({])|\{\}|&&|\|\s*|[{}();&\n]|[ \t]+|[^\s<`"'$\0[@{}();&|]+|[\s\S]/g;
 
-/** A variable, a type or a string, where a command would begin. */
-const VALUE =
-  /(^|[;|(\n])[ \t]*(?:(?:\$[\w:]+[\w.]*|\0)[ \t]*([+-]?=(?!=)[ \t]*)?|\[[\w.]+\](?=::|\$|\()|(?=["']))/g;
+const ENDS = /^[{};\n]$/;
+const BLANK = /^(?:[ \t]+|@|<#[\s\S]*)$/;
+const BEGINS = /^(?:\||[(;\n]|&&)/;
+const ASSIGNS = /^(?:\$[\w:.]+|\0)[ \t]*[+-]?=$/;
+/** What stands for a variable that the line filled in may be a program's name; one with a property is none. */
+const VALUE = /^(?:["']|\$\w|\[|\0\.)/;
 
-/** Marks between which commands stand in what is no shell's grammar otherwise. */
+/** Without backticks, and without a quote behind one: a shell would take it for one that opens or ends a string. */
+const plain = (token: string): string => token.replaceAll(/`(?:["'`]|([\s\S])|$)/g, "$1");
+
+/** Marks between which commands stand in a statement that is not a shell's otherwise. */
 export const SEPARATORS = "\n;|&()";

@@ -102,6 +102,7 @@ export const ADVERSARIES: Readonly<Record<string, Adversary>> = {
   "PowerShell types": { head: "pwsh -c '", unit: "[a]::", tail: "'" },
   "PowerShell blocks": { head: "pwsh -c '", unit: "a {b} (c) ", tail: "'" },
   "PowerShell quotes": { head: "pwsh -c '", unit: '"`', tail: "'" },
+  "PowerShell comments": { head: "pwsh -c '", unit: "<#", tail: "'" },
   "calls that delete": { head: "python3 -c '", unit: 'os.remove("a");', tail: "'" },
   "SQL in code": { head: "python3 -c '", unit: 'x.execute("drop table x");', tail: "'" },
   "base64 into sh": { head: "echo ", unit: "bHM7", tail: "|base64 -d|sh" },

@@ -170,7 +170,7 @@ function savesHive({ name }: SimpleCommand, [verb = "", hive = ""]: readonly str
   return name === "reg" && /^(?:save|export)$/i.test(verb) && HIVES.test(hive);
 }
 
-const HIVES = /^(?:hklm|hkey_local_machine)\\*(?:(?:sam|security).*|system)?$/i;
+const HIVES = /^(?:hklm|hkey_local_machine)[\\/]*(?:(?:sam|security).*|system)?$/i;
 
 /** `iptables -I INPUT -j ACCEPT`: a rule for whatever comes in. */
 function concernsAll(command: SimpleCommand): boolean {

@@ -74,7 +74,7 @@ export const WINDOWS_PHRASES: readonly Rule[] = [
     [
       "certutil -urlcache|-verifyctl http…",
       "bitsadmin /transfer|/addfile|/setnotifycmdline",
-      "rundll32|wscript|cscript|explorer|regsvr32|msiexec|expand|extrac32 \\…",
+      "rundll32|wscript|cscript|explorer|regsvr32|msiexec|expand|extrac32 \\…|//…",
       "hh|msbuild|desktopimgdownldr …http…",
       "odbcconf /a|-a|/f|-f",
       "cmstp /s|/ns|/au",
