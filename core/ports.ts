@@ -26,6 +26,8 @@ export interface OutboundRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
+  /** True when whoever gets it twice takes it for one. */
+  readonly repeatable?: boolean;
   /** One deadline over look-up, connection, TLS, writing and the head; the body is cut by it too. */
   readonly deadlineMs: number;
   /** How much of the response body to keep; what lies beyond is never read. */

@@ -9,8 +9,9 @@ import { ResponseReader } from "./reader.ts";
 import { headOf, writeRequest } from "./writer.ts";
 
 /**
- * One request over one socket of `pool`, never sent twice. Rejects when no response head arrives
- * before the deadline; a body that is slow, endless or broken only cuts what is kept of it.
+ * One request over one socket of `pool`, sent twice only when it may be and a socket that was kept closes
+ * under it before anything is answered. Rejects when no response head arrives before the deadline; a body
+ * that is slow, endless or broken only cuts what is kept of it.
  * @throws {OutboundError}
  */
 export async function exchange(
@@ -21,7 +22,7 @@ export async function exchange(
   const to = { url, organization: request.organization };
   return await new Promise((resolve, reject) => {
     const reader = new ResponseReader(request.method, request.keepBytes);
-    let settled = false;
+    let settled = false, repeatable = request.repeatable ?? false;
     /** Answers the caller once; without a reason the response is whole. */
     const settle = (reason: Error | null) => {
       if (settled) return;
@@ -57,6 +58,10 @@ export async function exchange(
         else if (reader.isWhole) settle(null);
       },
       ended(error) {
+        if (repeatable && !settled && this.connection?.used && reader.isUntouched) {
+          repeatable = false;
+          return pool.dial(to, this);
+        }
         if (error === null) reader.end();
         settle(
           reader.isWhole ? null : error ?? new Error("the connection closed without a response"),

@@ -31,6 +31,8 @@ export interface Connection {
   readonly socket: Socket;
   /** How far it has come: nothing but the exchange is left to do on one that is open. */
   phase: Phase;
+  /** True once an exchange over it has ended: its other end may be closing it just now. */
+  used: boolean;
   holder: Holder | null;
 }
 
@@ -62,6 +64,7 @@ export class Pool {
   readonly #connections = new Set<Connection>();
   readonly #roots: { ca?: string[] };
   #idle = 0;
+  #isClosed = false;
 
   constructor(
     private readonly policy: {
@@ -73,17 +76,20 @@ export class Pool {
     this.#roots = policy.trustedRoots === undefined ? {} : { ca: [...policy.trustedRoots] };
   }
 
-  /** Gives a holder a kept socket at once, dials one, or lets it wait for one. */
+  /** Gives a holder a kept socket at once, or does as `dial`. */
   take(to: Destination, holder: Holder): void {
+    const kept = this.#keptOf(this.#hostOf(to));
+    if (kept !== undefined) this.#hand(kept, holder);
+    else this.dial(to, holder);
+  }
+
+  /** Dials a socket for a holder, or lets it wait for one that somebody gives back. */
+  dial(to: Destination, holder: Holder): void {
+    if (this.#isClosed) return holder.ended(closedError());
     const host = this.#hostOf(to);
-    const kept = this.#keptOf(host);
-    if (kept !== undefined) {
-      this.#hand(kept, holder);
-    } else if (host.open < MAX_SOCKETS_PER_HOST) {
-      this.#dial(host, holder);
-    } else {
-      host.waiting.add(holder);
-    }
+    holder.connection = null;
+    if (host.open < MAX_SOCKETS_PER_HOST) this.#dial(host, holder);
+    else host.waiting.add(holder);
   }
 
   /**
@@ -94,6 +100,7 @@ export class Pool {
     const host = this.#hostOf(to);
     const [next] = host.waiting;
     connection.holder = null;
+    connection.used = true;
     if (next !== undefined) {
       host.waiting.delete(next);
       this.#hand(connection, next);
@@ -113,8 +120,9 @@ export class Pool {
 
   /** Closes every socket; who has one or waits for one is told so. */
   close(): void {
+    this.#isClosed = true;
     for (const { waiting } of this.#hosts.values()) {
-      for (const holder of waiting) holder.ended(new Error("the network port is closed"));
+      for (const holder of waiting) holder.ended(closedError());
       waiting.clear();
     }
     for (const { socket } of this.#connections) socket.destroy();
@@ -149,7 +157,7 @@ export class Pool {
     const left = new AbortController();
     const socket = this.#connect(host.to, left.signal);
     socket.setNoDelay(); // or the end of a request waits until its receiver has acknowledged the rest
-    const connection: Connection = { socket, phase: "connect", holder };
+    const connection: Connection = { socket, phase: "connect", used: false, holder };
     holder.connection = connection;
     host.open++;
     this.#connections.add(connection);
@@ -211,3 +219,5 @@ export class Pool {
     connection.holder?.ended(reason);
   }
 }
+
+const closedError = () => new Error("the network port is closed");

@@ -38,6 +38,11 @@ export class ResponseReader {
     this.#room = keepBytes;
   }
 
+  /** True while nothing at all has come. */
+  get isUntouched(): boolean {
+    return this.status === 0 && this.#pending.length === 0;
+  }
+
   /** True once the head is there, and informational ones before it are past. */
   get hasHead(): boolean {
     return this.#part !== "status" && this.#part !== "field";

@@ -253,6 +253,7 @@ function requestOf(
     url: webhook.url,
     headers: mergeCustomHeaders(custom, { ...signed, ...app.audit.witnessHeader(tenant) }),
     body: delivery.body,
+    repeatable: true, // its id tells its receiver
     deadlineMs: policyOf(webhook).timeout_seconds * 1000,
     keepBytes: RESPONSE_BYTES_KEPT,
   };
