@@ -45,7 +45,8 @@ export const apiKeyRoutes = [
     summary: "List keys of the organization, newest first",
     description:
       "Those of the caller's space; by its id, a test key is looked after from the live " +
-      "space too. Without system:read: those that the signed-in user made; a key sees itself.",
+      "space too. Without system:read: those that the signed-in user made; a key sees itself. " +
+      "Expired and revoked ones are among them, and count, until they are deleted: see `status`.",
     access: { signedIn: true },
     effect: "read",
     query: PageQuery,

@@ -3,6 +3,7 @@ import { apiKeys } from "../../kv/records/api_key.ts";
 import { ingestTokens } from "../../kv/records/ingest.ts";
 import { integrations } from "../../kv/records/integration.ts";
 import { webhooks } from "../../kv/records/webhook.ts";
+import { type KeyStatus, statusOf } from "../api_keys/show.ts";
 import type { App, Work } from "../app.ts";
 import { iso, isoOrNull, type Paging } from "../lists.ts";
 
@@ -17,6 +18,8 @@ interface Kind<T extends Row = Row> {
   readonly holds: (app: App, record: T) => readonly string[];
   /** When one of them was used last, in ms; null for never, or when nobody counts. */
   readonly lastUsedMs: (app: App, tenant: Tenant, record: T) => Promise<number | null>;
+  /** Whether they still open anything, of a kind that outlives that. */
+  readonly statusOf?: (record: T, nowMs: number) => KeyStatus;
 }
 
 const kind = <T extends Row>(row: Kind<T>): Kind => row as unknown as Kind;
@@ -27,6 +30,7 @@ const KINDS = {
     of: apiKeys,
     holds: () => ["value"],
     lastUsedMs: (app, tenant, { id }) => app.usage.lastUsed(tenant, id),
+    statusOf,
   }),
   webhook: kind({
     of: webhooks,
@@ -56,6 +60,7 @@ interface Shown {
   readonly type: keyof typeof KINDS;
   readonly name: string;
   readonly holds: string[];
+  readonly status: KeyStatus | null;
   readonly created_at: string;
   readonly age_days: number;
   readonly last_used_at: string | null;
@@ -67,7 +72,7 @@ export async function listSecrets({ app, db, actor }: Work, { limit, offset }: P
   const secrets: Shown[] = [];
   let total = 0;
   for (const type of SECRET_TYPES) {
-    const { of, holds, lastUsedMs } = KINDS[type];
+    const { of, holds, lastUsedMs, statusOf } = KINDS[type];
     const from = Math.max(0, offset - total);
     total += await db.count(of, actor.tenant);
     const room = limit - secrets.length;
@@ -79,6 +84,7 @@ export async function listSecrets({ app, db, actor }: Work, { limit, offset }: P
         type,
         name: record.name,
         holds: [...holds(app, record)],
+        status: statusOf?.(record, now) ?? null,
         created_at: iso(record.created_at_ms),
         age_days: Math.floor((now - record.created_at_ms) / DAY_MS),
         last_used_at: isoOrNull(await lastUsedMs(app, actor.tenant, record)),

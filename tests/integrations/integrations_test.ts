@@ -183,19 +183,25 @@ Deno.test("secrets: names, types, ages and last use of what is stored, and no va
   const login = { email: owner.email, password: "password 1" };
   const { token } = (await world.call("POST", "/api/v1/login", { body: login })).body;
   const key = await world.key({ ...owner, token }, ["secrets:read"]);
+  const revoked = await world.key({ ...owner, token }, ["secrets:read"]);
+  await world.call("POST", `/api/v1/api-keys/${revoked.id}/revoke`, { as: token });
   const { body, text } = await world.call("GET", "/api/v1/secrets", { as: key.value });
-  deq(body.secrets.map(({ type, holds, age_days }: never) => [type, holds, age_days]), [
-    ["api_key", ["value"], 0],
-    ["webhook", ["secret", "headers.x-token"], 1],
-    ["integration", ["token"], 1],
-  ]);
-  deq([body.secrets[2].id, body.secrets[2].last_used_at], [id, usedAt]);
+  deq(
+    body.secrets.map(({ type, holds, status, age_days }: never) => [type, holds, status, age_days]),
+    [
+      ["api_key", ["value"], "active", 0],
+      ["api_key", ["value"], "revoked", 0],
+      ["webhook", ["secret", "headers.x-token"], null, 1],
+      ["integration", ["token"], null, 1],
+    ],
+  );
+  deq([body.secrets[3].id, body.secrets[3].last_used_at], [id, usedAt]);
   for (const value of [key.value, "ghp_sealed", "the secret of"]) ok(!text.includes(value));
   const page = await world.call("GET", "/api/v1/secrets?limit=1&offset=1", { as: key.value });
   deq(page.body.secrets, [body.secrets[1]]);
-  deq(page.body.pagination, { total: 3, limit: 1, offset: 1, has_more: true });
-  const last = await world.call("GET", "/api/v1/secrets?limit=1&offset=2", { as: key.value });
-  deq([last.body.secrets, last.body.pagination.has_more], [[body.secrets[2]], false]);
+  deq(page.body.pagination, { total: 4, limit: 1, offset: 1, has_more: true });
+  const last = await world.call("GET", "/api/v1/secrets?limit=1&offset=3", { as: key.value });
+  deq([last.body.secrets, last.body.pagination.has_more], [[body.secrets[3]], false]);
   const stranger = await world.signUp();
   const theirs = await world.call("GET", "/api/v1/secrets", { as: stranger.token });
   eq(theirs.body.pagination.total, 0);
