@@ -199,7 +199,7 @@ ${
     )
   }
 <h2>API keys when the report was made</h2>
-<p>${api_keys.total} in all.</p>
+<p>${api_keys.total} in all, of which ${api_keys.usable} work.</p>
 ${
     table(
       ["Key", "Status", "Scopes", "Made by", "Age of its value", "Rows", "Last row", "Remarks"],

@@ -54,7 +54,13 @@ export async function decideApproval(work: Writing, id: string, { approve, reaso
     type: "approval_given",
     resource: { type: "approval", id },
     agentId: approval.agent_id,
-    details: { pid: id, reason, required: approval.required },
+    details: {
+      pid: id,
+      decided_by: actor.id,
+      requested_by: approval.requested_by,
+      reason,
+      required: approval.required,
+    },
   });
   return await showApproval(work, tx.put(approvals, tenant, decided));
 }

@@ -129,10 +129,18 @@ export const agentEvents = {
     meaning: "one of several people whose approval is needed has given it",
     details: z.strictObject({
       pid: id("blocked process"),
+      decided_by: z.string().describe("Who gave it: a user, an API key or a Telegram link."),
+      requested_by: z.string().describe("Who asked for the command: a user or an API key."),
       reason: z.string().nullable().describe("What they wrote."),
       required: z.int().min(1).describe("How many people must approve."),
     }),
-    example: { pid: "prc_0m3x4", reason: "planned maintenance", required: 2 },
+    example: {
+      pid: "prc_0m3x4",
+      decided_by: "usr_0m3x8",
+      requested_by: "usr_0m3x1",
+      reason: "planned maintenance",
+      required: 2,
+    },
   }),
   canary_run: event({
     meaning: "the shield's canary was run",

@@ -1,18 +1,23 @@
 import { type Collection, SYSTEM, type Tenant } from "../../kv/collection.ts";
 import { type ApiKeyRecord, apiKeys } from "../../kv/records/api_key.ts";
 import { organizations } from "../../kv/records/organization.ts";
+import { telegramLinks } from "../../kv/records/telegram.ts";
 import { type UserRecord, users } from "../../kv/records/user.ts";
 import type { Page } from "../../kv/store.ts";
-import { statusOf } from "../api_keys/show.ts";
+import { isUsable, statusOf } from "../api_keys/show.ts";
 import type { App } from "../app.ts";
 import { iso, isoOrNull } from "../lists.ts";
 import { rightsOf } from "../roles/rights.ts";
-import { type Activity, ACTORS_MAX } from "./count.ts";
+import { ACTORS_MAX, type Counted } from "./count.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** As the interface recommends for live keys. */
 const ROTATE_DAYS = 90;
 const PAGE = 500;
+/** API keys that are looked at for whether they work. */
+const KEYS_READ_MAX = 10_000;
+/** Telegram links that are looked at for whose they are. */
+const LINKS_READ_MAX = 10_000;
 
 interface Listed<T> {
   readonly total: number;
@@ -23,7 +28,7 @@ interface Listed<T> {
 interface Holder {
   readonly id: string;
   readonly created_at: string;
-  /** Rows of the period that name this id as the actor; null when there were too many actors to tell. */
+  /** Rows of the period that name them as the actor; null when there were too many actors to tell. */
   readonly rows_in_period: number | null;
   readonly last_row_at: string | null;
   readonly remarks: readonly string[];
@@ -33,6 +38,8 @@ export interface ReviewedUser extends Holder {
   readonly email: string;
   readonly roles: readonly string[];
   readonly active: boolean;
+  /** Those of theirs, now or in the period; what is done by Telegram names the link as the actor. */
+  readonly telegram_links: readonly string[];
 }
 
 export interface ReviewedKey extends Holder {
@@ -50,35 +57,43 @@ export interface ReviewedKey extends Holder {
 /** Who has access at the moment. */
 export interface Access {
   readonly users: Listed<ReviewedUser>;
-  readonly api_keys: Listed<ReviewedKey>;
+  /** Those that work first, and how many do; the others have expired or were revoked. */
+  readonly api_keys: Listed<ReviewedKey> & { readonly usable: number };
 }
 
 /** Users with their roles and API keys with their scopes, each with what they did in the period. */
 export async function accessNow(
   app: App,
   tenant: Tenant,
-  actors: ReadonlyMap<string, Activity>,
+  counted: Pick<Counted, "actors" | "links">,
   listedMax: number,
 ): Promise<Access> {
   const nowMs = app.ports.clock.now();
   const organization = (await app.store.get(organizations, SYSTEM, tenant.org))!;
   const people = await first(app, users, tenant, listedMax);
-  const keys = await first(app, apiKeys, tenant, listedMax);
+  const works = (key: ApiKeyRecord) => isUsable(key, nowMs);
+  const keys = (await first(app, apiKeys, tenant, KEYS_READ_MAX))
+    .sort((a, b) => Number(works(b)) - Number(works(a)));
   const activeUsers = new Set(people.filter(({ active }) => active).map(({ id }) => id));
+  const linksOf = await telegramLinksOf(app, tenant, counted.links);
   const knowsAll = people.length < listedMax && tenant.space === "live";
   return {
     users: {
       total: await app.store.count(users, tenant),
       listed: await Promise.all(people.map(async (user) => {
         const rights = await rightsOf(app.store, organization, user.roles);
-        return reviewUser(user, activityOf(actors, user.id), rights.has("system:write"));
+        const telegram_links = linksOf.get(user.id) ?? [];
+        const did = activityOf(counted, [user.id, ...telegram_links]);
+        const changesSystem = rights.has("system:write");
+        return reviewUser(user, did, { telegram_links, changesSystem });
       })),
     },
     api_keys: {
       total: await app.store.count(apiKeys, tenant),
-      listed: keys.map((key) => {
+      usable: keys.filter(works).length,
+      listed: keys.slice(0, listedMax).map((key) => {
         const orphan = knowsAll && !activeUsers.has(key.created_by);
-        return reviewKey(key, activityOf(actors, key.id), { nowMs, orphan });
+        return reviewKey(key, activityOf(counted, [key.id]), { nowMs, orphan });
       }),
     },
   };
@@ -100,11 +115,29 @@ async function first<T extends { id: string }>(
   return found.slice(0, listedMax);
 }
 
-/** What an actor did; of one who is not among those that were told apart, nobody knows. */
-function activityOf(actors: ReadonlyMap<string, Activity>, id: string) {
-  const activity = actors.get(id);
-  const none = actors.size < ACTORS_MAX ? 0 : null;
-  return { rows_in_period: activity?.rows ?? none, last_row_at: activity?.last_at ?? null };
+/** The Telegram links of each person: those there are, and those that went in the period. */
+async function telegramLinksOf(
+  app: App,
+  tenant: Tenant,
+  former: ReadonlyMap<string, string>,
+): Promise<Map<string, string[]>> {
+  const owners = new Map(former);
+  for (const { id, user_id } of await first(app, telegramLinks, tenant, LINKS_READ_MAX)) {
+    owners.set(id, user_id);
+  }
+  const links = new Map<string, string[]>();
+  for (const [id, owner] of owners) links.set(owner, [...links.get(owner) ?? [], id]);
+  return links;
+}
+
+/** What somebody did under these ids; where one is not among those that were told apart, nobody knows. */
+function activityOf({ actors }: Pick<Counted, "actors">, ids: readonly string[]) {
+  const found = ids.flatMap((id) => actors.get(id) ?? []);
+  const isKnown = found.length === ids.length || actors.size < ACTORS_MAX;
+  return {
+    rows_in_period: isKnown ? found.reduce((sum, { rows }) => sum + rows, 0) : null,
+    last_row_at: found.map(({ last_at }) => last_at).sort().at(-1) ?? null,
+  };
 }
 
 type Did = ReturnType<typeof activityOf>;
@@ -112,7 +145,11 @@ type Did = ReturnType<typeof activityOf>;
 const CHANGES_SYSTEM = "may change the system";
 const UNUSED = "the log holds no row of it in the period";
 
-function reviewUser(user: UserRecord, did: Did, changesSystem: boolean): ReviewedUser {
+function reviewUser(
+  user: UserRecord,
+  did: Did,
+  { telegram_links, changesSystem }: { telegram_links: string[]; changesSystem: boolean },
+): ReviewedUser {
   const { id, email, roles, active, created_at_ms } = user;
   const remarks = [
     ...(active && did.rows_in_period === 0 ? [UNUSED] : []),
@@ -120,7 +157,8 @@ function reviewUser(user: UserRecord, did: Did, changesSystem: boolean): Reviewe
     ...(active && changesSystem ? [CHANGES_SYSTEM] : []),
     ...(active ? [] : ["is switched off"]),
   ];
-  return { id, email, roles, active, created_at: iso(created_at_ms), ...did, remarks };
+  const created_at = iso(created_at_ms);
+  return { id, email, roles, active, telegram_links, created_at, ...did, remarks };
 }
 
 function reviewKey(
@@ -130,9 +168,8 @@ function reviewKey(
 ): ReviewedKey {
   const { id, name, type, scopes, created_by, created_at_ms, expires_at_ms, rotated_at_ms } = key;
   const status = statusOf(key, nowMs);
-  const works = status === "active" || status === "rotating";
   const days = (nowMs - (rotated_at_ms ?? created_at_ms)) / DAY_MS;
-  const remarks = works
+  const remarks = isUsable(key, nowMs)
     ? [
       ...(did.rows_in_period === 0 ? [UNUSED] : []),
       ...(days > ROTATE_DAYS ? [`its value is older than ${ROTATE_DAYS} days`] : []),

@@ -124,10 +124,11 @@ export const CONTROLS: readonly Control[] = [
       "approvals_rejected",
       "approvals_lapsed",
       "approvals_by_requester",
+      "approvals_given_by_requester",
     ],
     shows: "Each request for approval and its outcome, with who asked and who decided.",
     does_not_show:
-      "Whether two credentials belong to one person: `approvals_by_requester` compares credentials.",
+      "Whether two credentials belong to one person: the queries of requesters compare credentials.",
   },
   {
     title: "Changes of policies and settings",

@@ -6,6 +6,7 @@ import { answersOf, isFromOutside, QUERIES, type Query, type QueryName } from ".
 export const TYPES_MAX = 200;
 export const ACTORS_MAX = 3_000;
 export const AGENTS_MAX = 500;
+const LINKS_MAX = 1_000;
 export const APPROVALS_MAX = 300;
 export const EXCEPTIONS_MAX = 500;
 const TEXT_MAX = 200;
@@ -65,6 +66,8 @@ export interface Counted {
   readonly types: Map<string, number>;
   readonly tallies: Map<QueryName, Tally>;
   readonly actors: Map<string, Activity>;
+  /** Whose Telegram links those are that came or went: rows name a link as the actor. */
+  readonly links: Map<string, string>;
   /** Outcomes of commands, by agent and question. */
   readonly agents: Map<string, Outcomes>;
   readonly approvals: DecidedApproval[];
@@ -82,6 +85,7 @@ export const countedNothing = (): Counted => ({
   types: new Map(),
   tallies: new Map(),
   actors: new Map(),
+  links: new Map(),
   agents: new Map(),
   approvals: [],
   approvals_found: 0,
@@ -106,6 +110,8 @@ export function countRow(
   }
   const activity = entryOf(counted.actors, row.actor, ACTORS_MAX, () => ({ rows: 0, last_at: "" }));
   if (activity !== null) Object.assign(activity, { rows: activity.rows + 1, last_at: timestamp });
+  const owner = linkOwnerOf(row);
+  if (owner !== null) entryOf(counted.links, row.resource_id, LINKS_MAX, () => owner);
   for (const name of answersOf(row)) {
     if (!wanted.has(name)) continue;
     const tally = entryOf(counted.tallies, name, Infinity, NO_TALLY)!;
@@ -119,6 +125,11 @@ export function countRow(
   if (row.event_type !== "approval_resolved") return;
   counted.approvals_found++;
   if (counted.approvals.length < APPROVALS_MAX) counted.approvals.push(decided(row, at));
+}
+
+function linkOwnerOf({ event_type, actor, details }: EventRow): string | null {
+  if (event_type === "telegram_linked") return actor;
+  return event_type === "telegram_unlinked" ? textOf(details.user_id) : null;
 }
 
 const NO_TALLY = (): Tally => ({ rows: 0, first: null, last: null });
@@ -160,7 +171,7 @@ function entryOf<K, V>(map: Map<K, V>, key: K, max: number, make: () => V): V | 
   return made;
 }
 
-const MAPS = ["types", "tallies", "actors", "agents"] as const;
+const MAPS = ["types", "tallies", "actors", "links", "agents"] as const;
 
 /** As bytes, so that a later process goes on from here. */
 export function saveCounted(counted: Counted): Uint8Array {

@@ -86,7 +86,7 @@ const METHOD = [
   "in the log's tree.",
   "To count again: export the audit log with `start_time` and `end_time` of the period, leave out rows whose " +
   "`seq` is above `log.size`, and apply each query: the row's `event_type` is one of `event_types`, and " +
-  "`result`, `details` and `same` hold where they are given.",
+  "`result`, `details` and `same` (two members of `details` that are there and equal) hold where they are given.",
   "Rows whose `resource_type` is `external` were registered by callers. They stand in `event_types` and in " +
   "`log.from_outside`, and are no query's evidence.",
   "Users, API keys and policies are shown as they were when the report was made, not as they were in the period.",
@@ -112,7 +112,7 @@ export async function makePack(
   // What came after the log was read is not in the report, however late it is finished.
   const ended = period.to_ms <= Date.parse(time);
   const has = new Set(sections);
-  const access = has.has("access") ? await accessNow(app, tenant, counted.actors, listedMax) : null;
+  const access = has.has("access") ? await accessNow(app, tenant, counted, listedMax) : null;
   const queries = queriesOf(type, counted);
   const exceptions = counted.exceptions.slice(0, listedMax);
   const approvals = has.has("approvals") ? counted.approvals.slice(0, listedMax) : [];

@@ -10,7 +10,7 @@ export interface Query {
   readonly result?: (typeof RESULTS)[number];
   /** Members of `details` and their values. */
   readonly details?: Readonly<Record<string, string>>;
-  /** Two members of `details` that hold the same. */
+  /** Two members of `details` that are there and hold the same. */
   readonly same?: readonly [string, string];
   /** Its rows are listed among the exceptions: what a reviewer should look at. */
   readonly exception?: true;
@@ -132,6 +132,12 @@ export const QUERIES = {
     title: "Approvals granted by the credential that asked",
     event_types: ["approval_resolved"],
     details: { decision: "approved" },
+    same: ["decided_by", "requested_by"],
+    exception: true,
+  },
+  approvals_given_by_requester: {
+    title: "Approvals by the credential that asked, where others had to approve too",
+    event_types: ["approval_given"],
     same: ["decided_by", "requested_by"],
     exception: true,
   },
@@ -269,7 +275,8 @@ export function answersOf(row: EventRow): readonly QueryName[] {
 function answers({ result, details = {}, same }: Query, row: EventRow): boolean {
   return (result === undefined || result === resultOf(row)) &&
     Object.entries(details).every(([name, value]) => row.details[name] === value) &&
-    (same === undefined || row.details[same[0]] === row.details[same[1]]);
+    (same === undefined ||
+      row.details[same[0]] !== undefined && row.details[same[0]] === row.details[same[1]]);
 }
 
 const BY_TYPE = Map.groupBy(

@@ -47,7 +47,10 @@ export function found({ event_types, result, details = {}, same }: QueryResult, 
   return rows.filter((row) => {
     if (row.resource_type === "external") return false;
     if (!(event_types as readonly string[]).includes(row.event_type)) return false;
-    if (same !== undefined && row.details[same[0]] !== row.details[same[1]]) return false;
+    if (same !== undefined) {
+      const [one, other] = same.map((name) => row.details[name]);
+      if (one === undefined || one !== other) return false;
+    }
     if (result === "denied" && row.details.status !== 403) return false;
     ok(result === undefined || result === "denied", "no query asks for another result");
     return Object.entries(details).every(([name, value]) => row.details[name] === value);
