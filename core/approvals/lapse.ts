@@ -1,6 +1,6 @@
 import type { Tenant } from "../../kv/collection.ts";
+import { everyListed } from "../../kv/pages.ts";
 import { type ApprovalRecord, approvals } from "../../kv/records/approval.ts";
-import type { Page } from "../../kv/store.ts";
 import type { App } from "../app.ts";
 import { RELAY_ACTOR } from "../events.ts";
 import { resolveApproval } from "./resolve.ts";
@@ -53,16 +53,8 @@ function lapseAll(
   test: Test,
 ): void {
   (async () => {
-    let cursor: string | null = null;
-    do {
-      const page: Page<ApprovalRecord> = await app.store.list(approvals, tenant, {
-        ...where,
-        limit: BATCH_MAX,
-        cursor,
-      });
-      for (const { id } of page.items) await lapse(app, tenant, id, why, test);
-      cursor = page.cursor;
-    } while (cursor !== null);
+    const all = everyListed(app.store, approvals, tenant, { ...where, limit: BATCH_MAX });
+    for await (const { id } of all) await lapse(app, tenant, id, why, test);
   })().catch((error) =>
     app.ports.log.error("requests for approval could not be ended", { error: String(error) })
   );

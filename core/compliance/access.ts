@@ -1,9 +1,9 @@
 import { type Collection, SYSTEM, type Tenant } from "../../kv/collection.ts";
+import { everyListed } from "../../kv/pages.ts";
 import { type ApiKeyRecord, apiKeys } from "../../kv/records/api_key.ts";
 import { organizations } from "../../kv/records/organization.ts";
 import { telegramLinks } from "../../kv/records/telegram.ts";
 import { type UserRecord, users } from "../../kv/records/user.ts";
-import type { Page } from "../../kv/store.ts";
 import { isUsable, statusOf } from "../api_keys/show.ts";
 import type { App } from "../app.ts";
 import { iso, isoOrNull } from "../lists.ts";
@@ -106,13 +106,11 @@ async function first<T extends { id: string }>(
   listedMax: number,
 ): Promise<T[]> {
   const found: T[] = [];
-  let cursor: string | null = null;
-  do {
-    const page: Page<T> = await store.list(of, tenant, { limit: PAGE, cursor });
-    found.push(...page.items);
-    cursor = page.cursor;
-  } while (cursor !== null && found.length < listedMax);
-  return found.slice(0, listedMax);
+  for await (const record of everyListed(store, of, tenant, { limit: PAGE })) {
+    if (found.length === listedMax) break;
+    found.push(record);
+  }
+  return found;
 }
 
 /** The Telegram links of each person: those there are, and those that went in the period. */

@@ -1,7 +1,7 @@
 import { dropBlob } from "../../kv/blob.ts";
 import type { Collection, Tenant } from "../../kv/collection.ts";
+import { everyListed } from "../../kv/pages.ts";
 import { backups, deletedAgents, type JobRecord, restores } from "../../kv/records/backup.ts";
-import type { Page } from "../../kv/store.ts";
 import type { Tx } from "../../kv/tx.ts";
 import type { App } from "../app.ts";
 import { emit, RELAY_ACTOR } from "../events.ts";
@@ -64,14 +64,9 @@ async function prune<T extends JobRecord>(
 ): Promise<void> {
   const seen = { running: 0, complete: 0, failed: 0 };
   const list = { index: "agent", prefix: [agentId], limit: PAGE, reverse: true };
-  let cursor: string | null = null;
-  do {
-    const page: Page<T> = await store.list(of, tenant, { ...list, cursor });
-    for (const { id, status } of page.items) {
-      if (++seen[status] > kept[status]) await store.transact((tx) => drop(tx, tenant, of, id));
-    }
-    cursor = page.cursor;
-  } while (cursor !== null);
+  for await (const { id, status } of everyListed(store, of, tenant, list)) {
+    if (++seen[status] > kept[status]) await store.transact((tx) => drop(tx, tenant, of, id));
+  }
 }
 
 /** A backup goes with its bytes, unless a restore is putting it in place. */

@@ -1,11 +1,12 @@
 import { createHmac } from "node:crypto";
+import { everyQueued } from "../../kv/pages.ts";
 import {
   gitDeliveries,
   type GitProvider,
   repositories,
   type RepositoryRecord,
 } from "../../kv/records/gitops.ts";
-import type { Found, Page, Store } from "../../kv/store.ts";
+import type { Found, Store } from "../../kv/store.ts";
 import type { App, GitHookHeaders, Stepping } from "../app.ts";
 import { ACCEPTED } from "../ingest/receive.ts";
 import { standardKey } from "../webhooks/signing.ts";
@@ -125,18 +126,13 @@ async function* registered(store: Store, push: Push): AsyncGenerator<Found<Repos
   const keys = push.addresses.slice(0, NAMES_MAX).map((key) => ["pushed", key] as const);
   for (const [index, key] of push.path === null ? keys : [["pushed_path", push.path] as const]) {
     if (key === "" || key.length > KEY_CHARS_MAX) continue;
-    let cursor: string | null = null;
-    do {
-      const options = { prefix: [key.toLowerCase()], limit: PAGE, cursor };
-      const page: Page<Found<RepositoryRecord>> = await store.queued(repositories, index, options);
-      for (const one of page.items) {
-        if (seen.has(one.record.id)) continue;
-        if (seen.size === MATCHES_MAX) return;
-        seen.add(one.record.id);
-        yield one;
-      }
-      cursor = page.cursor;
-    } while (cursor !== null);
+    const options = { prefix: [key.toLowerCase()], limit: PAGE };
+    for await (const one of everyQueued(store, repositories, index, options)) {
+      if (seen.has(one.record.id)) continue;
+      if (seen.size === MATCHES_MAX) return;
+      seen.add(one.record.id);
+      yield one;
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 import { SYSTEM, type Tenant, tenantKey } from "../../kv/collection.ts";
+import { everyQueued } from "../../kv/pages.ts";
 import { repositories, type RepositoryRecord } from "../../kv/records/gitops.ts";
 import { organizations } from "../../kv/records/organization.ts";
-import type { Found, Page } from "../../kv/store.ts";
 import type { App } from "../app.ts";
 import { emit, RELAY_ACTOR } from "../events.ts";
 import { Fault, FAULTS } from "../fault.ts";
@@ -88,13 +88,10 @@ export class Syncs {
   async sweep(): Promise<void> {
     const { store, ports } = this.app();
     const now = ports.clock.now(), before = [now + 1];
-    let cursor: string | null = null;
-    do {
-      const options = { limit: PAGE, before, cursor };
-      const due: Page<Found<RepositoryRecord>> = await store.queued(repositories, "due", options);
-      for (const { tenant, record } of due.items) this.#begin(tenant, record.id);
-      cursor = due.cursor;
-    } while (cursor !== null && this.#hasRoom());
+    for await (const due of everyQueued(store, repositories, "due", { limit: PAGE, before })) {
+      if (!this.#hasRoom()) break;
+      this.#begin(due.tenant, due.record.id);
+    }
     const last = await store.queued(repositories, "due", { limit: PAGE, reverse: true });
     for (const { tenant, record } of last.items) {
       if (isPutOff(record, now)) this.#begin(tenant, record.id);

@@ -1,11 +1,7 @@
 import { type Tenant, tenantKey } from "../../kv/collection.ts";
 import { LogFollower } from "../../kv/follow.ts";
-import {
-  integrationJobs,
-  type IntegrationRecord,
-  integrations,
-} from "../../kv/records/integration.ts";
-import type { Found, Page } from "../../kv/store.ts";
+import { everyQueued } from "../../kv/pages.ts";
+import { integrationJobs, integrations } from "../../kv/records/integration.ts";
 import type { Tx } from "../../kv/tx.ts";
 import { queueHeads } from "../../kv/walk.ts";
 import type { App } from "../app.ts";
@@ -18,6 +14,8 @@ import { isTold } from "./topics.ts";
 const CONCURRENCY = 32;
 /** Those of one organization, so that its dead integrations cannot fill the house. */
 const ORGANIZATION_MAX = 8;
+/** Integrations that are read at once. */
+const PAGE = 500;
 /** How soon to look again after trouble. */
 const RETRY_MS = 1_000;
 
@@ -47,15 +45,8 @@ export class Integrations {
   /** Takes up what an earlier process left, and listens for what comes. */
   async start(): Promise<void> {
     const { store, log } = this.app;
-    let cursor: string | null = null;
-    do {
-      const page: Page<Found<IntegrationRecord>> = await store.queued(integrations, "all", {
-        limit: 500,
-        cursor,
-      });
-      for (const { tenant } of page.items) this.subscribe(tenant);
-      cursor = page.cursor;
-    } while (cursor !== null);
+    const all = everyQueued(store, integrations, "all", { limit: PAGE });
+    for await (const { tenant } of all) this.subscribe(tenant);
     this.#follower = new LogFollower(store, log, {
       name: "integrations",
       wants: (type, tenant) =>

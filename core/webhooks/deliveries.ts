@@ -1,15 +1,14 @@
 import { type Tenant, tenantKey } from "../../kv/collection.ts";
 import { LogFollower, type Step } from "../../kv/follow.ts";
 import type { Sequenced } from "../../kv/log.ts";
+import { everyQueued } from "../../kv/pages.ts";
 import {
   attemptId,
   deliveries,
   deliveryAttempts,
   type DeliveryRecord,
-  type WebhookRecord,
   webhooks,
 } from "../../kv/records/webhook.ts";
-import type { Found, Page } from "../../kv/store.ts";
 import type { Tx } from "../../kv/tx.ts";
 import { queueHeads } from "../../kv/walk.ts";
 import type { App } from "../app.ts";
@@ -44,6 +43,8 @@ const PACE_MS = 50;
 const PACES_MAX = 5;
 /** New events that fan-out finds in memory: what it does while they come, it does without a read. */
 const EVENTS_HELD = 256;
+/** Webhooks that are read at once. */
+const PAGE = 500;
 /** How soon to look again after trouble. */
 const RETRY_MS = 1_000;
 
@@ -102,8 +103,9 @@ export class Deliveries {
 
   /** Takes up what an earlier process left, and listens for what comes. */
   async start(): Promise<void> {
-    await this.#loadSubscribed();
     const { store, log, ports } = this.app;
+    const all = everyQueued(store, webhooks, "all", { limit: PAGE });
+    for await (const { tenant } of all) this.subscribe(tenant);
     const complain = (error: unknown) => {
       this.#giveBack();
       ports.log.error("webhook fan-out failed", { error: String(error) });
@@ -202,18 +204,6 @@ export class Deliveries {
   /** Puts a test on record; it is sent right after the commit, whatever the webhook's state. */
   create(tx: Tx, tenant: Tenant, webhookId: string, event: Sendable): DeliveryRecord {
     return createDelivery(this.app, tx, tenant, webhookId, event);
-  }
-
-  async #loadSubscribed(): Promise<void> {
-    let cursor: string | null = null;
-    do {
-      const page: Page<Found<WebhookRecord>> = await this.app.store.queued(webhooks, "all", {
-        limit: 500,
-        cursor,
-      });
-      for (const { tenant } of page.items) this.subscribe(tenant);
-      cursor = page.cursor;
-    } while (cursor !== null);
   }
 
   async #findDue(): Promise<void> {

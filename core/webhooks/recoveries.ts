@@ -1,4 +1,5 @@
 import type { KeyParts, Tenant } from "../../kv/collection.ts";
+import { everyQueued } from "../../kv/pages.ts";
 import {
   deliveries,
   type DeliveryRecord,
@@ -9,7 +10,6 @@ import {
   type WebhookRecord,
   webhooks,
 } from "../../kv/records/webhook.ts";
-import type { Found, Page } from "../../kv/store.ts";
 import type { Tx } from "../../kv/tx.ts";
 import { indexKeys } from "../../kv/walk.ts";
 import type { App } from "../app.ts";
@@ -52,23 +52,17 @@ export const recoveryRounds = (appOf: () => App): Rounds =>
       appOf().ports.log.error("a recovery was interrupted", { error: String(error) }),
     async round(rounds) {
       const app = appOf();
-      let more = false, cursor: string | null = null;
-      do {
-        const page: Page<Found<RecoveryRecord>> = await app.store.queued(recoveries, "running", {
-          limit: RUNNING_READ,
-          cursor,
-        });
-        for (const { tenant, record: { id } } of page.items) {
-          if (rounds.stopped) return false;
-          try {
-            await stepRecovery(app, tenant, id);
-            more = true;
-          } catch (error) {
-            rounds.tryLater(error);
-          }
+      let more = false;
+      const running = everyQueued(app.store, recoveries, "running", { limit: RUNNING_READ });
+      for await (const { tenant, record: { id } } of running) {
+        if (rounds.stopped) return false;
+        try {
+          await stepRecovery(app, tenant, id);
+          more = true;
+        } catch (error) {
+          rounds.tryLater(error);
         }
-        cursor = page.cursor;
-      } while (cursor !== null);
+      }
       return more;
     },
   });
