@@ -10,30 +10,14 @@ import {
 } from "../../kv/records/webhook.ts";
 import type { Tx } from "../../kv/tx.ts";
 import type { App } from "../app.ts";
-import { OutboundError, type OutboundRequest } from "../ports.ts";
-import type { Sealer } from "../seal.ts";
-import { type CustomHeaders, mergeCustomHeaders } from "./custom_headers.ts";
+import { OutboundError } from "../ports.ts";
+import type { Claim } from "./claim.ts";
 import { isWebhookEvent } from "./event_types.ts";
 import { disableFailing } from "./disable.ts";
-import type { Lease } from "./leases.ts";
 import { dropDelivery, writeDelivery } from "./ledger.ts";
-import { afterFailure, retryAfterMs, RetryPolicy } from "./retry_policy.ts";
-import { signDelivery } from "./signing.ts";
+import { requestOf } from "./request.ts";
+import { afterFailure, policyOf, retryAfterMs } from "./retry_policy.ts";
 import { isOn, mayReceive } from "./rules.ts";
-
-const RESPONSE_BYTES_KEPT = 4 * 1024;
-
-/** A delivery that was taken to be sent. */
-export interface Claim {
-  readonly tenant: Tenant;
-  /** The record before, for an attempt that is not made after all. */
-  readonly before: DeliveryRecord;
-  /** The record now: leased, the attempt counted. */
-  readonly delivery: DeliveryRecord;
-  /** That of the record now, so that it need not be read again. */
-  readonly versionstamp: string;
-  readonly lease: Lease;
-}
 
 /** How one attempt ended. */
 interface Attempt {
@@ -159,19 +143,6 @@ async function leased(tx: Tx, { tenant, delivery }: Claim): Promise<DeliveryReco
   return record?.leased && record.attempt === delivery.attempt ? record : null;
 }
 
-/** What the policies of records say, for as long as the store's memory has the record. */
-const policies = new WeakMap<WebhookRecord, RetryPolicy>();
-
-/** What cannot be read must not keep a delivery from its end, so it takes the defaults. */
-function policyOf(webhook: WebhookRecord): RetryPolicy {
-  let policy = policies.get(webhook);
-  if (policy === undefined) {
-    policy = RetryPolicy.safeParse(webhook.retry_policy).data ?? RetryPolicy.parse({});
-    policies.set(webhook, policy);
-  }
-  return policy;
-}
-
 async function send(
   app: App,
   tenant: Tenant,
@@ -207,56 +178,6 @@ async function send(
       tookMs: clock.now() - startedMs,
     };
   }
-}
-
-/** What a webhook's record holds sealed, opened once for as long as the store's memory has the record. */
-const openedOf = new WeakMap<WebhookRecord, Opened>();
-
-interface Opened {
-  readonly secret: string;
-  readonly custom: CustomHeaders;
-}
-
-/** @throws {SealError} when they do not open */
-function opened(sealer: Sealer, webhook: WebhookRecord): Opened {
-  const known = openedOf.get(webhook);
-  if (known !== undefined) return known;
-  const secret = sealer.open(webhook.sealed_secret, webhook.id);
-  const custom = JSON.parse(sealer.open(webhook.sealed_headers, webhook.id)) as CustomHeaders;
-  openedOf.set(webhook, { secret, custom });
-  return { secret, custom };
-}
-
-/** @throws {SealError} when the webhook's secrets do not open */
-function requestOf(
-  app: App,
-  tenant: Tenant,
-  webhook: WebhookRecord,
-  delivery: DeliveryRecord,
-): OutboundRequest {
-  const { sealer, ports: { clock } } = app;
-  const { sealed_previous_secret: previous, previous_ends_at_ms: endsAtMs } = webhook;
-  const inGrace = previous !== null && clock.now() < (endsAtMs ?? 0);
-  const signed = signDelivery({
-    body: delivery.body,
-    secret: opened(sealer, webhook).secret,
-    ...(inGrace && { previousSecret: sealer.open(previous, webhook.id) }),
-    deliveryId: delivery.id,
-    timestampMs: clock.now(),
-    eventType: delivery.event_type,
-    eventTimestamp: delivery.event_at,
-  });
-  const { custom } = opened(sealer, webhook);
-  return {
-    organization: tenant.org,
-    method: "POST",
-    url: webhook.url,
-    headers: mergeCustomHeaders(custom, { ...signed, ...app.audit.witnessHeader(tenant) }),
-    body: delivery.body,
-    repeatable: true, // its id tells its receiver
-    deadlineMs: policyOf(webhook).timeout_seconds * 1000,
-    keepBytes: RESPONSE_BYTES_KEPT,
-  };
 }
 
 async function settle(app: App, tx: Tx, claim: Claim, outcome: Attempt): Promise<void> {

@@ -2,19 +2,14 @@ import { type Tenant, tenantKey } from "../../kv/collection.ts";
 import { LogFollower, type Step } from "../../kv/follow.ts";
 import type { Sequenced } from "../../kv/log.ts";
 import { everyQueued } from "../../kv/pages.ts";
-import {
-  attemptId,
-  deliveries,
-  deliveryAttempts,
-  type DeliveryRecord,
-  webhooks,
-} from "../../kv/records/webhook.ts";
+import { deliveries, type DeliveryRecord, webhooks } from "../../kv/records/webhook.ts";
 import type { Tx } from "../../kv/tx.ts";
 import { queueHeads } from "../../kv/walk.ts";
 import type { App } from "../app.ts";
 import type { Cancel } from "../ports.ts";
 import { AttemptCounts } from "./attempt_counts.ts";
-import { attemptDelivery, attemptOf, type Claim } from "./attempt.ts";
+import { attemptDelivery } from "./attempt.ts";
+import { type Claim, claimDue } from "./claim.ts";
 import { isWebhookEvent } from "./event_types.ts";
 import {
   batchOf,
@@ -26,21 +21,13 @@ import {
   WEBHOOKS_READ_MAX,
 } from "./fan_out.ts";
 import { type Lane, Lanes } from "./lanes.ts";
-import { begun, endLease, type Lease, leaseOut, takeBackLost } from "./leases.ts";
-import { ATTEMPTS_KEPT } from "./ledger.ts";
-import { rateOf } from "./rate.ts";
-import { isOn } from "./rules.ts";
+import { endLease, type Lease, leaseOut, takeBackLost } from "./leases.ts";
+import { Pacing } from "./pacing.ts";
 import type { Rounds } from "../rounds.ts";
 import { recoveryRounds } from "./recoveries.ts";
 
 /** What nobody here was told of is found this soon all the same. */
 const SWEEP_MS = 15_000;
-/**
- * How long, and how often while attempts end, an organization that has much under way waits for room before
- * more of its deliveries are made; then they wait in line instead, which costs three times the writes.
- */
-const PACE_MS = 50;
-const PACES_MAX = 5;
 /** New events that fan-out finds in memory: what it does while they come, it does without a read. */
 const EVENTS_HELD = 256;
 /** Webhooks that are read at once. */
@@ -58,6 +45,7 @@ export class Deliveries {
   /** The attempts of each webhook. */
   readonly attempts: AttemptCounts;
   readonly #lanes = new Lanes();
+  readonly #pacing: Pacing;
   #follower: LogFollower | null = null;
   /** Tenants that have webhooks, so that the log of the others is left in peace. */
   readonly #subscribed = new Set<string>();
@@ -65,11 +53,6 @@ export class Deliveries {
   #reserved: Started[] = [];
   /** When the next lease ends. */
   #leaseMs = Infinity;
-  /** Organizations whose fan-out waits for room, and how many paces more. */
-  readonly #paced = new Map<string, number>();
-  #pace: Cancel | null = null;
-  /** True when an attempt has ended in this pace. */
-  #hasEnded = false;
   /** Claims and attempts that have not ended. */
   #tasks = 0;
   #sweeping: Promise<void> | null = null;
@@ -81,6 +64,11 @@ export class Deliveries {
 
   constructor(private readonly appOf: () => App) {
     this.recoveries = recoveryRounds(appOf);
+    this.#pacing = new Pacing(
+      () => appOf().ports.clock,
+      (org) => this.#hasRoom(org),
+      () => this.#follower?.wake(),
+    );
     this.attempts = new AttemptCounts(
       () => appOf().store,
       (error) => appOf().ports.log.error("attempts could not be counted", { error: String(error) }),
@@ -119,7 +107,7 @@ export class Deliveries {
         store.sole
           ? (await store.all(webhooks, tenant, WEBHOOKS_READ_MAX)).length > 0
           : await store.count(webhooks, tenant) > 0,
-      ready: ({ org }) => this.#mayFanOut(org),
+      ready: ({ org }) => this.#stopped || this.#pacing.mayFanOut(org),
       step: (tx, tenant, events, part) => this.#fanOut(tx, tenant, events, part),
     }, complain);
     this.sweep();
@@ -141,8 +129,7 @@ export class Deliveries {
       if (turn === null) break;
       this.#track(this.#serve(turn.lane, turn.room));
     }
-    const sweepMs = Math.min(this.#sweptAtMs + SWEEP_MS, this.#leaseMs);
-    const waitMs = Math.max(1, Math.min(this.#lanes.nextMs, sweepMs) - nowMs);
+    const waitMs = Math.max(1, Math.min(this.#lanes.nextMs, this.#nextSweepMs) - nowMs);
     // One that comes sooner looks again then; to set it anew each time would cost more than the look.
     if (nowMs + waitMs >= this.#timerMs) return;
     this.#timer?.();
@@ -152,10 +139,12 @@ export class Deliveries {
 
   #look(): void {
     this.#timerMs = Infinity;
-    const { clock } = this.app.ports;
-    const sweepMs = Math.min(this.#sweptAtMs + SWEEP_MS, this.#leaseMs);
-    if (clock.now() >= sweepMs) this.sweep();
+    if (this.app.ports.clock.now() >= this.#nextSweepMs) this.sweep();
     else this.wake();
+  }
+
+  get #nextSweepMs(): number {
+    return Math.min(this.#sweptAtMs + SWEEP_MS, this.#leaseMs);
   }
 
   /** Looks for whatever nobody here was told of: what an instance that is gone has left, in the log or due. */
@@ -195,7 +184,7 @@ export class Deliveries {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timer?.();
-    this.#pace?.();
+    this.#pacing.stop();
     await this.recoveries.stop();
     await this.idle();
     await this.attempts.stop();
@@ -244,42 +233,16 @@ export class Deliveries {
     for (const { lane } of this.#reserved.splice(0)) this.#lanes.ended(lane, null, nowMs);
   }
 
-  /** False while an organization has too much under way for the deliveries of one more commit. */
-  #mayFanOut(org: string): boolean {
-    const left = this.#paced.get(org) ?? PACES_MAX;
-    if (this.#stopped || left === 0 || this.#hasRoom(org)) {
-      this.#paced.delete(org);
-      return true;
-    }
-    this.#paced.set(org, left);
-    this.#pace ??= this.app.ports.clock.after(PACE_MS, () => {
-      this.#pace = null;
-      for (const [org, left] of this.#paced) this.#paced.set(org, this.#hasEnded ? left - 1 : 0);
-      this.#hasEnded = false;
-      this.#follower?.wake();
-    });
-    return false;
-  }
-
   /** Who has nothing under way waits for nobody. */
   #hasRoom(org: string): boolean {
     return this.#lanes.runningOf(org) === 0 || this.#lanes.roomFor(org) >= CREATED_MAX;
-  }
-
-  /** An attempt has ended: whoever waited for its place goes on. */
-  #wakeFanOut(): void {
-    this.#hasEnded = true;
-    if (this.#stopped) return;
-    for (const org of this.#paced.keys()) {
-      if (this.#hasRoom(org)) return this.#follower?.wake();
-    }
   }
 
   /** Takes what is due for one webhook and begins it. */
   async #serve(lane: Lane, room: number): Promise<void> {
     const { ports: { clock, log } } = this.app;
     try {
-      const { claims, nextMs } = await this.#claim(lane, room);
+      const { claims, nextMs } = await claimDue(this.app, lane, room);
       this.#lanes.begun(lane, room, claims.length, nextMs, clock.now());
       for (const claim of claims) this.#track(this.#run(lane, claim));
     } catch (error) {
@@ -289,42 +252,6 @@ export class Deliveries {
       this.#lanes.begun(lane, room, 0, againMs, clock.now());
     }
     this.wake();
-  }
-
-  /** Takes due deliveries: the lease and the counted attempt are durable before anything is sent. */
-  async #claim(lane: Lane, room: number): Promise<{ claims: readonly Claim[]; nextMs: number }> {
-    const { store, ports } = this.app;
-    const { tenant, webhookId } = lane;
-    const now = ports.clock.now();
-    const { items } = await store.queued(deliveries, "due", {
-      prefix: [webhookId],
-      limit: room + 1,
-    });
-    const due = items.slice(0, room).filter(({ record }) => record.due_at_ms! <= now);
-    // What an organization has due while it is off stays so, for a sweep to find when it is on again.
-    if (due.length > 0 && !await isOn(this.app, tenant)) return { claims: [], nextMs: Infinity };
-    const admitted = due.length === 0 ? 0 : await rateOf(this.app, lane, due.length);
-    const some = due.slice(0, admitted);
-    const nextMs = items[some.length]?.record.due_at_ms ?? Infinity;
-    if (some.length === 0) return { claims: [], nextMs };
-    let known = true, claims: readonly Claim[] = [];
-    await store.transact(async (tx) => {
-      claims = [];
-      if (known) {
-        some.forEach((each) => tx.know(deliveries, tenant, each.record, each.versionstamp));
-      }
-      known = false;
-      const rows = await Promise.all(
-        some.map(({ record }) => tx.get(deliveries, tenant, record.id)),
-      );
-      const taken = rows.flatMap((before) =>
-        before === null || before.leased || before.due_at_ms === null || before.due_at_ms > now
-          ? []
-          : [{ before, delivery: claim(tx, tenant, before, now) }]
-      );
-      leaseOut(this.app, tx, tenant, taken, (begun) => claims = begun);
-    });
-    return { claims, nextMs };
   }
 
   async #run(lane: Lane, claim: Claim): Promise<void> {
@@ -339,7 +266,7 @@ export class Deliveries {
       this.#leaseMs = Math.min(this.#leaseMs, claim.lease.record.ends_at_ms);
     }
     this.#lanes.ended(lane, answered, clock.now());
-    this.#wakeFanOut();
+    if (!this.#stopped) this.#pacing.attemptEnded();
     this.wake();
   }
 
@@ -360,15 +287,4 @@ export class Deliveries {
       for (const resolve of this.#idle.splice(0)) resolve();
     });
   }
-}
-
-/** Counts the next attempt and leases it; what the one before came to moves to its own row. */
-function claim(tx: Tx, tenant: Tenant, before: DeliveryRecord, now: number): DeliveryRecord {
-  const { id, attempt } = before;
-  const last = attemptOf(before);
-  if (last !== null) tx.insert(deliveryAttempts, tenant, last);
-  if (attempt > ATTEMPTS_KEPT) {
-    tx.drop(deliveryAttempts, tenant, attemptId(id, attempt - ATTEMPTS_KEPT));
-  }
-  return tx.rewrite(deliveries, tenant, begun(before, now));
 }

@@ -5,7 +5,7 @@ import { type DeliveryRecord, webhooks } from "../../kv/records/webhook.ts";
 import type { Tx } from "../../kv/tx.ts";
 import type { App } from "../app.ts";
 import type { EventRow } from "../events.ts";
-import type { Claim } from "./attempt.ts";
+import type { Claim } from "./claim.ts";
 import { isWebhookEvent } from "./event_types.ts";
 import type { Lane } from "./lanes.ts";
 import { begun } from "./leases.ts";

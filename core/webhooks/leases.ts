@@ -7,7 +7,7 @@ import {
 } from "../../kv/records/webhook.ts";
 import type { Tx } from "../../kv/tx.ts";
 import type { App } from "../app.ts";
-import type { Claim } from "./attempt.ts";
+import type { Claim } from "./claim.ts";
 import { batchOf } from "./fan_out.ts";
 import { writeDelivery } from "./ledger.ts";
 

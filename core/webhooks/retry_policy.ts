@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { WebhookRecord } from "../../kv/records/webhook.ts";
 
 /** The delays of a policy that nobody changed; with them the server's ladder applies. */
 const DEFAULT_DELAYS = {
@@ -46,6 +47,19 @@ export type RetryPolicyChange = z.infer<typeof RetryPolicyChange>;
 
 /** A whole policy, defaults filled in. */
 export type RetryPolicy = z.infer<typeof RetryPolicy>;
+
+/** What the policies of records say, for as long as the store's memory has the record. */
+const policies = new WeakMap<WebhookRecord, RetryPolicy>();
+
+/** What cannot be read must not keep a delivery from its end, so it takes the defaults. */
+export function policyOf(webhook: WebhookRecord): RetryPolicy {
+  let policy = policies.get(webhook);
+  if (policy === undefined) {
+    policy = RetryPolicy.safeParse(webhook.retry_policy).data ?? RetryPolicy.parse({});
+    policies.set(webhook, policy);
+  }
+  return policy;
+}
 
 /**
  * Milliseconds to wait after attempt `failedAttempt` (1-based) failed, or null when it was the

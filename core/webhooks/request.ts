@@ -1,0 +1,60 @@
+import type { Tenant } from "../../kv/collection.ts";
+import type { DeliveryRecord, WebhookRecord } from "../../kv/records/webhook.ts";
+import type { App } from "../app.ts";
+import type { OutboundRequest } from "../ports.ts";
+import type { Sealer } from "../seal.ts";
+import { type CustomHeaders, mergeCustomHeaders } from "./custom_headers.ts";
+import { policyOf } from "./retry_policy.ts";
+import { signDelivery } from "./signing.ts";
+
+const RESPONSE_BYTES_KEPT = 4 * 1024;
+
+/** An attempt as it is sent, signed now. @throws {SealError} when the webhook's secrets do not open */
+export function requestOf(
+  app: App,
+  tenant: Tenant,
+  webhook: WebhookRecord,
+  delivery: DeliveryRecord,
+): OutboundRequest {
+  const { sealer, ports: { clock } } = app;
+  const { secret, custom } = opened(sealer, webhook);
+  const { sealed_previous_secret: previous, previous_ends_at_ms: endsAtMs } = webhook;
+  const inGrace = previous !== null && clock.now() < (endsAtMs ?? 0);
+  const signed = signDelivery({
+    body: delivery.body,
+    secret,
+    ...(inGrace && { previousSecret: sealer.open(previous, webhook.id) }),
+    deliveryId: delivery.id,
+    timestampMs: clock.now(),
+    eventType: delivery.event_type,
+    eventTimestamp: delivery.event_at,
+  });
+  return {
+    organization: tenant.org,
+    method: "POST",
+    url: webhook.url,
+    headers: mergeCustomHeaders(custom, { ...signed, ...app.audit.witnessHeader(tenant) }),
+    body: delivery.body,
+    repeatable: true, // its id tells its receiver
+    deadlineMs: policyOf(webhook).timeout_seconds * 1000,
+    keepBytes: RESPONSE_BYTES_KEPT,
+  };
+}
+
+/** What a webhook's record holds sealed, opened once for as long as the store's memory has the record. */
+const openedOf = new WeakMap<WebhookRecord, Opened>();
+
+interface Opened {
+  readonly secret: string;
+  readonly custom: CustomHeaders;
+}
+
+/** @throws {SealError} when they do not open */
+function opened(sealer: Sealer, webhook: WebhookRecord): Opened {
+  const known = openedOf.get(webhook);
+  if (known !== undefined) return known;
+  const secret = sealer.open(webhook.sealed_secret, webhook.id);
+  const custom = JSON.parse(sealer.open(webhook.sealed_headers, webhook.id)) as CustomHeaders;
+  openedOf.set(webhook, { secret, custom });
+  return { secret, custom };
+}
