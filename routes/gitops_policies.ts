@@ -1,9 +1,8 @@
 import { z } from "zod";
-import { getPolicy } from "../core/gitops/in_force.ts";
+import { getPolicy, listPolicies } from "../core/gitops/policies.ts";
 import {
   diffVersions,
   getVersion,
-  listPolicies,
   listVersions,
   rollBack,
   unpin,

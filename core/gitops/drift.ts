@@ -1,6 +1,5 @@
 import type { Tenant } from "../../kv/collection.ts";
-import type { AgentRecord } from "../../kv/records/agent.ts";
-import { agents } from "../../kv/records/agent.ts";
+import { type AgentRecord, agents } from "../../kv/records/agent.ts";
 import {
   type ActionRef,
   type AgentStateRecord,
@@ -9,7 +8,6 @@ import {
 import { type BackupRecord, backups } from "../../kv/records/backup.ts";
 import { policyVersions } from "../../kv/records/gitops.ts";
 import type { Reader } from "../../kv/store.ts";
-import { ownedAgent } from "../agents/agents.ts";
 import { heldVersion } from "../agents/register.ts";
 import type { App, Reading } from "../app.ts";
 import { canonicalJson } from "../canonical.ts";
@@ -19,6 +17,7 @@ import { sha256Hex } from "../text.ts";
 import type { StateFrame } from "../transfer_frames.ts";
 import { policySetOf, versionId } from "./book.ts";
 import { actionBehind } from "./drift_action.ts";
+import { reportOf } from "./reported.ts";
 
 const FILES = "files";
 
@@ -117,14 +116,9 @@ export async function noteState(
       if (now === null || now.link !== link) return;
       const nowMs = app.ports.clock.now();
       const drift = out.map(({ item, kind, status }) => {
-        const earlier = before?.drift.find((one) => one.item === item);
-        const since = { since_ms: nowMs, by: by[kind] ?? null };
-        return {
-          item,
-          status,
-          ...(earlier && { since_ms: earlier.since_ms, by: earlier.by }) ??
-            since,
-        };
+        const known = before?.drift.find((one) => one.item === item);
+        const { since_ms, by: who } = known ?? { since_ms: nowMs, by: by[kind] ?? null };
+        return { item, status, since_ms, by: who };
       });
       const record: AgentStateRecord = { id, ...state, reported_at_ms: nowMs, drift };
       if (before !== null && isSame(before, record)) return;
@@ -171,10 +165,7 @@ function isSame(before: AgentStateRecord, record: AgentStateRecord): boolean {
  */
 export async function getDrift(work: Reading, agentId: string) {
   const { app, db, actor: { tenant } } = work;
-  await ownedAgent(work, agentId);
-  const answered = await app.links.of(tenant, agentId)?.inspect() ?? null;
-  const agent = await ownedAgent(work, agentId);
-  const state = await db.get(agentStates, tenant, agentId);
+  const { agent, answered, state, reported_at } = await reportOf(work, agentId);
   const reported = state ?? { policies: [], files: null };
   const compared = await compare(app, db, tenant, agent, reported);
   const items = [];
@@ -189,9 +180,7 @@ export async function getDrift(work: Reading, agentId: string) {
     agent_id: agentId,
     drifted: state !== null && compared.some(isDrift),
     reached: answered !== null,
-    reported_at: isoOrNull(
-      answered === null ? state?.reported_at_ms ?? null : app.ports.clock.now(),
-    ),
+    reported_at,
     problem: state?.problem ?? null,
     items,
   };

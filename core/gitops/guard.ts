@@ -1,23 +1,20 @@
-import { agentStates, canaryRuns } from "../../kv/records/agent_state.ts";
+import { canaryRuns } from "../../kv/records/agent_state.ts";
 import { verdictKeys } from "../../kv/records/verdict_key.ts";
 import { tenantKey } from "../../kv/collection.ts";
-import { ownedAgent } from "../agents/agents.ts";
 import { heldVersion } from "../agents/register.ts";
 import type { Reading } from "../app.ts";
-import { iso, isoOrNull } from "../lists.ts";
+import { iso } from "../lists.ts";
 import { modeFor, policiesFor, shieldInForce } from "../shield/settings.ts";
+import { reportOf } from "./reported.ts";
 
 /** How the shield guards an agent now. @throws {Fault} AGENT_NOT_FOUND */
 export async function getGuard(work: Reading, agentId: string) {
   const { app, db, actor: { tenant } } = work;
-  await ownedAgent(work, agentId);
-  const answered = await app.links.of(tenant, agentId)?.inspect() ?? null;
-  const agent = await ownedAgent(work, agentId);
+  const { agent, answered, state, reported_at } = await reportOf(work, agentId);
   const shield = await shieldInForce(db, tenant);
   const merged = await policiesFor(app, tenant, shield, agent.labels);
   const told = await app.policyBook.forAgent(tenant, shield.policies, agent.labels);
   const applied = heldVersion(told.version);
-  const state = await db.get(agentStates, tenant, agentId);
   const verdicts = answered?.verdicts ?? state?.verdicts ?? null;
   const key = await db.get(verdictKeys, tenant, tenantKey(tenant));
   const canary = await lastCanary(work, agentId);
@@ -51,9 +48,7 @@ export async function getGuard(work: Reading, agentId: string) {
       refused: verdicts?.refused ?? null,
       last_refusal: verdicts?.last_refusal ?? null,
       verdict_key: key?.public_key ?? null,
-      reported_at: answered !== null
-        ? iso(app.ports.clock.now())
-        : isoOrNull(state?.reported_at_ms ?? null),
+      reported_at,
     },
   };
 }

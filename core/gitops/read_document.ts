@@ -13,7 +13,7 @@ import type { z } from "zod";
 import { failedTests } from "../shield/policy_tests.ts";
 import { type NamedDocument, PolicyDocument } from "./document.ts";
 import { mergePolicies } from "./merge.ts";
-import type { PolicyFile } from "./fetch.ts";
+import type { PolicyFile } from "./policy_files.ts";
 
 /** A fault in a policy file, at its place. */
 export interface FileIssue {

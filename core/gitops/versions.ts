@@ -8,7 +8,7 @@ import {
 import type { Work, Writing } from "../app.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
-import { iso, listPage, pageOf, type Paging } from "../lists.ts";
+import { iso, listPage, type Paging } from "../lists.ts";
 import { shieldInForce } from "../shield/settings.ts";
 import { policySetOf, versionId } from "./book.ts";
 import { diffDocuments } from "./diff.ts";
@@ -16,14 +16,8 @@ import { type NamedDocument, PolicyDocument } from "./document.ts";
 import { enforce } from "./enforce.ts";
 import { policyEvent } from "./events.ts";
 import { setOf } from "./plan.ts";
+import { ownedPolicy, showPolicy } from "./policies.ts";
 import { mustFit } from "./set_bounds.ts";
-
-/** The policies in force, in the order in which they are asked. */
-export async function listPolicies({ db, actor }: Work, paging: Paging) {
-  const set = await policySetOf(db, actor.tenant);
-  const { items, pagination } = pageOf(set.items, paging);
-  return { policies: items.map(showPolicy), pagination, version: set.version };
-}
 
 /** The versions of one policy, or of all, the newest first. @throws {Fault} POLICY_NOT_FOUND */
 export async function listVersions(
@@ -146,32 +140,6 @@ export async function unpin(work: Writing, policyId: string) {
     tx.afterCommit(() => app.syncs.wake());
   }
   return showPolicy(followed);
-}
-
-/** The caller's policy, if it is in force. @throws {Fault} POLICY_NOT_FOUND */
-function ownedPolicy(items: readonly PolicyItem[], id: string): PolicyItem {
-  const item = items.find((one) => one.id === id);
-  if (item === undefined) throw new Fault("POLICY_NOT_FOUND");
-  return item;
-}
-
-/** A policy in force as every answer shows it. */
-export function showPolicy(item: PolicyItem) {
-  return {
-    id: item.id,
-    name: item.name,
-    repository_id: item.repository_id,
-    path: item.path,
-    branch: item.branch,
-    commit: item.commit,
-    version: String(item.version),
-    latest_version: String(item.latest),
-    digest: item.digest,
-    agent_labels: item.labels,
-    pinned: item.pin && { by: item.pin.by, at: iso(item.pin.at_ms) },
-    created_at: iso(item.created_at_ms),
-    updated_at: iso(item.updated_at_ms),
-  };
 }
 
 function showVersion(record: PolicyVersionRecord, items: readonly PolicyItem[]) {
