@@ -1,4 +1,5 @@
 import { type Collection, type Tenant, tenantKey } from "../../kv/collection.ts";
+import { everyQueued } from "../../kv/pages.ts";
 import { backups, deletedAgents, type JobRecord, restores } from "../../kv/records/backup.ts";
 import type { Link } from "../agents/link.ts";
 import type { App } from "../app.ts";
@@ -6,8 +7,9 @@ import type { TransferReply } from "../transfer_frames.ts";
 import { carryBackup, carryRestore, JobFailed } from "./carry.ts";
 import { dropJobs, finishJob, type JobKind, pruneJobs } from "./finish.ts";
 
-/** Agents whose configuration is carried at once: each holds an archive in memory. */
+/** Agents whose configuration is carried at once, in all and of one organization: each holds an archive in memory. */
 const CONCURRENCY = 8;
+const OF_ONE_MAX = 4;
 /** How long an agent may take for one answer; packing and restoring are among them. */
 const ANSWER_MS = 60_000;
 /** How long an agent may take for a whole archive: there are few places, and others wait for them. */
@@ -16,7 +18,8 @@ const CARRY_MS_MAX = 10 * 60_000;
 const JOB_MS_MAX = 15 * 60_000;
 /** A job that is cut this often is given up. */
 const ATTEMPTS_MAX = 5;
-const SWEEP_LIMIT = 100;
+/** Jobs that are read at once. */
+const PAGE = 100;
 
 /** The link was lost on the way: the job goes on with the agent's next one. */
 class LinkLost extends Error {
@@ -32,9 +35,9 @@ interface Waiting {
 
 /** Backups and restores that this process carries. */
 export class Transfers {
-  readonly #running = new Map<string, Promise<void>>();
-  /** Agents for which something came while they were being served. */
-  readonly #again = new Set<string>();
+  readonly #running = new Map<string, { readonly org: string; readonly ended: Promise<void> }>();
+  /** What is begun when something has ended: of agents that are being served, or found no room. */
+  readonly #later = new Map<string, () => void>();
   readonly #waiting = new Map<string, Waiting>();
   /** When what is carried over a link has to be whole. */
   readonly #ends = new Map<Link, number>();
@@ -45,20 +48,29 @@ export class Transfers {
   /** Begins what waits for an agent, or goes on with it, if its link is here; never fails. */
   begin(tenant: Tenant, agentId: string): void {
     const key = `${tenantKey(tenant)}/${agentId}`;
-    if (this.#running.has(key)) this.#again.add(key);
-    if (this.#stopped || this.#running.has(key) || this.#running.size >= CONCURRENCY) return;
     const link = this.app().links.of(tenant, agentId);
-    if (link === undefined) return;
-    const running = this.#run(tenant, agentId, link)
+    if (this.#stopped || link === undefined) return;
+    if (this.#running.has(key) || !this.#hasRoom(tenant)) {
+      this.#later.set(key, () => this.begin(tenant, agentId));
+      return;
+    }
+    const ended = this.#run(tenant, agentId, link)
       .catch((error) => {
         const fields = { error: String(error) };
         this.app().ports.log.error("a backup or restore could not be carried", fields);
       })
       .finally(() => {
         this.#running.delete(key);
-        if (this.#again.delete(key)) this.begin(tenant, agentId);
+        const later = [...this.#later.values()];
+        this.#later.clear();
+        for (const begin of later) begin();
       });
-    this.#running.set(key, running);
+    this.#running.set(key, { org: tenant.org, ended });
+  }
+
+  #hasRoom({ org }: Tenant): boolean {
+    const own = [...this.#running.values()].filter((one) => one.org === org).length;
+    return own < OF_ONE_MAX && this.#running.size < CONCURRENCY;
   }
 
   /** An agent answers. */
@@ -144,14 +156,13 @@ export class Transfers {
     await this.#sweep("backup", backups);
     await this.#sweep("restore", restores);
     const { store } = this.app();
-    const deleted = await store.queued(deletedAgents, "oldest", { limit: SWEEP_LIMIT });
+    const deleted = await store.queued(deletedAgents, "oldest", { limit: PAGE });
     for (const { tenant, record } of deleted.items) await dropJobs(this.app(), tenant, record.id);
   }
 
   async #sweep<T extends JobRecord>(kind: JobKind, of: Collection<T>): Promise<void> {
     const { store, ports } = this.app();
-    const page = await store.queued(of, "open", { limit: SWEEP_LIMIT });
-    for (const { tenant, record } of page.items) {
+    for await (const { tenant, record } of everyQueued(store, of, "open", { limit: PAGE })) {
       if (this.#running.has(`${tenantKey(tenant)}/${record.agent_id}`)) continue;
       if (ports.clock.now() - record.created_at_ms < JOB_MS_MAX) {
         this.begin(tenant, record.agent_id);
@@ -174,7 +185,9 @@ export class Transfers {
 
   /** Resolves when nothing is under way. */
   async idle(): Promise<void> {
-    while (this.#running.size > 0) await Promise.all(this.#running.values());
+    while (this.#running.size > 0) {
+      await Promise.all([...this.#running.values()].map(({ ended }) => ended));
+    }
   }
 
   /** Begins nothing any more; what is under way goes on after the next start. */

@@ -1,0 +1,65 @@
+import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
+import { backups } from "../../kv/records/backup.ts";
+import { ScriptedAgent } from "../support/agent.ts";
+import { type Account, World } from "../support/world.ts";
+import { AGENT_RIGHTS } from "./fixtures.ts";
+
+/** Agents that are asked for a backup and never say a word of it. */
+async function silent(world: World, owner: Account, count: number): Promise<ScriptedAgent[]> {
+  const key = await world.key(owner, AGENT_RIGHTS);
+  const agents = [];
+  for (let n = 0; n < count; n++) {
+    const agent = await ScriptedAgent.connect(world, key.value, { name: `silent-${n}` });
+    const path = `/api/v1/gitops/backup/${agent.id}`;
+    eq((await world.call("POST", path, { as: owner.token })).status, 202);
+    agents.push(agent);
+  }
+  await world.quiet();
+  return agents;
+}
+
+/** How many of them were asked for their configuration, over the link that they have. */
+const asked = (agents: readonly ScriptedAgent[]) =>
+  agents.filter(({ received }) => received.some(({ type }) => type === "transfer")).length;
+
+/** Says that nothing comes of what it was asked for. */
+function refuse(agent: ScriptedAgent): void {
+  const order = agent.received.find((frame) => frame.type === "transfer");
+  if (order?.type !== "transfer") throw new Error("it was not asked");
+  agent.send({ type: "transfer_failed", job_id: order.job_id, message: "no" });
+}
+
+Deno.test("backup: agents that do not answer have half of the places, and others of their organization wait for those", async () => {
+  await using world = await World.open();
+  const [here, there] = [await world.signUp(), await world.signUp()];
+  const many = await silent(world, here, 9);
+  eq(asked(many), 4);
+  eq(asked(await silent(world, there, 3)), 3);
+  // Whoever waited goes on when another has ended, and not with the next sweep.
+  for (const [at, agent] of many.slice(0, 5).entries()) {
+    refuse(agent);
+    await world.quiet();
+    eq(asked(many), 5 + at);
+  }
+});
+
+Deno.test("backup: more jobs than one look reads, of agents that are gone, hold up nobody's", async () => {
+  await using world = await World.open();
+  const [here, there] = [await world.signUp(), await world.signUp()];
+  const [gone] = await silent(world, here, 1);
+  const tenant = { org: here.org, space: "live" } as const;
+  const { store } = world.app;
+  const { items: [job] } = await store.list(backups, tenant, { limit: 1 });
+  for (let n = 0; n < 100; n++) {
+    const other = { ...job!, id: `bkp_${n}`, agent_id: `agt_${n}` };
+    await store.transact((tx) => tx.insert(backups, tenant, other));
+  }
+  gone!.drop();
+  world.app.transfers.begin = () => {}; // there is no room
+  const waiting = await silent(world, there, 1);
+  eq(asked(waiting), 0);
+  Reflect.deleteProperty(world.app.transfers, "begin");
+  await world.app.transfers.sweep();
+  await world.quiet();
+  deq([asked(waiting), world.logged], [1, []]);
+});
