@@ -138,6 +138,10 @@ export function configOf({ sealer }: Pick<App, "sealer">, record: IntegrationRec
   return { ...record.config, ...secrets } as never;
 }
 
+/** What an integration is at its OAuth provider; null for one that needs no OAuth. */
+export const oauthClientOf = (app: Pick<App, "sealer">, record: IntegrationRecord) =>
+  serviceOf(record).oauth?.(configOf(app, record)) ?? null;
+
 /** An integration as every answer shows it. */
 export function showIntegration(app: App, record: IntegrationRecord) {
   const secrets = JSON.parse(app.sealer.open(record.sealed_secrets, record.id)) as object;
@@ -147,7 +151,7 @@ export function showIntegration(app: App, record: IntegrationRecord) {
     type: record.type as IntegrationType,
     name: record.name,
     status: record.status,
-    oauth: (serviceOf(record).oauth?.(configOf(app, record)) ?? null) !== null,
+    oauth: oauthClientOf(app, record) !== null,
     config: { ...record.config, ...masked },
     created_by: record.created_by,
     created_at: iso(record.created_at_ms),

@@ -1,6 +1,4 @@
 import type { Tenant } from "../../kv/collection.ts";
-import type { Step } from "../../kv/follow.ts";
-import type { Sequenced } from "../../kv/log.ts";
 import {
   type IntegrationJobRecord,
   integrationJobs,
@@ -9,20 +7,18 @@ import {
 } from "../../kv/records/integration.ts";
 import { alerts } from "../../kv/records/alert.ts";
 import { approvals } from "../../kv/records/approval.ts";
-import type { Tx } from "../../kv/tx.ts";
 import type { App } from "../app.ts";
 import { emit, type EventRow, RELAY_ACTOR } from "../events.ts";
 import { OutboundError, type OutboundResponse } from "../ports.ts";
 import { statusNow } from "../approvals/show.ts";
 import { afterFailure, retryAfterMs, RetryPolicy } from "../webhooks/retry_policy.ts";
-import { personRights } from "../roles/grant.ts";
 import { serviceOf } from "./catalog.ts";
-import { createJob } from "./create_job.ts";
-import { configOf, INTEGRATIONS_MAX } from "./integrations.ts";
+import { isFor } from "./fan_out.ts";
+import { configOf, oauthClientOf } from "./integrations.ts";
 import { originOf } from "./oauth/flow.ts";
 import { accessTokenOf } from "./oauth/tokens.ts";
 import type { Message, ServiceRequest } from "./service.ts";
-import { messageOf, topicOf } from "./topics.ts";
+import { messageOf } from "./topics.ts";
 
 /** Longer than one attempt's deadline, so that a lease only ends when its process died. */
 const LEASE_MS = 30_000;
@@ -30,54 +26,8 @@ const LEASE_MS = 30_000;
 const DEADLINE_MS = 10_000;
 const REQUESTS_AT_ONCE = 8;
 const RESPONSE_BYTES_KEPT = 4 * 1024;
-/** What one commit creates: jobs have keys of about 500 bytes each, and an atomic takes 80 KiB of them. */
-const CREATED_MAX = 80;
-const CREATED_BYTES_MAX = 400_000;
 /** The ladder of webhooks; a service that asks to be left alone is. */
 const POLICY = RetryPolicy.parse({ respect_retry_after: true, auto_disable: false });
-
-/** One job for each integration that an event is for; long lists take several commits. */
-export async function offer(
-  app: App,
-  tx: Tx,
-  tenant: Tenant,
-  events: readonly Sequenced[],
-  part: string,
-): Promise<Step> {
-  const { items } = await tx.list(integrations, tenant, { limit: 2 * INTEGRATIONS_MAX });
-  let made = 0, bytes = 0, done = 0, lastId = part;
-  for (const { seq, type, json } of events) {
-    const topic = topicOf(type);
-    const next = items.filter(({ id, after_seq }) => id > lastId && after_seq < seq);
-    for (const record of topic === null ? [] : next) {
-      const row = JSON.parse(json) as EventRow;
-      if (!await isFor(app, tenant, record, row)) continue;
-      const full = made === CREATED_MAX || made > 0 && bytes + 2 * json.length > CREATED_BYTES_MAX;
-      if (full) return { done, part: lastId };
-      createJob(app, tx, tenant, record, json);
-      made++;
-      bytes += 2 * json.length;
-      lastId = record.id;
-    }
-    lastId = "";
-    done++;
-  }
-  return { done, part: "" };
-}
-
-/** True when the integration is told of such events, and whoever installed it may read them now. */
-async function isFor(
-  app: App,
-  tenant: Tenant,
-  record: IntegrationRecord,
-  row: EventRow,
-): Promise<boolean> {
-  const topic = topicOf(row.event_type);
-  const topics = record.config.topics as readonly string[] | undefined;
-  if (topic === null || !topics?.includes(topic.topic)) return false;
-  if (messageOf(row, "") === null) return false;
-  return (await personRights(app.store, tenant.org, record.created_by)).has(topic.scope);
-}
 
 /** Does a job that is due. */
 export async function doJob(app: App, tenant: Tenant, id: string): Promise<void> {
@@ -190,8 +140,9 @@ async function requestsOf(
   const service = serviceOf(record);
   const config = configOf(app, record);
   const accessToken = accessTokenOf(app, record);
-  const needsToken = (service.oauth?.(config) ?? null) !== null;
-  if (needsToken && accessToken === null) return "There is no token: connect the integration.";
+  if (accessToken === null && oauthClientOf(app, record) !== null) {
+    return "There is no token: connect the integration.";
+  }
   const nowMs = app.ports.clock.now();
   return [service.tell?.(config, { message, event, accessToken, nowMs }) ?? []].flat();
 }

@@ -4,7 +4,7 @@ import type { Tx } from "../../kv/tx.ts";
 import type { App } from "../app.ts";
 import { serviceOf } from "./catalog.ts";
 import { createJob } from "./create_job.ts";
-import { configOf } from "./integrations.ts";
+import { configOf, oauthClientOf } from "./integrations.ts";
 import { type Tokens, tokensOf } from "./oauth/tokens.ts";
 import type { OauthClient, ServiceRequest } from "./service.ts";
 import { basic } from "./services/fields.ts";
@@ -25,11 +25,9 @@ export function stageRevocations(
 function revocationsOf(app: App, record: IntegrationRecord): ServiceRequest[] {
   const tokens = tokensOf(app, record);
   if (tokens === null) return [];
-  const service = serviceOf(record);
-  const config = configOf(app, record);
-  const own = service.revoke?.(config, tokens.access_token) ?? null;
+  const own = serviceOf(record).revoke?.(configOf(app, record), tokens.access_token) ?? null;
   if (own !== null) return [own];
-  const client = service.oauth?.(config) ?? null;
+  const client = oauthClientOf(app, record);
   const endpoint = record.provider?.revocation_endpoint;
   if (client === null || endpoint === undefined) return [];
   return kindsOf(tokens).map(([hint, token]) => revocation(endpoint, client, token, hint));

@@ -6,7 +6,8 @@ import type { Tx } from "../../kv/tx.ts";
 import { queueHeads } from "../../kv/walk.ts";
 import type { App } from "../app.ts";
 import type { Cancel } from "../ports.ts";
-import { doJob, offer } from "./jobs.ts";
+import { fanOut } from "./fan_out.ts";
+import { doJob } from "./jobs.ts";
 import { refreshTokens } from "./oauth/tokens.ts";
 import { isTold } from "./topics.ts";
 
@@ -53,7 +54,7 @@ export class Integrations {
         isTold(type) && tenant.space === "live" &&
         (!store.sole || this.#subscribed.has(tenantKey(tenant))),
       cares: async (tenant) => await store.count(integrations, tenant) > 0,
-      step: (tx, tenant, events, part) => offer(this.app, tx, tenant, events, part),
+      step: (tx, tenant, events, part) => fanOut(this.app, tx, tenant, events, part),
     }, (error) => this.#complain("integrations could not be told", error));
     this.sweep();
   }
@@ -120,11 +121,12 @@ export class Integrations {
   /** Answers when the next ones are due. */
   async #beginRefreshes(): Promise<number> {
     const { store, ports: { clock } } = this.app;
-    const { items } = await store.queued(integrations, "refresh", { limit: CONCURRENCY });
-    for (const { tenant, record } of items) {
-      if (record.refresh_at_ms! > clock.now()) return record.refresh_at_ms!;
-      this.#begin(`refresh ${record.id}`, tenant, async () => {
-        await refreshTokens(this.app, tenant, record.id);
+    const all = everyQueued(store, integrations, "refresh", { limit: CONCURRENCY });
+    for await (const { tenant, record: { id, refresh_at_ms } } of all) {
+      if (refresh_at_ms! > clock.now()) return refresh_at_ms!;
+      if (this.#busy.size === CONCURRENCY) break;
+      this.#begin(`refresh ${id}`, tenant, async () => {
+        await refreshTokens(this.app, tenant, id);
       });
     }
     return Infinity;

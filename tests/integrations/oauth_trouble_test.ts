@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { integrationJobs } from "../../kv/records/integration.ts";
+import { integrationJobs, integrations } from "../../kv/records/integration.ts";
 import { eventsOf } from "../areas/fixtures.ts";
-import { World } from "../support/world.ts";
+import { type Account, World } from "../support/world.ts";
 import { json } from "./fake_provider.ts";
 import { installed, INTEGRATIONS } from "./fixtures.ts";
 import { back, begin, connect, MINUTE_MS, seen, setUp } from "./oauth_fixtures.ts";
@@ -176,3 +176,47 @@ Deno.test("oauth: Slack refuses a revocation with 200 and is asked again, until 
   }, { limit: 2 });
   deq([job!.status, job!.attempt], ["done", 3]);
 });
+
+Deno.test("oauth: refreshes that hang hold up no other organization's", async () => {
+  await using world = await World.open();
+  const [here, there] = [await world.signUp(), await world.signUp()];
+  const [hung, reached] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const asked: string[] = [];
+  world.network.reply = async ({ url }) => {
+    asked.push(new URL(url).hostname);
+    if (url.includes("dead")) await hung.promise;
+    else reached.resolve();
+    return 500;
+  };
+  for (const [owner, host, count] of [[here, "dead", 40], [there, "alive", 1]] as const) {
+    for (let n = 0; n < count; n++) await connected(world, owner, `https://${host}.example.com`);
+  }
+  world.app.integrations.sweep();
+  await reached.promise;
+  ok(asked.length <= 9, `${asked}`);
+  hung.resolve();
+  await world.settle();
+  eq(asked.length, 41);
+});
+
+/** An integration whose tokens are due to be refreshed at this server. */
+async function connected(world: World, owner: Account, server: string): Promise<void> {
+  const endpoints = {
+    authorization_endpoint: `${server}/authorize`,
+    token_endpoint: `${server}/token`,
+  };
+  const id = await installed(world, owner, "oauth2", { ...endpoints, client_id: "relay" });
+  const { store, sealer, ports: { clock } } = world.app;
+  const tokens = { access_token: "a", refresh_token: "r", account: null };
+  await store.transact(async (tx) => {
+    const tenant = { org: owner.org, space: "live" } as const;
+    const record = await tx.get(integrations, tenant, id);
+    tx.put(integrations, tenant, {
+      ...record!,
+      status: "active",
+      provider: { issuer: server, ...endpoints, id_token_signing_alg_values_supported: [] },
+      sealed_tokens: sealer.seal(JSON.stringify(tokens), id),
+      refresh_at_ms: clock.now(),
+    });
+  });
+}

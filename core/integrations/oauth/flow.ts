@@ -14,11 +14,10 @@ import { emit } from "../../events.ts";
 import { Fault } from "../../fault.ts";
 import { iso } from "../../lists.ts";
 import { constantTimeEqual, sha256Hex } from "../../text.ts";
-import { serviceOf } from "../catalog.ts";
 import {
-  configOf,
   FLOWS_MAX,
   mustReadTopics,
+  oauthClientOf,
   openFlows,
   ownedIntegration,
   showIntegration,
@@ -243,7 +242,7 @@ async function beginnerOf(
 
 /** @throws {Fault} CONFLICT for an integration that needs no OAuth */
 function clientOf(app: App, record: IntegrationRecord): OauthClient {
-  const client = serviceOf(record).oauth?.(configOf(app, record)) ?? null;
+  const client = oauthClientOf(app, record);
   if (client !== null) return client;
   throw new Fault("CONFLICT", "This integration does not sign in by OAuth.");
 }

@@ -5,8 +5,7 @@ import { type IntegrationRecord, integrations } from "../../../kv/records/integr
 import type { App } from "../../app.ts";
 import { emit, RELAY_ACTOR } from "../../events.ts";
 import { notifyAdministrators } from "../../notifications.ts";
-import { serviceOf } from "../catalog.ts";
-import { configOf } from "../integrations.ts";
+import { oauthClientOf } from "../integrations.ts";
 import { stageRevocations } from "../revoke.ts";
 import { accountOf, describeTrouble, isSpent, requestRefresh } from "./provider.ts";
 
@@ -101,8 +100,9 @@ function withTokens(
 }
 
 /**
- * Refreshes tokens that are due, or ends the connection where they cannot be, one at a time over all instances: the lease is durable before anything is
- * sent. Answers the record as it is then, or null when it is not due or somebody else is at it.
+ * Refreshes tokens that are due, or ends the connection where they cannot be, one at a time over all
+ * instances: the lease is durable before anything is sent. Answers the record as it is then, or null when it
+ * is not due or somebody else is at it.
  */
 export async function refreshTokens(
   app: App,
@@ -112,7 +112,7 @@ export async function refreshTokens(
   const claimed = await claim(app, tenant, id);
   if (claimed === null) return null;
   const refresh = tokensOf(app, claimed)?.refresh_token ?? null;
-  const client = serviceOf(claimed).oauth?.(configOf(app, claimed)) ?? null;
+  const client = oauthClientOf(app, claimed);
   if (refresh === null) return await expire(app, tenant, claimed, UNREFRESHABLE);
   if (client === null || claimed.provider === null) return null;
   try {
