@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { queryAudit, recordRead, registerAuditEvent, RESULTS } from "../core/audit.ts";
 import { proveConsistency, proveEvent, readCheckpoint } from "../core/audit/checkpoints.ts";
-import { exportAudit, EXPORTS, READERS, whileReadable } from "../core/audit/export.ts";
+import { exportAudit, READERS, whileReadable } from "../core/audit/export.ts";
+import { EXPORTS } from "../core/audit/export_formats.ts";
 import { acceptedOf } from "./_accept.ts";
 import { route } from "./_route.ts";
 import {

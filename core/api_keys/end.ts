@@ -29,8 +29,6 @@ export async function deleteApiKey(work: Writing, id: string) {
   const home = tenantOfKey(work, key);
   tx.delete(apiKeys, home, key.id);
   app.usage.forget(tx, home, key.id);
-  tx.afterCommit(() => {
-    app.links.closeCredential(key.id);
-  });
+  tx.afterCommit(() => app.links.closeCredential(key.id));
   return { id: key.id, name: key.name };
 }

@@ -6,6 +6,7 @@ import type { App, Work } from "../app.ts";
 import { type Left, UNLIMITED } from "../limiter.ts";
 import { KEY_LIMIT_NAMES, type KeyLimit, keyLimit, planLimit } from "../limits.ts";
 import { iso, isoOrNull } from "../lists.ts";
+import { homeOf } from "../roles/grant.ts";
 import { rightsOf } from "../roles/rights.ts";
 import type { Scope } from "../scopes.ts";
 import { ownedKey } from "./owned.ts";
@@ -33,7 +34,7 @@ interface Reason {
 export async function explainApiKey(work: Work, id: string, scope: Scope) {
   const { app, actor, db } = work;
   const key = await ownedKey(work, id, "system:read");
-  const user = await db.get(users, { org: actor.tenant.org, space: "live" }, key.created_by);
+  const user = await db.get(users, homeOf(actor.tenant.org), key.created_by);
   const organization = await db.get(organizations, SYSTEM, actor.tenant.org);
   const roles = user?.roles ?? [];
   const own = { id: actor.tenant.org, host: actor.host };

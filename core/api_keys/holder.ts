@@ -8,6 +8,7 @@ import { type UserRecord, users } from "../../kv/records/user.ts";
 import type { Actor, App } from "../app.ts";
 import { Fault } from "../fault.ts";
 import { hashKeyValue, parseKeyValue } from "../key_value.ts";
+import { homeOf } from "../roles/grant.ts";
 import { combine, customOf } from "../roles/rights.ts";
 import type { Scope } from "../scopes.ts";
 import { statusOf } from "./show.ts";
@@ -109,7 +110,7 @@ async function know(
   if (status === "revoked") throw keyFault(status, "It was revoked. Create another.");
   if (status === "expired") throw keyFault(status, "It has expired. Create another.");
   if (nowMs >= endsAtMs) throw keyFault("expired", "It was rotated. Use the new value.");
-  const home: Tenant = { org: tenant.org, space: "live" };
+  const home = homeOf(tenant.org);
   const user = await app.store.get(users, home, key.created_by);
   const organization = await app.store.get(organizations, SYSTEM, tenant.org);
   if (!user?.active || !organization?.active) {

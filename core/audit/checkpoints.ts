@@ -1,4 +1,3 @@
-import { Buffer } from "node:buffer";
 import type { Tenant } from "../../kv/collection.ts";
 import { checkpoints, placeId } from "../../kv/records/audit.ts";
 import type { App } from "../app.ts";
@@ -6,7 +5,7 @@ import { Fault } from "../fault.ts";
 import { iso } from "../lists.ts";
 import { findEvent } from "./ids.ts";
 import { auditKeyOf, originOf, signerOf } from "./keys.ts";
-import { consistencyPath, type Hash, inclusionPath } from "./merkle.ts";
+import { consistencyPath, inclusionPath } from "./merkle.ts";
 import { keyText, readStatement, signNote, statementText } from "./note.ts";
 import { nodesOf, rootOf } from "./tiles.ts";
 
@@ -58,7 +57,7 @@ function readKept(note: string): Checkpoint {
 
 /** A checkpoint as answers show it. */
 function showCheckpoint({ size, root, time, note }: Checkpoint) {
-  return { tree_size: size, root_hash: base64(root), timestamp: time, note };
+  return { tree_size: size, root_hash: root.toBase64(), timestamp: time, note };
 }
 
 /** The newest state of the log, signed, the key that verifies it, and how those before handed over to it. */
@@ -98,9 +97,9 @@ export async function proveEvent(app: App, tenant: Tenant, eventId: string) {
     event_id: eventId,
     seq,
     leaf_index: seq - 1,
-    leaf_hash: base64(leaf),
+    leaf_hash: leaf.toBase64(),
     row,
-    path: (await inclusionPath(read, seq - 1, newest.size)).map(base64),
+    path: (await inclusionPath(read, seq - 1, newest.size)).map((hash) => hash.toBase64()),
     checkpoint: showCheckpoint(newest),
   };
 }
@@ -127,10 +126,8 @@ export async function proveConsistency(
   return {
     from,
     to: end,
-    from_root: base64(await rootOf(app.store, tenant, from)),
-    to_root: base64(await rootOf(app.store, tenant, end)),
-    path: (await consistencyPath(read, from, end)).map(base64),
+    from_root: (await rootOf(app.store, tenant, from)).toBase64(),
+    to_root: (await rootOf(app.store, tenant, end)).toBase64(),
+    path: (await consistencyPath(read, from, end)).map((hash) => hash.toBase64()),
   };
 }
-
-const base64 = (hash: Uint8Array | Hash): string => Buffer.from(hash).toString("base64");

@@ -5,56 +5,17 @@ import type { Sequenced } from "../../kv/log.ts";
 import { auditTreeId, auditTrees } from "../../kv/records/audit.ts";
 import type { Reading } from "../app.ts";
 import { mustStillHave } from "../authenticate.ts";
-import {
-  type AuditEvent,
-  type AuditFilter,
-  describe,
-  matches,
-  recordRead,
-  showEvent,
-} from "../audit.ts";
+import { type AuditFilter, describe, matches, recordRead, showEvent } from "../audit.ts";
 import { canonicalJson } from "../canonical.ts";
-import { csvRow } from "../csv.ts";
 import { iso } from "../lists.ts";
 import type { Scope } from "../scopes.ts";
+import { EXPORTS, type Pages, type ProvenRow, type Text } from "./export_formats.ts";
 import { auditKeyOf, originOf, type PublicKey } from "./keys.ts";
 import { leafHex, type ReadNode, subtreesOf } from "./merkle.ts";
 import { HASH_BYTES } from "./node_hash.ts";
 import { keyText, signNote, statementText } from "./note.ts";
 import { CLOCK_SLACK_MS, isInOrder, rowsBefore } from "./places.ts";
 import { isLeaf, leavesOf, nodesOf, rootOf, TILE } from "./tiles.ts";
-
-/** A row to be exported, with what proves it. */
-interface ProvenRow {
-  readonly event: Sequenced;
-  /** Members that stand in front of the row's own, as JSON: its number and hashes. */
-  readonly front: string;
-  readonly leaf: string;
-}
-
-/** What stands at the end of an export. */
-interface Ending {
-  /** The signed note: the tree, and which rows of it the export holds. */
-  readonly checkpoint: string;
-  readonly public_key: string;
-  /** The number of the last row, and the hashes of the rows after it that the export leaves out. */
-  readonly after: number;
-  readonly hashes: readonly string[];
-  /** How the keys before handed over to the one that signed; left out when there was none. */
-  readonly handovers?: readonly string[];
-}
-
-type Pages = AsyncGenerator<readonly ProvenRow[], Ending>;
-type Text = AsyncGenerator<string>;
-
-/** The forms in which the trail can be taken away, by media type. */
-export const EXPORTS: Readonly<
-  Record<string, { readonly extension: string; readonly write: (pages: Pages) => Text }>
-> = {
-  "application/json": { extension: "json", write: writeJson },
-  "application/x-ndjson": { extension: "ndjson", write: writeNdjson },
-  "text/csv": { extension: "csv", write: writeCsv },
-};
 
 /** Every matching event, oldest first, as text of this media type, a bounded piece at a time. */
 export async function exportAudit(work: Reading, filter: AuditFilter, type: string) {
@@ -203,60 +164,10 @@ function isAfter(event: Sequenced, { endMs }: AuditFilter): boolean {
 async function hashesOf(read: ReadNode, lo: number, hi: number): Promise<string[]> {
   const hashes: string[] = [];
   for (const { level, index } of subtreesOf(lo, hi)) {
-    hashes.push(Buffer.from(await read(level, index)).toString("base64"));
+    hashes.push((await read(level, index)).toBase64());
   }
   return hashes;
 }
 
 const tileHash = async (read: ReadNode, seq: number): Promise<string> =>
-  Buffer.from(await read(Math.log2(TILE), seq / TILE - 1)).toString("base64");
-
-const rowText = ({ event: { json }, front }: ProvenRow): string => `{${front},${json.slice(1)}`;
-
-async function* writeJson(pages: Pages): Text {
-  yield '{"events":[\n';
-  let separator = "";
-  for (;;) {
-    const { done, value } = await pages.next();
-    if (done) {
-      yield `\n],"proof":${JSON.stringify(value)}}\n`;
-      return;
-    }
-    yield separator + value.map(rowText).join(",\n");
-    separator = ",\n";
-  }
-}
-
-async function* writeNdjson(pages: Pages): Text {
-  for (;;) {
-    const { done, value } = await pages.next();
-    if (done) {
-      yield `{"proof":${JSON.stringify(value)}}\n`;
-      return;
-    }
-    yield value.map((row) => `${rowText(row)}\n`).join("");
-  }
-}
-
-const COLUMNS = [
-  "seq",
-  "event_id",
-  "event_type",
-  "timestamp",
-  "actor",
-  "resource_type",
-  "resource_id",
-  "agent_id",
-  "request_id",
-] as const satisfies readonly (keyof AuditEvent)[];
-
-async function* writeCsv(pages: Pages): Text {
-  yield csvRow([...COLUMNS, "details", "leaf_hash"]);
-  for await (const page of pages) {
-    yield page.map(({ event, leaf }) => {
-      const row = showEvent(event);
-      const cells = COLUMNS.map((name) => row[name] ?? null);
-      return csvRow([...cells, JSON.stringify(row.details)], leaf);
-    }).join("");
-  }
-}
+  (await read(Math.log2(TILE), seq / TILE - 1)).toBase64();

@@ -1,4 +1,3 @@
-import { Buffer } from "node:buffer";
 import { syncFolder, writeAll } from "../../kv/disk.ts";
 import type { Entropy } from "../ports.ts";
 import type { StoreSettings } from "../settings.ts";
@@ -94,4 +93,4 @@ function makeSecret(path: string, entropy: Pick<Entropy, "bytes">): string {
 }
 
 const freshSecret = (entropy: Pick<Entropy, "bytes">): string =>
-  Buffer.from(entropy.bytes(SECRET_BYTES)).toString("base64");
+  entropy.bytes(SECRET_BYTES).toBase64();
