@@ -1,18 +1,12 @@
-import { createHmac } from "node:crypto";
 import { everyQueued } from "../../kv/pages.ts";
-import {
-  gitDeliveries,
-  type GitProvider,
-  repositories,
-  type RepositoryRecord,
-} from "../../kv/records/gitops.ts";
+import { gitDeliveries, repositories, type RepositoryRecord } from "../../kv/records/gitops.ts";
 import type { Found, Store } from "../../kv/store.ts";
 import type { App, GitHookHeaders, Stepping } from "../app.ts";
 import { ACCEPTED } from "../ingest/receive.ts";
-import { standardKey } from "../webhooks/signing.ts";
-import { constantTimeEqual, sha256Hex } from "../text.ts";
+import { sha256Hex } from "../text.ts";
 import { nextTurn } from "../turn.ts";
 import { addressOf, pathOf } from "./address.ts";
+import { type Proof, proofOf } from "./hook_proof.ts";
 
 /** Registrations, over all organizations, that one push is offered to: each has a signature checked. */
 const MATCHES_MAX = 1_000;
@@ -21,10 +15,9 @@ const UNSIGNED_MAX = 50;
 const PAGE = 50;
 /** Longer than any host tries to deliver a push. */
 const DELIVERY_KEPT_MS = 3 * 24 * 60 * 60 * 1000;
-/** How far the clock of a Standard Webhooks sender may be off. */
-const TOLERANCE_MS = 5 * 60 * 1000;
 /** What nobody signed makes a host be asked this often at most. */
 const UNSIGNED_EVERY_MS = 10_000;
+/** Addresses of one push that are looked up. */
 const NAMES_MAX = 8;
 /** An address, a path or a host's name for its event: what is longer is none that is registered. */
 const KEY_CHARS_MAX = 512;
@@ -134,64 +127,6 @@ async function* registered(store: Store, push: Push): AsyncGenerator<Found<Repos
       yield one;
     }
   }
-}
-
-/** How a push shows whom it is from: by its secret's signature, by the secret, or not at all. */
-type Proof = "signed" | "dated" | "token" | "none";
-
-type Check = (secret: string, headers: GitHookHeaders, text: string, nowMs: number) => Proof | null;
-
-const hex = (secret: string, text: string) =>
-  createHmac("sha256", secret).update(text).digest("hex");
-
-const byHubSignature: Check = (secret, { hubSignature }, text) =>
-  hubSignature !== null && constantTimeEqual(hubSignature, `sha256=${hex(secret, text)}`)
-    ? "signed"
-    : null;
-
-const byGiteaSignature: Check = (secret, { giteaSignature }, text) =>
-  giteaSignature !== null && constantTimeEqual(giteaSignature, hex(secret, text)) ? "signed" : null;
-
-const byGitlabToken: Check = (secret, { gitlabToken }) =>
-  gitlabToken !== null && constantTimeEqual(gitlabToken, secret) ? "token" : null;
-
-/** Standard Webhooks: the signature covers the id and the time too. */
-const byStandardWebhooks: Check = (secret, headers, text, nowMs) => {
-  const { webhookId, webhookTimestamp, webhookSignature } = headers;
-  if (webhookId === null || webhookTimestamp === null || webhookSignature === null) return null;
-  const atMs = Number(webhookTimestamp) * 1000;
-  if (!(Math.abs(nowMs - atMs) <= TOLERANCE_MS)) return null;
-  const mac = createHmac("sha256", standardKey(secret)).update(
-    `${webhookId}.${webhookTimestamp}.${text}`,
-  );
-  const right = `v1,${mac.digest("base64")}`;
-  const given = webhookSignature.split(" ").slice(0, NAMES_MAX);
-  return given.some((one) => constantTimeEqual(one, right)) ? "dated" : null;
-};
-
-/** What each kind of host signs with. */
-const CHECKS: Readonly<Record<GitProvider, readonly Check[]>> = {
-  github: [byHubSignature],
-  gitlab: [byStandardWebhooks, byGitlabToken],
-  gitea: [byGiteaSignature, byHubSignature],
-  generic: [byHubSignature, byStandardWebhooks],
-};
-
-/** Null for a push that does not show the secret of a repository that has one. */
-function proofOf(
-  { sealer, ports }: App,
-  { id, provider, sealed_webhook_secret: sealed }: RepositoryRecord,
-  headers: GitHookHeaders,
-  text: string,
-): Proof | null {
-  if (sealed === null) return "none";
-  const secret = sealer.open(sealed, id);
-  const now = ports.clock.now();
-  for (const check of CHECKS[provider]) {
-    const proof = check(secret, headers, text, now);
-    if (proof !== null) return proof;
-  }
-  return null;
 }
 
 /** What makes a push known when it comes again; the body too, where no header is signed. */
