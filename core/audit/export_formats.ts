@@ -11,7 +11,7 @@ export interface ProvenRow {
 }
 
 /** What stands at the end of an export. */
-interface Ending {
+export interface Ending {
   /** The signed note: the tree, and which rows of it the export holds. */
   readonly checkpoint: string;
   readonly public_key: string;

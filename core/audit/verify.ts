@@ -1,9 +1,9 @@
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
+import type { Ending } from "./export_formats.ts";
 import { findFirst, type Finding, type Line } from "./findings.ts";
 import { type Handover, readChain } from "./handover.ts";
 import { GrowingTree, sameHash, subtreesOf, verifyConsistency } from "./merkle.ts";
-import { HASH_BYTES } from "./node_hash.ts";
 import {
   isSignedOnce,
   keyText,
@@ -13,6 +13,7 @@ import {
   type Statement,
   verifiesNote,
 } from "./note.ts";
+import { isEnding, readEnding, readHash, readLine } from "./read_export.ts";
 
 /** What a check of an export says. */
 export interface Verdict {
@@ -53,13 +54,10 @@ export interface ExportCheck {
   end(whole: boolean): Verdict;
 }
 
-const ROW =
-  /^\{"seq":(\d{1,15}),"leaf_hash":"([A-Za-z0-9+/]{43}=)",(?:"before":\{"after":(0|[1-9]\d{0,14}),"hashes":\[("[^\]]*")\]\},)?(?:"tile_hash":"([A-Za-z0-9+/]{43}=)",)?/;
 const JSON_START = '{"events":[';
 const CSV_START = "seq,event_id,";
 const REFUSAL_START = '{"error":{';
 const COMMA = 0x2c;
-const BRACE = 0x7b;
 const TILE = 256;
 /** The hash of the numbers is fed with so many of them at a time. */
 const NUMBERED_CHARS_MAX = 8_192;
@@ -261,59 +259,4 @@ export function checkExport({ key, checkpoint, consistency }: VerifyOptions): Ex
       };
     },
   };
-}
-
-const isEnding = (start: string, json: boolean): boolean =>
-  start.startsWith(json ? '],"proof":' : '{"proof":');
-
-/** A hash as exports write it, or null: what can be written in two ways could be changed. */
-function readHash(text: string): Buffer | null {
-  const bytes = Buffer.from(text, "base64");
-  return bytes.length === HASH_BYTES && bytes.toString("base64") === text ? bytes : null;
-}
-
-/** A row's line; what stands before the row's own members is overwritten by the leaf's prefix. */
-function readLine(bytes: Buffer, at: number): Line {
-  const found = ROW.exec(bytes.toString("latin1"));
-  if (found === null) {
-    return { at, seq: null, claimed: "", content: null, before: null, tile: null };
-  }
-  const [front, seq, claimed = "", after, hashes, tile = null] = found;
-  const leaf = bytes.subarray(front.length - 2);
-  leaf[0] = 0;
-  leaf[1] = BRACE;
-  const content = createHash("sha256").update(leaf).digest("base64");
-  const before = after === undefined
-    ? null
-    : { after: Number(after), hashes: hashes!.slice(1, -1).split('","') };
-  // A number with a zero in front is not how it was written.
-  const number = String(Number(seq)) === seq ? Number(seq) : null;
-  return { at, seq: number, claimed, content, before, tile };
-}
-
-interface Ending {
-  readonly checkpoint: string;
-  readonly public_key: string;
-  readonly after: number;
-  readonly hashes: readonly string[];
-  readonly handovers?: readonly string[];
-}
-
-const areTexts = (value: unknown): boolean =>
-  Array.isArray(value) && value.every((text) => typeof text === "string");
-
-/** The last line, when it is written just as exports write it. */
-function readEnding(line: string): Ending | null {
-  const json = line.startsWith("]") ? `{${line.slice(2)}` : line;
-  try {
-    const { proof } = JSON.parse(json) as { proof: Ending };
-    const { checkpoint, public_key, after, hashes, handovers } = proof;
-    const written = JSON.stringify({ proof: { checkpoint, public_key, after, hashes, handovers } });
-    const typed = typeof checkpoint === "string" && typeof public_key === "string" &&
-      Number.isSafeInteger(after) && areTexts(hashes) &&
-      (handovers === undefined || handovers.length > 0 && areTexts(handovers));
-    return typed && written === json ? proof : null;
-  } catch {
-    return null;
-  }
 }

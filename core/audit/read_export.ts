@@ -1,0 +1,57 @@
+import { Buffer } from "node:buffer";
+import { createHash } from "node:crypto";
+import type { Ending } from "./export_formats.ts";
+import type { Line } from "./findings.ts";
+import { HASH_BYTES } from "./node_hash.ts";
+
+const ROW =
+  /^\{"seq":(\d{1,15}),"leaf_hash":"([A-Za-z0-9+/]{43}=)",(?:"before":\{"after":(0|[1-9]\d{0,14}),"hashes":\[("[^\]]*")\]\},)?(?:"tile_hash":"([A-Za-z0-9+/]{43}=)",)?/;
+const BRACE = 0x7b;
+
+/** True for the beginning of the line that holds the proof. */
+export const isEnding = (start: string, json: boolean): boolean =>
+  start.startsWith(json ? '],"proof":' : '{"proof":');
+
+/** A hash as exports write it, or null: what can be written in two ways could be changed. */
+export function readHash(text: string): Buffer | null {
+  const bytes = Buffer.from(text, "base64");
+  return bytes.length === HASH_BYTES && bytes.toString("base64") === text ? bytes : null;
+}
+
+/** A row's line; what stands before the row's own members is overwritten by the leaf's prefix. */
+export function readLine(bytes: Buffer, at: number): Line {
+  const found = ROW.exec(bytes.toString("latin1"));
+  if (found === null) {
+    return { at, seq: null, claimed: "", content: null, before: null, tile: null };
+  }
+  const [front, seq, claimed = "", after, hashes, tile = null] = found;
+  const leaf = bytes.subarray(front.length - 2);
+  leaf[0] = 0;
+  leaf[1] = BRACE;
+  const content = createHash("sha256").update(leaf).digest("base64");
+  const before = after === undefined
+    ? null
+    : { after: Number(after), hashes: hashes!.slice(1, -1).split('","') };
+  // A number with a zero in front is not how it was written.
+  const number = String(Number(seq)) === seq ? Number(seq) : null;
+  return { at, seq: number, claimed, content, before, tile };
+}
+
+const areTexts = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((text) => typeof text === "string");
+
+/** The last line, when it is written just as exports write it. */
+export function readEnding(line: string): Ending | null {
+  const json = line.startsWith("]") ? `{${line.slice(2)}` : line;
+  try {
+    const { proof } = JSON.parse(json) as { proof: Ending };
+    const { checkpoint, public_key, after, hashes, handovers } = proof;
+    const written = JSON.stringify({ proof: { checkpoint, public_key, after, hashes, handovers } });
+    const typed = typeof checkpoint === "string" && typeof public_key === "string" &&
+      Number.isSafeInteger(after) && areTexts(hashes) &&
+      (handovers === undefined || handovers.length > 0 && areTexts(handovers));
+    return typed && written === json ? proof : null;
+  } catch {
+    return null;
+  }
+}
