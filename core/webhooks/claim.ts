@@ -12,6 +12,7 @@ import type { Lane } from "./lanes.ts";
 import { begun, type Lease, leaseOut } from "./leases.ts";
 import { ATTEMPTS_KEPT } from "./ledger.ts";
 import { rateOf } from "./rate.ts";
+import { isDue } from "./retry_policy.ts";
 import { isOn } from "./rules.ts";
 
 /** A delivery that was taken to be sent. */
@@ -42,12 +43,13 @@ export async function claimDue(
     prefix: [webhookId],
     limit: room + 1,
   });
-  const due = items.slice(0, room).filter(({ record }) => record.due_at_ms! <= now);
+  const due = items.slice(0, room).filter(({ record }) => isDue(record.due_at_ms!, now));
   // What an organization has due while it is off stays so, for a sweep to find when it is on again.
   if (due.length > 0 && !await isOn(app, tenant)) return { claims: [], nextMs: Infinity };
   const admitted = due.length === 0 ? 0 : await rateOf(app, lane, due.length);
   const some = due.slice(0, admitted);
-  const nextMs = items[some.length]?.record.due_at_ms ?? Infinity;
+  const next = items.find((each) => !some.includes(each));
+  const nextMs = next?.record.due_at_ms ?? Infinity;
   if (some.length === 0) return { claims: [], nextMs };
   let known = true, claims: readonly Claim[] = [];
   await store.transact(async (tx) => {
@@ -58,7 +60,8 @@ export async function claimDue(
     known = false;
     const rows = await Promise.all(some.map(({ record }) => tx.get(deliveries, tenant, record.id)));
     const taken = rows.flatMap((before) =>
-      before === null || before.leased || before.due_at_ms === null || before.due_at_ms > now
+      before === null || before.leased || before.due_at_ms === null ||
+        !isDue(before.due_at_ms, now)
         ? []
         : [{ before, delivery: claim(tx, tenant, before, now) }]
     );

@@ -21,8 +21,9 @@ import {
   WEBHOOKS_READ_MAX,
 } from "./fan_out.ts";
 import { type Lane, Lanes } from "./lanes.ts";
-import { endLease, type Lease, leaseOut, takeBackLost } from "./leases.ts";
+import { endLease, type Lease, leaseOut, takeBackAhead, takeBackLost } from "./leases.ts";
 import { Pacing } from "./pacing.ts";
+import { isDue } from "./retry_policy.ts";
 import type { Rounds } from "../rounds.ts";
 import { recoveryRounds } from "./recoveries.ts";
 
@@ -110,6 +111,7 @@ export class Deliveries {
       ready: ({ org }) => this.#stopped || this.#pacing.mayFanOut(org),
       step: (tx, tenant, events, part) => this.#fanOut(tx, tenant, events, part),
     }, complain);
+    await takeBackAhead(this.app);
     this.sweep();
   }
 
@@ -200,7 +202,13 @@ export class Deliveries {
     this.#leaseMs = Math.min(this.#leaseMs, await takeBackLost(this.app));
     for await (const { tenant, key } of queueHeads(store, deliveries, "due")) {
       const [webhookId, dueMs] = key as [string, number];
-      this.#lanes.announce(tenant, webhookId, dueMs, clock.now());
+      const nowMs = clock.now();
+      this.#lanes.announce(
+        tenant,
+        webhookId,
+        isDue(dueMs, nowMs) ? Math.min(dueMs, nowMs) : dueMs,
+        nowMs,
+      );
     }
   }
 

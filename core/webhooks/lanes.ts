@@ -16,6 +16,8 @@ export const WIDTH_FREE_MAX = 64;
 const WIDTH_FIRST = 4;
 /** Webhooks whose last attempt got no answer share this many, so that they cannot fill the house. */
 const SUSPECTS_MAX = CONCURRENCY / 2;
+/** Longer than a rate's window: who waits longer does so by a clock that has been set right since. */
+const WAIT_MS_MAX = 2 * 60 * 1000;
 /** Webhooks that have nothing to send and whose width is still known. */
 const WIDTHS_KEPT = 10_000;
 
@@ -110,7 +112,7 @@ export class Lanes {
   /** The webhook has a delivery that is due then. */
   announce(tenant: Tenant, webhookId: string, dueMs: number, nowMs: number): void {
     const lane = this.#laneOf(tenant, webhookId);
-    if (dueMs >= lane.dueMs) return;
+    if (dueMs > lane.dueMs) return;
     lane.dueMs = dueMs;
     this.#schedule(lane, nowMs);
   }
@@ -122,7 +124,8 @@ export class Lanes {
   reserve(tenant: Tenant, webhookId: string, nowMs: number): Lane | null {
     if (this.#running >= CONCURRENCY) return null;
     const lane = this.#laneOf(tenant, webhookId);
-    const waits = lane.claiming || lane.suspect || lane.dueMs <= nowMs || lane.notBeforeMs > nowMs;
+    const waits = lane.claiming || lane.suspect || lane.dueMs <= nowMs ||
+      notBefore(lane, nowMs) > nowMs;
     const room = !waits && this.#roomOf(lane) > 0;
     if (room) this.#reserve(lane, 1);
     else this.#schedule(lane, nowMs);
@@ -230,7 +233,7 @@ export class Lanes {
 
   /** Puts a lane where it belongs: among the ready ones, among those that wait for a time, or nowhere. */
   #schedule(lane: Lane, nowMs: number): void {
-    const atMs = Math.max(lane.dueMs, lane.notBeforeMs);
+    const atMs = Math.max(lane.dueMs, notBefore(lane, nowMs));
     if (atMs === Infinity) {
       if (lane.running === 0 && !lane.claiming) this.#forget(lane);
       return;
@@ -262,6 +265,10 @@ export class Lanes {
     }
   }
 }
+
+/** When a lane's rate lets it send again. */
+const notBefore = ({ notBeforeMs }: Lane, nowMs: number): number =>
+  notBeforeMs > nowMs + WAIT_MS_MAX ? nowMs : notBeforeMs;
 
 /** A binary heap, the earliest first. */
 function push(heap: Timer[], timer: Timer): void {

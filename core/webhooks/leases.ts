@@ -87,6 +87,21 @@ export async function takeBackLost(app: App): Promise<number> {
   }
 }
 
+/**
+ * The same at the start, for what was begun by a clock that was far ahead and has been set right since: its lease ends
+ * later than any that is begun now, and no process works on it any more.
+ */
+export async function takeBackAhead(app: App): Promise<void> {
+  const { store, ports: { clock } } = app;
+  for (;;) {
+    const last = { limit: READ_MAX, reverse: true };
+    const { items } = await store.queued(deliveryLeases, "ends", last);
+    const ahead = items.filter(({ record }) => record.ends_at_ms > clock.now() + 2 * LEASE_MS);
+    for (const { tenant, record } of ahead) while (await takeBackSome(app, tenant, record.id));
+    if (ahead.length < READ_MAX) return;
+  }
+}
+
 /** One commit; false when nothing of the lease is left. */
 async function takeBackSome(app: App, tenant: Tenant, id: string): Promise<boolean> {
   const now = app.ports.clock.now();

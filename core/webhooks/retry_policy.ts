@@ -9,6 +9,8 @@ const DEFAULT_DELAYS = {
 } as const;
 
 const DAY_SECONDS = 86_400;
+/** Longer than any attempt waits: one that is due later was put off by a clock that has been set right since. */
+const WAIT_MS_MAX = 25 * 60 * 60 * 1000;
 
 const FIELDS = {
   max_retries: z.int().min(1).max(12)
@@ -76,6 +78,10 @@ export function nextDelayMs(
     : undefined;
   return 1000 * (step ?? backoffSeconds(policy, failedAttempt));
 }
+
+/** Whether the attempt that waits for this instant is to be made now. */
+export const isDue = (dueMs: number, nowMs: number): boolean =>
+  dueMs <= nowMs || dueMs > nowMs + WAIT_MS_MAX;
 
 /** What follows a failed attempt: the next one, or the end of the delivery and perhaps of its webhook. */
 export interface Consequence {

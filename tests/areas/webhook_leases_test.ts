@@ -112,3 +112,47 @@ Deno.test("leases: of those that began together, what a dead process left is due
   deq([accepted, delivered, pending], [20, 20, 0]);
   eq((await rowsOf(world)).filter((name) => name.startsWith("delivery_leases")).length, 0);
 });
+
+const YEAR_MS = 365 * 24 * 60 * 60 * 1000;
+
+Deno.test("leases: what a process died over by a clock far ahead is due again at the next start by a right one", async () => {
+  const kv = await Deno.openKv(":memory:");
+  const process = mortal(kv);
+  const dead = await World.open({ kv: process.kv });
+  const owner = await dead.signUp();
+  const hook = await hear(dead, owner);
+  dead.clock.nowMs += YEAR_MS;
+  const asked = Promise.withResolvers<void>();
+  dead.network.request = async () => {
+    asked.resolve();
+    while (process.alive) await turn();
+    return responding(204);
+  };
+  await happen(dead, owner);
+  await dead.app.log.flush();
+  await asked.promise;
+  process.alive = false;
+  await dead.settle();
+  await using world = await World.open({ kv, seed: 2 });
+  await world.settle();
+  deq(namesSent(world), ["one"]);
+  const { status, attempt } = await newest(world, owner, hook.id);
+  deq([status, attempt], ["succeeded", 2]);
+  deq(await rowsOf(world), ["deliveries", "deliveries.log", "delivery_attempts"]);
+});
+
+Deno.test("delivery: one that a clock far ahead had put off is tried again once that is set right", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const hook = await hear(world, owner);
+  const rightMs = world.clock.nowMs;
+  world.clock.nowMs += YEAR_MS;
+  answering(world, 500);
+  await happen(world, owner);
+  await world.settle();
+  world.clock.nowMs = rightMs;
+  answering(world, 204);
+  world.app.deliveries.sweep();
+  await world.settle();
+  deq((await newest(world, owner, hook.id)).status, "succeeded");
+});

@@ -45,6 +45,18 @@ Deno.test("Lanes: a webhook that answered has its width again after a pause, and
   }
 });
 
+Deno.test("Lanes: a webhook whose rate was used up by a clock far ahead sends again once that is set right", () => {
+  const lanes = new Lanes();
+  const aheadMs = 365 * 24 * 60 * 60 * 1000;
+  lanes.announce(TENANT, "w", 0, aheadMs);
+  const { lane, room } = lanes.next(aheadMs, 100)!;
+  lane.notBeforeMs = aheadMs + 60_000;
+  lanes.begun(lane, room, 0, 0, aheadMs);
+  eq(lanes.next(aheadMs, 100), null);
+  lanes.announce(TENANT, "w", 0, 1_000);
+  eq(lanes.next(1_000, 100)?.lane, lane);
+});
+
 Deno.test("Lanes: a dead webhook's backlog costs the others no turn and no look", () => {
   const lanes = new Lanes();
   lanes.announce(TENANT, "dead", 0, 0);
