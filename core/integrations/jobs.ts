@@ -11,7 +11,7 @@ import type { App } from "../app.ts";
 import { emit, type EventRow, RELAY_ACTOR } from "../events.ts";
 import { OutboundError, type OutboundResponse } from "../ports.ts";
 import { statusNow } from "../approvals/show.ts";
-import { afterFailure, retryAfterMs, RetryPolicy } from "../webhooks/retry_policy.ts";
+import { afterFailure, isDue, retryAfterMs, RetryPolicy } from "../webhooks/retry_policy.ts";
 import { serviceOf } from "./catalog.ts";
 import { isFor } from "./fan_out.ts";
 import { configOf, oauthClientOf } from "./integrations.ts";
@@ -45,7 +45,7 @@ async function claim(app: App, tenant: Tenant, id: string): Promise<IntegrationJ
   return await store.transact(async (tx) => {
     const now = clock.now();
     const job = await tx.getStored(integrationJobs, tenant, id);
-    if (job === null || job.due_at_ms === null || job.due_at_ms > now) return null;
+    if (job === null || job.due_at_ms === null || !isDue(job.due_at_ms, now)) return null;
     if (!store.isLive(integrationJobs, job)) {
       // Or it would stand before the jobs behind it.
       tx.delete(integrationJobs, tenant, id);

@@ -6,6 +6,7 @@ import type { Tx } from "../../kv/tx.ts";
 import { queueHeads } from "../../kv/walk.ts";
 import type { App } from "../app.ts";
 import type { Cancel } from "../ports.ts";
+import { isDue } from "../webhooks/retry_policy.ts";
 import { fanOut } from "./fan_out.ts";
 import { doJob } from "./jobs.ts";
 import { refreshTokens } from "./oauth/tokens.ts";
@@ -138,7 +139,7 @@ export class Integrations {
     const due: { tenant: Tenant; id: string; jobId: string }[] = [];
     for await (const { tenant, key } of queueHeads(store, integrationJobs, "due")) {
       const [id, dueMs] = key as [string, number];
-      if (dueMs > clock.now()) nextMs = Math.min(nextMs, dueMs);
+      if (!isDue(dueMs, clock.now())) nextMs = Math.min(nextMs, dueMs);
       else due.push({ tenant, id, jobId: key.at(-1) as string });
     }
     const waiting = new Set(due.map(({ id }) => id));

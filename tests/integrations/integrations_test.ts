@@ -272,6 +272,27 @@ Deno.test("integrations: a job that is over its time makes way, and nothing is s
   eq(world.network.sent.length, sent);
 });
 
+Deno.test("integrations: a message that a clock far ahead had put off is sent once that is set right", async () => {
+  await using world = await World.open();
+  const here = await linkAgent(world);
+  const id = await installed(world, here.owner, "slack", {
+    webhook_url: "https://hooks.example.com/x",
+  });
+  const rightMs = world.clock.nowMs;
+  world.network.reply = () => {
+    world.clock.nowMs = rightMs + 2 * 24 * 60 * 60 * 1000;
+    return 500;
+  };
+  await exec(world, here, "rm -rf /");
+  await world.settle();
+  world.clock.nowMs = rightMs;
+  eq((await shown(world, here.owner, id)).last_error, "The service answered 500.");
+  world.network.reply = () => 204;
+  world.app.integrations.wake();
+  await world.settle();
+  eq((await shown(world, here.owner, id)).last_error, null);
+});
+
 Deno.test("integrations: a repository without credentials of its own is fetched with an integration's, in the live space alone", async () => {
   await using world = await World.open();
   const here = await withRepository(world);
