@@ -194,8 +194,9 @@ export async function sweepStaleAgents(app: App): Promise<void> {
   for await (const { tenant, record } of eachOf(page)) {
     const linkedHere = record.instance === app.instance &&
       app.links.of(tenant, record.id) !== undefined;
-    const seenMs = record.last_seen_ms ?? 0;
-    if (linkedHere || app.ports.clock.now() - seenMs < STALE_MS) continue;
+    // One that was seen in the future was so by a clock that has been set right since.
+    const sinceMs = Math.abs(app.ports.clock.now() - (record.last_seen_ms ?? 0));
+    if (linkedHere || sinceMs < STALE_MS) continue;
     await disconnectAgent(app, tenant, record, "relay_lost");
   }
 }

@@ -60,6 +60,19 @@ Deno.test("agents: one that is linked is never stale to its own relay", async ()
   eq((await show(world, owner, agent.id)).status, "online");
 });
 
+Deno.test("agents: one whose relay died is taken for lost also when the clock that it was seen by was far ahead", async () => {
+  const kv = await Deno.openKv(":memory:");
+  const dead = await World.open({ kv: shared(kv) });
+  const { owner, agent } = await linkAgent(dead);
+  const ahead = dead.clock.nowMs + 365 * 24 * 60 * 60 * 1000;
+  await change(dead, owner, agent.id, { last_seen_ms: ahead });
+  await dead.settle();
+  await using world = await World.open({ kv, seed: 2 });
+  await world.advance(30_000);
+  eq((await show(world, owner, agent.id)).status, "offline");
+  deq(await endsOf(world, owner, agent.id), ["relay_lost"]);
+});
+
 Deno.test("stop: every link is told, and its end on record, before the store is let go of", async () => {
   const kv = await Deno.openKv(":memory:");
   let turns = 0;
