@@ -197,7 +197,8 @@ function endIn(
     resource: { type: "mcp_session", id: session.id },
     details: {
       ...detailsOf(session),
-      duration_ms: app.ports.clock.now() - session.created_at_ms,
+      // Not less than none where the clock was set back meanwhile.
+      duration_ms: Math.max(0, app.ports.clock.now() - session.created_at_ms),
       calls: session.calls + (recall(app, session.id)?.calls ?? 0),
       ...(type === "session_timeout" && { idle_seconds: SESSION_IDLE_MS / 1000 }),
     },

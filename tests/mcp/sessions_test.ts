@@ -99,6 +99,17 @@ Deno.test("sessions: their beginning and their end are events, with the calls ma
   eq((await get(world, as, id, "DELETE")).status, 404);
 });
 
+Deno.test("sessions: one during which the clock was set back took no time, not less", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const as = owner.token;
+  const id = await sessionOf(world, as);
+  world.clock.nowMs -= MINUTE_MS;
+  eq((await get(world, as, id, "DELETE")).status, 204);
+  const closed = (await sessionEvents(world, owner)).at(-1);
+  deq([closed.event_type, closed.details.duration_ms], ["session_closed", 0]);
+});
+
 Deno.test("sessions: half an hour without a call ends one, a call in between does not", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
