@@ -8,10 +8,7 @@ import { countWaiting } from "./count.ts";
 import { emit } from "../events.ts";
 import { iso } from "../lists.ts";
 import { textForEvent } from "../commands/text.ts";
-import { startQueued } from "../commands/queued.ts";
-
-/** An approved command that could not be sent for this long is not sent any more. */
-const START_WITHIN_MS = 10 * 60 * 1000;
+import { START_WITHIN_MS, startQueued } from "../commands/queued.ts";
 
 /** How a request ends. */
 export interface Resolution {

@@ -4,7 +4,15 @@ import { eachOf } from "../../kv/walk.ts";
 import type { App } from "../app.ts";
 import { settleCommand } from "./settle.ts";
 
+/** An approved command that could not be sent for this long is not sent any more. */
+export const START_WITHIN_MS = 10 * 60 * 1000;
 const BATCH_MAX = 100;
+
+/** Whether it may still be sent: one that may for much longer was approved by a clock that was ahead. */
+export function mayStart({ start_before_ms }: CommandRecord, nowMs: number): boolean {
+  const leftMs = (start_before_ms ?? 0) - nowMs;
+  return leftMs > 0 && leftMs <= 2 * START_WITHIN_MS;
+}
 
 /** Sends what waits for an agent, if this process holds its link. */
 export function startQueued(app: App, tenant: Tenant, agentId: string): void {
@@ -32,8 +40,8 @@ async function sendWaiting(
 }
 
 async function send(app: App, tenant: Tenant, record: CommandRecord): Promise<void> {
-  const { id, agent_id: agentId, start_before_ms } = record;
-  if (app.ports.clock.now() >= (start_before_ms ?? 0)) {
+  const { id, agent_id: agentId } = record;
+  if (!mayStart(record, app.ports.clock.now())) {
     const open = { id, agentId, record, fresh: false, queued: true } as const;
     const why = "it was approved, and its agent was not connected in time";
     await settleCommand(app, tenant, open, { status: "failed", why });

@@ -11,6 +11,7 @@ import type { CommandResult, OutputFrame, RefusedFrame } from "../protocol.ts";
 import type { OutputDigests } from "../statements.ts";
 import { approvedDigest } from "../approvals/approved.ts";
 import { writeNote } from "./note.ts";
+import { mayStart } from "./queued.ts";
 import { OUTPUT_BYTES_MAX, type OutputListener, RunningOutput } from "./running_output.ts";
 import { commandSha256 } from "./text.ts";
 import {
@@ -110,7 +111,7 @@ export class Commands {
       const queued = await tx.get(commands, tenant, id);
       approved = await approvedDigest(this.app(), tx, tenant, queued);
       const now = this.app().ports.clock.now();
-      if (queued?.status !== "queued" || now >= (queued.start_before_ms ?? 0)) return null;
+      if (queued?.status !== "queued" || !mayStart(queued, now)) return null;
       const taken = {
         ...queued,
         status: "running",

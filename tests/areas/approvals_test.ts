@@ -185,6 +185,20 @@ Deno.test("approvals: what was approved while its agent was away is sent when it
   ok(ended.reason.includes("not connected in time"));
 });
 
+Deno.test("approvals: what was approved while the clock was ahead and its agent away is not sent long after", async () => {
+  await using world = await World.open();
+  const here = await blocked(world, { expires_seconds: 3600 });
+  here.agent.drop();
+  world.clock.nowMs += 40 * MINUTE_MS;
+  eq((await decide(world, "approve", here.pid, here.approver)).body.command_status, "queued");
+  world.clock.nowMs -= 40 * MINUTE_MS;
+  const again = await ScriptedAgent.connect(world, here.key.value, {
+    identity: here.agent.identity,
+  });
+  await world.advance(MINUTE_MS);
+  deq([(await command(world, here)).status, runsOf(again)], ["failed", []]);
+});
+
 Deno.test("approvals: settings that change after the approval stop what was not sent yet", async () => {
   await using world = await World.open();
   const here = await blocked(world);
