@@ -164,7 +164,8 @@ export class Transfers {
     const { store, ports } = this.app();
     for await (const { tenant, record } of everyQueued(store, of, "open", { limit: PAGE })) {
       if (this.#running.has(`${tenantKey(tenant)}/${record.agent_id}`)) continue;
-      if (ports.clock.now() - record.created_at_ms < JOB_MS_MAX) {
+      // One that was begun in the future was so by a clock that has been set right since.
+      if (Math.abs(ports.clock.now() - record.created_at_ms) < JOB_MS_MAX) {
         this.begin(tenant, record.agent_id);
       } else {
         const why = "the agent did not come back in time";

@@ -297,6 +297,24 @@ Deno.test("backup: an agent that does not come back, or is deleted on the way, l
   });
 });
 
+Deno.test("backup: one that was begun by a clock far ahead is given up like others, and another may begin", async () => {
+  await withBackups(async ({ world, owner, agent, post, backUp }) => {
+    agent.hold = true;
+    world.clock.nowMs += 50 * 60_000;
+    await post("backup");
+    agent.link.drop();
+    await world.settle();
+    world.clock.nowMs -= 50 * 60_000;
+    await world.app.transfers.sweep();
+    const path = `/api/v1/gitops/backups/${agent.link.id}`;
+    const { body: { backups: [given] } } = await world.call("GET", path, { as: owner.token });
+    deq([given.status, given.error], ["failed", "the agent did not come back in time"]);
+    agent.hold = false;
+    await agent.again();
+    eq((await backUp()).status, "complete");
+  });
+});
+
 Deno.test("backup: an agent that does not answer in time fails it", async () => {
   await withBackups(async ({ world, agent, post, endOf }) => {
     agent.hold = true;
