@@ -56,7 +56,7 @@ export class EventLog {
   #stopped = false;
   /** Where tenants' logs end. Only a sole sequencer may remember: nobody else makes them longer. */
   #heads = new RecentMap<number>(HEADS_MAX);
-  /** Events that got numbers in an atomic whose outcome is unknown; the head tells the next fold whether it was made. */
+  /** Events that got numbers in an atomic whose outcome is unknown; the log tells the next fold whether it was made. */
   #doubtful: Announcement[] = [];
   readonly #direct: DirectNumbering;
   readonly #followers: Follower[] = [];
@@ -277,16 +277,18 @@ export class EventLog {
     return at;
   }
 
-  /**
-   * The same rows always get the same numbers, and nothing is numbered in its own commit before this: a head
-   * that has come this far means they have them.
-   */
+  /** Tells of what got its numbers after all, and not of what another fold, which was first, gave others. */
   async #resolveDoubt(): Promise<void> {
     const doubtful = this.#doubtful;
     if (doubtful.length === 0) return;
-    const heads = await Promise.all(doubtful.map(({ tenant }) => this.head(tenant)));
+    const made = await Promise.all(doubtful.map((each) => this.#has(each)));
     this.#doubtful = [];
-    this.#announce(doubtful.filter(({ events }, at) => heads[at]! >= events.at(-1)!.seq));
+    this.#announce(doubtful.filter((_, at) => made[at]));
+  }
+
+  async #has({ tenant, events }: Announcement): Promise<boolean> {
+    const found = await this.read(tenant, events[0]!.seq - 1, events.length);
+    return events.every(({ seq, json }, at) => found[at]?.seq === seq && found[at].json === json);
   }
 
   #announce(announcements: readonly Announcement[]): void {

@@ -1,5 +1,6 @@
-import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { faultyKv, item, shared, strictKv } from "../support/kv.ts";
+import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
+import type { Sequenced } from "../../kv/log.ts";
+import { Bench, committing, faultyKv, item, overKv, shared, strictKv } from "../support/kv.ts";
 import { random } from "../support/random.ts";
 import { Life, World } from "./world.ts";
 
@@ -73,5 +74,47 @@ Deno.test("two stores: folds that race give each event one number", async () => 
   deepStrictEqual(events.map(({ seq }) => seq), Array.from({ length: 120 }, (_, at) => at + 1));
   strictEqual(new Set(events.map(({ json }) => json)).size, 120);
   for (const { follower } of lives) await follower.idle();
+  engine.close();
+});
+
+Deno.test("two stores: a fold that came too late and got no answer tells nobody numbers that others got", async () => {
+  const engine = await Deno.openKv(":memory:");
+  const kv = strictKv(shared(engine));
+  const other = new Bench(kv, "late", { sole: false, hasQueue: false });
+  let late = false;
+  const list: Deno.Kv["list"] = (selector, options) => {
+    const found = kv.list(selector, options);
+    // It has seen what it moves, and looks where the log ends.
+    if (!late || options?.reverse !== true) return found as never;
+    const next = found.next.bind(found);
+    found.next = async () => {
+      await other.log.flush();
+      return await next();
+    };
+    return found as never;
+  };
+  const slow = committing(overKv(kv, { list }), async (commit) => {
+    if (late) throw new Error("connection reset");
+    return await commit();
+  });
+  const bench = new Bench(slow, "late", { sole: false, hasQueue: false });
+  const { tenant } = bench;
+  const heard: Sequenced[] = [];
+  bench.log.onSequenced((_, events) => heard.push(...events));
+  await bench.store.append(tenant, "told", '"first"');
+  late = true;
+  await rejects(bench.log.flush());
+  late = false;
+  await other.store.append(tenant, "told", '"second"');
+  await other.log.flush();
+  await bench.store.append(tenant, "told", '"third"');
+  await bench.log.flush();
+  const events = await bench.log.read(tenant, 0, 10);
+  deepStrictEqual(events.map(({ seq, json }) => [seq, json]), [
+    [1, '"first"'],
+    [2, '"second"'],
+    [3, '"third"'],
+  ]);
+  deepStrictEqual(heard, events.slice(2));
   engine.close();
 });
