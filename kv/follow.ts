@@ -205,8 +205,10 @@ export class LogFollower {
   }
 
   #tryLater(error: unknown): void {
+    // What the end cuts off is marked, and is no trouble.
+    if (this.store.closing) return;
     this.onError(error);
-    if (this.store.closing || this.#retrying) return;
+    if (this.#retrying) return;
     this.#retrying = true;
     this.store.clock.after(RETRY_MS, () => {
       this.#retrying = false;

@@ -68,6 +68,32 @@ Deno.test("LogFollower.wake: takes up what a process left that died after its fo
   deepStrictEqual(await marks(bench), []);
 });
 
+Deno.test("LogFollower: what a clean end cuts off is no error, and is handled after the next start", async () => {
+  const kv = await Deno.openKv(":memory:");
+  const first = new Bench(shared(kv));
+  const { promise: entered, resolve: enter } = Promise.withResolvers<void>();
+  const { promise: going, resolve: go } = Promise.withResolvers<void>();
+  const cut = following(first, {
+    cares: async () => {
+      enter();
+      await going;
+      return true;
+    },
+  });
+  await first.store.append(first.tenant, "wanted", "{}");
+  await first.log.flush();
+  await entered;
+  await first.store.close();
+  go();
+  await cut.idle();
+  deepStrictEqual(first.errors, []);
+  await using bench = new Bench(kv);
+  const follower = following(bench);
+  follower.wake();
+  await follower.idle();
+  deepStrictEqual(await handled(bench, bench.tenant), once(1));
+});
+
 Deno.test("LogFollower: a tenant that does not care is passed over, and only up to then", async () => {
   await using bench = await Bench.memory();
   const { store, log, tenant } = bench;
