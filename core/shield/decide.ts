@@ -1,7 +1,6 @@
-import { BudgetSpent, type Comparing } from "./budget.ts";
+import { BudgetSpent, type Comparing, fullBudget } from "./budget.ts";
 import type { Finding } from "./command.ts";
 import type { Examination } from "./examine.ts";
-import { MAX_COMPARED_CHARS } from "./limits.ts";
 import type { Policy, PolicyRule } from "./policy.ts";
 import { type Circumstances, rulesThatHold } from "./policy_context.ts";
 import { matchesCommand, matchesLoose } from "./policy_match.ts";
@@ -19,18 +18,21 @@ export interface Decision {
   readonly approvals: PolicyApprovals | null;
 }
 
-/** Puts the policy over what was found: a deny of either wins, an allow only over all commands. */
+/**
+ * Puts the policy over what was found: a deny of either wins, an allow only over all commands. `comparing` is what
+ * that may cost, and what is left of it afterwards.
+ */
 export function decide(
   { findings: all, commands }: Examination,
   policy: Policy | null,
   circumstances: Circumstances,
+  comparing?: Comparing,
 ): Decision {
   const { labels } = circumstances;
   const findings = isSwitched(policy) ? all.filter(({ rule }) => counts(rule, policy)) : all;
   const plain = judgeFindings(findings, labels, policy);
   if (policy === null || policy.rules.length === 0) return { result: plain, approvals: null };
-  const rules = rulesThatHold(policy, circumstances);
-  const said = askInTime(rules, commands, findings);
+  const said = askInTime(policy, circumstances, { commands, findings }, comparing ?? fullBudget());
   if (said === null) {
     const span = commands[0]?.command.span ?? { start: 0, end: 0 };
     const unread = [...findings, { rule: OVER_BUDGET, span, wrapped: false }];
@@ -79,12 +81,14 @@ interface PolicyAnswer {
 
 /** What the policy answers; null when holding the commands against its rules takes longer than it may. */
 function askInTime(
-  rules: readonly PolicyRule[],
-  commands: Examination["commands"],
-  findings: readonly Finding[],
+  policy: Policy,
+  circumstances: Circumstances,
+  { commands, findings }: Pick<Examination, "commands" | "findings">,
+  comparing: Comparing,
 ): PolicyAnswer | null {
   try {
-    return askPolicy(rules, commands, findings, { compared: MAX_COMPARED_CHARS });
+    const rules = rulesThatHold(policy, circumstances, comparing);
+    return askPolicy(rules, commands, findings, comparing);
   } catch (error) {
     if (error instanceof BudgetSpent) return null;
     throw error;

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isTimeZone } from "./local_time.ts";
 import type { Pack } from "./rule.ts";
 import { RULES } from "./rules.ts";
 import { APPROVE_SCORE, DENY_SCORE, Verdict } from "./result.ts";
@@ -140,12 +141,4 @@ export function minutesOf(text: string): number | null {
   if (hours.length !== 2 || minutes.length !== 2 || more !== undefined) return null;
   const value = Number(hours) * 60 + Number(minutes);
   return Number(hours) < 24 && Number(minutes) < 60 && value >= 0 ? value : null;
-}
-
-function isTimeZone(name: string): boolean {
-  try {
-    return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone !== "";
-  } catch {
-    return false;
-  }
 }

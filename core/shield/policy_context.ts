@@ -1,4 +1,9 @@
+import { type Comparing, spendCompare } from "./budget.ts";
+import { type Day, localTime } from "./local_time.ts";
 import { type Hours, minutesOf, type Policy, type PolicyRule } from "./policy.ts";
+
+/** What it costs to find out the time somewhere, in characters that are compared. */
+const HOURS_COST = 512;
 
 /** Who asks for a command. */
 export interface Who {
@@ -17,9 +22,13 @@ export interface Circumstances {
   readonly atMs: number | null;
 }
 
-/** The rules of a policy that hold in these circumstances, in their order. */
-export function rulesThatHold(policy: Policy, circumstances: Circumstances): PolicyRule[] {
-  return policy.rules.filter(({ match }) => holds(match, circumstances));
+/** The rules of a policy that hold in these circumstances, in their order. @throws {BudgetSpent} */
+export function rulesThatHold(
+  policy: Policy,
+  circumstances: Circumstances,
+  comparing: Comparing,
+): PolicyRule[] {
+  return policy.rules.filter(({ match }) => holds(match, circumstances, comparing));
 }
 
 /** Whether a policy asks for the roles of whoever wants a command run. */
@@ -27,7 +36,11 @@ export function asksForRoles(policy: Policy | null): boolean {
   return policy?.rules.some(({ match }) => match.roles !== undefined) ?? false;
 }
 
-function holds(match: PolicyRule["match"], { labels, who, atMs }: Circumstances): boolean {
+function holds(
+  match: PolicyRule["match"],
+  { labels, who, atMs }: Circumstances,
+  comparing: Comparing,
+): boolean {
   for (const [key, value] of Object.entries(match.labels ?? {})) {
     if (labels[key] !== value) return false;
   }
@@ -38,48 +51,20 @@ function holds(match: PolicyRule["match"], { labels, who, atMs }: Circumstances)
   ) {
     return false;
   }
-  return hours === undefined || (atMs !== null && isWithin(hours, atMs));
+  if (hours === undefined) return true;
+  spendCompare(comparing, HOURS_COST);
+  return atMs !== null && isWithin(hours, atMs);
 }
-
-const DAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"] as const;
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** Whether an instant lies in the hours; those over midnight belong to the day on which they begin. */
 function isWithin({ from, to, days, timezone }: Hours, atMs: number): boolean {
   const start = minutesOf(from) ?? 0;
   const end = minutesOf(to) ?? 0;
-  const { day, minutes } = localTime(atMs, timezone ?? "UTC");
+  const { day, dayBefore, minutes } = localTime(atMs, timezone ?? "UTC");
   const overnight = end <= start;
   if (!overnight) return minutes >= start && minutes < end && isDay(days, day);
   if (minutes >= start) return isDay(days, day);
-  return minutes < end && isDay(days, localTime(atMs - DAY_MS, timezone ?? "UTC").day);
+  return minutes < end && isDay(days, dayBefore);
 }
 
-const isDay = (days: Hours["days"], day: string) =>
-  days === undefined || (days as readonly string[]).includes(day);
-
-const formats = new Map<string, Intl.DateTimeFormat>();
-/** Time zones that formats are kept for; there are some 400. */
-const FORMATS_MAX = 500;
-
-function localTime(atMs: number, timeZone: string): { day: string; minutes: number } {
-  if (timeZone === "UTC") {
-    const at = new Date(atMs);
-    return {
-      day: DAYS[at.getUTCDay()] ?? "sun",
-      minutes: at.getUTCHours() * 60 + at.getUTCMinutes(),
-    };
-  }
-  let format = formats.get(timeZone);
-  if (format === undefined) {
-    if (formats.size >= FORMATS_MAX) formats.clear();
-    const fields = { weekday: "short", hour: "2-digit", minute: "2-digit" } as const;
-    format = new Intl.DateTimeFormat("en-GB", { ...fields, timeZone, hourCycle: "h23" });
-    formats.set(timeZone, format);
-  }
-  const parts = new Map(format.formatToParts(atMs).map(({ type, value }) => [type, value]));
-  return {
-    day: (parts.get("weekday") ?? "").toLowerCase(),
-    minutes: Number(parts.get("hour")) * 60 + Number(parts.get("minute")),
-  };
-}
+const isDay = (days: Hours["days"], day: Day) => days === undefined || days.includes(day);

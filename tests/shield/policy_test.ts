@@ -1,4 +1,7 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { fullBudget } from "../../core/shield/budget.ts";
+import { decide } from "../../core/shield/decide.ts";
+import { examineCommand } from "../../core/shield/examine.ts";
 import { matchesPathGlob } from "../../core/shield/glob.ts";
 import { inspectCommand, type ShieldContext } from "../../core/shield/inspect.ts";
 import { Policy } from "../../core/shield/policy.ts";
@@ -162,6 +165,54 @@ Deno.test("policy: labels, people and hours narrow a rule", () => {
   const berlin = { hours: { from: "08:00", to: "09:00", timezone: "Europe/Berlin" } };
   ok(denied(berlin, at("2030-07-01T06:30:00Z")) && denied(berlin, at("2030-01-01T07:30:00Z")));
   ok(!denied(berlin, at("2030-07-01T07:30:00Z")));
+  const sunday = {
+    hours: { from: "22:00", to: "06:00", days: ["sun"], timezone: "Europe/Berlin" },
+  };
+  ok(denied(sunday, at("2030-03-31T22:30:00Z")), "the night after a day of 23 hours");
+  const ahead = { hours: { from: "05:30", to: "05:31", timezone: "+05:30" } };
+  ok(denied(ahead, at("2030-01-01T00:00:00Z")) && !denied(ahead, at("2030-01-01T00:01:00Z")));
+});
+
+Deno.test("policy: however many rules spell a time zone however they like, the time there is looked at once", () => {
+  const spelled = (n: number) =>
+    [..."Pacific/Galapagos"].map((c, i) => n >> i & 1 ? c.toUpperCase() : c).join("");
+  const rules = Array.from({ length: 200 }, (_, n) => ({
+    id: `r${n}`,
+    verdict: "deny",
+    match: { hours: { from: "00:00", to: "00:01", timezone: spelled(n) } },
+  }));
+  const { DateTimeFormat } = Intl;
+  let made = 0, read = 0;
+  Intl.DateTimeFormat = class extends DateTimeFormat {
+    constructor(...given: ConstructorParameters<typeof DateTimeFormat>) {
+      super(...given);
+      made++;
+    }
+    override formatToParts(...given: Parameters<Intl.DateTimeFormat["formatToParts"]>) {
+      read++;
+      return super.formatToParts(...given);
+    }
+  } as unknown as typeof DateTimeFormat;
+  try {
+    deq(under({ rules }, ["ls", "id"], { atMs: Date.parse("2030-01-01T12:00:00Z") }), [
+      "allow",
+      "allow",
+    ]);
+  } finally {
+    Intl.DateTimeFormat = DateTimeFormat;
+  }
+  deq([made, read], [1, 1]);
+});
+
+Deno.test("policy: finding out the time is part of what holding a command against a policy may cost", () => {
+  const policy = Policy.parse(only("deny", { hours: { from: "00:00", to: "00:01" } }));
+  const comparing = fullBudget();
+  const circumstances = { labels: {}, who: null, atMs: 1 };
+  decide(examineCommand("ls"), policy, circumstances, comparing);
+  ok(fullBudget().compared - comparing.compared >= 500);
+  const spent = { compared: 500 };
+  const { result } = decide(examineCommand("ls"), policy, circumstances, spent);
+  deq([result.verdict, result.rule_ids], ["approve", ["structure.over_budget"]]);
 });
 
 Deno.test("policy: thresholds move, rules can be disabled, and what is unreadable stays held back", () => {
