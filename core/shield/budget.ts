@@ -27,6 +27,21 @@ export function fullBudget(): Budget {
   };
 }
 
+/** What a step, and a character of each kind, costs beside a character of ordinary script. */
+const STEP_COST = 6;
+const PARSED_A_CHAR = 4;
+const EXPANDED_A_CHAR = 32;
+const COMPARED_A_CHAR = 128;
+
+/** About how much work was taken from a budget, as characters of ordinary script. */
+export const workOf = ({ steps, parsed, chars, compared }: Budget): number =>
+  (STEP_BUDGET - steps) * STEP_COST + (MAX_PARSED_CHARS - parsed) / PARSED_A_CHAR +
+  (MAX_EXPANDED_CHARS - chars) / EXPANDED_A_CHAR + comparingWork({ compared });
+
+/** The same of comparing alone. */
+export const comparingWork = ({ compared }: Comparing): number =>
+  (MAX_COMPARED_CHARS - compared) / COMPARED_A_CHAR;
+
 /** Counts one step and the characters that it made. @throws {BudgetSpent} */
 export function spend(budget: Budget, chars: number): void {
   budget.steps--;

@@ -7,16 +7,18 @@ import type { Reading } from "../app.ts";
 import { findCommand } from "../commands/finished.ts";
 import type { EventRow } from "../events.ts";
 import { nextTurn } from "../turn.ts";
+import { comparingWork, fullBudget } from "./budget.ts";
 import { decide } from "./decide.ts";
+import type { Examination } from "./examine.ts";
 import type { Policy } from "./policy.ts";
 import { asksForRoles, type Circumstances, type Who } from "./policy_context.ts";
 import { examineAgain } from "./remember.ts";
 import { policiesFor, shieldInForce, withPatterns } from "./settings.ts";
 import type { Verdict } from "./result.ts";
 
-/** Characters of commands that are judged before others get their turn: well below 10 ms of work. */
-const SLICE_CHARS = 16 * 1024;
-/** What each command costs besides its length, in characters. */
+/** Work that is done before others get their turn, in characters of ordinary script: some 10 ms. */
+const SLICE_WORK = 16 * 1024;
+/** What each command costs besides. */
 const COMMAND_COST = 256;
 const PAGE = 500;
 /** Rows of the log that one replay looks at; most rows of a busy log are no commands. */
@@ -56,9 +58,9 @@ export async function evaluateCommands(
   const slice = new Slice();
   const results = [];
   for (const command of commands) {
-    await slice.take(command);
-    const { result } = decide(examineAgain(command), candidate, { labels, who, atMs });
+    const result = slice.judge(examineAgain(command), candidate, { labels, who, atMs });
     results.push({ command, ...result });
+    await slice.ended();
   }
   return { results };
 }
@@ -98,7 +100,6 @@ export async function replayCommands(
   const changed = [];
   const counts = { allow: 0, approve: 0, deny: 0 };
   for (const { row, command, commandId, recorded } of past) {
-    await slice.take(command);
     const labels = await places.labelsOf(row.agent_id ?? "");
     const current = await currentFor(labels);
     const candidate = await candidateFor(labels);
@@ -109,8 +110,9 @@ export async function replayCommands(
       atMs: Date.parse(row.timestamp),
     };
     const examination = examineAgain(command);
-    const before = decide(examination, current, circumstances).result.verdict;
-    const { result } = decide(examination, candidate, circumstances);
+    const before = slice.judge(examination, current, circumstances).verdict;
+    const result = slice.judge(examination, candidate, circumstances);
+    await slice.ended();
     counts[result.verdict]++;
     if (result.verdict === before) continue;
     const where = { agent_id: row.agent_id ?? null, command_id: commandId, at: row.timestamp };
@@ -177,13 +179,20 @@ async function readRow(
 
 /** Counts work, and gives way to others after each slice of it. */
 class Slice {
-  #left = SLICE_CHARS;
+  #left = SLICE_WORK;
 
-  async take(command: string): Promise<void> {
-    this.#left -= command.length + COMMAND_COST;
+  judge(examination: Examination, policy: Policy | null, circumstances: Circumstances) {
+    const comparing = fullBudget();
+    const { result } = decide(examination, policy, circumstances, comparing);
+    this.#left -= COMMAND_COST + examination.work + comparingWork(comparing);
+    return result;
+  }
+
+  /** A command was judged. */
+  async ended(): Promise<void> {
     if (this.#left > 0) return;
     await nextTurn();
-    this.#left = SLICE_CHARS;
+    this.#left = SLICE_WORK;
   }
 }
 

@@ -1,4 +1,4 @@
-import { BudgetSpent, fullBudget } from "./budget.ts";
+import { BudgetSpent, fullBudget, workOf } from "./budget.ts";
 import type { Finding, Flow } from "./command.ts";
 import { FileNames } from "./file_names.ts";
 import { MAX_COMMAND_BYTES, MAX_EXPANDED_CHARS, MAX_HEREDOCS, MAX_NESTING } from "./limits.ts";
@@ -18,6 +18,8 @@ export interface Examination {
   readonly recalled: ReadonlySet<string>;
   /** Characters that words, variables and substitutions grew to: about what this takes in memory. */
   readonly expandedChars: number;
+  /** How much work it was, as characters of ordinary script. */
+  readonly work: number;
 }
 
 const NO_FILES: ReadonlyMap<string, Flow> = new Map();
@@ -58,7 +60,9 @@ export function examineCommand(
   }
   const { commands, files, recalled, budget } = inspection;
   const expandedChars = MAX_EXPANDED_CHARS - budget.chars;
-  return { findings: [...inspection.findings.values()], commands, files, recalled, expandedChars };
+  const findings = [...inspection.findings.values()];
+  const work = command.length + workOf(budget);
+  return { findings, commands, files, recalled, expandedChars, work };
 }
 
 /** Bytes, here-documents and open brackets are counted before anything is parsed. */

@@ -1,7 +1,9 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { setImmediate } from "node:timers";
 import { checkLayers } from "../../core/shield/canary.ts";
 import { emit } from "../../core/events.ts";
 import { inspectCommand } from "../../core/shield/inspect.ts";
+import { nextTurn } from "../../core/turn.ts";
 import { WEBHOOK_EVENTS } from "../../core/webhooks/event_types.ts";
 import { type Account, World } from "../support/world.ts";
 import { eventsOf, exec, linkAgent, type Linked, runsOf } from "./fixtures.ts";
@@ -144,6 +146,54 @@ Deno.test("shield.evaluate: labels count, and the policy in force holds unless a
   );
   eq(await verdict({ commands: ["git push --force"] }), "approve");
   eq(await verdict({ commands: ["git push --force"], labels: { env: "prod" } }), "deny");
+});
+
+/** How often the event loop came round while something was done. */
+async function turnsOf(task: () => Promise<unknown>): Promise<number> {
+  let turns = 0, over = false;
+  const turn = () => {
+    turns++;
+    if (!over) setImmediate(turn);
+  };
+  turn();
+  await task();
+  over = true;
+  return turns;
+}
+
+Deno.test("shield.evaluate: others get their turn by the work that commands make, not by their length", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const line = (n: number) => `ls ${"a ".repeat(100)}${n}`;
+  const paths = Array.from({ length: 60 }, (_, n) => `**/${n}`);
+  const rules = Array.from({ length: 40 }, (_, n) => ({
+    id: `r${n}`,
+    verdict: "deny",
+    match: { paths },
+  }));
+  const grown = (n: number) => `a='${n} ';${"a=$a$a;".repeat(14)}rm $a`;
+  const few = { length: 12 };
+  const dear = { commands: Array.from(few, (_, n) => line(n)), policy: { rules } };
+  const growing = { commands: Array.from(few, (_, n) => grown(n)), policy: null };
+  const cheap = { commands: dear.commands, policy: null };
+  for (const body of [cheap, dear, growing]) {
+    eq((await evaluate(world, owner, body)).status, 200);
+    const turns = await turnsOf(() => evaluate(world, owner, body));
+    ok(body === cheap ? turns < few.length : turns >= few.length, `${turns} turns`);
+  }
+});
+
+Deno.test("nextTurn: of several who do long work one goes on in each turn", async () => {
+  const order: string[] = [];
+  const work = async (name: string) => {
+    for (let n = 0; n < 3; n++) {
+      await nextTurn();
+      order.push(name);
+    }
+  };
+  const turns = await turnsOf(() => Promise.all(["a", "b", "c"].map(work)));
+  deq(order.join(""), "abcabcabc");
+  ok(turns >= 9, `${turns} turns`);
 });
 
 Deno.test("shield.evaluate: what is neither a list nor a replay is refused", async () => {
