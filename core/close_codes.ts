@@ -38,7 +38,8 @@ export const CLOSE_CODES = {
   too_many_frames: {
     code: 4428,
     after: "retry",
-    meaning: "More came unasked in a minute than may: frames that go on record, or late results.",
+    meaning:
+      "More came unasked in a minute than may: frames that go on record, late results, or links.",
   },
   too_slow: { code: 4429, after: "retry", meaning: "The other side did not read fast enough." },
   unavailable: { code: 4503, after: "retry", meaning: "The relay cannot serve agents right now." },

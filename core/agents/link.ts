@@ -35,7 +35,7 @@ import { startQueued } from "../commands/queued.ts";
 import { Witness } from "./witness.ts";
 import { Inspections } from "./inspections.ts";
 import { noteRefusal } from "./refusals.ts";
-import { disconnectAgent, noteHeartbeat, RefusedIdentity, registerAgent } from "./register.ts";
+import { disconnectAgent, noteHeartbeat, RefusedAgent, registerAgent } from "./register.ts";
 import { Tellings } from "./tellings.ts";
 import {
   type DigestedOrder,
@@ -238,6 +238,9 @@ export class Link {
       return this.close("identity_refused");
     }
     this.#cancelHello();
+    if (!this.app.links.mayOpen(this.tenant, hello.public_key)) {
+      return this.close("too_many_frames", "this agent opened too many links in a minute");
+    }
     // Whoever holds the hello back gets no more from it than the rights of when it was there.
     if (!await this.app.links.mayStay(this)) return this.close("credential_refused");
     const key = await verdictKeyOf(this.app, this.actor.tenant);
@@ -246,7 +249,7 @@ export class Link {
     try {
       agent = await registerAgent(this.app, this.actor, this.request, hello, key.publicKey);
     } catch (error) {
-      if (error instanceof RefusedIdentity) return this.close("identity_refused", error.message);
+      if (error instanceof RefusedAgent) return this.close(error.closeName, error.message);
       throw error;
     }
     this.#agent = agent;

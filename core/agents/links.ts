@@ -4,10 +4,13 @@ import { keyHolder } from "../api_keys/holder.ts";
 import { deviceHolder } from "../devices/holder.ts";
 import type { Scope } from "../scopes.ts";
 import type { Link } from "./link.ts";
+import { Pace } from "./pace.ts";
 import type { CloseName } from "../close_codes.ts";
 
 /** What a credential needs to open a link, and to keep it. */
 export const AGENT_RIGHT: Scope = "agents:admin";
+/** Each link of an agent goes on record, and no limit of requests binds it; an agent dials half as often at most. */
+const LINKS_PER_MINUTE = 60;
 /** A credential that has ended is found within half of the second in which its links must close. */
 const SWEEP_MS = 500;
 
@@ -18,10 +21,16 @@ export class Links {
   /** Those that serve an agent. */
   readonly #links = new Map<string, Link>();
   readonly #recordings = new Set<Promise<void>>();
+  readonly #opened: Pace;
+  readonly #refused: Pace;
   #timer: (() => void) | null = null;
   #checking: Promise<void> | null = null;
 
-  constructor(private readonly app: () => App) {}
+  constructor(private readonly app: () => App) {
+    const now = () => app().ports.clock.now();
+    this.#opened = new Pace(LINKS_PER_MINUTE, now);
+    this.#refused = new Pace(LINKS_PER_MINUTE, now);
+  }
 
   get size(): number {
     return this.#links.size;
@@ -47,6 +56,16 @@ export class Links {
   /** A link has opened; whose it is will show. */
   join(link: Link): void {
     this.#open.add(link);
+  }
+
+  /** False for an agent that comes back too often. */
+  mayOpen(tenant: Tenant, publicKey: string): boolean {
+    return this.#opened.take(`${tenantKey(tenant)}/${publicKey}`);
+  }
+
+  /** False when enough is on record of what a credential was refused in this minute. */
+  mayTellRefusal(credentialId: string): boolean {
+    return this.#refused.take(credentialId);
   }
 
   /** Takes the place of an earlier link of the same agent, which is closed. */

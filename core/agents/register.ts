@@ -5,20 +5,27 @@ import { type DeviceRecord, devices } from "../../kv/records/device.ts";
 import type { Tx } from "../../kv/tx.ts";
 import { eachOf } from "../../kv/walk.ts";
 import type { Actor, App, RequestInfo } from "../app.ts";
+import type { CloseName } from "../close_codes.ts";
 import { emit, RELAY_ACTOR, useJson } from "../events.ts";
 import { countAgent } from "./count.ts";
 import { lostAt } from "./lost.ts";
 import { NO_POLICY_VERSION } from "../gitops/book.ts";
 import type { HelloFrame } from "../protocol.ts";
 
-/** Raised when an agent's key belongs to another credential; the message goes to the agent. */
-export class RefusedIdentity extends Error {
-  override readonly name = "RefusedIdentity";
+/** Agents that a space has at most; of those that come at once for the first time a few more may get in. */
+const AGENTS_MAX = 10_000;
+
+/** Raised when an agent's link does not open; the message goes to the agent. */
+export class RefusedAgent extends Error {
+  override readonly name = "RefusedAgent";
+  constructor(readonly closeName: CloseName, message: string) {
+    super(message);
+  }
 }
 
 /**
  * Puts an agent on record at its first contact, and its new link at every one, which `verdictKey` signs on.
- * @throws {RefusedIdentity}
+ * @throws {RefusedAgent}
  */
 export async function registerAgent(
   app: App,
@@ -34,6 +41,7 @@ export async function registerAgent(
     const device = actor.kind === "device" ? await tx.get(devices, tenant, actor.id) : null;
     const may = (known === null || await mayClaim(app, tx, tenant, known, actor)) &&
       (device === null || await mayServe(tx, tenant, device, known));
+    if (!may && !app.links.mayTellRefusal(actor.id)) return null;
     if (!may) {
       emit(work, tx, tenant, {
         type: "agent_credential_refused",
@@ -43,6 +51,7 @@ export async function registerAgent(
       });
       return null;
     }
+    if (known === null && await app.store.count(agents, tenant) >= AGENTS_MAX) throw full();
     const now = app.ports.clock.now();
     if (known !== null && known.instance !== null) {
       emitDisconnected(app, tx, tenant, known, "replaced");
@@ -81,11 +90,15 @@ export async function registerAgent(
     return agent;
   });
   if (registered !== null) return registered;
-  throw new RefusedIdentity(
+  throw new RefusedAgent(
+    "identity_refused",
     "this agent belongs to another credential, or this credential to another agent: use its own, or " +
       "delete the agent first",
   );
 }
+
+const full = () =>
+  new RefusedAgent("unavailable", `there are ${AGENTS_MAX} agents already: delete one first`);
 
 /** An agent stays with the credential that registered it, as long as that one is usable. */
 async function mayClaim(

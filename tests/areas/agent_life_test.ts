@@ -1,9 +1,9 @@
-import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
+import { deepStrictEqual as deq, match, strictEqual as eq } from "node:assert/strict";
 import { setImmediate } from "node:timers";
 import type { Tenant } from "../../kv/collection.ts";
 import { type AgentRecord, agents } from "../../kv/records/agent.ts";
-import { closeByCode } from "../../core/close_codes.ts";
-import { ScriptedAgent } from "../support/agent.ts";
+import { CLOSE_CODES, closeByCode } from "../../core/close_codes.ts";
+import { newIdentity, ScriptedAgent } from "../support/agent.ts";
 import { overKv, shared } from "../support/kv.ts";
 import { type Account, World } from "../support/world.ts";
 import { AGENT_RIGHTS, eventsOf, linkAgent } from "./fixtures.ts";
@@ -133,4 +133,72 @@ Deno.test("heartbeat: an agent can be reported on 60 times a minute, from wherev
   eq((await report("agt_missing", 60)).status, 404);
   await world.advance(60_000);
   eq((await report(agent.id, 60)).status, 202);
+});
+
+Deno.test("link: an agent that comes back without end writes nothing more, until the minute is over", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const key = await world.key(owner, AGENT_RIGHTS);
+  const other = await world.key(owner, AGENT_RIGHTS);
+  const identity = newIdentity();
+  for (let n = 0; n < 60; n++) {
+    const agent = await ScriptedAgent.connect(world, key.value, { identity });
+    agent.drop();
+    await world.settle();
+  }
+  const rows = (await world.trail(owner)).length;
+  const refused = await ScriptedAgent.connect(world, key.value, { identity });
+  eq(refused.closed?.code, CLOSE_CODES.too_many_frames.code);
+  eq((await world.trail(owner)).length, rows);
+  const another = await ScriptedAgent.connect(world, key.value);
+  eq(another.closed, null);
+  await world.advance(60_000);
+  const back = await ScriptedAgent.connect(world, key.value, { identity });
+  eq(back.closed, null);
+  for (let n = 0; n < 70; n++) {
+    const agent = await ScriptedAgent.connect(world, other.value, { identity });
+    eq(agent.closed?.code, CLOSE_CODES[n < 59 ? "identity_refused" : "too_many_frames"].code);
+  }
+  const told = await world.call("GET", "/api/audit?event_type=agent_credential_refused&limit=200", {
+    as: owner.token,
+  });
+  eq(told.body.events.length, 59);
+});
+
+Deno.test("link: a credential that is refused with ever other agents is told of 60 times a minute", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const post = async (path: string, body: unknown, as?: string) =>
+    (await world.call("POST", `/api/devices/${path}`, { body, as })).body;
+  const { pairing_code } = await post("pairing-codes", {}, owner.token);
+  const { device_id, token } = await post("pair", { device_name: "d", pairing_code });
+  const { credential } = await post("confirm", { device_id, token });
+  await ScriptedAgent.connect(world, credential);
+  for (let n = 0; n < 65; n++) {
+    const agent = await ScriptedAgent.connect(world, credential);
+    eq(agent.closed?.code, CLOSE_CODES.identity_refused.code);
+  }
+  const told = await world.call("GET", "/api/audit?event_type=agent_credential_refused&limit=200", {
+    as: owner.token,
+  });
+  eq(told.body.events.length, 60);
+});
+
+Deno.test("link: a space has so many agents; one more is told why, and those that are known come back", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const key = await world.key(owner, AGENT_RIGHTS);
+  const identity = newIdentity();
+  const first = await ScriptedAgent.connect(world, key.value, { identity });
+  const count = [owner.org, "live", "agents#"];
+  await world.kv.set(count, new Deno.KvU64(10_000n));
+  const rows = (await world.trail(owner)).length;
+  const more = await ScriptedAgent.connect(world, key.value);
+  eq(more.closed?.code, CLOSE_CODES.unavailable.code);
+  match(more.closed!.reason, /10000 agents already/);
+  eq((await world.trail(owner)).length, rows);
+  const again = await ScriptedAgent.connect(world, key.value, { identity });
+  eq([again.closed, again.id].join(), [null, first.id].join());
+  await world.kv.set(count, new Deno.KvU64(9_999n));
+  eq((await ScriptedAgent.connect(world, key.value)).closed, null);
 });
