@@ -30,15 +30,26 @@ const Entry = z.strictObject({
 });
 export type ArchiveEntry = z.infer<typeof Entry>;
 
+/** The longest line of JSON before the files: a kilobyte for each, and as much again. */
+const HEAD_BYTES_MAX = 2 * 1024 * 1024;
+const LABELS_MAX = 16;
+
+/** What has at most so many items or names, which are counted before any of them is looked at. */
+const few = (most: number) =>
+  z.unknown().refine(
+    (value) => (Array.isArray(value) ? value : Object.keys(Object(value))).length <= most,
+    `must be at most ${most}`,
+  );
+
 const Head = z.strictObject({
   format: z.literal("relay.configuration.v1"),
   settings: z.strictObject({
     name: z.string(),
-    labels: z.record(z.string(), z.string()),
+    labels: few(LABELS_MAX).pipe(z.record(z.string(), z.string())),
   }),
   /** The listed paths; a restore leaves everything else alone. */
-  roots: z.array(z.string()).max(MAX_BACKUP_ROOTS),
-  entries: z.array(Entry).max(MAX_CONFIGURATION_FILES + 1),
+  roots: few(MAX_BACKUP_ROOTS).pipe(z.array(z.string())),
+  entries: few(MAX_CONFIGURATION_FILES + 1).pipe(z.array(Entry)),
 });
 export type ArchiveHead = z.infer<typeof Head>;
 
@@ -67,6 +78,7 @@ export function packArchive({ head, contents }: Archive): Uint8Array<ArrayBuffer
 export function unpackArchive(bytes: Uint8Array): Archive {
   const end = bytes.indexOf(0x0a);
   if (end < 0) throw new Error("the archive has no head");
+  if (end > HEAD_BYTES_MAX) throw new Error("the archive's head is too long");
   const head = Head.parse(JSON.parse(new TextDecoder().decode(bytes.subarray(0, end))));
   let at = end + 1;
   const contents = head.entries.map((entry) => {

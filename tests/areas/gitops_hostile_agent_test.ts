@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
-import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
-import { compress, packArchive } from "../../core/archive.ts";
+import { deepStrictEqual as deq, strictEqual as eq, throws } from "node:assert/strict";
+import { compress, packArchive, unpackArchive } from "../../core/archive.ts";
 import { sha256Hex } from "../../core/text.ts";
 import { MAX_ARCHIVE_BYTES, PIECE_BYTES } from "../../core/transfer_frames.ts";
 import { World } from "../support/world.ts";
@@ -87,4 +87,32 @@ Deno.test("restore: an agent that asks for the same piece again is given up", as
   }
   const { body: { restores: [shown] } } = await list(world, here, "restores");
   deq([shown.status, shown.error], ["failed", "the agent asks for a piece out of order"]);
+});
+
+Deno.test("archive: a head is as long as it may be and counts what it may, before any of it is looked at", () => {
+  const format = "relay.configuration.v1";
+  const labels = (n: number) =>
+    Object.fromEntries(Array.from({ length: n }, (_, at) => [`l${at}`, ""]));
+  const head = (more: Record<string, unknown>) =>
+    new TextEncoder().encode(
+      JSON.stringify({ format, settings: SETTINGS, roots: [], entries: [], ...more }) + "\n",
+    );
+  const settings = { name: "web-1", labels: labels(16) };
+  eq(Object.keys(unpackArchive(head({ settings })).head.settings.labels).length, 16);
+  const wrong = Array.from({ length: 5_000 }, () => ({}));
+  for (
+    const more of [
+      { settings: { name: "web-1", labels: labels(17) } },
+      { settings: { name: "web-1", labels: { ...labels(5_000), last: 0 } } },
+      { roots: wrong },
+      { entries: wrong },
+    ]
+  ) {
+    throws(() => unpackArchive(head(more)), ({ issues }) => {
+      eq(issues.length, 1);
+      return /must be at most/.test(issues[0].message);
+    });
+  }
+  const long = head({ settings: { name: "x".repeat(2 * 1024 * 1024), labels: {} } });
+  throws(() => unpackArchive(long), /head is too long/);
 });
