@@ -1,6 +1,7 @@
 import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import { z } from "zod";
+import { few } from "./few.ts";
 import { sha256Hex } from "./text.ts";
 import {
   MAX_ARCHIVE_BYTES,
@@ -34,22 +35,15 @@ export type ArchiveEntry = z.infer<typeof Entry>;
 const HEAD_BYTES_MAX = 2 * 1024 * 1024;
 const LABELS_MAX = 16;
 
-/** What has at most so many items or names, which are counted before any of them is looked at. */
-const few = (most: number) =>
-  z.unknown().refine(
-    (value) => (Array.isArray(value) ? value : Object.keys(Object(value))).length <= most,
-    `must be at most ${most}`,
-  );
-
 const Head = z.strictObject({
   format: z.literal("relay.configuration.v1"),
   settings: z.strictObject({
     name: z.string(),
-    labels: few(LABELS_MAX).pipe(z.record(z.string(), z.string())),
+    labels: few(LABELS_MAX, z.record(z.string(), z.string())),
   }),
   /** The listed paths; a restore leaves everything else alone. */
-  roots: few(MAX_BACKUP_ROOTS).pipe(z.array(z.string())),
-  entries: few(MAX_CONFIGURATION_FILES + 1).pipe(z.array(Entry)),
+  roots: few(MAX_BACKUP_ROOTS, z.array(z.string())),
+  entries: few(MAX_CONFIGURATION_FILES + 1, z.array(Entry)),
 });
 export type ArchiveHead = z.infer<typeof Head>;
 

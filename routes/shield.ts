@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { few } from "../core/few.ts";
 import { runCanary } from "../core/shield/canary.ts";
 import { evaluateCommands, replayPolicy } from "../core/shield/evaluate.ts";
 import { Policy } from "../core/shield/policy.ts";
@@ -8,6 +9,7 @@ import { route } from "./_route.ts";
 import { Id, Timestamp } from "./_schemas.ts";
 
 const COMMANDS_MAX = 1_000;
+const LABELS_MAX = 64;
 /** Commands of one replay. */
 export const REPLAY_MAX = 10_000;
 /** Longer than any command that is inspected, so that the limit itself can be tried. */
@@ -15,9 +17,11 @@ const COMMAND_CHARS_MAX = 128 * 1024;
 const EVALUATE_BYTES_MAX = 4 * 1024 * 1024;
 
 const EvaluateBody = z.strictObject({
-  commands: z.array(z.string().max(COMMAND_CHARS_MAX)).min(1).max(COMMANDS_MAX).optional()
-    .describe("Lines to judge, each for itself."),
-  labels: z.record(z.string().max(256), z.string().max(256)).optional()
+  commands: few(
+    COMMANDS_MAX,
+    z.array(z.string().max(COMMAND_CHARS_MAX)).min(1).max(COMMANDS_MAX),
+  ).optional().describe("Lines to judge, each for itself."),
+  labels: few(LABELS_MAX, z.record(z.string().max(256), z.string().max(256))).optional()
     .describe("Labels of the agent that they would run on."),
   policy: Policy.nullable().optional().describe("The one in force unless said; null for none."),
   replay: z.int().min(1).max(REPLAY_MAX).optional()

@@ -19,7 +19,7 @@ export async function ingestAlerts(
     });
   }
   const { actor } = work;
-  const { reports, errors } = readReports(alerts);
+  const { reports, errors } = await readReports(alerts);
   const { created, updated, resolved } = await takeReports(
     { ...work, tenant: actor.tenant },
     { source, delivery: null },

@@ -2,20 +2,21 @@ import { z } from "zod";
 import type { AlertSeverity } from "../../kv/records/alert.ts";
 import { ALERT_SEVERITIES, ALERT_STATES } from "../../kv/records/alert.ts";
 import { canonicalJson } from "../canonical.ts";
+import { few } from "../few.ts";
 import { sha256Hex } from "../text.ts";
+import { nextTurn } from "../turn.ts";
 
 /** Reports that one request may bring. */
 export const REPORTS_MAX = 10_000;
 /** Labels and annotations of one alert, together: a batch of them fits into one commit. */
 const TEXT_CHARS_MAX = 16_000;
 const ENTRIES_MAX = 64;
+/** How many are read before others get their turn: with as many entries as they may have, some 10 ms of work. */
+const REPORTS_A_TURN = 64;
 
 const text = (charsMax: number) =>
   z.string().max(charsMax).refine((value) => value.isWellFormed(), "no half characters");
-const texts = z.record(text(200).min(1), text(4_000)).refine(
-  (entries) => Object.keys(entries).length <= ENTRIES_MAX,
-  `at most ${ENTRIES_MAX} entries`,
-);
+const texts = few(ENTRIES_MAX, z.record(text(200).min(1), text(4_000)));
 const visible = z.string().regex(/^[\x21-\x7e]{1,128}$/, "1 to 128 visible ASCII characters");
 const instant = z.iso.datetime({ offset: true }).transform((value) => Date.parse(value));
 
@@ -61,11 +62,12 @@ export interface ReportError {
 const MESSAGE_MAX = 200;
 
 /** Reads reports one by one: a malformed one is told and keeps no other from being taken. */
-export function readReports(
+export async function readReports(
   items: readonly unknown[],
-): { reports: Report[]; errors: ReportError[] } {
+): Promise<{ reports: Report[]; errors: ReportError[] }> {
   const reports: Report[] = [], errors: ReportError[] = [];
   for (const [index, item] of items.entries()) {
+    if (index % REPORTS_A_TURN === REPORTS_A_TURN - 1) await nextTurn();
     const read = AlertReport.safeParse(item);
     if (read.success) reports.push(reportOf(read.data));
     else errors.push({ index, message: firstIssue(read.error) });

@@ -49,7 +49,7 @@ export async function receiveAlertmanager(work: Stepping, token: string | null, 
 async function takeAlertmanager(received: Received<z.infer<typeof Message>>) {
   const { message } = received;
   const items = message.alerts.map((alert) => itemOf(message, alert));
-  const { reports, errors } = readReports(items);
+  const { reports, errors } = await readReports(items);
   const delivery = sha256Hex(canonicalJson([
     message.groupKey?.toWellFormed() ?? null,
     message.status,

@@ -28,7 +28,7 @@ export async function receiveGeneric(work: Stepping, token: string | null, body:
 
 async function takeGeneric(received: Received<z.infer<typeof Message>>) {
   const { event, payload } = received.message;
-  const { reports, errors } = readReports([itemOf(event, payload)]);
+  const { reports, errors } = await readReports([itemOf(event, payload)]);
   await takeReports(received, { source: SOURCE, delivery: null }, reports, {
     always: false,
     details: { event: cut(event, 200) },

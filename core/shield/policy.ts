@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { few } from "../few.ts";
 import { isTimeZone } from "./local_time.ts";
 import type { Pack } from "./rule.ts";
 import { RULES } from "./rules.ts";
@@ -23,11 +24,16 @@ const Text = z.string().min(1).max(TEXT_MAX);
 /** A list of names or patterns. */
 export const Words = z.array(Text).min(1).max(WORDS_MAX);
 /** Labels that an agent has or must have. */
-export const Labels = z.preprocess((labels, context) => {
-  // The library would drop this key: a rule would lose its condition, and concern every agent.
-  if (Object.hasOwn(Object(labels), "__proto__")) context.addIssue("the key __proto__ is not read");
-  return labels;
-}, z.record(Text, Text));
+export const Labels = few(
+  WORDS_MAX,
+  z.preprocess((labels, context) => {
+    // The library would drop this key: a rule would lose its condition, and concern every agent.
+    if (Object.hasOwn(Object(labels), "__proto__")) {
+      context.addIssue("the key __proto__ is not read");
+    }
+    return labels;
+  }, z.record(Text, Text)),
+);
 /** The id of a rule, and the name of a policy. */
 export const RuleName = z.string().regex(
   /^[a-z0-9][a-z0-9_.-]{0,63}$/,
@@ -95,7 +101,7 @@ export type PolicyTest = z.infer<typeof PolicyTest>;
 
 /** What every policy may say of commands, wherever it is written. */
 export const POLICY_FIELDS = {
-  rules: z.array(PolicyRule).max(RULES_MAX).default([]),
+  rules: few(RULES_MAX, z.array(PolicyRule).max(RULES_MAX)).default([]),
   thresholds: z.strictObject({
     approve: z.int().min(1).max(100).default(APPROVE_SCORE),
     deny: z.int().min(1).max(101).default(DENY_SCORE).describe("101 refuses nothing by its score."),
@@ -106,7 +112,7 @@ export const POLICY_FIELDS = {
     WORDS_MAX,
   )
     .optional(),
-  tests: z.array(PolicyTest).max(TESTS_MAX).optional()
+  tests: few(TESTS_MAX, z.array(PolicyTest).max(TESTS_MAX)).optional()
     .describe("Run when the policy is applied: one that fails refuses it."),
 };
 
