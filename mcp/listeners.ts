@@ -11,6 +11,8 @@ const CHECK_MS = 500;
 /** Events that are read at once. */
 const PAGE = 1_000;
 const LISTENERS_MAX = 5_000;
+/** The part of them that one organization may have. */
+const ORGANIZATION_SHARE = 0.5;
 const PER_ACTOR_MAX = 10;
 
 /** Somebody who wants to hear of changes. */
@@ -44,7 +46,7 @@ export class Listeners {
   #timer: (() => void) | null = null;
   #unfollow: (() => void) | null = null;
 
-  constructor(app: App) {
+  constructor(app: App, private readonly most = LISTENERS_MAX) {
     this.#app = app;
   }
 
@@ -60,11 +62,7 @@ export class Listeners {
       const head = await log.head(tenant);
       if (!this.#told.has(tenantKey(tenant))) this.#told.set(tenantKey(tenant), head);
     }
-    const same = [...this.#all].filter(({ actor }) => actor.id === listener.actor.id).length;
-    if (same >= PER_ACTOR_MAX || this.#all.size >= LISTENERS_MAX) {
-      const message = `At most ${PER_ACTOR_MAX} streams of one caller listen at a time. Close one.`;
-      throw new Fault("RATE_LIMIT_EXCEEDED", message, { limit: PER_ACTOR_MAX, scope: "streams" });
-    }
+    this.#mustHaveRoom(listener.actor);
     begin();
     this.#all.add(listener);
     if (store.sole) {
@@ -72,6 +70,20 @@ export class Listeners {
     }
     this.#timer ??= this.#checkLater();
     return () => this.#remove(listener);
+  }
+
+  /** @throws {Fault} RATE_LIMIT_EXCEEDED */
+  #mustHaveRoom({ id, tenant: { org } }: Actor): void {
+    const refuse = (limit: number, whose: string) => {
+      const message = `At most ${limit} streams ${whose} listen at a time. Close one.`;
+      throw new Fault("RATE_LIMIT_EXCEEDED", message, { limit, scope: "streams" });
+    };
+    const count = (is: (actor: Actor) => boolean) =>
+      [...this.#all].filter(({ actor }) => is(actor)).length;
+    const share = this.most * ORGANIZATION_SHARE;
+    if (this.#all.size >= this.most) refuse(this.most, "of all callers");
+    if (count(({ tenant }) => tenant.org === org) >= share) refuse(share, "of one organization");
+    if (count((actor) => actor.id === id) >= PER_ACTOR_MAX) refuse(PER_ACTOR_MAX, "of one caller");
   }
 
   /** A list has changed, for everybody. */

@@ -19,6 +19,8 @@ const UNCHECKED_MS = 10_000;
 /** On a store that others write to, their events are looked for this often. */
 const POLL_MS = 250;
 const STREAMS_MAX = 20_000;
+/** The part of them that one organization may have: its keys are many, and others come too. */
+const ORGANIZATION_SHARE = 0.5;
 /** A key has its open connections; a person has so many streams. */
 const PER_PERSON_MAX = 50;
 
@@ -32,7 +34,7 @@ export class Streams {
   #checking: Promise<void> | null = null;
   #stopped = false;
 
-  constructor(private readonly app: () => App) {}
+  constructor(private readonly app: () => App, private readonly most = STREAMS_MAX) {}
 
   /** Listens to the log. */
   start(): void {
@@ -75,16 +77,20 @@ export class Streams {
 
   /** @throws {Fault} UNAVAILABLE, RATE_LIMIT_EXCEEDED when too many are open */
   mustHaveRoom({ id, key, tenant }: Actor): void {
-    if (this.#stopped || this.#open >= STREAMS_MAX) {
+    if (this.#stopped || this.#open >= this.most) {
       throw new Fault("UNAVAILABLE", "Too many streams are open here. Try again in a moment.");
     }
+    const share = this.most * ORGANIZATION_SHARE;
+    if (this.#openOf(tenant.org) >= share) throw tooMany(share, "organization");
     if (key !== null) return;
     const streams = this.#byTenant.get(tenantKey(tenant)) ?? [];
-    if ([...streams].filter(({ actor }) => actor.id === id).length < PER_PERSON_MAX) return;
-    const message =
-      `At most ${PER_PERSON_MAX} streams of one person are open at a time. Close one.`;
-    const details = { limit: PER_PERSON_MAX, scope: "streams", retry_after: 1 };
-    throw new Fault("RATE_LIMIT_EXCEEDED", message, details);
+    const own = [...streams].filter(({ actor }) => actor.id === id).length;
+    if (own >= PER_PERSON_MAX) throw tooMany(PER_PERSON_MAX, "person");
+  }
+
+  #openOf(org: string): number {
+    const of = (space: Tenant["space"]) => this.#byTenant.get(tenantKey({ org, space }))?.size ?? 0;
+    return of("live") + of("test");
   }
 
   /** A client has gone, or its stream has ended. */
@@ -244,6 +250,13 @@ export class Streams {
     }
   }
 }
+
+const tooMany = (limit: number, whose: string) =>
+  new Fault(
+    "RATE_LIMIT_EXCEEDED",
+    `At most ${limit} streams of one ${whose} are open at a time. Close one.`,
+    { limit, scope: "streams", retry_after: 1 },
+  );
 
 /** When clients should come again after the relay has stopped: not all at once. */
 export const retryAfterMs = (app: App): number =>

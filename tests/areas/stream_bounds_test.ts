@@ -1,7 +1,8 @@
-import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { deepStrictEqual as deq, ok, rejects, strictEqual as eq } from "node:assert/strict";
 import { authenticate } from "../../core/authenticate.ts";
 import type { StreamEnd } from "../../core/streams/ends.ts";
 import { BUFFER_BYTES_MAX, type Sink } from "../../core/streams/stream.ts";
+import { Streams } from "../../core/streams/streams.ts";
 import { WEBHOOK_EVENTS } from "../../core/webhooks/event_types.ts";
 import { StoreUnavailableError } from "../../kv/errors.ts";
 import { apiKeys } from "../../kv/records/api_key.ts";
@@ -226,4 +227,33 @@ Deno.test("streams: who reads catches up on large events, however many", async (
   deq([last!.event, last!.data.name], ["end", "too_slow"]);
   eq(world.app.streams.size, 1);
   await client.cut();
+});
+
+Deno.test("streams: one organization has half of the room, in both of its spaces together", async () => {
+  await using world = await World.open();
+  const [one, other] = [await world.signUp(), await world.signUp()];
+  const streams = new Streams(() => world.app, 8);
+  const sink: Sink = {
+    send: () => {},
+    bufferedBytes: 0,
+    drained: () => Promise.resolve(),
+    end: () => {},
+  };
+  const keys = await Promise.all(
+    Array.from(
+      { length: 5 },
+      (_, n) => world.key(one, READ, { type: n % 2 === 0 ? "live" : "test" }),
+    ),
+  );
+  const open = async (credential: string) =>
+    await streams.open(await authenticate(world.app, credential, "live"), {}, null, sink);
+  const opened = [];
+  for (const { value } of keys.slice(0, 4)) opened.push(await open(value));
+  const refused = { code: "RATE_LIMIT_EXCEEDED", message: /4 streams of one organization/ };
+  for (const value of [keys[4]!.value, one.token]) await rejects(open(value), refused);
+  for (let n = 0; n < 4; n++) await open(other.token);
+  await rejects(open(other.token), { code: "UNAVAILABLE" });
+  streams.leave(opened[0]!);
+  await open(keys[4]!.value);
+  streams.stop();
 });

@@ -1,4 +1,4 @@
-import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { deepStrictEqual as deq, ok, rejects, strictEqual as eq } from "node:assert/strict";
 import { users } from "../../kv/records/user.ts";
 import type { Actor } from "../../core/app.ts";
 import { authenticate } from "../../core/authenticate.ts";
@@ -149,6 +149,34 @@ Deno.test("listen: a caller who is still being looked up is not looked up again"
   await world.advance(500);
   eq(looks.length, 2);
   stop();
+});
+
+Deno.test("listen: one organization has half of the room", async () => {
+  await using world = await World.open();
+  const [one, other] = [await world.signUp(), await world.signUp()];
+  const listeners = new Listeners(world.app, 4);
+  const add = async ({ token }: Account) => {
+    const actor = await authenticate(world.app, token, "live");
+    return await listeners.add({
+      actor,
+      session: null,
+      identifyAgain: () => Promise.resolve(actor),
+      wantsResource: () => false,
+      wantsList: () => false,
+      tellTask: null,
+      notify: () => true,
+      end() {},
+    });
+  };
+  const stop = await add(one);
+  await add(await world.join(one, ["viewer"]));
+  await rejects(add(one), { code: "RATE_LIMIT_EXCEEDED", message: /of one organization/ });
+  await add(other);
+  await add(other);
+  await rejects(add(other), { message: /of all callers/ });
+  stop();
+  await add(one);
+  listeners.close();
 });
 
 Deno.test("listen: nobody hears of what they may not read, nor of others' data", async () => {
