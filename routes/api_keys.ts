@@ -35,7 +35,7 @@ export const apiKeyRoutes = [
       metadata: Metadata.default({}),
     }),
     success: { status: 201, body: ApiKey },
-    faults: ["FORBIDDEN"],
+    faults: ["FORBIDDEN", "CONFLICT"],
     handle: (work, { body }) => createApiKey(work, body),
   }),
   route({

@@ -8,6 +8,8 @@ import { mustCover, tenantOfKey } from "./owned.ts";
 import { showApiKey } from "./show.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
+/** Keys of a space, those that have ended among them: each stays until it is deleted. */
+const KEYS_MAX = 10_000;
 
 /** What a caller asks for. */
 export interface NewApiKey {
@@ -21,7 +23,7 @@ export interface NewApiKey {
 
 /**
  * Makes a key; its value is in this answer and in no other.
- * @throws {Fault} INSUFFICIENT_SCOPES, FORBIDDEN
+ * @throws {Fault} INSUFFICIENT_SCOPES, FORBIDDEN, CONFLICT
  */
 export async function createApiKey(work: Writing, input: NewApiKey) {
   const { app, actor, tx } = work;
@@ -30,11 +32,15 @@ export async function createApiKey(work: Writing, input: NewApiKey) {
   if (actor.tenant.space === "test" && input.type === "live") {
     throw new Fault("FORBIDDEN", "The test space makes only test keys: ask for `type` test.");
   }
+  const tenant = tenantOfKey(work, input);
+  if (await tx.count(apiKeys, tenant) >= KEYS_MAX) {
+    throw new Fault("CONFLICT", `There are ${KEYS_MAX} API keys already. Delete one first.`);
+  }
   const { clock, entropy } = app.ports;
   const value = makeKeyValue(input.type, entropy);
   const id = entropy.id("key");
   const now = clock.now();
-  const key = tx.insert(apiKeys, tenantOfKey(work, input), {
+  const key = tx.insert(apiKeys, tenant, {
     id,
     name: input.name,
     description: input.description,

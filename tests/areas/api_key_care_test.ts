@@ -155,3 +155,18 @@ Deno.test("api_keys: a key without system rights sees itself and manages nothing
   deq([ids(listed), listed.body.pagination.total], [[key.id], 1]);
   deq(ids(await world.call("GET", `${PATH}?offset=1`, { as: key.value })), []);
 });
+
+Deno.test("api_keys.create: a space has so many keys, and one that is deleted makes room", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const { id } = await world.key(owner, ["agents:read"]);
+  await world.kv.set([owner.org, "live", "api_keys#"], new Deno.KvU64(10_000n));
+  const body = { name: "one more", scopes: ["agents:read"] };
+  const create = (more = {}) =>
+    world.call("POST", "/api/v1/api-keys", { as: owner.token, body: { ...body, ...more } });
+  const full = await create();
+  eq([full.status, full.body.error.code].join(), "409,CONFLICT");
+  eq((await create({ type: "test" })).status, 201);
+  const deleted = await world.call("DELETE", `/api/v1/api-keys/${id}`, { as: owner.token });
+  eq([deleted.status, (await create()).status].join(), "204,201");
+});
