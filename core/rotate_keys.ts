@@ -11,6 +11,7 @@ import { rotateAuditKey } from "./audit/keys.ts";
 import { admitSecrets } from "./secrets/installation.ts";
 import type { KeyMaker } from "./tenant_keys.ts";
 import { tenantsOf } from "./tenants.ts";
+import { seenLine } from "./text.ts";
 
 /** The kinds of keys that sign for a tenant, and how one is changed: it answers the new one as text. */
 const KINDS = {
@@ -74,7 +75,7 @@ async function refuseToLose(store: Store, organization: string | null): Promise<
     const page = (cursor: string | null) => store.list(agents, tenant, { limit: PAGE, cursor });
     for await (const { id, name, verdict_key } of eachOf(page)) {
       if (verdict_key !== null && following?.has(verdict_key)) continue;
-      if (behind++ < NAMED_MAX) named.push(`${name} (${id} of ${tenantKey(tenant)})`);
+      if (behind++ < NAMED_MAX) named.push(`${seenLine(name)} (${id} of ${tenantKey(tenant)})`);
     }
   }
   if (behind === 0) return;

@@ -22,6 +22,10 @@ export function canonicalEmail(text: string): string | null {
   return /[^\x20-\x7e]/.test(text.trim()) ? null : text.trim().toLowerCase();
 }
 
+/** One line without what a terminal obeys or does not show: what others wrote, as a person sees it. */
+export const seenLine = (text: string): string =>
+  text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "\ufffd");
+
 /** Bytes as one big-endian number in base62, padded so that equally many bytes give equally long text. */
 export function encodeBase62(bytes: Uint8Array): string {
   let rest = 0n;

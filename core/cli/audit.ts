@@ -3,6 +3,7 @@ import type { Finding } from "../audit/findings.ts";
 import { verifyExport } from "../audit/lines.ts";
 import { keyText, type NoteKey, readKey } from "../audit/note.ts";
 import type { Consistency, Verdict, VerifyOptions } from "../audit/verify.ts";
+import { seenLine } from "../text.ts";
 
 const ConsistencyAnswer = z.object({
   from: z.int(),
@@ -49,7 +50,9 @@ export async function auditCommand(args: string[]): Promise<number> {
     if (verdict.finding !== null) return 1;
     return verdict.witness === "not comparable" ? 2 : 0;
   } catch (error) {
-    console.error(`relay audit: ${seen(error instanceof Error ? error.message : String(error))}`);
+    console.error(
+      `relay audit: ${seenLine(error instanceof Error ? error.message : String(error))}`,
+    );
     return 2;
   }
 }
@@ -127,11 +130,8 @@ export function describeVerdict(
     );
   }
   if (keyFromFile) lines.push("checked with the file's own key: give --key to know whose it is");
-  return lines.map(seen).join("\n");
+  return lines.map(seenLine).join("\n");
 }
-
-/** A line without what a terminal obeys or does not show: what is in the file, anybody may have written. */
-const seen = (line: string): string => line.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "\ufffd");
 
 /** One finding as a sentence. */
 export function describeFinding({ kind, first, last, line, why }: Finding): string {

@@ -1,3 +1,4 @@
+import { seenLine } from "../text.ts";
 import type { PulledEvent } from "../webhooks/pull.ts";
 import { signDelivery } from "../webhooks/signing.ts";
 import { whyUnreached } from "./client.ts";
@@ -99,7 +100,7 @@ async function ask(
   if (response.status === 200) return JSON.parse(text) as Page;
   if (response.status === GONE) {
     const { message, details: { head, next } } = JSON.parse(text).error;
-    host.say(`events are missing: ${message}`);
+    host.say(seenLine(`events are missing: ${message}`));
     return { events: [], next, head, has_more: true };
   }
   const why = messageOf(text) ?? `status ${response.status}`;
@@ -139,12 +140,13 @@ async function forward(
     result = whyUnreached(error);
   }
   const tookMs = host.now() - startedMs;
-  host.say(`${envelope.timestamp}  ${seq}  ${envelope.event_type}  → ${result} (${tookMs} ms)`);
+  const { timestamp, event_type } = envelope;
+  host.say(seenLine(`${timestamp}  ${seq}  ${event_type}  → ${result} (${tookMs} ms)`));
 }
 
 function messageOf(text: string): string | null {
   try {
-    return JSON.parse(text).error.message;
+    return seenLine(JSON.parse(text).error.message);
   } catch {
     return null;
   }

@@ -241,3 +241,16 @@ Deno.test("openLink: leaving does not wait for a dead peer longer than a second"
   clock.move(1_000);
   await left;
 });
+
+Deno.test("openLink: what the relay says is one line, and obeyed by no terminal", async () => {
+  const trick = "\x1b[2J\nall is well\u202e\x9b1m";
+  const { events, link, say } = dial();
+  say(CHALLENGE, WELCOME, { type: "error", code: "BECAUSE", message: trick });
+  events().closed({ code: 4401, reason: trick });
+  const other = dial();
+  other.events().closed({ code: 0, reason: trick, status: 401 });
+  for (const end of [await endOf(link), await endOf(other.link)]) {
+    assert.match(end, /all is well/);
+    assert.doesNotMatch(end, /[\p{Cc}\p{Cf}]/u);
+  }
+});

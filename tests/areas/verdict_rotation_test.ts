@@ -248,6 +248,14 @@ Deno.test("keys.rotate verdict: one that is not known, or another secret, change
   deq((await verdictKeyOf(world.app, tenant)).handovers, before.handovers);
 });
 
+Deno.test("keys.rotate: agents are named as a person sees them, whatever turns their names round", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const { value } = await world.key(owner, ["agents:admin"]);
+  await ScriptedAgent.connect(world, value, { name: "web\u202e-1" });
+  await rejects(rotate(world), /for good: web\ufffd-1 \(/);
+});
+
 Deno.test("keys.rotate verdict: an agent that was away for as many as are kept is lost to no further one unasked", async () => {
   await using world = await World.open();
   const here = await begin(world);
