@@ -29,9 +29,9 @@ export async function openStore(location: string | null, clock: Clock): Promise<
       await store.close();
       throw error;
     });
-    return { store, close: () => store.close().finally(() => lock?.close()) };
+    return { store, close: () => store.close().finally(() => lock?.[Symbol.dispose]()) };
   } catch (error) {
-    lock?.close();
+    lock?.[Symbol.dispose]();
     throw error;
   }
 }
@@ -75,13 +75,13 @@ async function orTell<R>(path: string, work: (path: string) => Promise<R>): Prom
 }
 
 /**
- * Takes an embedded store for this process, until the file that it answers is closed.
+ * Takes an embedded store for this process, until what it answers is disposed of.
  * @throws {Error} when another process has it
  */
-export async function lockStore(path: string, clock: Clock): Promise<Deno.FsFile> {
+export async function lockStore(path: string, clock: Clock): Promise<Disposable> {
   const file = await orTell(path, openLock);
   for (let looks = 0; looks < LOOKS_MAX; looks++) {
-    if (await file.tryLock(true)) return file;
+    if (await file.tryLock(true)) return { [Symbol.dispose]: () => unlock(file) };
     // Only an owner keeps others from sharing the lock; who looks, as isOwned does, lets go at once.
     if (!await file.tryLock(false)) break;
     await file.unlock();
@@ -92,6 +92,12 @@ export async function lockStore(path: string, clock: Clock): Promise<Deno.FsFile
     `another Relay has the store ${path} open: stop it, give this one another RELAY_KV, ` +
       `or share one database by a KV Connect URL`,
   );
+}
+
+/** Not by closing alone: a child process that is just being started has the file open too. */
+function unlock(file: Deno.FsFile): void {
+  file.unlockSync();
+  file.close();
 }
 
 async function openLock(path: string): Promise<Deno.FsFile> {

@@ -5,7 +5,7 @@ import { collection } from "../../kv/collection.ts";
 import { StoreUnavailableError } from "../../kv/errors.ts";
 import { DELAY_MS_MAX } from "../../kv/limits.ts";
 import { migrate, type Migration } from "../../kv/migrations.ts";
-import { isOwned, openStore } from "../../kv/open.ts";
+import { isOwned, lockStore, openStore } from "../../kv/open.ts";
 import { Store } from "../../kv/store.ts";
 import { ManualClock } from "../support/clock.ts";
 import { Bench, ITEM, item, overKv } from "../support/kv.ts";
@@ -74,6 +74,20 @@ Deno.test("openStore: who looks whether a store is owned does not keep a relay f
     const never = sleeping(() => Promise.resolve());
     await rejects(openStore(path, never), /another Relay has the store .* open/);
   });
+});
+
+Deno.test("lockStore: a store that was let go can be taken at once, whatever processes start meanwhile", async () => {
+  const starting = `for (;;) await new Deno.Command("true").output();`;
+  const worker = new Worker(`data:application/javascript,${encodeURIComponent(starting)}`, {
+    type: "module",
+  });
+  try {
+    await inDirectory(async (path) => {
+      for (let taken = 0; taken < 2_000; taken++) (await lockStore(path, clock))[Symbol.dispose]();
+    });
+  } finally {
+    worker.terminate();
+  }
 });
 
 Deno.test("openStore: one process owns a file by whatever link it is reached, and only its owner reads it", async () => {
