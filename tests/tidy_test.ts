@@ -47,7 +47,7 @@ const product = (await Promise.all(
 Deno.test("tidy: arrows go main → routes, mcp → core → kv", () => {
   const complaints = product.flatMap(({ path, text }) => {
     const layer = path.split("/")[0]!;
-    return [...text.matchAll(/from "(\.[^"]+)"/g)].flatMap(([, target]) => {
+    return [...text.matchAll(/(?:from |import\()"(\.[^"]+)"/g)].flatMap(([, target]) => {
       const to = new URL(target!, `file:///${path}`).pathname.split("/")[1]!;
       return LAYERS[layer]!.includes(to) ? [] : [`${path} imports ${to}/`];
     });
@@ -81,19 +81,24 @@ Deno.test("tidy: a file can be read in one sitting", async () => {
   deq(long, []);
 });
 
+/** The names that a file takes of others, at its start or when it needs them. */
+const IMPORTS = [
+  /import (?:type )?\{(?<names>[^}]*)\} from "(?<from>\.[^"]+)"/g,
+  /const \{(?<names>[^}]*)\} = await import\("(?<from>\.[^"]+)"\)/g,
+  /\(await import\("(?<from>\.[^"]+)"\)\)\.(?<names>\w+)/g,
+];
+
 Deno.test("tidy: a value that is exported is used by another file", async () => {
   const main = { path: "main.ts", code: await Deno.readTextFile("main.ts") };
   const files = [...product, ...await sources("tests"), main];
   const used = new Set(
     files.flatMap(({ path, code }) =>
-      [...code.matchAll(/import (?:type )?\{([^}]*)\} from "(\.[^"]+)"/g)].flatMap(
-        ([, names, target]) => {
-          const to = new URL(target!, `file:///${path}`).pathname.slice(1);
-          return [...names!.matchAll(/(\w+)(?: as \w+)?\s*(?:,|$)/g)].map(([, name]) =>
-            `${to} ${name}`
-          );
-        },
-      )
+      IMPORTS.flatMap((pattern) => [...code.matchAll(pattern)]).flatMap(({ groups }) => {
+        const to = new URL(groups!.from!, `file:///${path}`).pathname.slice(1);
+        return [...groups!.names!.matchAll(/(\w+)(?: as \w+)?\s*(?:,|$)/g)].map(([, name]) =>
+          `${to} ${name}`
+        );
+      })
     ),
   );
   const complaints = product.flatMap(({ path, code }) =>

@@ -1,0 +1,129 @@
+import { openStore } from "../../kv/open.ts";
+import { onStopSignal } from "../agent/host.ts";
+import { type App, VERSION } from "../app.ts";
+import { secretsOf } from "../secrets/file.ts";
+import { isSealed } from "../secrets/installation.ts";
+import { readSettings, type Settings, shownLocation } from "../settings.ts";
+import { type Running, startRelay, UNRECORDED } from "../start.ts";
+import { systemClock, systemLog, systemPorts } from "../system.ts";
+import { unreadVariables } from "../variables.ts";
+
+/** The server's own end of a WebSocket says nothing to its client: what we said goes out first. */
+const FAREWELL_MS = 50;
+/** How long requests under way may take when the server ends. */
+const DRAIN_MS = 4_000;
+/** How long it may take until what is in memory is recorded: a store that hangs must not hold up the end. */
+const RECORD_MS = 10_000;
+/** What answers a relay's requests: its endpoints and MCP, of which nothing is known here. */
+export interface Front {
+  readonly handler: Deno.ServeHandler;
+  /** Lets go of what would keep the server from ending. */
+  close(): void;
+}
+
+export interface Serving {
+  /** Whether a platform runs this, which ends it too. */
+  readonly hosted: boolean;
+  /** Also the tools of MCP's own test suite, which is for a relay on loopback. */
+  readonly fixtures: boolean;
+  readonly front: (app: App) => Front;
+  /** Hears of the relay once it is started. */
+  readonly started: (app: App) => void;
+}
+
+/** `relay serve`: runs until it is told to stop; answers the exit code. */
+export async function serve({ hosted, fixtures, front, started }: Serving): Promise<number> {
+  const env = Deno.env.toObject();
+  for (const unread of unreadVariables(env)) systemLog.warn(unread);
+  let settings: Settings, running: Running | null = null;
+  try {
+    settings = readSettings(env, (path) => Deno.readTextFileSync(path), hosted);
+    if (fixtures && !settings.local) {
+      throw new Error("--mcp-fixtures is only for a relay on a loopback address");
+    }
+    const opened = await openStore(settings.kv, systemClock);
+    const ports = systemPorts(() =>
+      (running?.app.config() ?? settings.config).outbound.allow_private_targets
+    );
+    const secrets = secretsOf(settings, ports.entropy, await isSealed(opened.store));
+    running = await startRelay(opened, { ...settings, ...secrets }, ports);
+  } catch (error) {
+    console.error(`relay: ${error instanceof Error ? error.message : String(error)}`);
+    return 1;
+  }
+  started(running.app);
+  return await listen(running, settings, front(running.app), hosted);
+}
+
+async function listen(
+  running: Running,
+  settings: Settings,
+  front: Front,
+  hosted: boolean,
+): Promise<number> {
+  const { app, stop } = running;
+  const { host: hostname, port, tls } = settings;
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  let server: Deno.HttpServer;
+  try {
+    const onListen = ({ port }: { port: number }) => greet(settings, port, running);
+    server = hosted
+      ? Deno.serve(front.handler)
+      : Deno.serve({ hostname, port, ...tls, onListen, onError: failBare }, front.handler);
+  } catch (error) {
+    const { message: why, code } = error as Error & { code?: string };
+    // What an address refuses has a code of the system; what a certificate or a name does has none.
+    const where = tls === null || code !== undefined
+      ? "RELAY_HOST and RELAY_PORT"
+      : "RELAY_TLS_CERT, RELAY_TLS_KEY and RELAY_HOST";
+    console.error(`relay: cannot listen on ${hostname}:${port}: ${why}. Look at ${where}.`);
+    await stop();
+    return 1;
+  }
+  if (hosted) return await new Promise<number>(() => {});
+  onStopSignal(end);
+  await ended;
+  systemLog.info("stopping");
+  app.streams.stop();
+  front.close();
+  app.links.closeAll("going_away");
+  await systemClock.sleep(FAREWELL_MS);
+  await Promise.race([server.shutdown(), systemClock.sleep(DRAIN_MS)]);
+  const late = systemClock.sleep(RECORD_MS).then(() => null);
+  const recorded = await Promise.race([stop(), late]);
+  if (recorded === null) {
+    systemLog.error(UNRECORDED, { error: `it took over ${RECORD_MS / 1000} s` });
+  }
+  return recorded ? 0 : 1;
+}
+
+/** Only a fault of the server's own gets here: every handler answers for itself. */
+function failBare(error: unknown): Response {
+  systemLog.error("a request could not be answered", { error: String(error) });
+  return new Response(null, { status: 500 });
+}
+
+function greet(settings: Settings, port: number, { claimed, claimCode }: Running): void {
+  const host = settings.host.includes(":") ? `[${settings.host}]` : settings.host;
+  const url = settings.publicUrl ?? `${settings.tls ? "https" : "http"}://${host}:${port}`;
+  console.log(`Relay ${VERSION} is ready at ${url}
+  reference  ${url}/docs
+  store      ${settings.kv === null ? "the attached database" : shownLocation(settings.kv)}
+  signup     ${settings.signup}${claimCode === null ? "" : `, first with claim_code ${claimCode}`}${
+    claimed ? "" : firstSignup(url, claimCode !== null)
+  }`);
+}
+
+/** What to do with a relay that is nobody's yet. */
+function firstSignup(url: string, withCode: boolean): string {
+  const body = JSON.stringify({
+    email: "you@example.com",
+    password: "…",
+    organization: "…",
+    ...(withCode && { claim_code: "…" }),
+  });
+  return `
+
+Nobody has signed up yet: who does so first runs this relay. The answer holds a token for the rest.
+  curl ${url}/api/v1/signup --json '${body}'`;
+}
