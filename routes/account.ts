@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { accountInfo, logIn, signUp } from "../core/accounts.ts";
 import { route } from "./_route.ts";
-import { Email, Name, NewPassword, ScopeName, Timestamp } from "./_schemas.ts";
+import { Email, Name, NewPassword, OPEN_BODY_BYTES_MAX, ScopeName, Timestamp } from "./_schemas.ts";
 
 const SignedIn = z.object({
   token: z.string(),
@@ -58,6 +58,7 @@ export const accountRoutes = [
       invite_code: z.string().min(1).max(128).optional()
         .meta({ description: "Joins the organization that invited, instead of making one." }),
     }),
+    bodyBytesMax: OPEN_BODY_BYTES_MAX,
     success: { status: 201, body: SignedIn },
     faults: ["FORBIDDEN", "CONFLICT", "GONE"],
     handle: (work, { body }) => signUp(work, body),
@@ -79,6 +80,7 @@ export const accountRoutes = [
       code: z.string().min(1).max(64).optional()
         .meta({ description: "Of the authenticator, or a recovery code." }),
     }),
+    bodyBytesMax: OPEN_BODY_BYTES_MAX,
     success: { status: 200, body: SignedIn },
     faults: ["INVALID_LOGIN"],
     handle: (work, { body }) => logIn(work, body),

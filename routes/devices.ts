@@ -3,7 +3,16 @@ import { deleteDevice, deviceTrust, listDevices } from "../core/devices/devices.
 import { confirmDevice, createPairingCode, pairDevice } from "../core/devices/pair.ts";
 import { agentLabels } from "../core/protocol.ts";
 import { route } from "./_route.ts";
-import { Id, IdParams, listOf, Name, Named, PageQuery, Timestamp } from "./_schemas.ts";
+import {
+  Id,
+  IdParams,
+  listOf,
+  Name,
+  Named,
+  OPEN_BODY_BYTES_MAX,
+  PageQuery,
+  Timestamp,
+} from "./_schemas.ts";
 
 const TrustStatus = z.enum(["pending", "trusted", "revoked"]);
 
@@ -68,6 +77,7 @@ export const deviceRoutes = [
     noStore: true,
     audit: { byRule: "device_paired, in the organization of whoever made the code" },
     body: z.strictObject({ device_name: Name, pairing_code: Secret }),
+    bodyBytesMax: OPEN_BODY_BYTES_MAX,
     success: {
       status: 201,
       body: z.object({
@@ -93,6 +103,7 @@ export const deviceRoutes = [
     noStore: true,
     audit: { byRule: "device_confirmed" },
     body: z.strictObject({ device_id: Id, token: Secret }),
+    bodyBytesMax: OPEN_BODY_BYTES_MAX,
     success: { status: 200, body: z.object({ device: Device, credential: z.string() }) },
     faults: ["CONFLICT", "GONE"],
     handle: (work, { body }) => confirmDevice(work, body),
