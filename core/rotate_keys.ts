@@ -1,11 +1,11 @@
 import { SYSTEM, type Tenant, tenantKey } from "../kv/collection.ts";
+import { everyListed } from "../kv/pages.ts";
 import { agents } from "../kv/records/agent.ts";
 import { installations } from "../kv/records/installation.ts";
 import { organizations } from "../kv/records/organization.ts";
 import { verdictKeys } from "../kv/records/verdict_key.ts";
 import type { Store } from "../kv/store.ts";
 import type { Tx } from "../kv/tx.ts";
-import { eachOf } from "../kv/walk.ts";
 import { pinsThatFollow, rotateVerdictKey } from "./agents/verdicts.ts";
 import { rotateAuditKey } from "./audit/keys.ts";
 import { admitSecrets } from "./secrets/installation.ts";
@@ -72,8 +72,8 @@ async function refuseToLose(store: Store, organization: string | null): Promise<
   for await (const tenant of tenantsOf(store, organization)) {
     const key = await store.get(verdictKeys, tenant, tenantKey(tenant));
     const following = key && pinsThatFollow(key);
-    const page = (cursor: string | null) => store.list(agents, tenant, { limit: PAGE, cursor });
-    for await (const { id, name, verdict_key } of eachOf(page)) {
+    const all = everyListed(store, agents, tenant, { limit: PAGE });
+    for await (const { id, name, verdict_key } of all) {
       if (verdict_key !== null && following?.has(verdict_key)) continue;
       if (behind++ < NAMED_MAX) named.push(`${seenLine(name)} (${id} of ${tenantKey(tenant)})`);
     }

@@ -1,7 +1,7 @@
 import { SYSTEM, type Tenant } from "../kv/collection.ts";
+import { everyListed } from "../kv/pages.ts";
 import { organizations } from "../kv/records/organization.ts";
 import type { Store } from "../kv/store.ts";
-import { eachOf } from "../kv/walk.ts";
 
 const PAGE = 100;
 
@@ -11,9 +11,9 @@ export async function* tenantsOf(
   organization: string | null = null,
 ): AsyncGenerator<Tenant> {
   if (organization !== null) return yield* spacesOf(organization);
-  const page = (cursor: string | null) =>
-    store.list(organizations, SYSTEM, { limit: PAGE, cursor });
-  for await (const { id } of eachOf(page)) yield* spacesOf(id);
+  for await (const { id } of everyListed(store, organizations, SYSTEM, { limit: PAGE })) {
+    yield* spacesOf(id);
+  }
 }
 
 function* spacesOf(org: string): Generator<Tenant> {

@@ -1,7 +1,6 @@
-import type { Collection, KeyParts, Tenant } from "./collection.ts";
+import type { Collection, KeyParts, Row, Tenant } from "./collection.ts";
 import type { Found, ListOptions, Page, Reader, Store } from "./store.ts";
 
-type Row = { id: string };
 type Options = Omit<ListOptions, "cursor" | "offset">;
 
 /** All records of a list, `limit` of them a read. */

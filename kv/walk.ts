@@ -6,7 +6,7 @@ import {
   systemKey,
   type Tenant,
 } from "./collection.ts";
-import type { Page, Store } from "./store.ts";
+import type { Store } from "./store.ts";
 
 /** Which part of an index, by what stands behind the prefix. */
 export interface Range {
@@ -68,16 +68,4 @@ export async function* keyHeads(kv: Deno.Kv, prefix: KeyParts): AsyncGenerator<K
     // The next text that there is: whatever begins with this one is passed over.
     start = [...prefix, `${head[0]}\0`];
   }
-}
-
-/** What a list holds, one page read after the other; what changes meanwhile may be among it or not. */
-export async function* eachOf<T>(
-  read: (cursor: string | null) => Promise<Page<T>>,
-): AsyncGenerator<T> {
-  let cursor: string | null = null;
-  do {
-    const page: Page<T> = await read(cursor);
-    yield* page.items;
-    cursor = page.cursor;
-  } while (cursor !== null);
 }

@@ -1,9 +1,9 @@
 import type { Tenant } from "../../kv/collection.ts";
+import { everyQueued } from "../../kv/pages.ts";
 import { type AgentRecord, agents } from "../../kv/records/agent.ts";
 import { apiKeys } from "../../kv/records/api_key.ts";
 import { type DeviceRecord, devices } from "../../kv/records/device.ts";
 import type { Tx } from "../../kv/tx.ts";
-import { eachOf } from "../../kv/walk.ts";
 import type { Actor, App, RequestInfo } from "../app.ts";
 import type { CloseName } from "../close_codes.ts";
 import { emit, RELAY_ACTOR, useJson } from "../events.ts";
@@ -202,9 +202,8 @@ const SWEEP_LIMIT = 200;
 
 /** Agents that are on record as linked and are not: their instance died, or could not record the end. */
 export async function sweepStaleAgents(app: App): Promise<void> {
-  const page = (cursor: string | null) =>
-    app.store.queued(agents, "linked", { limit: SWEEP_LIMIT, cursor });
-  for await (const { tenant, record } of eachOf(page)) {
+  const all = everyQueued(app.store, agents, "linked", { limit: SWEEP_LIMIT });
+  for await (const { tenant, record } of all) {
     const linkedHere = record.instance === app.instance &&
       app.links.of(tenant, record.id) !== undefined;
     // One that was seen in the future was so by a clock that has been set right since.

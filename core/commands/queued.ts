@@ -1,6 +1,6 @@
 import { type Tenant, tenantKey } from "../../kv/collection.ts";
+import { everyQueued } from "../../kv/pages.ts";
 import { type CommandRecord, commands } from "../../kv/records/command.ts";
-import { eachOf } from "../../kv/walk.ts";
 import type { App } from "../app.ts";
 import { settleCommand } from "./settle.ts";
 
@@ -32,9 +32,8 @@ async function sendWaiting(
   prefix: readonly string[],
   wanted: (tenant: Tenant) => boolean,
 ): Promise<void> {
-  const page = (cursor: string | null) =>
-    app.store.queued(commands, "queued", { prefix, limit: BATCH_MAX, cursor });
-  for await (const { tenant, record } of eachOf(page)) {
+  const all = everyQueued(app.store, commands, "queued", { prefix, limit: BATCH_MAX });
+  for await (const { tenant, record } of all) {
     if (wanted(tenant)) await send(app, tenant, record);
   }
 }
