@@ -1,7 +1,8 @@
-import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
+import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import type { Tenant } from "../../kv/collection.ts";
 import { users } from "../../kv/records/user.ts";
 import { ScriptedAgent } from "../support/agent.ts";
+import { committing } from "../support/kv.ts";
 import { World } from "../support/world.ts";
 import { colleague } from "./key_fixtures.ts";
 
@@ -169,4 +170,22 @@ Deno.test("api_keys.create: a space has so many keys, and one that is deleted ma
   eq((await create({ type: "test" })).status, 201);
   const deleted = await world.call("DELETE", `/api/v1/api-keys/${id}`, { as: owner.token });
   eq([deleted.status, (await create()).status].join(), "204,201");
+});
+
+Deno.test("api_keys.create: those that are made at once share commits", async () => {
+  let commits = 0;
+  const kv = committing(await Deno.openKv(":memory:"), (commit) => {
+    commits++;
+    return commit();
+  });
+  await using world = await World.open({ kv });
+  const owner = await world.signUp();
+  await world.settle();
+  commits = 0;
+  const body = { name: "one of many", scopes: ["agents:read"] };
+  const made = await Promise.all(
+    Array.from({ length: 30 }, () => world.call("POST", PATH, { as: owner.token, body })),
+  );
+  deq(new Set(made.map(({ status }) => status)), new Set([201]));
+  ok(commits < 10, `${commits} commits`);
 });
