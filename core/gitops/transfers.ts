@@ -36,8 +36,8 @@ interface Waiting {
 /** Backups and restores that this process carries. */
 export class Transfers {
   readonly #running = new Map<string, { readonly org: string; readonly ended: Promise<void> }>();
-  /** What is begun when something has ended: of agents that are being served, or found no room. */
-  readonly #later = new Map<string, () => void>();
+  /** What is begun when something has ended: of agents that are being served, or found no room, by organization. */
+  readonly #later = new Map<string, Map<string, () => void>>();
   readonly #waiting = new Map<string, Waiting>();
   /** When what is carried over a link has to be whole. */
   readonly #ends = new Map<Link, number>();
@@ -50,8 +50,9 @@ export class Transfers {
     const key = `${tenantKey(tenant)}/${agentId}`;
     const link = this.app().links.of(tenant, agentId);
     if (this.#stopped || link === undefined) return;
-    if (this.#running.has(key) || !this.#hasRoom(tenant)) {
-      this.#later.set(key, () => this.begin(tenant, agentId));
+    if (this.#running.has(key) || !this.#hasRoom(tenant.org)) {
+      const line = this.#later.get(tenant.org) ?? new Map();
+      this.#later.set(tenant.org, line.set(key, () => this.begin(tenant, agentId)));
       return;
     }
     const ended = this.#run(tenant, agentId, link)
@@ -61,14 +62,26 @@ export class Transfers {
       })
       .finally(() => {
         this.#running.delete(key);
-        const later = [...this.#later.values()];
-        this.#later.clear();
-        for (const begin of later) begin();
+        this.#beginLater();
       });
     this.#running.set(key, { org: tenant.org, ended });
   }
 
-  #hasRoom({ org }: Tenant): boolean {
+  /** Begins one of each organization in turn while there is room: thousands may wait, and are not looked at. */
+  #beginLater(): void {
+    for (const [org, line] of this.#later) {
+      if (!this.#hasRoom(org)) continue;
+      const next = line.keys().find((key) => !this.#running.has(key));
+      if (next === undefined) continue;
+      const begin = line.get(next)!;
+      line.delete(next);
+      this.#later.delete(org);
+      if (line.size > 0) this.#later.set(org, line);
+      begin();
+    }
+  }
+
+  #hasRoom(org: string): boolean {
     const own = [...this.#running.values()].filter((one) => one.org === org).length;
     return own < OF_ONE_MAX && this.#running.size < CONCURRENCY;
   }

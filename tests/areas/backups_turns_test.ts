@@ -1,4 +1,4 @@
-import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
+import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { backups } from "../../kv/records/backup.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { type Account, World } from "../support/world.ts";
@@ -41,6 +41,28 @@ Deno.test("backup: agents that do not answer have half of the places, and others
     await world.quiet();
     eq(asked(many), 5 + at);
   }
+});
+
+Deno.test("backup: however many wait for a place of their organization, others' agents link without a look at them", async () => {
+  await using world = await World.open();
+  const [here, there] = [await world.signUp(), await world.signUp()];
+  const many = await silent(world, here, 4);
+  const tenant = { org: here.org, space: "live" } as const;
+  const { links, transfers } = world.app;
+  const of = links.of.bind(links);
+  let looks = 0;
+  links.of = (tenant, id) => {
+    looks++;
+    return of(tenant, id) ?? links.serving(tenant)[0];
+  };
+  for (let n = 0; n < 1_000; n++) transfers.begin(tenant, `agt_${n}`);
+  looks = 0;
+  await ScriptedAgent.connect(world, (await world.key(there, AGENT_RIGHTS)).value);
+  await world.quiet();
+  ok(looks < 10, `${looks} looks`);
+  refuse(many[0]!);
+  await world.quiet();
+  ok(looks >= 1_000, `${looks} looks`);
 });
 
 Deno.test("backup: more jobs than one look reads, of agents that are gone, hold up nobody's", async () => {
