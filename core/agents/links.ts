@@ -9,7 +9,7 @@ import type { CloseName } from "../close_codes.ts";
 
 /** What a credential needs to open a link, and to keep it. */
 export const AGENT_RIGHT: Scope = "agents:admin";
-/** Each link of an agent goes on record, and no limit of requests binds it; an agent dials half as often at most. */
+/** Each link of an agent goes on record, and no limit of requests binds it; an agent that cannot stay dials some 30 times. */
 const LINKS_PER_MINUTE = 60;
 /** A credential that has ended is found within half of the second in which its links must close. */
 const SWEEP_MS = 500;
