@@ -12,7 +12,7 @@ import type { Lane } from "./lanes.ts";
 import { begun, type Lease, leaseOut } from "./leases.ts";
 import { ATTEMPTS_KEPT } from "./ledger.ts";
 import { rateOf } from "./rate.ts";
-import { isDue } from "./retry_policy.ts";
+import { dueAt, isDue } from "./retry_policy.ts";
 import { isOn } from "./rules.ts";
 
 /** A delivery that was taken to be sent. */
@@ -49,7 +49,7 @@ export async function claimDue(
   const admitted = due.length === 0 ? 0 : await rateOf(app, lane, due.length);
   const some = due.slice(0, admitted);
   const next = items.find((each) => !some.includes(each));
-  const nextMs = next?.record.due_at_ms ?? Infinity;
+  const nextMs = next === undefined ? Infinity : dueAt(next.record.due_at_ms!, now);
   if (some.length === 0) return { claims: [], nextMs };
   let known = true, claims: readonly Claim[] = [];
   await store.transact(async (tx) => {

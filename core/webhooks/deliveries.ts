@@ -23,7 +23,7 @@ import {
 import { type Lane, Lanes } from "./lanes.ts";
 import { endLease, type Lease, leaseOut, takeBackAhead, takeBackLost } from "./leases.ts";
 import { Pacing } from "./pacing.ts";
-import { isDue } from "./retry_policy.ts";
+import { dueAt } from "./retry_policy.ts";
 import type { Rounds } from "../rounds.ts";
 import { recoveryRounds } from "./recoveries.ts";
 
@@ -117,7 +117,8 @@ export class Deliveries {
 
   /** The webhook has a delivery that is due then. Called after the commit that says so. */
   announce(tenant: Tenant, webhookId: string, dueMs: number): void {
-    this.#lanes.announce(tenant, webhookId, dueMs, this.app.ports.clock.now());
+    const nowMs = this.app.ports.clock.now();
+    this.#lanes.announce(tenant, webhookId, dueAt(dueMs, nowMs), nowMs);
     this.wake();
   }
 
@@ -203,12 +204,7 @@ export class Deliveries {
     for await (const { tenant, key } of queueHeads(store, deliveries, "due")) {
       const [webhookId, dueMs] = key as [string, number];
       const nowMs = clock.now();
-      this.#lanes.announce(
-        tenant,
-        webhookId,
-        isDue(dueMs, nowMs) ? Math.min(dueMs, nowMs) : dueMs,
-        nowMs,
-      );
+      this.#lanes.announce(tenant, webhookId, dueAt(dueMs, nowMs), nowMs);
     }
   }
 

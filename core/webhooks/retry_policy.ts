@@ -79,9 +79,12 @@ export function nextDelayMs(
   return 1000 * (step ?? backoffSeconds(policy, failedAttempt));
 }
 
-/** Whether the attempt that waits for this instant is to be made now. */
-export const isDue = (dueMs: number, nowMs: number): boolean =>
-  dueMs <= nowMs || dueMs > nowMs + WAIT_MS_MAX;
+/** When the attempt that waits for this instant is to be made. */
+export const dueAt = (dueMs: number, nowMs: number): number =>
+  dueMs > nowMs + WAIT_MS_MAX ? nowMs : dueMs;
+
+/** Whether it is to be made now. */
+export const isDue = (dueMs: number, nowMs: number): boolean => dueAt(dueMs, nowMs) <= nowMs;
 
 /** What follows a failed attempt: the next one, or the end of the delivery and perhaps of its webhook. */
 export interface Consequence {

@@ -6,6 +6,7 @@ import { deliveries } from "../../kv/records/webhook.ts";
 import { mortal } from "../support/kv.ts";
 import { World } from "../support/world.ts";
 import {
+  act,
   answering,
   happen,
   hear,
@@ -155,4 +156,26 @@ Deno.test("delivery: one that a clock far ahead had put off is tried again once 
   world.app.deliveries.sweep();
   await world.settle();
   deq((await newest(world, owner, hook.id)).status, "succeeded");
+});
+
+Deno.test("delivery: however many a clock far ahead had put off, all are sent once that is set right", async () => {
+  for (const held of [false, true]) {
+    await using world = await World.open();
+    const owner = await world.signUp();
+    const hook = await hear(world, owner);
+    const rightMs = world.clock.nowMs;
+    if (held) await act(world, owner, hook.id, "disable");
+    world.clock.nowMs += YEAR_MS;
+    answering(world, 500);
+    const names = Array.from({ length: 40 }, (_, at) => `${at}`);
+    for (const name of names) await happen(world, owner, name);
+    await world.settle();
+    world.clock.nowMs = rightMs;
+    answering(world, 204);
+    world.network.sent.length = 0;
+    if (held) await act(world, owner, hook.id, "enable");
+    else world.app.deliveries.sweep();
+    await world.settle();
+    deq(namesSent(world), names);
+  }
 });
