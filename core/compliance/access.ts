@@ -132,8 +132,9 @@ async function telegramLinksOf(
 function activityOf({ actors }: Pick<Counted, "actors">, ids: readonly string[]) {
   const found = ids.flatMap((id) => actors.get(id) ?? []);
   const isKnown = found.length === ids.length || actors.size < ACTORS_MAX;
+  if (!isKnown) return { rows_in_period: null, last_row_at: null };
   return {
-    rows_in_period: isKnown ? found.reduce((sum, { rows }) => sum + rows, 0) : null,
+    rows_in_period: found.reduce((sum, { rows }) => sum + rows, 0),
     last_row_at: found.map(({ last_at }) => last_at).sort().at(-1) ?? null,
   };
 }

@@ -1,9 +1,12 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { accessNow } from "../../core/compliance/access.ts";
+import { ACTORS_MAX } from "../../core/compliance/count.ts";
 import { answersOf, QUERIES } from "../../core/compliance/queries.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { type Account, World } from "../support/world.ts";
 import { found, HOUR_MS, make, rowsOf } from "./compliance_fixtures.ts";
 import { AGENT_RIGHTS, exec, linkAgent, type Linked } from "./fixtures.ts";
+import { liveOf } from "./hook_fixtures.ts";
 import { makeIngestToken } from "./ingest_fixtures.ts";
 
 const RISKY = "systemctl stop nginx";
@@ -103,6 +106,22 @@ Deno.test("compliance: what a person did by Telegram alone is theirs in the acce
   // The vote, the sign-in and the end of the link.
   const former = await shown(chats[0]!.userId);
   deq([former.rows_in_period, former.telegram_links], [3, [links[0]]]);
+});
+
+Deno.test("accessNow: what is known of a person in part is not told as all of it", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const did = { rows: 7, last_at: "2029-12-31T00:00:00.000Z" };
+  const links = new Map([["tgl_gone", owner.userId]]);
+  const shown = async (others: number) => {
+    const actors = new Map(Array.from({ length: others }, (_, n) => [`key_${n}`, did]));
+    const counted = { actors: actors.set(owner.userId, did), links };
+    const access = await accessNow(world.app, liveOf(owner), counted, 10);
+    const { rows_in_period, last_row_at } = access.users.listed[0]!;
+    return [rows_in_period, last_row_at];
+  };
+  deq(await shown(0), [7, did.last_at]);
+  deq(await shown(ACTORS_MAX - 1), [null, null]);
 });
 
 Deno.test("compliance: keys that work are listed before those that ended, and counted apart", async () => {
