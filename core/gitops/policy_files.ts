@@ -16,6 +16,7 @@ const FOLDERS_A_TURN = 100;
 const POLICY_FILE_BYTES_MAX = 32 * 1024;
 
 const POLICY_FILE = /\.(ya?ml|json)$/i;
+
 /** A file as it stands in a commit. */
 export interface PolicyFile {
   readonly path: string;

@@ -85,3 +85,17 @@ Deno.test("backup: more jobs than one look reads, of agents that are gone, hold 
   await world.quiet();
   deq([asked(waiting), world.logged], [1, []]);
 });
+
+Deno.test("backup: organizations take turns, however many agents of one wait before another's", async () => {
+  await using world = await World.open();
+  const [one, two, third] = [await world.signUp(), await world.signUp(), await world.signUp()];
+  const [first, second] = [await silent(world, one, 6), await silent(world, two, 6)];
+  const last = await silent(world, third, 1);
+  deq([asked(first), asked(second), asked(last)], [4, 4, 0]);
+  refuse(first[0]!);
+  await world.quiet();
+  deq([asked(first), asked(second), asked(last)], [5, 4, 0]);
+  refuse(first[1]!);
+  await world.quiet();
+  deq([asked(first), asked(second), asked(last)], [5, 4, 1]);
+});
