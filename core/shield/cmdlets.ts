@@ -1,14 +1,19 @@
 import type { CodeScan } from "./code.ts";
 import { classifyPath } from "./paths.ts";
+import { isPowershell } from "./powershell.ts";
 
-/** Whether a cmdlet in the code deletes, empties or switches off what it names. */
+/** Whether a cmdlet in the code deletes, empties or switches off what it names, or deletes what it computes. */
 export function destroysByCmdlet({ language, names, code }: CodeScan): boolean {
-  if (language !== "powershell" && language !== "pwsh") return false;
+  if (!isPowershell(language)) return false;
   for (const name of names) {
     if (destroys(name) && !(name === "remove-item" && removesRegenerable(code))) return true;
   }
-  return false;
+  return REMOVES_COMPUTED.test(code);
 }
+
+/** `rm (…)`: the short names of Remove-Item, with a path that is computed. */
+const REMOVES_COMPUTED =
+  /(?:^|[|;&{}()\n])[ \t]*(?:del|erase|rd|ri|rm|rmdir)(?:[ \t]|`\r?\n)[^|;&{}()\n]*\(/i;
 
 /** PowerShell's cmdlets begin with their verb, and an approved list says which. */
 function destroys(name: string): boolean {

@@ -1,7 +1,7 @@
 import { type Budget, spend } from "./budget.ts";
 import { decodeEscapes } from "./decode.ts";
 import { quoteWord } from "./inner.ts";
-import { statementsOf } from "./powershell.ts";
+import { isPowershell, statementsOf } from "./powershell.ts";
 import { isRemover, removalAt, REMOVERS } from "./removers.ts";
 import { MAY_RUN, RUNNERS, runsComputed, startsLiteral } from "./runners.ts";
 import { SHELLS } from "./shells.ts";
@@ -122,7 +122,7 @@ export function scanCode(code: string, language: string, budget: Budget): CodeSc
     removesUnseen: removals.includes(null) || removesByName(names, strings) ||
       (removals.length > 0 && !names.isDisjointFrom(MOVERS)),
     shellTexts: [...new Set(texts)].filter(mayBeCommand),
-    statements: language === "pwsh" || language === "powershell" ? statementsOf(code) : [],
+    statements: isPowershell(language) ? statementsOf(code) : [],
   };
 }
 
@@ -138,9 +138,9 @@ function callsByName(
   return strings.some((text) => RUNNERS.has(text.toLowerCase())) || !names.isDisjointFrom(RUNNING);
 }
 
-/** `iex $text`, `. $file`, `& (…)`, and whatever is piped into iex. */
+/** `iex $text`, `. $file`, `&(…)`, and whatever is piped into iex. */
 const POWERSHELL =
-  /(?:\biex|\binvoke-expression|^\.|[\s;{(]\.|&)[ \t]+[$(]|\|[ \t]*(?:iex|invoke-expression)\b/i;
+  /(?:\b(?:iex|invoke-expression)(?:[ \t]+-command\b)?|^\.|[\s;{(]\.|&)[ \t]*[$(]|\|[ \t]*(?:iex|invoke-expression)\b/i;
 const BY_NAME: ReadonlyMap<string, RegExp> = new Map([
   ["perl", /(?:^|[^&])&(?:\$+\w|\{)|\$\w+->\(/],
   ["php", /(?:^|[^>\w])\$\w+\s?\(/],

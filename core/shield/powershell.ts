@@ -1,3 +1,7 @@
+/** Whether code of this language is PowerShell's. */
+export const isPowershell = (language: string): boolean =>
+  language === "powershell" || language === "pwsh";
+
 /**
  * PowerShell's statements, as far as they read as those of a shell: each block's on their own, of an assignment what is
  * assigned, and a value that is only written as what echo writes.
@@ -17,11 +21,16 @@ export function statementsOf(code: string): string[] {
       depth = 0;
       begins = true;
     } else if (BLANK.test(token)) text += " ";
+    else if (ASSIGNS.test(token)) {
+      // What stands before it is no command's.
+      if (!begins) text += "\n";
+      begins = true;
+    } else if (begins && CAST.test(token)) continue;
     else if (BEGINS.test(token)) {
       text += token;
       begins = true;
     } else if (!begins) text += plain(token);
-    else if (!ASSIGNS.test(token)) {
+    else {
       text += VALUE.test(token) ? `echo ${plain(token)}` : plain(token);
       begins = false;
     }
@@ -29,14 +38,15 @@ export function statementsOf(code: string): string[] {
   return [...statements, text].filter((statement) => statement.trim() !== "");
 }
 
-/** Comments, escapes, strings, assignments, variables, types, and what stands between them. */
+/** Comments, joined lines, escapes, strings, assignments, variables, types, casts, and what stands between them. */
 const TOKEN =
-  /<#(?:[^#]|#(?!>))*(?:#>)?|`[\s\S]|"(?:[^"`]|`[\s\S])*"?|'[^']*'?|\$\{[^{}]*\}|(?:\$[\w:.]+|\0(?:\.[A-Z]\w*)*)(?:[ \t]*[+-]?=(?!=))?|\[[\w.]+\](?=::|\$|\()|@(?=[({])|\{\}|&&|\|\s*|[{}();&\n]|[ \t]+|[^\s<`"'$\0[@{}();&|]+|[\s\S]/g;
+  /<#(?:[^#]|#(?!>))*(?:#>)?|(?:[ \t]|`\r?\n)+|`[\s\S]|"(?:[^"`]|`[\s\S])*"?|'[^']*'?|\$\{[^{}]*\}|(?:\$[\w:.]+|\0(?:\.[A-Z]\w*)*)(?:[ \t]*(?:[+*\/%-]|\?\?)?=(?!=))?|(?:[+*\/%-]|\?\?)?=(?=[ \t])|\[[\w.]+\]::|\[[\w.]+(?:\[\])?\](?=\$|\()|@(?=[({])|\{\}|&&|\|\s*|[{}();&\n]|[^\s<`"'$\0[@{}();&|]+|[\s\S]/g;
 
 const ENDS = /^[{};\n]$/;
-const BLANK = /^(?:[ \t]+|@|<#[\s\S]*)$/;
+const BLANK = /^(?:(?:[ \t]|`\r?\n)+|@|<#[\s\S]*)$/;
 const BEGINS = /^(?:\||[(;\n]|&&)/;
-const ASSIGNS = /^(?:\$[\w:.]+|\0)[ \t]*[+-]?=$/;
+const ASSIGNS = /^(?:(?:\$[\w:.]+|\0)[ \t]*)?(?:[+*/%-]|\?\?)?=$/;
+const CAST = /^\[.+\]$/;
 /** What stands for a variable that the line filled in may be a program's name; one with a property is none. */
 const VALUE = /^(?:["']|\$\w|\[|\0\.)/;
 

@@ -3,6 +3,7 @@ import { destroysByCmdlet } from "../cmdlets.ts";
 import { TREE_REMOVERS } from "../removers.ts";
 import { RUNNERS } from "../runners.ts";
 import { classifyPath } from "../paths.ts";
+import { isPowershell } from "../powershell.ts";
 import { isSecret } from "../secrets.ts";
 import type { Blast, Irreversibility, Rule } from "../rule.ts";
 import { scanSql } from "../sql.ts";
@@ -109,8 +110,17 @@ const WRITES = /^[wax][bt+]*$|^r[bt]*\+|^\+?>/;
 /** Node's modules whose short names delete. */
 const FILE_MODULES = new Set(["fs", "node:fs", "fs/promises", "node:fs/promises"]);
 const FILE_REMOVERS = new Set(["rm", "rmdir"]);
-/** `[IO.File]::Delete(…)` */
-const NET_REMOVER = /\b(?:file|directory)\]::delete\b/i;
+/** `[IO.File]::Delete(…)`, `[scriptblock]::Create(…)`: what PowerShell's commands do, done by methods of objects. */
+const METHODS = new RegExp(
+  String
+    .raw`(?:::|\.)(?:add(?:command|script)|appendall\w+|copy(?:to)?|create(?:instance)?(?!\(\))|delete\w*` +
+    String.raw`|downloadfile\w*|exec|executenonquery|invoke\w*|kill|move(?:to)?|put|reboot|run` +
+    String
+      .raw`|set(?:accesscontrol|environmentvariable|info|password|value)|shellexecute|shutdown|terminate` +
+    String
+      .raw`|uninstall|upload\w+|win32shutdown\w*|writeall\w+)\(|\)\.stop\(|\bassembly\]::\w*load\w*\(`,
+  "i",
+);
 const SHELL_CALLS = new Set(["os.execute", "io.popen"]);
 const CONNECTORS = new Set([
   "socket",
@@ -227,7 +237,7 @@ export const CODE_RULES: readonly CodeRule[] = [
   code(
     "remove",
     (scan) =>
-      scan.removesUnseen || NET_REMOVER.test(scan.code) ||
+      scan.removesUnseen ||
       (scan.language === "julia" && scan.names.has("rm")) ||
       (has(scan, FILE_REMOVERS) && scan.strings.some((text) => FILE_MODULES.has(text))),
     [3, 4],
@@ -246,6 +256,14 @@ export const CODE_RULES: readonly CodeRule[] = [
     "data_loss",
     "The code deletes what a database or a cloud holds.",
     "Do it with the store's own program, where it can be read.",
+  ),
+  code(
+    "method",
+    ({ language, code }) => isPowershell(language) && METHODS.test(code),
+    [3, 4],
+    "destructive_delete",
+    "The code calls a method that deletes, writes, ends or runs what it is given.",
+    "Use the cmdlet that does the same, which can be read.",
   ),
   code(
     "cmdlet",
