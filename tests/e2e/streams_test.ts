@@ -175,7 +175,7 @@ Deno.test("docs/streams.md: its reader goes on after every break, and misses not
   const written: string[] = [];
   const happen = async () => {
     const resource = { type: "test", id: `t_${written.length}` };
-    const details = WEBHOOK_EVENTS.agent_created.example;
+    const details = { ...WEBHOOK_EVENTS.agent_created.example, name: "web\u2028: 1" };
     const happening = { type: "agent_created", resource, details } as const;
     const json = eventJson({ app, actor }, actor.tenant, happening);
     await app.store.append(actor.tenant, "agent_created", json);
