@@ -1,4 +1,5 @@
 import { Counter, Gauge, Registry } from "prom-client";
+import { COMMAND_STATUSES } from "../kv/records/command.ts";
 import { VERSION } from "./app.ts";
 import { RequestMetrics } from "./request_metrics.ts";
 
@@ -14,6 +15,8 @@ export interface Gauges {
   readonly approvalsWaiting: () => Promise<number>;
   readonly startedAtMs: number;
 }
+
+const OPEN = ["queued", "running", "pending_approval"];
 
 /** Counts what happens, for Prometheus. */
 export class Metrics {
@@ -49,6 +52,11 @@ export class Metrics {
       help: "How late the last timer of the event loop ran.",
       registers,
     });
+    // Whoever looks at an increase must have seen the nought before the first one.
+    for (const result of ["succeeded", "failed", "timed_out"]) this.#deliveries.inc({ result }, 0);
+    for (const outcome of COMMAND_STATUSES) {
+      if (!OPEN.includes(outcome)) this.#commands.inc({ outcome }, 0);
+    }
     new Gauge({
       name: "relay_build_info",
       help: "Always 1, for the version that runs.",

@@ -195,6 +195,12 @@ Deno.test("metrics: only the host's, with system:read, in Prometheus' format", a
     ["relay_agents_online", "relay_commands_under_way", "relay_jobs_due"].map(value),
     [1, 0, 0],
   );
+  // A figure that is not there until it is 1 never rises for who looks at its increase.
+  for (const outcome of ["denied", "rejected", "expired", "cancelled", "timed_out", "lost"]) {
+    eq(value(`relay_commands_total{outcome="${outcome}"}`), 0, outcome);
+  }
+  eq(value('relay_webhook_attempts_total{result="timed_out"}'), 0);
+  ok(!/outcome="(queued|running|pending_approval)"/.test(text));
   match(text, /^relay_event_loop_lag_seconds /m);
   eq(value(`relay_build_info{version="${VERSION}"}`), 1);
   eq(value("process_start_time_seconds"), Date.UTC(2030, 0, 1) / 1000);
