@@ -45,7 +45,10 @@ export async function callTool(exchange: Exchange): Promise<Result> {
       : contentOf(tool, result.value);
   } catch (error) {
     const fault = faultOf(error);
-    app.metrics.toolCall(tool.name, fault?.code ?? "INTERNAL_ERROR");
+    // One that is come back to was counted when it began.
+    if (params.requestState === undefined) {
+      app.metrics.toolCall(tool.name, fault?.code ?? "INTERNAL_ERROR");
+    }
     if (fault === null || fault.code === "INSUFFICIENT_SCOPES") throw error;
     return failedCall(fault, exchange.info.id);
   }

@@ -191,6 +191,10 @@ Deno.test("mcp approvals: a state is good for its caller, its tool and its argum
     eq(reply.body.error?.code, -32602, what);
   }
   deq([runsOf(here.agent), runsOf(second)], [[], []]);
+  const { text } = await world.call("GET", "/metrics", { as: here.owner.token });
+  deq(text.match(/^relay_mcp_tool_calls_total.*$/gm), [
+    'relay_mcp_tool_calls_total{tool="run_command",result="pending"} 1',
+  ]);
 });
 
 Deno.test("mcp approvals: a changed policy ends what waits; it is decided no more and does not run", async () => {
