@@ -63,5 +63,6 @@ export function removalAt(code: string, end: number, name: string): string | nul
   return `rm ${FILE_REMOVERS.test(name) ? "" : "-r "}-- ${quoteWord(path)}`;
 }
 
-/** One literal that nothing changes, and options behind it. */
-const FIRST_PATH = /\(\s*(["'])([\w./~:-][\w./~ :-]{0,500})\1\s*(?:\)|,\s*(?:\{|\w+\s*=))/y;
+/** One literal that nothing changes, and options behind it; with `dir_fd` it begins elsewhere. */
+const FIRST_PATH =
+  /\(\s*(["'])([\w./~:-][\w./~ :-]{0,500})\1\s*(?:\)|,\s*(?:\{|(?!dir_fd)\w+\s*=))/y;

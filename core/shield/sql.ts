@@ -1,3 +1,5 @@
+import { classifyPath, type PathKind } from "./paths.ts";
+
 /** How much a text of SQL destroys: structure and whole tables, some rows, or nothing. */
 export type SqlHarm = "destroys" | "changes" | "none";
 
@@ -7,11 +9,12 @@ export type SqlHarm = "destroys" | "changes" | "none";
  */
 export function scanSql(text: string, local = false, depth = 0): SqlHarm {
   let worst: SqlHarm = "none";
-  for (const { words, strings } of splitStatements(text)) {
+  for (const statement of splitStatements(text)) {
+    const { words, strings } = statement;
     // Text that a procedure builds and runs: EXECUTE 'DROP …'.
     const runs = depth < MAX_EXECUTES && words.some((word) => EXECUTORS.has(word));
     const inner = runs ? strings.map((one) => scanSql(one, local, depth + 1)) : [];
-    const harm = inner.includes("destroys") ? "destroys" : judgeStatement(words, local);
+    const harm = inner.includes("destroys") ? "destroys" : judgeStatement(statement, local);
     if (harm === "destroys") return harm;
     if (harm === "changes") worst = harm;
   }
@@ -53,7 +56,7 @@ const SERVER_WORDS = new Set([
   "pltclu",
 ]);
 
-function judgeStatement(words: readonly string[], local: boolean): SqlHarm {
+function judgeStatement({ words, strings }: Statement, local: boolean): SqlHarm {
   if (words.includes("outfile") || words.includes("dumpfile")) return "destroys";
   if (words.includes("detach") && words.includes("delete")) return "destroys";
   if (words.some((word) => SERVER_WORDS.has(word))) return "changes";
@@ -103,7 +106,7 @@ function judgeStatement(words: readonly string[], local: boolean): SqlHarm {
       return second === "binary" || second === "master" ? "destroys" : "none";
     case "copy":
       if (words.includes("program")) return "destroys";
-      return words[words.indexOf("to") + 1] === "''" && !local ? "changes" : "none";
+      return writesFile(words, strings, local) ? "changes" : "none";
     case "xp_cmdshell":
       return "destroys";
     default:
@@ -151,6 +154,16 @@ function isAlwaysTrue(words: readonly string[]): boolean {
   const condition = words.slice(words.lastIndexOf("where") + 1).join("");
   return condition === "1=1" || condition === "true" || condition === "1" || condition === "''=''";
 }
+
+/** `COPY … TO 'file'`: on a server, or over a file of the system. */
+function writesFile(words: readonly string[], strings: readonly string[], local: boolean): boolean {
+  const at = words.indexOf("to") + 1;
+  if (words[at] !== "''") return false;
+  const path = strings[words.slice(0, at).filter((word) => word === "''").length] ?? "";
+  return !local || SYSTEM_PATHS.has(classifyPath(path));
+}
+
+const SYSTEM_PATHS: ReadonlySet<PathKind> = new Set(["root", "system", "system_part"]);
 
 interface Statement {
   /** Lower case; a string stands as `''`, a quoted name as `name`. */
