@@ -53,5 +53,5 @@ const VALUE = /^(?:["']|\$\w|\[|\0\.)/;
 /** Without backticks, and without a quote behind one: a shell would take it for one that opens or ends a string. */
 const plain = (token: string): string => token.replaceAll(/`(?:["'`]|([\s\S])|$)/g, "$1");
 
-/** Marks between which commands stand in a statement that is not a shell's otherwise. */
-export const SEPARATORS = "\n;|&()";
+/** Marks between which pipelines, and then commands, stand in a statement that is not a shell's otherwise. */
+export const SEPARATORS = ["\n;()", "\n;|&()"] as const;

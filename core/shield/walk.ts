@@ -59,12 +59,23 @@ export function walkText(text: string, scope: Scope, stdin: Flow | null): Flow {
   return NOTHING;
 }
 
-/** Walks code of another language whose commands are much like a shell's: what does not read as one is no fault. */
-export function walkForeign(text: string, separators: string, scope: Scope): void {
+/**
+ * Walks code of another language whose commands are much like a shell's: what does not read as one is no fault.
+ * Then what stands between the first separators is looked at as a whole, and between the second ones in any case.
+ */
+export function walkForeign(
+  text: string,
+  [whole, smallest]: readonly [string, string],
+  scope: Scope,
+): void {
   spendParse(scope.inspection.budget, text.length);
   const script = parseShell(text);
-  if (script.errors === undefined || script.errors.length === 0) walkScript(script, scope, null);
-  else walkPieces(text, separators, scope, false);
+  if (script.errors === undefined || script.errors.length === 0) {
+    walkScript(script, scope, null);
+    return;
+  }
+  walkPieces(text, whole, fork(scope), true);
+  walkPieces(text, smallest, scope, false);
 }
 
 /** To parse even the smallest piece takes as long as this many characters of one. */
