@@ -63,6 +63,6 @@ export function removalAt(code: string, end: number, name: string): string | nul
   return `rm ${FILE_REMOVERS.test(name) ? "" : "-r "}-- ${quoteWord(path)}`;
 }
 
-/** One literal that nothing changes, and options behind it; with `dir_fd` it begins elsewhere. */
+/** One literal that nothing changes, and options behind it; with `dir_fd` it begins elsewhere, and R's unlink takes folders. */
 const FIRST_PATH =
-  /\(\s*(["'])([\w./~:-][\w./~ :-]{0,500})\1\s*(?:\)|,\s*(?:\{|(?!dir_fd)\w+\s*=))/y;
+  /\(\s*(["'])([\w./~:-][\w./~ :-]{0,500})\1\s*(?:\)|,\s*(?:\{|(?!dir_fd|recursive)\w+\s*=))/y;
