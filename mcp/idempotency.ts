@@ -44,13 +44,16 @@ export async function once(
     });
   }
   const call: Call = { app, actor, info, route, key, digest: digestOf(route, args) };
-  for (;;) {
+  for (let looked = "";;) {
     const earlier = await find(call);
-    if (earlier === null) break;
+    if (earlier === null) break; // a refused one gives its key back
     if (earlier.digest !== call.digest) throw usedForAnother();
-    const running = earlier.outcome === "begun" ? underWay(app).get(earlier.id) : undefined;
-    if (running === undefined) return await replay(call, earlier);
-    await running; // a refused one gives its key back
+    const running = underWay(app).get(earlier.id);
+    // One that was under way when it was read, and is no more, has an end by now.
+    const over = running === undefined && looked === earlier.id;
+    if (earlier.outcome !== "begun" || over) return await replay(call, earlier);
+    looked = earlier.id;
+    await running;
   }
   if (route.idempotencyKey) return await change(route); // its rule does the rest
   if (await app.store.find(commands, actor.tenant, "idempotency", [actor.id, key]) !== null) {

@@ -9,6 +9,7 @@ import { once } from "../../mcp/idempotency.ts";
 import { call } from "../../routes/_call.ts";
 import { type Route, route } from "../../routes/_route.ts";
 import { eventsOf, linkAgent } from "../areas/fixtures.ts";
+import { overKv } from "../support/kv.ts";
 import { type Account, World } from "../support/world.ts";
 import { type Json, tool, toolError } from "./client.ts";
 
@@ -137,6 +138,38 @@ Deno.test("once: a refused call gives its key back, to its twin and to a later o
     deq(await callOnce(world, owner, route, code), { turn: 3 });
     eq(runs.count, 3);
   }
+});
+
+Deno.test("once: a twin that reads of a call before its end, and hears of it after, gets what is true then", async () => {
+  const engine = await Deno.openKv(":memory:");
+  let hold: ((entry: Deno.KvEntryMaybe<unknown>) => Promise<void>) | null = null;
+  const get = async (key: Deno.KvKey) => {
+    const entry = await engine.get(key);
+    if (key.includes(idempotencyRecords.name) && entry.value !== null) await hold?.(entry);
+    return entry;
+  };
+  await using world = await World.open({ kv: overKv(engine, { get: get as Deno.Kv["get"] }) });
+  const owner = await world.signUp();
+  const begun = Promise.withResolvers<void>(), refuse = Promise.withResolvers<void>();
+  const { route } = steps((turn) => {
+    if (turn > 1) return { turn };
+    begun.resolve();
+    return refuse.promise;
+  });
+  const first = refuses(callOnce(world, owner, route), "CONFLICT", /Not now/);
+  await begun.promise;
+  const read = Promise.withResolvers<void>(), told = Promise.withResolvers<void>();
+  hold = () => {
+    hold = null;
+    read.resolve();
+    return told.promise;
+  };
+  const twin = callOnce(world, owner, route);
+  await read.promise;
+  refuse.reject(new Fault("CONFLICT", "Not now."));
+  await first;
+  told.resolve();
+  deq(await twin, { turn: 2 });
 });
 
 Deno.test("once: a call that was cut off in the middle is not made again, and says so", async () => {
