@@ -9,7 +9,7 @@ export function few<S extends z.ZodType>(
   schema: S,
 ): z.ZodType<z.output<S>, z.input<S>> {
   const counted = z.preprocess((value, context) => {
-    if (countOf(value) > most) context.addIssue(`must be at most ${most}`);
+    if (countOf(value) > most) context.addIssue(`must hold at most ${most}`);
     return value;
   }, schema);
   return counted as unknown as z.ZodType<z.output<S>, z.input<S>>;

@@ -14,6 +14,7 @@ const FAREWELL_MS = 50;
 const DRAIN_MS = 4_000;
 /** How long it may take until what is in memory is recorded: a store that hangs must not hold up the end. */
 const RECORD_MS = 10_000;
+
 /** What answers a relay's requests: its endpoints and MCP, of which nothing is known here. */
 export interface Front {
   readonly handler: Deno.ServeHandler;

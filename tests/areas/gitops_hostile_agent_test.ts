@@ -110,7 +110,7 @@ Deno.test("archive: a head is as long as it may be and counts what it may, befor
   ) {
     throws(() => unpackArchive(head(more)), ({ issues }) => {
       eq(issues.length, 1);
-      return /must be at most/.test(issues[0].message);
+      return /must hold at most/.test(issues[0].message);
     });
   }
   const long = head({ settings: { name: "x".repeat(2 * 1024 * 1024), labels: {} } });

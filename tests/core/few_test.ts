@@ -19,8 +19,8 @@ Deno.test("few: too many items or names are told at once, and none of them is lo
   const problems = (value: unknown) =>
     schema.safeParse(value).error?.issues.map(({ path, message }) => [path.join("."), message]);
   deq(problems({ list: [1, 2, 3, 4], map: names(4, 1) }), [
-    ["list", "must be at most 3"],
-    ["map", "must be at most 3"],
+    ["list", "must hold at most 3"],
+    ["map", "must hold at most 3"],
   ]);
   deq(looked, 0);
   deq([problems({ list: [1, 2, 3], map: names(3, 1) }), looked], [undefined, 6]);
@@ -43,14 +43,14 @@ Deno.test("few: what may be large is counted: labels, rules and tests of a polic
     ["commands", evaluate.safeParse({ commands: wrong }).error],
   ];
   for (const [where, error] of issues) {
-    deq([where, error?.issues.length, /must be at most/.test(error?.message ?? "")], [
+    deq([where, error?.issues.length, /must hold at most/.test(error?.message ?? "")], [
       where,
       1,
       true,
     ]);
   }
   const { errors } = await readReports([{ name: "x", labels: names(5_000, 0) }]);
-  deq(errors, [{ index: 0, message: "labels: must be at most 64" }]);
+  deq(errors, [{ index: 0, message: "labels: must hold at most 64" }]);
 });
 
 Deno.test("readReports: others get their turn while many are read", async () => {
