@@ -136,8 +136,7 @@ function say(text: string): Promise<number> {
 /** `relay serve`: the endpoints and MCP before a relay. */
 async function serveCommand(args: string[]): Promise<number> {
   if (args.includes("--help") || args.includes("-h")) return await say(help());
-  const fixtures = args[0] === "--mcp-fixtures";
-  if (args.length > (fixtures ? 1 : 0)) {
+  if (args.length > 0) {
     console.error(`relay serve takes no arguments, only settings.\n\n${settingsHelp()}`);
     return 2;
   }
@@ -147,9 +146,8 @@ async function serveCommand(args: string[]): Promise<number> {
   const { routes, upgrades } = await import("./routes/index.ts");
   return await serve({
     hosted,
-    fixtures,
     front(app) {
-      const mcp = serveMcp(app, routes, { fixtures });
+      const mcp = serveMcp(app, routes);
       return { handler: mount(app, routes, upgrades, mcp.services), close: () => mcp.close() };
     },
     started: (app) => serving = app,

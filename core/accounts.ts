@@ -54,10 +54,10 @@ async function foundOrganization(
 ) {
   const { app } = work;
   // Looked at before the hash, which is dear, and again after it: somebody else may have been first.
-  await admitSignUp(app, app.store, input);
+  await admitSignUp(work, app.store, input);
   const password = await hashPassword(input.password, app.ports);
   const made = await app.store.transact(async (tx) => {
-    const host = await admitSignUp(app, tx, input);
+    const host = await admitSignUp(work, tx, input);
     const now = app.ports.clock.now();
     const organization = tx.insert(organizations, SYSTEM, {
       id: app.ports.entropy.id("org"),
@@ -74,7 +74,7 @@ async function foundOrganization(
     insertVerdictKeys(app, tx, organization.id);
     insertAuditKeys(app, tx, organization.id);
     const tenant = homeOf(organization.id);
-    const whose = { email: input.email, password, roles: ["owner"] };
+    const whose = { email: input.email, password, roles: ["owner"], created_with: null };
     const user = await insertUser(app, tx, tenant, whose, "Sign in instead.");
     const by = { ...work, actor: { id: user.id } };
     emit(by, tx, tenant, {
@@ -96,14 +96,22 @@ async function foundOrganization(
  * Whether a signup that may pass now makes the host: the first one does.
  * @throws {Fault} FORBIDDEN
  */
-async function admitSignUp(app: App, db: Reader, input: NewAccount): Promise<boolean> {
+async function admitSignUp(
+  { app, request }: Pick<Stepping, "app" | "request">,
+  db: Reader,
+  input: NewAccount,
+): Promise<boolean> {
   const { local, signup } = app.settings;
   const first = await db.find(organizations, SYSTEM, "host", ["host"]) === null;
   if (first) {
-    if (local || constantTimeEqual(input.claim_code ?? "", claimCodeOf(app))) return true;
+    if (local && !request.forwarded) return true;
+    if (constantTimeEqual(input.claim_code ?? "", claimCodeOf(app))) return true;
     throw new Fault(
       "FORBIDDEN",
-      "The first signup needs `claim_code`: Relay prints it when it starts.",
+      local
+        ? "This request came through a proxy, so that strangers may reach this server, and the first " +
+          "signup needs `claim_code`. Set RELAY_PUBLIC_URL: Relay prints the code when it starts."
+        : "The first signup needs `claim_code`: Relay prints it when it starts.",
     );
   }
   if (signup === "open") return false;

@@ -106,6 +106,8 @@ export interface Actor {
   readonly plan: string;
   /** True for the organization that runs the installation. */
   readonly host: boolean;
+  /** Of a chat: who else may speak through its bot, or may have linked it. */
+  readonly alsoOf?: readonly string[];
   /** The session of a JWT. */
   readonly sessionId: string | null;
   /** Of a user who shows another issuer's token: that. */
@@ -161,6 +163,8 @@ export interface RequestInfo {
   readonly gitHook: GitHookHeaders;
   /** What the caller's browser keeps under a name. */
   cookie(name: string): string | null;
+  /** True for a request that a proxy has passed on, as its headers show. */
+  readonly forwarded: boolean;
   /** True when a browser fetches ahead of a click, which must never run anything. */
   readonly prefetch: boolean;
 }

@@ -146,7 +146,7 @@ export async function recordRead<
 export function registerAuditEvent(
   work: Writing,
   input: { event_type: string; actor?: string | undefined; details: Record<string, unknown> },
-): { event_id: string; event_type: string; timestamp: string } {
+): EventRow {
   const { actor, tx } = work;
   if (isOwnEvent(input.event_type) && input.event_type !== "user_login") {
     throw new Fault("VALIDATION_FAILED", "Relay writes events of this type itself.", {
@@ -159,8 +159,7 @@ export function registerAuditEvent(
     details: { ...input.details, reported_by: actor.id },
   });
   tx.append(actor.tenant, input.event_type, json);
-  const { event_id, event_type, timestamp } = JSON.parse(json) as EventRow;
-  return { event_id, event_type, timestamp };
+  return JSON.parse(json);
 }
 
 /** An event of the log as answers show it. */

@@ -34,7 +34,8 @@ export const isOwnEvent = (type: string): boolean => Object.hasOwn(OWN_EVENTS, t
 export interface Happening<T extends EventType = EventType> {
   readonly type: T;
   readonly resource: { readonly type: string; readonly id: string };
-  readonly agentId?: string;
+  /** The agent that it concerns, where the resource is not the agent itself. */
+  readonly agentId?: string | undefined;
   /** Becomes the audit row's `details` and the webhook's `payload`. */
   readonly details: DetailsOf<T>;
 }
@@ -92,7 +93,8 @@ export function eventJson(
     readonly details: Readonly<Record<string, unknown>>;
   },
 ): string {
-  const agent = agentId === undefined ? "" : `"agent_id":${canonicalJson(agentId)},`;
+  const concerned = resource.type === "agent" ? resource.id : agentId;
+  const agent = concerned === undefined ? "" : `"agent_id":${canonicalJson(concerned)},`;
   const asked = request === undefined ? "" : `"request_id":${canonicalJson(request.id)},`;
   const at = iso(app.ports.clock.now());
   return `{"actor":${canonicalJson(actor.id)},${agent}"details":${canonicalJson(details)},` +
@@ -106,13 +108,14 @@ export function eventJson(
  * Ids, methods, route patterns and statuses hold nothing that JSON escapes.
  */
 export function useJson(
-  { app, actor, request }: Required<Context>,
+  { app, actor, request }: Required<Context> & { readonly actor: Pick<Actor, "key"> },
   tenant: Tenant,
   endpoint: string,
   status: number,
 ): string {
   const at = iso(app.ports.clock.now());
-  return `{"actor":"${actor.id}","details":{"endpoint":"${endpoint}","status":${status}},` +
+  const old = actor.key?.oldUntilMs ? `"old_value":true,` : "";
+  return `{"actor":"${actor.id}","details":{"endpoint":"${endpoint}",${old}"status":${status}},` +
     `"event_id":"${app.ports.entropy.uuid()}","event_type":"api_key_used",` +
     `"organization_id":"${tenant.org}","request_id":"${request.id}",` +
     `"resource_id":"${actor.id}","resource_type":"api_key","timestamp":"${at}"}`;

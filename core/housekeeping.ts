@@ -10,6 +10,7 @@ import { sweepQueued } from "./commands/queued.ts";
 import { pushPolicies } from "./gitops/push.ts";
 import { sweepSessions } from "./mcp_sessions.ts";
 import { tellOfPlanLimits } from "./plan_limit.ts";
+import { sweepReviews } from "./standing/review.ts";
 import { dropExpired } from "./webhooks/retention.ts";
 
 const HOUSEKEEPING_MS = 30_000;
@@ -45,6 +46,7 @@ const CHORES: Readonly<Record<string, (app: App) => unknown>> = {
   // Policies that another instance applied, and those of agents that were not linked then.
   policies: (app) => pushPolicies(app, app.links.serving(null)),
   "former keys": leaveFormerKeys,
+  "standing things": sweepReviews,
   syncs: ({ syncs }) => syncs.sweep(),
   transfers: ({ transfers }) => transfers.sweep(),
   blobs: ({ store }) => sweepBlobs(store),

@@ -27,6 +27,25 @@ export async function listPage<T extends { id: string }>(
   return { items: page.items, pagination: showPage(options, page, total) };
 }
 
+/** The same of the lists of several tenants, put together in the order of their ids. */
+export async function listPageOfAll<T extends { id: string }>(
+  db: Reader,
+  of: Collection<T>,
+  tenants: readonly Tenant[],
+  options: Paging & Pick<ListOptions, "index" | "prefix" | "reverse">,
+) {
+  const { limit, offset, reverse = false, ...by } = options;
+  const wanted = offset + limit;
+  const lists = await Promise.all(
+    tenants.map((tenant) => listPage(db, of, tenant, { ...by, reverse, limit: wanted, offset: 0 })),
+  );
+  const all = lists.flatMap(({ items }) => items)
+    .sort((a, b) => (a.id < b.id) === reverse ? 1 : -1);
+  const total = lists.reduce((sum, { pagination }) => sum + pagination.total, 0);
+  const pagination = { total, limit, offset, has_more: wanted < total };
+  return { items: all.slice(offset, wanted), pagination };
+}
+
 /** The part that a caller wants of a short list that was read whole, and its `pagination`. */
 export function pageOf<T>(all: readonly T[], { limit, offset }: Paging) {
   const total = all.length;

@@ -44,6 +44,33 @@ export async function notifyWithAdministrators(
   await notify(app, tx, tenant, notice, (user) => user.id === userId || isAdministrator(user));
 }
 
+/** Tells one person of their own affairs. */
+export async function notifyPerson(
+  app: App,
+  tx: Tx,
+  tenant: Tenant,
+  notice: Notice,
+  userId: string,
+): Promise<void> {
+  const user = await tx.get(users, homeOf(tenant.org), userId);
+  if (user?.active) tell(app, tx, tenant, notice, [user]);
+}
+
+/** Tells each active owner and administrator, and whoever else may change the settings. */
+export async function notifySettingsKeepers(
+  app: App,
+  tx: Tx,
+  tenant: Tenant,
+  notice: Notice,
+): Promise<void> {
+  const organization = await app.store.get(organizations, SYSTEM, tenant.org);
+  if (organization === null) return;
+  const isTold = async (user: UserRecord) =>
+    isAdministrator(user) ||
+    (await rightsOf(app.store, organization, user.roles)).has("system:write");
+  await notify(app, tx, tenant, notice, isTold);
+}
+
 /** Tells each active person who has a right now, and is one of those meant. */
 export async function notifyHolders(
   app: App,
@@ -81,17 +108,30 @@ async function notify(
   app: App,
   tx: Tx,
   tenant: Tenant,
-  { type, resource, details }: Notice,
+  notice: Notice,
   isTold: (user: UserRecord) => boolean | Promise<boolean>,
 ): Promise<void> {
+  const { items } = await tx.list(users, homeOf(tenant.org), { limit: USERS_READ_MAX });
+  const meant: UserRecord[] = [];
+  for (const user of items) {
+    if (meant.length === TOLD_MAX) break;
+    if (user.active && await isTold(user)) meant.push(user);
+  }
+  tell(app, tx, tenant, notice, meant);
+}
+
+function tell(
+  app: App,
+  tx: Tx,
+  tenant: Tenant,
+  { type, resource, agentId, details }: Notice,
+  people: readonly UserRecord[],
+): void {
   const { clock, entropy } = app.ports;
   const home = homeOf(tenant.org);
-  const { items } = await tx.list(users, home, { limit: USERS_READ_MAX });
   const told: { user_id: string; id: string }[] = [];
   const now = clock.now();
-  for (const user of items) {
-    if (told.length === TOLD_MAX) break;
-    if (!user.active || !await isTold(user)) continue;
+  for (const user of people) {
     const id = entropy.id("ntf");
     told.push({ user_id: user.id, id });
     tx.insert(notifications, home, {
@@ -112,6 +152,7 @@ async function notify(
   emit({ app, actor: RELAY_ACTOR }, tx, tenant, {
     type: "notification_sent",
     resource: { type: "notification", id: told[0].id },
+    agentId: resource.type === "agent" ? resource.id : agentId,
     details: {
       type,
       told,

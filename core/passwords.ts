@@ -12,8 +12,9 @@ import {
 } from "./password_hash.ts";
 import type { Ports } from "./ports.ts";
 
-const LENGTH_MIN = 8;
-const LENGTH_MAX = 256;
+/** Characters of a new password. */
+export const PASSWORD_LENGTH_MIN = 8;
+export const PASSWORD_LENGTH_MAX = 256;
 const SALT_BYTES = 16;
 
 /** OWASP's first choice for Argon2id: 19 MiB, about 64 ms. */
@@ -36,8 +37,12 @@ export const passwordCost = (): Cost => hasArgon2() ? ARGON2 : SCRYPT;
 export function passwordProblem(password: string): string | null {
   if (!password.isWellFormed()) return "The password holds broken characters.";
   const length = countCharacters(password);
-  if (length < LENGTH_MIN) return `The password needs at least ${LENGTH_MIN} characters.`;
-  if (length > LENGTH_MAX) return `The password may have at most ${LENGTH_MAX} characters.`;
+  if (length < PASSWORD_LENGTH_MIN) {
+    return `The password needs at least ${PASSWORD_LENGTH_MIN} characters.`;
+  }
+  if (length > PASSWORD_LENGTH_MAX) {
+    return `The password may have at most ${PASSWORD_LENGTH_MAX} characters.`;
+  }
   return null;
 }
 
@@ -72,7 +77,7 @@ export async function verifyPassword(
   { passwordCost }: Pick<Ports, "passwordCost">,
 ): Promise<boolean> {
   const stored = phc === null ? nobodysHash(passwordCost) : readHash(phc);
-  const usable = countCharacters(password) <= LENGTH_MAX;
+  const usable = countCharacters(password) <= PASSWORD_LENGTH_MAX;
   const hash = await derive(usable ? password : "", stored.recipe);
   return equalHashes(hash, stored.hash) && usable && phc !== null;
 }
@@ -105,6 +110,6 @@ function derive(password: string, recipe: Recipe): Promise<Uint8Array> {
 
 /** Counts code points, without walking through a text that is too long anyhow. */
 function countCharacters(password: string): number {
-  if (password.length > 2 * LENGTH_MAX) return password.length;
+  if (password.length > 2 * PASSWORD_LENGTH_MAX) return password.length;
   return [...password].length;
 }

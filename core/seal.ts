@@ -3,6 +3,9 @@ import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from "node:cry
 import type { Entropy } from "./ports.ts";
 import { constantTimeEqual } from "./text.ts";
 
+/** What answers show in place of a sealed value. */
+export const MASK = "********";
+
 /** Keeps secrets at rest that must be read again: encrypted, and bound to where they belong. */
 export interface Sealer {
   /** `v1.<key id>.<base64url of IV, ciphertext and tag>`. The same context opens it again. */

@@ -28,6 +28,11 @@ export class Appends {
     this.#lines.push(line);
   }
 
+  /** The types of the events so far, each once. */
+  eventTypes(): string[] {
+    return [...new Set(this.#lines.map(({ type }) => type))];
+  }
+
   /** Adds a line to a value that all callers of the commit share; see `noteOf`. */
   note(note: Note): void {
     this.#notes.push(note);

@@ -1,6 +1,9 @@
 import { type Collection, indexKey, type Row, SYSTEM } from "./collection.ts";
+import { devices, pairingCodes } from "./records/device.ts";
 import { policyVersions } from "./records/gitops.ts";
+import { invitations } from "./records/invitation.ts";
 import { organizations } from "./records/organization.ts";
+import { webhooks } from "./records/webhook.ts";
 import type { Store } from "./store.ts";
 
 /** One change of what is stored; `number` counts up from 1 and is never used again. */
@@ -17,6 +20,16 @@ const MIGRATIONS: readonly Migration[] = [
     number: 1,
     name: "versions of policies by their age",
     run: (store) => fillIndex(store, policyVersions, "age"),
+  },
+  {
+    number: 2,
+    name: "what was made with each API key",
+    run: async (store) => {
+      await fillIndex(store, webhooks, "made_with");
+      await fillIndex(store, devices, "made_with");
+      await fillIndex(store, pairingCodes, "made_with");
+      await fillIndex(store, invitations, "made_with");
+    },
   },
 ];
 
@@ -67,7 +80,8 @@ async function fillIndex<T extends Row>(
   });
   for await (const { value: { id: org } } of accounts) {
     for (const space of ["live", "test"] as const) {
-      for await (const { value } of kv.list<T>({ prefix: [org, space, of.name] })) {
+      for await (const { value: stored } of kv.list({ prefix: [org, space, of.name] })) {
+        const value = of.schema.parse(stored);
         const key = of.index[index]!(value);
         if (key === null) continue;
         await kv.set(indexKey(of, { org, space }, index, [...key, value.id]), new Uint8Array(0));

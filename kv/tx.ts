@@ -162,6 +162,11 @@ export class Tx implements Reader, Appending {
     this.#appends.append(tenant, type, json);
   }
 
+  /** The types of the events appended so far, each once. */
+  eventTypes(): string[] {
+    return this.#appends.eventTypes();
+  }
+
   /** Adds a line to a value that all callers of the commit share; see `noteOf`. */
   note(note: Note): void {
     this.#appends.note(note);

@@ -1,4 +1,5 @@
 import type { App } from "../core/app.ts";
+import { checkIdempotencyKey } from "../core/commands/idempotency_key.ts";
 import { Fault } from "../core/fault.ts";
 import { faultOf, headersOf, okJson, refusalHeaders } from "../routes/_answer.ts";
 import { recordUse } from "../routes/_call.ts";
@@ -25,7 +26,7 @@ import {
   response,
   RpcError,
 } from "./rpc.ts";
-import { makeServer, type Server } from "./server.ts";
+import { type Extend, makeServer, type Server } from "./server.ts";
 import { endSession, openedBy, sessionOf } from "./sessions.ts";
 import { EVENT_STREAM, eventOf } from "./stream.ts";
 
@@ -42,9 +43,9 @@ export interface Mcp {
 export function serveMcp(
   app: App,
   routes: readonly Route[],
-  { fixtures = false }: { readonly fixtures?: boolean } = {},
+  extend: Extend | null = null,
 ): Mcp {
-  const server = makeServer(app, routes, fixtures);
+  const server = makeServer(app, routes, extend);
   const at = (path: typeof MCP_PATHS[number], alwaysStreams: boolean): Service => ({
     path,
     methods: ["POST", "GET", "DELETE"],
@@ -76,18 +77,20 @@ async function hearOrEnd(server: Server, visit: Visit): Promise<Response> {
 }
 
 async function post(server: Server, visit: Visit, alwaysStreams: boolean): Promise<Response> {
-  const { request } = visit;
-  mustSayJson(request);
-  let message: Message | null = null;
+  const { app, request } = visit;
+  mustSayJson(app, request);
+  if (visit.info.idempotencyKey !== null) checkIdempotencyKey(visit.info.idempotencyKey);
+  let read: Message | Reply | null = null;
   try {
-    const parsed = parseMessage(await readText(request).catch(unread));
+    read = parseMessage(await readText(request).catch(unread));
     // Whoever holds a body back gets no more from it than the rights of when it was there.
     const now = { ...visit, actor: await visit.identifyAgain() };
-    if (!("method" in parsed)) return await takeReply(server, now, parsed);
-    message = parsed;
-    return await answer(server, now, message, alwaysStreams);
+    if (!("method" in read)) return await takeReply(server, now, read);
+    return await answer(server, now, read, alwaysStreams);
   } catch (error) {
-    return refuse(visit, error, message?.id ?? null);
+    // Until the body is there, a fault has the error object of the interface.
+    if (read === null && error instanceof Fault) throw error;
+    return refuse(visit, error, read !== null && "method" in read ? read.id : null);
   }
 }
 
@@ -116,7 +119,7 @@ async function answer(
   }
   const listens = era === "modern" && message.method === "subscriptions/listen";
   const method = listens ? null : methodOf(message, era);
-  if (!method?.anonymous && actor.kind === "anonymous" && server.fixtures === null) {
+  if (!method?.anonymous && actor.kind === "anonymous" && server.extension === null) {
     throw new Fault("MISSING_CREDENTIALS");
   }
   const base: Exchange = {

@@ -56,9 +56,8 @@ export async function once(
     await running;
   }
   if (route.idempotencyKey) return await change(route); // its rule does the rest
-  if (await app.store.find(commands, actor.tenant, "idempotency", [actor.id, key]) !== null) {
-    throw usedForAnother();
-  }
+  const command = await app.store.find(commands, actor.tenant, "idempotency", [actor.id, key]);
+  if (command !== null) throw usedForAnother({ command_id: command.id });
   try {
     return route.effect === "write" ? await inOneCommit(call, change) : await inSteps(call, change);
   } catch (error) {
@@ -207,5 +206,5 @@ const faultFrom = (
   { code, message, details }: { code: FaultCode; message: string; details: Params },
 ) => new Fault(code, message, details);
 
-const usedForAnother = () =>
-  new Fault("CONFLICT", "This idempotency key was used for another call.");
+const usedForAnother = (details: { readonly command_id?: string } = {}) =>
+  new Fault("CONFLICT", "This idempotency key was used for another call.", details);

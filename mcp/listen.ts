@@ -13,9 +13,9 @@ const ID = /^\w{1,64}$/;
 const LISTS: readonly ListName[] = ["tools", "prompts", "resources"];
 
 /** True when a caller may read what an address shows. */
-export function mayRead({ tools, fixtures }: Server, actor: Actor, uri: string): boolean {
+export function mayRead({ tools, extension }: Server, actor: Actor, uri: string): boolean {
   const found = findResource(uri);
-  if (found === null) return fixtures?.read(uri) != null;
+  if (found === null) return extension?.read(uri) != null;
   return mayCall(actor, tools.get(found.resource.tool)!.route);
 }
 

@@ -48,7 +48,7 @@ export const METHODS: Readonly<Record<string, Method>> = {
     recorded: true,
     admit: admitCall,
     streams: wantsStream,
-    answer: (exchange) => exchange.server.fixtures?.call(exchange) ?? callTool(exchange),
+    answer: (exchange) => exchange.server.extension?.call(exchange) ?? callTool(exchange),
   },
   "resources/list": { eras: ALL, answer: listResources },
   "resources/templates/list": { eras: ALL, answer: listTemplates },
@@ -75,7 +75,7 @@ function ofTask(answer: Method["answer"]): Method {
   return {
     eras: NOW,
     recorded: true,
-    answer: (exchange) => exchange.server.fixtures?.task(exchange) ?? answer(exchange),
+    answer: (exchange) => exchange.server.extension?.task(exchange) ?? answer(exchange),
   };
 }
 
@@ -90,20 +90,20 @@ function listTools(exchange: Exchange): Result {
   mustBeFirstPage(exchange);
   const { server, actor } = exchange;
   const own = server.tools.listJson(actor);
-  const more = server.fixtures?.toolsJson();
+  const more = server.extension?.toolsJson();
   const list = more ? `${own.slice(0, -1)}${own === "[]" ? "" : ","}${more.slice(1)}` : own;
   const scope = actor.kind === "anonymous" ? "public" : "private";
   return withCacheHints(exchange, `"tools":${list}`, { ttlMs: 60_000, scope });
 }
 
 function admitCall(exchange: Exchange): Promise<void> | null {
-  if (exchange.server.fixtures?.admit(exchange)) return null;
+  if (exchange.server.extension?.admit(exchange)) return null;
   return admit(exchange, toolNamed(exchange).route);
 }
 
 /** Who gave a token for progress wants to hear of it; a command may take long. */
 function wantsStream({ params, server }: Exchange): boolean {
-  if (server.fixtures?.knows(params.name)) return true;
+  if (server.extension?.knows(params.name)) return true;
   const token = (params._meta as { progressToken?: unknown } | undefined)?.progressToken;
   return token !== undefined || server.tools.get(String(params.name))?.bind !== undefined;
 }

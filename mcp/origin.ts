@@ -1,18 +1,14 @@
 import type { App } from "../core/app.ts";
 import { Fault } from "../core/fault.ts";
-import { hostOf, isLoopback, isWelcome } from "../routes/_origin.ts";
+import { isWelcome } from "../routes/_origin.ts";
 
 /**
- * Refuses what a browser sends from another site, also when that site's name has been pointed here: a relay
- * that only this machine reaches is called by the machine's own names.
+ * Refuses what a browser sends from another site. That the host is one of a local relay's own was checked
+ * before this, as for every path.
  * @throws {Fault} FORBIDDEN
  */
 export function checkOrigin(app: App, request: Request): void {
   const origin = request.headers.get("origin");
-  const known = !app.settings.local || isLoopback(hostOf(request));
-  if (known && (origin === null || isWelcome(app, request, origin))) return;
-  throw new Fault(
-    "FORBIDDEN",
-    "Requests from this origin or to this host name are not taken: see `allowed_origins`.",
-  );
+  if (origin === null || isWelcome(app, request, origin)) return;
+  throw new Fault("FORBIDDEN", "Requests from this origin are not taken: see `allowed_origins`.");
 }

@@ -77,7 +77,7 @@ const HINT = { ttlMs: 3_600_000, scope: "private" } as const;
 export function listPrompts(exchange: Exchange): Result {
   mustBeFirstPage(exchange);
   const own = PROMPTS.map(({ text: _, ...prompt }) => prompt);
-  const all = [...own, ...exchange.server.fixtures?.prompts ?? []];
+  const all = [...own, ...exchange.server.extension?.prompts ?? []];
   return withCacheHints(exchange, `"prompts":${JSON.stringify(all)}`, HINT);
 }
 
@@ -85,8 +85,8 @@ export function listPrompts(exchange: Exchange): Result {
 export function getPrompt(exchange: Exchange): Result {
   const name = textOf(exchange, "name");
   const args = argumentsOf(exchange);
-  const fixture = exchange.server.fixtures?.prompt(exchange, name, args) ?? null;
-  if (fixture !== null) return fixture;
+  const other = exchange.server.extension?.prompt(exchange, name, args) ?? null;
+  if (other !== null) return other;
   const prompt = PROMPTS.find((prompt) => prompt.name === name);
   if (prompt === undefined) {
     throw invalid(`There is no prompt ${JSON.stringify(name.slice(0, 100))}.`);

@@ -81,11 +81,11 @@ const routeOf = ({ server }: Exchange, { tool }: Resource): Route => server.tool
 
 /** `resources/list`. */
 export const listResources = (exchange: Exchange): Result =>
-  listThose(exchange, "resources", "uri", exchange.server.fixtures?.resources);
+  listThose(exchange, "resources", "uri", exchange.server.extension?.resources);
 
 /** `resources/templates/list`. */
 export const listTemplates = (exchange: Exchange): Result =>
-  listThose(exchange, "resourceTemplates", "uriTemplate", exchange.server.fixtures?.templates);
+  listThose(exchange, "resourceTemplates", "uriTemplate", exchange.server.extension?.templates);
 
 /** Those that a caller may read: with a parameter in their address, or without one. */
 function listThose(
@@ -105,9 +105,9 @@ function listThose(
 /** `resources/read`. */
 export async function readResource(exchange: Exchange): Promise<Result> {
   const uri = textOf(exchange, "uri");
-  const fixture = exchange.server.fixtures?.read(uri) ?? null;
-  if (fixture !== null) {
-    return withCacheHints(exchange, `"contents":${JSON.stringify([fixture])}`, READ_HINT);
+  const other = exchange.server.extension?.read(uri) ?? null;
+  if (other !== null) {
+    return withCacheHints(exchange, `"contents":${JSON.stringify([other])}`, READ_HINT);
   }
   const text = JSON.stringify(await valueOf(exchange, uri));
   const contents = JSON.stringify([{ uri, mimeType: MIME, text }]);
@@ -153,5 +153,5 @@ export function findResource(
 
 function notFound({ era }: Exchange, uri: string): RpcError {
   const code = era === "legacy" ? CODES.resourceNotFound : CODES.invalidParams;
-  return new RpcError(code, "Resource not found", { data: { uri } });
+  return new RpcError(code, "Resource not found", { data: { uri }, fault: "NOT_FOUND" });
 }

@@ -1,4 +1,4 @@
-import { Fault } from "../core/fault.ts";
+import { Fault, type FaultCode } from "../core/fault.ts";
 
 /** The revision that is current, and the older ones whose clients are served too, newest first. */
 export const CURRENT = "2026-07-28";
@@ -17,6 +17,19 @@ export const CODES = {
   /** Up to 2025-11-25. */
   resourceNotFound: -32002,
 } as const;
+
+/** What the interface's table of faults calls them: `error.data.code`. */
+const FAULT_CODES: Readonly<Record<number, FaultCode>> = {
+  [CODES.parseError]: "VALIDATION_FAILED",
+  [CODES.invalidRequest]: "VALIDATION_FAILED",
+  [CODES.methodNotFound]: "NOT_FOUND",
+  [CODES.invalidParams]: "VALIDATION_FAILED",
+  [CODES.internalError]: "INTERNAL_ERROR",
+  [CODES.headerMismatch]: "VALIDATION_FAILED",
+  [CODES.missingCapability]: "VALIDATION_FAILED",
+  [CODES.unsupportedVersion]: "VALIDATION_FAILED",
+  [CODES.resourceNotFound]: "NOT_FOUND",
+};
 
 export type Id = string | number;
 export type Params = Readonly<Record<string, unknown>>;
@@ -42,7 +55,10 @@ export class RpcError extends Error {
     readonly code: number,
     message: string,
     readonly options: {
+      /** What the protocol wants beside the code and the details of the interface. */
       readonly data?: Readonly<Record<string, unknown>>;
+      /** Where the interface knows a better code than that of the protocol's. */
+      readonly fault?: FaultCode;
       /** The HTTP status, where the answer is no stream. */
       readonly status?: number;
       /** The request's id, where it could be read before the refusal. */
@@ -68,7 +84,9 @@ export function parseMessage(text: string): Message | Reply {
   }
   const invalid = (why: string, id: Id | null = null) =>
     new RpcError(CODES.invalidRequest, why, { status: 400, id });
-  if (Array.isArray(value)) throw invalid("Batches are not taken: send one message a request.");
+  if (Array.isArray(value)) {
+    throw invalid("Batches are not taken: send one message in each request.");
+  }
   if (!isObject(value)) throw invalid("A message is a JSON object.");
   const { jsonrpc, method, params = {} } = value;
   const id = value.id ?? null;
@@ -109,8 +127,9 @@ export function refusalOf(
   requestId: string,
 ): { text: string; status: number } | null {
   if (error instanceof RpcError) {
-    const { data, status = 200 } = error.options;
-    const body = { code: error.code, message: error.message, ...(data && { data }) };
+    const { status = 200, fault = FAULT_CODES[error.code] } = error.options;
+    const data = { code: fault, details: { request_id: requestId }, ...error.options.data };
+    const body = { code: error.code, message: error.message, data };
     return { text: errorText(id ?? error.options.id ?? null, body), status };
   }
   if (error instanceof Fault) {

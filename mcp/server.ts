@@ -1,7 +1,7 @@
 import { type App, VERSION } from "../core/app.ts";
 import type { Route } from "../routes/_route.ts";
 import { binds, extraTools } from "./extra_tools.ts";
-import { Fixtures } from "./fixtures/fixtures.ts";
+import type { Exchange, Result } from "./exchange.ts";
 import { Listeners } from "./listeners.ts";
 import type { Reply } from "./rpc.ts";
 import { Tools } from "./tools.ts";
@@ -10,11 +10,11 @@ import { Tools } from "./tools.ts";
 export const IDENTITY = { name: "relay", title: "Relay", version: VERSION } as const;
 
 /** What the server can do, the same in all revisions. */
-export const capabilitiesOf = ({ fixtures }: Pick<Server, "fixtures">) => ({
+export const capabilitiesOf = ({ extension }: Pick<Server, "extension">) => ({
   tools: { listChanged: true },
   resources: { subscribe: true, listChanged: true },
   // Prompts are part of the program and never change, except for the suite.
-  prompts: fixtures === null ? {} : { listChanged: true },
+  prompts: extension === null ? {} : { listChanged: true },
   completions: {},
 });
 
@@ -23,6 +23,33 @@ export const INSTRUCTIONS =
   "Relay runs commands on remote machines through agents. Find an agent with list_agents, run a " +
   "command with run_command. Commands are inspected: one may be refused, or wait until people approve " +
   "it; then look with get_command and do not send it again.";
+
+/**
+ * Tools, resources, prompts and tasks beside Relay's own, which anybody may use. The conformance suite
+ * needs some on its target; a relay itself has none.
+ */
+export interface Extension {
+  readonly resources: readonly unknown[];
+  readonly templates: readonly unknown[];
+  readonly prompts: readonly unknown[];
+  /** The contents of a resource, or null for one that is not the extension's. */
+  read(uri: string): unknown;
+  /** A prompt, or null for one that is not the extension's. */
+  prompt(exchange: Exchange, name: string, args: Readonly<Record<string, unknown>>): Result | null;
+  /** True when a tool of this name is the extension's. */
+  knows(name: unknown): boolean;
+  /** The extension's tools, as a JSON array. */
+  toolsJson(): string;
+  /** True for a call of the extension's tools, once its headers are checked. @throws {RpcError} */
+  admit(exchange: Exchange): boolean;
+  /** The result of a tool call, or null for a tool that is not the extension's. */
+  call(exchange: Exchange): Promise<Result> | null;
+  /** The answer to a task method, or null for a task that is not the extension's. */
+  task(exchange: Exchange): Result | null;
+}
+
+/** Makes an extension of one relay's protocol side. */
+export type Extend = (app: App, listeners: Listeners) => Extension;
 
 /** The protocol's side of one relay. */
 export interface Server {
@@ -34,12 +61,12 @@ export interface Server {
   readonly asked: Map<string, (reply: Reply) => void>;
   /** How the calls under way in sessions are ended, by session and id. */
   readonly cancellations: Map<string, () => void>;
-  /** Only on a target of the conformance suite. */
-  readonly fixtures: Fixtures | null;
+  /** Null on every relay but a target of the conformance suite. */
+  readonly extension: Extension | null;
 }
 
-/** Puts the server together; `withFixtures` adds what the conformance suite looks for. */
-export function makeServer(app: App, routes: readonly Route[], withFixtures: boolean): Server {
+/** Puts the protocol side of a relay together. */
+export function makeServer(app: App, routes: readonly Route[], extend: Extend | null): Server {
   const listeners = new Listeners(app);
   return {
     app,
@@ -48,6 +75,6 @@ export function makeServer(app: App, routes: readonly Route[], withFixtures: boo
     listeners,
     asked: new Map(),
     cancellations: new Map(),
-    fixtures: withFixtures ? new Fixtures(app, listeners) : null,
+    extension: extend?.(app, listeners) ?? null,
   };
 }

@@ -27,7 +27,7 @@ export async function initialize(exchange: Exchange): Promise<Result> {
     throw new RpcError(CODES.invalidParams, "`capabilities` is too large.");
   }
   // Nobody in particular needs no session, and must not fill the store with them.
-  if (actor.kind !== "anonymous" || server.fixtures !== null) {
+  if (actor.kind !== "anonymous" || server.extension !== null) {
     const client = clientOf(params.clientInfo);
     const session = await openSession({ app, actor, info }, {
       client,

@@ -148,7 +148,9 @@ async function viewOf(exchange: Exchange): Promise<CommandView> {
     const gone = error instanceof Fault &&
       (error.code === "NOT_FOUND" || error.code === "VALIDATION_FAILED");
     if (!gone) throw error;
-    throw new RpcError(CODES.invalidParams, "There is no such task of yours.");
+    throw new RpcError(CODES.invalidParams, "There is no such task of yours.", {
+      fault: "NOT_FOUND",
+    });
   }
 }
 

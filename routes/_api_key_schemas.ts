@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { KEY_CHECKS } from "../core/api_keys/explain.ts";
+import { MADE_TYPES } from "../core/api_keys/made_things.ts";
 import { KEY_STATUSES } from "../core/api_keys/show.ts";
-import { boundedObject, JsonObject, ScopeName, Timestamp } from "./_schemas.ts";
+import { boundedObject, CreatedWith, JsonObject, ScopeName, Timestamp } from "./_schemas.ts";
 
 const METADATA_BYTES_MAX = 16 * 1024;
 const GRACE_HOURS_MAX = 168;
@@ -11,7 +12,8 @@ export const Metadata = boundedObject(METADATA_BYTES_MAX);
 
 /** What a caller may say of a key's scopes. */
 export const Scopes = z.array(ScopeName).min(1).max(16)
-  .refine((scopes) => new Set(scopes).size === scopes.length, "each scope once");
+  .refine((scopes) => new Set(scopes).size === scopes.length, "each scope once")
+  .meta({ uniqueItems: true });
 
 /** How long the value before a rotation goes on working. */
 export const GraceHours = z.int().min(0).max(GRACE_HOURS_MAX).default(24)
@@ -27,6 +29,7 @@ export const ApiKey = z.object({
   scopes: z.array(ScopeName),
   metadata: JsonObject,
   created_by: z.string(),
+  created_with: CreatedWith,
   created_at: Timestamp,
   expires_at: Timestamp,
   rotated_at: Timestamp.nullable().meta({ description: "When it got its present value." }),
@@ -42,6 +45,23 @@ export const ApiKey = z.object({
     max_concurrent: z.int(),
   }),
 }).meta({ id: "ApiKey" });
+
+const Made = z.object({
+  type: z.enum(MADE_TYPES),
+  id: z.string(),
+  space: z.enum(["live", "test"]),
+  reason: z.string().optional().meta({ description: "Why it could not be ended." }),
+}).meta({ id: "MadeWithApiKey" });
+
+/** What a revocation answers. */
+export const Revocation = ApiKey.extend({
+  ended: z.array(Made).meta({ description: "What was made with the key and ended with it." }),
+  ended_total: z.int(),
+  would_end: z.array(Made).meta({
+    description: "What was made with the key and still works, which a cascade would end.",
+  }),
+  would_end_total: z.int(),
+}).meta({ id: "ApiKeyRevocation" });
 
 /** What a rotation answers. */
 export const Rotation = z.object({

@@ -1,4 +1,5 @@
 import { Accepted } from "../core/accepted.ts";
+import { tellOfOldValue } from "../core/api_keys/old_value.ts";
 import type { Actor, App, RequestInfo } from "../core/app.ts";
 import { emit, useJson } from "../core/events.ts";
 import { Fault } from "../core/fault.ts";
@@ -180,6 +181,7 @@ const EFFECTS: Readonly<Record<Route["effect"], Run>> = {
       writeAudit(app, route, actor, request, tx, result, input);
       if (actor.kind === "api_key") {
         appendUse(app, route, actor, request, tx, route.success.status);
+        await tellOfOldValue({ app, actor, request }, tx);
       }
       return result;
     });
@@ -242,6 +244,7 @@ function writeAudit(
   emit({ app, actor, request }, tx, actor.tenant, {
     type: audit.event,
     resource: { type: audit.resource, id: audit.id(result, input) },
+    agentId: audit.agentId?.(result) ?? undefined,
     details: audit.details(result, input, actor),
   });
 }

@@ -19,8 +19,20 @@ const REOPEN_MS = 1_000;
 /** Below this a client counts as having taken all. */
 const DRAINED_BYTES = 16 * 1024;
 
-/** The one frame that a client may send: go on from another place, or with another filter. */
+/** A client's wish to go on from another place, or with another filter. */
 const Resume = z.strictObject({ type: z.literal("resume"), ...StreamQuery.shape });
+const AnyResume = z.looseObject({ type: z.literal("resume") });
+const Ping = z.looseObject({ type: z.literal("ping") });
+const PONG = '{"type":"pong"}';
+/** Sent for the first frame that is ignored; those after it are ignored in silence. */
+const WARNING = JSON.stringify({
+  type: "warning",
+  id: null,
+  data: {
+    code: "unknown_frame",
+    message: "A frame was ignored: this stream takes JSON frames of the types resume and ping.",
+  },
+});
 
 /**
  * `/ws` as a stream of events, for an actor who was admitted; once it is open, the connection is given
@@ -41,6 +53,13 @@ export function openEventSocket(
   leaveAtEnd(app, actor, socket);
   const sink = new SocketSink(app, socket);
   let stream: Stream | null = null;
+  let warned = false;
+  // What is said before the stream's `hello` waits for it: at most one pong and one warning.
+  const waiting = new Set<string>();
+  const say = (text: string) => {
+    if (stream === null) waiting.add(text);
+    else sink.say(text);
+  };
   const open = async ({ last_event_id, ...filter }: StreamChoice) => {
     const before = stream;
     stream = null;
@@ -50,6 +69,8 @@ export function openEventSocket(
     if (now === null) return sink.end("credential_ended");
     if (!mayRead(now)) return sink.end("rights_lost");
     stream = await app.streams.open(now, filterOf(filter), last_event_id ?? null, sink);
+    waiting.forEach((text) => sink.say(text));
+    waiting.clear();
   };
   let turn: Promise<void> = Promise.resolve();
   // One is under way and one waits at most: of several that wait only the last one matters.
@@ -76,11 +97,19 @@ export function openEventSocket(
     reopen(asked);
   };
   socket.onmessage = ({ data }) => {
-    if (typeof data !== "string") return sink.end("malformed_frame");
-    if (data.length > FRAME_BYTES_MAX) return sink.end("frame_too_large");
-    const frame = readFrame(data);
-    if (frame === null) return sink.end("malformed_frame");
-    const { type: _type, ...what } = frame;
+    if (typeof data === "string" && data.length > FRAME_BYTES_MAX) {
+      return sink.end("frame_too_large");
+    }
+    const frame = typeof data === "string" ? jsonOf(data) : null;
+    if (Ping.safeParse(frame).success) return say(PONG);
+    if (!AnyResume.safeParse(frame).success) {
+      if (!warned) say(WARNING);
+      warned = true;
+      return;
+    }
+    const asked = Resume.safeParse(frame).data;
+    if (asked === undefined) return sink.end("malformed_frame");
+    const { type: _type, ...what } = asked;
     reopen(what);
   };
   socket.onerror = () => {};
@@ -102,9 +131,9 @@ function leaveAtEnd(app: App, actor: Actor, socket: WebSocket): void {
   socket.addEventListener("close", leave, { once: true });
 }
 
-function readFrame(text: string): z.output<typeof Resume> | null {
+function jsonOf(text: string): unknown {
   try {
-    return Resume.safeParse(JSON.parse(text)).data ?? null;
+    return JSON.parse(text);
   } catch {
     return null;
   }
@@ -119,6 +148,12 @@ class SocketSink implements Sink {
 
   send(message: Message): void {
     if (this.socket.readyState === WebSocket.OPEN) this.socket.send(textOf(message));
+  }
+
+  /** Sends a short text, unless the client does not read. */
+  say(text: string): void {
+    const reads = this.bufferedBytes <= DRAINED_BYTES;
+    if (reads && this.socket.readyState === WebSocket.OPEN) this.socket.send(text);
   }
 
   async drained(): Promise<void> {

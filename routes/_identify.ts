@@ -1,6 +1,6 @@
 import type { Actor, App, RequestInfo } from "../core/app.ts";
 import { knownHolder } from "../core/api_keys/holder.ts";
-import { authenticate } from "../core/authenticate.ts";
+import { ANONYMOUS, authenticate } from "../core/authenticate.ts";
 import { Fault } from "../core/fault.ts";
 import { type LimitState, mustPass } from "../core/limiter.ts";
 import { credentialOf, hasCookie, hasCredential, spaceOf } from "./_request.ts";
@@ -27,6 +27,23 @@ export function identify(
   const credential = find(headers);
   const known = credential === null ? null : knownHolder(app, credential);
   return known ?? lookUp(app, credential, headers, request, limited, who);
+}
+
+/**
+ * Who is asking where a credential is optional: nobody, when it is not accepted. A probe whose key has ended
+ * must not read as a failure of what it probes. The failure counts against the address all the same.
+ */
+export async function identifyIfAccepted(
+  app: App,
+  headers: Headers,
+  request: RequestInfo,
+): Promise<Actor> {
+  try {
+    return await identify(app, headers, request, () => {});
+  } catch (error) {
+    if (error instanceof Fault && (error.status === 401 || error.status === 429)) return ANONYMOUS;
+    throw error;
+  }
 }
 
 /** A failure to say who is asking counts against the address. */

@@ -1,5 +1,7 @@
 import { z } from "zod";
+import type { App } from "../core/app.ts";
 import { Fault } from "../core/fault.ts";
+import type { Route } from "./_route.ts";
 
 /** What a route that says nothing takes. */
 export const BODY_BYTES_MAX = 1024 * 1024;
@@ -57,13 +59,21 @@ function knownNames(schema: z.ZodType, { code, path }: z.core.$ZodIssue): string
 const short = (text: string): string =>
   text.length <= ISSUE_CHARS_MAX ? text : `${text.slice(0, ISSUE_CHARS_MAX).toWellFormed()}…`;
 
+/** Parameters that HTTP libraries and links add for caches and statistics: every endpoint ignores them. */
+const isNoise = (name: string): boolean => name === "_" || name.startsWith("utm_");
+
 /**
- * A query's values, one of each name: which of two would count is nobody's guess.
- * @throws {Fault} VALIDATION_FAILED
+ * The query that a route reads: one value of each name, without the names that it ignores.
+ * @throws {Fault} VALIDATION_FAILED when a name has two values
  */
-export function onceEach(values: Readonly<Record<string, readonly string[]>>) {
+export function queryFor(
+  route: Pick<Route, "query" | "ignoresUnknownQuery">,
+  values: Readonly<Record<string, readonly string[]>>,
+): Record<string, string> {
   const query: Record<string, string> = Object.create(null);
+  const known = route.query?.shape ?? {};
   for (const name in values) {
+    if (isNoise(name) || route.ignoresUnknownQuery && !Object.hasOwn(known, name)) continue;
     const [value, another] = values[name]!;
     if (another !== undefined) {
       const issue = { path: short(`query.${name}`), message: "is there more than once" };
@@ -75,11 +85,11 @@ export function onceEach(values: Readonly<Record<string, readonly string[]>>) {
   return query;
 }
 
-/** A request's query. @throws {Fault} VALIDATION_FAILED when it has two values of a name */
+/** The query of a request outside the route table. @throws {Fault} VALIDATION_FAILED when a name has two values */
 export function queryOf({ url }: Request): Record<string, string> {
   const values: Record<string, string[]> = Object.create(null);
   for (const [name, value] of new URL(url).searchParams) (values[name] ??= []).push(value);
-  return onceEach(values);
+  return queryFor({}, values);
 }
 
 /**
@@ -96,6 +106,7 @@ export function parseNoQuery(query: Readonly<Record<string, unknown>>): unknown 
  * @throws {Fault} PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, VALIDATION_FAILED
  */
 export async function readJson(
+  app: App,
   request: Request,
   bytesMax = BODY_BYTES_MAX,
   /** Gets the text as it came: what a signature is over. */
@@ -104,7 +115,7 @@ export async function readJson(
   const text = await readText(request, bytesMax);
   keep(text);
   if (text.trim() === "") return {};
-  mustSayJson(request);
+  mustSayJson(app, request);
   try {
     return JSON.parse(text);
   } catch (cause) {
@@ -115,11 +126,17 @@ export async function readJson(
   }
 }
 
-/** @throws {Fault} UNSUPPORTED_MEDIA_TYPE for a body that says it is something else */
-export function mustSayJson({ headers }: Request): void {
+/**
+ * A page of another site can send any body without a type, but none as JSON unless it is let in. So a local
+ * relay insists on the type, where others take its absence for JSON.
+ * @throws {Fault} UNSUPPORTED_MEDIA_TYPE for a body that says it is something else
+ */
+export function mustSayJson({ settings }: Pick<App, "settings">, { headers }: Request): void {
   const type = headers.get("content-type");
-  if (type === null || JSON_TYPE.test(type)) return;
-  const message = `Send the body as application/json, not ${short(type)}.`;
+  if (type === null ? !settings.local : JSON_TYPE.test(type)) return;
+  const message = type === null
+    ? "Send `Content-Type: application/json` with the body."
+    : `Send the body as application/json, not ${short(type)}.`;
   throw new Fault("UNSUPPORTED_MEDIA_TYPE", message);
 }
 

@@ -20,9 +20,9 @@ import {
   whenRead,
 } from "./_answer.ts";
 import { call, deny, denyTestSpace, missingRights } from "./_call.ts";
-import { asksWho, identify, identifyAgain } from "./_identify.ts";
-import { onceEach, parseNoQuery, queryOf, readJson } from "./_input.ts";
-import { letPagesIn } from "./_origin.ts";
+import { asksWho, identify, identifyAgain, identifyIfAccepted } from "./_identify.ts";
+import { parseNoQuery, queryFor, queryOf, readJson } from "./_input.ts";
+import { keepPagesOut, letPagesIn } from "./_origin.ts";
 import { byRank, contestedOf, pattern } from "./_paths.ts";
 import { bearerOffered } from "./_protocols.ts";
 import { credentialOf, type Env, hasCredential, HttpRequestInfo, methodOf } from "./_request.ts";
@@ -115,17 +115,15 @@ export function mount(
   strays.notFound((c) => refuse(app, c, "unknown", new Fault("NOT_FOUND")));
   // Apart, because a path with a single handler is served without composing any.
   hono.notFound((c) => strays.fetch(c.req.raw, c.env));
-  return letPagesIn<{ remoteAddr: Deno.Addr } | undefined>(
-    app,
-    (request, info) =>
-      request.method === "HEAD"
-        // The framework would drop the answer's body, of which the server tells the length and no more.
-        ? hono.fetch(new Request(request.url, { headers: request.headers }), {
-          ...(info && { remoteAddr: info.remoteAddr }),
-          head: true,
-        })
-        : hono.fetch(request, info ?? {}),
-  );
+  const answer = (request: Request, info?: { remoteAddr: Deno.Addr }) =>
+    request.method === "HEAD"
+      // The framework would drop the answer's body, of which the server tells the length and no more.
+      ? hono.fetch(new Request(request.url, { headers: request.headers }), {
+        ...(info && { remoteAddr: info.remoteAddr }),
+        head: true,
+      })
+      : hono.fetch(request, info ?? {});
+  return keepPagesOut(app, letPagesIn(app, answer));
 }
 
 /** What a route answers to: where nothing is changed, HEAD like GET. */
@@ -148,12 +146,18 @@ async function serve(app: App, route: Route, c: Context<Env>): Promise<Response>
     if (c.env.head && route.effect !== "read") throw notAllowed([route.method]);
     const { headers } = c.req.raw;
     if (asksWho(route, headers)) {
-      const identified = identify(app, headers, request, (state) => limit = state);
+      const identified = "public" in route.access
+        ? identifyIfAccepted(app, headers, request)
+        : identify(app, headers, request, (state) => limit = state);
       actor = identified instanceof Promise ? await identified : identified;
+    }
+    if (actor !== ANONYMOUS) {
       const admission = app.limiter.admit(actor, "rest");
       limit = admission instanceof Promise ? await admission : admission;
       holds = limit.admitted;
-    } else if (!route.unlimited) limit = await app.limiter.takeForAddress(request.address);
+    } else if (!route.unlimited && limit === null) {
+      limit = await app.limiter.takeForAddress(request.address);
+    }
     limit ??= app.limiter.unlimited();
     const envelope = envelopeOf(route, request, limit, actor);
     if (!limit.admitted) response = overLimit(envelope, app.ports.clock.now());
@@ -168,8 +172,8 @@ async function serve(app: App, route: Route, c: Context<Env>): Promise<Response>
       agent = route.agent === undefined ? null : params[route.agent]!;
       const result = await call(app, route, actor, request, {
         params,
-        query: c.req.url.includes("&") ? onceEach(c.req.queries()) : c.req.query(),
-        body: () => readJson(c.req.raw, route.bodyBytesMax, (text) => bodyText = text),
+        query: c.req.url.includes("?") ? queryFor(route, c.req.queries()) : {},
+        body: () => readJson(app, c.req.raw, route.bodyBytesMax, (text) => bodyText = text),
         bodyText: () => bodyText,
         accept: c.req.header("accept") ?? "*/*",
         headers,
@@ -299,6 +303,9 @@ async function guarded(
   let response: Response;
   try {
     response = await handle(request, (known) => actor = known, (state) => limit = state);
+    // An upgrade's response comes from the runtime, so it lacks what every response carries.
+    const carried = headersOf({ requestId: request.id, limit, key: actor.key });
+    for (const name in carried) response.headers.set(name, carried[name]!);
   } catch (error) {
     response = fail(app, error, { requestId: request.id, limit, key: actor.key }, id);
   }

@@ -1,3 +1,4 @@
+import { IDEMPOTENCY_KEY } from "../core/commands/idempotency_key.ts";
 import { FAULTS } from "../core/fault.ts";
 import { SCOPES } from "../core/scopes.ts";
 import {
@@ -9,7 +10,8 @@ import {
 } from "./_openapi_faults.ts";
 import { BODY_BYTES_MAX } from "./_input.ts";
 import { collectSchemas, type Schemas } from "./_openapi_schemas.ts";
-import { mcpOperations } from "./_openapi_mcp.ts";
+import { linksOf } from "./_openapi_links.ts";
+import { MCP_SCHEMAS, mcpOperations } from "./_openapi_mcp.ts";
 import { socketOperation } from "./_openapi_socket.ts";
 import type { ApiResponse, JsonSchema, OpenApi, Operation, Parameter } from "./_openapi_types.ts";
 import type { Access, Route } from "./_route.ts";
@@ -51,7 +53,7 @@ const PARAMETERS: Readonly<Record<string, Parameter>> = {
     in: "header",
     required: false,
     description: "A value of your own: a repeated request gets the first one's answer.",
-    schema: { type: "string", minLength: 1, maxLength: 255 },
+    schema: { type: "string", minLength: 1, maxLength: 255, pattern: IDEMPOTENCY_KEY.source },
   },
   IfNoneMatch: {
     name: "If-None-Match",
@@ -82,12 +84,19 @@ export function openapi(routes: readonly Route[], version: string): OpenApi {
   const responses: Record<string, ApiResponse> = {};
   const paths: Record<string, Record<string, Operation>> = {};
   for (const route of routes) {
-    (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route, schemas, responses);
+    (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(
+      route,
+      routes,
+      schemas,
+      responses,
+    );
   }
   paths["/ws"] = { get: socketOperation(parameters(StreamQuery, "query", schemas), responses) };
   Object.assign(paths, mcpOperations(responses));
   const settled = schemas.settle({ paths, responses: sorted(responses) });
-  if (settled.schemas.Error !== undefined) throw new Error("A schema has the id Error.");
+  for (const name of ["Error", ...Object.keys(MCP_SCHEMAS)]) {
+    if (name in settled.schemas) throw new Error(`A schema has the id ${name}.`);
+  }
   return {
     openapi: "3.1.0",
     info: {
@@ -104,7 +113,7 @@ export function openapi(routes: readonly Route[], version: string): OpenApi {
     ],
     paths: settled.document.paths,
     components: {
-      schemas: { Error: ERROR_SCHEMA, ...settled.schemas },
+      schemas: { Error: ERROR_SCHEMA, ...MCP_SCHEMAS, ...settled.schemas },
       responses: settled.document.responses,
       parameters: PARAMETERS,
       headers: HEADERS,
@@ -117,15 +126,17 @@ export function openapi(routes: readonly Route[], version: string): OpenApi {
 
 function operation(
   route: Route,
+  routes: readonly Route[],
   schemas: Schemas,
   responses: Record<string, ApiResponse>,
 ): Operation {
   const { access } = route;
+  const done = { ...success(route, schemas), ...linked(route, routes) };
   return {
     operationId: route.id,
     tags: [areaOf(route)],
     summary: route.summary,
-    description: [route.description, admission(route)].filter(Boolean).join("\n\n"),
+    description: [route.description, rulesOf(route), admission(route)].filter(Boolean).join("\n\n"),
     security: security(access),
     parameters: [
       ...parameters(route.params, "path", schemas),
@@ -136,11 +147,12 @@ function operation(
     ],
     ...(route.body && bodyOf(route.body, schemas)),
     responses: {
-      [route.success.status]: success(route, schemas),
-      ...route.accepted && { 202: { ...success(route, schemas), description: route.accepted } },
+      [route.success.status]: done,
+      ...route.accepted && { 202: { ...done, description: route.accepted } },
       ...isFixed(route) && { 304: { description: "It is as you have it.", headers: FIXED } },
       ...faultResponses(faultsOf(route), responses),
     },
+    ...(route.rules && { "x-rules": route.rules }),
     "x-effect": route.effect,
     ...("scope" in access && { "x-required-scopes": scopesOf(access) }),
     ...("host" in access && { "x-host-only": true }),
@@ -196,8 +208,14 @@ function success(route: Route, schemas: Schemas): ApiResponse {
   return { ...answer, content: { "application/json": { schema } } };
 }
 
+function linked(route: Route, routes: readonly Route[]): Pick<ApiResponse, "links"> {
+  const links = linksOf(route, routes);
+  return Object.keys(links).length > 0 ? { links } : {};
+}
+
+/** A document or a stream in a format of its own has no schema here. */
 const textSchema = (type: string): JsonSchema =>
-  type === "application/json" ? {} : { type: "string" };
+  type.startsWith("text/") && type !== "text/event-stream" ? { type: "string" } : {};
 
 const scopesOf = (access: Access): readonly string[] =>
   "scope" in access ? [access.scope].flat() : [];
@@ -225,6 +243,10 @@ function admission({ access, liveOnly }: Route): string {
   const whose = access.host ? " in the organization that runs the installation" : "";
   return `Needs ${scopes}${whose}.${closed}`;
 }
+
+/** What no schema says, for people. */
+const rulesOf = ({ rules = {} }: Route): string =>
+  Object.entries(rules).map(([path, rule]) => `- \`${path}\` ${rule}.`).join("\n");
 
 const areaOf = (route: Route) => route.id.split(".")[0]!;
 const areas = (routes: readonly Route[]) => [...new Set(routes.map(areaOf))];

@@ -70,6 +70,9 @@ export const ERROR_SCHEMA: JsonSchema = {
   required: ["error"],
 };
 
+/** One for all: generated clients make a type of every schema that is written out. */
+export const ERROR: JsonSchema = { $ref: "#/components/schemas/Error" };
+
 /** Every fault that a route may answer with: its own and those that its declaration implies. */
 export function faultsOf(route: Route): readonly FaultCode[] {
   const { access } = route;
@@ -78,9 +81,10 @@ export function faultsOf(route: Route): readonly FaultCode[] {
   const implied: readonly (FaultCode | false)[] = [
     "VALIDATION_FAILED",
     named && "MISSING_CREDENTIALS",
-    ...(identified ? ["INVALID_TOKEN", "INVALID_API_KEY"] as const : []),
+    ...(named ? ["INVALID_TOKEN", "INVALID_API_KEY"] as const : []),
     "scope" in route.access && "INSUFFICIENT_SCOPES",
-    route.liveOnly === true && "FORBIDDEN",
+    // Of a local server, to pages of other sites and under other names.
+    "FORBIDDEN",
     ...(route.body ? ["PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"] as const : []),
     (identified || !route.unlimited) && "RATE_LIMIT_EXCEEDED",
     "INTERNAL_ERROR",
@@ -96,24 +100,23 @@ export function faultsOf(route: Route): readonly FaultCode[] {
 export function faultResponses(
   faults: readonly FaultCode[],
   components: Record<string, ApiResponse>,
+  { prefix = "", schema = ERROR }: { prefix?: string; schema?: JsonSchema } = {},
 ): Record<string, Ref> {
   const unique = CODES.filter((code) => faults.includes(code));
   const statuses = [...new Set(unique.map((code) => FAULTS[code].status))];
   return Object.fromEntries(statuses.map((status) => {
     const codes = unique.filter((code) => FAULTS[code].status === status);
-    const name = codes.map(pascal).join("Or");
-    components[name] ??= responseOf(status, codes);
+    const name = prefix + codes.map(pascal).join("Or");
+    components[name] ??= responseOf(status, codes, schema);
     return [status, { $ref: `#/components/responses/${name}` }];
   }));
 }
 
-function responseOf(status: number, codes: readonly FaultCode[]): ApiResponse {
-  const narrowed: JsonSchema = {
-    allOf: [{ $ref: "#/components/schemas/Error" }],
-    properties: {
-      error: { type: "object", properties: { code: { type: "string", enum: codes } } },
-    },
-  };
+function responseOf(
+  status: number,
+  codes: readonly FaultCode[],
+  schema: JsonSchema,
+): ApiResponse {
   return {
     description: codes.map((code) => `\`${code}\`: ${FAULTS[code].title}`).join("\n\n"),
     headers: {
@@ -124,7 +127,7 @@ function responseOf(status: number, codes: readonly FaultCode[]): ApiResponse {
     },
     content: {
       "application/json": {
-        schema: narrowed,
+        schema,
         examples: Object.fromEntries(codes.map((code) => [code, exampleOf(code)])),
       },
     },

@@ -124,9 +124,21 @@ function tidy(schema: z.core.JSONSchema.BaseSchema, io: Io): void {
   delete schema.id;
   // A format says the same in a word.
   if (schema.format !== undefined) delete schema.pattern;
+  if (schema.pattern !== undefined) schema.pattern = portable(schema.pattern);
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
   if (JSON.stringify(schema.propertyNames) === '{"type":"string"}') delete schema.propertyNames;
   // Answers may gain fields; a client that refuses them would break.
   if (io === "output" && schema.additionalProperties === false) delete schema.additionalProperties;
+}
+
+/**
+ * The same pattern without what only some dialects know: Unicode classes. Unpaired surrogates cannot be in
+ * UTF-8, and are left to the server.
+ */
+function portable(pattern: string): string {
+  const same = pattern.replaceAll("\\p{Cc}", "\\u0000-\\u001f\\u007f-\\u009f")
+    .replaceAll("\\p{Cs}", "");
+  if (/\\p\{/i.test(same)) throw new Error(`Only some dialects know the pattern ${pattern}.`);
+  return same;
 }

@@ -2,7 +2,7 @@ import { AGENT_RIGHT } from "../core/agents/links.ts";
 import type { FaultCode } from "../core/fault.ts";
 import { AGENT_PROTOCOL } from "../core/protocol.ts";
 import { EVENT_RIGHTS } from "../core/streams/streams.ts";
-import { faultResponses } from "./_openapi_faults.ts";
+import { EVERY_RESPONSE, faultResponses } from "./_openapi_faults.ts";
 import type { ApiResponse, Operation, Parameter } from "./_openapi_types.ts";
 import { EVENTS_PROTOCOL } from "./_protocols.ts";
 
@@ -54,6 +54,7 @@ export function socketOperation(
       "101": {
         description: "The socket is open.",
         headers: {
+          ...EVERY_RESPONSE,
           "Sec-WebSocket-Protocol": {
             description: "The subprotocol that both sides speak from here on, if one was offered.",
             schema: protocol,

@@ -22,6 +22,7 @@ export interface JsonSchema {
   readonly minItems?: number;
   readonly maxItems?: number;
   readonly pattern?: string;
+  readonly uniqueItems?: boolean;
 }
 
 /** A pointer to a component of the same document. */
@@ -56,6 +57,14 @@ export interface ApiResponse {
   readonly description: string;
   readonly headers?: Readonly<Record<string, Header | Ref>>;
   readonly content?: Readonly<Record<string, MediaType>>;
+  readonly links?: Readonly<Record<string, Link>>;
+}
+
+/** What can be asked next, with what an answer said. */
+export interface Link {
+  readonly operationId: string;
+  readonly parameters?: Readonly<Record<string, string>>;
+  readonly requestBody?: unknown;
 }
 
 export interface Operation {
@@ -71,6 +80,8 @@ export interface Operation {
     readonly content: Readonly<Record<string, MediaType>>;
   };
   readonly responses: Readonly<Record<string, ApiResponse | Ref>>;
+  /** What is checked beyond the schemas, by the path that a refusal names in `details.issues`. */
+  readonly "x-rules"?: Readonly<Record<string, string>>;
   /** What it does to the store. */
   readonly "x-effect": string;
   /** One of these rights is enough. */

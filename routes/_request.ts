@@ -6,6 +6,10 @@ import { clientAddress } from "./_address.ts";
 /** What the server tells of a connection; `head` stands with a HEAD, which is shown as GET. */
 export type Env = { Bindings: { remoteAddr?: Deno.Addr; head?: true } };
 
+/** Headers by which proxies, content networks and tunnels show that they passed a request on. */
+const FORWARDING =
+  /^(forwarded|via|cdn-loop|x-(forwarded|original|envoy|amzn)(-.*)?|(x-)?(real|client|cluster-client)-ip|cf-.*|(true|fastly|fly)-client-ip)$/;
+
 /** The method that was asked for. */
 export const methodOf = (c: Context<Env>): string => c.env.head ? "HEAD" : c.req.method;
 
@@ -86,6 +90,10 @@ export class HttpRequestInfo implements RequestInfo {
     return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1) ?? null;
   }
 
+  get forwarded(): boolean {
+    return [...this.c.req.raw.headers.keys()].some((name) => FORWARDING.test(name));
+  }
+
   get prefetch(): boolean {
     return this.#header("sec-purpose")?.includes("prefetch") ?? false;
   }
@@ -105,5 +113,6 @@ export const copyInfo = (info: RequestInfo): RequestInfo => ({
   telegramSecret: info.telegramSecret,
   gitHook: info.gitHook,
   cookie: (name) => info.cookie(name),
+  forwarded: info.forwarded,
   prefetch: info.prefetch,
 });

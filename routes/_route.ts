@@ -39,6 +39,8 @@ export type Audit<R, I> =
       readonly event: T;
       readonly resource: string;
       readonly id: (result: R, input: I) => string;
+      /** The agent that it concerns, where the resource is not the agent itself. */
+      readonly agentId?: (result: R) => string | null;
       readonly details: (result: R, input: I, actor: Actor) => DetailsOf<T>;
     };
   }[EventType]
@@ -103,7 +105,14 @@ export interface RouteSpec<E extends Effect, P, Q, B, R extends z.ZodType> {
   /** The path parameter that names an agent: usage is counted for it. */
   readonly agent?: P extends Shape ? keyof z.output<P> & string : never;
   readonly query?: Q;
+  /** Query parameters that the route does not know are ignored: its callers add some of their own. */
+  readonly ignoresUnknownQuery?: true;
   readonly body?: B;
+  /**
+   * What is checked beyond the schemas: what must hold of each path that a refusal names, as the end of a
+   * sentence that begins with the path.
+   */
+  readonly rules?: Readonly<Record<string, string>>;
   /** Largest body in bytes; 1 MiB unless said. */
   readonly bodyBytesMax?: number;
   readonly success: Success<R>;
@@ -142,7 +151,9 @@ export interface Route {
   readonly params?: Shape;
   readonly agent?: string;
   readonly query?: Shape;
+  readonly ignoresUnknownQuery?: true;
   readonly body?: Shape;
+  readonly rules?: Readonly<Record<string, string>>;
   readonly bodyBytesMax?: number;
   readonly success: Success<z.ZodType>;
   readonly accepted?: string;

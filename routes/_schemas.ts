@@ -1,8 +1,10 @@
 import { z } from "zod";
 import { canonicalJson } from "../core/canonical.ts";
-import { passwordProblem } from "../core/passwords.ts";
+import { PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN, passwordProblem } from "../core/passwords.ts";
 import { SCOPE_LIST } from "../core/scopes.ts";
 import { canonicalEmail } from "../core/text.ts";
+import { SUSPENSION_REASONS } from "../kv/records/standing.ts";
+import { CreatedWith as CredentialInRecord } from "../kv/records/created_with.ts";
 
 /** An opaque id in a path or a body. */
 export const Id = z.string().regex(
@@ -14,11 +16,49 @@ export const Id = z.string().regex(
 /** A path that names one resource. */
 export const IdParams = z.strictObject({ id: Id });
 
+/** The credential that something was made with. */
+export const CreatedWith = CredentialInRecord.nullable().meta({
+  description: "The API key (`api_key`), sign-in (`session`) or other issuer (`issuer`, by its " +
+    "address) that made it; null when an earlier version of Relay did not keep it.",
+});
+
+/** For whom something acts that works without its maker, and whether it may. */
+export const standing = {
+  acts_for: z.string().meta({
+    description: "The person with whose present rights it acts: its maker, or who adopted it.",
+  }),
+  suspended: z.object({
+    person: z.string(),
+    reason: z.enum(SUSPENSION_REASONS).meta({
+      description: "`removed`: the person is gone. `inactive`: deactivated. `rights`: demoted.",
+    }),
+    missing: z.array(z.string()).meta({
+      description:
+        "The rights that it needs and that person lacks. What takes one of them is not done.",
+    }),
+  }).nullable().meta({ description: "Null while that person has all the rights that it needs." }),
+};
+
+/** How somebody takes such a thing over. */
+export const ADOPTION =
+  "From now on it acts with the present rights of the caller, who needs all the rights " +
+  "that it acts with. Only what is suspended can be adopted.";
+
 /** What a deleted resource was, for the audit trail. */
 export const Named = z.object({ id: z.string(), name: z.string() });
 
 /** An instant: ISO 8601, UTC, milliseconds. */
 export const Timestamp = z.iso.datetime().meta({ examples: ["2026-01-31T12:00:00.000Z"] });
+
+/**
+ * The body of a change: the fields that may change, and the record's others, so that a record that was read
+ * can be sent back. The rule compares those with the record: see core/read_only.ts.
+ */
+export function changeOf<W extends z.ZodRawShape>(record: z.ZodObject, writable: W) {
+  const others = Object.entries(record.shape).filter(([name]) => !Object.hasOwn(writable, name))
+    .map(([name, field]) => [name, (field as z.ZodType).optional().meta({ readOnly: true })]);
+  return z.strictObject({ ...Object.fromEntries(others), ...writable } as W);
+}
 
 /** An instant as callers may write it, in ms since the epoch. */
 export const Instant = z.iso.datetime({ offset: true, local: false }).transform((text) =>
@@ -31,6 +71,12 @@ export const wholeNumber = (least: number, most: number) =>
     (said) => typeof said !== "string" ? said : /^\d+$/.test(said) ? Number(said) : NaN,
     z.int().min(least).max(most),
   );
+
+/** Some of these words in a query, separated by commas. */
+export const commaList = <const T extends readonly string[]>(words: T, most: number) =>
+  z.string().max(most)
+    .meta({ pattern: `^(${words.join("|")})(,(${words.join("|")}))*$` })
+    .transform((text) => text.split(",")).pipe(z.array(z.enum(words)).min(1));
 
 /** Yes or no in a query. */
 export const Flag = z.enum(["true", "false"]).transform((text) => text === "true");
@@ -104,7 +150,11 @@ export const Email = z.string().overwrite((text) => canonicalEmail(text) ?? "").
 export const NewPassword = z.string().superRefine((text, context) => {
   const problem = passwordProblem(text);
   if (problem !== null) context.addIssue({ code: "custom", message: problem });
-}).meta({ examples: ["correct horse battery"] });
+}).meta({
+  minLength: PASSWORD_LENGTH_MIN,
+  maxLength: PASSWORD_LENGTH_MAX,
+  examples: ["correct horse battery"],
+});
 
 /** The name of a role, in a path or a body. */
 export const RoleName = z.string().regex(

@@ -3,7 +3,15 @@ import { EVENT_TYPES, PING } from "../core/webhooks/event_types.ts";
 import { RECOVERABLE, type Recoverable } from "../core/webhooks/recover.ts";
 import { RetryPolicy } from "../core/webhooks/retry_policy.ts";
 import { DELIVERY_STATUSES } from "../kv/records/webhook.ts";
-import { Flag, Instant, JsonObject, PageQuery, Timestamp } from "./_schemas.ts";
+import {
+  CreatedWith,
+  Flag,
+  Instant,
+  JsonObject,
+  PageQuery,
+  standing,
+  Timestamp,
+} from "./_schemas.ts";
 
 const EventType = z.enum(EVENT_TYPES);
 /** A ping is what a test sends when nothing else is asked for. */
@@ -15,7 +23,8 @@ export const Secret = z.string().min(8).max(256)
 export const Headers = z.record(z.string(), z.string())
   .meta({ description: "Headers of your own, sent with each delivery." });
 export const Events = z.array(EventType).min(1).max(EVENT_TYPES.length)
-  .refine((events) => new Set(events).size === events.length, "each type once");
+  .refine((events) => new Set(events).size === events.length, "each type once")
+  .meta({ uniqueItems: true });
 
 export const Webhook = z.object({
   id: z.string(),
@@ -23,7 +32,9 @@ export const Webhook = z.object({
   url: z.string(),
   active: z.boolean(),
   events: z.array(z.string()),
-  custom_headers: z.record(z.string(), z.string()),
+  custom_headers: z.record(z.string(), z.string()).meta({
+    description: "Each value is `********` for a caller without secrets:read.",
+  }),
   retry_policy: RetryPolicy,
   previous_secret_ends_at: Timestamp.nullable().meta({
     description: "Until then the secret before the last change signs too.",
@@ -31,6 +42,8 @@ export const Webhook = z.object({
   release_id: z.string().nullable().meta({
     description: "The recovery that lets held deliveries go since it was enabled last.",
   }),
+  ...standing,
+  created_with: CreatedWith,
   created_at: Timestamp,
   delivery_count: z.int().meta({ description: "Attempts that have ended." }),
   last_delivery_at: Timestamp.nullable().meta({ description: "When the latest of them ended." }),

@@ -1,12 +1,17 @@
 import { z } from "zod";
 import { accountInfo, logIn, signUp } from "../core/accounts.ts";
+import { refreshSession } from "../core/account/refresh.ts";
 import { route } from "./_route.ts";
 import { Email, Name, NewPassword, OPEN_BODY_BYTES_MAX, ScopeName, Timestamp } from "./_schemas.ts";
 
 const SignedIn = z.object({
   token: z.string(),
   token_type: z.literal("Bearer"),
-  expires_at: Timestamp,
+  expires_at: Timestamp.meta({ description: "Of the token." }),
+  refresh_token: z.string().meta({
+    description: "Gets a new token at POST /api/v1/token/refresh, once. Keep it like a password.",
+  }),
+  refresh_expires_at: Timestamp.meta({ description: "When the session ends unless refreshed." }),
   user: z.object({ id: z.string(), email: z.string(), role: z.string() }),
   organization: z.object({ id: z.string(), name: z.string() }),
   second_factor: z.literal("setup_required").optional().meta({
@@ -59,6 +64,11 @@ export const accountRoutes = [
         .meta({ description: "Joins the organization that invited, instead of making one." }),
     }),
     bodyBytesMax: OPEN_BODY_BYTES_MAX,
+    rules: {
+      "body.invite_code": "is of an invitation that is open",
+      "body.claim_code": "is the code that the server printed",
+      "body.organization": "is there unless an invitation is",
+    },
     success: { status: 201, body: SignedIn },
     faults: ["FORBIDDEN", "CONFLICT", "GONE"],
     handle: (work, { body }) => signUp(work, body),
@@ -84,6 +94,24 @@ export const accountRoutes = [
     success: { status: 200, body: SignedIn },
     faults: ["INVALID_LOGIN"],
     handle: (work, { body }) => logIn(work, body),
+  }),
+  route({
+    id: "account.refresh",
+    method: "POST",
+    path: "/api/v1/token/refresh",
+    summary: "Go on with a session: a refresh token yields a new JWT and the next refresh token",
+    description: "Each refresh token works once. For 30 seconds the same token gets the same " +
+      "successor again, so a lost reply throws nobody out; shown later it ends its session, and " +
+      "its person is notified. `details.reason` of the 401 is malformed, ended, inactive or reused.",
+    access: { public: "the refresh token is the credential" },
+    noStore: true,
+    effect: "steps",
+    audit: { byRule: "session_refreshed, refresh_token_reused" },
+    body: z.strictObject({ refresh_token: z.string().min(1).max(512) }),
+    bodyBytesMax: OPEN_BODY_BYTES_MAX,
+    success: { status: 200, body: SignedIn },
+    faults: ["INVALID_TOKEN"],
+    handle: (work, { body }) => refreshSession(work, body.refresh_token),
   }),
   route({
     id: "account.info",

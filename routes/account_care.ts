@@ -34,7 +34,8 @@ const Session = z.object({
   address: z.string(),
   second_factor: z.boolean(),
   created_at: Timestamp,
-  expires_at: Timestamp,
+  refreshed_at: Timestamp.nullable().meta({ description: "Null before the first refresh." }),
+  expires_at: Timestamp.meta({ description: "When it ends unless it is refreshed." }),
 }).meta({ id: "Session" });
 
 const SecondFactor = z.object({
@@ -87,6 +88,10 @@ export const accountCareRoutes = [
       language: z.string().max(64).optional().meta({ description: "BCP 47." }),
       timezone: z.string().max(64).optional().meta({ description: "IANA." }),
     }),
+    rules: {
+      "body.language": "is a language tag of BCP 47",
+      "body.timezone": "is a name of the IANA time zone database",
+    },
     success: { status: 200, body: Settings },
     faults: ["NOT_FOUND"],
     handle: (work, { body }) => updateSettings(work, body),
@@ -126,7 +131,7 @@ export const accountCareRoutes = [
     params: IdParams,
     body: z.strictObject({}),
     success: { status: 200, body: Notification },
-    faults: ["NOT_FOUND"],
+    faults: ["NOT_FOUND", "FORBIDDEN"],
     handle: (work, { params }) => readNotification(work, params.id),
   }),
   route({

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { createPlan, deletePlan, listPlans, updatePlan } from "../core/plans/plans.ts";
+import { UNLIMITED } from "../core/limiter.ts";
 import { HOST_WRITES, route } from "./_route.ts";
-import { IdParams, listOf, Name, Named, PageQuery, Timestamp } from "./_schemas.ts";
+import { changeOf, IdParams, listOf, Name, Named, PageQuery, Timestamp } from "./_schemas.ts";
 
 const Price = z.number().min(0).max(1_000_000)
   .refine((price) => Math.round(price * 100) / 100 === price, "at most two decimals")
@@ -18,14 +19,6 @@ const NewPlan = z.strictObject({
   currency: Currency.default("USD"),
   requests_per_minute: PerMinute.default(100),
 });
-const PlanChange = z.strictObject({
-  name: Name.optional(),
-  price: Price.optional(),
-  features: Features.optional(),
-  currency: Currency.optional(),
-  requests_per_minute: PerMinute.optional(),
-});
-
 const Plan = z.object({
   id: z.string(),
   name: z.string(),
@@ -38,6 +31,16 @@ const Plan = z.object({
   created_at: Timestamp,
   updated_at: Timestamp,
 }).meta({ id: "Plan" });
+
+const PlanChange = changeOf(Plan, {
+  name: Name.optional(),
+  price: Price.optional(),
+  features: Features.optional(),
+  currency: Currency.optional(),
+  requests_per_minute: z.union([PerMinute, z.literal(UNLIMITED)]).optional().meta({
+    description: "For all keys and users of an account together; null or 2147483647 is unlimited.",
+  }),
+});
 
 export const adminPlanRoutes = [
   route({
@@ -79,16 +82,12 @@ export const adminPlanRoutes = [
     path: "/api/admin/plans/{id}",
     summary: "Change a plan",
     description: "What is left out stays. A limit is in force for the next request of every " +
-      "account that has the plan, a price for the subscriptions that begin from now on.",
+      "account that has the plan, a price for the subscriptions that begin from now on. The record's " +
+      "other fields may stand beside these as they were read.",
     access: HOST_WRITES,
     liveOnly: true,
     effect: "write",
-    audit: {
-      event: "plan_updated",
-      resource: "plan",
-      id: ({ id }) => id,
-      details: (_, { body }) => ({ changed: Object.keys(body).sort() }),
-    },
+    audit: { byRule: "plan_updated, when something changes" },
     params: IdParams,
     body: PlanChange,
     success: { status: 200, body: Plan },

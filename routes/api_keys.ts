@@ -1,13 +1,21 @@
 import { z } from "zod";
 import { updateApiKey } from "../core/api_keys/change.ts";
-import { createApiKey } from "../core/api_keys/create.ts";
+import { createApiKey, EXPIRES_DAYS_DEFAULT } from "../core/api_keys/create.ts";
 import { deleteApiKey, revokeApiKey } from "../core/api_keys/end.ts";
 import { explainApiKey } from "../core/api_keys/explain.ts";
 import { getApiKey, listApiKeys } from "../core/api_keys/read.ts";
 import { rotateApiKey } from "../core/api_keys/rotate.ts";
-import { ApiKey, Explanation, GraceHours, Metadata, Rotation, Scopes } from "./_api_key_schemas.ts";
+import {
+  ApiKey,
+  Explanation,
+  GraceHours,
+  Metadata,
+  Revocation,
+  Rotation,
+  Scopes,
+} from "./_api_key_schemas.ts";
 import { route } from "./_route.ts";
-import { IdParams, listOf, Name, Named, PageQuery, ScopeName } from "./_schemas.ts";
+import { changeOf, IdParams, listOf, Name, Named, PageQuery, ScopeName } from "./_schemas.ts";
 
 export const apiKeyRoutes = [
   route({
@@ -30,8 +38,10 @@ export const apiKeyRoutes = [
       scopes: Scopes,
       type: z.enum(["live", "test"]).default("live")
         .meta({ description: "A test key sees and makes test data only." }),
-      expires_days: z.int().min(1).max(3650).default(90)
-        .meta({ description: "Days until it expires." }),
+      expires_days: z.int().min(1).max(3650).optional().meta({
+        description: `Days until it expires; ${EXPIRES_DAYS_DEFAULT} unless said. A key that a ` +
+          "key makes ends with that key unless said, and never later.",
+      }),
       metadata: Metadata.default({}),
     }),
     success: { status: 201, body: ApiKey },
@@ -44,12 +54,15 @@ export const apiKeyRoutes = [
     path: "/api/v1/api-keys",
     summary: "List keys of the organization, newest first",
     description:
-      "Those of the caller's space; by its id, a test key is looked after from the live " +
-      "space too. Without system:read: those that the signed-in user made; a key sees itself. " +
+      "From the live space a signed-in person sees those of both spaces, and a key the live ones " +
+      "unless it asks for `type` test; the test space sees only its own. " +
+      "Without system:read: those that the signed-in user made; a key sees itself. " +
       "Expired and revoked ones are among them, and count, until they are deleted: see `status`.",
     access: { signedIn: true },
     effect: "read",
-    query: PageQuery,
+    query: PageQuery.extend({
+      type: z.enum(["live", "test"]).optional().meta({ description: "Keys of this space." }),
+    }),
     success: { status: 200, body: listOf("api_keys", ApiKey) },
     faults: ["FORBIDDEN"],
     tool: { destructive: false },
@@ -89,13 +102,14 @@ export const apiKeyRoutes = [
     path: "/api/v1/api-keys/{id}",
     summary: "Change a key's metadata or scopes, for every request from now on",
     description:
-      "What is given replaces what was there. Scopes must be among the caller's rights " +
+      "What is given replaces what was there; the record's other fields may stand beside it as they " +
+      "were read. Scopes must be among the caller's rights " +
       "and among those that the key's creator has now.",
     access: { scope: "system:write" },
     effect: "write",
     audit: { byRule: "api_key_updated, when something changes" },
     params: IdParams,
-    body: z.strictObject({ metadata: Metadata.optional(), scopes: Scopes.optional() })
+    body: changeOf(ApiKey, { metadata: Metadata.optional(), scopes: Scopes.optional() })
       .refine(
         ({ metadata, scopes }) => metadata !== undefined || scopes !== undefined,
         "give metadata, scopes or both",
@@ -131,20 +145,29 @@ export const apiKeyRoutes = [
     id: "api_keys.revoke",
     method: "POST",
     path: "/api/v1/api-keys/{id}/revoke",
-    summary: "Revoke a key: it stops working before this answers",
+    summary: "Revoke a key, and with `cascade` what was made with it",
+    description:
+      "The key stops working before this answers. `would_end` lists what was made with it and still " +
+      "works: keys and what those made in turn, keys whose present value it got by rotation, pairing " +
+      "codes, devices, ingest tokens, webhooks, integrations, repositories with their policies, " +
+      "invitations, people who joined by them, and roles. With `cascade` those end too, each in a " +
+      "step of its own, at most 1,000 a request, and `ended` lists them; what is left stands in " +
+      "`would_end`, with a reason where it cannot be ended, and the same request again goes on. " +
+      "A cascade takes, for each kind that is there, what ending one takes: system:write, for " +
+      "repositories policy:write, for devices and their codes agents:admin; a person is switched " +
+      "off only by somebody who could give their roles. `dry_run` changes nothing. Each list names " +
+      "at most 200; the totals count up to 10,000.",
     access: { signedIn: true },
-    effect: "write",
-    audit: {
-      event: "api_key_revoked",
-      resource: "api_key",
-      id: (key) => key.id,
-      details: ({ name }) => ({ name }),
-    },
+    effect: "steps",
+    audit: { byRule: "api_key_revoked, and with a cascade the event of each thing that ends" },
     params: IdParams,
-    body: z.strictObject({}),
-    success: { status: 200, body: ApiKey },
-    faults: ["NOT_FOUND", "FORBIDDEN", "CONFLICT"],
-    handle: (work, { params }) => revokeApiKey(work, params.id),
+    body: z.strictObject({
+      cascade: z.boolean().default(false).meta({ description: "End what it made, too." }),
+      dry_run: z.boolean().default(false).meta({ description: "Only answer what would end." }),
+    }),
+    success: { status: 200, body: Revocation },
+    faults: ["NOT_FOUND", "FORBIDDEN", "CONFLICT", "INSUFFICIENT_SCOPES"],
+    handle: (work, { params, body }) => revokeApiKey(work, params.id, body),
   }),
   route({
     id: "api_keys.delete",

@@ -1,14 +1,18 @@
 import { z } from "zod";
 import { decideApproval } from "../core/approvals/decide.ts";
 import { getApproval, listApprovals } from "../core/approvals/show.ts";
-import { changeShieldSettings, getShieldSettings } from "../core/shield/settings.ts";
+import {
+  decideSelfApproval,
+  getShieldSettings,
+  updateShieldSettings,
+} from "../core/shield/settings.ts";
 import { Policy } from "../core/shield/policy.ts";
 import { ShieldResult } from "../core/shield/result.ts";
 import { APPROVAL_STATUSES } from "../kv/records/approval.ts";
 import { COMMAND_STATUSES } from "../kv/records/command.ts";
 import { SHIELD_MODES } from "../kv/records/shield.ts";
 import { route } from "./_route.ts";
-import { Id, listOf, PageQuery, Reason, Timestamp } from "./_schemas.ts";
+import { changeOf, Id, listOf, PageQuery, Reason, Timestamp } from "./_schemas.ts";
 
 const Approval = z.object({
   pid: z.string().meta({ description: "The id of the blocked process." }),
@@ -21,11 +25,18 @@ const Approval = z.object({
   policy_version: z.string(),
   shield_result: ShieldResult,
   requested_by: z.string(),
+  requested_also: z.array(z.string()).meta({
+    description: "Who else may hold the credential that it was asked with; `*` for everybody.",
+  }),
   required: z.int().meta({ description: "How many people must approve." }),
   roles: z.array(z.string()).meta({ description: "One of these roles decides; empty for any." }),
   decisions: z.array(z.object({
     user_id: z.string(),
     actor: z.string(),
+    also_of: z.array(z.string()).meta({
+      description:
+        "Whose decision it counts as too: who may hold the credential; `*` for everybody.",
+    }),
     decision: z.enum(["approved", "rejected"]),
     reason: z.string().nullable(),
     at: Timestamp,
@@ -52,12 +63,22 @@ const Settings = z.object({
   }).describe("Built-in rules that do not count: `/api/v1/patterns`."),
   policy: Policy.nullable(),
   policy_version: z.string(),
+  pending_self_approval: z.object({
+    id: z.string(),
+    requested_by: z.string(),
+    created_at: Timestamp,
+    expires_at: Timestamp,
+  }).nullable().meta({
+    description: "Turning on self-approval, while it waits for a second administrator.",
+  }),
 }).meta({ id: "ShieldSettings" });
 
 /** Modes of single agents that an event shows; it is bounded, and the version holds the rest. */
 const SHOWN_MODES_CHARS_MAX = 4 * 1024;
 
-function showChange({ policy, agent_modes, ...settings }: z.input<typeof Settings>) {
+function showChange(
+  { policy, agent_modes, pending_self_approval: _, ...settings }: z.input<typeof Settings>,
+) {
   const shown = JSON.stringify(agent_modes).length <= SHOWN_MODES_CHARS_MAX;
   return {
     ...settings,
@@ -80,6 +101,16 @@ const decide = {
   success: { status: 200, body: Approval },
   faults: ["NOT_FOUND", "CONFLICT", "FORBIDDEN"],
   tool: { destructive: true },
+} as const;
+
+const decideChange = {
+  method: "POST",
+  access: { scope: "system:write" },
+  effect: "write",
+  body: z.strictObject({
+    id: Id.meta({ description: "`pending_self_approval.id` of the settings." }),
+  }),
+  success: { status: 200, body: Settings },
 } as const;
 
 export const approvalRoutes = [
@@ -145,6 +176,8 @@ export const approvalRoutes = [
     method: "PATCH",
     path: "/api/shield/settings",
     summary: "Change how the shield decides; waiting requests for approval lapse",
+    description: "What is left out stays. Settings that were read can be sent back: read-only " +
+      "fields must be as they were.",
     access: { scope: "system:write" },
     effect: "write",
     audit: {
@@ -153,7 +186,7 @@ export const approvalRoutes = [
       id: () => "shield",
       details: showChange,
     },
-    body: z.strictObject({
+    body: changeOf(Settings, {
       mode: Mode.optional().meta({
         description: "`enforce` binds; the others let pass, and say what would be.",
       }),
@@ -169,7 +202,8 @@ export const approvalRoutes = [
           description: "Of which roles; of any when there are none.",
         }),
         self_approval: z.boolean().optional().meta({
-          description: "Whether who asked may approve.",
+          description:
+            "Whether whoever asked may approve. Turning it on waits for a second administrator, where there is one.",
         }),
         expires_seconds: z.int().min(60).max(7 * 24 * 3600).optional().meta({
           description: "How long a request waits.",
@@ -177,8 +211,35 @@ export const approvalRoutes = [
       }).optional(),
       policy: Policy.nullable().optional(),
     }),
+    rules: {
+      "body.policy": "passes its own tests",
+      "body.agent_modes": "names agents",
+    },
     success: { status: 200, body: Settings },
-    faults: [],
-    handle: (work, { body }) => changeShieldSettings(work, body),
+    faults: ["FORBIDDEN", "CONFLICT"],
+    handle: (work, { body }) => updateShieldSettings(work, body),
+  }),
+  route({
+    ...decideChange,
+    id: "shield.confirm_self_approval",
+    path: "/api/shield/self-approval/confirm",
+    summary: "Confirm, as a second person, that people may approve their own requests",
+    audit: {
+      event: "shield_changed",
+      resource: "shield",
+      id: () => "shield",
+      details: showChange,
+    },
+    faults: ["NOT_FOUND", "FORBIDDEN", "CONFLICT"],
+    handle: (work, { body }) => decideSelfApproval(work, body.id, true),
+  }),
+  route({
+    ...decideChange,
+    id: "shield.refuse_self_approval",
+    path: "/api/shield/self-approval/refuse",
+    summary: "Refuse that people may approve their own requests, or take it back",
+    audit: { byRule: "self_approval_refused" },
+    faults: ["NOT_FOUND"],
+    handle: (work, { body }) => decideSelfApproval(work, body.id, false),
   }),
 ];

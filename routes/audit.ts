@@ -33,6 +33,9 @@ export const AuditEvent = z.object({
   details: JsonObject,
 }).meta({ id: "AuditEvent" });
 
+/** An event that has no number in the log yet. */
+const RegisteredEvent = AuditEvent.omit({ seq: true }).meta({ id: "RegisteredAuditEvent" });
+
 /** A signed state of the log; hashes in base64. */
 const Checkpoint = z.object({
   tree_size: z.int(),
@@ -189,6 +192,10 @@ export const auditRoutes = [
       from: Size.meta({ description: "The size of the earlier tree." }),
       to: Size.optional().meta({ description: "The size of the later one: else that of now." }),
     }),
+    rules: {
+      "query.from": "is at most `to`",
+      "query.to": "is at most the size of the log",
+    },
     success: {
       status: 200,
       body: z.object({
@@ -223,10 +230,7 @@ export const auditRoutes = [
         .refine((text) => text.isWellFormed(), "no half characters").optional(),
       details: boundedObject(DETAILS_BYTES_MAX).default({}),
     }),
-    success: {
-      status: 201,
-      body: z.object({ event_id: z.string(), event_type: z.string(), timestamp: Timestamp }),
-    },
+    success: { status: 201, body: RegisteredEvent },
     faults: [],
     handle: (work, { body }) => registerAuditEvent(work, body),
   }),

@@ -4,6 +4,7 @@ import { confirmDevice, createPairingCode, pairDevice } from "../core/devices/pa
 import { agentLabels } from "../core/protocol.ts";
 import { route } from "./_route.ts";
 import {
+  CreatedWith,
   Id,
   IdParams,
   listOf,
@@ -24,6 +25,7 @@ const Device = z.object({
   agent_id: z.string().nullable().meta({ description: "The agent that runs with it." }),
   last_seen_at: Timestamp.nullable(),
   created_by: z.string().meta({ description: "Who made the pairing code." }),
+  created_with: CreatedWith,
   created_at: Timestamp,
   confirmed_at: Timestamp.nullable(),
 }).meta({ id: "Device" });
@@ -78,6 +80,9 @@ export const deviceRoutes = [
     audit: { byRule: "device_paired, in the organization of whoever made the code" },
     body: z.strictObject({ device_name: Name, pairing_code: Secret }),
     bodyBytesMax: OPEN_BODY_BYTES_MAX,
+    rules: {
+      "body.pairing_code": "is a code that was made and has not been used",
+    },
     success: {
       status: 201,
       body: z.object({
@@ -104,6 +109,9 @@ export const deviceRoutes = [
     audit: { byRule: "device_confirmed" },
     body: z.strictObject({ device_id: Id, token: Secret }),
     bodyBytesMax: OPEN_BODY_BYTES_MAX,
+    rules: {
+      "body.token": "is the token of the device that waits",
+    },
     success: { status: 200, body: z.object({ device: Device, credential: z.string() }) },
     faults: ["CONFLICT", "GONE"],
     handle: (work, { body }) => confirmDevice(work, body),
@@ -135,10 +143,11 @@ export const deviceRoutes = [
       event: "device_deleted",
       resource: "device",
       id: ({ id }) => id,
+      agentId: ({ agent_id }) => agent_id,
       details: ({ name }) => ({ name }),
     },
     params: IdParams,
-    success: { status: 204, about: Named },
+    success: { status: 204, about: Named.extend({ agent_id: z.string().nullable() }) },
     faults: ["NOT_FOUND"],
     handle: (work, { params }) => deleteDevice(work, params.id),
   }),

@@ -6,14 +6,12 @@ import type { Stream, StreamFilter } from "../core/streams/stream.ts";
 import { EVENT_TYPES } from "../core/webhooks/event_types.ts";
 import { acceptedOf } from "./_accept.ts";
 import { route } from "./_route.ts";
-import { Id } from "./_schemas.ts";
+import { commaList, Id } from "./_schemas.ts";
 import { SseSink } from "./_sse.ts";
 
 const EVENT_STREAM = "text/event-stream";
 
-const Types = z.string().max(2000).transform((text) => text.split(",")).pipe(
-  z.array(z.enum([...EVENT_TYPES, NOTIFICATION])).min(1),
-).meta({
+const Types = commaList([...EVENT_TYPES, NOTIFICATION], 2000).meta({
   description: "Event types, and `notification`, separated by commas.",
   examples: ["command_executed"],
 });

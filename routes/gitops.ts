@@ -1,16 +1,26 @@
 import { z } from "zod";
 import { applyPolicies } from "../core/gitops/apply.ts";
 import { receivePush } from "../core/gitops/hooks.ts";
-import { PLAN_ACTIONS } from "../core/gitops/plan.ts";
 import {
+  adoptRepository,
   createRepository,
   deleteRepository,
   getRepository,
   listRepositories,
 } from "../core/gitops/repositories.ts";
-import { GIT_PROVIDERS } from "../kv/records/gitops.ts";
+import { GIT_PROVIDERS, PLAN_ACTIONS } from "../kv/records/gitops.ts";
 import { route } from "./_route.ts";
-import { anything, IdParams, listOf, Name, PageQuery, Timestamp } from "./_schemas.ts";
+import {
+  ADOPTION,
+  anything,
+  CreatedWith,
+  IdParams,
+  listOf,
+  Name,
+  PageQuery,
+  standing,
+  Timestamp,
+} from "./_schemas.ts";
 import { Replay, REPLAY_MAX } from "./shield.ts";
 
 const URL_CHARS_MAX = 200;
@@ -58,7 +68,17 @@ const Repository = z.object({
     error: z.string().nullable().describe("Why the last look came to nothing."),
   }).nullable(),
   applied_commit: z.string().nullable().describe("The head of the branch that is in force."),
+  pending: z.object({
+    commit: z.string(),
+    seen_at: Timestamp,
+    changes: z.array(
+      z.object({ action: z.enum(PLAN_ACTIONS), name: z.string(), path: z.string() }),
+    ).describe("The first 20 changes; a dry run of the apply shows all."),
+    changes_total: z.int(),
+  }).nullable().describe("A head that an unsigned push made Relay see, and that is not in force."),
+  ...standing,
   created_by: z.string(),
+  created_with: CreatedWith,
   created_at: Timestamp,
 }).meta({ id: "Repository" });
 
@@ -67,7 +87,7 @@ const PlanStep = z.object({
     "`pinned`: a rollback holds it, though the file says otherwise. `unpin`: the file says the same as " +
       "the version in force, so the pin has no meaning any more.",
   ),
-  policy_id: z.string().nullable().describe("Null for a policy that does not exist yet."),
+  policy_id: z.string().nullable().describe("Null where a dry run would create the policy."),
   name: z.string(),
   path: z.string(),
   version: z.string().nullable().describe("In force afterwards; null when it is deleted."),
@@ -94,10 +114,11 @@ const RepositoryBody = z.strictObject({
   username: Secret.optional().describe("Instead of a token, with `password`."),
   password: Secret.optional(),
   webhook_secret: Secret.min(8).optional().describe(
-    "What the host signs its pushes with, or shows. With one, an unsigned push is not obeyed.",
+    "What the host signs its pushes with, or shows. With one, an unsigned push does nothing; without, " +
+      "a push is only shown as `pending`.",
   ),
   sync_seconds: z.int().min(SYNC_SECONDS_MIN).max(SYNC_SECONDS_MAX).nullable().default(null)
-    .describe("Apply what is pushed, and look for it this often. Null: only when a push is told."),
+    .describe("Look for what was pushed this often, and apply it. Null: only after a signed push."),
 }).superRefine(({ token, username, password }, context) => {
   const complain = (path: string, message: string) =>
     context.addIssue({ code: "custom", path: [path], message });
@@ -151,6 +172,12 @@ export const gitopsRoutes = [
       }),
     },
     body: RepositoryBody,
+    rules: {
+      "body.url": "is an https address of a repository",
+      "body.username": "comes with `password`",
+      "body.token": "stands without `username` and `password`",
+      "body.password": "comes with `username`",
+    },
     success: { status: 201, body: Repository },
     faults: ["FORBIDDEN", "CONFLICT"],
     handle: (work, { body }) => createRepository(work, body),
@@ -166,6 +193,20 @@ export const gitopsRoutes = [
     success: { status: 200, body: Repository },
     faults: ["NOT_FOUND"],
     handle: (work, { params }) => getRepository(work, params.id),
+  }),
+  route({
+    id: "gitops.adopt_repository",
+    method: "POST",
+    path: "/api/v1/gitops/repos/{id}/adopt",
+    summary: "Take over a repository that is suspended",
+    description: ADOPTION,
+    access: { scope: "policy:write" },
+    effect: "write",
+    audit: { byRule: "standing_adopted" },
+    params: IdParams,
+    success: { status: 200, body: Repository },
+    faults: ["NOT_FOUND", "FORBIDDEN", "CONFLICT"],
+    handle: (work, { params }) => adoptRepository(work, params.id),
   }),
   route({
     id: "gitops.delete_repository",
@@ -218,6 +259,10 @@ export const gitopsRoutes = [
       replay: z.int().min(1).max(REPLAY_MAX).optional()
         .describe("Judge this many of the last commands by the result, and show what changes."),
     }),
+    rules: {
+      "body.repo_url": "is an https address of a repository",
+      "body.policy_path": "is a folder of the branch",
+    },
     success: { status: 200, body: Applied },
     faults: ["NOT_FOUND", "CONFLICT", "UNAVAILABLE"],
     tool: { destructive: true },
@@ -230,11 +275,13 @@ export const gitopsRoutes = [
     summary: "Hear of a push to a Git repository",
     description:
       "Takes `event` and `repository`, and what GitHub, GitLab and Gitea send of a push, with their " +
-      "signatures. All that comes of it is that a registered repository is looked at. The answer is the " +
+      "signatures. A signed one makes Relay apply what the repository says, with the right of the person " +
+      "for whom it is synced; after an unsigned one Relay only shows what is pending. The answer is the " +
       "same for one that is known and one that is not.",
     access: { public: "it only makes Relay look at a repository that is registered" },
     effect: "steps",
     audit: { none: "what the look brings is told by the events of the policies" },
+    ignoresUnknownQuery: true,
     body: z.looseObject({
       event: anything("`push`; what else a host tells is not obeyed."),
       repository: anything("Its address or its path, or the host's own object."),

@@ -41,6 +41,9 @@ const PolicyVersion = z.object({
   commit: z.string(),
   in_force: z.boolean(),
   created_by: z.string(),
+  on_behalf_of: z.string().nullable().describe(
+    "The person with whose right Relay itself made it by a sync; else null.",
+  ),
   created_at: Timestamp,
 }).meta({ id: "PolicyVersion" });
 

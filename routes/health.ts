@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { Actor } from "../core/app.ts";
 import { health } from "../core/health.ts";
 import { route } from "./_route.ts";
 
@@ -13,6 +14,10 @@ const Health = z.object({
   commands_under_way: z.int().optional(),
 }).meta({ id: "Health" });
 
+/** The figures are those of the live space, over all organizations. */
+const seesFigures = ({ host, rights, tenant }: Actor): boolean =>
+  host && rights.has("system:read") && tenant.space === "live";
+
 export const healthRoutes = [
   route({
     id: "health.live",
@@ -21,6 +26,7 @@ export const healthRoutes = [
     summary: "Basic liveness check",
     access: { public: "load balancers and supervisors ask without credentials" },
     unlimited: true,
+    ignoresUnknownQuery: true,
     effect: "read",
     success: { status: 200, body: z.object({ status: z.literal("ok") }) },
     faults: [],
@@ -32,14 +38,15 @@ export const healthRoutes = [
     method: "GET",
     path: "/health",
     summary: "Detailed system state",
-    description: "Statuses for everybody; figures for a credential with system:read in the " +
-      "organization that runs the installation.",
+    description: "Statuses for everybody; figures for a live credential with system:read " +
+      "in the organization that runs the installation. A credential that is not accepted is ignored.",
     access: { public: "statuses tell nothing of anybody's data", credential: "optional" },
     unlimited: true,
+    ignoresUnknownQuery: true,
     effect: "read",
     success: { status: 200, body: Health },
     faults: [],
-    handle: ({ app, actor }) => health(app, actor.host && actor.rights.has("system:read")),
+    handle: ({ app, actor }) => health(app, seesFigures(actor)),
   }),
   route({
     id: "health.metrics",
@@ -47,6 +54,8 @@ export const healthRoutes = [
     path: "/metrics",
     summary: "Metrics in Prometheus' text format",
     access: { scope: "system:read", host: true },
+    liveOnly: true,
+    ignoresUnknownQuery: true,
     effect: "read",
     success: { status: 200, content: ["text/plain; version=0.0.4; charset=utf-8"] },
     faults: [],

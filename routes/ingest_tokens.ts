@@ -1,8 +1,23 @@
 import { z } from "zod";
-import { createIngestToken, deleteIngestToken, listIngestTokens } from "../core/ingest/tokens.ts";
+import {
+  adoptIngestToken,
+  createIngestToken,
+  deleteIngestToken,
+  listIngestTokens,
+} from "../core/ingest/tokens.ts";
 import { INGEST_PURPOSES } from "../kv/records/ingest.ts";
 import { route } from "./_route.ts";
-import { IdParams, listOf, Name, Named, PageQuery, Timestamp } from "./_schemas.ts";
+import {
+  ADOPTION,
+  CreatedWith,
+  IdParams,
+  listOf,
+  Name,
+  Named,
+  PageQuery,
+  standing,
+  Timestamp,
+} from "./_schemas.ts";
 
 const Purpose = z.enum(INGEST_PURPOSES);
 const IngestToken = z.object({
@@ -10,9 +25,15 @@ const IngestToken = z.object({
   name: z.string(),
   purpose: Purpose,
   prefix: z.string().meta({ description: "How the value begins, to tell tokens apart." }),
+  ...standing,
   created_by: z.string(),
+  created_with: CreatedWith,
   created_at: Timestamp,
 }).meta({ id: "IngestToken" });
+
+const NewIngestToken = IngestToken.extend({
+  token: z.string().meta({ description: "The value, `svc_ingest_…`." }),
+}).meta({ id: "NewIngestToken" });
 
 export const ingestTokenRoutes = [
   route({
@@ -37,9 +58,7 @@ export const ingestTokenRoutes = [
     }),
     success: {
       status: 201,
-      body: IngestToken.extend({
-        token: z.string().meta({ description: "The value, `svc_ingest_…`." }),
-      }).meta({ id: "NewIngestToken" }),
+      body: NewIngestToken,
     },
     faults: ["FORBIDDEN", "CONFLICT"],
     handle: (work, { body }) => createIngestToken(work, body),
@@ -55,6 +74,22 @@ export const ingestTokenRoutes = [
     success: { status: 200, body: listOf("ingest_tokens", IngestToken) },
     faults: [],
     handle: (work, { query }) => listIngestTokens(work, query),
+  }),
+  route({
+    id: "ingest_tokens.adopt",
+    method: "POST",
+    path: "/api/v1/ingest-tokens/{id}/adopt",
+    summary: "Take over an ingest token that is suspended",
+    description: ADOPTION + " The token gets another value, which is in this answer only: " +
+      "the person before knows the old one",
+    access: { scope: "system:write" },
+    noStore: true,
+    effect: "write",
+    audit: { byRule: "standing_adopted" },
+    params: IdParams,
+    success: { status: 200, body: NewIngestToken },
+    faults: ["NOT_FOUND", "FORBIDDEN", "CONFLICT"],
+    handle: (work, { params }) => adoptIngestToken(work, params.id),
   }),
   route({
     id: "ingest_tokens.delete",

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { INTEGRATION_TYPES } from "../core/integrations/catalog.ts";
 import {
+  adoptIntegration,
   installIntegration,
   listIntegrations,
   removeIntegration,
@@ -10,7 +11,9 @@ import { listCatalog } from "../core/integrations/show_catalog.ts";
 import { INTEGRATION_STATUSES } from "../kv/records/integration.ts";
 import { route } from "./_route.ts";
 import {
+  ADOPTION,
   boundedObject,
+  CreatedWith,
   Id,
   IdParams,
   JsonObject,
@@ -18,6 +21,7 @@ import {
   Name,
   Named,
   PageQuery,
+  standing,
   Timestamp,
 } from "./_schemas.ts";
 
@@ -34,7 +38,9 @@ const Integration = z.object({
   }),
   oauth: z.boolean().meta({ description: "True when it signs in by OAuth." }),
   config: JsonObject.meta({ description: "Its configuration, secrets masked." }),
+  ...standing,
   created_by: z.string(),
+  created_with: CreatedWith,
   created_at: Timestamp,
   last_used_at: Timestamp.nullable(),
   last_error: z.string().nullable(),
@@ -89,6 +95,9 @@ export const integrationRoutes = [
       config: boundedObject(CONFIG_BYTES_MAX).default({}),
       name: Name.optional(),
     }),
+    rules: {
+      "body.config": "has the fields that the catalog lists for the type",
+    },
     success: { status: 201, body: Integration },
     faults: ["FORBIDDEN", "CONFLICT"],
     handle: (work, { body }) => installIntegration(work, body),
@@ -106,6 +115,21 @@ export const integrationRoutes = [
     faults: [],
     tool: { destructive: false },
     handle: (work, { query }) => listIntegrations(work, query),
+  }),
+  route({
+    id: "integrations.adopt",
+    method: "POST",
+    path: "/api/integrations/{id}/adopt",
+    summary: "Take over an integration that is suspended",
+    description: ADOPTION,
+    access: { scope: "system:write" },
+    liveOnly: true,
+    effect: "write",
+    audit: { byRule: "standing_adopted" },
+    params: IdParams,
+    success: { status: 200, body: Integration },
+    faults: ["NOT_FOUND", "FORBIDDEN", "CONFLICT"],
+    handle: (work, { params }) => adoptIntegration(work, params.id),
   }),
   route({
     id: "integrations.delete",
@@ -165,6 +189,9 @@ export const integrationRoutes = [
       iss: Sent.meta({ description: "The issuer, as RFC 9207 has it." }),
       error: Sent.meta({ description: "Why there is no code, such as `access_denied`." }),
     }),
+    rules: {
+      "query.state": "is of a flow that was begun a short time ago and has not come back",
+    },
     success: { status: 200, body: Integration },
     faults: ["NOT_FOUND", "FORBIDDEN", "INSUFFICIENT_SCOPES", "CONFLICT", "UNAVAILABLE"],
     handle: (work, { query: { state, code, iss, error } }) =>

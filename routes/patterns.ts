@@ -74,6 +74,10 @@ export const patternRoutes = [
         'Such as `{ "services.stop": false }`.',
       ),
     }),
+    rules: {
+      "body.packs": "names packs of the list",
+      "body.rules": "names rules of the list",
+    },
     success: { status: 200, body: Patterns },
     faults: [],
     tool: { destructive: true },

@@ -2,7 +2,15 @@ import { z } from "zod";
 import { invite, listInvitations, withdrawInvitation } from "../core/invitations/invitations.ts";
 import { activatePerson, deactivatePerson, listPeople } from "../core/people/people.ts";
 import { route } from "./_route.ts";
-import { Email, IdParams, listOf, PageQuery, RoleName, Timestamp } from "./_schemas.ts";
+import {
+  CreatedWith,
+  Email,
+  IdParams,
+  listOf,
+  PageQuery,
+  RoleName,
+  Timestamp,
+} from "./_schemas.ts";
 
 const User = z.object({
   id: z.string(),
@@ -18,6 +26,7 @@ const Invitation = z.object({
   email: z.string().nullable(),
   roles: z.array(z.string()),
   invited_by: z.string(),
+  invited_with: CreatedWith,
   created_at: Timestamp,
   expires_at: Timestamp,
   accepted_by: z.string().nullable(),

@@ -2,10 +2,9 @@ import { z } from "zod";
 import { EVENT_TYPES } from "../core/webhooks/event_types.ts";
 import { pullEvents, READABLE_BY } from "../core/webhooks/pull.ts";
 import { route } from "./_route.ts";
-import { JsonObject, PageLimit, Timestamp, wholeNumber } from "./_schemas.ts";
+import { commaList, JsonObject, PageLimit, Timestamp, wholeNumber } from "./_schemas.ts";
 
-const Types = z.string().max(1_000).transform((text) => text.split(","))
-  .pipe(z.array(z.enum(EVENT_TYPES)).min(1))
+const Types = commaList(EVENT_TYPES, 1_000)
   .meta({ description: "Event types, separated by commas." });
 
 const PulledEvent = z.object({

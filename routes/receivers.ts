@@ -16,6 +16,7 @@ const receiver = {
       description: "The ingest token, for senders that can set no header.",
     }),
   }),
+  ignoresUnknownQuery: true,
   success: { status: 202, body: z.object({ accepted: z.literal(true) }) },
   faults: [],
 } as const;

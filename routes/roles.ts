@@ -3,7 +3,7 @@ import { assignRole, revokeRole, rolesOfUser } from "../core/roles/assign.ts";
 import { createRole, deleteRole, listRoles, readRole, updateRole } from "../core/roles/roles.ts";
 import { SCOPE_LIST } from "../core/scopes.ts";
 import { route } from "./_route.ts";
-import { Id, listOf, PageQuery, RoleName, ScopeName, Timestamp } from "./_schemas.ts";
+import { changeOf, Id, listOf, PageQuery, RoleName, ScopeName, Timestamp } from "./_schemas.ts";
 
 const Permissions = z.array(z.enum([...SCOPE_LIST, "all"])).max(64)
   .meta({ description: "Scopes, or `all`." });
@@ -46,6 +46,9 @@ export const roleRoutes = [
       details: ({ permissions }) => ({ permissions }),
     },
     body: z.strictObject({ name: RoleName, permissions: Permissions }),
+    rules: {
+      "body.permissions": "holds nothing that the caller may not give",
+    },
     success: { status: 201, body: Role },
     faults: ["FORBIDDEN", "CONFLICT"],
     handle: (work, { body }) => createRole(work, body),
@@ -83,16 +86,20 @@ export const roleRoutes = [
     summary: "Replace the permissions of a role",
     description:
       "It takes effect at once for everybody who has the role. Neither the old nor the " +
-      "new permissions may be beyond the caller's own rights.",
+      "new permissions may be beyond the caller's own rights. The record's other fields may stand " +
+      "beside them as they were read.",
     access: { scope: "system:write" },
     effect: "write",
     liveOnly: true,
     audit: { byRule: "role_updated" },
     params: NameParams,
-    body: z.strictObject({ permissions: Permissions }),
+    body: changeOf(Role, { permissions: Permissions }),
+    rules: {
+      "body.permissions": "holds nothing that the caller may not give",
+    },
     success: { status: 200, body: Role },
     faults: ["NOT_FOUND", "FORBIDDEN"],
-    handle: (work, { params, body }) => updateRole(work, params.name, body.permissions),
+    handle: (work, { params, body }) => updateRole(work, params.name, body),
   }),
   route({
     id: "roles.delete",

@@ -97,6 +97,11 @@ export const shieldRoutes = [
     effect: "read",
     body: EvaluateBody,
     bodyBytesMax: EVALUATE_BYTES_MAX,
+    rules: {
+      "body.commands": "stands without `replay`, and one of both is there",
+      "body.labels": "stands without `replay`",
+      "body.policy": "passes its own tests",
+    },
     success: { status: 200, body: z.union([Evaluation, Replay]) },
     faults: [],
     tool: { destructive: false },

@@ -23,6 +23,7 @@ export const telegramRoutes = [
     access: { public: "Telegram shows the bot's secret; without it nothing happens" },
     effect: "steps",
     audit: { byRule: "approval_resolved, approval_given, telegram_linked or ingest_refused" },
+    ignoresUnknownQuery: true,
     body: z.looseObject({
       update_id: anything("Of an Update: its number, by which a repetition is known."),
       message: anything("Of an Update: the message. In the short form: its text."),

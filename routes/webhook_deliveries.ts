@@ -68,6 +68,10 @@ export const webhookDeliveryRoutes = [
     audit: { byRule: "webhook_recovery_started, unless it is a dry run" },
     params: IdParams,
     body: RecoverBody,
+    rules: {
+      "body.until": "is later than `since`",
+      "body.since": "is within the retention of events",
+    },
     success: {
       status: 200,
       body: z.object({ matched: z.int().nullable(), recovery: Recovery.nullable() }),

@@ -5,13 +5,14 @@ import { disableWebhook, enableWebhook } from "../core/webhooks/switch.ts";
 import { testWebhook } from "../core/webhooks/test_event.ts";
 import { updateWebhook } from "../core/webhooks/update.ts";
 import {
+  adoptWebhook,
   createWebhook,
   deleteWebhook,
   getWebhook,
   listWebhooks,
 } from "../core/webhooks/webhooks.ts";
 import { route } from "./_route.ts";
-import { IdParams, listOf, Name, Named, PageQuery } from "./_schemas.ts";
+import { ADOPTION, changeOf, IdParams, listOf, Name, Named, PageQuery } from "./_schemas.ts";
 import {
   Delivery,
   Events,
@@ -50,6 +51,10 @@ export const webhookRoutes = [
       active: z.boolean().default(true).meta({ description: "False holds what happens." }),
     }),
     noStore: true,
+    rules: {
+      "body.url": "is an http or https address that may be reached",
+      "body.headers": "are names and values that HTTP can carry, none of them Relay's own",
+    },
     success: { status: 201, body: NewWebhook },
     faults: ["FORBIDDEN", "CONFLICT"],
     handle: (work, { body }) => createWebhook(work, body),
@@ -88,20 +93,37 @@ export const webhookRoutes = [
       "What is given replaces what was there; a retry policy is changed field by field. " +
       "After a change of the secret the old one signs beside the new one for 24 hours. Whoever " +
       "changes more than the name or the policy must be allowed to read the webhook's events; " +
-      "so must its creator, when they change.",
+      "so must its creator, when they change. Another `url` takes secrets:read as long as stored " +
+      "header values stay. A record that was read can be sent back: a header value of `********` " +
+      "keeps the stored one, and read-only fields must be as they were.",
     access: { scope: "system:write" },
     effect: "write",
-    audit: { byRule: "webhook_updated, with the names of the changed fields" },
+    audit: {
+      byRule:
+        "webhook_updated, with the names of the changed fields; webhook_enabled or webhook_disabled",
+    },
     params: IdParams,
-    body: z.strictObject({
-      name: Name,
-      url: Url,
-      events: Events,
-      secret: Secret,
-      headers: Headers,
-      retry_policy: RetryPolicyChange,
-    }).partial().refine((change) => Object.keys(change).length > 0, "give at least one field")
+    body: changeOf(Webhook, {
+      name: Name.optional(),
+      url: Url.optional(),
+      active: z.boolean().optional().meta({
+        description: "Enables the webhook and delivers what was held, or disables it.",
+      }),
+      events: Events.optional(),
+      secret: Secret.optional(),
+      headers: Headers.optional(),
+      custom_headers: Headers.optional().meta({ description: "The same as `headers`." }),
+      retry_policy: RetryPolicyChange.optional(),
+    }).refine((change) => Object.keys(change).length > 0, "give at least one field")
+      .refine(({ headers, custom_headers }) => !headers || !custom_headers, {
+        path: ["custom_headers"],
+        message: "is the same as headers: give one of them",
+      })
       .meta({ examples: [{ name: "deploys" }] }),
+    rules: {
+      "body.url": "is an http or https address that may be reached",
+      "body.headers": "are names and values that HTTP can carry, none of them Relay's own",
+    },
     success: { status: 200, body: Webhook },
     faults: ["NOT_FOUND", "FORBIDDEN"],
     handle: (work, { params, body }) => updateWebhook(work, params.id, body),
@@ -123,6 +145,20 @@ export const webhookRoutes = [
     success: { status: 204, about: Named.extend({ url: z.string() }) },
     faults: ["NOT_FOUND"],
     handle: (work, { params }) => deleteWebhook(work, params.id),
+  }),
+  route({
+    id: "webhooks.adopt",
+    method: "POST",
+    path: "/api/v1/webhooks/{id}/adopt",
+    summary: "Take over a webhook that is suspended",
+    description: ADOPTION,
+    access: { scope: "system:write" },
+    effect: "write",
+    audit: { byRule: "standing_adopted" },
+    params: IdParams,
+    success: { status: 200, body: Webhook },
+    faults: ["NOT_FOUND", "FORBIDDEN", "CONFLICT"],
+    handle: (work, { params }) => adoptWebhook(work, params.id),
   }),
   route({
     id: "webhooks.enable",
@@ -161,8 +197,8 @@ export const webhookRoutes = [
     path: "/api/v1/webhooks/{id}/test",
     summary: "Send a ping test event, or the example of an event type",
     description:
-      "The body of the delivery says `test`. It is sent whatever the webhook subscribes " +
-      "to, also when it is disabled.",
+      "The body of the delivery says `test`. It is sent whatever the webhook subscribes to. A " +
+      "disabled webhook is 409: enable it first.",
     access: { scope: "system:write" },
     effect: "write",
     audit: {
@@ -174,7 +210,7 @@ export const webhookRoutes = [
     params: IdParams,
     body: z.strictObject({ event_type: TestType.default("ping") }),
     success: { status: 202, body: Delivery },
-    faults: ["NOT_FOUND"],
+    faults: ["NOT_FOUND", "CONFLICT"],
     handle: (work, { params, body }) => testWebhook(work, params.id, body.event_type),
   }),
   route({

@@ -12,7 +12,7 @@ export async function insertUser(
   { ports }: App,
   tx: Tx,
   tenant: Tenant,
-  given: Pick<UserRecord, "email" | "password" | "roles">,
+  given: Pick<UserRecord, "email" | "password" | "roles" | "created_with">,
   advice: string,
 ): Promise<UserRecord> {
   if (await tx.lookup(users, "email", [given.email]) !== null) {

@@ -6,6 +6,7 @@ import { NOTICES } from "../notices.ts";
 import { NOTIFICATIONS_MAX } from "../notifications.ts";
 import { homeOf } from "../roles/grant.ts";
 import type { Scope } from "../scopes.ts";
+import { mustActForPerson } from "./person.ts";
 
 /** What is read at once: more than one person has, with those that are about to make room. */
 const READ_MAX = 2 * NOTIFICATIONS_MAX;
@@ -36,8 +37,9 @@ export async function listNotifications(
   };
 }
 
-/** Marks one as read; it stays as it is when it was read before. @throws {Fault} NOT_FOUND */
+/** Marks one as read; it stays as it is when it was read before. @throws {Fault} FORBIDDEN, NOT_FOUND */
 export async function readNotification({ app, actor, tx }: Writing, id: string) {
+  mustActForPerson(actor);
   const home = homeOf(actor.tenant.org);
   const notice = await tx.get(notifications, home, id);
   if (notice === null || notice.user_id !== actor.userId || !maySee(actor, notice)) {
@@ -51,10 +53,11 @@ export async function readNotification({ app, actor, tx }: Writing, id: string) 
 /** Those of the space that the caller works in; a person in the live one sees both. */
 function maySee({ kind, tenant, rights }: Actor, { type, space }: NotificationRecord): boolean {
   const here = space === tenant.space || (kind === "user" && tenant.space === "live");
-  return here && rights.has(scopeOf(type));
+  const scope = scopeOf(type);
+  return here && (scope === null || rights.has(scope));
 }
 
-const scopeOf = (type: string): Scope =>
+const scopeOf = (type: string): Scope | null =>
   Object.hasOwn(NOTICES, type) ? NOTICES[type as keyof typeof NOTICES].scope : "system:read";
 
 const showNotification = (notice: NotificationRecord) => ({

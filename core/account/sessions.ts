@@ -4,11 +4,11 @@ import type { Reader } from "../../kv/store.ts";
 import type { Tx } from "../../kv/tx.ts";
 import type { Work, Writing } from "../app.ts";
 import { Fault } from "../fault.ts";
-import { iso, pageOf, type Paging } from "../lists.ts";
+import { iso, isoOrNull, pageOf, type Paging } from "../lists.ts";
 import { homeOf } from "../roles/grant.ts";
 import { mustBeSignedIn } from "./person.ts";
 
-/** Sessions of one person that can be open at once; the oldest makes room. */
+/** Sessions of one person that can be open at once; the one that would end first makes room. */
 export const SESSIONS_MAX = 50;
 /** Sessions that are read at once: twice what there can be, for those begun meanwhile. */
 const READ_MAX = 2 * SESSIONS_MAX;
@@ -24,6 +24,7 @@ export async function listSessions({ db, actor }: Work, paging: Paging) {
     address: session.address,
     second_factor: session.second_factor,
     created_at: iso(session.created_at_ms),
+    refreshed_at: isoOrNull(session.refreshed_at_ms.at(-1) ?? null),
     expires_at: iso(session.expires_at_ms),
   });
   return { sessions: items.map(show), pagination };
@@ -53,9 +54,10 @@ export async function endSessions(
   return ended.length;
 }
 
-/** Ends the oldest sessions, so that a new one has room. */
+/** Ends the sessions that would end first, so that a new one has room. */
 export async function makeRoom(tx: Tx, home: Tenant, userId: string): Promise<void> {
-  const open = await openOnes(tx, home, userId);
+  const open = (await openOnes(tx, home, userId))
+    .toSorted((a, b) => a.expires_at_ms - b.expires_at_ms);
   for (const { id } of open.slice(0, Math.max(0, open.length - SESSIONS_MAX + 1))) {
     tx.delete(sessions, home, id);
   }

@@ -4,7 +4,7 @@ import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
 import { homeOf } from "../roles/grant.ts";
 import { personOf } from "../roles/assign.ts";
-import { mustNotBeBare } from "./person.ts";
+import { mustActForPerson } from "./person.ts";
 
 /** What the caller, or whoever made the caller's key, has chosen. */
 export async function readSettings({ db, actor }: Work) {
@@ -14,14 +14,14 @@ export async function readSettings({ db, actor }: Work) {
 
 /**
  * Changes what is given. The language is stored in its canonical form, the timezone as it was written.
- * @throws {Fault} VALIDATION_FAILED, FORBIDDEN for a sign-in that may do nothing
+ * @throws {Fault} VALIDATION_FAILED, FORBIDDEN for a token that is not for that
  */
 export async function updateSettings(
   work: Writing,
   input: { readonly language?: string | undefined; readonly timezone?: string | undefined },
 ) {
   const { actor, tx } = work;
-  mustNotBeBare(actor);
+  mustActForPerson(actor);
   const user = await personOf(tx, actor.tenant.org, actor.userId);
   const language = input.language === undefined ? user.language : languageOf(input.language);
   const timezone = input.timezone === undefined ? user.timezone : timezoneOf(input.timezone);

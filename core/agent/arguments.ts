@@ -3,6 +3,10 @@ export interface AgentArguments {
   readonly url?: string;
   readonly token?: string;
   readonly tokenFile?: string;
+  /** Set where the credential is the first line of the standard input. */
+  readonly tokenStdin?: true;
+  /** The user that commands run as. */
+  readonly runAs?: string;
   readonly name?: string;
   readonly stateDir?: string;
   /** The one-time code of `relay agent pair`. */
@@ -19,6 +23,7 @@ const OPTIONS = {
   "--name": "name",
   "--state": "stateDir",
   "--code": "code",
+  "--run-as": "runAs",
 } as const;
 
 /**
@@ -31,9 +36,14 @@ export function parseAgentArguments(
   const given: { -readonly [key in (typeof OPTIONS)[keyof typeof OPTIONS]]?: string } = {};
   const labels: Record<string, string> = {};
   const backup: string[] = [];
+  let tokenStdin = false;
   const rest = [...args];
   for (let argument = rest.shift(); argument !== undefined; argument = rest.shift()) {
     if (argument === "--help" || argument === "-h") return "help";
+    if (argument === "--token-stdin") {
+      tokenStdin = true;
+      continue;
+    }
     const equals = argument.startsWith("--") ? argument.indexOf("=") : -1;
     const option = equals < 0 ? argument : argument.slice(0, equals);
     if (option !== "--label" && option !== "--backup" && !isOption(option)) {
@@ -58,7 +68,7 @@ export function parseAgentArguments(
     if (cut < 1) return { failure: `The label "${value}" is not of the form key=value.` };
     labels[value.slice(0, cut)] = value.slice(cut + 1);
   }
-  return { ...given, labels, backup };
+  return { ...given, ...(tokenStdin && { tokenStdin }), labels, backup };
 }
 
 function isOption(text: string): text is keyof typeof OPTIONS {

@@ -1,29 +1,28 @@
 import { RESTART_EXIT_CODE, runAgent } from "./agent.ts";
-import {
-  absolutePath,
-  defaultStateDir,
-  machineHost,
-  onStopSignal,
-  takeEnvironment,
-} from "./host.ts";
 import { type AgentArguments, parseAgentArguments } from "./arguments.ts";
-import { type Pairing, pairMachine, readPairing } from "./pair.ts";
-import { describeAgent } from "./hello.ts";
-import type { AgentOptions } from "./port.ts";
+import { defaultStateDir, machineHost, onStopSignal, ownUser, takeEnvironment } from "./host.ts";
+import { pairMachine } from "./pair.ts";
+import { readStart } from "./start.ts";
+import { findOpenState } from "./state_modes.ts";
 
 const HELP = `relay agent: run the commands of a relay on this machine
 
 Usage:
   relay agent pair --url <url> --code <code> [--name <name>] [--state <directory>]
   relay agent [options]                       after relay agent pair
-  relay agent --url <url> (--token <token> | --token-file <file>) [options]
+  relay agent --url <url> (--token-file <file> | --token-stdin) [options]
 
 Options:
   --url <url>          The relay: http, https, ws or wss. Also from RELAY_URL.
-  --token <token>      The agent's credential, or an API key with agents:admin. Other users of this
-                       machine can see it in the list of processes: prefer the two ways below.
-  --token-file <file>  Read the credential from a file. Also from RELAY_TOKEN, which is not passed on
-                       to commands.
+  --token-file <file>  Read the credential from a file: the agent's own, or an API key with
+                       agents:admin. Pairing needs none.
+  --token-stdin        Read the credential from the first line of the standard input. Without either,
+                       systemd's credential relay-token is used, where there is one.
+  --token <token>      The credential itself. Every user and command of this machine can read it in
+                       the list of processes. RELAY_TOKEN is taken too: every command that runs as
+                       the agent's user can read that, though it is not passed on.
+  --run-as <user>      Run commands as this user, who cannot read the agent's credential and keys. The
+                       agent must be root. Backup and restore keep the agent's own rights.
   --name <name>        How the relay lists this agent. Default: the host name.
   --label <key=value>  A label; may be given up to 16 times.
   --code <code>        The one-time code for pairing: POST /api/devices/pairing-codes
@@ -31,7 +30,7 @@ Options:
   --backup <path>      A file or folder that the relay may back up and restore; may be given up to 16
                        times. 16 MiB and 1,000 files in all. Nothing else is ever read or written.
   --state <directory>  Where the agent's key, its credential and its journal of started commands
-                       are kept.
+                       are kept. Only its owner may enter it (0700) and read its files (0600).
                        Default: relay-agent in the user's state directory.
   --help               Show this text.
 
@@ -51,12 +50,14 @@ export async function agentCommand(args: string[]): Promise<number> {
     return 0;
   }
   if (pairs && !("failure" in given)) return await pair(given);
-  const options = "failure" in given ? given : completeOptions(given);
-  if ("failure" in options) {
-    log.error(`${options.failure} See: relay agent --help`);
+  const start = "failure" in given ? given : readStart(given);
+  if ("failure" in start) {
+    log.error(`${start.failure} See: relay agent --help`);
     return 2;
   }
 
+  const { options, host, ownRights, warnings } = start;
+  for (const warning of warnings) log.warn(warning);
   if (sendsInTheClear(options.url)) {
     log.warn(`the link to ${options.url} is not encrypted: use https beyond a trusted network`);
   }
@@ -64,8 +65,9 @@ export async function agentCommand(args: string[]): Promise<number> {
   const controller = new AbortController();
   const forget = onStopSignal(() => controller.abort());
   try {
+    refuseOpenState(options.stateDir, ownRights);
     for (;;) {
-      const code = await runAgent({ ...options, signal: controller.signal }, machineHost);
+      const code = await runAgent({ ...options, signal: controller.signal }, host);
       if (code !== RESTART_EXIT_CODE || controller.signal.aborted) return code;
     }
   } catch (error) {
@@ -76,17 +78,27 @@ export async function agentCommand(args: string[]): Promise<number> {
   }
 }
 
+/** Warns about a state directory that others may use. @throws {Error} where commands run as one of them */
+function refuseOpenState(stateDir: string, ownRights: boolean): void {
+  const open = findOpenState(stateDir, ownUser(), machineHost.tree);
+  if (open === null) return;
+  if (!ownRights) throw new Error(`${open.problem}, so commands might too: ${open.remedy}`);
+  machineHost.log.warn(`${open.problem}: ${open.remedy}`);
+}
+
 /** Runs `relay agent pair`; resolves to the exit code. */
 async function pair(given: AgentArguments): Promise<number> {
   const { log, files, machine } = machineHost;
-  const url = given.url ?? takeEnvironment("RELAY_URL") ?? "";
+  const url = given.url ?? takeEnvironment()["RELAY_URL"] ?? "";
   const code = given.code ?? "";
   const wrong = !/^(https?|wss?):\/\//.test(url) || !URL.canParse(url)
     ? "Give the relay's address with --url or RELAY_URL."
     : code === ""
     ? "Give the one-time code with --code."
-    : given.token !== undefined || given.tokenFile !== undefined
+    : (given.token ?? given.tokenFile ?? given.tokenStdin) !== undefined
     ? "Pairing takes a code and no credential."
+    : given.runAs !== undefined
+    ? "--run-as belongs to `relay agent`."
     : null;
   if (wrong !== null) {
     log.error(`${wrong} See: relay agent --help`);
@@ -106,57 +118,6 @@ async function pair(given: AgentArguments): Promise<number> {
     log.error(error instanceof Error ? error.message : String(error));
     return 1;
   }
-}
-
-/** Adds what the environment, the token file and an earlier pairing say. */
-function completeOptions(given: AgentArguments): AgentOptions | { failure: string } {
-  if (given.code !== undefined) return { failure: "--code belongs to `relay agent pair`." };
-  const inherited = takeEnvironment("RELAY_TOKEN");
-  const stateDir = given.stateDir ?? defaultStateDir();
-  const named = given.token ?? given.tokenFile ?? inherited;
-  let paired: Pairing | null = null;
-  try {
-    if (named === undefined) paired = readPairing(stateDir, machineHost.files);
-  } catch (error) {
-    return { failure: (error as Error).message };
-  }
-  const url = given.url ?? takeEnvironment("RELAY_URL") ?? paired?.url;
-  if (paired !== null && url !== paired.url) {
-    return { failure: `This machine is paired with ${paired.url}, not with ${url}.` };
-  }
-  if (!url) return { failure: "The relay is missing: give --url or RELAY_URL." };
-  if (!/^(https?|wss?):\/\//.test(url) || !URL.canParse(url)) {
-    return { failure: `The URL "${url}" is not a http, https, ws or wss address.` };
-  }
-  let token = given.token ?? inherited ?? paired?.credential;
-  if (given.token === undefined && given.tokenFile !== undefined) {
-    try {
-      token = machineHost.files.read(given.tokenFile) ?? undefined;
-    } catch (error) {
-      return { failure: `The token file "${given.tokenFile}" cannot be read: ${error}.` };
-    }
-    if (token === undefined) return { failure: `There is no token file "${given.tokenFile}".` };
-  }
-  token = token?.trim();
-  if (!token) {
-    return {
-      failure: "The credential is missing: run `relay agent pair`, or give --token, --token-file " +
-        "or RELAY_TOKEN.",
-    };
-  }
-  if (!/^[\x21-\x7e]+$/.test(token)) {
-    return { failure: "The credential holds characters that no credential has." };
-  }
-  const options = {
-    url,
-    token,
-    ...(given.name === undefined ? {} : { name: given.name }),
-    labels: given.labels,
-    backup: given.backup.map(absolutePath),
-    stateDir,
-  };
-  const facts = describeAgent(options, machineHost);
-  return "failure" in facts ? facts : options;
 }
 
 /** True when the credential would cross a network unencrypted. */

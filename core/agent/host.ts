@@ -6,7 +6,7 @@ import type { Clock, Log } from "../ports.ts";
 import { systemEntropy } from "../system.ts";
 import { dial } from "./dial.ts";
 import { systemTree } from "./tree.ts";
-import type { AgentFiles, AgentHost, ChildProcess, ProcessEnd } from "./port.ts";
+import type { Account, AgentFiles, AgentHost, ChildProcess, ProcessEnd } from "./port.ts";
 import { writeAll } from "../../kv/disk.ts";
 
 /** The agent's own machine: its clock, files, processes and network. */
@@ -27,15 +27,41 @@ export const machineHost: AgentHost = {
   spawn,
 };
 
-/**
- * Reads an environment variable and takes it away from the commands that the agent will start; what is set
- * to nothing is not set.
- */
-export function takeEnvironment(name: string): string | undefined {
-  const value = Deno.env.get(name);
-  if (value !== undefined) Deno.env.delete(name);
-  return value || undefined;
+/** The agent's machine, where commands run as another user. */
+export const hostRunningAs = (account: Account): AgentHost => ({
+  ...machineHost,
+  spawn: (command) => spawn(command, account),
+});
+
+/** Variables that are the agent's alone: settings, credentials, and where systemd keeps the credentials. */
+const OWN_VARIABLES = /^(RELAY_.*|CREDENTIALS_DIRECTORY)$/;
+
+/** Takes the agent's own variables away from the commands it will start. Empty variables count as unset. */
+export function takeEnvironment(): Record<string, string> {
+  const own = Object.entries(Deno.env.toObject()).filter(([name]) => OWN_VARIABLES.test(name));
+  for (const [name] of own) Deno.env.delete(name);
+  return Object.fromEntries(own.filter(([, value]) => value !== ""));
 }
+
+/** Longer than any credential. */
+const LINE_BYTES_MAX = 4_096;
+
+/** The first line of the standard input, or as much of it as a credential may be long. */
+export function readInputLine(): string {
+  const buffer = new Uint8Array(LINE_BYTES_MAX);
+  let length = 0;
+  while (length < buffer.length && !buffer.subarray(0, length).includes(LINE_FEED)) {
+    const read = Deno.stdin.readSync(buffer.subarray(length));
+    if (read === null) break;
+    length += read;
+  }
+  return new TextDecoder().decode(buffer.subarray(0, length)).split("\n")[0]!;
+}
+
+const LINE_FEED = 0x0a;
+
+/** The number of the user that the agent runs as: 0 for root, null where the system has no such numbers. */
+export const ownUser = (): number | null => Deno.uid();
 
 /** Where the agent keeps its state unless it is told: the user's state directory of the system. */
 export function defaultStateDir(): string {
@@ -110,7 +136,8 @@ function systemFiles(): AgentFiles {
   };
 }
 
-function spawn(command: string): ChildProcess {
+/** Starts a shell with the command, as the agent's own user or as another one. */
+function spawn(command: string, account?: Account): ChildProcess {
   const windows = Deno.build.os === "windows";
   const [shell, args] = windows
     ? ["powershell.exe", ["-NoProfile", "-NonInteractive", "-Command", command]] as const
@@ -122,6 +149,7 @@ function spawn(command: string): ChildProcess {
     stdout: "piped",
     stderr: "piped",
     detached: true,
+    ...(account && rightsOf(account)),
   }).spawn();
   return {
     stdout: child.stdout,
@@ -133,6 +161,14 @@ function spawn(command: string): ChildProcess {
     groupAlive: () => !windows && signalGroup(child.pid, 0),
   };
 }
+
+/** What makes a process another user's. The system drops root's other groups together with the user. */
+const rightsOf = ({ name, uid, gid, home }: Account) => ({
+  uid,
+  gid,
+  cwd: home,
+  env: { HOME: home, USER: name, LOGNAME: name },
+});
 
 /** Sends a signal to a process group (0 only asks for it); false when there is no such group. */
 function signalGroup(leader: number, signal: "SIGTERM" | "SIGKILL" | 0): boolean {

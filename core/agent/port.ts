@@ -65,6 +65,8 @@ export interface TreeEntry {
   readonly bytes: number;
   /** Permissions: the lower nine bits. */
   readonly mode: number;
+  /** The number of the user whom it belongs to; null where the system has none. */
+  readonly owner: number | null;
 }
 
 /** The files that are backed up and restored. Everything throws what the system says. */
@@ -83,6 +85,16 @@ export interface AgentTree {
   /** Takes the place of what is there, in one step. */
   rename(from: string, to: string): void;
   remove(path: string): void;
+}
+
+/** A user of this machine whose rights commands get. */
+export interface Account {
+  readonly name: string;
+  readonly uid: number;
+  /** The main group. Commands are in no other one. */
+  readonly gid: number;
+  /** The home folder, or `/` where there is none. */
+  readonly home: string;
 }
 
 /** What the agent needs of its machine; the real one is in host.ts. */

@@ -7,9 +7,9 @@ export const systemTree: AgentTree = {
   look(path) {
     const found = orNull(() => Deno.lstatSync(path));
     if (found === null) return null;
-    const { isFile, isDirectory, isSymlink, size, mode } = found;
+    const { isFile, isDirectory, isSymlink, size, mode, uid } = found;
     const kind = isSymlink ? "link" : isFile ? "file" : isDirectory ? "folder" : "other";
-    return { kind, bytes: size, mode: (mode ?? 0o644) & 0o777 };
+    return { kind, bytes: size, mode: (mode ?? 0o644) & 0o777, owner: uid };
   },
   list: (path) => [...Deno.readDirSync(path)].map(({ name }) => name).sort(),
   read,

@@ -46,7 +46,6 @@ export async function registerAgent(
       emit(work, tx, tenant, {
         type: "agent_credential_refused",
         resource: { type: "agent", id: known?.id ?? device!.agent_id! },
-        agentId: known?.id ?? device!.agent_id!,
         details: { name: known?.name ?? hello.agent.name, credential: actor.id },
       });
       return null;
@@ -75,14 +74,14 @@ export async function registerAgent(
       lost_at_ms: null,
     });
     countAgent(tx, tenant, known?.status ?? null, "online");
-    const about = { resource: { type: "agent", id: agent.id }, agentId: agent.id };
+    const resource = { type: "agent", id: agent.id };
     const { name, version, platform, hostname, labels } = agent;
     const details = { name, version, platform, hostname, labels };
     if (known === null) {
       const created = { ...details, user: actor.id };
-      emit(work, tx, tenant, { type: "agent_created", ...about, details: created });
+      emit(work, tx, tenant, { type: "agent_created", resource, details: created });
     }
-    emit(work, tx, tenant, { type: "agent_connected", ...about, details });
+    emit(work, tx, tenant, { type: "agent_connected", resource, details });
     if (device !== null) tx.put(devices, tenant, { ...device, agent_id: agent.id });
     if (actor.kind === "api_key") {
       tx.append(tenant, "api_key_used", useJson(work, tenant, "GET /ws", 101));
@@ -162,7 +161,6 @@ function emitDisconnected(
   emit({ app, actor: RELAY_ACTOR }, tx, tenant, {
     type: "agent_disconnected",
     resource: { type: "agent", id: agent.id },
-    agentId: agent.id,
     details: { name: agent.name, reason },
   });
 }
@@ -189,7 +187,6 @@ export async function noteHeartbeat(
     emit({ app, actor: RELAY_ACTOR }, tx, tenant, {
       type: "agent_health_changed",
       resource: { type: "agent", id },
-      agentId: id,
       details: { name: agent.name, from: agent.status, to: status },
     });
     return null;

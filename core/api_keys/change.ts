@@ -1,16 +1,22 @@
 import { type ApiKeyRecord, apiKeys } from "../../kv/records/api_key.ts";
 import { AGENT_RIGHT } from "../agents/links.ts";
+import { peopleBehind, unite, without } from "../also_of.ts";
 import type { Writing } from "../app.ts";
 import { canonicalJson } from "../canonical.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
 import { iso } from "../lists.ts";
-import { giverOf, personRights } from "../roles/grant.ts";
+import { mustMatchRecord } from "../read_only.ts";
+import { personOf } from "../roles/assign.ts";
+import { giverOf, mustBeAbleToGive, personRights } from "../roles/grant.ts";
 import type { Scope } from "../scopes.ts";
 import { mustCover, mustHoldNewValue, ownedKey, tenantOfKey } from "./owned.ts";
 import { showKeyWithUse, statusOf } from "./show.ts";
 
-/** What may change of a key; what is undefined stays, what is there is replaced whole. */
+/**
+ * What may change of a key; what is undefined stays, what is there is replaced whole. Other fields of the
+ * record may stand beside these as they were read.
+ */
 export interface ApiKeyChange {
   readonly metadata?: Readonly<Record<string, unknown>> | undefined;
   readonly scopes?: readonly Scope[] | undefined;
@@ -21,19 +27,30 @@ export interface ApiKeyChange {
  * to keep are closed as soon as that is durable.
  * @throws {Fault} FORBIDDEN, NOT_FOUND, INSUFFICIENT_SCOPES, CONFLICT
  */
-export async function updateApiKey(work: Writing, id: string, change: ApiKeyChange) {
+export async function updateApiKey(
+  work: Writing,
+  id: string,
+  { metadata, scopes, ...others }: ApiKeyChange,
+) {
   const { app, actor, tx } = work;
   mustHoldNewValue(actor);
   const key = await ownedKey(work, id, "system:write");
+  mustMatchRecord(others, await showKeyWithUse(work, key), ["last_used"]);
+  const change = { metadata, scopes: isSameList(scopes, key.scopes) ? undefined : scopes };
   if (change.scopes !== undefined) {
-    const { rights } = await giverOf(work);
-    mustCover(rights, change.scopes, "A key gets only rights that you have.");
+    const giver = await giverOf(work);
+    mustCover(giver.rights, change.scopes, "A key gets only rights that you have.");
     const creator = await personRights(tx, actor.tenant.org, key.created_by);
     mustCover(creator, change.scopes, "A key gets only rights that its creator has.");
+    if (grows(key, change.scopes) && key.created_by !== actor.userId) {
+      // Whoever has the value may be the one who asks, and then acts as the creator with more rights.
+      const { roles } = await personOf(tx, actor.tenant.org, key.created_by);
+      await mustBeAbleToGive(work, giver, roles);
+    }
   }
   mustBeUsable(key, app.ports.clock.now());
   const next = {
-    ...key,
+    ...await withWidener(work, key, change.scopes ?? key.scopes),
     metadata: change.metadata ?? key.metadata,
     scopes: change.scopes === undefined ? key.scopes : [...change.scopes],
   };
@@ -51,6 +68,24 @@ export async function updateApiKey(work: Writing, id: string, change: ApiKeyChan
   }
   return await showKeyWithUse(work, next);
 }
+
+const grows = ({ scopes }: ApiKeyRecord, next: readonly string[]): boolean =>
+  next.some((scope) => !scopes.includes(scope));
+
+/** The key, whose values count as also of those who give it a scope that it has not. */
+async function withWidener(
+  { tx, actor }: Writing,
+  key: ApiKeyRecord,
+  scopes: readonly string[],
+): Promise<ApiKeyRecord> {
+  if (!grows(key, scopes)) return key;
+  const wideners = without(await peopleBehind(tx, actor), key.created_by);
+  const old = key.old && { ...key.old, also_of: unite(key.old.also_of, wideners) };
+  return { ...key, also_of: unite(key.also_of, wideners), old };
+}
+
+const isSameList = (a: readonly string[] | undefined, b: readonly string[]): boolean =>
+  canonicalJson([a ?? []]) === canonicalJson([b]);
 
 /**
  * What has ended stays as it is.

@@ -1,6 +1,6 @@
 import type { Tenant } from "../../kv/collection.ts";
 import { type ApiKeyRecord, apiKeys } from "../../kv/records/api_key.ts";
-import { mustNotBeBare } from "../account/person.ts";
+import { mustActForPerson } from "../account/person.ts";
 import type { Actor, Work } from "../app.ts";
 import { Fault } from "../fault.ts";
 import type { Scope } from "../scopes.ts";
@@ -8,14 +8,14 @@ import type { Scope } from "../scopes.ts";
 /**
  * A key that the caller may look after by this right. Another organization's key and one that never was
  * give the same answer.
- * @throws {Fault} NOT_FOUND, FORBIDDEN for a sign-in that may do nothing
+ * @throws {Fault} NOT_FOUND, FORBIDDEN for a token that is not for its person's own things
  */
 export async function ownedKey(
   { db, actor }: Pick<Work, "db" | "actor">,
   id: string,
   right: Scope,
 ): Promise<ApiKeyRecord> {
-  mustNotBeBare(actor);
+  if (!actor.rights.has(right)) mustActForPerson(actor);
   // The live space looks after test keys too; the test space sees nothing of the live one.
   const key = await db.get(apiKeys, actor.tenant, id) ??
     await db.get(apiKeys, { ...actor.tenant, space: "test" }, id);
@@ -37,14 +37,15 @@ export const tenantOfKey = (
 ): Tenant => ({ org: actor.tenant.org, space: type });
 
 /**
- * Whoever still has the old value of a rotated key may be who it was rotated against.
+ * The old value of a rotated key does in its grace period what the key may do, except managing what lets
+ * somebody in: whoever still has it may be the one it was rotated against.
  * @throws {Fault} FORBIDDEN
  */
 export function mustHoldNewValue({ key }: Actor): void {
   if (key === null || key.oldUntilMs === null) return;
   throw new Fault(
     "FORBIDDEN",
-    "The old value of a rotated key gives nobody keys, rights or a way in or out. Use the new value.",
+    "The old value of a rotated key manages no keys, tokens, codes or invitations. Use the new value.",
   );
 }
 

@@ -1,25 +1,46 @@
 import { apiKeys } from "../../kv/records/api_key.ts";
-import { mustNotBeBare } from "../account/person.ts";
-import type { Work } from "../app.ts";
-import { listPage, pageOf, type Paging } from "../lists.ts";
-import { ownedKey } from "./owned.ts";
+import { mustActForPerson } from "../account/person.ts";
+import type { Actor, Work } from "../app.ts";
+import { listPageOfAll, pageOf, type Paging } from "../lists.ts";
+import { ownedKey, tenantOfKey } from "./owned.ts";
 import { showKeyWithUse } from "./show.ts";
 
-/** The keys of the caller's space that it may see, newest first. @throws {Fault} FORBIDDEN */
-export async function listApiKeys(work: Work, paging: Paging) {
+/** Which keys a caller wants. */
+export interface KeyQuery extends Paging {
+  readonly type?: "live" | "test" | undefined;
+}
+
+/**
+ * The keys that the caller may see, newest first: from the live space a person sees those of both, and
+ * a key those of its own unless it asks for the others.
+ * @throws {Fault} FORBIDDEN
+ */
+export async function listApiKeys(work: Work, { type, ...paging }: KeyQuery) {
   const { actor, db } = work;
-  mustNotBeBare(actor);
   const all = actor.rights.has("system:read");
-  if (!all && actor.kind === "api_key") return await listItself(work, paging);
+  if (!all) mustActForPerson(actor);
+  if (!all && actor.kind === "api_key") return await listItself(work, type, paging);
   const by = all ? {} : { index: "creator", prefix: [actor.userId] };
   const options = { ...paging, ...by, reverse: true };
-  const { items, pagination } = await listPage(db, apiKeys, actor.tenant, options);
+  const spaces = typesShown(actor, type).map((type) => tenantOfKey(work, { type }));
+  const { items, pagination } = await listPageOfAll(db, apiKeys, spaces, options);
   return { api_keys: await Promise.all(items.map((key) => showKeyWithUse(work, key))), pagination };
 }
 
+/** The live space looks after test keys too; the test space sees nothing of the live one. */
+function typesShown({ kind, tenant: { space } }: Actor, asked: KeyQuery["type"]) {
+  const seen = space === "live" ? ["live", "test"] as const : ["test"] as const;
+  if (asked !== undefined) return seen.filter((type) => type === asked);
+  return kind === "user" ? seen : [space];
+}
+
 /** What a key without system:read sees of the keys. */
-async function listItself(work: Work, paging: Paging) {
-  const { items, pagination } = pageOf([await getApiKey(work, work.actor.id)], paging);
+async function listItself(work: Work, type: KeyQuery["type"], paging: Paging) {
+  const own = await getApiKey(work, work.actor.id);
+  const { items, pagination } = pageOf(
+    type === undefined || own.type === type ? [own] : [],
+    paging,
+  );
   return { api_keys: items, pagination };
 }
 

@@ -1,4 +1,5 @@
 import { type ApiKeyRecord, apiKeys } from "../../kv/records/api_key.ts";
+import { type People, peopleBehind, unite, without } from "../also_of.ts";
 import type { Stepping } from "../app.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
@@ -8,7 +9,8 @@ import { personOf } from "../roles/assign.ts";
 import { giverOf, mustBeAbleToGive } from "../roles/grant.ts";
 import type { Scope } from "../scopes.ts";
 import { mustBeUsable } from "./change.ts";
-import { mustCover, ownedKey, tenantOfKey } from "./owned.ts";
+import { credentialInHand } from "./made_with.ts";
+import { mustCover, mustHoldNewValue, ownedKey, tenantOfKey } from "./owned.ts";
 import { statusOf } from "./show.ts";
 
 const HOUR_MS = 60 * 60 * 1000;
@@ -20,6 +22,7 @@ const HOUR_MS = 60 * 60 * 1000;
  */
 export async function rotateApiKey(work: Stepping, id: string, grace_period_hours: number) {
   const { app, actor } = work;
+  mustHoldNewValue(actor);
   let asked: string | null = null;
   return await app.store.transact(async (tx) => {
     const giving = { app, actor, tx };
@@ -38,8 +41,10 @@ export async function rotateApiKey(work: Stepping, id: string, grace_period_hour
     // A rerun finds the value of the rotation that was faster, even if that one gave no grace.
     asked ??= key.hash;
     mustBeRotatable(key, asked, app.ports.clock.now());
-    const { rotated, newValue } = withNewValue(work, key, grace_period_hours);
-    tx.put(apiKeys, tenantOfKey(work, key), rotated);
+    const given = without(await peopleBehind(tx, actor), key.created_by);
+    const { rotated, newValue } = withNewValue(work, key, grace_period_hours, given);
+    const rotated_with = await credentialInHand(giving);
+    tx.put(apiKeys, tenantOfKey(work, key), { ...rotated, rotated_with });
     emit(work, tx, actor.tenant, {
       type: "api_key_rotated",
       resource: { type: "api_key", id },
@@ -68,8 +73,13 @@ function mustBeRotatable(key: ApiKeyRecord, asked: string, nowMs: number): void 
   }
 }
 
-/** The record with a new value, and that value. */
-function withNewValue({ app }: Stepping, key: ApiKeyRecord, graceHours: number) {
+/** The record with a new value, and that value. `given` are those beside the creator who get both values. */
+function withNewValue(
+  { app }: Stepping,
+  key: ApiKeyRecord,
+  graceHours: number,
+  given: People,
+) {
   const newValue = makeKeyValue(key.type, app.ports.entropy);
   const rotated_at_ms = app.ports.clock.now();
   const ends_at_ms = Math.min(rotated_at_ms + graceHours * HOUR_MS, key.expires_at_ms);
@@ -79,7 +89,8 @@ function withNewValue({ app }: Stepping, key: ApiKeyRecord, graceHours: number) 
     sealed: app.sealer.seal(newValue, key.id),
     masked: maskKeyValue(newValue),
     rotated_at_ms,
-    old: { hash: key.hash, ends_at_ms },
+    also_of: [...given],
+    old: { hash: key.hash, ends_at_ms, also_of: unite(key.also_of, given) },
   };
   return { rotated, newValue };
 }

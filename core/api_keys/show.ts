@@ -47,6 +47,7 @@ export function showApiKey(app: App, key: ApiKeyRecord, lastUsedMs: number | nul
     scopes: key.scopes as Scope[],
     metadata: key.metadata,
     created_by: key.created_by,
+    created_with: key.created_with,
     created_at: iso(key.created_at_ms),
     expires_at: iso(key.expires_at_ms),
     rotated_at: isoOrNull(key.rotated_at_ms),

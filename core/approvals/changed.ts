@@ -13,6 +13,7 @@ import { examineCommand } from "../shield/examine.ts";
 import { type Needed, neededOf } from "./request.ts";
 import { modeFor, policiesFor, type ShieldInForce } from "../shield/settings.ts";
 import { isTrustedBot } from "../telegram/links.ts";
+import { countedOf } from "./votes.ts";
 
 /** What it takes to decide. */
 const RIGHT = "approvals:write";
@@ -56,13 +57,17 @@ const isEnough = (asked: Needed, needed: Needed): boolean =>
   (needed.roles.length === 0 ||
     asked.roles.length > 0 && asked.roles.every((role) => needed.roles.includes(role)));
 
-/** What counts of the approvals: those whose giver may still give them, by what they gave them with. */
+/**
+ * What counts of the approvals: those whose giver may still give them, by what they gave them with, and
+ * each person once.
+ */
 export async function validApprovals(
   app: App,
   tx: Tx,
   tenant: Tenant,
-  { decisions, roles }: ApprovalRecord,
+  approval: ApprovalRecord,
 ): Promise<readonly Decision[]> {
+  const { decisions, roles } = approval;
   const valid: Decision[] = [];
   for (const decision of decisions.filter(({ approve }) => approve)) {
     const user = await tx.get(users, homeOf(tenant.org), decision.user_id);
@@ -70,7 +75,7 @@ export async function validApprovals(
     const fits = roles.length === 0 || roles.some((role) => user?.roles.includes(role));
     if (has && fits && await isTheirs(app, tenant, decision)) valid.push(decision);
   }
-  return valid;
+  return countedOf(approval, valid);
 }
 
 /**

@@ -1,7 +1,9 @@
 import { agents } from "../../kv/records/agent.ts";
 import { type ApprovalRecord, approvals, type Decision } from "../../kv/records/approval.ts";
 import { type UserRecord, users } from "../../kv/records/user.ts";
+import { haveInCommon, type People, peopleBehind, without } from "../also_of.ts";
 import type { Writing } from "../app.ts";
+import { aboutCommand } from "../commands/about.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
 import { homeOf } from "../roles/grant.ts";
@@ -9,6 +11,7 @@ import { shieldInForce } from "../shield/settings.ts";
 import { ownedApproval, showApproval, statusNow } from "./show.ts";
 import { changeSince, validApprovals } from "./changed.ts";
 import { resolveApproval } from "./resolve.ts";
+import { addsNothing, askersOf } from "./votes.ts";
 
 /** What a person says of a blocked process. */
 export interface Answer {
@@ -20,20 +23,27 @@ export interface Answer {
  * Takes a person's answer. One rejection ends the request; as many approvals as it needs send the command.
  * @throws {Fault} NOT_FOUND, CONFLICT when it is decided, lapsed or outdated, FORBIDDEN for who may not decide it
  */
-export async function decideApproval(work: Writing, id: string, { approve, reason }: Answer) {
+export async function decideApproval(work: Writing, id: string, answer: Answer) {
+  const approval = await ownedApproval(work, id);
+  return await aboutCommand(approval.command_id, () => decide(work, approval, answer));
+}
+
+async function decide(work: Writing, approval: ApprovalRecord, { approve, reason }: Answer) {
   const { app, actor, tx } = work;
   const { tenant } = actor;
-  const approval = await ownedApproval(work, id);
   mustBeOpen(approval, app.ports.clock.now());
   const decider = await tx.get(users, homeOf(tenant.org), actor.userId);
-  mustBeEntitled(work, approval, decider, approve);
+  const people = await peopleBehind(tx, actor);
+  if (approve) mustBeOfOthers(work, approval, people);
+  mustHaveRole(approval, decider);
   if (approve) {
-    await mustBeFirst(work, approval);
+    await mustBeFirst(work, approval, people);
     await mustStillHold(work, approval);
   }
   const decision: Decision = {
     user_id: actor.userId,
     actor: actor.id,
+    also_of: without(people, actor.userId),
     approve,
     reason,
     at_ms: app.ports.clock.now(),
@@ -52,10 +62,11 @@ export async function decideApproval(work: Writing, id: string, { approve, reaso
   }
   emit(work, tx, tenant, {
     type: "approval_given",
-    resource: { type: "approval", id },
+    resource: { type: "approval", id: approval.id },
     agentId: approval.agent_id,
     details: {
-      pid: id,
+      pid: approval.id,
+      command_id: approval.command_id,
       decided_by: actor.id,
       requested_by: approval.requested_by,
       reason,
@@ -71,30 +82,36 @@ function mustBeOpen(approval: ApprovalRecord, nowMs: number): void {
   throw new Fault("CONFLICT", `This request is over: it is ${status}.`, { status });
 }
 
-function mustBeEntitled(
-  { actor }: Writing,
-  approval: ApprovalRecord,
-  decider: UserRecord | null,
-  approve: boolean,
-): void {
-  const { requested_user, self_approval, roles } = approval;
-  if (approve && !self_approval && requested_user === actor.userId) {
-    throw new Fault(
-      "FORBIDDEN",
-      "Nobody approves their own request here. Ask somebody else, or allow it: " +
-        "approvals.self_approval of PATCH /api/shield/settings.",
-    );
-  }
+/** Whoever asked approves by no credential that they may hold. */
+function mustBeOfOthers({ actor }: Writing, approval: ApprovalRecord, people: People): void {
+  if (approval.self_approval || !haveInCommon(askersOf(approval), people)) return;
+  throw new Fault(
+    "FORBIDDEN",
+    approval.requested_user === actor.userId
+      ? "Nobody approves their own request here. Ask somebody else, or allow it: " +
+        "approvals.self_approval of PATCH /api/shield/settings."
+      : "Whoever asked for this may hold the same credential: the value of an API key that somebody " +
+        "else made, rotated or widened, or the secret of a bot. Decide with one that only you hold.",
+  );
+}
+
+function mustHaveRole({ roles }: ApprovalRecord, decider: UserRecord | null): void {
   if (roles.length > 0 && !roles.some((role) => decider?.roles.includes(role))) {
     throw new Fault("FORBIDDEN", `Only ${roles.join(" or ")} may decide this.`, { roles });
   }
 }
 
-/** Each person's approval counts once. */
-async function mustBeFirst({ app, tx, actor }: Writing, approval: ApprovalRecord): Promise<void> {
-  const given = await validApprovals(app, tx, actor.tenant, approval);
-  if (!given.some(({ user_id }) => user_id === actor.userId)) return;
-  throw new Fault("CONFLICT", "You have approved this already. It waits for somebody else.");
+/** Each person's approval counts once, by whatever credential. */
+async function mustBeFirst(
+  { app, tx, actor }: Writing,
+  approval: ApprovalRecord,
+  people: People,
+): Promise<void> {
+  if (!addsNothing(await validApprovals(app, tx, actor.tenant, approval), people)) return;
+  throw new Fault(
+    "CONFLICT",
+    "You, or somebody who may hold your credential, approved this already. It waits for somebody else.",
+  );
 }
 
 /** An approval is of these bytes, for this agent, under these settings. */

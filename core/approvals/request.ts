@@ -2,8 +2,10 @@ import type { Tenant } from "../../kv/collection.ts";
 import { type ApprovalRecord, approvals } from "../../kv/records/approval.ts";
 import { type CommandRecord, commands } from "../../kv/records/command.ts";
 import type { Tx } from "../../kv/tx.ts";
+import { haveInCommon, peopleBehind, without } from "../also_of.ts";
 import type { Stepping } from "../app.ts";
 import { countWaiting } from "./count.ts";
+import { askersOf } from "./votes.ts";
 import { textForEvent } from "../commands/text.ts";
 import { emit } from "../events.ts";
 import { iso } from "../lists.ts";
@@ -62,6 +64,7 @@ export async function requestApproval(
       shield_result: fresh.shield_result,
       requested_by: actor.id,
       requested_user: actor.userId,
+      requested_also: without(await peopleBehind(tx, actor), actor.userId),
       status: "pending",
       required,
       roles,
@@ -110,7 +113,7 @@ async function notifyDeciders(
   tenant: Tenant,
   { id, command, command_id, agent_id, expires_at_ms, ...approval }: ApprovalRecord,
 ): Promise<void> {
-  const { roles, self_approval, requested_user } = approval;
+  const { roles, self_approval } = approval;
   const details = {
     pid: id,
     command_id,
@@ -122,6 +125,7 @@ async function notifyDeciders(
   const notice = {
     type: "approval_requested",
     resource: { type: "approval", id },
+    agentId: agent_id,
     details,
   } as const;
   await notifyHolders(
@@ -131,7 +135,7 @@ async function notifyDeciders(
     notice,
     "approvals:write",
     (user) =>
-      (self_approval || user.id !== requested_user) &&
+      (self_approval || !haveInCommon(askersOf(approval), [user.id])) &&
       (roles.length === 0 || roles.some((role) => user.roles.includes(role))),
   );
 }

@@ -27,11 +27,13 @@ export async function showApproval({ app, db, actor }: Work, approval: ApprovalR
     policy_version: approval.policy_version,
     shield_result: approval.shield_result as ShieldResult,
     requested_by: approval.requested_by,
+    requested_also: approval.requested_also,
     required: approval.required,
     roles: approval.roles,
-    decisions: approval.decisions.map(({ user_id, actor, approve, reason, at_ms }) => ({
+    decisions: approval.decisions.map(({ user_id, actor, also_of, approve, reason, at_ms }) => ({
       user_id,
       actor,
+      also_of,
       decision: approve ? "approved" as const : "rejected" as const,
       reason,
       at: iso(at_ms),

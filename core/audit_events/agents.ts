@@ -59,6 +59,11 @@ export const agentEvents = {
     }),
     example: { expires_at: "2026-01-31T12:10:00.000Z", labels: { env: "prod" } },
   }),
+  device_code_deleted: event({
+    meaning: "a one-time code was made void, with the API key that had made it",
+    details: z.strictObject({}),
+    example: {},
+  }),
   device_paired: event({
     meaning: "a device showed its pairing code, and waits for its confirmation",
     details: z.strictObject({
@@ -129,6 +134,7 @@ export const agentEvents = {
     meaning: "one of several people whose approval is needed has given it",
     details: z.strictObject({
       pid: id("blocked process"),
+      command_id: id("command"),
       decided_by: z.string().describe("Who gave it: a user, an API key or a Telegram link."),
       requested_by: z.string().describe("Who asked for the command: a user or an API key."),
       reason: z.string().nullable().describe("What they wrote."),
@@ -136,6 +142,7 @@ export const agentEvents = {
     }),
     example: {
       pid: "prc_0m3x4",
+      command_id: "cmd_0m3x9",
       decided_by: "usr_0m3x8",
       requested_by: "usr_0m3x1",
       reason: "planned maintenance",

@@ -57,7 +57,7 @@ export const hostEvents = {
   plan_updated: event({
     meaning: "the host changed a plan",
     details: z.strictObject({
-      changed: z.array(z.string()).describe("The fields that were given."),
+      changed: z.array(z.string()).describe("The fields that changed."),
     }),
     example: { changed: ["price"] },
   }),

@@ -16,6 +16,8 @@ export const keyEvents = {
     meaning: "a request was made with an API key",
     details: z.strictObject({
       endpoint: z.string().describe("Method and path pattern."),
+      old_value: z.literal(true).optional()
+        .describe("There when it came with the value before a rotation, in the grace period."),
       status: z.int().describe("The HTTP status of the answer."),
     }),
     example: { endpoint: "GET /api/v1/agents", status: 200 },
@@ -45,7 +47,10 @@ export const keyEvents = {
   }),
   api_key_revoked: event({
     meaning: "an API key was revoked",
-    details: named,
+    details: named.extend({
+      cascade: z.literal(true).optional()
+        .describe("There when what the key made was ended too: by events of the same request."),
+    }),
     example: { name: "deploy" },
   }),
   api_key_deleted: event({

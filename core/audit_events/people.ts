@@ -130,6 +130,16 @@ export const peopleEvents = {
     }),
     example: { email: emailExample, second_factor_removed: false, sessions_ended: 1 },
   }),
+  session_refreshed: event({
+    meaning: "a user's session was refreshed",
+    details: z.strictObject({ email, address }),
+    example: { email: emailExample, address: "192.0.2.17" },
+  }),
+  refresh_token_reused: event({
+    meaning: "a used refresh token was shown again, and its session was ended",
+    details: z.strictObject({ email, address }),
+    example: { email: emailExample, address: "198.51.100.7" },
+  }),
   session_ended: event({
     meaning: "a user ended a session of theirs",
     details: z.strictObject({

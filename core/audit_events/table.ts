@@ -6,6 +6,8 @@ import { hostEvents } from "./host.ts";
 import { keyEvents } from "./keys.ts";
 import { outsideEvents } from "./outside.ts";
 import { peopleEvents } from "./people.ts";
+import { selfApprovalEvents } from "./self_approval.ts";
+import { standingEvents } from "./standing.ts";
 import { webhookEvents } from "./webhooks.ts";
 
 /** Every event type that only the audit log has; those that webhooks carry too are WEBHOOK_EVENTS. */
@@ -13,8 +15,10 @@ export const AUDIT_EVENTS = {
   ...keyEvents,
   ...peopleEvents,
   ...agentEvents,
+  ...selfApprovalEvents,
   ...gitopsEvents,
   ...outsideEvents,
+  ...standingEvents,
   ...webhookEvents,
   ...auditEvents,
   ...hostEvents,

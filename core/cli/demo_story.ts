@@ -151,9 +151,10 @@ async function startAgent(
   state: string,
 ): Promise<string> {
   run.signal.throwIfAborted();
-  const agent = startProgram(["agent", "--url", url, "--name", "demo", "--state", state], {
-    env: { RELAY_TOKEN: token },
-  });
+  const tokenFile = `${state}-token`;
+  Deno.writeTextFileSync(tokenFile, token, { mode: 0o600 });
+  const what = ["--url", url, "--name", "demo", "--state", state, "--token-file", tokenFile];
+  const agent = startProgram(["agent", ...what]);
   run.cleanup.push(agent.stop);
   const [, id] = await agent.line(/^connected to .* \((\w+)\)$/, START_MS);
   return id!;

@@ -25,23 +25,18 @@ export interface Front {
 export interface Serving {
   /** Whether a platform runs this, which ends it too. */
   readonly hosted: boolean;
-  /** Also the tools of MCP's own test suite, which is for a relay on loopback. */
-  readonly fixtures: boolean;
   readonly front: (app: App) => Front;
   /** Hears of the relay once it is started. */
   readonly started: (app: App) => void;
 }
 
 /** `relay serve`: runs until it is told to stop; answers the exit code. */
-export async function serve({ hosted, fixtures, front, started }: Serving): Promise<number> {
+export async function serve({ hosted, front, started }: Serving): Promise<number> {
   const env = Deno.env.toObject();
   for (const unread of unreadVariables(env)) systemLog.warn(unread);
   let settings: Settings, running: Running | null = null;
   try {
     settings = readSettings(env, (path) => Deno.readTextFileSync(path), hosted);
-    if (fixtures && !settings.local) {
-      throw new Error("--mcp-fixtures is only for a relay on a loopback address");
-    }
     const opened = await openStore(settings.kv, systemClock);
     const ports = systemPorts(() =>
       (running?.app.config() ?? settings.config).outbound.allow_private_targets

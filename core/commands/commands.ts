@@ -3,15 +3,17 @@ import type { AgentRecord } from "../../kv/records/agent.ts";
 import { type CommandRecord, commands } from "../../kv/records/command.ts";
 import { DuplicateError } from "../../kv/errors.ts";
 import type { App, Stepping, Work } from "../app.ts";
+import { aboutCommand } from "./about.ts";
 import { offline, ownedAgent } from "../agents/agents.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
+import { checkIdempotencyKey } from "./idempotency_key.ts";
 import { iso, isoOrNull } from "../lists.ts";
 import { Accepted } from "../accepted.ts";
 import { alertOfDenial } from "../alerts/denied.ts";
 import { requestApproval } from "../approvals/request.ts";
 import { withdrawCommand } from "../approvals/withdraw.ts";
-import { judgeForAgent } from "../shield/judge.ts";
+import { judgeForAgent, type Judgement } from "../shield/judge.ts";
 import { knownShield, shieldInForce } from "../shield/settings.ts";
 import type { ShieldResult } from "../shield/result.ts";
 import { sha256Hex } from "../text.ts";
@@ -100,16 +102,12 @@ export async function startCommand(
   }
   const settings = knownShield(app.store, actor.tenant) ??
     await shieldInForce(work.db, actor.tenant);
-  const { result: shield, approvals, retentionDays, note } = await judgeForAgent(
-    work,
-    request.command,
-    agent,
-    settings,
-  );
+  const judgement = await judgeForAgent(work, request.command, agent, settings);
+  const { result: shield, approvals, retentionDays, note } = judgement;
   const judged = { shield, policyVersion: settings.version, retentionDays };
   const fresh = newCommand(work, request, judged, idempotency);
   try {
-    if (shield.verdict === "deny") return await block(work, agent, fresh, shield);
+    if (shield.verdict === "deny") return await block(work, agent, fresh, judgement);
     if (shield.verdict === "approve" || request.hold) {
       const { command } = await requestApproval(work, fresh, settings, approvals);
       note(fresh.id);
@@ -150,27 +148,25 @@ export async function getOwnCommand({ app, actor, db }: Work, id: string) {
  * @throws {Fault} CONFLICT when it has ended already
  */
 export async function cancelCommand(work: Stepping, agentId: string, id: string) {
-  const { app, actor } = work;
   const record = await ownedCommand(work, agentId, id);
+  return await aboutCommand(id, () => cancel(work, record));
+}
+
+async function cancel(work: Stepping, record: CommandRecord) {
+  const { app, actor } = work;
+  const { id } = record;
   if (record.status === "pending_approval" || record.status === "queued") {
     const withdrawn = await withdrawCommand(work, record);
     if (withdrawn !== null) return await showCommand(app, actor.tenant, withdrawn);
   }
   if (record.status !== "running") {
-    throw new Fault("CONFLICT", `The command is over: it is ${record.status}.`, {
-      command_id: id,
-      status: record.status,
-    });
+    const { status } = record;
+    throw new Fault("CONFLICT", `The command is over: it is ${status}.`, { status });
   }
   const done = app.commands.waitFor(id);
   if (!app.commands.cancel(id, actor.id)) {
-    throw new Fault(
-      "UNAVAILABLE",
-      "The command runs through another instance, or its link is gone.",
-      {
-        command_id: id,
-      },
-    );
+    const message = "The command runs through another instance, or its link is gone.";
+    throw new Fault("UNAVAILABLE", message);
   }
   const ended = done && await within(app.ports.clock, CANCEL_WAIT_MS, done);
   return await showCommand(app, actor.tenant, ended ?? record);
@@ -237,7 +233,7 @@ async function block(
   work: Stepping,
   agent: AgentRecord,
   fresh: CommandRecord,
-  shield: ShieldResult,
+  { result: shield, decidedBy }: Judgement,
 ): Promise<never> {
   const { app, actor } = work;
   await app.store.transact(async (tx) => {
@@ -256,7 +252,7 @@ async function block(
       details: {
         ...textForEvent(fresh.command),
         shield_result: { risk_score, threats, layer },
-        policy_id: shield.rule_ids[0] ?? "shield",
+        policy_id: decidedBy,
         session_id: actor.sessionId ?? actor.id,
         correlation_id: work.request.id,
         user: actor.userId,
@@ -274,19 +270,13 @@ function blocked({ id, shield_result }: CommandRecord): Fault {
   return new Fault("COMMAND_BLOCKED", message, { command_id: id, shield_result: shield });
 }
 
-const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
-
 function idempotencyOf(
   { request }: Stepping,
   { agentId, command, timeoutMs, hold }: CommandRequest,
 ): CommandRecord["idempotency"] {
   const key = request.idempotencyKey;
   if (key === null) return null;
-  if (!IDEMPOTENCY_KEY.test(key)) {
-    throw new Fault("VALIDATION_FAILED", "Idempotency-Key takes 1 to 255 visible characters.", {
-      issues: [{ path: "headers.idempotency-key", message: "1 to 255 visible ASCII characters" }],
-    });
-  }
+  checkIdempotencyKey(key);
   return { key, digest: sha256Hex(`${agentId}\n${timeoutMs}\n${hold ?? false}\n${command}`) };
 }
 

@@ -57,6 +57,7 @@ export const QUERIES = {
       "second_factor_required",
       "recovery_codes_replaced",
       "session_ended",
+      "refresh_token_reused",
     ],
   },
   account_changed: {
@@ -177,7 +178,13 @@ export const QUERIES = {
   settings_reloaded: { title: "Configuration read again", event_types: ["config_reloaded"] },
   shield_changes: {
     title: "Settings of the shield changed",
-    event_types: ["shield_changed", "patterns_changed"],
+    event_types: [
+      "shield_changed",
+      "patterns_changed",
+      "self_approval_requested",
+      "self_approval_allowed",
+      "self_approval_refused",
+    ],
   },
   canary_runs: { title: "Tests of the shield", event_types: ["canary_run"] },
   agents_changed: {
@@ -201,7 +208,13 @@ export const QUERIES = {
   },
   devices_changed: {
     title: "Devices paired, confirmed or deleted",
-    event_types: ["device_code_created", "device_paired", "device_confirmed", "device_deleted"],
+    event_types: [
+      "device_code_created",
+      "device_code_deleted",
+      "device_paired",
+      "device_confirmed",
+      "device_deleted",
+    ],
   },
   integrations_changed: {
     title: "Integrations installed, connected or removed",

@@ -36,7 +36,7 @@ export async function deleteDevice(work: Writing, id: string) {
     revoked_by: actor.id,
   });
   tx.afterCommit(() => app.links.closeCredential(id));
-  return { id, name: device.name };
+  return { id, name: device.name, agent_id: device.agent_id };
 }
 
 /** Whether a device is trusted now, and why; deleted ones are remembered for 90 days. @throws {Fault} NOT_FOUND */
@@ -106,6 +106,7 @@ export async function showDevice(db: Reader, tenant: Tenant, device: DeviceRecor
     agent_id: agent?.id ?? null,
     last_seen_at: isoOrNull(agent?.last_seen_ms ?? null),
     created_by: device.created_by,
+    created_with: device.created_with,
     created_at: iso(device.created_at_ms),
     confirmed_at: isoOrNull(device.confirmed_at_ms),
   };

@@ -5,6 +5,7 @@ import { takeRoom } from "../../kv/room.ts";
 import type { Reader } from "../../kv/store.ts";
 import type { Stepping, Writing } from "../app.ts";
 import { AGENT_RIGHT } from "../agents/links.ts";
+import { credentialInHand } from "../api_keys/made_with.ts";
 import { mustHoldNewValue } from "../api_keys/owned.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
@@ -12,7 +13,7 @@ import { makeCheckedText } from "../key_value.ts";
 import { iso } from "../lists.ts";
 import { networkOf } from "../network.ts";
 import { notifyAdministrators } from "../notifications.ts";
-import { rightsToGive, type Source, sourceOf } from "../roles/grant.ts";
+import { rightsToGive, type Source, sourceBy } from "../roles/grant.ts";
 import { constantTimeEqual, sha256Hex } from "../text.ts";
 import { DEVICE_PREFIX } from "./credential.ts";
 import { showDevice } from "./devices.ts";
@@ -29,9 +30,10 @@ const TOKEN_PREFIX = "svc_pairing_";
  * @throws {Fault} FORBIDDEN, CONFLICT
  */
 export async function createPairingCode(
-  { app, actor, tx }: Writing,
+  work: Writing,
   { labels }: { labels: Readonly<Record<string, string>> },
 ) {
+  const { app, actor, tx } = work;
   mustHoldNewValue(actor);
   if (await listed(tx, actor.tenant) >= DEVICES_MAX) throw full();
   const { clock, entropy } = app.ports;
@@ -41,11 +43,19 @@ export async function createPairingCode(
     hash: hashPairingCode(pairing_code),
     labels: { ...labels },
     created_by: actor.userId,
-    created_with: sourceOf(actor).keyId,
+    created_with: await credentialInHand(work),
     expires_at_ms: clock.now() + CODE_TTL_MS,
     used_at_ms: null,
   });
   return { id: code.id, pairing_code, labels, expires_at: iso(code.expires_at_ms) };
+}
+
+/** Makes a code void that no device has used. @throws {Fault} NOT_FOUND */
+export async function deletePairingCode({ actor, tx }: Writing, id: string) {
+  const code = await tx.get(pairingCodes, actor.tenant, id);
+  if (code === null) throw new Fault("NOT_FOUND", "There is no such pairing code.");
+  tx.delete(pairingCodes, actor.tenant, id);
+  return { id };
 }
 
 /**
@@ -66,7 +76,7 @@ export async function pairDevice(
       const now = app.ports.clock.now();
       if (code.used_at_ms !== null) throw used("The pairing code", "Make another.");
       if (now >= code.expires_at_ms) throw expired("The pairing code", "Make another.");
-      const source = { userId: code.created_by, keyId: code.created_with };
+      const source = sourceBy(code.created_by, code.created_with);
       await mustStillPair(tx, tenant, source, now);
       if (!await takeRoom(tx, tenant, devices, DEVICES_MAX, () => listed(tx, tenant))) throw full();
       tx.put(pairingCodes, tenant, { ...code, used_at_ms: now });
@@ -125,7 +135,7 @@ export async function confirmDevice(
         throw new Fault("GONE", "The device was deleted. Pair it again.", { reason: "deleted" });
       }
       if (now >= record.token_expires_at_ms) throw expired("The token", "Pair the device again.");
-      const source = { userId: record.created_by, keyId: record.created_with ?? null };
+      const source = sourceBy(record.created_by, record.created_with);
       await mustStillPair(tx, tenant, source, now);
       const credential = makeCheckedText(DEVICE_PREFIX, app.ports.entropy);
       const device = tx.put(devices, tenant, {

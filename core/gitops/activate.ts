@@ -16,12 +16,15 @@ import { policyEvent } from "./events.ts";
 import { carryOut, isIdle, planPolicies, type PlanStep, type Wanted } from "./plan.ts";
 import { pruneVersions } from "./prune.ts";
 import { mustFit } from "./set_bounds.ts";
+import { mustAct } from "./suspended.ts";
 
-/** Who applies: a person, a key, or Relay itself, which has no request. */
+/** Who applies: a person, a key, or Relay itself, which has no request and acts for somebody. */
 export interface Applier {
   readonly app: App;
   readonly actor: { readonly id: string };
   readonly request?: Pick<RequestInfo, "id">;
+  /** The person with whose right Relay itself applies. */
+  readonly onBehalfOf?: string;
 }
 
 /** What was carried out. */
@@ -44,6 +47,7 @@ export class Overtaken extends Fault {
  * Carries a plan out in one commit: versions, what is in force, events. Agents are told afterwards.
  * @throws {Fault} NOT_FOUND when the repository was removed meanwhile, VALIDATION_FAILED
  * @throws {Overtaken}
+ * @throws {Suspended} when Relay itself applies and the person lost the right meanwhile
  */
 export async function activate(
   applier: Applier,
@@ -51,13 +55,14 @@ export async function activate(
   /** As it was before the fetch. */
   repository: RepositoryRecord,
   wanted: Wanted,
-  alongside: (tx: Tx) => void = () => {},
+  alongside: (tx: Tx) => Promise<void> = async () => {},
 ): Promise<Carried> {
   const { app } = applier;
   const { clock, entropy } = app.ports;
   return await app.store.transact(async (tx) => {
     const registered = await tx.get(repositories, tenant, repository.id);
     if (registered === null) throw new Fault("NOT_FOUND", "The repository was removed meanwhile.");
+    if (applier.onBehalfOf !== undefined) await mustAct(tx, tenant, registered);
     const shield = await shieldInForce(tx, tenant);
     const before = shield.policies;
     const { branch, path, commit } = wanted;
@@ -76,12 +81,22 @@ export async function activate(
     tx.put(repositories, tenant, {
       ...registered,
       last_apply: { serial: (registered.last_apply?.serial ?? 0) + 1, commit },
-      ...(isFollowed && { applied_commit: commit, failures: 0, last }),
+      ...(isFollowed && { applied_commit: commit, failures: 0, last, pending: null }),
     });
-    alongside(tx);
-    return { changed: !isIdle(plan), plan, version: after.version };
+    await alongside(tx);
+    const carried = plan.map((step) => ({ ...step, policy_id: policyIdOf(step, wanted, after) }));
+    return { changed: !isIdle(plan), plan: carried, version: after.version };
   });
 }
+
+/** The id of a step's policy, which a new one has got by now. */
+const policyIdOf = (
+  { policy_id, path }: PlanStep,
+  { repositoryId }: Wanted,
+  { items }: PolicySetRecord,
+): string | null =>
+  policy_id ??
+    items.find((item) => item.repository_id === repositoryId && item.path === path)?.id ?? null;
 
 /** True when another commit was applied since a fetch began: which is newer, the fetch cannot tell. */
 const isOvertaken = (
@@ -105,14 +120,17 @@ function writeSteps(
   tenant: Tenant,
   { before, after, plan, wanted, url }: Change,
 ): void {
-  const user = applier.request === undefined ? null : applier.actor.id;
+  const by = {
+    user: applier.request === undefined ? null : applier.actor.id,
+    ...(applier.onBehalfOf !== undefined && { on_behalf_of: applier.onBehalfOf }),
+  };
   const documents = new Map(wanted.candidates.map((one) => [one.path, one.document]));
   const repositoryId = wanted.repositoryId;
   const find = (set: PolicySetRecord, path: string) =>
     set.items.find((item) => item.repository_id === repositoryId && item.path === path)!;
   for (const { action, path } of plan) {
     if (action === "delete") {
-      emit(applier, tx, tenant, policyEvent("policy_deleted", find(before, path), url, user));
+      emit(applier, tx, tenant, policyEvent("policy_deleted", find(before, path), url, by));
     }
     if (action === "unpin") {
       const { id, name } = find(after, path);
@@ -136,11 +154,12 @@ function writeSteps(
       commit: wanted.commit,
       document: documents.get(path),
       created_by: applier.actor.id,
+      on_behalf_of: applier.onBehalfOf ?? null,
       created_at_ms: item.updated_at_ms,
     });
     const event = action === "create"
-      ? policyEvent("policy_created", item, url, user)
-      : policyEvent("policy_updated", item, url, user, find(before, path).version);
+      ? policyEvent("policy_created", item, url, by)
+      : policyEvent("policy_updated", item, url, by, find(before, path).version);
     emit(applier, tx, tenant, event);
   }
 }

@@ -1,6 +1,7 @@
 import type { Tenant } from "../../kv/collection.ts";
 import type { PolicySetRecord, RepositoryRecord } from "../../kv/records/gitops.ts";
 import type { Tx } from "../../kv/tx.ts";
+import { tellOfOldValue } from "../api_keys/old_value.ts";
 import type { App, Stepping } from "../app.ts";
 import { mustStillHave } from "../authenticate.ts";
 import { Fault } from "../fault.ts";
@@ -52,8 +53,11 @@ export async function applyPolicies(work: Stepping, input: ApplyInput) {
     : await replayCommands(work, { replay: input.replay, candidate });
   const about = { dry_run: input.dry_run, commit: wanted.commit, replay };
   if (input.dry_run) return { ...about, changed: !isIdle(plan), plan, version: after.version };
-  const recordUse = (tx: Tx) => work.recordUse(tx, 200);
-  return { ...about, ...await activate(work, tenant, repository, wanted, recordUse) };
+  const alongside = async (tx: Tx) => {
+    work.recordUse(tx, 200);
+    await tellOfOldValue(work, tx);
+  };
+  return { ...about, ...await activate(work, tenant, repository, wanted, alongside) };
 }
 
 /** Fetches and reads what a branch says under a path. @throws {Fault} VALIDATION_FAILED, UNAVAILABLE */

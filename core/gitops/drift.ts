@@ -138,7 +138,6 @@ export async function noteState(
         emit({ app, actor: RELAY_ACTOR }, tx, tenant, {
           type,
           resource: { type: "agent", id },
-          agentId: id,
           details: { name: now!.name, item, status },
         });
       }

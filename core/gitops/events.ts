@@ -1,12 +1,18 @@
 import type { PolicyItem } from "../../kv/records/gitops.ts";
 import type { Happening } from "../events.ts";
 
-/** What is told of a policy that has come, changed or gone; `user` is null for Relay itself. */
+/** Who changed a policy: null for Relay itself, which acts for somebody. */
+export interface ChangedBy {
+  readonly user: string | null;
+  readonly on_behalf_of?: string;
+}
+
+/** What is told of a policy that has come, changed or gone. */
 export function policyEvent(
   type: "policy_created" | "policy_updated" | "policy_deleted",
   { id, name, version, commit }: Pick<PolicyItem, "id" | "name" | "version" | "commit">,
   repository: string,
-  user: string | null,
+  by: ChangedBy,
   previous?: number,
 ): Happening {
   return {
@@ -18,7 +24,7 @@ export function policyEvent(
       version: String(version),
       repository,
       commit,
-      user,
+      ...by,
       ...(previous !== undefined && { previous_version: String(previous) }),
     },
   };

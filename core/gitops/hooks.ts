@@ -135,28 +135,37 @@ function marksOf(
   push: Push,
   { delivery, webhookId }: GitHookHeaders,
   text: string,
-): { readonly marks: string[]; readonly eager: boolean } {
+): Asked {
   // What nobody signed may say anything, so that it is spaced, and nothing is written for each.
-  if (proof === "none") return { marks: [], eager: false };
-  if (proof === "dated") return { marks: [`id ${webhookId}`], eager: true };
+  if (proof === "none") return { marks: [], eager: false, signed: false };
+  if (proof === "dated") return { marks: [`id ${webhookId}`], eager: true, signed: true };
   // Who has the secret itself may say anything; and a branch that goes forth, back and forth again makes the
   // host send the same body twice.
   if (proof === "token" && delivery !== null) {
-    return { marks: [`delivery ${delivery}`], eager: true };
+    return { marks: [`delivery ${delivery}`], eager: true, signed: true };
   }
   const marks = [
     ...(delivery === null ? [] : [`delivery ${delivery}`]),
     ...(push.unique ? [`body ${text}`] : []),
   ];
   // Without either, it may be a new push or an old one: it is heard, and spaced like an unsigned one.
-  return { marks, eager: marks.length > 0 };
+  return { marks, eager: marks.length > 0, signed: true };
+}
+
+/** What a push asks for. */
+interface Asked {
+  readonly marks: readonly string[];
+  /** True when the host is asked at once. */
+  readonly eager: boolean;
+  /** True when what the host says is applied; else it is only shown as pending. */
+  readonly signed: boolean;
 }
 
 /** Has a repository looked at soon, once for each push. */
 async function ask(
   app: App,
   { tenant, record: { id } }: Found<RepositoryRecord>,
-  { marks, eager }: { readonly marks: readonly string[]; readonly eager: boolean },
+  { marks, eager, signed }: Asked,
 ): Promise<void> {
   await app.store.transact(async (tx) => {
     const repository = await tx.get(repositories, tenant, id);
@@ -169,9 +178,10 @@ async function ask(
       tx.put(gitDeliveries, tenant, { id: each, expires_at_ms: now + DELIVERY_KEPT_MS });
     }
     const spaced = Math.max(now, (repository.last?.at_ms ?? 0) + UNSIGNED_EVERY_MS);
-    const due_at_ms = Math.min(eager ? now : spaced, repository.due_at_ms ?? Infinity);
-    if (due_at_ms === repository.due_at_ms && ids.length === 0) return;
-    tx.put(repositories, tenant, { ...repository, due_at_ms });
-    tx.afterCommit(() => app.syncs.wakeAt(due_at_ms));
+    const field = signed ? "due_at_ms" : "look_at_ms";
+    const atMs = Math.min(eager ? now : spaced, repository[field] ?? Infinity);
+    if (atMs === repository[field] && ids.length === 0) return;
+    tx.put(repositories, tenant, { ...repository, [field]: atMs });
+    tx.afterCommit(() => app.syncs.wakeAt(atMs));
   });
 }

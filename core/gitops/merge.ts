@@ -55,10 +55,11 @@ export function mergePolicies(documents: readonly NamedDocument[], own: Policy |
 
 /** A policy's rules under its name, the list of tools among them. */
 function rulesOf({ name, rules, tools }: NamedDocument): PolicyRule[] {
-  const named = rules.map((rule) => ({ ...rule, id: `${name}.${rule.id}` }));
+  const named = rules.map((rule) => ({ ...rule, id: `${name}.${rule.id}`, policy: name }));
   if (tools === undefined) return named;
   return [...named, {
     id: `${name}.tools`,
+    policy: name,
     description: "only the programs of its list of tools may run",
     match: { other_commands: tools.allow },
     verdict: tools.otherwise,

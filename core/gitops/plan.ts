@@ -1,4 +1,4 @@
-import type { PolicyItem, PolicySetRecord } from "../../kv/records/gitops.ts";
+import type { PLAN_ACTIONS, PolicyItem, PolicySetRecord } from "../../kv/records/gitops.ts";
 import { canonicalJson } from "../canonical.ts";
 import { Fault } from "../fault.ts";
 import { sha256Hex } from "../text.ts";
@@ -26,19 +26,10 @@ export interface Wanted {
   readonly links: readonly string[];
 }
 
-export const PLAN_ACTIONS = [
-  "create",
-  "update",
-  "delete",
-  "unchanged",
-  "pinned",
-  "unpin",
-] as const;
-
 /** What becomes of one policy. */
 export interface PlanStep {
   readonly action: (typeof PLAN_ACTIONS)[number];
-  /** Null for one that does not exist yet. */
+  /** Null for one that does not exist yet; what an apply answers has the id that it got. */
   readonly policy_id: string | null;
   readonly name: string;
   readonly path: string;

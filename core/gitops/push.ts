@@ -63,7 +63,6 @@ export async function notePolicyHeld(
       emit({ app, actor: RELAY_ACTOR }, tx, tenant, {
         type: "policy_confirmed",
         resource: { type: "agent", id },
-        agentId: id,
         details: { name: agent.name, policy_version: held, previous_version: agent.policy_version },
       });
     });

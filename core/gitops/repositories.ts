@@ -1,6 +1,6 @@
 import type { Tenant } from "../../kv/collection.ts";
 import { type GitProvider, repositories, type RepositoryRecord } from "../../kv/records/gitops.ts";
-import { mustHoldNewValue } from "../api_keys/owned.ts";
+import { credentialInHand } from "../api_keys/made_with.ts";
 import type { App, Work, Writing } from "../app.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
@@ -8,6 +8,9 @@ import { iso, listPage, type Paging } from "../lists.ts";
 import { repositoryCredentialOf } from "../integrations/repository.ts";
 import { basic } from "../integrations/services/fields.ts";
 import { mustBeDialable } from "../outbound/dialable.ts";
+import { adopt } from "../standing/adopt.ts";
+import { REPOSITORY } from "../standing/kinds.ts";
+import { showStanding } from "../standing/suspension.ts";
 import { shieldInForce } from "../shield/settings.ts";
 import { addressOf } from "./address.ts";
 import { enforce } from "./enforce.ts";
@@ -43,7 +46,6 @@ const TOKEN_USERS: Readonly<Record<GitProvider, string>> = {
 export async function createRepository(work: Writing, input: NewRepository) {
   const { app, actor, tx } = work;
   const { tenant } = actor;
-  mustHoldNewValue(actor);
   const address = mustBeUsable(app, input.url);
   if (await tx.count(repositories, tenant) >= REPOSITORIES_MAX) {
     const message = `There are ${REPOSITORIES_MAX} repositories already. Delete one first.`;
@@ -70,14 +72,17 @@ export async function createRepository(work: Writing, input: NewRepository) {
     policy_path: normalPath(input.policy_path),
     sync_seconds: input.sync_seconds,
     due_at_ms: input.sync_seconds === null ? null : now,
+    look_at_ms: null,
+    pending: null,
     failures: 0,
     last: null,
     applied_commit: null,
     created_by: actor.userId,
+    created_with: await credentialInHand(work),
     created_at_ms: now,
   });
   tx.afterCommit(() => app.syncs.wake());
-  return showRepository(record);
+  return await showRepository(work, record);
 }
 
 /** @throws {Fault} VALIDATION_FAILED for what is never dialled, or is no repository's address */
@@ -99,13 +104,26 @@ function authorizationOf({ provider, token, username, password }: NewRepository)
 }
 
 /** The caller's repositories, oldest first. */
-export async function listRepositories({ actor, db }: Work, paging: Paging) {
+export async function listRepositories(work: Work, paging: Paging) {
+  const { actor, db } = work;
   const { items, pagination } = await listPage(db, repositories, actor.tenant, paging);
-  return { repositories: items.map(showRepository), pagination };
+  const shown = await Promise.all(items.map((each) => showRepository(work, each)));
+  return { repositories: shown, pagination };
 }
 
 export async function getRepository(work: Work, id: string) {
-  return showRepository(await ownedRepository(work, id));
+  return await showRepository(work, await ownedRepository(work, id));
+}
+
+/** Takes over a repository that is suspended. @throws {Fault} NOT_FOUND, INSUFFICIENT_SCOPES, FORBIDDEN, CONFLICT */
+export async function adoptRepository(work: Writing, id: string) {
+  const now = work.app.ports.clock.now();
+  const adopted = await adopt(work, REPOSITORY, id, (repository) => ({
+    ...repository,
+    due_at_ms: repository.sync_seconds === null ? repository.due_at_ms : now,
+  }));
+  work.tx.afterCommit(() => work.app.syncs.wake());
+  return await showRepository(work, adopted);
 }
 
 /** The caller's repository. @throws {Fault} NOT_FOUND */
@@ -146,7 +164,12 @@ export async function deleteRepository(work: Writing, id: string, policies: bool
     const after = setOf(items.filter((item) => item.repository_id !== id));
     enforce(app, tx, tenant, shield, after);
     for (const item of its) {
-      emit(work, tx, tenant, policyEvent("policy_deleted", item, repository.url, actor.id));
+      emit(
+        work,
+        tx,
+        tenant,
+        policyEvent("policy_deleted", item, repository.url, { user: actor.id }),
+      );
     }
   }
   return { id, name: repository.name, url: repository.url };
@@ -184,8 +207,11 @@ async function lentAuthorization(app: App, tenant: Tenant, url: string, quiet: b
 }
 
 /** A repository as every answer shows it. */
-function showRepository(repository: RepositoryRecord) {
-  const { id, name, provider, url, branch, policy_path, sync_seconds, last } = repository;
+async function showRepository(
+  { db, actor }: Pick<Work, "db" | "actor">,
+  repository: RepositoryRecord,
+) {
+  const { id, name, provider, url, branch, policy_path, sync_seconds, last, pending } = repository;
   return {
     id,
     name,
@@ -198,7 +224,15 @@ function showRepository(repository: RepositoryRecord) {
     sync_seconds,
     last_sync: last && { at: iso(last.at_ms), commit: last.commit, error: last.error },
     applied_commit: repository.applied_commit,
+    pending: pending && {
+      commit: pending.commit,
+      seen_at: iso(pending.seen_at_ms),
+      changes: pending.changes,
+      changes_total: pending.changes_total,
+    },
+    ...await showStanding(db, actor.tenant, REPOSITORY, repository),
     created_by: repository.created_by,
+    created_with: repository.created_with,
     created_at: iso(repository.created_at_ms),
   };
 }

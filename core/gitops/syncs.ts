@@ -5,11 +5,15 @@ import { organizations } from "../../kv/records/organization.ts";
 import type { App } from "../app.ts";
 import { emit, RELAY_ACTOR } from "../events.ts";
 import { Fault, FAULTS } from "../fault.ts";
+import { REPOSITORY } from "../standing/kinds.ts";
+import { noteStanding } from "../standing/review.ts";
 import { activate, Overtaken } from "./activate.ts";
 import { readWanted } from "./apply.ts";
 import { fetchHead } from "./fetch.ts";
 import { GitFailure } from "./git_failure.ts";
+import { endPending, showPending } from "./pending.ts";
 import { sourceOf } from "./repositories.ts";
+import { mustAct, Suspended } from "./suspended.ts";
 
 /** Longer than a fetch and an apply take: another instance does not begin the same, and a crash is made up for. */
 const LEASE_MS = 60_000;
@@ -160,41 +164,55 @@ export class Syncs {
     const { store, ports } = this.app();
     const now = ports.clock.now();
     const leaseMs = now + LEASE_MS;
+    // What is due by schedule or by a signed push is applied; after an unsigned push it is only shown.
+    let field: Due = "due_at_ms";
     const repository = await store.transact(async (tx) => {
       const found = await tx.get(repositories, tenant, id);
       if (found === null || !isDue(found, now)) return null;
+      field = isDueIn(found.due_at_ms, now) ? "due_at_ms" : "look_at_ms";
       if (!(await tx.get(organizations, SYSTEM, tenant.org))?.active) {
         // Not looked at while its organization is off, and not forgotten.
         const due_at_ms = nextLookMs(found, now, ports.entropy.unit()) ?? now + BACKOFF_MS_MAX;
-        tx.put(repositories, tenant, { ...found, due_at_ms });
+        tx.put(repositories, tenant, { ...found, [field]: due_at_ms });
         return null;
       }
-      return tx.put(repositories, tenant, { ...found, due_at_ms: leaseMs });
+      return tx.put(repositories, tenant, { ...found, [field]: leaseMs });
     });
     if (repository === null) return;
-    const error = await this.#follow(tenant, repository).then(() => null, (error) => error);
-    if (error instanceof Overtaken) return await this.#lookAgain(tenant, id);
-    await this.#finish(tenant, id, leaseMs, error === null ? null : this.#reasonOf(error));
+    const error = await this.#follow(tenant, repository, field).then(() => null, (error) => error);
+    if (error instanceof Overtaken) return await this.#lookAgain(tenant, id, field);
+    if (error instanceof Suspended) {
+      await noteStanding(this.app(), tenant, REPOSITORY, repository);
+    }
+    await this.#finish(tenant, id, { field, leaseMs, error });
   }
 
-  async #follow(tenant: Tenant, repository: RepositoryRecord): Promise<void> {
+  async #follow(tenant: Tenant, repository: RepositoryRecord, field: Due): Promise<void> {
     const app = this.app();
+    const { person } = await mustAct(app.store, tenant, repository);
     const { branch, policy_path: path } = repository;
     const source = await sourceOf(app, tenant, repository, { branch, path });
     const head = await fetchHead(app.ports, source);
-    if (head === repository.applied_commit) return;
+    if (head === repository.applied_commit) {
+      if (repository.pending !== null) await endPending(app, tenant, repository);
+      return;
+    }
+    if (field === "look_at_ms") {
+      if (head !== repository.pending?.commit) await showPending(app, tenant, repository);
+      return;
+    }
     const wanted = await readWanted(app, tenant, repository, { branch, path });
-    const relay = { app, actor: RELAY_ACTOR };
+    const relay = { app, actor: RELAY_ACTOR, onBehalfOf: person };
     await activate(relay, tenant, repository, wanted);
   }
 
   /** What was applied meanwhile may be older than what was seen here, so the repository is due at once. */
-  async #lookAgain(tenant: Tenant, id: string): Promise<void> {
+  async #lookAgain(tenant: Tenant, id: string, field: Due): Promise<void> {
     const { store, ports } = this.app();
-    const due_at_ms = ports.clock.now();
+    const nowMs = ports.clock.now();
     await store.transact(async (tx) => {
       const found = await tx.get(repositories, tenant, id);
-      if (found !== null) tx.put(repositories, tenant, { ...found, due_at_ms });
+      if (found !== null) tx.put(repositories, tenant, { ...found, [field]: nowMs });
     });
   }
 
@@ -208,22 +226,29 @@ export class Syncs {
   async #finish(
     tenant: Tenant,
     id: string,
-    leaseMs: number,
-    failure: string | null,
+    { field, leaseMs, error }: {
+      readonly field: Due;
+      readonly leaseMs: number;
+      readonly error: unknown;
+    },
   ): Promise<void> {
     const app = this.app();
     const now = app.ports.clock.now();
+    const failure = error === null ? null : this.#reasonOf(error);
+    // The host is not to blame for a suspension, which ends as soon as rights return.
+    const hasFailed = failure !== null && !(error instanceof Suspended);
     await app.store.transact(async (tx) => {
       const found = await tx.get(repositories, tenant, id);
       if (found === null) return;
-      const failures = failure === null ? 0 : found.failures + 1;
+      const failures = hasFailed ? found.failures + 1 : 0;
+      const sync_seconds = field === "due_at_ms" ? found.sync_seconds : null;
       // Who pushed meanwhile has asked for another look.
-      const due_at_ms = found.due_at_ms === leaseMs
-        ? nextLookMs({ ...found, failures }, now, app.ports.entropy.unit())
-        : found.due_at_ms;
+      const atMs = found[field] === leaseMs
+        ? nextLookMs({ sync_seconds, failures }, now, app.ports.entropy.unit())
+        : found[field];
       const last = { at_ms: now, commit: found.applied_commit, error: failure };
-      tx.put(repositories, tenant, { ...found, failures, due_at_ms, last });
-      if (failure === null || failure === found.last?.error) return;
+      tx.put(repositories, tenant, { ...found, failures, [field]: atMs, last });
+      if (!hasFailed || failure === found.last?.error) return;
       emit({ app, actor: RELAY_ACTOR }, tx, tenant, {
         type: "repository_sync_failed",
         resource: { type: "repository", id },
@@ -233,13 +258,18 @@ export class Syncs {
   }
 }
 
-type Waiting = Pick<RepositoryRecord, "due_at_ms">;
+/** What is due: an apply, or only a look at what is pending. */
+type Due = "due_at_ms" | "look_at_ms";
+type Waiting = Pick<RepositoryRecord, Due>;
 
-const isDue = (waiting: Waiting, nowMs: number): boolean =>
-  (waiting.due_at_ms !== null && waiting.due_at_ms <= nowMs) || isPutOff(waiting, nowMs);
+const isDue = ({ due_at_ms, look_at_ms }: Waiting, nowMs: number): boolean =>
+  isDueIn(due_at_ms, nowMs) || isDueIn(look_at_ms, nowMs);
 
-const isPutOff = ({ due_at_ms }: Waiting, nowMs: number): boolean =>
-  due_at_ms !== null && due_at_ms > nowMs + WAIT_MS_MAX;
+const isDueIn = (atMs: number | null, nowMs: number): boolean =>
+  atMs !== null && (atMs <= nowMs || atMs > nowMs + WAIT_MS_MAX);
+
+const isPutOff = ({ due_at_ms, look_at_ms }: Waiting, nowMs: number): boolean =>
+  [due_at_ms, look_at_ms].some((atMs) => atMs !== null && atMs > nowMs + WAIT_MS_MAX);
 
 /** When a repository is looked at next by itself, in ms; null for never. What failed is tried again. */
 export function nextLookMs(

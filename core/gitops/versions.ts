@@ -107,7 +107,7 @@ export async function rollBack(
       work,
       tx,
       tenant,
-      policyEvent("policy_updated", pinned, record.repository, actor.id, item.version),
+      policyEvent("policy_updated", pinned, record.repository, { user: actor.id }, item.version),
     );
   }
   return showPolicy(pinned);
@@ -155,6 +155,7 @@ function showVersion(record: PolicyVersionRecord, items: readonly PolicyItem[]) 
     commit: record.commit,
     in_force: item?.version === record.version,
     created_by: record.created_by,
+    on_behalf_of: record.on_behalf_of,
     created_at: iso(record.created_at_ms),
   };
 }

@@ -5,6 +5,9 @@ import { organizations } from "../../kv/records/organization.ts";
 import { firstIssue, type ReportError } from "../alerts/report.ts";
 import type { App, Stepping } from "../app.ts";
 import { emit } from "../events.ts";
+import { INGEST_TOKEN } from "../standing/kinds.ts";
+import { noteStanding } from "../standing/review.ts";
+import { suspensionOf } from "../standing/suspension.ts";
 import { findIngestToken } from "./tokens.ts";
 
 /** What every sender is told, whether or not anything came of it. */
@@ -22,7 +25,7 @@ export interface Received<T> {
 }
 
 /**
- * Reads what came with the right token, and null otherwise. What the token's holder sent and nobody can read
+ * Reads what came with the right token, and null otherwise, also for one that is suspended. What the token's holder sent and nobody can read
  * goes into the log and the trail, because the answer does not tell.
  */
 export async function receive<T>(
@@ -37,6 +40,10 @@ export async function receive<T>(
   const organization = await app.store.get(organizations, SYSTEM, found?.tenant.org ?? "nobody");
   if (found === null || !organization?.active) return null;
   const { tenant, record: token } = found;
+  const suspension = await suspensionOf(app.store, tenant, INGEST_TOKEN, token);
+  await noteStanding(app, tenant, INGEST_TOKEN, token);
+  // A chat is told so, since its bot decides nothing then.
+  if (suspension !== null && purpose !== "telegram") return null;
   const actor = { id: token.id };
   const read = schema.safeParse(body);
   const received = { app, actor, token, tenant, request };

@@ -5,11 +5,16 @@ import {
 } from "../../kv/records/ingest.ts";
 import type { Found } from "../../kv/store.ts";
 import { mustCover, mustHoldNewValue } from "../api_keys/owned.ts";
+import { credentialInHand } from "../api_keys/made_with.ts";
+import { peopleBehind, unite, without } from "../also_of.ts";
 import type { App, Work, Writing } from "../app.ts";
 import { Fault } from "../fault.ts";
 import { isChecked, makeCheckedText } from "../key_value.ts";
 import { iso, listPage, type Paging } from "../lists.ts";
 import { giverOf } from "../roles/grant.ts";
+import { adopt } from "../standing/adopt.ts";
+import { INGEST_TOKEN } from "../standing/kinds.ts";
+import { showStanding } from "../standing/suspension.ts";
 import { sha256Hex } from "../text.ts";
 
 const PREFIX = "svc_ingest_";
@@ -27,6 +32,7 @@ export async function createIngestToken(
   { name, purpose }: { name: string; purpose: IngestPurpose },
 ) {
   const { app, actor, tx } = work;
+  mustHoldNewValue(actor);
   const { rights } = await giverOf(work);
   if (purpose === "telegram") {
     mustCover(rights, ["approvals:write"], "A chat's bot is set up by who may approve.");
@@ -35,23 +41,48 @@ export async function createIngestToken(
     throw new Fault("CONFLICT", `There are ${TOKENS_MAX} ingest tokens already. Delete one first.`);
   }
   const { clock, entropy } = app.ports;
-  const token = makeCheckedText(PREFIX, entropy);
+  const { token, ...kept } = newValue(app);
   const record = tx.insert(ingestTokens, actor.tenant, {
     id: entropy.id("itk"),
     name,
     purpose,
-    hash: sha256Hex(token),
-    masked: `${token.slice(0, PREFIX.length + SHOWN_CHARS)}…`,
+    ...kept,
     created_by: actor.userId,
+    created_with: await credentialInHand(work),
+    also_of: without(await peopleBehind(tx, actor), actor.userId),
     created_at_ms: clock.now(),
   });
-  return { ...showToken(record), token };
+  return { ...await showToken(work, record), token };
+}
+
+/** A value, and what is kept of it. */
+function newValue({ ports: { entropy } }: App) {
+  const token = makeCheckedText(PREFIX, entropy);
+  const masked = `${token.slice(0, PREFIX.length + SHOWN_CHARS)}…`;
+  return { token, hash: sha256Hex(token), masked };
+}
+
+/**
+ * Takes over a token that is suspended. It gets another value, which is in this answer and in no other: the
+ * person for whom it acted knows the old one.
+ * @throws {Fault} NOT_FOUND, INSUFFICIENT_SCOPES, FORBIDDEN, CONFLICT
+ */
+export async function adoptIngestToken(work: Writing, id: string) {
+  const { token, ...kept } = newValue(work.app);
+  const people = await peopleBehind(work.tx, work.actor);
+  const record = await adopt(work, INGEST_TOKEN, id, (found) => {
+    const also_of = without(unite(found.also_of, people), found.created_by);
+    return { ...found, ...kept, also_of };
+  });
+  return { ...await showToken(work, record), token };
 }
 
 /** The organization's tokens, oldest first. */
-export async function listIngestTokens({ db, actor }: Work, paging: Paging) {
+export async function listIngestTokens(work: Work, paging: Paging) {
+  const { db, actor } = work;
   const { items, pagination } = await listPage(db, ingestTokens, actor.tenant, paging);
-  return { ingest_tokens: items.map(showToken), pagination };
+  const shown = await Promise.all(items.map((token) => showToken(work, token)));
+  return { ingest_tokens: shown, pagination };
 }
 
 /** Ends a token before this answers. @throws {Fault} FORBIDDEN, NOT_FOUND */
@@ -74,6 +105,16 @@ export async function findIngestToken(
   return found?.record.purpose === purpose ? found : null;
 }
 
-function showToken({ id, name, purpose, masked, created_by, created_at_ms }: IngestTokenRecord) {
-  return { id, name, purpose, prefix: masked, created_by, created_at: iso(created_at_ms) };
-}
+const showToken = async (
+  { db, actor }: Pick<Work, "db" | "actor">,
+  token: IngestTokenRecord,
+) => ({
+  id: token.id,
+  name: token.name,
+  purpose: token.purpose,
+  prefix: token.masked,
+  ...await showStanding(db, actor.tenant, INGEST_TOKEN, token),
+  created_by: token.created_by,
+  created_with: token.created_with,
+  created_at: iso(token.created_at_ms),
+});

@@ -6,6 +6,7 @@ import type { Tx } from "../../kv/tx.ts";
 import type { App } from "../app.ts";
 import type { EventRow } from "../events.ts";
 import { personRights } from "../roles/grant.ts";
+import { actsFor } from "../standing/suspension.ts";
 import { createJob } from "./create_job.ts";
 import { INTEGRATIONS_MAX } from "./integrations.ts";
 import { isTold, messageOf, topicOf } from "./topics.ts";
@@ -45,7 +46,7 @@ export async function fanOut(
   return { done, part: "" };
 }
 
-/** True when the integration is told of such events, and whoever installed it may read them now. */
+/** True when the integration is told of such events, and the person for whom it acts may read them now. */
 export async function isFor(
   app: App,
   tenant: Tenant,
@@ -56,5 +57,5 @@ export async function isFor(
   const topics = record.config.topics as readonly string[] | undefined;
   if (topic === null || !topics?.includes(topic.topic)) return false;
   if (messageOf(row, "") === null) return false;
-  return (await personRights(app.store, tenant.org, record.created_by)).has(topic.scope);
+  return (await personRights(app.store, tenant.org, actsFor(record))).has(topic.scope);
 }

@@ -6,20 +6,23 @@ import {
   oauthFlows,
 } from "../../kv/records/integration.ts";
 import type { Tx } from "../../kv/tx.ts";
-import { mustCover, mustHoldNewValue } from "../api_keys/owned.ts";
+import { credentialInHand } from "../api_keys/made_with.ts";
+import { mustCover } from "../api_keys/owned.ts";
 import type { Actor, App, Work, Writing } from "../app.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
 import { iso, isoOrNull, listPage, type Paging } from "../lists.ts";
 import { mustBeDialable } from "../outbound/dialable.ts";
+import { MASK } from "../seal.ts";
+import { adopt } from "../standing/adopt.ts";
+import { INTEGRATION } from "../standing/kinds.ts";
+import { showStanding } from "../standing/suspension.ts";
 import { CATALOG, type IntegrationType, serviceOf } from "./catalog.ts";
 import { stageRevocations } from "./revoke.ts";
 import { rightsFor } from "./topics.ts";
 
 /** Integrations of one organization, so that an event can be offered to all of them at once. */
 export const INTEGRATIONS_MAX = 100;
-/** What stands for a secret that is there. */
-const MASK = "********";
 /** Flows of one integration are at most this many; `begin` sees to that. */
 export const FLOWS_MAX = 20;
 
@@ -37,7 +40,6 @@ export interface Installation {
  */
 export async function installIntegration(work: Writing, { type, config, name }: Installation) {
   const { app, actor, tx } = work;
-  mustHoldNewValue(actor);
   const service = CATALOG[type];
   const read = service.config.safeParse(config);
   if (!read.success) refuse(read.error.issues);
@@ -72,20 +74,27 @@ export async function installIntegration(work: Writing, { type, config, name }: 
     token_version: 0,
     provider: null,
     created_by: actor.userId,
+    created_with: await credentialInHand(work),
     created_at_ms: app.ports.clock.now(),
     after_seq,
     last_used_at_ms: null,
     last_error: null,
   });
-  return showIntegration(app, record);
+  return await showIntegration(work, record);
 }
 
 /** What is installed, newest first, its secrets masked. */
-export async function listIntegrations({ app, db, actor }: Work, paging: Paging) {
+export async function listIntegrations(work: Work, paging: Paging) {
+  const { db, actor } = work;
   const options = { ...paging, reverse: true };
   const { items, pagination } = await listPage(db, integrations, actor.tenant, options);
-  return { integrations: items.map((record) => showIntegration(app, record)), pagination };
+  const shown = await Promise.all(items.map((record) => showIntegration(work, record)));
+  return { integrations: shown, pagination };
 }
+
+/** Takes over an integration that is suspended. @throws {Fault} NOT_FOUND, INSUFFICIENT_SCOPES, FORBIDDEN, CONFLICT */
+export const adoptIntegration = async (work: Writing, id: string) =>
+  await showIntegration(work, await adopt(work, INTEGRATION, id));
 
 /** Removes an integration; what OAuth brought is revoked where the provider can, by a job. */
 export async function removeIntegration(work: Writing, id: string) {
@@ -143,7 +152,10 @@ export const oauthClientOf = (app: Pick<App, "sealer">, record: IntegrationRecor
   serviceOf(record).oauth?.(configOf(app, record)) ?? null;
 
 /** An integration as every answer shows it. */
-export function showIntegration(app: App, record: IntegrationRecord) {
+export async function showIntegration(
+  { app, db, actor }: Pick<Work, "app" | "db" | "actor">,
+  record: IntegrationRecord,
+) {
   const secrets = JSON.parse(app.sealer.open(record.sealed_secrets, record.id)) as object;
   const masked = Object.fromEntries(Object.keys(secrets).map((field) => [field, MASK]));
   return {
@@ -153,7 +165,9 @@ export function showIntegration(app: App, record: IntegrationRecord) {
     status: record.status,
     oauth: oauthClientOf(app, record) !== null,
     config: { ...record.config, ...masked },
+    ...await showStanding(db, actor.tenant, INTEGRATION, record),
     created_by: record.created_by,
+    created_with: record.created_with,
     created_at: iso(record.created_at_ms),
     last_used_at: isoOrNull(record.last_used_at_ms),
     last_error: record.last_error,

@@ -1,6 +1,9 @@
 import type { Tenant } from "../../kv/collection.ts";
 import { type IntegrationRecord, integrations } from "../../kv/records/integration.ts";
 import type { App } from "../app.ts";
+import { personRights } from "../roles/grant.ts";
+import { LENDS } from "../standing/kinds.ts";
+import { actsFor } from "../standing/suspension.ts";
 import { serviceOf } from "./catalog.ts";
 import { configOf, INTEGRATIONS_MAX } from "./integrations.ts";
 import { accessTokenOf, refreshTokens } from "./oauth/tokens.ts";
@@ -15,7 +18,8 @@ export interface RepositoryCredential {
 
 /**
  * Credentials for a Git server, by its host and, unless it is the usual one, its port; null when no
- * integration holds one that works now; the test space has none. Of several the newest one counts.
+ * integration holds one that works now, or the person for whom it acts may not lend it any more; the test space
+ * has none. Of several the newest one counts.
  */
 export async function repositoryCredentialOf(
   app: App,
@@ -33,6 +37,7 @@ export async function repositoryCredentialOf(
   for (const record of items) {
     const access = serviceOf(record).repository?.(configOf(app, record)) ?? null;
     if (access === null || access.host !== host.toLowerCase()) continue;
+    if (!(await personRights(app.store, tenant.org, actsFor(record))).has(LENDS)) continue;
     const password = access.password ?? await freshToken(app, tenant, record);
     if (password === null) continue;
     if (!quiet) await noteUse(app, tenant, record.id);

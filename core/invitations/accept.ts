@@ -10,7 +10,7 @@ import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
 import { hashPassword } from "../passwords.ts";
 import { mustExist } from "../roles/assign.ts";
-import { OWNER, rightsToGive } from "../roles/grant.ts";
+import { OWNER, rightsToGive, sourceBy } from "../roles/grant.ts";
 import { customOf, isBuiltIn, rightsOf } from "../roles/rights.ts";
 import { PEOPLE_MAX } from "../roles/roles.ts";
 import { sha256Hex } from "../text.ts";
@@ -44,7 +44,12 @@ export async function joinByInvitation(work: Stepping, input: Newcomer) {
       throw new Fault("CONFLICT", `The organization has ${PEOPLE_MAX} people, which is the most.`);
     }
     await mustExist(tx, tenant.org, invitation.roles);
-    const whose = { email: input.email, password, roles: invitation.roles };
+    const whose = {
+      email: input.email,
+      password,
+      roles: invitation.roles,
+      created_with: invitation.invited_with,
+    };
     const user = await insertUser(app, tx, tenant, whose, "Use another email.");
     const now = app.ports.clock.now();
     tx.put(invitations, tenant, { ...invitation, accepted: { user_id: user.id, at_ms: now } });
@@ -91,12 +96,17 @@ async function isCovered(
   app: App,
   db: Reader,
   tenant: Tenant,
-  { roles, invited_by: userId, invited_with: keyId }: InvitationRecord,
+  { roles, invited_by, invited_with }: InvitationRecord,
 ): Promise<boolean> {
   const organization = await db.get(organizations, SYSTEM, tenant.org);
-  const giver = await db.get(users, tenant, userId);
+  const giver = await db.get(users, tenant, invited_by);
   if (organization === null || roles.includes(OWNER) && !giver?.roles.includes(OWNER)) return false;
-  const rights = await rightsToGive(db, tenant, { userId, keyId }, app.ports.clock.now());
+  const rights = await rightsToGive(
+    db,
+    tenant,
+    sourceBy(invited_by, invited_with),
+    app.ports.clock.now(),
+  );
   return rights.has("system:write") &&
     (await rightsOf(db, organization, roles)).isSubsetOf(rights);
 }

@@ -1,4 +1,5 @@
 import { type InvitationRecord, invitations } from "../../kv/records/invitation.ts";
+import { credentialInHand } from "../api_keys/made_with.ts";
 import { mustHoldNewValue } from "../api_keys/owned.ts";
 import type { Work, Writing } from "../app.ts";
 import { emit } from "../events.ts";
@@ -6,7 +7,7 @@ import { Fault } from "../fault.ts";
 import { makeSecretText } from "../key_value.ts";
 import { iso, isoOrNull, listPage, type Paging } from "../lists.ts";
 import { mustExist } from "../roles/assign.ts";
-import { giverOf, homeOf, mustBeAbleToGive, sourceOf } from "../roles/grant.ts";
+import { giverOf, homeOf, mustBeAbleToGive } from "../roles/grant.ts";
 import { sha256Hex } from "../text.ts";
 import { mustHaveRoom } from "./open.ts";
 
@@ -30,6 +31,7 @@ export interface NewInvitation {
  */
 export async function invite(work: Writing, { email, roles, expires_days }: NewInvitation) {
   const { app, actor, tx } = work;
+  mustHoldNewValue(actor);
   const home = homeOf(actor.tenant.org);
   const names = [...new Set(roles)];
   await mustExist(tx, actor.tenant.org, names);
@@ -44,7 +46,7 @@ export async function invite(work: Writing, { email, roles, expires_days }: NewI
     email: email ?? null,
     roles: names,
     invited_by: actor.userId,
-    invited_with: sourceOf(actor).keyId,
+    invited_with: await credentialInHand(work),
     created_at_ms: now,
     ends_at_ms,
     accepted: null,
@@ -95,6 +97,7 @@ const showInvitation = (invitation: InvitationRecord, nowMs: number) => ({
   email: invitation.email,
   roles: [...invitation.roles],
   invited_by: invitation.invited_by,
+  invited_with: invitation.invited_with,
   created_at: iso(invitation.created_at_ms),
   expires_at: iso(invitation.ends_at_ms),
   accepted_by: invitation.accepted?.user_id ?? null,

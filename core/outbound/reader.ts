@@ -164,6 +164,7 @@ export class ResponseReader {
     const options = connection?.toLowerCase().split(",").map((option) => option.trim()) ?? [];
     const knowsChunks = this.#persistent;
     this.#persistent = knowsChunks ? !options.includes("close") : options.includes("keep-alive");
+    if (length !== undefined && !LENGTH.test(length)) throw new Error("its length is no number");
     if (this.method === "HEAD" || status === 204 || status === 304) {
       this.#part = "whole";
     } else if (coding !== undefined) {
@@ -173,7 +174,6 @@ export class ResponseReader {
       this.#chunked = true;
       this.#part = "size";
     } else {
-      if (length !== undefined && !LENGTH.test(length)) throw new Error("its length is no number");
       this.#left = length === undefined ? Infinity : Number(length);
       if (length === undefined) this.#persistent = false;
       this.#part = this.#left === 0 ? "whole" : "body";

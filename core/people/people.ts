@@ -6,6 +6,7 @@ import { Fault } from "../fault.ts";
 import { iso, listPage, type Paging } from "../lists.ts";
 import { personOf } from "../roles/assign.ts";
 import { giverOf, homeOf, mustBeAbleToGive, mustKeepAnOwner } from "../roles/grant.ts";
+import { stageReview } from "../standing/review.ts";
 
 /** The people of the organization, in the order in which they came. */
 export async function listPeople({ db, actor }: Work, paging: Paging) {
@@ -26,6 +27,7 @@ export async function deactivatePerson(work: Writing, id: string) {
   const home = homeOf(actor.tenant.org);
   const session_epoch = user.session_epoch + 1;
   const off = tx.put(users, home, { ...user, active: false, session_epoch });
+  stageReview(work.app, tx, actor.tenant.org);
   const sessions_ended = await endSessions(tx, home, id, null);
   emit(work, tx, actor.tenant, {
     type: "user_deactivated",
@@ -44,6 +46,7 @@ export async function activatePerson(work: Writing, id: string) {
   const user = await manageable(work, id);
   if (user.active) return showPerson(user);
   const on = tx.put(users, homeOf(actor.tenant.org), { ...user, active: true });
+  stageReview(work.app, tx, actor.tenant.org);
   emit(work, tx, actor.tenant, {
     type: "user_activated",
     resource: { type: "user", id },

@@ -2,10 +2,13 @@ import { SYSTEM } from "../../kv/collection.ts";
 import { type PlanRecord, plans } from "../../kv/records/plan.ts";
 import { organizations } from "../../kv/records/organization.ts";
 import type { Work, Writing } from "../app.ts";
+import { canonicalJson } from "../canonical.ts";
+import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
 import { UNLIMITED } from "../limiter.ts";
 import { planLimit } from "../limits.ts";
 import { iso, listPage, pageOf, type Paging } from "../lists.ts";
+import { mustMatchRecord } from "../read_only.ts";
 import { holdersOf } from "./subscribe.ts";
 
 const PLANS_MAX = 100;
@@ -44,9 +47,33 @@ export async function createPlan(work: Writing, given: Given) {
  * subscriptions that begin from now on.
  * @throws {Fault} NOT_FOUND, CONFLICT
  */
-export async function updatePlan(work: Writing, id: string, change: Change) {
-  const { app, tx } = work;
+export async function updatePlan(
+  work: Writing,
+  id: string,
+  { name, price, currency, features, requests_per_minute, ...others }: Change,
+) {
+  const { app, actor, tx } = work;
   const plan = await planOfId(work, id);
+  const shown = await showPlan(work, plan);
+  mustMatchRecord(others, shown);
+  // What is in force may come from the configuration, and is shown in place of the plan's own figure.
+  const sentBack = requests_per_minute === shown.requests_per_minute;
+  const perMinute = requests_per_minute === UNLIMITED ? null : requests_per_minute;
+  const given = {
+    name,
+    price,
+    currency,
+    features,
+    requests_per_minute: sentBack ? undefined : perMinute,
+  };
+  const change: Change = Object.fromEntries(
+    Object.entries(given).filter(([field, value]) =>
+      value !== undefined && canonicalJson([value]) !== canonicalJson([plan[field as keyof Given]])
+    ),
+  );
+  const changed = Object.keys(change).sort();
+  if (changed.length === 0) return shown;
+  const now = app.ports.clock.now();
   if (change.name !== undefined && change.name.toLowerCase() !== plan.name.toLowerCase()) {
     await mustBeFree(work, change.name);
   }
@@ -56,9 +83,13 @@ export async function updatePlan(work: Writing, id: string, change: Change) {
       `The configuration sets plans.${id}.requests_per_minute. Change it there and reload.`,
     );
   }
-  const said = Object.fromEntries(Object.entries(change).filter(([, v]) => v !== undefined));
-  const changed = { ...plan, ...said, updated_at_ms: app.ports.clock.now() };
-  return await showPlan(work, tx.put(plans, SYSTEM, changed));
+  const next = tx.put(plans, SYSTEM, { ...plan, ...change as Partial<Given>, updated_at_ms: now });
+  emit(work, tx, actor.tenant, {
+    type: "plan_updated",
+    resource: { type: "plan", id },
+    details: { changed },
+  });
+  return await showPlan(work, next);
 }
 
 /** Deletes a plan that no account has. @throws {Fault} NOT_FOUND, CONFLICT */

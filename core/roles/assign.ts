@@ -5,6 +5,7 @@ import type { Tx } from "../../kv/tx.ts";
 import type { Actor, Work, Writing } from "../app.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
+import { stageReview } from "../standing/review.ts";
 import { giverOf, homeOf, mustBeAbleToGive, mustKeepAnOwner, OWNER } from "./grant.ts";
 import { rightsOf } from "./rights.ts";
 import { roleNamed } from "./show.ts";
@@ -76,6 +77,7 @@ async function change(
 ) {
   const { actor, tx } = work;
   const next = tx.put(users, homeOf(actor.tenant.org), { ...user, roles: names });
+  stageReview(work.app, tx, actor.tenant.org);
   emit(work, tx, actor.tenant, {
     type,
     resource: { type: "user", id: user.id },

@@ -1,10 +1,12 @@
 import { SYSTEM, type Tenant } from "../../kv/collection.ts";
 import { apiKeys } from "../../kv/records/api_key.ts";
+import type { CreatedWith } from "../../kv/records/created_with.ts";
 import { type OrganizationRecord, organizations } from "../../kv/records/organization.ts";
 import { type UserRecord, users } from "../../kv/records/user.ts";
 import type { Reader } from "../../kv/store.ts";
 import type { Actor, Writing } from "../app.ts";
-import { mustCover, mustHoldNewValue } from "../api_keys/owned.ts";
+import { actsForPerson } from "../account/person.ts";
+import { mustCover } from "../api_keys/owned.ts";
 import { isUsable } from "../api_keys/show.ts";
 import { Fault } from "../fault.ts";
 import type { Scope } from "../scopes.ts";
@@ -30,16 +32,14 @@ export interface Giver {
 
 /**
  * What the caller may hand out now, read again in the transaction: whoever is demoted by another request
- * at the same moment gives nothing any more. Nor does the old value of a rotated key: what it gave would
- * outlive it.
- * @throws {Fault} FORBIDDEN
+ * at the same moment gives nothing any more.
  */
 export async function giverOf({ app, tx, actor }: Giving): Promise<Giver> {
-  mustHoldNewValue(actor);
   const rights = await rightsToGive(tx, actor.tenant, sourceOf(actor), app.ports.clock.now());
   if (actor.kind === "api_key") return { rights, owner: false };
   const user = await tx.get(users, homeOf(actor.tenant.org), actor.userId);
-  return { rights: meet(rights, actor.rights), owner: user?.roles.includes(OWNER) ?? false };
+  const owner = actsForPerson(actor) && (user?.roles.includes(OWNER) ?? false);
+  return { rights: meet(rights, actor.rights), owner };
 }
 
 /** Who gives something that is taken later: a person, or a key of theirs. */
@@ -48,7 +48,13 @@ export interface Source {
   readonly keyId: string | null;
 }
 
-export const sourceOf = ({ kind, id, userId }: Actor): Source => ({
+/** Who gave something, as its record says. */
+export const sourceBy = (userId: string, credential: CreatedWith | null): Source => ({
+  userId,
+  keyId: credential?.kind === "api_key" ? credential.id : null,
+});
+
+const sourceOf = ({ kind, id, userId }: Actor): Source => ({
   userId,
   keyId: kind === "api_key" ? id : null,
 });

@@ -1,12 +1,15 @@
 import { roles } from "../../kv/records/role.ts";
 import { users } from "../../kv/records/user.ts";
 import type { Actor, Work, Writing } from "../app.ts";
+import { credentialInHand } from "../api_keys/made_with.ts";
 import { mustCover } from "../api_keys/owned.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
 import { openInvitations } from "../invitations/open.ts";
 import { pageOf, type Paging } from "../lists.ts";
+import { mustMatchRecord } from "../read_only.ts";
 import { BUILT_IN_ROLES } from "../scopes.ts";
+import { stageReview } from "../standing/review.ts";
 import { giverOf, homeOf } from "./grant.ts";
 import { ALL, expand, isBuiltIn, OWNERS_ON_HOST } from "./rights.ts";
 import { roleNamed, showBuiltIn, showRole } from "./show.ts";
@@ -45,6 +48,7 @@ export async function createRole(
     id: name,
     permissions: tidy(permissions),
     created_by: actor.id,
+    created_with: await credentialInHand(work),
     created_at_ms: now,
     updated_at_ms: now,
   });
@@ -73,9 +77,14 @@ export async function readRole({ db, actor }: Work, name: string) {
  * @throws {Fault} NOT_FOUND, FORBIDDEN for a built-in one, VALIDATION_FAILED for what no role gives here,
  * INSUFFICIENT_SCOPES when the old or the new permissions are beyond the caller's own rights
  */
-export async function updateRole(work: Writing, name: string, permissions: readonly string[]) {
+export async function updateRole(
+  work: Writing,
+  name: string,
+  { permissions, ...others }: { readonly permissions: readonly string[] },
+) {
   const { app, actor, tx } = work;
   const role = await customRole(work, name);
+  mustMatchRecord(others, showRole(role, actor.host));
   mustBeGiven(actor, permissions);
   await mustCoverPermissions(work, [...role.permissions, ...permissions]);
   const next = tx.put(roles, homeOf(actor.tenant.org), {
@@ -83,6 +92,7 @@ export async function updateRole(work: Writing, name: string, permissions: reado
     permissions: tidy(permissions),
     updated_at_ms: app.ports.clock.now(),
   });
+  stageReview(app, tx, actor.tenant.org);
   emit(work, tx, actor.tenant, {
     type: "role_updated",
     resource: { type: "role", id: name },

@@ -7,6 +7,7 @@ import { idempotencyRecords } from "../../kv/records/idempotency.ts";
 import { signingKeys } from "../../kv/records/installation.ts";
 import { integrationJobs, integrations, oauthFlows } from "../../kv/records/integration.ts";
 import { secondFactors } from "../../kv/records/second_factor.ts";
+import { sessions } from "../../kv/records/user.ts";
 import { verdictKeys } from "../../kv/records/verdict_key.ts";
 import { webhooks } from "../../kv/records/webhook.ts";
 
@@ -27,6 +28,7 @@ export const SEALED: readonly SealedFields[] = [
   sealedIn(signingKeys, ["sealed_private_jwk"]),
   sealedIn(idempotencyRecords, ["sealed"]),
   sealedIn(secondFactors, ["sealed_secret"]),
+  sealedIn(sessions, ["sealed_refresh_secret"]),
   sealedIn(integrations, ["sealed_secrets", "sealed_tokens"]),
   sealedIn(integrationJobs, ["sealed_request"]),
   sealedIn(oauthFlows, ["sealed_verifier"]),

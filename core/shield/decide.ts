@@ -16,6 +16,8 @@ export type PolicyApprovals = NonNullable<PolicyRule["approvals"]>;
 export interface Decision {
   readonly result: ShieldResult;
   readonly approvals: PolicyApprovals | null;
+  /** The policy's rule that decided; null where none did. */
+  readonly rule: PolicyRule | null;
 }
 
 /**
@@ -31,26 +33,28 @@ export function decide(
   const { labels } = circumstances;
   const findings = isSwitched(policy) ? all.filter(({ rule }) => counts(rule, policy)) : all;
   const plain = judgeFindings(findings, labels, policy);
-  if (policy === null || policy.rules.length === 0) return { result: plain, approvals: null };
+  if (policy === null || policy.rules.length === 0) {
+    return { result: plain, approvals: null, rule: null };
+  }
   const said = askInTime(policy, circumstances, { commands, findings }, comparing ?? fullBudget());
   if (said === null) {
     const span = commands[0]?.command.span ?? { start: 0, end: 0 };
     const unread = [...findings, { rule: OVER_BUDGET, span, wrapped: false }];
-    return { result: judgeFindings(unread, labels, policy), approvals: null };
+    return { result: judgeFindings(unread, labels, policy), approvals: null, rule: null };
   }
   if (said.deny !== null) return byPolicy("deny", said.deny, plain);
   const lifted = said.allows === null ? [] : liftBy(said.allows, findings, policy);
   const left = lifted.length === 0
     ? plain
     : judgeFindings(findings.filter((one) => !lifted.includes(one)), labels, policy);
-  if (left.verdict === "deny") return { result: left, approvals: null };
+  if (left.verdict === "deny") return { result: left, approvals: null, rule: null };
   if (said.approve !== null) {
     const decision = byPolicy("approve", said.approve, left);
     return { ...decision, approvals: said.approve.rule.approvals ?? null };
   }
   const [first] = said.allows?.values() ?? [];
   if (first === undefined || lifted.length === 0 || left.verdict !== "allow") {
-    return { result: left, approvals: null };
+    return { result: left, approvals: null, rule: null };
   }
   return byPolicy("allow", first, { ...plain, span: plain.span });
 }
@@ -166,7 +170,7 @@ function byPolicy(verdict: Verdict, { rule, span }: Said, found: ShieldResult): 
     explanation: `By the policy's rule "${rule.id}": ${said}`,
     span,
   };
-  return { result, approvals: null };
+  return { result, approvals: null, rule };
 }
 
 /** What the patterns and the structure say, under the policy's thresholds. */

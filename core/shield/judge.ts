@@ -2,11 +2,13 @@ import type { AgentRecord } from "../../kv/records/agent.ts";
 import { users } from "../../kv/records/user.ts";
 import type { Work } from "../app.ts";
 import { judgeChain } from "./behaviour.ts";
-import type { PolicyApprovals } from "./decide.ts";
+import type { Decision, PolicyApprovals } from "./decide.ts";
 import type { Policy } from "./policy.ts";
 import { asksForRoles, type Who } from "./policy_context.ts";
 import { examineAgain } from "./remember.ts";
 import type { ShieldResult } from "./result.ts";
+import type { Pack } from "./rule.ts";
+import { RULES } from "./rules.ts";
 import { modeFor, policiesFor, type ShieldInForce } from "./settings.ts";
 
 /** The verdict that binds. */
@@ -14,6 +16,8 @@ export interface Judgement {
   readonly result: ShieldResult;
   /** Who must approve, where a policy's rule says so. */
   readonly approvals: PolicyApprovals | null;
+  /** What decided, as GET /api/v1/gitops/policies or GET /api/v1/patterns names it. */
+  readonly decidedBy: string;
   /** How long the command and its output may be kept, where a policy says so. */
   readonly retentionDays: number | null;
   /**
@@ -44,19 +48,30 @@ export async function judgeForAgent(
   );
   const note = (commandId: string) => app.sessions.note(key, commandId, examination, steps);
   const { result, approvals } = decision;
+  const decidedBy = deciderOf(decision, shield.policies);
   const mode = modeFor(shield, merged, id);
   if (mode === "enforce" || result.verdict === "allow") {
-    return { result, approvals, retentionDays, note };
+    return { result, approvals, decidedBy, retentionDays, note };
   }
   const explanation =
     `Not enforced (mode ${mode}, would be ${result.verdict}): ${result.explanation}`;
   return {
     result: { ...result, verdict: "allow", explanation },
     approvals: null,
+    decidedBy,
     retentionDays,
     note,
   };
 }
+
+/** An applied policy's id, `shield` for the shield's own policy, or the built-in pack of the worst rule. */
+function deciderOf({ rule, result }: Decision, { items }: ShieldInForce["policies"]): string {
+  if (rule === null) return PACK_OF.get(result.rule_ids[0] ?? "") ?? OWN_POLICY;
+  return items.find(({ name }) => name === rule.policy)?.id ?? OWN_POLICY;
+}
+
+const OWN_POLICY = "shield";
+const PACK_OF: ReadonlyMap<string, Pack> = new Map(RULES.map(({ id, pack }) => [id, pack]));
 
 /** Who asks; the roles are only looked up for a policy that speaks of them. */
 function whoIs({ db, actor }: Work, policy: Policy | null): Who | Promise<Who> {

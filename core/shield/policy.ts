@@ -86,7 +86,10 @@ const PolicyRule = z.strictObject({
     roles: z.array(z.string().min(1).max(64)).max(16).optional(),
   }).optional().describe("Who approves, instead of what the settings say."),
 });
-export type PolicyRule = z.infer<typeof PolicyRule>;
+export type PolicyRule = z.infer<typeof PolicyRule> & {
+  /** The name of the applied policy that it comes from; the shield's own policy has none. */
+  readonly policy?: string;
+};
 
 const PolicyTest = z.strictObject({
   command: z.string().max(TEST_CHARS_MAX),

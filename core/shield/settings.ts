@@ -12,10 +12,17 @@ import { lapseOutdated } from "../approvals/lapse.ts";
 import { canonicalJson } from "../canonical.ts";
 import { NO_POLICIES, POLICIES_ID, policySetOf } from "../gitops/book.ts";
 import type { Merged } from "../gitops/merge.ts";
+import { mustMatchRecord } from "../read_only.ts";
 import { sha256Hex } from "../text.ts";
 import type { Policy } from "./policy.ts";
 import type { Pack } from "./rule.ts";
 import { mustPassTests } from "./policy_tests.ts";
+import {
+  confirmSelfApproval,
+  pendingSelfApproval,
+  refuseSelfApproval,
+  selfApprovalAfter,
+} from "./self_approval.ts";
 
 type Choices = Omit<ShieldSettingsRecord, "id" | "version" | "policy"> & {
   readonly policy: Policy | null;
@@ -155,43 +162,88 @@ export function withPatterns(
 }
 
 /** The settings as every answer shows them. */
-export async function getShieldSettings({ db, actor }: Work) {
-  return showSettings(await shieldInForce(db, actor.tenant));
+export async function getShieldSettings(work: Work) {
+  return await showSettings(work, await shieldInForce(work.db, work.actor.tenant));
 }
 
 /**
- * Changes some of the settings; requests for approval under the earlier ones lapse.
- * @throws {Fault} VALIDATION_FAILED when a test of the policy fails
+ * Changes what a caller sends of the settings. Its other fields may stand beside that as they were read.
+ * @throws {Fault} VALIDATION_FAILED
+ */
+export async function updateShieldSettings(
+  work: Writing,
+  { mode, agent_modes, approvals, policy, ...others }: Omit<ShieldChange, "patterns">,
+) {
+  mustMatchRecord(others, await getShieldSettings(work));
+  return await changeShieldSettings(work, { mode, agent_modes, approvals, policy });
+}
+
+/**
+ * Changes some of the settings; requests for approval under the earlier ones lapse. Self-approval may wait
+ * for somebody else's word.
+ * @throws {Fault} VALIDATION_FAILED when a test of the policy fails, FORBIDDEN, CONFLICT
  */
 export async function changeShieldSettings(work: Writing, change: ShieldChange) {
-  const { app, actor, tx } = work;
-  const { own: before, policies } = await shieldInForce(tx, actor.tenant);
+  const { actor, tx } = work;
+  const { own: before } = await shieldInForce(tx, actor.tenant);
   const patterns = change.patterns ?? before.patterns;
   if (change.policy) {
     await mustPassTests(change.policy, withPatterns(change.policy, { patterns }));
   }
   const { required, roles, self_approval, expires_seconds } = change.approvals ?? {};
+  const allowed = before.approvals.self_approval;
   const settings = withVersion({
     mode: change.mode ?? before.mode,
     agent_modes: change.agent_modes ?? before.agent_modes,
     approvals: {
       required: required ?? before.approvals.required,
       roles: roles ?? before.approvals.roles,
-      self_approval: self_approval ?? before.approvals.self_approval,
+      self_approval: await selfApprovalAfter(work, allowed, self_approval),
       expires_seconds: expires_seconds ?? before.approvals.expires_seconds,
     },
     patterns,
     policy: change.policy === undefined ? ownPolicy(before) : change.policy,
   });
-  tx.put(shieldSettings, actor.tenant, settings);
-  const now = inForce(settings, policies);
-  if (settings.version !== before.version) {
-    tx.afterCommit(() => lapseOutdated(app, actor.tenant, now.version));
-  }
-  return showSettings(now);
+  return await replaceSettings(work, before, settings);
 }
 
-function showSettings({ own, version }: ShieldInForce) {
+/**
+ * Decides on self-approval that waits: a second person confirms it, or anybody who may change the settings
+ * refuses it.
+ * @throws {Fault} NOT_FOUND, FORBIDDEN, CONFLICT
+ */
+export async function decideSelfApproval(work: Writing, changeId: string, confirm: boolean) {
+  if (!confirm) {
+    await refuseSelfApproval(work, changeId);
+    return await getShieldSettings(work);
+  }
+  await confirmSelfApproval(work, changeId);
+  const before = await ownSettings(work.tx, work.actor.tenant);
+  const approvals = { ...before.approvals, self_approval: true };
+  const { id: _id, version: _version, ...choices } = before;
+  const settings = withVersion({ ...choices, policy: ownPolicy(before), approvals });
+  return await replaceSettings(work, before, settings);
+}
+
+async function replaceSettings(
+  work: Writing,
+  before: ShieldSettingsRecord,
+  settings: ShieldSettingsRecord,
+) {
+  const { app, actor: { tenant }, tx } = work;
+  tx.put(shieldSettings, tenant, settings);
+  const now = await shieldInForce(tx, tenant);
+  if (settings.version !== before.version) {
+    tx.afterCommit(() => lapseOutdated(app, tenant, now.version));
+  }
+  return await showSettings(work, now);
+}
+
+async function showSettings(
+  work: Pick<Work, "db" | "actor">,
+  { own, version }: ShieldInForce,
+) {
   const { id: _id, version: _version, ...shown } = own;
-  return { ...shown, policy: ownPolicy(own), policy_version: version };
+  const pending_self_approval = await pendingSelfApproval(work);
+  return { ...shown, policy: ownPolicy(own), policy_version: version, pending_self_approval };
 }

@@ -25,7 +25,7 @@ export const STREAM_ENDS = {
   malformed_frame: {
     code: 4400,
     then: "mend the client",
-    meaning: "The frame is not one of these.",
+    meaning: "A resume frame has fields that it cannot have.",
   },
   frame_too_large: { code: 4413, then: "mend the client", meaning: "A frame had over 4 KiB." },
 } as const satisfies Record<string, { code: number; then: string; meaning: string }>;

@@ -23,8 +23,8 @@ export interface Prepared extends Message {
   readonly severity: Severity;
   /** Of a notification: what each who was told reads; nobody else gets it. */
   readonly personal?: ReadonlyMap<string, string>;
-  /** The right that reading it takes. */
-  readonly scope: Scope;
+  /** The right that reading it takes; null for none. */
+  readonly scope: Scope | null;
 }
 
 /**

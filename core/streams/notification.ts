@@ -11,7 +11,7 @@ export const NOTIFICATION = "notification";
 export function notificationsIn(
   { space }: Tenant,
   { details, timestamp }: EventRow,
-): { readonly scope: Scope; readonly texts: ReadonlyMap<string, string> } {
+): { readonly scope: Scope | null; readonly texts: ReadonlyMap<string, string> } {
   const { type, told, about, about_type, about_id } = details as {
     type: NoticeType;
     told: readonly { user_id: string; id: string }[];

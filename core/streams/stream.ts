@@ -159,7 +159,7 @@ export class Stream {
     if (personal !== undefined && (actor.kind !== "user" || !personal.has(actor.userId))) {
       return false;
     }
-    return actor.rights.has(scope) &&
+    return (scope === null || actor.rights.has(scope)) &&
       (filter.types === undefined || filter.types.has(type)) &&
       (filter.agentId === undefined || filter.agentId === agentId) &&
       (filter.severity === undefined || reaches(severity, filter.severity));

@@ -5,13 +5,17 @@ import {
   type TelegramLinkRecord,
   telegramLinks,
 } from "../../kv/records/telegram.ts";
-import { mustNotBeBare } from "../account/person.ts";
+import type { Reader } from "../../kv/store.ts";
+import { mustActForPerson } from "../account/person.ts";
+import { type People, unite, without } from "../also_of.ts";
 import type { Actor, App, Work, Writing } from "../app.ts";
 import { emit } from "../events.ts";
 import { Fault } from "../fault.ts";
 import { makeSecretText } from "../key_value.ts";
 import { iso, listPage, type Paging } from "../lists.ts";
-import { homeOf, personRights } from "../roles/grant.ts";
+import { homeOf } from "../roles/grant.ts";
+import { INGEST_TOKEN } from "../standing/kinds.ts";
+import { suspensionOf } from "../standing/suspension.ts";
 import { sha256Hex } from "../text.ts";
 import type { Sender } from "./update.ts";
 
@@ -19,23 +23,28 @@ import type { Sender } from "./update.ts";
 const CODE_BYTES = 10;
 const CODE_TTL_MS = 10 * 60 * 1000;
 const LINKS_MAX = 20;
+/** More ingest tokens than both spaces of an organization have. */
+const TOKENS_READ_MAX = 200;
 
 /**
  * Makes the code that links the caller's Telegram account; an earlier one is void.
  * @throws {Fault} FORBIDDEN for an API key, which is no person
  */
-export function createLinkCode({ app, actor, tx }: Writing) {
+export async function createLinkCode({ app, actor, tx }: Writing) {
   mustBePerson(actor);
   const { clock, entropy } = app.ports;
   const code = makeSecretText("", CODE_BYTES, entropy);
   const expires_at_ms = clock.now() + CODE_TTL_MS;
-  const record = { id: actor.userId, hash: sha256Hex(code), expires_at_ms };
+  const also_of = without(await botMakers(tx, actor.tenant.org), actor.userId);
+  const record = { id: actor.userId, hash: sha256Hex(code), also_of, expires_at_ms };
   tx.put(telegramCodes, homeOf(actor.tenant.org), record);
   return { code, message: `/link ${code}`, expires_at: iso(expires_at_ms) };
 }
 
-function mustBePerson({ kind }: Actor): void {
-  if (kind === "user") return;
+/** A link decides as the person for as long as it exists. */
+function mustBePerson(actor: Actor): void {
+  mustActForPerson(actor);
+  if (actor.kind === "user") return;
   throw new Fault("FORBIDDEN", "Only a person links accounts: sign in and ask again.");
 }
 
@@ -51,7 +60,6 @@ export async function listLinks({ db, actor }: Work, paging: Paging) {
 /** Ends one of the caller's own links before this answers. @throws {Fault} NOT_FOUND, FORBIDDEN */
 export async function deleteLink({ actor, tx }: Writing, id: string) {
   mustBePerson(actor);
-  mustNotBeBare(actor);
   const link = await tx.get(telegramLinks, homeOf(actor.tenant.org), id);
   if (link === null || link.user_id !== actor.userId) {
     throw new Fault("NOT_FOUND", "There is no such link.");
@@ -61,8 +69,8 @@ export async function deleteLink({ actor, tx }: Writing, id: string) {
 }
 
 /**
- * Whether what comes through a bot counts: whoever made its token knows the secret, and could speak for
- * everybody who linked an account, so they must be one who may approve.
+ * Whether what comes through a bot counts: the person for whom its token acts knows the secret, and could speak
+ * for everybody who linked an account, so they must be one who may approve.
  */
 export async function isTrustedBot(
   { store }: App,
@@ -71,7 +79,22 @@ export async function isTrustedBot(
 ): Promise<boolean> {
   const token = await store.get(ingestTokens, tenant, tokenId);
   if (token === null) return false;
-  return (await personRights(store, tenant.org, token.created_by)).has("approvals:write");
+  return await suspensionOf(store, tenant, INGEST_TOKEN, token) === null;
+}
+
+/** Who may speak through a bot as anybody who linked an account: those who may know its secret. */
+export const makersOf = ({ created_by, also_of }: IngestTokenRecord): People => [
+  created_by,
+  ...also_of,
+];
+
+/** The makers of an organization's bots: a code that is sent to one of them may be used at another. */
+async function botMakers(db: Reader, org: string): Promise<People> {
+  const spaces = (["live", "test"] as const).map((space) =>
+    db.list(ingestTokens, { org, space }, { limit: TOKENS_READ_MAX })
+  );
+  const tokens = (await Promise.all(spaces)).flatMap(({ items }) => items);
+  return unite(...tokens.filter(({ purpose }) => purpose === "telegram").map(makersOf));
 }
 
 /** Links an account to the person whose code it sent, and takes it from whom it was linked to before. */
@@ -98,6 +121,7 @@ export async function linkAccount(
     telegram_id: telegramId,
     username,
     user_id: known.id,
+    also_of: without(unite(known.also_of, await botMakers(tx, home.org)), known.id),
     created_at_ms: app.ports.clock.now(),
   });
   emit({ ...work, actor: { id: known.id } }, tx, home, {

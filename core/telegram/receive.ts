@@ -9,6 +9,7 @@ import {
 import { users } from "../../kv/records/user.ts";
 import type { Tx } from "../../kv/tx.ts";
 import { Accepted } from "../accepted.ts";
+import { type People, unite } from "../also_of.ts";
 import type { Actor, App, Stepping } from "../app.ts";
 import { decideApproval } from "../approvals/decide.ts";
 import { ANONYMOUS } from "../authenticate.ts";
@@ -17,7 +18,7 @@ import { Fault } from "../fault.ts";
 import { ACCEPTED, receive } from "../ingest/receive.ts";
 import { homeOf } from "../roles/grant.ts";
 import { rightsOf } from "../roles/rights.ts";
-import { isTrustedBot, linkAccount } from "./links.ts";
+import { isTrustedBot, linkAccount, makersOf } from "./links.ts";
 import { type ChatCommand, type ChatMessage, readUpdate, TelegramBody } from "./update.ts";
 
 /** Longer than Telegram tries to deliver an update. */
@@ -28,7 +29,7 @@ const RIGHT = "approvals:write";
 const ENDPOINT = "POST /api/tg/webhook";
 const UNTRUSTED =
   "Who set up this bot may not approve any more, so it decides nothing. Use Relay, " +
-  "and ask for a bot with a new ingest token.";
+  "and ask an administrator to adopt its ingest token.";
 
 /**
  * Does what a chat asks, as the person who linked the account that asks. Only who knows the bot's secret is
@@ -49,11 +50,12 @@ export async function receiveTelegram(work: Stepping, body: unknown) {
     const asked = { app, request, tx, db: tx };
     return await once(app, tx, tenant, token, message, () => {
       const { command } = message;
+      if (!trusted) return Promise.resolve(UNTRUSTED);
       if (command.name === "link") {
         const actor = { ...ANONYMOUS, tenant };
         return linkAccount({ ...asked, actor }, token, message.sender, command.code);
       }
-      return trusted ? decide(asked, tenant, link, command) : Promise.resolve(UNTRUSTED);
+      return decide(asked, tenant, { link, makers: makersOf(token) }, command);
     });
   });
   const { chatId: chat_id, callbackId } = message;
@@ -90,10 +92,10 @@ type Asked = Pick<Stepping, "app" | "request"> & { readonly tx: Tx; readonly db:
 async function decide(
   asked: Asked,
   tenant: Tenant,
-  link: TelegramLinkRecord | null,
+  { link, makers }: { readonly link: TelegramLinkRecord | null; readonly makers: People },
   { name, pid, reason }: Extract<ChatCommand, { pid: string }>,
 ): Promise<string> {
-  const actor = link && await personOf(asked.tx, tenant, link);
+  const actor = link && await personOf(asked.tx, tenant, link, makers);
   if (actor === null) return "This account is not linked. Make a code in Relay and send /link.";
   if (!actor.rights.has(RIGHT)) {
     emit({ ...asked, actor }, asked.tx, tenant, {
@@ -117,7 +119,12 @@ async function decide(
 }
 
 /** The person behind a link, with the rights of now; null when there is none any more. */
-async function personOf(tx: Tx, tenant: Tenant, link: TelegramLinkRecord): Promise<Actor | null> {
+async function personOf(
+  tx: Tx,
+  tenant: Tenant,
+  link: TelegramLinkRecord,
+  makers: People,
+): Promise<Actor | null> {
   const user = await tx.get(users, homeOf(tenant.org), link.user_id);
   const organization = await tx.get(organizations, SYSTEM, tenant.org);
   if (!user?.active || !organization?.active) return null;
@@ -127,6 +134,7 @@ async function personOf(tx: Tx, tenant: Tenant, link: TelegramLinkRecord): Promi
     tenant,
     rights: await rightsOf(tx, organization, user.roles),
     userId: user.id,
+    alsoOf: unite(makers, link.also_of),
     plan: organization.plan,
     host: organization.host,
     sessionId: null,

@@ -1,4 +1,7 @@
 import { TRANSPORT_HEADERS } from "../outbound/headers.ts";
+import { Fault } from "../fault.ts";
+import type { Scope } from "../scopes.ts";
+import { MASK } from "../seal.ts";
 
 /** What a webhook's owner may add to each delivery, by header name. */
 export type CustomHeaders = Readonly<Record<string, string>>;
@@ -18,6 +21,30 @@ const FIELD_VALUE = /^[\t\x20-\x7e]*$/;
 /** Names that describe the body, and the families that prove where a delivery comes from. */
 const RESERVED_PREFIXES = ["content-", "webhook-", "x-service-", "x-audit-", "svix-", "proxy-"];
 const RESERVED_NAMES = new Set(["accept-encoding"]);
+
+/** The headers as a caller sees them. A value may be a credential, so reading it takes `secrets:read`. */
+export function visibleHeaders(rights: ReadonlySet<Scope>, headers: CustomHeaders): CustomHeaders {
+  if (rights.has("secrets:read")) return headers;
+  return Object.fromEntries(Object.keys(headers).map((name) => [name, MASK]));
+}
+
+/**
+ * The headers that a caller means: a mask that is sent back stands for the stored value of its name.
+ * @throws {Fault} VALIDATION_FAILED for a mask without a stored value; `field` is what the request calls them
+ */
+export function unmaskHeaders(
+  given: CustomHeaders,
+  stored: CustomHeaders,
+  field: string,
+): CustomHeaders {
+  const meant = ([name, value]: [string, string]) => {
+    if (value !== MASK) return [name, value];
+    if (Object.hasOwn(stored, name)) return [name, stored[name]];
+    const issue = { path: `body.${field}.${name}`, message: "is a mask, and no value is stored" };
+    throw new Fault("VALIDATION_FAILED", `${issue.path} ${issue.message}.`, { issues: [issue] });
+  };
+  return Object.fromEntries(Object.entries(given).map(meant));
+}
 
 /** What is wrong with the headers of a webhook, one `headers.<name>: reason` each; empty if sound. */
 export function checkCustomHeaders(headers: CustomHeaders): string[] {

@@ -64,6 +64,7 @@ const policy = {
   repository: z.string().nullable().describe("The Git repository it comes from."),
   commit: z.string().nullable().describe("The commit it comes from."),
   user: actor("made the change"),
+  on_behalf_of: id("person with whose right Relay itself made the change").optional(),
 };
 
 const approval = {
@@ -131,7 +132,10 @@ export const WEBHOOK_EVENTS = {
     payload: z.strictObject({
       ...cutCommand,
       shield_result: shieldResult,
-      policy_id: z.string().describe("The policy or the rule of the shield that decided."),
+      policy_id: z.string().describe(
+        "The applied policy that decided, as `GET /api/v1/gitops/policies/{id}` takes it; `shield` " +
+          "for the policy of `GET /api/shield/settings`; else the pack, as `GET /api/v1/patterns` lists it.",
+      ),
       session_id: z.string().describe("The MCP or sign-in session, or the API key."),
       correlation_id: z.string().describe("The request's id, as in `X-Request-Id`."),
       user: z.string().describe("The user who asked, or who made the API key that did."),
@@ -139,7 +143,7 @@ export const WEBHOOK_EVENTS = {
     example: {
       command: "rm -rf /",
       shield_result: { risk_score: 100, threats: ["destructive_delete"], layer: "patterns" },
-      policy_id: "filesystem.remove_root",
+      policy_id: "filesystem",
       session_id: "ses_0m3x5",
       correlation_id: "0198c0de-5e1f-4a6b-9d3c-2f7a41b8e605",
       user: "usr_0m3x1",

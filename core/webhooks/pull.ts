@@ -48,7 +48,7 @@ export async function pullEvents(
       if (events.length === limit) break scan;
       next = sequenced.seq;
       const event = prepare(tenant, app.epoch, sequenced);
-      if (event?.kind !== "event" || !rights.has(event.scope)) continue;
+      if (event?.kind !== "event" || event.scope === null || !rights.has(event.scope)) continue;
       if (types !== undefined && !types.includes(event.type)) continue;
       events.push({ seq: next, ...JSON.parse(event.json) as Omit<PulledEvent, "seq"> });
     }

@@ -5,6 +5,7 @@ import type { App, Work } from "../app.ts";
 import { Fault } from "../fault.ts";
 import { personRights } from "../roles/grant.ts";
 import type { Scope } from "../scopes.ts";
+import { actsFor } from "../standing/suspension.ts";
 import { checkCustomHeaders, type CustomHeaders } from "./custom_headers.ts";
 import { WEBHOOK_EVENTS, type WebhookEventType } from "./event_types.ts";
 
@@ -23,14 +24,14 @@ export async function isOn({ store }: App, { org }: Tenant): Promise<boolean> {
   return (await store.get(organizations, SYSTEM, org))?.active ?? false;
 }
 
-/** True while the webhook's creator may read events of this type. */
+/** True while the person for whom the webhook acts may read events of this type. */
 export async function mayReceive(
   app: App,
   tenant: Tenant,
   webhook: WebhookRecord,
   type: WebhookEventType,
 ): Promise<boolean> {
-  const rights = await personRights(app.store, tenant.org, webhook.created_by);
+  const rights = await personRights(app.store, tenant.org, actsFor(webhook));
   return rights.has(WEBHOOK_EVENTS[type].scope);
 }
 
@@ -49,9 +50,12 @@ export function mustRead(
 }
 
 /** @throws {Fault} VALIDATION_FAILED for headers that are malformed, too many or not the owner's to set */
-export function mustBeSound(headers: CustomHeaders): void {
+export function mustBeSound(headers: CustomHeaders, field = "headers"): void {
   const faults = checkCustomHeaders(headers);
   if (faults.length === 0) return;
-  const issues = faults.map((message) => ({ path: `body.${message.split(":")[0]}`, message }));
-  throw new Fault("VALIDATION_FAILED", faults[0]!, { issues });
+  const issues = faults.map((fault) => {
+    const message = fault.replace(/^headers/, field);
+    return { path: `body.${message.split(":")[0]}`, message };
+  });
+  throw new Fault("VALIDATION_FAILED", issues[0]!.message, { issues });
 }

@@ -1,12 +1,21 @@
-import type { Tenant } from "../../kv/collection.ts";
 import { type DeliveryRecord, stateOf, type WebhookRecord } from "../../kv/records/webhook.ts";
-import type { App } from "../app.ts";
+import type { Work } from "../app.ts";
 import { iso, isoOrNull } from "../lists.ts";
+import { WEBHOOK } from "../standing/kinds.ts";
+import { showStanding } from "../standing/suspension.ts";
+import { visibleHeaders } from "./custom_headers.ts";
 import type { RetryPolicy } from "./retry_policy.ts";
 
-/** A webhook as every answer shows it, without its secrets. */
-export async function showWebhook(app: App, tenant: Tenant, webhook: WebhookRecord) {
-  const attempts = await app.deliveries.attempts.of(tenant, webhook.id);
+/**
+ * A webhook as every answer shows it: without its signing secret, and with the values of its headers only
+ * for a caller with `secrets:read`.
+ */
+export async function showWebhook(
+  { app, db, actor }: Pick<Work, "app" | "db" | "actor">,
+  webhook: WebhookRecord,
+) {
+  const attempts = await app.deliveries.attempts.of(actor.tenant, webhook.id);
+  const headers = JSON.parse(app.sealer.open(webhook.sealed_headers, webhook.id));
   const endsAtMs = webhook.previous_ends_at_ms ?? 0;
   const inGrace = app.ports.clock.now() < endsAtMs;
   return {
@@ -15,10 +24,12 @@ export async function showWebhook(app: App, tenant: Tenant, webhook: WebhookReco
     url: webhook.url,
     active: webhook.active,
     events: webhook.events,
-    custom_headers: JSON.parse(app.sealer.open(webhook.sealed_headers, webhook.id)),
+    custom_headers: visibleHeaders(actor.rights, headers),
     retry_policy: webhook.retry_policy as RetryPolicy,
     previous_secret_ends_at: inGrace ? iso(endsAtMs) : null,
     release_id: webhook.release_id,
+    ...await showStanding(db, actor.tenant, WEBHOOK, webhook),
+    created_with: webhook.created_with,
     created_at: iso(webhook.created_at_ms),
     delivery_count: attempts.n,
     last_delivery_at: isoOrNull(attempts.latestMs),

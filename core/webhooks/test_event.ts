@@ -1,10 +1,14 @@
 import type { Writing } from "../app.ts";
+import { Fault } from "../fault.ts";
 import { iso } from "../lists.ts";
 import { PING, WEBHOOK_EVENTS, type WebhookEventType } from "./event_types.ts";
 import { ownedWebhook } from "./rules.ts";
 import { showDelivery } from "./show.ts";
 
-/** Sends a ping, or the example of an event type, whatever the webhook subscribes to. */
+/**
+ * Sends a ping, or the example of an event type, whatever the webhook subscribes to.
+ * @throws {Fault} NOT_FOUND, CONFLICT for a disabled webhook
+ */
 export async function testWebhook(
   work: Writing,
   id: string,
@@ -12,6 +16,11 @@ export async function testWebhook(
 ) {
   const { app, actor, tx } = work;
   const webhook = await ownedWebhook(work, id);
+  if (!webhook.active) {
+    const message = "The webhook is disabled, so nothing is sent. Enable it first, with " +
+      `POST /api/v1/webhooks/${id}/enable or PATCH and \`active\`: true.`;
+    throw new Fault("CONFLICT", message, { active: false });
+  }
   const payload = type === PING.type
     ? { message: "The webhook works.", webhook_id: id, events: webhook.events }
     : WEBHOOK_EVENTS[type].example;

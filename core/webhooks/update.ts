@@ -1,25 +1,37 @@
 import { type WebhookRecord, webhooks } from "../../kv/records/webhook.ts";
-import { mustHoldNewValue } from "../api_keys/owned.ts";
+import { mustCover } from "../api_keys/owned.ts";
 import type { Writing } from "../app.ts";
 import { canonicalJson } from "../canonical.ts";
 import { emit } from "../events.ts";
 import { mustBeDialable } from "../outbound/dialable.ts";
 import { personRights } from "../roles/grant.ts";
-import type { CustomHeaders } from "./custom_headers.ts";
+import { actsFor } from "../standing/suspension.ts";
+import { mustMatchRecord } from "../read_only.ts";
+import { type CustomHeaders, unmaskHeaders } from "./custom_headers.ts";
 import type { WebhookEventType } from "./event_types.ts";
 import type { RetryPolicyChange } from "./retry_policy.ts";
 import { mustBeSound, mustRead, ownedWebhook } from "./rules.ts";
 import { showWebhook } from "./show.ts";
+import { withState } from "./switch.ts";
 
-/** What may change of a webhook; what is undefined stays. A policy is changed field by field. */
+/**
+ * What may change of a webhook; what is undefined stays. A policy is changed field by field. Other fields of
+ * the record may stand beside these as they were read.
+ */
 export interface WebhookChange {
   readonly name?: string | undefined;
   readonly url?: string | undefined;
-  readonly events?: readonly WebhookEventType[] | undefined;
+  readonly active?: boolean | undefined;
+  readonly events?: readonly string[] | undefined;
   readonly secret?: string | undefined;
   readonly headers?: CustomHeaders | undefined;
+  /** The same, as the record calls it. */
+  readonly custom_headers?: CustomHeaders | undefined;
   readonly retry_policy?: RetryPolicyChange | undefined;
 }
+
+/** Figures that deliveries move on. */
+const GROWING = ["delivery_count", "last_delivery_at"];
 
 /** How long the secret before still signs beside the new one. */
 const SECRET_GRACE_MS = 24 * 60 * 60 * 1000;
@@ -30,30 +42,27 @@ const SECRET_GRACE_MS = 24 * 60 * 60 * 1000;
  */
 export async function updateWebhook(work: Writing, id: string, change: WebhookChange) {
   const { app, actor, tx } = work;
-  mustHoldNewValue(actor);
   const webhook = await ownedWebhook(work, id);
-  const { name, url, events, secret, headers, retry_policy } = change;
-  if (url !== undefined) mustBeDialable(app, url);
-  if (headers !== undefined) mustBeSound(headers);
-  // Whoever says where events go, and what proves them, could read them.
-  const steers = [url, events, secret, headers].some((field) => field !== undefined);
-  if (steers) mustRead(actor.rights, events ?? webhook.events as WebhookEventType[], "You");
-  if (events !== undefined) {
-    const creator = await personRights(app.store, actor.tenant.org, webhook.created_by);
-    mustRead(creator, events, "The webhook's creator");
-  }
+  const { name, url, active, events, secret, headers, custom_headers, retry_policy, ...others } =
+    change;
+  mustMatchRecord(others, await showWebhook(work, webhook), GROWING);
+  const given = headers ?? custom_headers;
+  const field = headers === undefined ? "custom_headers" : "headers";
   const next: WebhookRecord = {
     ...webhook,
     ...(name !== undefined && { name }),
     ...(url !== undefined && { url }),
     ...(events !== undefined && { events: [...events] }),
-    retry_policy: { ...webhook.retry_policy, ...given(retry_policy) },
-    ...headers !== undefined && changedHeaders(work, webhook, headers),
+    retry_policy: { ...webhook.retry_policy, ...givenFields(retry_policy) },
+    ...given !== undefined && changedHeaders(work, webhook, given, field),
     ...secret !== undefined && changedSecret(work, webhook, secret),
   };
   const changed = FIELDS.filter(([, field]) =>
     canonicalJson([webhook[field]]) !== canonicalJson([next[field]])
   ).map(([shown]) => shown);
+  if (changed.includes("url")) mustBeDialable(app, next.url);
+  await mustBeAllowed(work, next, secret === undefined ? changed : [...changed, "secret"]);
+  mustNotRedirectHeaders(work, { webhook, next, given: given ?? {} });
   if (changed.length > 0) {
     tx.put(webhooks, actor.tenant, next);
     emit(work, tx, actor.tenant, {
@@ -62,7 +71,25 @@ export async function updateWebhook(work: Writing, id: string, change: WebhookCh
       details: { name: next.name, changed },
     });
   }
-  return await showWebhook(app, actor.tenant, next);
+  return await showWebhook(work, await withState(work, next, active ?? next.active));
+}
+
+/**
+ * Whoever says where events go, and what proves them, could read them.
+ * @throws {Fault} INSUFFICIENT_SCOPES
+ */
+async function mustBeAllowed(
+  { app, actor }: Writing,
+  next: WebhookRecord,
+  changed: readonly (typeof FIELDS[number][0])[],
+): Promise<void> {
+  const events = next.events as WebhookEventType[];
+  const steering = ["url", "events", "secret", "headers"] as const;
+  if (steering.some((field) => changed.includes(field))) mustRead(actor.rights, events, "You");
+  if (changed.includes("events")) {
+    const person = await personRights(app.store, actor.tenant.org, actsFor(next));
+    mustRead(person, events, "The person for whom the webhook acts");
+  }
 }
 
 /** What a caller may change, as it is called in a request and in the record. */
@@ -75,11 +102,44 @@ const FIELDS = [
   ["retry_policy", "retry_policy"],
 ] as const;
 
-/** Each sealing gives another text, so what stays the same is not sealed anew. */
-function changedHeaders({ app: { sealer } }: Writing, webhook: WebhookRecord, headers: object) {
-  const text = JSON.stringify(headers);
-  const same = sealer.open(webhook.sealed_headers, webhook.id) === text;
-  return same ? {} : { sealed_headers: sealer.seal(text, webhook.id) };
+/**
+ * Each sealing gives another text, so what stays the same is not sealed anew.
+ * @throws {Fault} VALIDATION_FAILED
+ */
+function changedHeaders(
+  { app: { sealer } }: Writing,
+  webhook: WebhookRecord,
+  given: CustomHeaders,
+  field: string,
+) {
+  const stored: CustomHeaders = JSON.parse(sealer.open(webhook.sealed_headers, webhook.id));
+  const headers = unmaskHeaders(given, stored, field);
+  if (canonicalJson(stored) === canonicalJson(headers)) return {};
+  mustBeSound(headers, field);
+  return { sealed_headers: sealer.seal(JSON.stringify(headers), webhook.id) };
+}
+
+/**
+ * Another address would receive the stored header values, so moving them there takes what reading them does.
+ * @throws {Fault} INSUFFICIENT_SCOPES
+ */
+function mustNotRedirectHeaders(
+  { app: { sealer }, actor }: Writing,
+  { webhook, next, given }: {
+    readonly webhook: WebhookRecord;
+    readonly next: WebhookRecord;
+    readonly given: CustomHeaders;
+  },
+): void {
+  if (next.url === webhook.url) return;
+  const stored: CustomHeaders = JSON.parse(sealer.open(webhook.sealed_headers, webhook.id));
+  const sent: CustomHeaders = JSON.parse(sealer.open(next.sealed_headers, webhook.id));
+  const kept = Object.keys(sent).some((name) =>
+    sent[name] === stored[name] && given[name] !== sent[name]
+  );
+  if (!kept) return;
+  const message = "Another address would receive the stored header values. Send new values too.";
+  mustCover(actor.rights, ["secrets:read"], message);
 }
 
 function changedSecret({ app }: Writing, webhook: WebhookRecord, secret: string) {
@@ -93,7 +153,7 @@ function changedSecret({ app }: Writing, webhook: WebhookRecord, secret: string)
 }
 
 /** The fields that a change gives. */
-const given = (change: RetryPolicyChange = {}): WebhookRecord["retry_policy"] =>
+const givenFields = (change: RetryPolicyChange = {}): WebhookRecord["retry_policy"] =>
   Object.fromEntries(
     Object.entries(change).flatMap(([name, value]) => value === undefined ? [] : [[name, value]]),
   );

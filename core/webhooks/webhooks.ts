@@ -1,9 +1,12 @@
 import { webhooks } from "../../kv/records/webhook.ts";
-import { mustHoldNewValue } from "../api_keys/owned.ts";
+import { credentialInHand } from "../api_keys/made_with.ts";
 import type { Work, Writing } from "../app.ts";
 import { Fault } from "../fault.ts";
 import { listPage, type Paging } from "../lists.ts";
 import { mustBeDialable } from "../outbound/dialable.ts";
+import { unmaskHeaders } from "./custom_headers.ts";
+import { adopt } from "../standing/adopt.ts";
+import { WEBHOOK } from "../standing/kinds.ts";
 import type { WebhookEventType } from "./event_types.ts";
 import type { RetryPolicy } from "./retry_policy.ts";
 import { mustBeSound, mustRead, ownedWebhook, WEBHOOKS_MAX } from "./rules.ts";
@@ -25,9 +28,8 @@ export interface NewWebhook {
 /** Makes a webhook; a secret that was made for it is in this answer only. @throws {Fault} FORBIDDEN, VALIDATION_FAILED, INSUFFICIENT_SCOPES, CONFLICT */
 export async function createWebhook(work: Writing, input: NewWebhook) {
   const { app, actor, tx } = work;
-  mustHoldNewValue(actor);
   mustBeDialable(app, input.url);
-  mustBeSound(input.headers);
+  mustBeSound(unmaskHeaders(input.headers, {}, "headers"));
   mustRead(actor.rights, input.events, "You");
   await app.log.flush();
   const after_seq = await app.log.head(actor.tenant);
@@ -53,25 +55,31 @@ export async function createWebhook(work: Writing, input: NewWebhook) {
     sealed_previous_secret: null,
     previous_ends_at_ms: null,
     created_by: actor.userId,
+    created_with: await credentialInHand(work),
     created_by_key: actor.kind === "api_key" ? actor.id : null,
     release_id: null,
     created_at_ms: app.ports.clock.now(),
     after_seq,
   });
-  const shown = await showWebhook(app, actor.tenant, webhook);
+  const shown = await showWebhook(work, webhook);
   return { ...shown, ...(input.secret === undefined && { secret }) };
 }
 
 /** The caller's webhooks, oldest first. */
-export async function listWebhooks({ app, actor, db }: Work, paging: Paging) {
+export async function listWebhooks(work: Work, paging: Paging) {
+  const { actor, db } = work;
   const { items, pagination } = await listPage(db, webhooks, actor.tenant, paging);
-  const shown = await Promise.all(items.map((each) => showWebhook(app, actor.tenant, each)));
+  const shown = await Promise.all(items.map((each) => showWebhook(work, each)));
   return { webhooks: shown, pagination };
 }
 
 export async function getWebhook(work: Work, id: string) {
-  return await showWebhook(work.app, work.actor.tenant, await ownedWebhook(work, id));
+  return await showWebhook(work, await ownedWebhook(work, id));
 }
+
+/** Takes over a webhook that is suspended. @throws {Fault} NOT_FOUND, INSUFFICIENT_SCOPES, FORBIDDEN, CONFLICT */
+export const adoptWebhook = async (work: Writing, id: string) =>
+  await showWebhook(work, await adopt(work, WEBHOOK, id));
 
 /** Removes a webhook; what waits for it goes nowhere any more, and its log is removed soon after. */
 export async function deleteWebhook(work: Writing, id: string) {

@@ -1,5 +1,7 @@
 import { z } from "zod";
 import { collection } from "../collection.ts";
+import { AlsoOf } from "./also_of.ts";
+import { madeWith, StoredCreatedWith } from "./created_with.ts";
 import { LimitOverrides } from "./limits.ts";
 import { Sealed } from "./sealed.ts";
 
@@ -18,6 +20,8 @@ export const ApiKeyRecord = z.strictObject({
   scopes: z.array(z.string()),
   metadata: z.record(z.string(), z.unknown()),
   created_by: z.string(),
+  /** The credential that it was made with. */
+  created_with: StoredCreatedWith,
   created_at_ms: z.number(),
   expires_at_ms: z.number(),
   revoked_at_ms: z.number().nullable(),
@@ -25,8 +29,12 @@ export const ApiKeyRecord = z.strictObject({
   expiry_told: z.boolean(),
   /** When its value was last changed. */
   rotated_at_ms: z.number().nullable(),
+  /** The credential that its value was last changed with. */
+  rotated_with: StoredCreatedWith,
   /** The value before the last rotation, good until that instant. */
-  old: z.strictObject({ hash: z.string(), ends_at_ms: z.number() }).nullable(),
+  old: z.strictObject({ hash: z.string(), ends_at_ms: z.number(), also_of: AlsoOf }).nullable(),
+  /** Who beside its creator may hold the newest value. */
+  also_of: AlsoOf,
   /** What the host set for this key instead of the limits of its type. */
   limits: LimitOverrides.nullable(),
 });
@@ -46,7 +54,11 @@ export const apiKeys = collection({
     old_hash: (key) => key.old && [key.old.hash],
     id: (key) => [key.id],
   },
-  index: { creator: (key) => [key.created_by] },
+  index: {
+    creator: (key) => [key.created_by],
+    made_with: (key) => madeWith(key.created_with),
+    rotated_with: (key) => madeWith(key.rotated_with),
+  },
   queue: {
     expiring: (key) => key.revoked_at_ms === null && !key.expiry_told ? [warnAtMs(key)] : null,
   },

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { collection } from "../collection.ts";
+import { AlsoOf } from "./also_of.ts";
 
 export const APPROVAL_STATUSES = ["pending", "approved", "rejected", "expired"] as const;
 
@@ -9,6 +10,8 @@ export const Decision = z.strictObject({
   user_id: z.string(),
   /** The user, key or chat that they used. */
   actor: z.string(),
+  /** Who else may have held what they used. */
+  also_of: AlsoOf,
   approve: z.boolean(),
   reason: z.string().nullable(),
   at_ms: z.number(),
@@ -28,6 +31,8 @@ export const ApprovalRecord = z.strictObject({
   /** The user or key that asked, and the person behind it. */
   requested_by: z.string(),
   requested_user: z.string(),
+  /** Who else may have held the credential that it was asked with. */
+  requested_also: AlsoOf,
   status: z.enum(APPROVAL_STATUSES),
   /** How many people must approve. */
   required: z.int(),

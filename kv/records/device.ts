@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { collection } from "../collection.ts";
+import { madeWith, StoredCreatedWith } from "./created_with.ts";
 
 /** Revoked devices are remembered this long, so that their trust can be asked for. */
 const REVOKED_KEPT_MS = 90 * 24 * 60 * 60 * 1000;
@@ -22,8 +23,8 @@ export const DeviceRecord = z.strictObject({
   agent_id: z.string().nullable(),
   /** Who made the pairing code. */
   created_by: z.string(),
-  /** The key that they made it with; null for who was signed in, left out before it was kept. */
-  created_with: z.string().nullable().optional(),
+  /** The credential that they made it with. */
+  created_with: StoredCreatedWith,
   created_at_ms: z.number(),
   confirmed_at_ms: z.number().nullable(),
   revoked_at_ms: z.number().nullable(),
@@ -38,7 +39,10 @@ export const devices = collection({
     id: (device) => [device.id],
     credential: (device) => device.credential_hash === null ? null : [device.credential_hash],
   },
-  index: { listed: (device) => device.trust === "revoked" ? null : [device.trust] },
+  index: {
+    listed: (device) => device.trust === "revoked" ? null : [device.trust],
+    made_with: (device) => device.trust === "revoked" ? null : madeWith(device.created_with),
+  },
   expiresAt: ({ revoked_at_ms }) => revoked_at_ms === null ? null : revoked_at_ms + REVOKED_KEPT_MS,
   cached: 20_000,
 });
@@ -51,8 +55,8 @@ const PairingCodeRecord = z.strictObject({
   /** Labels of the device that it lets in. */
   labels: z.record(z.string(), z.string()),
   created_by: z.string(),
-  /** The key that it was made with; null for who was signed in. */
-  created_with: z.string().nullable(),
+  /** The credential that it was made with. */
+  created_with: StoredCreatedWith,
   expires_at_ms: z.number(),
   used_at_ms: z.number().nullable(),
 });
@@ -61,5 +65,6 @@ export const pairingCodes = collection({
   name: "pairing_codes",
   schema: PairingCodeRecord,
   lookup: { hash: (code) => [code.hash] },
+  index: { made_with: (code) => code.used_at_ms === null ? madeWith(code.created_with) : null },
   expiresAt: (code) => code.expires_at_ms + CODES_KEPT_MS,
 });

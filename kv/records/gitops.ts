@@ -1,9 +1,21 @@
 import { z } from "zod";
 import { collection } from "../collection.ts";
+import { madeWith, StoredCreatedWith } from "./created_with.ts";
 import { Sealed } from "./sealed.ts";
+import { Standing } from "./standing.ts";
 
 export const GIT_PROVIDERS = ["github", "gitlab", "gitea", "generic"] as const;
 export type GitProvider = (typeof GIT_PROVIDERS)[number];
+
+/** What an apply does to one policy. */
+export const PLAN_ACTIONS = [
+  "create",
+  "update",
+  "delete",
+  "unchanged",
+  "pinned",
+  "unpin",
+] as const;
 
 /** A Git repository that policies may come from. */
 export const RepositoryRecord = z.strictObject({
@@ -22,8 +34,10 @@ export const RepositoryRecord = z.strictObject({
   policy_path: z.string(),
   /** Null when nobody asked for it. */
   sync_seconds: z.int().nullable(),
-  /** When the host is asked next; null for never by itself. */
+  /** When the host is asked next and what it says is applied; null for never by itself. */
   due_at_ms: z.number().nullable(),
+  /** When the host is asked only for what is pending, after a push that nobody signed. */
+  look_at_ms: z.number().nullable().default(null), // not there in repositories of earlier versions
   /** Fetches in a row that failed. */
   failures: z.int(),
   last: z.strictObject({
@@ -33,9 +47,21 @@ export const RepositoryRecord = z.strictObject({
   }).nullable(),
   /** The head that was applied last; null makes the next look fetch it again. */
   applied_commit: z.string().nullable(),
+  /** A head that was seen and not applied, with the first of what it would change. */
+  pending: z.strictObject({
+    commit: z.string(),
+    seen_at_ms: z.number(),
+    changes: z.array(
+      z.strictObject({ action: z.enum(PLAN_ACTIONS), name: z.string(), path: z.string() }),
+    ),
+    changes_total: z.int(),
+  }).nullable().default(null), // not there in repositories of earlier versions
   /** The apply that was carried out last, of any branch and path; absent before the first. */
   last_apply: z.strictObject({ serial: z.int(), commit: z.string() }).optional(),
   created_by: z.string(),
+  /** The credential that it was made with. */
+  created_with: StoredCreatedWith,
+  standing: Standing,
   created_at_ms: z.number(),
 });
 export type RepositoryRecord = z.infer<typeof RepositoryRecord>;
@@ -47,8 +73,12 @@ export const repositories = collection({
   name: "git_repositories",
   schema: RepositoryRecord,
   unique: { address: (repository) => [repository.address] },
+  index: { made_with: (repository) => madeWith(repository.created_with) },
   queue: {
-    due: ({ due_at_ms }) => due_at_ms === null ? null : [due_at_ms],
+    due: ({ due_at_ms, look_at_ms }) =>
+      due_at_ms === null && look_at_ms === null
+        ? null
+        : [Math.min(due_at_ms ?? Infinity, look_at_ms ?? Infinity)],
     pushed: ({ address }) => [address.toLowerCase()],
     pushed_path: ({ address }) => [pathOf(address).toLowerCase()],
   },
@@ -114,6 +144,8 @@ export const PolicyVersionRecord = z.strictObject({
   /** The document, as its schema in core/ says. */
   document: z.unknown(),
   created_by: z.string(),
+  /** The person with whose right Relay itself made it; null where somebody asked for it. */
+  on_behalf_of: z.string().nullable().default(null), // not there in versions of earlier programs
   created_at_ms: z.number(),
 });
 export type PolicyVersionRecord = z.infer<typeof PolicyVersionRecord>;

@@ -1,5 +1,8 @@
 import { z } from "zod";
 import { collection } from "../collection.ts";
+import { AlsoOf } from "./also_of.ts";
+import { madeWith, StoredCreatedWith } from "./created_with.ts";
+import { Standing } from "./standing.ts";
 
 export const INGEST_PURPOSES = ["alertmanager", "generic", "telegram"] as const;
 export type IngestPurpose = (typeof INGEST_PURPOSES)[number];
@@ -14,6 +17,11 @@ export const IngestTokenRecord = z.strictObject({
   /** As much of the value as may be shown. */
   masked: z.string(),
   created_by: z.string(),
+  /** The credential that it was made with. */
+  created_with: StoredCreatedWith,
+  /** Who beside its creator may know the value. */
+  also_of: AlsoOf,
+  standing: Standing,
   created_at_ms: z.number(),
 });
 export type IngestTokenRecord = z.infer<typeof IngestTokenRecord>;
@@ -22,6 +30,7 @@ export const ingestTokens = collection({
   name: "ingest_tokens",
   schema: IngestTokenRecord,
   lookup: { hash: (token) => [token.hash] },
+  index: { made_with: (token) => madeWith(token.created_with) },
   counted: true,
   cached: 5_000,
 });

@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { collection } from "../collection.ts";
+import { madeWith, StoredCreatedWith } from "./created_with.ts";
 import { Sealed } from "./sealed.ts";
+import { Standing } from "./standing.ts";
 
 export const INTEGRATION_STATUSES = ["active", "pending", "expired"] as const;
 
@@ -40,6 +42,9 @@ export const IntegrationRecord = z.strictObject({
   provider: OauthProvider.nullable(),
   /** The user whose present rights bound what it is told. */
   created_by: z.string(),
+  /** The credential that it was made with. */
+  created_with: StoredCreatedWith,
+  standing: Standing,
   created_at_ms: z.number(),
   /** The last event of the log before it was installed: it is told of those behind. */
   after_seq: z.int().default(0), // not there in integrations of earlier versions
@@ -52,6 +57,7 @@ export type IntegrationRecord = z.infer<typeof IntegrationRecord>;
 export const integrations = collection({
   name: "integrations",
   schema: IntegrationRecord,
+  index: { made_with: (integration) => madeWith(integration.created_with) },
   queue: {
     all: () => [],
     refresh: (i) => i.refresh_at_ms === null ? null : [i.refresh_at_ms],

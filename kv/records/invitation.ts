@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { collection } from "../collection.ts";
+import { madeWith, StoredCreatedWith } from "./created_with.ts";
 
 /** An invitation into an organization. Lives in its live space; the code finds it store-wide. */
 export const InvitationRecord = z.strictObject({
@@ -12,8 +13,8 @@ export const InvitationRecord = z.strictObject({
   roles: z.array(z.string()),
   /** The person who gives those roles, and must still be able to when it is accepted. */
   invited_by: z.string(),
-  /** The key that they did it with, of which the same is true; null for who was signed in. */
-  invited_with: z.string().nullable(),
+  /** The credential that they did it with; of a key the same is true. */
+  invited_with: StoredCreatedWith,
   created_at_ms: z.number(),
   /** Until when it can be accepted. */
   ends_at_ms: z.number(),
@@ -32,6 +33,8 @@ export const invitations = collection({
     all: () => ["all"],
     open: ({ accepted, withdrawn_at_ms, ends_at_ms }) =>
       accepted === null && withdrawn_at_ms === null ? ["open", ends_at_ms] : null,
+    made_with: ({ accepted, withdrawn_at_ms, invited_with }) =>
+      accepted === null && withdrawn_at_ms === null ? madeWith(invited_with) : null,
   },
   expiresAt: (invitation) => invitation.purge_at_ms,
 });

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { collection } from "../collection.ts";
+import { madeWith, StoredCreatedWith } from "./created_with.ts";
 
 /** A role that an organization made. Lives in its live space; the id is its name. */
 export const RoleRecord = z.strictObject({
@@ -7,6 +8,8 @@ export const RoleRecord = z.strictObject({
   /** Scopes, or `all`. */
   permissions: z.array(z.string()),
   created_by: z.string(),
+  /** The credential that it was made with. */
+  created_with: StoredCreatedWith,
   created_at_ms: z.number(),
   updated_at_ms: z.number(),
 });
@@ -15,6 +18,7 @@ export type RoleRecord = z.infer<typeof RoleRecord>;
 export const roles = collection({
   name: "roles",
   schema: RoleRecord,
+  index: { made_with: (role) => madeWith(role.created_with) },
   counted: true,
   cached: 5_000,
   checkedTogether: true, // somebody's rights depend on every role that they have

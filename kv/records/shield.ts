@@ -35,3 +35,20 @@ export const shieldSettings = collection({
   schema: ShieldSettingsRecord,
   cached: 20_000,
 });
+
+/** Turning on self-approval, while it waits for a second administrator. */
+const SelfApprovalChangeRecord = z.strictObject({
+  id: z.literal("self_approval"),
+  /** What people name it by: a later change has another one. */
+  change_id: z.string(),
+  requested_by: z.string(),
+  created_at_ms: z.number(),
+  expires_at_ms: z.number(),
+});
+export type SelfApprovalChangeRecord = z.infer<typeof SelfApprovalChangeRecord>;
+
+export const selfApprovalChanges = collection({
+  name: "self_approval_changes",
+  schema: SelfApprovalChangeRecord,
+  expiresAt: (change) => change.expires_at_ms,
+});

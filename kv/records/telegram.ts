@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { collection } from "../collection.ts";
+import { AlsoOf } from "./also_of.ts";
 
 /** A Telegram account that a person linked, through one bot: the holder of another bot's secret cannot use it. */
 export const TelegramLinkRecord = z.strictObject({
@@ -10,6 +11,8 @@ export const TelegramLinkRecord = z.strictObject({
   telegram_id: z.string(),
   username: z.string().nullable(),
   user_id: z.string(),
+  /** Who beside that person may have seen the code that linked it. */
+  also_of: AlsoOf,
   created_at_ms: z.number(),
 });
 export type TelegramLinkRecord = z.infer<typeof TelegramLinkRecord>;
@@ -27,6 +30,8 @@ const TelegramCodeRecord = z.strictObject({
   id: z.string(),
   /** SHA-256 of the code, hex. */
   hash: z.string(),
+  /** Whose bots it may be sent to, as far as they are known when it is made. */
+  also_of: AlsoOf,
   expires_at_ms: z.number(),
 });
 

@@ -1,5 +1,7 @@
 import { z } from "zod";
 import { collection } from "../collection.ts";
+import { madeWith, StoredCreatedWith } from "./created_with.ts";
+import { Sealed } from "./sealed.ts";
 
 /** A person. Lives in its organization's live space; the email finds it store-wide. */
 export const UserRecord = z.strictObject({
@@ -16,6 +18,8 @@ export const UserRecord = z.strictObject({
   /** IANA. */
   timezone: z.string(),
   created_at_ms: z.number(),
+  /** The credential that made the invitation by which they joined. */
+  created_with: StoredCreatedWith,
 });
 export type UserRecord = z.infer<typeof UserRecord>;
 
@@ -25,13 +29,14 @@ export const users = collection({
   lookup: { email: (user) => [user.email] },
   index: {
     owner: ({ active, roles }) => active && roles.includes("owner") ? ["owner"] : null,
+    made_with: ({ active, created_with }) => active ? madeWith(created_with) : null,
   },
   counted: true,
   cached: 20_000,
   checkedTogether: true, // a decision of ten people depends on all of them
 });
 
-/** A sign-in. A JWT is good only while its session is. */
+/** A sign-in. Its JWTs and its refresh tokens work only while it stands. */
 export const SessionRecord = z.strictObject({
   id: z.string(),
   user_id: z.string(),
@@ -42,7 +47,14 @@ export const SessionRecord = z.strictObject({
   /** Whether it was begun, or went on, with a second factor. */
   second_factor: z.boolean(),
   created_at_ms: z.number(),
+  /** Each refresh moves it on. */
   expires_at_ms: z.number(),
+  /** The key that its refresh tokens are derived from; null in sessions of earlier versions, which have none. */
+  sealed_refresh_secret: Sealed.nullable().default(null),
+  /** The number of the newest refresh token. */
+  refresh_count: z.int().default(0),
+  /** When the newest tokens were issued for the ones before them, oldest first; bounded. */
+  refreshed_at_ms: z.array(z.number()).default([]),
 });
 export type SessionRecord = z.infer<typeof SessionRecord>;
 

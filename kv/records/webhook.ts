@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { collection } from "../collection.ts";
+import { madeWith, StoredCreatedWith } from "./created_with.ts";
 import { Sealed } from "./sealed.ts";
+import { Standing } from "./standing.ts";
 
 /** A subscription of an outside address to events. */
 export const WebhookRecord = z.strictObject({
@@ -19,6 +21,9 @@ export const WebhookRecord = z.strictObject({
   created_by: z.string(),
   /** The API key that made it, whose type bounds its rate; null when a user did. */
   created_by_key: z.string().nullable(),
+  /** The credential that it was made with. */
+  created_with: StoredCreatedWith,
+  standing: Standing,
   /** What lets its held deliveries go since it was enabled last. */
   release_id: z.string().nullable(),
   created_at_ms: z.number(),
@@ -27,9 +32,16 @@ export const WebhookRecord = z.strictObject({
 });
 export type WebhookRecord = z.infer<typeof WebhookRecord>;
 
+/** Webhooks of earlier versions know their key alone. */
+const makerOf = ({ created_with, created_by_key: id }: WebhookRecord) =>
+  created_with ?? (id === null ? null : { kind: "api_key" as const, id });
+
 export const webhooks = collection({
   name: "webhooks",
   schema: WebhookRecord,
+  index: {
+    made_with: (webhook) => madeWith(makerOf(webhook)),
+  },
   queue: { all: () => [] },
   counted: true,
   cached: 5_000,

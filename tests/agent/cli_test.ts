@@ -1,32 +1,18 @@
 import assert from "node:assert/strict";
-import { fakeToken, startFakeRelay } from "./fake_relay.ts";
 import { resultOf, runOf } from "./agent_support.ts";
+import { startFakeRelay } from "./fake_relay.ts";
+import { ADVICE_TO_ROOT, endOf, startProgram, startWithToken } from "./program_support.ts";
 
-const PROGRAM = new URL("./agent_program.ts", import.meta.url).href;
-
-/** Starts `relay agent` in a process of its own. */
-function startProgram(args: string[], env: Record<string, string> = {}) {
-  return new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--no-check", PROGRAM, ...args],
-    env,
-    stdin: "null",
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
-}
-
-Deno.test("relay agent: runs commands without the token around, restarts, and stops at SIGTERM", async () => {
+Deno.test("relay agent: runs commands, restarts, and stops at SIGTERM", async () => {
   const stateDir = await Deno.makeTempDir({ prefix: "relay-agent-" });
   const relay = startFakeRelay();
-  const program = startProgram(["--url", relay.url, "--state", stateDir, "--name", "box"], {
-    RELAY_TOKEN: fakeToken,
-  });
+  const program = startWithToken(["--url", relay.url, "--state", stateDir, "--name", "box"]);
   const output = program.output();
   const died = output.then(({ stderr }) => assert.fail(new TextDecoder().decode(stderr)));
   try {
     const link = await Promise.race([relay.nextLink(), died]);
-    link.run(runOf("cmd_1", 'echo "[$RELAY_TOKEN]"'));
-    assert.equal(resultOf(await link.untilResult("cmd_1")).stdout, "[]\n");
+    link.run(runOf("cmd_1", "echo done"));
+    assert.equal(resultOf(await link.untilResult("cmd_1")).stdout, "done\n");
     link.send({ type: "restart" });
     const second = await Promise.race([relay.nextLink(), died]);
     assert.equal(second.hello.public_key, link.hello.public_key);
@@ -35,7 +21,7 @@ Deno.test("relay agent: runs commands without the token around, restarts, and st
     const { code, stdout, stderr } = await output;
     const line = `connected to ${relay.url} as box (agt_1)\n`;
     assert.equal(new TextDecoder().decode(stdout), line + line);
-    assert.equal(new TextDecoder().decode(stderr), "");
+    assert.equal(new TextDecoder().decode(stderr), ADVICE_TO_ROOT);
     assert.equal(code, 0);
   } finally {
     await relay.stop();
@@ -46,9 +32,7 @@ Deno.test("relay agent: runs commands without the token around, restarts, and st
 Deno.test("relay agent: a command with a changed byte does not run, and the program says so", async () => {
   const stateDir = await Deno.makeTempDir({ prefix: "relay-agent-" });
   const relay = startFakeRelay();
-  const program = startProgram(["--url", relay.url, "--state", stateDir, "--name", "box"], {
-    RELAY_TOKEN: fakeToken,
-  });
+  const program = startWithToken(["--url", relay.url, "--state", stateDir, "--name", "box"]);
   const output = program.output();
   const died = output.then(({ stderr }) => assert.fail(new TextDecoder().decode(stderr)));
   try {
@@ -64,7 +48,7 @@ Deno.test("relay agent: a command with a changed byte does not run, and the prog
     died.catch(() => {});
     program.kill("SIGTERM");
     const { code, stderr } = await output;
-    assert.match(new TextDecoder().decode(stderr), /^error: refused cmd_1: its verdict is not/);
+    assert.match(new TextDecoder().decode(stderr), /^error: refused cmd_1: its verdict is not/m);
     assert.equal(code, 0);
   } finally {
     await relay.stop();
@@ -79,11 +63,12 @@ Deno.test("relay agent: wrong arguments give code 2, a sentence and the way to t
     [["--url", "http://relay", "--token-file", "/no/such"], /There is no token file "\/no\/such"/],
     [["--url", "http://relay", "--token", "a b"], /The credential holds characters/],
     [["--url", "http://relay", "--token", "t", "--label", "a b=c"], /The agent's labels/],
+    [["--url", "http://relay", "--token", "t", "--token-stdin"], /Give only one of --token, /],
+    [["--url", "http://relay", "--token-stdin"], /The credential is missing/],
     [["--verbose"], /There is no option "--verbose"/],
   ] as const;
   for (const [args, sentence] of cases) {
-    const { code, stderr } = await startProgram([...args]).output();
-    const text = new TextDecoder().decode(stderr);
+    const { code, stderr: text } = await endOf(startProgram(args));
     assert.equal(code, 2, text);
     assert.match(text, sentence);
     assert.match(text, /^error: .* See: relay agent --help\n$/);
@@ -99,11 +84,15 @@ Deno.test("relay agent: https where the relay speaks none is told with what to d
     const said = new TextDecoder().decode(paired.stderr);
     assert.match(said, /^error: https:\S+ cannot be reached: .*: give an http:\/\/ address where /);
     assert.equal(paired.code, 1);
-    const agent = startProgram(where, { RELAY_TOKEN: fakeToken });
-    const [{ value }] = await Promise.all([agent.stderr.getReader().read(), agent.stdout.cancel()]);
+    const agent = startWithToken(where);
+    let heard = "";
+    for await (const text of agent.stderr.pipeThrough(new TextDecoderStream())) {
+      heard += text;
+      if (/no link .*: give an http:\/\/ address where /.test(heard)) break;
+    }
     agent.kill("SIGTERM");
-    assert.match(new TextDecoder().decode(value), /no link .*: give an http:\/\/ address where /);
-    await agent.status;
+    assert.match(heard, /no link .*: give an http:\/\/ address where /);
+    await Promise.all([agent.status, agent.stdout.cancel()]);
   } finally {
     await relay.stop();
     await Deno.remove(stateDir, { recursive: true });
@@ -115,10 +104,12 @@ Deno.test("relay agent: what is set to nothing is not set, and a pairing counts"
   try {
     const pairing = { url: "http://127.0.0.1:1", device_id: "dev_1", credential: "a b" };
     Deno.writeTextFileSync(`${stateDir}/credential.json`, JSON.stringify(pairing));
-    const program = startProgram(["--state", stateDir], { RELAY_URL: "", RELAY_TOKEN: "" });
-    const { code, stderr } = await program.output();
+    const program = startProgram(["--state", stateDir], {
+      env: { RELAY_URL: "", RELAY_TOKEN: "", CREDENTIALS_DIRECTORY: "" },
+    });
+    const { code, stderr } = await endOf(program);
     // It is the paired credential that is looked at.
-    assert.match(new TextDecoder().decode(stderr), /^error: The credential holds characters/);
+    assert.match(stderr, /^error: The credential holds characters/);
     assert.equal(code, 2);
   } finally {
     await Deno.remove(stateDir, { recursive: true });
@@ -128,7 +119,19 @@ Deno.test("relay agent: what is set to nothing is not set, and a pairing counts"
 Deno.test("relay agent: --help names every option and gives code 0", async () => {
   const { code, stdout } = await startProgram(["--help"]).output();
   assert.equal(code, 0);
-  for (const option of ["url", "token", "token-file", "name", "label", "state", "help"]) {
+  for (
+    const option of [
+      "url",
+      "token",
+      "token-file",
+      "token-stdin",
+      "run-as",
+      "name",
+      "label",
+      "state",
+      "help",
+    ]
+  ) {
     assert.match(new TextDecoder().decode(stdout), RegExp(`^  --${option} `, "m"));
   }
 });

@@ -44,7 +44,7 @@ Deno.test("openTransfers: a backup that was packed after its link was lost is no
   const big = file;
   const tree = {
     look: (path: string) =>
-      path === "/etc/box" ? { kind: "file", bytes: file.length, mode: 0o644 } : null,
+      path === "/etc/box" ? { kind: "file", bytes: file.length, mode: 0o644, owner: 0 } : null,
     read: () => file,
   } as unknown as AgentTree;
   const settings = { name: "box", labels: {} };

@@ -1,5 +1,6 @@
 import { deepStrictEqual as deq, match, ok, rejects, strictEqual as eq } from "node:assert/strict";
 import { resetPassword } from "../../core/account/reset.ts";
+import { SESSION_IDLE_MS } from "../../core/account/refresh_token.ts";
 import { SESSIONS_MAX } from "../../core/account/sessions.ts";
 import { type Account, World } from "../support/world.ts";
 import { alive, codeOf, enrol, FACTOR, logIn, refused, SETTINGS } from "./account_fixtures.ts";
@@ -166,7 +167,7 @@ Deno.test("sessions: those that have expired are neither shown nor counted, on a
   await using world = await World.open();
   const owner = await world.signUp();
   for (let n = 0; n < 3; n++) await logIn(world, owner.email, "password 1");
-  world.clock.nowMs += 60 * 60_000;
+  world.clock.nowMs += SESSION_IDLE_MS;
   await logIn(world, owner.email, "password 1");
   const as = (await logIn(world, owner.email, "password 1")).body.token;
   const page = async (query: string) =>

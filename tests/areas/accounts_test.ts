@@ -109,9 +109,14 @@ Deno.test("signup and login: answer the token, whose it is and until when, and n
       await logIn(world, "person1@example.com", "password 1"),
     ]
   ) {
-    const { token, user, organization, ...rest } = answer.body;
+    const { token, refresh_token, user, organization, ...rest } = answer.body;
     eq(token.split(".").length, 3);
-    deq(rest, { token_type: "Bearer", expires_at: "2030-01-01T01:00:00.000Z" });
+    ok(refresh_token.startsWith(`rrt_${organization.id}.`));
+    deq(rest, {
+      token_type: "Bearer",
+      expires_at: "2030-01-01T01:00:00.000Z",
+      refresh_expires_at: "2030-01-31T00:00:00.000Z",
+    });
     deq(user, { id: user.id, email: "person1@example.com", role: "owner" });
     deq(organization, { id: organization.id, name: "Organization 1" });
     ok(!answer.text.includes("argon2") && !answer.text.includes("password"));

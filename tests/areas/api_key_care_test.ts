@@ -31,6 +31,39 @@ Deno.test("api_keys.list: pages newest first, without gap or repetition, and cou
   eq((await page("")).body.pagination.total, 6);
 });
 
+Deno.test("api_keys.list: a person sees both spaces together, newest first, and `type` chooses one", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const made: { id: string; type: string }[] = [];
+  for (const type of ["live", "test", "test", "live", "test"]) {
+    made.unshift({ id: (await world.key(owner, ["agents:read"], { type })).id, type });
+  }
+  const test = await world.key(owner, ["system:read"], { type: "test" });
+  const live = await world.key(owner, ["system:read"]);
+  const all = [{ id: live.id, type: "live" }, { id: test.id, type: "test" }, ...made];
+  const page = (query = "", as = owner.token, headers = {}) =>
+    world.call("GET", `${PATH}${query}`, { as, headers });
+  const of = (wanted: string) => all.filter(({ type }) => type === wanted).map(({ id }) => id);
+  const both = await page();
+  deq(ids(both), all.map(({ id }) => id));
+  deq(both.body.pagination, { total: 7, limit: 50, offset: 0, has_more: false });
+  const middle = await page("?limit=3&offset=2");
+  deq(ids(middle), all.slice(2, 5).map(({ id }) => id));
+  deq(middle.body.pagination, { total: 7, limit: 3, offset: 2, has_more: true });
+  for (const type of ["live", "test"]) {
+    const one = await page(`?type=${type}`);
+    deq([ids(one), one.body.pagination.total], [of(type), of(type).length]);
+  }
+  deq([ids(await page("", live.value)), ids(await page("", test.value))], [of("live"), of("test")]);
+  deq(ids(await page("?type=test", live.value)), of("test"));
+  deq(ids(await page("?type=live", test.value)), []);
+  deq(ids(await page("", owner.token, { "x-relay-space": "test" })), of("test"));
+  eq((await page("?type=other")).status, 400);
+  const viewer = await world.join(owner, ["operator"]);
+  const own = await world.call("GET", PATH, { as: viewer.token });
+  deq(own.status, 200);
+});
+
 Deno.test("api_keys: last_used is the instant of the last use, now and after a restart of memory", async () => {
   await using world = await World.open();
   const owner = await world.signUp();

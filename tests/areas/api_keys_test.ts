@@ -51,12 +51,14 @@ Deno.test("api_keys.create: answers the record with the value, which no later an
   const made = await world.call("POST", PATH, { as: token, body });
   eq(made.status, 201);
   const { id, key, ...record } = made.body;
+  const { body: { sessions } } = await world.call("GET", "/api/account/sessions", { as: token });
   ok(/^svc_live_[0-9A-Za-z]{49}$/.test(key));
   const { expires_days: _, ...said } = body;
   deq(record, {
     ...said,
     type: "live",
     created_by: userId,
+    created_with: { kind: "session", id: sessions[0].id },
     created_at: "2030-01-01T00:00:00.000Z",
     expires_at: "2030-01-31T00:00:00.000Z",
     rotated_at: null,

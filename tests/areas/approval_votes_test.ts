@@ -86,7 +86,8 @@ for (const [what, pathOf] of Object.entries(LOSSES)) {
     await using world = await World.open();
     const here = await waiting(world, 2);
     const as = here.voter.token;
-    const bot = await makeIngestToken(world, here.owner, "telegram");
+    const keeper = await world.join(here.owner, ["admin"]);
+    const bot = await makeIngestToken(world, keeper, "telegram");
     const tell = (text: string) =>
       world.call("POST", "/api/tg/webhook", {
         body: { chat_id: BOB, message: text },

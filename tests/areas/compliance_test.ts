@@ -295,6 +295,7 @@ const NO_EVIDENCE = [
   "plan_updated",
   "policy_confirmed",
   "session_closed",
+  "session_refreshed",
   "session_started",
   "session_timeout",
   "webhook_delivery_resent",

@@ -1,5 +1,13 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
-import { forbidding, holdFetches, inForce, post, withRepository } from "../gitops/fixtures.ts";
+import {
+  forbidding,
+  holdFetches,
+  HOOK_SECRET,
+  inForce,
+  post,
+  pushSigned,
+  withRepository,
+} from "../gitops/fixtures.ts";
 import { committing } from "../support/kv.ts";
 import { World } from "../support/world.ts";
 
@@ -49,8 +57,8 @@ Deno.test("apply: an older commit follows no newer one under a path that is not 
 
 Deno.test("syncs: a push is not forgotten whose look gives way to an apply of an older commit", async () => {
   await using world = await World.open();
-  const git = await withRepository(world, { policy_path: "policies" });
-  const { host, owner } = git;
+  const git = await withRepository(world, { policy_path: "policies", webhook_secret: HOOK_SECRET });
+  const { host } = git;
   await host.commit({ "policies/a.yaml": forbidding("nmap") });
   await git.apply();
   await world.advance(MINUTE_MS);
@@ -59,7 +67,7 @@ Deno.test("syncs: a push is not forgotten whose look gives way to an apply of an
   const slow = git.apply();
   await applying!.asked;
   const newest = await host.commit({ "policies/a.yaml": forbidding("ssh") });
-  await post(world, owner, "webhook", { event: "push", repository: host.url });
+  await pushSigned(world, git);
   await looking!.asked;
   applying!.go();
   eq((await slow).status, 200);
@@ -72,7 +80,7 @@ Deno.test("syncs: a push is not forgotten whose look gives way to an apply of an
 
 Deno.test("syncs: a push is not forgotten during whose look a policy is unpinned", async () => {
   await using world = await World.open();
-  const git = await withRepository(world, { policy_path: "policies" });
+  const git = await withRepository(world, { policy_path: "policies", webhook_secret: HOOK_SECRET });
   const { host, owner } = git;
   for (const program of ["nmap", "nc"]) {
     await host.commit({ "policies/a.yaml": forbidding(program) });
@@ -83,7 +91,7 @@ Deno.test("syncs: a push is not forgotten during whose look a policy is unpinned
   await world.advance(MINUTE_MS);
   const newest = await host.commit({ "policies/a.yaml": forbidding("ssh") });
   const [looking] = holdFetches(world, host, 1);
-  await post(world, owner, "webhook", { event: "push", repository: host.url });
+  await pushSigned(world, git);
   await looking!.asked;
   eq((await post(world, owner, `policies/${id}/unpin`)).status, 200);
   looking!.go();
@@ -122,14 +130,19 @@ Deno.test("syncs: an organization whose hosts take their time keeps nobody else'
   await world.settle();
   await git.host.commit({ "policies/a.yaml": forbidding("nmap") });
   const held = Promise.withResolvers<void>(), fetched = Promise.withResolvers<void>();
-  let waiting = 0;
+  let waiting = 0, isFetched = false;
+  const check = () => {
+    if (waiting > 2 || waiting === 2 && isFetched) fetched.resolve();
+  };
   world.network.reply = async (request) => {
     if (request.url.includes("slow.example.com")) {
-      if (++waiting > 2) fetched.resolve();
+      waiting++;
+      check();
       await held.promise;
       return 503;
     }
-    if (request.method === "POST") fetched.resolve();
+    isFetched ||= request.method === "POST";
+    check();
     return git.host.reply(request);
   };
   // All of them are due.

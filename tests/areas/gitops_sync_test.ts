@@ -5,7 +5,14 @@ import { versionId } from "../../core/gitops/book.ts";
 import { VERSIONS_KEPT } from "../../core/gitops/prune.ts";
 import { FAULTS } from "../../core/fault.ts";
 import { nextLookMs } from "../../core/gitops/syncs.ts";
-import { forbidding, inForce, post, withRepository } from "../gitops/fixtures.ts";
+import {
+  forbidding,
+  HOOK_SECRET,
+  inForce,
+  post,
+  pushSigned,
+  withRepository,
+} from "../gitops/fixtures.ts";
 import { shared } from "../support/kv.ts";
 import { type Account, World } from "../support/world.ts";
 import { eventsOf } from "./fixtures.ts";
@@ -169,7 +176,7 @@ Deno.test("unpin: the policy follows its repository again", async () => {
 
 Deno.test("unpin: a push that waits for its look is not forgotten", async () => {
   await using world = await World.open();
-  const git = await withRepository(world, { policy_path: "policies" });
+  const git = await withRepository(world, { policy_path: "policies", webhook_secret: HOOK_SECRET });
   const { owner, host } = git;
   for (const program of ["nmap", "nc"]) {
     await host.commit({ "policies/a.yaml": forbidding(program) });
@@ -178,7 +185,7 @@ Deno.test("unpin: a push that waits for its look is not forgotten", async () => 
   const { body: { policies: [{ id }] } } = await git.get("policies");
   await post(world, owner, "rollback", { policy_id: id, version: "1" });
   await host.commit({ "policies/a.yaml": forbidding("ssh") });
-  await post(world, owner, "webhook", { event: "push", repository: host.url });
+  await pushSigned(world, git);
   await world.settle();
   eq((await post(world, owner, `policies/${id}/unpin`)).status, 200);
   await world.advance(MINUTE_MS);

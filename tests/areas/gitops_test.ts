@@ -4,7 +4,7 @@ import { readWanted } from "../../core/gitops/apply.ts";
 import { repositories } from "../../kv/records/gitops.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { World } from "../support/world.ts";
-import { forbidding, post, withRepository } from "../gitops/fixtures.ts";
+import { asPlanned, forbidding, post, withRepository } from "../gitops/fixtures.ts";
 import { eventsOf } from "./fixtures.ts";
 
 /** Everything that a store holds, with the versions of the rows. */
@@ -33,6 +33,7 @@ Deno.test("apply: what is in the repository is in force, judges commands and is 
   deq(actions(applied.body.plan), { basics: "create" });
   const { body: { policies: [policy], version } } = await get("policies");
   eq(version, applied.body.version);
+  eq(applied.body.plan[0].policy_id, policy.id);
   deq([policy.name, policy.version, policy.commit], ["basics", "1", commit]);
   const judged = await world.call("POST", "/api/shield/evaluate", {
     as: owner.token,
@@ -76,7 +77,7 @@ Deno.test("apply: a dry run leaves every row as it was and shows what the apply 
   eq(dry.status, 200, dry.text);
   deq(await stored(world), before);
   const done = await apply();
-  deq(dry.body.plan, done.body.plan);
+  deq(dry.body.plan, asPlanned(done.body.plan));
   deq(actions(done.body.plan), { a: "update", b: "delete", c: "create" });
   deq([dry.body.version, dry.body.changed], [done.body.version, done.body.changed]);
 });

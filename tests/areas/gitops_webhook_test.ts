@@ -244,24 +244,32 @@ Deno.test("webhook: no body keeps Relay busy or breaks it", async () => {
   }
 });
 
-Deno.test("webhook: the short form makes a repository without a secret be looked at, and not too often", async () => {
+Deno.test("webhook: the short form makes Relay show what is pending in a repository without a secret, not too often", async () => {
   await using world = await World.open();
   const git = await withRepository(world);
   const commit = (program: string) => git.host.commit({ "a.yaml": forbidding(program) });
-  const version = async () => (await git.get("policies")).body.policies[0].version;
+  const pending = async () => {
+    deq((await git.get("policies")).body.policies, []);
+    return (await git.get(`repos/${git.repositoryId}`)).body.pending;
+  };
   const send = (repository: string) =>
     push(world, git, JSON.stringify({ event: "push", repository }), {});
-  await commit("nmap");
+  const first = await commit("nmap");
   for (const other of ["acme/other", "https://git.example.com/acme", "policies"]) {
     eq((await send(other)).asked, 0, other);
   }
   ok((await send("acme/policies")).asked > 0);
-  eq(await version(), "1");
-  await commit("nc");
+  deq(await pending(), {
+    commit: first,
+    seen_at: new Date(world.clock.nowMs).toISOString(),
+    changes: [{ action: "create", name: "a", path: "a.yaml" }],
+    changes_total: 1,
+  });
+  const second = await commit("nc");
   eq((await send(git.host.url)).asked, 0);
   eq((await send("git@git.example.com:acme/policies.git")).asked, 0);
   await world.advance(10_000);
-  eq(await version(), "2");
+  eq((await pending()).commit, second);
   const asked = git.host.asked;
   await world.advance(60 * 60_000);
   eq(git.host.asked, asked);
@@ -310,7 +318,7 @@ Deno.test("webhook: fifty registrations without a secret are looked at, and hide
   const after = await Promise.all(
     before.map((each) => store.get(repositories, each, `r${each.org}`)),
   );
-  eq(after.filter((each) => each!.due_at_ms !== null).length, 50);
+  eq(after.filter((each) => each!.look_at_ms !== null).length, 50);
 });
 
 Deno.test("webhook: it is limited for each address", async () => {

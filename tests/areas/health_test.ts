@@ -37,9 +37,41 @@ Deno.test("health: statuses for everybody, figures only for the host's credentia
   });
   ok(told.store_round_trip_ms >= 0);
   eq((await health(here.owner.token)).version, VERSION);
-  for (const as of ["svc_live_junk", "a.b.c"]) {
-    eq((await world.call("GET", "/health", { as })).status, 401);
+});
+
+Deno.test("health: a credential that is not accepted is ignored, like on /healthz", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const ended = await world.key(owner, ["system:read"]);
+  eq(
+    (await world.call("DELETE", `/api/v1/api-keys/${ended.id}`, { as: owner.token })).status,
+    204,
+  );
+  const bare = { status: "ok", components: { store: "ok" } };
+  for (const as of [ended.value, "svc_live_junk", "a.b.c"]) {
+    for (const path of ["/healthz", "/health"]) {
+      const { status, headers } = await world.call("GET", path, { as });
+      deq([status, headers.get("x-ratelimit-limit")], [200, "2147483647"], path);
+    }
+    deq((await world.call("GET", "/health", { as })).body, bare);
+    eq((await world.raw("HEAD", "/health", { as })).status, 200);
   }
+  eq((await world.call("GET", "/health", { headers: { authorization: "Basic x" } })).status, 200);
+});
+
+Deno.test("health, metrics: the test space sees no figures of the live one", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const key = await world.key(owner, ["system:read"], { type: "test" });
+  const inTests = { as: owner.token, headers: { "x-relay-space": "test" } };
+  for (const call of [{ as: key.value }, inTests]) {
+    const { status, body } = await world.call("GET", "/health", call);
+    deq([status, body], [200, { status: "ok", components: { store: "ok" } }]);
+    const refused = await world.call("GET", "/metrics", call);
+    deq([refused.status, refused.body.error.code], [403, "FORBIDDEN"]);
+    ok(!refused.text.includes("relay_"));
+  }
+  eq((await world.call("GET", "/metrics", { as: owner.token })).status, 200);
 });
 
 Deno.test("health: a key's use is on record, and a credential that fails counts against its address", async () => {
@@ -54,8 +86,9 @@ Deno.test("health: a key's use is on record, and a credential that fails counts 
   const status = async (as?: string) => (await world.call("GET", "/health", { as })).status;
   deq([await status(reader.value), await status(reader.value)], [200, 200]);
   // Signing up took one of three for this address, making the key one of four for the plan.
-  deq([await status("svc_live_junk"), await status("a.b.c")], [401, 401]);
-  deq([await status("svc_live_junk"), await status("a.b.c")], [429, 429]);
+  deq([await status("svc_live_junk"), await status("a.b.c")], [200, 200]);
+  eq((await world.call("GET", "/.well-known/jwks.json")).status, 429);
+  deq([await status("svc_live_junk"), await status("a.b.c")], [200, 200]);
   deq([await status(reader.value), await status(reader.value)], [200, 429]);
   for (let n = 0; n < 9; n++) eq(await status(), 200);
   await world.advance(60_000);

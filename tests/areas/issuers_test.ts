@@ -4,7 +4,9 @@ import { organizations } from "../../kv/records/organization.ts";
 import { SYSTEM } from "../../kv/collection.ts";
 import { OutboundError } from "../../core/ports.ts";
 import { parseConfig } from "../../core/config.ts";
+import { routes } from "../../routes/index.ts";
 import { rpc, tool } from "../mcp/client.ts";
+import { dump } from "../support/kv.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";
 import type { Reply } from "../support/network.ts";
 import { StreamClient } from "../support/stream.ts";
@@ -108,8 +110,45 @@ Deno.test("issuers: a token that names no right ends no key of its person, and c
     const { status, body: { error } } = await world.call(method, path, { as, body });
     deq([status, error.code], [403, "FORBIDDEN"], path);
   }
-  const some = await issue(world, claimsOf(owner, "agents:read"));
-  eq((await world.call("DELETE", `/api/v1/api-keys/${id}`, { as: some })).status, 204);
+});
+
+Deno.test("issuers: a token that names some rights looks after nothing of its person's own, by any route", async () => {
+  await using world = await open();
+  const owner = await world.signUp();
+  const { id } = await world.key(owner, ["agents:read"]);
+  const as = await issue(world, claimsOf(owner, "agents:read approvals:write"));
+  const open_to_any = ["account.info", "account.settings", "account.notifications"];
+  const users = await dump(world.kv, [owner.org, "live", "users"]);
+  const keys = await dump(world.kv, [owner.org, "live", "api_keys"]);
+  const bodies: Record<string, unknown> = {
+    "account.update_settings": { language: "fr" },
+    "account.change_password": { current_password: "password 1", new_password: "Another-pass-1" },
+    "second_factor.enrol": { password: "password 1" },
+    "second_factor.confirm": { code: "123456" },
+    "second_factor.recovery_codes": { code: "123456" },
+    "second_factor.disable": { code: "123456" },
+  };
+  const personal = [...routes.filter(({ access }) => "signedIn" in access && !access.orCookie)];
+  personal.push(routes.find((each) => each.id === "telegram_links.create")!);
+  for (const route of personal) {
+    const query = route.id === "api_keys.explain" ? "?scope=agents:read" : "";
+    const path = route.path.replace("{id}", id) + query;
+    const body = bodies[route.id];
+    const answer = await world.call(route.method, path, { as, body });
+    const expected = open_to_any.includes(route.id) ? [200, undefined] : [403, "FORBIDDEN"];
+    deq([answer.status, answer.body?.error?.code], expected, route.id);
+  }
+  deq(await dump(world.kv, [owner.org, "live", "users"]), users);
+  deq(await dump(world.kv, [owner.org, "live", "api_keys"]), keys);
+});
+
+Deno.test("issuers: what the scopes of a token name, it may do with keys, its person's among them", async () => {
+  await using world = await open();
+  const owner = await world.signUp();
+  const { id } = await world.key(owner, ["agents:read"]);
+  const as = await issue(world, claimsOf(owner, "system:read system:write"));
+  eq((await world.call("GET", "/api/v1/api-keys", { as })).body.api_keys.length, 1);
+  eq((await world.call("DELETE", `/api/v1/api-keys/${id}`, { as })).status, 204);
 });
 
 Deno.test("issuers: with `scope` null a token has all rights of its person", async () => {

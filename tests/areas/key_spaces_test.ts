@@ -57,7 +57,7 @@ Deno.test("api_keys: a test key is looked after from the live space too, with th
   }
 });
 
-Deno.test("api_keys: a list shows the caller's space, and the test space sees no live key", async () => {
+Deno.test("api_keys: a list shows a person both spaces and a key its own, and the test space sees no live key", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const rights = ["system:read", "system:write"];
@@ -67,7 +67,7 @@ Deno.test("api_keys: a list shows the caller's space, and the test space sees no
     const { body } = await world.call("GET", PATH, { as, headers });
     return body.api_keys.map(({ id }: { id: string }) => id);
   };
-  deq([await list(owner.token), await list(live.value)], [[live.id], [live.id]]);
+  deq([await list(owner.token), await list(live.value)], [[test.id, live.id], [live.id]]);
   deq([await list(owner.token, IN_TEST), await list(test.value)], [[test.id], [test.id]]);
   for (const [as, headers] of [[owner.token, IN_TEST], [test.value, {}]] as const) {
     const seen = await world.call("GET", `${PATH}/${live.id}`, { as, headers });

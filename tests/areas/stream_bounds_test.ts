@@ -93,6 +93,36 @@ Deno.test("streams: a socket that resumes again and again begins again once a se
   });
 });
 
+Deno.test("streams: a ping gets a pong, other unknown frames one warning, and the stream goes on", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const key = await world.key(owner, READ);
+  await withSocket(world, key.value, async ({ socket, next }) => {
+    eq((await next()).type, "hello");
+    socket.send('{"type":"ping"}');
+    deq(await next(), { type: "pong" });
+    for (const frame of ['{"type":"subscribe"}', "nonsense", "[]", '{"type":7}']) {
+      socket.send(frame);
+    }
+    socket.send(new Uint8Array([1, 2]));
+    socket.send('{"type":"ping","n":1}');
+    const warning = await next();
+    deq([warning.type, warning.data], ["warning", {
+      code: "unknown_frame",
+      message: "A frame was ignored: this stream takes JSON frames of the types resume and ping.",
+    }]);
+    deq(await next(), { type: "pong" });
+    await happen(world, owner, "agent_created", "agt_1");
+    await world.app.log.flush();
+    eq((await next()).data!.event_type, "agent_created");
+  });
+  await withSocket(world, key.value, async ({ socket, next, closed }) => {
+    await next();
+    socket.send('{"type":"resume","types":7}');
+    eq((await closed).code, 4400);
+  });
+});
+
 Deno.test("streams: what begins counts towards what may wait, too", async () => {
   await using world = await World.open();
   const owner = await world.signUp();

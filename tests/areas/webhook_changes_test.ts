@@ -72,7 +72,6 @@ Deno.test("webhooks.update: tells the path of each fault, and changes nothing", 
   const made = await makeHook(world, owner, ["agent_created"]);
   const cases: [Record<string, unknown>, string][] = [
     [{}, "body"],
-    [{ active: false }, "body"],
     [{ name: "" }, "body.name"],
     [{ secret: "short" }, "body.secret"],
     [{ events: [] }, "body.events"],

@@ -22,7 +22,8 @@ Deno.test("webhooks.create: answers the record with the policy filled in, and ne
     headers: { "X-Team": "ops" },
     retry_policy: { max_retries: 3, backoff_multiplier: 2 },
   });
-  const { id, ...rest } = made;
+  const { id, created_with, ...rest } = made;
+  eq(created_with.kind, "session");
   deq(rest, {
     name: "hook",
     url: "https://hooks.example.com/x",
@@ -41,6 +42,8 @@ Deno.test("webhooks.create: answers the record with the policy filled in, and ne
     },
     previous_secret_ends_at: null,
     release_id: null,
+    acts_for: owner.userId,
+    suspended: null,
     created_at: "2030-01-01T00:00:00.000Z",
     delivery_count: 0,
     last_delivery_at: null,
@@ -312,7 +315,7 @@ Deno.test("webhooks.test: one that fails in every attempt leaves the webhook as 
 Deno.test("webhooks.test: sends a signed ping, whatever the webhook subscribes to", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
-  const hook = await makeHook(world, owner, ["agent_created"], { active: false });
+  const hook = await makeHook(world, owner, ["agent_created"]);
   const answer = await world.call("POST", `${PATH}/${hook.id}/test`, { as: owner.token });
   deq([answer.status, answer.body.event_type, answer.body.status], [202, "ping", "pending"]);
   await world.settle();

@@ -11,6 +11,7 @@ import { systemClock, systemPorts } from "../../core/system.ts";
 import { openStore } from "../../kv/open.ts";
 import { auditKeyOf, insertAuditKeys } from "../../core/audit/keys.ts";
 import { keyText } from "../../core/audit/note.ts";
+import { sized } from "./size.ts";
 
 /** CPU time in ms: machines are shared, and the wall clock tells who else was there. */
 function cpuMs(): number {
@@ -18,8 +19,8 @@ function cpuMs(): number {
   return (user + system) / 1000;
 }
 
-const ROWS = 1_000_000;
-const PROOFS = 300;
+const ROWS = sized(1_000_000, 5_000);
+const PROOFS = sized(300, 20);
 const SEGMENT = 150;
 
 /** What proving costs: sequencing a row, a proof, an export and its check, with a million rows in the store. */

@@ -25,6 +25,16 @@ export async function signUp(base: string, n: number): Promise<{ token: string; 
   return { token, key: made.key };
 }
 
+/** Resolves when the relay has noticed that an agent is gone: that is a row of the log too. */
+export async function untilOffline(base: string, token: string, id: string): Promise<void> {
+  const headers = { authorization: `Bearer ${token}` };
+  for (let status = ""; status !== "offline";) {
+    const response = await fetch(`${base}/api/v1/agents/${id}`, { headers });
+    if (!response.ok) throw new Error(await response.text());
+    ({ status } = await response.json());
+  }
+}
+
 /** How many events the organization's log holds. */
 export async function logLength(base: string, token: string): Promise<number> {
   const headers = { authorization: `Bearer ${token}` };

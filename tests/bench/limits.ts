@@ -1,10 +1,11 @@
 import { signUp } from "./client.ts";
 import { get, measure, start } from "./parts.ts";
 import { report, rounds } from "./rounds.ts";
+import { CONNECTIONS, sized } from "./size.ts";
 
 /** A whole set of rounds must fit into one window: the next one would admit a request. */
 const WINDOW_MS = 60_000;
-const NEEDS_MS = 40_000;
+const NEEDS_MS = sized(40_000, 8_000);
 
 interface Relay {
   readonly port: number;
@@ -12,17 +13,19 @@ interface Relay {
 }
 
 /** What it costs to be refused: as much as a bare route or a little more, and no commit. */
-export async function refusals(barePort: number, barePath: string): Promise<void> {
+export async function refusals(): Promise<void> {
+  const { ready: bare } = await start<{ port: number }>("bare_http.ts");
+  const barePath = get("/api/v1/agents/agt_1");
   const { ready: relay } = await start<Relay>("relay.ts", ["1"]);
   const base = `http://127.0.0.1:${relay.port}`;
   const { key } = await signUp(base, 0);
   const request = get("/api/v1/agents", { "x-api-key": key });
   const kv = await Deno.openKv(relay.kv);
-  for (const connections of [32, 128]) {
+  for (const connections of CONNECTIONS) {
     await untilRoom();
     await measure(relay.port, 1, 1, [request]);
     const before = await restingRows(kv);
-    const pair = await rounds(connections, [barePort, [barePath]], [relay.port, [request]]);
+    const pair = await rounds(connections, [bare.port, [barePath]], [relay.port, [request]]);
     report(`refused (429), ${connections} connections`, pair, { expected: "429" });
     const written = [...await rows(kv)].filter((row) => !before.has(row));
     console.log(`  ${pair.answered} requests refused, ${written.length} rows were written`);
@@ -65,7 +68,7 @@ async function rows(kv: Deno.Kv): Promise<Set<string>> {
 /** What a relay remembers of a million keys that never were: nothing. */
 export async function unknownKeys(): Promise<void> {
   for (const [name, perMinute, addresses] of VARIANTS) {
-    const { ready } = await start<Memory>("unknown_keys.ts", [perMinute, addresses]);
+    const { ready } = await start<Memory>("unknown_keys.ts", [perMinute, addresses, `${TRIES}`]);
     const mib = (bytes: number) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
     const statuses = JSON.stringify(ready.statuses);
     console.log(
@@ -85,6 +88,7 @@ interface Memory {
   readonly statuses: Readonly<Record<string, number>>;
 }
 
+const TRIES = sized(1_000_000, 2_000);
 const GROWTH_BYTES_MAX = 8 * 2 ** 20;
 const VARIANTS: readonly (readonly [name: string, perMinute: string, addresses: string])[] = [
   ["no limit by address", "null", "1"],

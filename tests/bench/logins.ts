@@ -1,11 +1,12 @@
 import { signUp } from "./client.ts";
 import { median } from "./parts.ts";
+import { SECONDS, sized } from "./size.ts";
 
 /** Sign-ins with wrong passwords that come at once. */
-const FLOOD = 1_000;
+const FLOOD = sized(1_000, 20);
 /** Ten failures of one email are a lock-out, so the tries of known users are spread over some. */
-const KNOWN = 10;
-const TRIES_EACH = 8;
+const KNOWN = sized(10, 2);
+const TRIES_EACH = sized(8, 2);
 /** How far the medians for known and unknown users may be apart, in the share of either. */
 const TELLING = 0.05;
 const POLL_MS = 5;
@@ -63,7 +64,7 @@ export async function wrongPasswords(base: string): Promise<void> {
   );
   const quiet = new AbortController();
   const before = probe(base, quiet.signal);
-  await new Promise((resolve) => setTimeout(resolve, 2_000));
+  await new Promise((resolve) => setTimeout(resolve, SECONDS * 1000));
   quiet.abort();
   const calm = await before;
   const flooded = new AbortController();

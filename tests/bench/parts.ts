@@ -102,6 +102,12 @@ export async function measure(
   return JSON.parse(new TextDecoder().decode((await child.output()).stdout));
 }
 
+/** @throws {Error} when a request was refused: its figures would be those of something else */
+export function mustAll({ statuses }: Measured, expected: string): void {
+  const others = Object.keys(statuses).filter((status) => status !== expected);
+  if (others.length > 0) throw new Error(`answers were ${JSON.stringify(statuses)}`);
+}
+
 /** A whole GET request. */
 export const get = (path: string, headers: Readonly<Record<string, string>> = {}): string =>
   [

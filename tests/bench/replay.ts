@@ -4,9 +4,10 @@ import { WEBHOOK_EVENTS } from "../../core/webhooks/event_types.ts";
 import { forbidding, withRepository } from "../gitops/fixtures.ts";
 import { DANGEROUS, HARMLESS } from "../shield/field.ts";
 import { World } from "../support/world.ts";
+import { sized } from "./size.ts";
 
-const COMMANDS = 10_000;
-const ROUNDS = 5;
+const COMMANDS = sized(10_000, 200);
+const ROUNDS = sized(5, 1);
 const BATCH = 50;
 
 /** The last 10,000 audited commands through a candidate policy, by `apply` with `dry_run`. */
@@ -58,6 +59,7 @@ async function fill(world: World, { org, userId }: { org: string; userId: string
         emit(work, tx, { org, space: "live" }, {
           type: "command_executed",
           resource: { type: "command", id: `cmd_${n}` },
+          agentId: "agt_1",
           details: {
             ...WEBHOOK_EVENTS.command_executed.example,
             command: `echo ${n}; ${lines[n % lines.length]}`,

@@ -1,7 +1,5 @@
-import { measure, type Measured, median } from "./parts.ts";
-
-const ROUNDS = Number(Deno.env.get("BENCH_ROUNDS") ?? 5);
-const SECONDS = Number(Deno.env.get("BENCH_SECONDS") ?? 2);
+import { measure, type Measured, median, mustAll } from "./parts.ts";
+import { ROUNDS, SECONDS } from "./size.ts";
 
 /** A bare server and ours, round for round. */
 export interface Pair {
@@ -17,7 +15,7 @@ export async function rounds(
   bare: [port: number, requests: string[]],
   ours: [port: number, requests: string[]],
 ): Promise<Pair> {
-  const warm = await measure(ours[0], connections, 2, ours[1]);
+  const warm = await measure(ours[0], connections, SECONDS, ours[1]);
   const pair: Pair = { bare: [], ours: [], answered: warm.answered };
   for (let round = 0; round < ROUNDS; round++) {
     pair.bare.push(await measure(bare[0], connections, SECONDS, bare[1]));
@@ -28,7 +26,10 @@ export async function rounds(
   return pair;
 }
 
-/** Prints the medians; a status other than `expected` stands out, `other` is what `bare` is. */
+/**
+ * Prints the medians; `other` is what `bare` is.
+ * @throws {Error} when a request of either side was answered with another status than expected
+ */
 export function report(
   name: string,
   { bare, ours }: Pair,
@@ -38,14 +39,13 @@ export function report(
   const p50 = (runs: Measured[]) => median(runs.map((run) => run.p50Ms)).toFixed(2);
   const p99 = (runs: Measured[]) => median(runs.map((run) => run.p99Ms)).toFixed(2);
   const ratio = median(ours.map((run, n) => run.perSecond / bare[n]!.perSecond));
-  const bad = ours.flatMap((run) => Object.keys(run.statuses)).filter((status) =>
-    status !== expected
-  );
+  for (const run of bare) mustAll(run, "200");
+  for (const run of ours) mustAll(run, expected);
   console.log(
     `${name.padEnd(44)} ${other} ${per(bare).toFixed(0).padStart(7)}/s  ours ${
       per(ours).toFixed(0).padStart(6)
     }/s  ratio ${ratio.toFixed(3)}  p50 ${p50(bare)} → ${p50(ours)} ms  p99 ${p99(bare)} → ${
       p99(ours)
-    } ms${bad.length > 0 ? `  STATUSES ${JSON.stringify(ours.at(-1)!.statuses)}` : ""}`,
+    } ms`,
   );
 }

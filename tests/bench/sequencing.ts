@@ -1,8 +1,8 @@
 import { signUp } from "./client.ts";
-import { endAll, get, measure, type Measured, median, start } from "./parts.ts";
+import { endAll, get, measure, type Measured, median, mustAll, start } from "./parts.ts";
+import { CONNECTIONS, SECONDS, sized } from "./size.ts";
 
-const ROUNDS = Number(Deno.env.get("BENCH_ROUNDS") ?? 9);
-const SECONDS = Number(Deno.env.get("BENCH_SECONDS") ?? 2);
+const ROUNDS = sized(Number(Deno.env.get("BENCH_ROUNDS") ?? 9), 1);
 /** Rows become leaves within a second after their requests: then all that they cost has been paid. */
 const SETTLE_MS = 1_500;
 /** What the kernel counts CPU time in. */
@@ -27,7 +27,7 @@ export async function benchSequencing(): Promise<void> {
   try {
     const plain = await side(["2000000000", "0", "unsequenced"]);
     const proving = await side([]);
-    for (const connections of [32, 128]) {
+    for (const connections of CONNECTIONS) {
       for (const one of [plain, proving]) await run(one, connections);
       const pairs: [Round, Round][] = [];
       for (let round = 0; round < ROUNDS; round++) {
@@ -69,6 +69,7 @@ async function side(args: readonly string[]): Promise<Side> {
 async function run({ port, pid, request }: Side, connections: number): Promise<Round> {
   const before = cpuMsOf(pid);
   const measured = await measure(port, connections, SECONDS, [request]);
+  mustAll(measured, "200");
   await new Promise((done) => setTimeout(done, SETTLE_MS));
   return { ...measured, cpu: (cpuMsOf(pid) - before) * 1000 / measured.answered };
 }

@@ -1,9 +1,11 @@
 import { type Carrier, WireReader } from "../support/wire.ts";
 import { lines, median, start } from "./parts.ts";
+import { sized } from "./size.ts";
+import type { Target } from "./target.ts";
 
-const READERS = 999;
-const ROUNDS = 4;
-const EVENTS_A_ROUND = 40;
+const READERS = sized(999, 60);
+const ROUNDS = sized(4, 1);
+const EVENTS_A_ROUND = sized(40, 5);
 /** Before each event that all hear come so many that only the one that stands still would hear. */
 const OTHERS_BETWEEN = 12;
 const PAD_BYTES = 12_000;
@@ -14,18 +16,11 @@ const BATCH = 20;
 const LOOK_BATCHES = 2;
 const now = () => performance.timeOrigin + performance.now();
 
-interface Target {
-  readonly base: string;
-  readonly port: number;
-  readonly token: string;
-  readonly key: string;
-}
-
 type Heard = AsyncGenerator<{ id: string; atMs: number }>;
 
 /** What one subscriber of 1,000 that stands still costs the relay, and the others. */
 export async function stalled(target: Target): Promise<void> {
-  const args = [`${target.port}`, target.token, `${READERS}`, "0", "?types=agent_created"];
+  const args = [`${target.port}`, target.key, `${READERS}`, "0", "?types=agent_created"];
   const subscribers = await start("subscribers.ts", args);
   const heard: Heard = lines(subscribers);
   console.log(`${READERS} subscribers are there`);

@@ -1,10 +1,11 @@
 /**
- * Clients of `/api/events` over raw TCP. Arguments: port, token, how many read, how many stand still, and
+ * Clients of `/api/events` over raw TCP, by a key, whose limit of connections is the relay's to set: a
+ * person has few streams. Arguments: port, key, how many read, how many stand still, and
  * a query if there is one.
  * Prints `{}` once all have had their hello, then, for each command that every reader heard of, its id
  * and the instant at which the last one did, in ms since the epoch.
  */
-const [port, token, reading, standing, query = ""] = Deno.args as [
+const [port, key, reading, standing, query = ""] = Deno.args as [
   string,
   string,
   string,
@@ -20,7 +21,7 @@ const now = () => performance.timeOrigin + performance.now();
 async function connect(reads: boolean): Promise<void> {
   const socket = await Deno.connect({ hostname: "127.0.0.1", port: Number(port) });
   const head = `GET /api/events${query} HTTP/1.1\r\nHost: 127.0.0.1\r\n` +
-    `Authorization: Bearer ${token}\r\n\r\n`;
+    `Authorization: Bearer ${key}\r\n\r\n`;
   await socket.write(new TextEncoder().encode(head));
   const buffer = new Uint8Array(16 * 1024);
   let text = "";
@@ -28,6 +29,7 @@ async function connect(reads: boolean): Promise<void> {
     const n = await socket.read(buffer);
     if (n === null) throw new Error(`a stream ended before its hello: ${text}`);
     text += decoder.decode(buffer.subarray(0, n));
+    if (!text.startsWith("HTTP/1.1 200")) throw new Error(`a stream was refused: ${text}`);
   }
   if (reads) void follow(socket, buffer);
   else still.push(socket);
@@ -45,6 +47,7 @@ async function follow(socket: Deno.TcpConn, buffer: Uint8Array<ArrayBuffer>): Pr
     }
     text = text.slice(whole + 1);
   }
+  throw new Error("a stream has ended");
 }
 
 const all = [...Array(readers).fill(true), ...Array(Number(standing)).fill(false)];

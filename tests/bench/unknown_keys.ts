@@ -9,11 +9,11 @@ import { routes, upgrades } from "../../routes/index.ts";
 
 /**
  * Tries keys that do not exist, with right checksums, from so many addresses, against a relay in this
- * process. Prints what the process holds before and after.
+ * process. Arguments: tries a minute from an address, addresses, tries. Prints what the process holds before and after.
  */
-const TRIES = 1_000_000;
 const TOGETHER = 100;
-const [perMinute = "null", addresses = "1"] = Deno.args;
+const [perMinute = "null", addresses = "1", tries = "1000000"] = Deno.args;
+const TRIES = Number(tries);
 const folder = await Deno.makeTempDir({ prefix: "relay-bench-" });
 const config = parseConfig(`{"limits":{"public_per_minute":${perMinute}}}`);
 const settings = { ...readSettings({}, () => "", false), config };
@@ -27,7 +27,7 @@ async function tryKey(n: number): Promise<void> {
   const at = n % Number(addresses);
   const hostname = `198.${at >> 16 & 255}.${at >> 8 & 255}.${at & 255}`;
   const headers = { "x-api-key": makeKeyValue("live", systemEntropy) };
-  const request = new Request("http://relay.test/api/v1/agents", { headers });
+  const request = new Request("http://localhost/api/v1/agents", { headers });
   const answer = await serve(request, { remoteAddr: { transport: "tcp", hostname, port: 1 } });
   await answer.body?.cancel();
   statuses[answer.status] = (statuses[answer.status] ?? 0) + 1;

@@ -1,4 +1,5 @@
 import { lines, median, residentKiB, start, type Started } from "./parts.ts";
+import { sized } from "./size.ts";
 
 interface Receiver {
   readonly http: number;
@@ -34,7 +35,7 @@ export async function benchWebhooks(): Promise<void> {
 }
 
 async function sustained(name: string, url: string, receiver: Receiver): Promise<void> {
-  const [hooks, events, warming, rounds] = [50, 240, 1, 7];
+  const [hooks, events, warming, rounds] = [50, sized(240, 5), 1, sized(7, 1)];
   const sender = await startSender(url, hooks, receiver, 0);
   const rates: number[] = [], costs: number[] = [];
   for (let round = -warming; round < rounds; round++) {
@@ -58,7 +59,7 @@ async function sustained(name: string, url: string, receiver: Receiver): Promise
 async function idle(receiver: Receiver): Promise<void> {
   const sender = await startSender(`http://localhost:${receiver.http}/`, 1, receiver, 0);
   const lagsMs: number[] = [];
-  for (let n = 0; n < 300; n++) {
+  for (let n = 0; n < sized(300, 10); n++) {
     await sender.commit(1, "delivered");
     lagsMs.push(...await arrivals(receiver, 1));
   }
@@ -69,19 +70,20 @@ async function idle(receiver: Receiver): Promise<void> {
 /** What ten dead endpoints cost the others among a thousand, in the time to their first attempt. */
 async function blackHoles(receiver: Receiver): Promise<void> {
   const url = `http://localhost:${receiver.http}/`;
+  const hooks = sized(990, 40);
   const measured: Record<number, number[]> = { 0: [], 10: [] };
   for (const holes of [0, 10]) {
-    const sender = await startSender(url, 990, receiver, holes);
-    const [warming, events] = [10, 60];
+    const sender = await startSender(url, hooks, receiver, holes);
+    const [warming, events] = [sized(10, 1), sized(60, 2)];
     for (let event = -warming; event < events; event++) {
       await sender.commit(1, "numbered");
-      const lagsMs = await arrivals(receiver, 990);
+      const lagsMs = await arrivals(receiver, hooks);
       if (event >= 0) measured[holes]!.push(...lagsMs);
     }
     sender.end();
   }
   const ratio = p99(measured[10]!) / p99(measured[0]!);
-  console.log(`webhooks, 990 of them, to the first attempt: ${show(measured[0]!)}`);
+  console.log(`webhooks, ${hooks} of them, to the first attempt: ${show(measured[0]!)}`);
   console.log(
     `the same beside 10 black holes: ${show(measured[10]!)}; p99 ${ratio.toFixed(2)} times`,
   );
@@ -89,15 +91,19 @@ async function blackHoles(receiver: Receiver): Promise<void> {
 
 /** Memory while 100,000 deliveries wait for receivers that say nothing. */
 async function pending(receiver: Receiver): Promise<void> {
-  const sender = await startSender("", 0, receiver, 100);
+  const [holes, first, more] = [100, sized(200, 2), sized(800, 8)];
+  const sender = await startSender("", 0, receiver, holes);
   // As many before, so that the young heap of the engine has its size.
-  const few = await sender.commit(200, "made");
+  const few = await sender.commit(first, "made");
   const before = residentKiB(sender.pid);
-  const many = await sender.commit(800, "made");
+  const many = await sender.commit(more, "made");
   const grown = (residentKiB(sender.pid) - before) / 1024;
   const living = (many.heapBytes - few.heapBytes) / 2 ** 20;
   console.log(
-    `100,000 pending deliveries: ${living.toFixed(1)} MiB more in use than with 20,000, ` +
+    `${holes * (first + more)} pending deliveries: ${
+      living.toFixed(1)
+    } MiB more in use than with ` +
+      `${holes * first}, ` +
       `${grown.toFixed(0)} MiB more resident (${(before / 1024).toFixed(0)} MiB)`,
   );
   sender.end();
@@ -117,8 +123,9 @@ async function startSender(
     pid: relay.child.pid,
     async commit(events, wait) {
       await stdin.write(new TextEncoder().encode(`${JSON.stringify({ events, wait })}\n`));
-      const { value } = await answers.next();
-      return value!;
+      const { value, done } = await answers.next();
+      if (done) throw new Error("the relay that sends webhooks has ended");
+      return value;
     },
     end: () => relay.child.kill("SIGTERM"),
   };

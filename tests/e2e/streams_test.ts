@@ -83,7 +83,7 @@ Deno.test("streams of a real relay: a browser's WebSocket resumes, strangers are
       assert.equal((await nobody.closed).opened, false);
       const nonsense = openSocket(ws, protocols);
       await nonsense.next();
-      nonsense.socket.send("nonsense");
+      nonsense.socket.send('{"type":"resume","types":7}');
       assert.equal((await nonsense.closed).code, 4400);
       assert.equal((await owner("POST", "/api/v1/webhooks", HOOK)).status, 201);
 

@@ -1,4 +1,5 @@
 import { strictEqual as eq } from "node:assert/strict";
+import { createHmac } from "node:crypto";
 import { type Account, World } from "../support/world.ts";
 import { type FakeHost, openFakeHost } from "./fake_host.ts";
 
@@ -60,6 +61,24 @@ export function holdFetches(world: World, host: FakeHost, count: number) {
 /** A policy that forbids one program. */
 export const forbidding = (program: string, more = ""): string =>
   `rules:\n  - id: no-${program}\n    match: { commands: [${program}] }\n    verdict: deny\n${more}`;
+
+/** A plan as a dry run shows it: what it would create has no id yet. */
+export const asPlanned = (plan: readonly { action: string; policy_id: string | null }[]) =>
+  plan.map((step) => step.action === "create" ? { ...step, policy_id: null } : step);
+
+/** The secret of a repository whose pushes `pushSigned` sends. */
+export const HOOK_SECRET = "a secret of the hook";
+
+/** Tells Relay of a push, with the signature of the repository's secret. */
+export async function pushSigned(world: World, { host }: GitWorld, after?: string): Promise<void> {
+  const body = JSON.stringify({ event: "push", repository: host.url, after });
+  const signature = createHmac("sha256", HOOK_SECRET).update(body).digest("hex");
+  const headers = {
+    "content-type": "application/json",
+    "x-hub-signature-256": `sha256=${signature}`,
+  };
+  eq((await world.call("POST", "/api/v1/gitops/webhook", { body, headers })).status, 202);
+}
 
 /** Sends something to GitOps. */
 export const post = (world: World, { token }: Account, path: string, body: unknown = {}) =>

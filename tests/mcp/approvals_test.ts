@@ -128,7 +128,9 @@ Deno.test("mcp approvals: a task is its caller's alone, and for clients that kno
       const theirs = await task(world, here, method, taskId, { as });
       const missing = await task(world, here, method, "cmd_missing", { as });
       eq(theirs.body.error.code, -32602);
+      for (const { body } of [theirs, missing]) delete body.error.data.details.request_id;
       deq(theirs.body.error, missing.body.error);
+      eq(theirs.body.error.data.code, "NOT_FOUND");
     }
     const unaware = await task(world, here, method, taskId, { capabilities: {} });
     deq([unaware.status, unaware.body.error.code], [400, -32021]);

@@ -135,7 +135,9 @@ Deno.test("completions: of many it is told how many, or that there are more, and
 });
 
 Deno.test("metadata: RFC 9728, for both resources, where the challenge says", async () => {
-  await using world = await World.open({ settings: { publicUrl: "https://relay.example" } });
+  await using world = await World.open({
+    settings: { local: false, publicUrl: "https://relay.example" },
+  });
   for (const path of ["/mcp", "/mcp/stream"]) {
     const challenge = (await rpc(world, "resources/list", {}, { path })).headers
       .get("www-authenticate")!;

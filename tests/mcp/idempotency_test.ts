@@ -137,3 +137,13 @@ Deno.test("mcp once: a connection that is cut does not end a command with a key:
   eq(body.result.structuredContent.stdout, "worked\n");
   eq(runsOf(agent).length, 1);
 });
+
+Deno.test("mcp once: a key that is too long is refused before the message is read", async () => {
+  await using world = await World.open();
+  const message = { jsonrpc: "2.0", id: 1, method: "tools/list" };
+  const { status, body } = await world.call("POST", "/mcp", {
+    body: message,
+    headers: { "idempotency-key": "k".repeat(256) },
+  });
+  deq([status, body.error.details.issues[0].path], [400, "headers.idempotency-key"]);
+});

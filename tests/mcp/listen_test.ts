@@ -61,7 +61,7 @@ Deno.test("listen: nothing is told before the acknowledgement, whenever it happe
   await using world = await World.open();
   const { token } = await world.signUp();
   const actor = await authenticate(world.app, token, "live");
-  const server = makeServer(world.app, [...routes], false);
+  const server = makeServer(world.app, [...routes], null);
   const told: string[] = [];
   const exchange = {
     server,
@@ -88,7 +88,7 @@ Deno.test("listen: whatever happens behind the acknowledgement is told, also on 
   await using world = await World.open({ sole: false });
   const { token } = await world.signUp();
   const actor = await authenticate(world.app, token, "live");
-  const server = makeServer(world.app, [...routes], false);
+  const server = makeServer(world.app, [...routes], null);
   await world.settle();
   const told: string[] = [];
   const { log } = world.app;

@@ -16,6 +16,8 @@ import {
  */
 const PACKAGES = new URL("./packages/", import.meta.url).pathname;
 const SUITE = "npm:@modelcontextprotocol/conformance@0.2.0-alpha.12";
+/** A relay with what the suite looks for. */
+const FIXTURES_MAIN = new URL("./serve_fixtures.ts", import.meta.url).href;
 const UNLIMITED = JSON.stringify(NO_LIMITS);
 
 async function runPackage(script: string, args: readonly string[]): Promise<string> {
@@ -33,7 +35,7 @@ async function runPackage(script: string, args: readonly string[]): Promise<stri
 Deno.test("official: the conformance suite passes whole, in both of its revisions", async () => {
   await withFolder(async (folder) => {
     const env = { RELAY_KV: ":memory:", RELAY_CONFIG: UNLIMITED };
-    const { relay, url } = await startRelayProcess(env, ["--mcp-fixtures"]);
+    const { relay, url } = await startRelayProcess(env, ["--port", "0"], FIXTURES_MAIN);
     try {
       for (const [revision, checks] of [["2026-07-28", 196], ["2025-11-25", 80]] as const) {
         const args = ["server", "--url", `${url}/mcp`, "--requirements", revision, "-o", folder];
@@ -50,13 +52,18 @@ Deno.test("official: the conformance suite passes whole, in both of its revision
 
 /** Stands between the suite, which knows no credentials, and a relay. */
 function withKey(url: string, key: string): Deno.HttpServer<Deno.NetAddr> {
-  return Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
+  const proxy = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
     const headers = new Headers(request.headers);
     headers.set("authorization", `Bearer ${key}`);
+    // A page of the proxy's address is one of the relay's own.
+    const origin = headers.get("origin");
+    const own = (text: string) => text.replace(`:${proxy.addr.port}`, `:${new URL(url).port}`);
+    if (origin !== null) headers.set("origin", own(origin));
     const { method } = request;
     const body = method === "POST" ? { body: await request.text() } : {};
     return await fetch(`${url}${new URL(request.url).pathname}`, { method, headers, ...body });
   });
+  return proxy;
 }
 
 Deno.test("official: without fixtures the suite misses its fixtures, and nothing else", async () => {

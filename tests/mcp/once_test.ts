@@ -33,6 +33,7 @@ const INFO: RequestInfo = {
     webhookSignature: null,
   },
   cookie: () => null,
+  forwarded: false,
   prefetch: false,
 };
 

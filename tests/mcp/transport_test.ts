@@ -93,9 +93,76 @@ Deno.test("mcp: malformed messages get the specified error, and nothing else hap
     const reply = await readReply(await world.send(sent));
     const said = [reply.status, reply.body.error.code, reply.body.id];
     deq(said, [status, code, id], body.slice(0, 80));
+    const { data } = reply.body.error;
+    eq(data.code, code === -32601 ? "NOT_FOUND" : "VALIDATION_FAILED");
+    eq(data.details.request_id, reply.headers.get("x-request-id"));
     ok(!/\.ts\b/.test(JSON.stringify(reply.body)), "no stack");
   }
   deq(world.logged, []);
+});
+
+Deno.test("mcp: a batch of the revision 2025-03-26 is refused whole with the documented error", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const call = { name: "policies_delete", arguments: { id: "pol_1" } };
+  const batch = [
+    { jsonrpc: "2.0", id: 1, method: "ping" },
+    { jsonrpc: "2.0", id: 2, method: "tools/call", params: call },
+  ];
+  const before = await world.trail(owner);
+  for (const path of ["/mcp", "/mcp/stream"]) {
+    for (const version of [undefined, "2025-03-26"]) {
+      const headers = {
+        "content-type": "application/json",
+        authorization: `Bearer ${owner.token}`,
+        ...(version !== undefined && { "mcp-protocol-version": version }),
+      };
+      const body = JSON.stringify(batch);
+      const url = `http://localhost${path}`;
+      const reply = await readReply(
+        await world.send(new Request(url, { method: "POST", headers, body })),
+      );
+      const { code, data } = reply.body.error;
+      deq([reply.status, reply.body.id, code, data.code], [400, null, -32600, "VALIDATION_FAILED"]);
+    }
+  }
+  deq(await world.trail(owner), before);
+});
+
+Deno.test("mcp: faults before a message is read have the interface's error object, later ones JSON-RPC's with the id", async () => {
+  await using world = await World.open();
+  const early = [
+    await rpc(world, "tools/list", {}, { as: "svc_live_none" }),
+    await rpc(world, "tools/list", {}, { path: "/mcp?verbose=1" }),
+    await rpc(world, "tools/list", {}, { headers: { origin: CONSOLE } }),
+    await rpc(world, "tools/list", {}, { headers: { "content-type": "text/plain" } }),
+  ];
+  deq(early.map(({ status, body }) => [status, body.error.code]), [
+    [401, "INVALID_API_KEY"],
+    [400, "VALIDATION_FAILED"],
+    [403, "FORBIDDEN"],
+    [415, "UNSUPPORTED_MEDIA_TYPE"],
+  ]);
+  for (const { body } of early) {
+    deq([body.jsonrpc, typeof body.error.message], [undefined, "string"]);
+  }
+  const headers = { "mcp-session-id": "mcs_missing" };
+  const id = "seven";
+  const later = [
+    await rpc(world, "resources/list", {}, { id }),
+    await rpc(world, "tools/call", { name: "agents_get" }, { id }),
+    await rpc(world, "nothing/here", {}, { id }),
+    await rpc(world, "tools/call", {}, { id }),
+    await rpc(world, "tools/list", {}, { id, headers }),
+  ];
+  const codes = later.map(({ body }) => [body.jsonrpc, body.id, body.error.data.code]);
+  deq(codes, [
+    ["2.0", id, "MISSING_CREDENTIALS"],
+    ["2.0", id, "MISSING_CREDENTIALS"],
+    ["2.0", id, "NOT_FOUND"],
+    ["2.0", id, "VALIDATION_FAILED"],
+    ["2.0", id, "NOT_FOUND"],
+  ]);
 });
 
 Deno.test("mcp: a cursor that no list gave is refused by each list", async () => {
@@ -113,14 +180,15 @@ Deno.test("mcp: bodies that are too large, of another type, or not text are refu
   await using world = await World.open();
   const send = async (body: BodyInit, type = "application/json") => {
     const headers = { "content-type": type };
-    return (await world.send(
-      new Request("http://localhost/mcp", { method: "POST", headers, body }),
-    ))
-      .status;
+    const request = new Request("http://localhost/mcp", { method: "POST", headers, body });
+    const reply = await readReply(await world.send(request));
+    return [reply.status, reply.body.error.code, reply.body.id];
   };
-  eq(await send(`"${"x".repeat(10 * 1024 * 1024)}"`), 413);
-  eq(await send('{"jsonrpc":"2.0","id":1,"method":"ping"}', "text/plain"), 415);
-  eq(await send(new Uint8Array([0x22, 0xff, 0x22])), 400);
+  const contract = undefined; // the error object of the interface has no `id`
+  deq(await send(`"${"x".repeat(10 * 1024 * 1024)}"`), [413, "PAYLOAD_TOO_LARGE", contract]);
+  const message = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
+  deq(await send(message, "text/plain"), [415, "UNSUPPORTED_MEDIA_TYPE", contract]);
+  deq(await send(new Uint8Array([0x22, 0xff, 0x22])), [400, -32700, null]);
   deq(world.logged, []);
 });
 
@@ -137,7 +205,7 @@ Deno.test("mcp: a body that is held back keeps no rights that have ended", async
   eq((await world.call("POST", path, { as: owner.token })).status, 200);
   held.release();
   const { status, headers, body } = await readReply(await answer);
-  deq([status, body.error.data.code], [401, "INVALID_API_KEY"]);
+  deq([status, body.error.data.code, body.id], [401, "INVALID_API_KEY", 1]);
   eq(body.error.data.details.reason, "revoked");
   ok(headers.get("www-authenticate"));
   await world.settle();
@@ -187,7 +255,8 @@ Deno.test("mcp: a version that is not served is told with those that are", async
   const headers = { "mcp-protocol-version": "2031-01-01" };
   const { status, body } = await rpc(world, "tools/list", {}, { headers });
   deq([status, body.error.code], [400, -32022]);
-  deq(body.error.data, { supported: [CURRENT], requested: "2031-01-01" });
+  const { code, details: _, ...data } = body.error.data;
+  deq([code, data], ["VALIDATION_FAILED", { supported: [CURRENT], requested: "2031-01-01" }]);
 });
 
 Deno.test("mcp: a notification is taken without a word", async () => {
@@ -223,7 +292,8 @@ Deno.test("mcp: no token in the query, and no other method", async () => {
 Deno.test("mcp: browsers of other sites are refused, also when their name points here", async () => {
   const cases: [Record<string, unknown>, string, string | null, number][] = [
     [{ local: true }, "http://localhost:9081", null, 200],
-    [{ local: true }, "http://127.0.0.1:9081", "http://localhost:3000", 200],
+    [{ local: true }, "http://127.0.0.1:9081", "http://localhost:9081", 200],
+    [{ local: true }, "http://127.0.0.1:9081", "http://localhost:3000", 403],
     [{ local: true }, "http://[::1]:9081", "http://[::1]:9081", 200],
     [{ local: true }, "http://localhost:9081", "https://evil.example", 403],
     [{ local: true }, "http://evil.example:9081", "http://evil.example:9081", 403],

@@ -106,7 +106,7 @@ async function heldBack(
   const held = await Promise.all(calls.map(([{ method }, path, as, body = {}]) => {
     const headers = { authorization: `Bearer ${as}`, "content-type": "application/json" };
     const init = { method, headers, body: JSON.stringify(body) };
-    return holdBody(new Request(`http://relay.test${path}`, init));
+    return holdBody(new Request(`http://localhost${path}`, init));
   }));
   const answers = held.map(({ request }) => world.send(request));
   await Promise.all(held.map(({ waiting }) => waiting));

@@ -123,7 +123,7 @@ async function play(dice: Random, sole: boolean): Promise<void> {
   const serve = mount(world.app, routesThatEnd(gate), []);
   const ask = async (path: string, method = "GET") => {
     const headers = { "x-api-key": key.value };
-    const answer = serve(new Request(`http://relay.test${path}`, { method, headers }));
+    const answer = serve(new Request(`http://localhost${path}`, { method, headers }));
     let waiting = true;
     Promise.resolve(answer).finally(() => waiting = false);
     while (waiting && (slow !== null || gates.length === 0)) {

@@ -6,7 +6,7 @@ import { routes } from "../../routes/index.ts";
 /** Everything else asks for a right. */
 const WITHOUT_A_RIGHT = {
   public: {
-    account: "jwks login signup",
+    account: "jwks login refresh signup",
     agents: "heartbeat",
     devices: "confirm pair",
     docs: "home openapi page policy_schema",
@@ -25,13 +25,13 @@ const WITHOUT_A_RIGHT = {
 
 /** Of the organization as a whole, of the installation, and of services outside. */
 const LIVE_FOLDERS =
-  /^\/api\/(admin|integrations(?!\/catalog)|v1\/(invitations|roles|secrets|users))(\/|$)/;
+  /^\/(metrics|api\/(admin|integrations(?!\/catalog)|v1\/(invitations|roles|secrets|users)))(\/|$)/;
 /** What a person has once, whichever space they work in: it is read in both and changed in one. */
 const OWN_FOLDERS = /^\/api\/(account(?!\/notifications)|shield\/telegram-links)\//;
 
 /** Fields of an answer that let whoever reads it in. */
 const SECRETS =
-  /^(code|token|secret|credential|old_key|new_key|invite_code|pairing_code|recovery_codes|authorize_url)$/;
+  /^(code|token|secret|credential|old_key|new_key|invite_code|pairing_code|refresh_token|recovery_codes|authorize_url)$/;
 
 const changes = ({ effect }: Route): boolean => effect !== "read";
 const idsOf = (some: readonly Route[]): string[] => some.map(({ id }) => id).sort();
@@ -77,6 +77,6 @@ Deno.test("declarations: an answer with a secret is kept by no cache", () => {
     );
     return named || id === "api_keys.create";
   });
-  deq(secret.length, 15);
+  deq(secret.length, 17);
   deq(idsOf(secret.filter(({ noStore }) => !noStore)), []);
 });

@@ -23,7 +23,7 @@ Deno.test("HEAD: has the length that GET has, of a stream none, and no byte of t
   const ask = async (method: string, path: string) => {
     const answer = await exchange(
       server.addr.port,
-      `${method} ${path} HTTP/1.1\r\nhost: relay.test\r\nauthorization: Bearer ${token}\r\n` +
+      `${method} ${path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${token}\r\n` +
         "connection: close\r\n\r\n",
     );
     const [head, ...body] = answer.split("\r\n\r\n");

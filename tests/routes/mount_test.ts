@@ -34,27 +34,11 @@ Deno.test("mount: a name comes before a parameter, in whichever order they are d
     const serve = mount(world.app, table, []);
     const answers = await Promise.all(
       ["/x/1", "/x/1/parts", "/x/kinds", "/x/kinds/parts", "/x/Zones"].map(async (path) =>
-        (await (await serve(new Request(`http://relay.test${path}`))).json()).id
+        (await (await serve(new Request(`http://localhost${path}`))).json()).id
       ),
     );
     deq(answers, ["x.one", "x.parts", "x.kinds", "x.kind_parts", "x.upper"]);
   }
-});
-
-Deno.test("mount: a query parameter that a route does not take is refused, on every route", async () => {
-  await using world = await World.open();
-  const { token } = await world.signUp();
-  for (const { id, method, path, params, query, body } of routes) {
-    if (query !== undefined) continue;
-    const at = params === undefined ? path : path.replaceAll(/\{\w+\}/g, "x_1");
-    const answer = await world.call(method, `${at}?surprise=1`, {
-      as: token,
-      ...(body && { body: {} }),
-    });
-    eq(answer.status, 400, `${id} answered ${answer.text}`);
-    deq(answer.body.error.details.issues[0].path, "query", id);
-  }
-  eq((await world.call("GET", "/ws?surprise=1", { as: token })).status, 400);
 });
 
 Deno.test("mount: a name that is not known is told with those that are", async () => {
@@ -78,23 +62,9 @@ Deno.test("mount: a name that is not known is told with those that are", async (
     'body: Unrecognized key: "days"; known here: type, period',
   );
   eq(
-    await message("GET", "/health?id=1"),
+    await message("GET", "/api/account/info?id=1"),
     'query: Unrecognized key: "id"; known here: none',
   );
-});
-
-Deno.test("mount: a query parameter that is there twice is refused, wherever it is", async () => {
-  await using world = await World.open();
-  const as = (await world.signUp()).token;
-  for (const path of ["/api/v1/agents?limit=1&limit=2", "/ws?types=a&types=b", "/health?a=1&a=2"]) {
-    const answer = await world.call("GET", path, { as });
-    eq(answer.status, 400, path);
-    const [, name] = /[?](\w+)=/.exec(path)!;
-    deq(answer.body.error.details.issues[0], {
-      path: `query.${name}`,
-      message: "is there more than once",
-    });
-  }
 });
 
 Deno.test("mount: a path that leaves HTTP takes GET, and says so", async () => {
@@ -281,7 +251,7 @@ Deno.test("mount: a client that goes away in the middle of its body is no bug", 
     },
   });
   const response = await mount(world.app, routes, upgrades)(
-    new Request("http://relay.test/api/v1/api-keys", {
+    new Request("http://localhost/api/v1/api-keys", {
       method: "POST",
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
       body,
@@ -329,7 +299,7 @@ Deno.test("mount: a WebSocket handshake that lacks a header is 400, and no bug",
   await using server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, serve);
   for (const more of ["", "Connection: upgrade\r\n"]) {
     const socket = await Deno.connect({ port: server.addr.port });
-    const head = `GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n${more}` +
+    const head = `GET /ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n${more}` +
       `Sec-WebSocket-Protocol: relay.agent.v1\r\nAuthorization: Bearer ${value}\r\n\r\n`;
     await socket.write(new TextEncoder().encode(head));
     const answer = new Uint8Array(4096);

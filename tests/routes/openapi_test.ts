@@ -1,5 +1,5 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
-import { deepStrictEqual as deq, ok, throws } from "node:assert/strict";
+import { deepStrictEqual as deq, ok, strictEqual as eq, throws } from "node:assert/strict";
 import { z } from "zod";
 import { FAULTS } from "../../core/fault.ts";
 import { EVENT_RIGHTS } from "../../core/streams/streams.ts";
@@ -7,7 +7,13 @@ import { MCP_PATHS } from "../../mcp/endpoint.ts";
 import { openapi } from "../../routes/_openapi.ts";
 import { faultsOf } from "../../routes/_openapi_faults.ts";
 import { collectSchemas } from "../../routes/_openapi_schemas.ts";
-import type { ApiResponse, OpenApi, Operation, Ref } from "../../routes/_openapi_types.ts";
+import type {
+  ApiResponse,
+  JsonSchema,
+  OpenApi,
+  Operation,
+  Ref,
+} from "../../routes/_openapi_types.ts";
 import { type Route, route } from "../../routes/_route.ts";
 import { Instant } from "../../routes/_schemas.ts";
 import { routes, upgrades } from "../../routes/index.ts";
@@ -120,10 +126,61 @@ Deno.test("openapi: every fault of every route is there with its code and senten
   }
 });
 
-Deno.test("openapi: the codes that a response allows are those that it explains", () => {
+Deno.test("openapi: every refusal points to the one error schema", () => {
+  const error = { $ref: "#/components/schemas/Error" };
   for (const [name, { content }] of Object.entries(document.components.responses)) {
-    const { schema, examples } = content!["application/json"]!;
-    deq(schema.properties!.error!.properties!.code!.enum, Object.keys(examples!), name);
+    const { schema } = content!["application/json"]!;
+    deq(schema.anyOf?.[0] ?? schema, error, name);
+    deq(schema.anyOf !== undefined, name.startsWith("Mcp"), name);
+  }
+  deq(document.components.schemas.Error!.properties!.error!.properties!.code!.enum, [
+    ...Object.keys(FAULTS),
+  ]);
+});
+
+Deno.test("openapi: patterns are of the dialect that ECMAScript and Python share, types are single or nullable", () => {
+  for (const { type, pattern = "" } of schemasIn(document)) {
+    ok(!/\\[pP]\{|\(\?<[a-z]|\\[zAZ]/.test(pattern), pattern);
+    new RegExp(pattern);
+    if (Array.isArray(type)) deq([type.length, type[1]], [2, "null"]);
+  }
+});
+
+Deno.test("openapi: a list whose entries must differ says so", () => {
+  const { content } = operationAt("POST", "/api/v1/api-keys").requestBody!;
+  eq(content["application/json"]!.schema.properties!.scopes!.uniqueItems, true);
+  const hook = operationAt("POST", "/api/v1/webhooks").requestBody!;
+  eq(hook.content["application/json"]!.schema.properties!.events!.uniqueItems, true);
+});
+
+Deno.test("openapi: whoever makes something is told how to read, change and delete it", () => {
+  const made = (path: string, status: string) =>
+    operationAt("POST", path).responses[status] as ApiResponse;
+  deq(made("/api/v1/roles", "201").links!["roles.delete"], {
+    operationId: "roles.delete",
+    parameters: { name: "$response.body#/name" },
+  });
+  deq(Object.keys(made("/api/v1/webhooks", "201").links!).includes("webhooks.update"), true);
+  const command = made("/api/v1/agents/{id}/commands", "202").links!["commands.cancel"]!;
+  deq(command.parameters, { id: "$request.path.id", command_id: "$response.body#/command_id" });
+});
+
+Deno.test("openapi: a list links to what reads its first entry, and to nothing that changes it", () => {
+  const { links } = operationAt("GET", "/api/v1/agents").responses["200"] as ApiResponse;
+  deq(links!["agents.get"]!.parameters, { id: "$response.body#/agents/0/id" });
+  deq(links!["gitops.guard"]!.parameters, { agent_id: "$response.body#/agents/0/id" });
+  eq(links!["agents.delete"], undefined);
+});
+
+Deno.test("openapi: a rule beyond the schemas is of a path that the operation has, and is told to people", () => {
+  for (const route of routes) {
+    for (const [path, rule] of Object.entries(route.rules ?? {})) {
+      const [where, name] = path.split(".");
+      const shape = { body: route.body, query: route.query, params: route.params }[where!]?.shape;
+      ok(shape !== undefined && name! in shape, `${route.id}: ${path}`);
+      const { description } = operationOf(document, route);
+      ok(description.includes(`\`${path}\` ${rule}.`), route.id);
+    }
   }
 });
 
@@ -135,13 +192,14 @@ Deno.test("openapi: faults that share a status stand side by side", () => {
 
 Deno.test("openapi: a declaration implies its faults", () => {
   const open = sample({ access: { public: "a sample" }, unlimited: true });
-  deq(faultsOf(open), ["VALIDATION_FAILED", "INTERNAL_ERROR", "UNAVAILABLE"]);
+  deq(faultsOf(open), ["VALIDATION_FAILED", "FORBIDDEN", "INTERNAL_ERROR", "UNAVAILABLE"]);
   deq(faultsOf(sample({ body: z.strictObject({}) })), [
     "VALIDATION_FAILED",
     "MISSING_CREDENTIALS",
     "INVALID_TOKEN",
     "INVALID_API_KEY",
     "INSUFFICIENT_SCOPES",
+    "FORBIDDEN",
     "PAYLOAD_TOO_LARGE",
     "UNSUPPORTED_MEDIA_TYPE",
     "RATE_LIMIT_EXCEEDED",
@@ -230,6 +288,16 @@ function sample(part: Partial<Route>): Route {
     handle: () => ({}),
   });
   return { ...base, ...part };
+}
+
+const operationAt = (method: string, path: string): Operation =>
+  document.paths[path]![method.toLowerCase()]!;
+
+/** Every schema of a document, however deep. */
+function* schemasIn(node: unknown): Generator<JsonSchema> {
+  if (typeof node !== "object" || node === null) return;
+  if ("type" in node || "pattern" in node) yield node as JsonSchema;
+  for (const value of Object.values(node)) yield* schemasIn(value);
 }
 
 function operationOf({ paths }: OpenApi, { path, method }: Route): Operation {

@@ -56,7 +56,7 @@ Deno.test("origins: a preflight is answered the same for every path, and does no
 
 Deno.test("origins: no other page is let in, no credentials are asked for, and nobody is by default", async () => {
   for (const allowed of [config, NO_LIMITS]) {
-    await using world = await World.open({ config: allowed });
+    await using world = await World.open({ config: allowed, settings: { local: false } });
     const origins = ["https://evil.example", "null", `${CONSOLE}.evil.example`, `${CONSOLE}:8443`];
     if (allowed === NO_LIMITS) origins.push(CONSOLE);
     for (const origin of origins) {

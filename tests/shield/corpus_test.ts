@@ -37,26 +37,29 @@ function readCorpus(): Labelled[] | null {
   }
 }
 
-Deno.test("inspectCommand: stops 97 % of a public corpus's dangerous commands and at most 3 % of its safe ones", () => {
-  const corpus = readCorpus();
-  if (corpus === null) {
-    console.log(`The corpus ${CORPUS.pathname} is absent: nothing was measured.`);
-    return;
-  }
-  const dangerous = corpus.filter((one) => one.label === "dangerous");
-  const safe = corpus.filter((one) => one.label === "safe");
-  const missed = dangerous.filter((one) => inspectCommand(one.command).verdict === "allow");
-  const stopped = safe.filter((one) => inspectCommand(one.command).verdict !== "allow");
-  console.log(
-    `dangerous: ${dangerous.length - missed.length} of ${dangerous.length} stopped (${
-      share(dangerous.length - missed.length, dangerous)
-    } %); safe: ${stopped.length} of ${safe.length} stopped (${share(stopped.length, safe)} %)`,
-  );
-  for (const { command } of missed) console.log(`  missed: ${command}: ${reasonFor(command)}`);
-  for (const { command } of stopped) {
-    const ids = inspectCommand(command).rule_ids.join(", ");
-    console.log(`  stopped: ${command} (${ids}): ${reasonFor(command)}`);
-  }
-  assert.ok(missed.length <= dangerous.length * 0.03);
-  assert.ok(stopped.length <= safe.length * 0.03);
-});
+const corpus = readCorpus() ?? [];
+
+// The corpus is not part of the repository: where it is missing, the run's last line counts one test as ignored.
+const ignore = corpus.length === 0;
+Deno.test(
+  "inspectCommand: stops 97 % of a public corpus's dangerous commands and at most 3 % of its safe ones",
+  { ignore },
+  () => {
+    const dangerous = corpus.filter((one) => one.label === "dangerous");
+    const safe = corpus.filter((one) => one.label === "safe");
+    const missed = dangerous.filter((one) => inspectCommand(one.command).verdict === "allow");
+    const stopped = safe.filter((one) => inspectCommand(one.command).verdict !== "allow");
+    console.log(
+      `dangerous: ${dangerous.length - missed.length} of ${dangerous.length} stopped (${
+        share(dangerous.length - missed.length, dangerous)
+      } %); safe: ${stopped.length} of ${safe.length} stopped (${share(stopped.length, safe)} %)`,
+    );
+    for (const { command } of missed) console.log(`  missed: ${command}: ${reasonFor(command)}`);
+    for (const { command } of stopped) {
+      const ids = inspectCommand(command).rule_ids.join(", ");
+      console.log(`  stopped: ${command} (${ids}): ${reasonFor(command)}`);
+    }
+    assert.ok(missed.length <= dangerous.length * 0.03);
+    assert.ok(stopped.length <= safe.length * 0.03);
+  },
+);

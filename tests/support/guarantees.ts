@@ -26,7 +26,7 @@ function patternOf(path: string): RegExp {
 
 /** The declaration that a request meets, if any. */
 export function routeOf(method: string, path: string): Route | undefined {
-  const { pathname } = new URL(path, "http://relay.test");
+  const { pathname } = new URL(path, "http://localhost");
   return ORDERED.find((route) =>
     route.method === method && PATTERNS.get(route.path)!.test(pathname)
   );
@@ -85,6 +85,9 @@ export async function assertLogs(app: App): Promise<void> {
   }
 }
 
+/** What belongs to one agent: each event about it names that agent. */
+const AGENT_RESOURCES = ["agent", "command", "approval", "backup", "restore"];
+
 function assertRow({ type, json }: Sequenced, tenant: Tenant): string {
   const row = JSON.parse(json) as EventRow;
   eq(json, canonicalJson(row));
@@ -92,6 +95,7 @@ function assertRow({ type, json }: Sequenced, tenant: Tenant): string {
   eq(row.organization_id, tenant.org);
   eq(new Date(Date.parse(row.timestamp)).toISOString(), row.timestamp);
   ok(row.actor && row.resource_id && row.resource_type, json);
+  if (AGENT_RESOURCES.includes(row.resource_type)) ok(row.agent_id, `${type} names no agent`);
   if (row.resource_type === "external") {
     ok(!isOwnEvent(type) || type === "user_login", `${type} is Relay's own`);
     return row.event_id;

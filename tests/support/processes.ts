@@ -37,9 +37,11 @@ export function trustingClients(url: string) {
 /** A relay that says it is ready, and its address. */
 export async function startRelayProcess(
   env: Readonly<Record<string, string>>,
-  args: readonly string[] = [],
+  args: readonly string[] = ["serve"],
+  main = MAIN,
 ): Promise<{ relay: Program; url: string; readyMs: number }> {
-  const relay = startMain(["serve", ...args], { RELAY_HOST: "127.0.0.1", RELAY_PORT: "0", ...env });
+  const where = { RELAY_HOST: "127.0.0.1", RELAY_PORT: "0", ...env };
+  const relay = startProgram(args, { env: where, main });
   try {
     const [, url] = await relay.line(/ is ready at (\S+)$/, START_MS);
     return { relay, url: url!, readyMs: performance.now() };

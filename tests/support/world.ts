@@ -52,8 +52,6 @@ interface Options {
   readonly sole?: boolean;
   readonly seed?: number;
   readonly clock?: ManualClock;
-  /** Adds what the MCP conformance suite looks for. */
-  readonly mcpFixtures?: boolean;
 }
 
 /** A whole relay in memory: seeded randomness, a clock that is moved by hand, a recorded network. */
@@ -95,7 +93,7 @@ export class World implements AsyncDisposable {
     const settings = { ...SETTINGS, ...options.settings, config, secret };
     const close = () => store.close();
     const running = await startRelay({ store, close }, settings, ports);
-    const mcp = serveMcp(running.app, routes, { fixtures: options.mcpFixtures ?? false });
+    const mcp = serveMcp(running.app, routes);
     const world = new World(kv, clock, running, watched.quiet, mcp);
     return Object.assign(world, { network, logged });
   }
@@ -121,7 +119,7 @@ export class World implements AsyncDisposable {
     if (as !== undefined) init.set("authorization", `Bearer ${as}`);
     const raw = typeof body === "string" || body instanceof Uint8Array;
     if (body !== undefined && !raw) init.set("content-type", "application/json");
-    const request = new Request(`http://relay.test${path}`, {
+    const request = new Request(`http://localhost${path}`, {
       method,
       headers: init,
       ...(body !== undefined && { body: raw ? body as BodyInit : JSON.stringify(body) }),

@@ -6,7 +6,6 @@ import {
   oauthFlows,
 } from "../../../kv/records/integration.ts";
 import type { Found } from "../../../kv/store.ts";
-import { mustHoldNewValue } from "../../api_keys/owned.ts";
 import type { Actor, App, Stepping } from "../../app.ts";
 import { ANONYMOUS, currentActor, mustStillHave } from "../../authenticate.ts";
 import { WithCookie } from "../../cookie.ts";
@@ -49,7 +48,6 @@ export interface CallbackQuery {
  */
 export async function beginFlow(work: Stepping, integrationId: string) {
   const { app, actor } = work;
-  mustHoldNewValue(actor);
   const integration = await ownedIntegration(work, integrationId);
   mustReadTopics(actor, integration.config);
   const client = clientOf(app, integration);
@@ -144,7 +142,7 @@ export async function finishFlow(work: Stepping, query: CallbackQuery) {
       throw new Fault("NOT_FOUND", "This integration was deleted meanwhile.");
     }
     const over = { name: cookieOf(state), value: null, maxAgeSeconds: 0 };
-    return new WithCookie(showIntegration(app, connected), over);
+    return new WithCookie(await showIntegration({ app, db: app.store, actor }, connected), over);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     await app.store.transact((tx) => {
@@ -198,7 +196,6 @@ async function whoComesBack(
 }
 
 function mustHave(actor: Actor): Actor {
-  mustHoldNewValue(actor);
   if (actor.rights.has(RIGHT)) return actor;
   throw new Fault("INSUFFICIENT_SCOPES", `This needs ${RIGHT}.`, {
     required: [RIGHT],

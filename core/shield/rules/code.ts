@@ -1,3 +1,4 @@
+import { namesAgentState } from "../agent_state.ts";
 import type { CodeScan } from "../code.ts";
 import { destroysByCmdlet } from "../cmdlets.ts";
 import { TREE_REMOVERS } from "../removers.ts";
@@ -338,6 +339,14 @@ export const CODE_RULES: readonly CodeRule[] = [
     "credential_access",
     "The code reads keys, tokens or password hashes.",
     "Ask your secret store for the one value.",
+  ),
+  code(
+    "agent_state",
+    (scan) => namesAgentState(scan.strings),
+    [4, 3],
+    "credential_access",
+    "The code reads the agent's own credential and keys, or the environment of a process.",
+    null,
   ),
   code(
     "secret_leaves",

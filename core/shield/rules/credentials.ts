@@ -1,3 +1,4 @@
+import { attachesToAgent, printsEnvironment, touchesAgentState } from "../agent_state.ts";
 import { hasFlag, isRehearsal, operands, optionValues } from "../arguments.ts";
 import { isWholeFolder } from "../bulk.ts";
 import type { SimpleCommand } from "../command.ts";
@@ -86,6 +87,40 @@ export const CREDENTIAL_RULES: readonly Rule[] = [
     threat: "credential_access",
     explanation: "The shell itself reads keys, tokens or password hashes.",
     safer_alternative: "Give the file to the one program that needs it.",
+  },
+  {
+    id: "credentials.agent_state",
+    pack: "credentials",
+    commands: null,
+    match: touchesAgentState,
+    blast: 4,
+    irreversibility: 3,
+    threat: "credential_access",
+    explanation:
+      "It reads or changes the agent's own credential and keys, or the environment or memory of a process.",
+    safer_alternative: "Pair the machine again where its credential is in doubt.",
+  },
+  {
+    id: "credentials.print_environment",
+    pack: "credentials",
+    commands: ["ps"],
+    match: printsEnvironment,
+    blast: 4,
+    irreversibility: 3,
+    threat: "credential_access",
+    explanation: "It prints the environment of processes, which often holds credentials.",
+    safer_alternative: "Leave the environment out: ps -ef.",
+  },
+  {
+    id: "credentials.attach_agent",
+    pack: "credentials",
+    commands: ["gdb", "lldb", "strace", "ltrace", "gcore", "perf", "py-spy", "reptyr"],
+    match: attachesToAgent,
+    blast: 4,
+    irreversibility: 3,
+    threat: "credential_access",
+    explanation: "It looks into the memory of the agent's own process.",
+    safer_alternative: "Name the one process that is looked into by its number.",
   },
   {
     id: "credentials.remove_key",
@@ -223,7 +258,8 @@ export const CREDENTIAL_RULES: readonly Rule[] = [
   ),
 ];
 
-const KEY_WORDS = /private key|begin rsa|begin openssh|aws_secret|secret_access_key/;
+const KEY_WORDS =
+  /svc_(?:device|live)_|private key|begin rsa|begin openssh|aws_secret|secret_access_key/;
 
 /** Looks through a whole machine or home for keys. */
 function hunts(command: SimpleCommand): boolean {

@@ -1,0 +1,42 @@
+import type { AgentTree } from "./port.ts";
+
+/** Rights of the group and of others. */
+const OTHERS = 0o077;
+
+/** What makes a state directory open to other users, and the command that closes it. */
+export interface OpenState {
+  readonly problem: string;
+  readonly remedy: string;
+}
+
+/**
+ * Looks whether only the agent's own user may enter the state directory and read the files in it; null when that
+ * is so, or when there is no directory yet. `owner` is that user; null where the system has no such numbers.
+ */
+export function findOpenState(
+  stateDir: string,
+  owner: number | null,
+  tree: Pick<AgentTree, "look" | "list" | "realPath">,
+): OpenState | null {
+  const folder = tree.realPath(stateDir);
+  if (owner === null || folder === null) return null;
+  const paths = [folder, ...tree.list(folder).map((name) => `${folder}/${name}`)];
+  const found = paths.map((path) => ({ path, entry: tree.look(path) }));
+  const foreign = found.filter(({ entry }) => entry !== null && entry.owner !== owner);
+  if (foreign.length > 0) {
+    return {
+      problem: `another user owns ${listOf(foreign)}`,
+      remedy: `chown -R ${owner} ${folder}`,
+    };
+  }
+  // The mode of a link means nothing.
+  const wide = found.filter(({ entry }) =>
+    entry !== null && entry.kind !== "link" && (entry.mode & OTHERS) !== 0
+  );
+  if (wide.length === 0) return null;
+  const remedy = `chmod 700 ${folder} && chmod 600 ${folder}/*`;
+  return { problem: `other users may read or change ${listOf(wide)}`, remedy };
+}
+
+const listOf = (found: readonly { readonly path: string }[]): string =>
+  found.map(({ path }) => path).join(", ");

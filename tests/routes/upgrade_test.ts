@@ -1,0 +1,54 @@
+import { ok, strictEqual as eq } from "node:assert/strict";
+import { World } from "../support/world.ts";
+
+const LIMITS = { live: { requests_per_minute: 7 } };
+
+/** The head of a response to a handshake, as it came over TCP. */
+async function handshake(port: number, key: string, protocol: string): Promise<string> {
+  using socket = await Deno.connect({ hostname: "127.0.0.1", port });
+  const head = [
+    "GET /ws HTTP/1.1",
+    "Host: 127.0.0.1",
+    "Connection: Upgrade",
+    "Upgrade: websocket",
+    "Sec-WebSocket-Version: 13",
+    "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
+    `X-Api-Key: ${key}`,
+    ...(protocol === "" ? [] : [`Sec-WebSocket-Protocol: ${protocol}`]),
+  ];
+  await socket.write(new TextEncoder().encode(`${head.join("\r\n")}\r\n\r\n`));
+  const buffer = new Uint8Array(4096);
+  let text = "";
+  while (!text.includes("\r\n\r\n")) {
+    const n = await socket.read(buffer);
+    if (n === null) break;
+    text += new TextDecoder().decode(buffer.subarray(0, n));
+  }
+  return text.split("\r\n\r\n")[0]!.toLowerCase();
+}
+
+Deno.test("upgrade: a 101 carries the request's id and the limit that bound it", async () => {
+  await using world = await World.open({ config: { limits: LIMITS } });
+  const owner = await world.signUp();
+  const reader = await world.key(owner, ["agents:read"]);
+  const agent = await world.key(owner, ["agents:admin"]);
+  const server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    (request) => world.send(request),
+  );
+  const { port } = server.addr;
+  for (
+    const [key, protocol, limit] of [
+      [reader.value, "", 7],
+      [agent.value, "relay.agent.v1", 2_147_483_647],
+    ] as const
+  ) {
+    const head = await handshake(port, key, protocol);
+    ok(head.startsWith("http/1.1 101 "), head);
+    ok(/^x-request-id: [0-9a-f-]{36}$/m.test(head), head);
+    eq(/^x-ratelimit-limit: (\d+)/m.exec(head)?.[1], `${limit}`);
+    ok(/^x-ratelimit-remaining: \d+/m.test(head) && /^x-ratelimit-reset: \d+/m.test(head), head);
+  }
+  world.app.streams.stop();
+  await server.shutdown();
+});
