@@ -1,3 +1,4 @@
+import { ruleOfDenial } from "../alerts/denied.ts";
 import type { EventRow } from "../events.ts";
 
 const OUTCOMES: Readonly<Record<string, string>> = {
@@ -18,7 +19,7 @@ export function countedAs(
     case "command_cancelled":
       return [`commands.${OUTCOMES[type]}`];
     case "command_denied":
-      return ["commands.denied", `denials.${details.policy_id}`];
+      return ["commands.denied", `denials.${ruleOfDenial(details)}`];
     default:
       return [];
   }

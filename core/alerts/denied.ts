@@ -9,6 +9,13 @@ import { alertIdOf, takeReport } from "./take.ts";
 /** The source of the alerts that Relay raises itself. */
 export const SHIELD_SOURCE = "shield";
 
+/** The rule that weighed most in a denial. */
+export const denyingRule = ({ rule_ids }: ShieldResult): string => rule_ids[0] ?? "shield";
+
+/** The rule of a `command_denied` event. Events of earlier versions have it as `policy_id`. */
+export const ruleOfDenial = (details: Readonly<Record<string, unknown>>): string =>
+  String(details["rule_id"] ?? details["policy_id"]);
+
 /** The one alert for an agent and a rule. */
 export const denialAlertId = (tenant: Tenant, agentId: string, rule: string): string =>
   alertIdOf(tenant, SHIELD_SOURCE, denialFingerprint({ agent_id: agentId, rule }));
@@ -22,9 +29,10 @@ export async function alertOfDenial(
   tx: Tx,
   tenant: Tenant,
   { id, agent_id: agentId, actor }: CommandRecord,
-  { rule_ids, layer, explanation }: ShieldResult,
+  result: ShieldResult,
 ): Promise<void> {
-  const rule = rule_ids[0] ?? "shield";
+  const rule = denyingRule(result);
+  const { layer, explanation } = result;
   const labels = { agent_id: agentId, rule };
   const origin = { source: SHIELD_SOURCE, by: "relay", delivery: null };
   await takeReport(app, tx, tenant, origin, {

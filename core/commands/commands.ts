@@ -10,7 +10,7 @@ import { Fault } from "../fault.ts";
 import { checkIdempotencyKey } from "./idempotency_key.ts";
 import { iso, isoOrNull } from "../lists.ts";
 import { Accepted } from "../accepted.ts";
-import { alertOfDenial } from "../alerts/denied.ts";
+import { alertOfDenial, denyingRule } from "../alerts/denied.ts";
 import { requestApproval } from "../approvals/request.ts";
 import { withdrawCommand } from "../approvals/withdraw.ts";
 import { judgeForAgent, type Judgement } from "../shield/judge.ts";
@@ -253,6 +253,7 @@ async function block(
         ...textForEvent(fresh.command),
         shield_result: { risk_score, threats, layer },
         policy_id: decidedBy,
+        rule_id: denyingRule(shield),
         session_id: actor.sessionId ?? actor.id,
         correlation_id: work.request.id,
         user: actor.userId,

@@ -172,6 +172,7 @@ export const CONTROLS: readonly Control[] = [
       "devices_changed",
       "integrations_changed",
       "outside_access_changed",
+      "standing_rights",
     ],
     shows: "Agents, devices and outside connections that came and went.",
     does_not_show: "Machines that have no agent.",

@@ -227,6 +227,10 @@ export const QUERIES = {
       "integration_expired",
     ],
   },
+  standing_rights: {
+    title: "Repositories, webhooks, integrations and ingest tokens that lost their person's rights",
+    event_types: ["standing_suspended", "standing_resumed", "standing_adopted"],
+  },
   signing_keys_changed: {
     title: "Keys that sign for the relay changed",
     event_types: ["verdict_key_rotated", "audit_key_rotated"],

@@ -1,4 +1,4 @@
-import { denialAlertId } from "../alerts/denied.ts";
+import { denialAlertId, ruleOfDenial } from "../alerts/denied.ts";
 import type { EventRow, EventType } from "../events.ts";
 import type { Scope } from "../scopes.ts";
 import type { Matter, Message } from "./service.ts";
@@ -105,14 +105,14 @@ const TOLD: Readonly<Partial<Record<EventType, Telling>>> = {
         facts: [
           ["Command", commandOf(details)],
           ["Agent", text(agent_id)],
-          ["Rule", text(details["policy_id"])],
+          ["Rule", ruleOfDenial(details)],
           ["Risk", text(details.shield_result?.risk_score)],
         ],
         severity: "critical",
         key: denialAlertId(
           { org: organization_id, space: "live" },
           text(agent_id),
-          text(details["policy_id"]),
+          ruleOfDenial(details),
         ),
         over: false,
         pid: null,

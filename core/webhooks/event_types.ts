@@ -136,6 +136,7 @@ export const WEBHOOK_EVENTS = {
         "The applied policy that decided, as `GET /api/v1/gitops/policies/{id}` takes it; `shield` " +
           "for the policy of `GET /api/shield/settings`; else the pack, as `GET /api/v1/patterns` lists it.",
       ),
+      rule_id: z.string().describe("The shield's rule that weighed most."),
       session_id: z.string().describe("The MCP or sign-in session, or the API key."),
       correlation_id: z.string().describe("The request's id, as in `X-Request-Id`."),
       user: z.string().describe("The user who asked, or who made the API key that did."),
@@ -144,6 +145,7 @@ export const WEBHOOK_EVENTS = {
       command: "rm -rf /",
       shield_result: { risk_score: 100, threats: ["destructive_delete"], layer: "patterns" },
       policy_id: "filesystem",
+      rule_id: "filesystem.remove_root",
       session_id: "ses_0m3x5",
       correlation_id: "0198c0de-5e1f-4a6b-9d3c-2f7a41b8e605",
       user: "usr_0m3x1",

@@ -54,19 +54,20 @@ for (const [how, end] of Object.entries(ENDS)) {
   });
 }
 
-Deno.test("oauth: the value of a key that was rotated since finishes nothing that it began", async () => {
+Deno.test("oauth: the old value of a key finishes what it began within its grace, and nothing after", async () => {
   await using world = await World.open();
-  const here = await setUp(world);
-  const scopes = ["system:read", "system:write"];
-  const key = await world.key(here.owner, scopes);
-  const begun = await begin(world, here, key.value);
-  const path = `/api/v1/api-keys/${key.id}/rotate`;
-  const { body: { new_key } } = await world.call("POST", path, { as: here.owner.token });
-  const consent = here.provider.consent(begun.authorize_url);
-  for (const by of [{ as: key.value }, { cookie: begun.cookie }]) {
-    const answer = await back(world, consent, by);
-    deq([answer.status, answer.body.error?.code], [403, "FORBIDDEN"]);
+  for (const [grace_period_hours, expected] of [[24, 200], [0, 401]]) {
+    for (const way of ["value", "cookie"]) {
+      const here = await setUp(world);
+      const key = await world.key(here.owner, ["system:read", "system:write"]);
+      const begun = await begin(world, here, key.value);
+      const path = `/api/v1/api-keys/${key.id}/rotate`;
+      const body = { grace_period_hours };
+      eq((await world.call("POST", path, { as: here.owner.token, body })).status, 200);
+      const by = way === "value" ? { as: key.value } : { cookie: begun.cookie };
+      const answer = await back(world, here.provider.consent(begun.authorize_url), by);
+      eq(answer.status, expected, way);
+      eq((await seen(world, here)).status, expected === 200 ? "active" : "pending");
+    }
   }
-  eq((await seen(world, here)).status, "pending");
-  eq((await back(world, consent, { as: new_key })).status, 200);
 });

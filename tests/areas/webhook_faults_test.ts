@@ -249,7 +249,7 @@ Deno.test("webhooks.create: one whose commit was made but not confirmed gets its
   eq(world.network.sent.length, 1);
 });
 
-Deno.test("delivery: one that a disabled webhook waits for is held; a ping is sent all the same", async () => {
+Deno.test("delivery: a disabled webhook holds what is due and refuses a test", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const hook = await hear(world, owner);
@@ -269,9 +269,9 @@ Deno.test("delivery: one that a disabled webhook waits for is held; a ping is se
   deq([sent_at, next_attempt_at], [first.sent_at, null]);
   eq(world.network.sent.length, 1);
   answering(world, 204);
-  await world.call("POST", `${PATH}/${hook.id}/test`, { as: owner.token });
-  await world.settle();
-  eq((await newest(world, owner, hook.id)).status, "succeeded");
+  const test = await world.call("POST", `${PATH}/${hook.id}/test`, { as: owner.token });
+  deq([test.status, test.body.error.code], [409, "CONFLICT"]);
+  eq(world.network.sent.length, 1);
 });
 
 Deno.test("delivery: one whose creator lost the right since is over, and nothing is sent", async () => {

@@ -58,11 +58,12 @@ Deno.test("WEBHOOK_EVENTS: a payload with a field too many or too few does not p
   }
 });
 
-Deno.test("WEBHOOK_EVENTS: the payload of command_denied is exactly that of the interface", () => {
+Deno.test("WEBHOOK_EVENTS: the payload of command_denied is that of the interface, and the rule", () => {
   assert.deepEqual(Object.keys(WEBHOOK_EVENTS.command_denied.example), [
     "command",
     "shield_result",
     "policy_id",
+    "rule_id",
     "session_id",
     "correlation_id",
     "user",
