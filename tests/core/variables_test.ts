@@ -46,9 +46,9 @@ Deno.test("readSettings: the address of a service named relay is no port of its 
   match(said!, /^RELAY_PORT is not taken: it is the address of a service named relay, /);
 });
 
-Deno.test("SETTINGS: the README's table has each of them, and no other", () => {
-  const readme = Deno.readTextFileSync(new URL("../../README.md", import.meta.url));
-  const [, table] = /^## Settings\n\n(.*?)\n\n/ms.exec(readme)!;
+Deno.test("SETTINGS: the configuration page lists each variable, and no other", () => {
+  const page = Deno.readTextFileSync(new URL("../../docs/configuration.md", import.meta.url));
+  const [, table] = /^(\| variable .*?)\n\n/ms.exec(page)!;
   const names = table!.split("\n").flatMap((row) =>
     [...row.split("|")[1]!.matchAll(/RELAY_\w+/g)].map(([name]) => name)
   );
