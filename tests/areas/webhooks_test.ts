@@ -181,6 +181,7 @@ Deno.test("delivery: the envelope, signed over its raw bytes, with the five head
     "command",
     "correlation_id",
     "policy_id",
+    "rule_id",
     "session_id",
     "shield_result",
     "user",

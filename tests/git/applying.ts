@@ -108,7 +108,8 @@ Deno.test("gitops: apply, dry run and rollback against a real host, after a forc
       provider: "generic",
       url: repository.url,
     });
-    type Applied = { changed: boolean; plan: { action: string }[]; version: string };
+    type Step = { action: string; policy_id: string | null };
+    type Applied = { changed: boolean; plan: Step[]; version: string };
     const apply = async (more: Record<string, unknown> = {}) => {
       const body = { repo_url: repository.url, branch: "main", policy_path: "rules", ...more };
       return await owner<Applied>("POST", "/api/v1/gitops/apply", body);
@@ -118,7 +119,9 @@ Deno.test("gitops: apply, dry run and rollback against a real host, after a forc
     await repository.push("next", { "rules/a.yaml": policy("two") });
     const dry = await apply({ dry_run: true });
     const done = await apply();
-    deq(dry.body.plan, done.body.plan);
+    // A dry run makes no policy, so it has no ids to show.
+    deq(dry.body.plan, done.body.plan.map((step) => ({ ...step, policy_id: null })));
+    ok(done.body.plan.every(({ policy_id }) => policy_id?.startsWith("pol_")));
     deq(done.body.plan.map(({ action }) => action), ["create", "create"]);
     while (await held() === null);
     deq((await apply({ branch: "next" })).body.plan.map(({ action }) => action), [
