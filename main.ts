@@ -1,5 +1,5 @@
-import { type App, VERSION } from "./core/app.ts";
-import { SETTINGS, unreadVariables } from "./core/variables.ts";
+import { type App, VERSION } from "./core/work/work.ts";
+import { SETTINGS, unreadVariables } from "./core/work/variables.ts";
 
 /** A command of the program; its code is loaded when it is asked for, so that an agent carries no relay. */
 interface Command {
@@ -11,7 +11,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   serve: { about: "start the relay (what happens without a command)", run: serveCommand },
   agent: {
     about: "run commands of a relay on this machine: pair, --url, --token",
-    run: async (args) => (await import("./core/agent/cli.ts")).agentCommand(args),
+    run: async (args) => (await import("./core/cli/agent/cli.ts")).agentCommand(args),
   },
   demo: {
     about: "show a relay, an agent and a webhook at work, in a minute",
@@ -65,7 +65,7 @@ let serving: App | null = null;
 const schedule = new AbortController();
 Deno.cron("relay housekeeping", "* * * * *", { signal: schedule.signal }, async () => {
   if (serving === null) return;
-  const { housekeep } = await import("./core/housekeeping.ts");
+  const { housekeep } = await import("./core/host/housekeeping.ts");
   await housekeep(serving);
 });
 
@@ -142,7 +142,7 @@ async function serveCommand(args: string[]): Promise<number> {
   }
   const { serve } = await import("./core/cli/serve.ts");
   const { serveMcp } = await import("./mcp/endpoint.ts");
-  const { mount } = await import("./routes/_mount.ts");
+  const { mount } = await import("./routes/http/mount.ts");
   const { routes, upgrades } = await import("./routes/index.ts");
   return await serve({
     hosted,

@@ -1,6 +1,6 @@
-import { Fault } from "../core/fault.ts";
-import { deny, denyTestSpace, missingRights } from "../routes/_call.ts";
-import type { Route } from "../routes/_route.ts";
+import { Fault } from "../core/fault/fault.ts";
+import { deny, denyTestSpace, missingRights } from "../routes/call/call.ts";
+import type { Route } from "../routes/call/route.ts";
 import type { Exchange } from "./exchange.ts";
 import { isClosedTo, mayCall } from "./tools.ts";
 

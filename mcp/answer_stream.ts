@@ -1,5 +1,5 @@
-import { headersOf } from "../routes/_answer.ts";
-import type { Visit } from "../routes/_mount.ts";
+import { headersOf } from "../routes/call/answer.ts";
+import type { Visit } from "../routes/http/mount.ts";
 import type { Exchange, Sink } from "./exchange.ts";
 import { CODES, inSession, type Params, type Reply, RpcError } from "./rpc.ts";
 import type { Server } from "./server.ts";

@@ -1,4 +1,4 @@
-import { SealError } from "../core/seal.ts";
+import { SealError } from "../core/codec/seal.ts";
 import { can, canExtend, type Exchange, type Result, resultOf } from "./exchange.ts";
 import { failedCall } from "./failed_call.ts";
 import { digestOf } from "./idempotency.ts";

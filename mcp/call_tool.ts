@@ -1,10 +1,10 @@
-import { Accepted } from "../core/accepted.ts";
-import type { RequestInfo } from "../core/app.ts";
-import { Fault } from "../core/fault.ts";
-import { countCall } from "../core/mcp_sessions.ts";
-import { call, recordUse } from "../routes/_call.ts";
-import { faultOf } from "../routes/_answer.ts";
-import { copyInfo } from "../routes/_request.ts";
+import { Accepted } from "../core/work/accepted.ts";
+import type { RequestInfo } from "../core/work/work.ts";
+import { Fault } from "../core/fault/fault.ts";
+import { countCall } from "../core/access/mcp_sessions.ts";
+import { call, recordUse } from "../routes/call/call.ts";
+import { faultOf } from "../routes/call/answer.ts";
+import { copyInfo } from "../routes/http/request.ts";
 import { answerPending, resumePending } from "./approvals.ts";
 import { type Exchange, metaOf, type Result, structured, textOf } from "./exchange.ts";
 import { failedCall } from "./failed_call.ts";

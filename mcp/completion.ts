@@ -1,8 +1,8 @@
-import type { Collection } from "../kv/collection.ts";
+import type { Collection } from "../kv/store/collection.ts";
 import { agents } from "../kv/records/agent.ts";
 import { approvals } from "../kv/records/approval.ts";
-import type { Page } from "../kv/store.ts";
-import { Id } from "../routes/_schemas.ts";
+import type { Page } from "../kv/store/store.ts";
+import { Id } from "../routes/schemas/schemas.ts";
 import { type Exchange, type Result, resultOf } from "./exchange.ts";
 import { promptTakes } from "./prompts.ts";
 import { CODES, isObject, RpcError } from "./rpc.ts";

@@ -1,7 +1,7 @@
-import type { App } from "../core/app.ts";
-import { SCOPE_LIST } from "../core/scopes.ts";
-import { headersOf } from "../routes/_answer.ts";
-import type { Service, Visit } from "../routes/_mount.ts";
+import type { App } from "../core/work/work.ts";
+import { SCOPE_LIST } from "../core/work/scopes.ts";
+import { headersOf } from "../routes/call/answer.ts";
+import type { Service, Visit } from "../routes/http/mount.ts";
 
 const WELL_KNOWN = "/.well-known/oauth-protected-resource";
 

@@ -1,4 +1,4 @@
-import type { Actor, App, RequestInfo } from "../core/app.ts";
+import type { Actor, App, RequestInfo } from "../core/work/work.ts";
 import type { McpSessionRecord } from "../kv/records/mcp_session.ts";
 import { type Era, META_SERVER } from "./headers.ts";
 import { CODES, type Id, isObject, type Params, RpcError } from "./rpc.ts";

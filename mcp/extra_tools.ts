@@ -1,12 +1,12 @@
 import { z } from "zod";
-import type { Stepping } from "../core/app.ts";
-import { tailAudit } from "../core/audit.ts";
-import { READERS } from "../core/audit/export.ts";
+import type { Stepping } from "../core/work/work.ts";
+import { tailAudit } from "../core/events/trail/query.ts";
+import { READERS } from "../core/events/trail/export.ts";
 import { runCommand } from "../core/commands/commands.ts";
 import { AuditEvent, AuditTypes } from "../routes/audit.ts";
 import { Command, CommandText, Timeout } from "../routes/commands.ts";
-import { type Route, route } from "../routes/_route.ts";
-import { Id, PageLimit, wholeNumber } from "../routes/_schemas.ts";
+import { type Route, route } from "../routes/call/route.ts";
+import { Id, PageLimit, wholeNumber } from "../routes/schemas/schemas.ts";
 import { type Exchange, metaOf } from "./exchange.ts";
 import { META_IDEMPOTENCY } from "./call_tool.ts";
 import { reportProgress } from "./progress.ts";

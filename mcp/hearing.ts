@@ -1,7 +1,7 @@
-import { touchSession } from "../core/mcp_sessions.ts";
-import { Fault } from "../core/fault.ts";
-import { acceptedOf } from "../routes/_accept.ts";
-import type { Visit } from "../routes/_mount.ts";
+import { touchSession } from "../core/access/mcp_sessions.ts";
+import { Fault } from "../core/fault/fault.ts";
+import { acceptedOf } from "../routes/call/accept.ts";
+import type { Visit } from "../routes/http/mount.ts";
 import { streamResponse } from "./answer_stream.ts";
 import { type Exchange, writeResult } from "./exchange.ts";
 import { META_SUBSCRIPTION } from "./headers.ts";

@@ -1,14 +1,14 @@
-import { Accepted } from "../core/accepted.ts";
-import type { Actor, App, RequestInfo, Writing } from "../core/app.ts";
-import { canonicalJson } from "../core/canonical.ts";
-import { Fault, type FaultCode } from "../core/fault.ts";
-import { sha256Hex } from "../core/text.ts";
-import { DuplicateError } from "../kv/errors.ts";
+import { Accepted } from "../core/work/accepted.ts";
+import type { Actor, App, RequestInfo, Writing } from "../core/work/work.ts";
+import { canonicalJson } from "../core/codec/canonical.ts";
+import { Fault, type FaultCode } from "../core/fault/fault.ts";
+import { sha256Hex } from "../core/codec/text.ts";
+import { DuplicateError } from "../kv/store/errors.ts";
 import { commands } from "../kv/records/command.ts";
 import { type IdempotencyRecord, idempotencyRecords } from "../kv/records/idempotency.ts";
-import { faultOf } from "../routes/_answer.ts";
-import { recordUse } from "../routes/_call.ts";
-import type { Route } from "../routes/_route.ts";
+import { faultOf } from "../routes/call/answer.ts";
+import { recordUse } from "../routes/call/call.ts";
+import type { Route } from "../routes/call/route.ts";
 import type { Params } from "./rpc.ts";
 
 const KEPT_MS = 24 * 60 * 60 * 1000;

@@ -1,4 +1,4 @@
-import type { Actor } from "../core/app.ts";
+import type { Actor } from "../core/work/work.ts";
 import { META_SUBSCRIPTION } from "./headers.ts";
 import { type Exchange, mustExtend } from "./exchange.ts";
 import type { Listener, ListName } from "./listeners.ts";

@@ -1,9 +1,9 @@
-import type { Actor, App } from "../core/app.ts";
-import type { EventRow } from "../core/events.ts";
-import { Fault } from "../core/fault.ts";
-import type { Sequenced } from "../kv/log.ts";
+import type { Actor, App } from "../core/work/work.ts";
+import type { EventRow } from "../core/events/events.ts";
+import { Fault } from "../core/fault/fault.ts";
+import type { Sequenced } from "../kv/log/log.ts";
 import type { McpSessionRecord } from "../kv/records/mcp_session.ts";
-import { tenantKey, tenantOf } from "../kv/collection.ts";
+import { tenantKey, tenantOf } from "../kv/store/collection.ts";
 import type { Params } from "./rpc.ts";
 
 /** With the time that looking takes, a lost right is gone from open streams within a second. */

@@ -1,4 +1,4 @@
-import { changeSession } from "../core/mcp_sessions.ts";
+import { changeSession } from "../core/access/mcp_sessions.ts";
 import { admit } from "./admit.ts";
 import { callTool, toolNamed } from "./call_tool.ts";
 import { complete } from "./completion.ts";

@@ -1,6 +1,6 @@
-import type { App } from "../core/app.ts";
-import { Fault } from "../core/fault.ts";
-import { isWelcome } from "../routes/_origin.ts";
+import type { App } from "../core/work/work.ts";
+import { Fault } from "../core/fault/fault.ts";
+import { isWelcome } from "../routes/http/origin.ts";
 
 /**
  * Refuses what a browser sends from another site. That the host is one of a local relay's own was checked

@@ -1,7 +1,7 @@
-import { Fault } from "../core/fault.ts";
-import { call } from "../routes/_call.ts";
-import type { Route } from "../routes/_route.ts";
-import { Id } from "../routes/_schemas.ts";
+import { Fault } from "../core/fault/fault.ts";
+import { call } from "../routes/call/call.ts";
+import type { Route } from "../routes/call/route.ts";
+import { Id } from "../routes/schemas/schemas.ts";
 import { admit } from "./admit.ts";
 import { type Exchange, mustBeFirstPage, type Result, textOf, withCacheHints } from "./exchange.ts";
 import { CODES, RpcError } from "./rpc.ts";

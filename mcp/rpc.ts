@@ -1,4 +1,4 @@
-import { Fault, type FaultCode } from "../core/fault.ts";
+import { Fault, type FaultCode } from "../core/fault/fault.ts";
 
 /** The revision that is current, and the older ones whose clients are served too, newest first. */
 export const CURRENT = "2026-07-28";

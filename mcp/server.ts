@@ -1,5 +1,5 @@
-import { type App, VERSION } from "../core/app.ts";
-import type { Route } from "../routes/_route.ts";
+import { type App, VERSION } from "../core/work/work.ts";
+import type { Route } from "../routes/call/route.ts";
 import { binds, extraTools } from "./extra_tools.ts";
 import type { Exchange, Result } from "./exchange.ts";
 import { Listeners } from "./listeners.ts";

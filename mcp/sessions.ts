@@ -1,7 +1,12 @@
-import { changeSession, closeSession, openSession, touchSession } from "../core/mcp_sessions.ts";
-import { Fault } from "../core/fault.ts";
+import {
+  changeSession,
+  closeSession,
+  openSession,
+  touchSession,
+} from "../core/access/mcp_sessions.ts";
+import { Fault } from "../core/fault/fault.ts";
 import type { McpSessionRecord } from "../kv/records/mcp_session.ts";
-import type { Visit } from "../routes/_mount.ts";
+import type { Visit } from "../routes/http/mount.ts";
 import { type Exchange, type Result, resultOf, textOf } from "./exchange.ts";
 import { mayRead } from "./listen.ts";
 import { CODES, isObject, OLDER, RpcError } from "./rpc.ts";

@@ -1,5 +1,5 @@
-import type { App } from "../core/app.ts";
-import { retryAfterMs } from "../core/streams/streams.ts";
+import type { App } from "../core/work/work.ts";
+import { retryAfterMs } from "../core/events/streams/streams.ts";
 import type { Sink } from "./exchange.ts";
 import { notification, type Params } from "./rpc.ts";
 

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { cancelCommand, getOwnCommand, type showCommand } from "../core/commands/commands.ts";
-import { Fault } from "../core/fault.ts";
-import { call } from "../routes/_call.ts";
+import { Fault } from "../core/fault/fault.ts";
+import { call } from "../routes/call/call.ts";
 import { Command } from "../routes/commands.ts";
-import { route } from "../routes/_route.ts";
-import { Id } from "../routes/_schemas.ts";
+import { route } from "../routes/call/route.ts";
+import { Id } from "../routes/schemas/schemas.ts";
 import { admit } from "./admit.ts";
 import {
   can,

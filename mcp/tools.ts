@@ -1,10 +1,10 @@
-import type { Actor } from "../core/app.ts";
-import { SCOPE_LIST } from "../core/scopes.ts";
+import type { Actor } from "../core/work/work.ts";
+import { SCOPE_LIST } from "../core/work/scopes.ts";
 import { z } from "zod";
-import { RecentMap } from "../kv/recent.ts";
-import { missingRights } from "../routes/_call.ts";
-import { standaloneSchema } from "../routes/_openapi_schemas.ts";
-import type { Route } from "../routes/_route.ts";
+import { RecentMap } from "../kv/store/recent.ts";
+import { missingRights } from "../routes/call/call.ts";
+import { standaloneSchema } from "../routes/openapi/schemas.ts";
+import type { Route } from "../routes/call/route.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Params } from "./rpc.ts";
 

@@ -1,8 +1,15 @@
 import { z } from "zod";
-import { accountInfo, logIn, signUp } from "../core/accounts.ts";
-import { refreshSession } from "../core/account/refresh.ts";
-import { route } from "./_route.ts";
-import { Email, Name, NewPassword, OPEN_BODY_BYTES_MAX, ScopeName, Timestamp } from "./_schemas.ts";
+import { accountInfo, logIn, signUp } from "../core/access/sign_in/accounts.ts";
+import { refreshSession } from "../core/access/sign_in/refresh.ts";
+import { route } from "./call/route.ts";
+import {
+  Email,
+  Name,
+  NewPassword,
+  OPEN_BODY_BYTES_MAX,
+  ScopeName,
+  Timestamp,
+} from "./schemas/schemas.ts";
 
 const SignedIn = z.object({
   token: z.string(),

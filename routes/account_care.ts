@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { changePassword } from "../core/account/password.ts";
+import { changePassword } from "../core/access/sign_in/password.ts";
 import {
   confirmSecondFactor,
   disableSecondFactor,
@@ -7,11 +7,11 @@ import {
   readSecondFactor,
   replaceRecoveryCodes,
   requireSecondFactor,
-} from "../core/account/second_factor.ts";
-import { endSession, listSessions } from "../core/account/sessions.ts";
-import { listNotifications, readNotification } from "../core/account/notifications.ts";
-import { readSettings, updateSettings } from "../core/account/settings.ts";
-import { route } from "./_route.ts";
+} from "../core/access/sign_in/second_factor.ts";
+import { endSession, listSessions } from "../core/access/sign_in/sessions.ts";
+import { listNotifications, readNotification } from "../core/access/people/notifications.ts";
+import { readSettings, updateSettings } from "../core/access/people/settings.ts";
+import { route } from "./call/route.ts";
 import {
   Flag,
   IdParams,
@@ -21,7 +21,7 @@ import {
   PageQuery,
   Pagination,
   Timestamp,
-} from "./_schemas.ts";
+} from "./schemas/schemas.ts";
 
 const Settings = z.object({
   language: z.string().meta({ description: "BCP 47.", examples: ["en", "pt-BR"] }),

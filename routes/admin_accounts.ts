@@ -5,9 +5,9 @@ import {
   listOrders,
   listSubscriptions,
   switchAccount,
-} from "../core/admin/accounts.ts";
-import { HOST_WRITES, route } from "./_route.ts";
-import { Flag, Id, IdParams, listOf, PageQuery, Timestamp } from "./_schemas.ts";
+} from "../core/host/accounts.ts";
+import { HOST_WRITES, route } from "./call/route.ts";
+import { Flag, Id, IdParams, listOf, PageQuery, Timestamp } from "./schemas/schemas.ts";
 
 const Account = z.object({
   id: z.string(),

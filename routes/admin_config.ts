@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { reloadConfig, showConfig } from "../core/admin/config.ts";
-import { HOST_WRITES, route } from "./_route.ts";
-import { Timestamp } from "./_schemas.ts";
+import { reloadConfig, showConfig } from "../core/host/config.ts";
+import { HOST_WRITES, route } from "./call/route.ts";
+import { Timestamp } from "./schemas/schemas.ts";
 
 const Value = z.unknown().meta({ description: "Secrets are masked; null is unlimited or unset." });
 

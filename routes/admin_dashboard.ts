@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { dashboardStats } from "../core/admin/dashboard.ts";
-import { route } from "./_route.ts";
-import { Timestamp } from "./_schemas.ts";
+import { dashboardStats } from "../core/host/dashboard.ts";
+import { route } from "./call/route.ts";
+import { Timestamp } from "./schemas/schemas.ts";
 
 const Counts = z.record(z.string(), z.int());
 

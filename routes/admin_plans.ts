@@ -1,8 +1,16 @@
 import { z } from "zod";
-import { createPlan, deletePlan, listPlans, updatePlan } from "../core/plans/plans.ts";
-import { UNLIMITED } from "../core/limiter.ts";
-import { HOST_WRITES, route } from "./_route.ts";
-import { changeOf, IdParams, listOf, Name, Named, PageQuery, Timestamp } from "./_schemas.ts";
+import { createPlan, deletePlan, listPlans, updatePlan } from "../core/host/plans/plans.ts";
+import { UNLIMITED } from "../core/access/limits/limiter.ts";
+import { HOST_WRITES, route } from "./call/route.ts";
+import {
+  changeOf,
+  IdParams,
+  listOf,
+  Name,
+  Named,
+  PageQuery,
+  Timestamp,
+} from "./schemas/schemas.ts";
 
 const Price = z.number().min(0).max(1_000_000)
   .refine((price) => Math.round(price * 100) / 100 === price, "at most two decimals")

@@ -7,7 +7,7 @@ import {
   restartAgent,
   showAgent,
 } from "../core/agents/agents.ts";
-import { route, type RouteSpec } from "./_route.ts";
+import { route, type RouteSpec } from "./call/route.ts";
 import {
   Id,
   IdParams,
@@ -16,7 +16,7 @@ import {
   OPEN_BODY_BYTES_MAX,
   PageQuery,
   Timestamp,
-} from "./_schemas.ts";
+} from "./schemas/schemas.ts";
 
 const AgentStatus = z.enum(["online", "degraded", "offline"]);
 const ReportedStatus = z.enum(["ok", "degraded", "error"]);

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { listAlerts, resolveAlert } from "../core/alerts/alerts.ts";
-import { ingestAlerts } from "../core/alerts/ingest.ts";
-import { REPORTS_MAX } from "../core/alerts/report.ts";
+import { listAlerts, resolveAlert } from "../core/commands/alerts/alerts.ts";
+import { ingestAlerts } from "../core/commands/alerts/ingest.ts";
+import { REPORTS_MAX } from "../core/commands/alerts/report.ts";
 import { ALERT_SEVERITIES, ALERT_STATES } from "../kv/records/alert.ts";
-import { route } from "./_route.ts";
-import { Id, listOf, PageQuery, Reason, Timestamp } from "./_schemas.ts";
+import { route } from "./call/route.ts";
+import { Id, listOf, PageQuery, Reason, Timestamp } from "./schemas/schemas.ts";
 
 const INGEST_BYTES_MAX = 8 * 1024 * 1024;
 

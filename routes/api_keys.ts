@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { updateApiKey } from "../core/api_keys/change.ts";
-import { createApiKey, EXPIRES_DAYS_DEFAULT } from "../core/api_keys/create.ts";
-import { deleteApiKey, revokeApiKey } from "../core/api_keys/end.ts";
-import { explainApiKey } from "../core/api_keys/explain.ts";
-import { getApiKey, listApiKeys } from "../core/api_keys/read.ts";
-import { rotateApiKey } from "../core/api_keys/rotate.ts";
+import { updateApiKey } from "../core/access/keys/change.ts";
+import { createApiKey, EXPIRES_DAYS_DEFAULT } from "../core/access/keys/create.ts";
+import { deleteApiKey, revokeApiKey } from "../core/access/keys/end.ts";
+import { explainApiKey } from "../core/access/keys/explain.ts";
+import { getApiKey, listApiKeys } from "../core/access/keys/read.ts";
+import { rotateApiKey } from "../core/access/keys/rotate.ts";
 import {
   ApiKey,
   Explanation,
@@ -13,9 +13,17 @@ import {
   Revocation,
   Rotation,
   Scopes,
-} from "./_api_key_schemas.ts";
-import { route } from "./_route.ts";
-import { changeOf, IdParams, listOf, Name, Named, PageQuery, ScopeName } from "./_schemas.ts";
+} from "./schemas/api_keys.ts";
+import { route } from "./call/route.ts";
+import {
+  changeOf,
+  IdParams,
+  listOf,
+  Name,
+  Named,
+  PageQuery,
+  ScopeName,
+} from "./schemas/schemas.ts";
 
 export const apiKeyRoutes = [
   route({

@@ -1,18 +1,18 @@
 import { z } from "zod";
-import { decideApproval } from "../core/approvals/decide.ts";
-import { getApproval, listApprovals } from "../core/approvals/show.ts";
+import { decideApproval } from "../core/commands/approvals/decide.ts";
+import { getApproval, listApprovals } from "../core/commands/approvals/show.ts";
 import {
   decideSelfApproval,
   getShieldSettings,
   updateShieldSettings,
-} from "../core/shield/settings.ts";
-import { Policy } from "../core/shield/policy.ts";
+} from "../core/commands/guard/settings.ts";
+import { Policy } from "../core/shield/policy/policy.ts";
 import { ShieldResult } from "../core/shield/result.ts";
 import { APPROVAL_STATUSES } from "../kv/records/approval.ts";
 import { COMMAND_STATUSES } from "../kv/records/command.ts";
 import { SHIELD_MODES } from "../kv/records/shield.ts";
-import { route } from "./_route.ts";
-import { changeOf, Id, listOf, PageQuery, Reason, Timestamp } from "./_schemas.ts";
+import { route } from "./call/route.ts";
+import { changeOf, Id, listOf, PageQuery, Reason, Timestamp } from "./schemas/schemas.ts";
 
 const Approval = z.object({
   pid: z.string().meta({ description: "The id of the blocked process." }),

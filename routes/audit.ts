@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { queryAudit, recordRead, registerAuditEvent, RESULTS } from "../core/audit.ts";
-import { proveConsistency, proveEvent, readCheckpoint } from "../core/audit/checkpoints.ts";
-import { exportAudit, READERS, whileReadable } from "../core/audit/export.ts";
-import { EXPORTS } from "../core/audit/export_formats.ts";
-import { acceptedOf } from "./_accept.ts";
-import { route } from "./_route.ts";
+import { queryAudit, recordRead, registerAuditEvent, RESULTS } from "../core/events/trail/query.ts";
+import { proveConsistency, proveEvent, readCheckpoint } from "../core/events/trail/checkpoints.ts";
+import { exportAudit, READERS, whileReadable } from "../core/events/trail/export.ts";
+import { EXPORTS } from "../core/events/trail/export_formats.ts";
+import { acceptedOf } from "./call/accept.ts";
+import { route } from "./call/route.ts";
 import {
   boundedObject,
   Id,
@@ -14,7 +14,7 @@ import {
   Pagination,
   Timestamp,
   wholeNumber,
-} from "./_schemas.ts";
+} from "./schemas/schemas.ts";
 
 const DETAILS_BYTES_MAX = 8 * 1024;
 

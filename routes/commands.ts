@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Stepping } from "../core/app.ts";
+import type { Stepping } from "../core/work/work.ts";
 import {
   cancelCommand,
   getCommand,
@@ -7,12 +7,12 @@ import {
   showCommand,
   startCommand,
 } from "../core/commands/commands.ts";
-import { Fault } from "../core/fault.ts";
+import { Fault } from "../core/fault/fault.ts";
 import { ShieldResult } from "../core/shield/result.ts";
-import { within } from "../core/within.ts";
+import { within } from "../core/ports/within.ts";
 import { COMMAND_STATUSES } from "../kv/records/command.ts";
-import { route } from "./_route.ts";
-import { Id, IdParams, Timestamp, wholeNumber } from "./_schemas.ts";
+import { route } from "./call/route.ts";
+import { Id, IdParams, Timestamp, wholeNumber } from "./schemas/schemas.ts";
 
 /** The longest that a command may take. */
 const TIMEOUT_SECONDS_MAX = 600;

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { listReports, readReport, requestReport } from "../core/compliance/reports.ts";
 import { REPORT_STATUSES, REPORT_TYPES } from "../kv/records/report.ts";
-import { acceptedOf } from "./_accept.ts";
-import { HTML, reportPage } from "./_report_page.ts";
-import { route } from "./_route.ts";
-import { Id, listOf, PageQuery, Timestamp } from "./_schemas.ts";
+import { acceptedOf } from "./call/accept.ts";
+import { HTML, reportPage } from "./pages/report_page.ts";
+import { route } from "./call/route.ts";
+import { Id, listOf, PageQuery, Timestamp } from "./schemas/schemas.ts";
 
 const Report = z.object({
   id: z.string(),

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { deleteDevice, deviceTrust, listDevices } from "../core/devices/devices.ts";
-import { confirmDevice, createPairingCode, pairDevice } from "../core/devices/pair.ts";
-import { agentLabels } from "../core/protocol.ts";
-import { route } from "./_route.ts";
+import { deleteDevice, deviceTrust, listDevices } from "../core/agents/devices/devices.ts";
+import { confirmDevice, createPairingCode, pairDevice } from "../core/agents/devices/pair.ts";
+import { agentLabels } from "../core/protocol/protocol.ts";
+import { route } from "./call/route.ts";
 import {
   CreatedWith,
   Id,
@@ -13,7 +13,7 @@ import {
   OPEN_BODY_BYTES_MAX,
   PageQuery,
   Timestamp,
-} from "./_schemas.ts";
+} from "./schemas/schemas.ts";
 
 const TrustStatus = z.enum(["pending", "trusted", "revoked"]);
 

@@ -1,8 +1,8 @@
-import { VERSION } from "../core/app.ts";
-import { policyJsonSchema } from "../core/gitops/document.ts";
-import { docsPage } from "./_docs_page.ts";
-import { openapi } from "./_openapi.ts";
-import { type Content, type Route, route } from "./_route.ts";
+import { VERSION } from "../core/work/work.ts";
+import { policyJsonSchema } from "../core/policies/document.ts";
+import { docsPage } from "./pages/docs_page.ts";
+import { openapi } from "./openapi/openapi.ts";
+import { type Content, type Route, route } from "./call/route.ts";
 
 const JSON_TYPE = "application/json";
 const HTML = "text/html; charset=utf-8";

@@ -1,13 +1,13 @@
 import { z } from "zod";
-import { NOTIFICATION } from "../core/streams/notification.ts";
-import { SEVERITIES } from "../core/streams/severity.ts";
-import { EVENT_RIGHTS, retryAfterMs } from "../core/streams/streams.ts";
-import type { Stream, StreamFilter } from "../core/streams/stream.ts";
-import { EVENT_TYPES } from "../core/webhooks/event_types.ts";
-import { acceptedOf } from "./_accept.ts";
-import { route } from "./_route.ts";
-import { commaList, Id } from "./_schemas.ts";
-import { SseSink } from "./_sse.ts";
+import { NOTIFICATION } from "../core/events/streams/notification.ts";
+import { SEVERITIES } from "../core/events/streams/severity.ts";
+import { EVENT_RIGHTS, retryAfterMs } from "../core/events/streams/streams.ts";
+import type { Stream, StreamFilter } from "../core/events/streams/stream.ts";
+import { EVENT_TYPES } from "../core/events/types/webhook_events.ts";
+import { acceptedOf } from "./call/accept.ts";
+import { route } from "./call/route.ts";
+import { commaList, Id } from "./schemas/schemas.ts";
+import { SseSink } from "./http/sse.ts";
 
 const EVENT_STREAM = "text/event-stream";
 

@@ -1,15 +1,15 @@
 import { z } from "zod";
-import { applyPolicies } from "../core/gitops/apply.ts";
-import { receivePush } from "../core/gitops/hooks.ts";
+import { applyPolicies } from "../core/policies/apply.ts";
+import { receivePush } from "../core/policies/hooks.ts";
 import {
   adoptRepository,
   createRepository,
   deleteRepository,
   getRepository,
   listRepositories,
-} from "../core/gitops/repositories.ts";
+} from "../core/policies/repositories.ts";
 import { GIT_PROVIDERS, PLAN_ACTIONS } from "../kv/records/gitops.ts";
-import { route } from "./_route.ts";
+import { route } from "./call/route.ts";
 import {
   ADOPTION,
   anything,
@@ -20,7 +20,7 @@ import {
   PageQuery,
   standing,
   Timestamp,
-} from "./_schemas.ts";
+} from "./schemas/schemas.ts";
 import { Replay, REPLAY_MAX } from "./shield.ts";
 
 const URL_CHARS_MAX = 200;

@@ -1,12 +1,17 @@
 import { z } from "zod";
 import { JOB_STATUSES } from "../kv/records/backup.ts";
 import { SHIELD_MODES } from "../kv/records/shield.ts";
-import { listBackups, listRestores, startBackup, startRestore } from "../core/gitops/backups.ts";
-import { getDrift } from "../core/gitops/drift.ts";
-import { getGuard } from "../core/gitops/guard.ts";
-import { restorePlan } from "../core/transfer_frames.ts";
-import { route } from "./_route.ts";
-import { Id, listOf, PageQuery, Timestamp } from "./_schemas.ts";
+import {
+  listBackups,
+  listRestores,
+  startBackup,
+  startRestore,
+} from "../core/policies/backups/backups.ts";
+import { getDrift } from "../core/policies/drift.ts";
+import { getGuard } from "../core/policies/guard.ts";
+import { restorePlan } from "../core/protocol/transfers.ts";
+import { route } from "./call/route.ts";
+import { Id, listOf, PageQuery, Timestamp } from "./schemas/schemas.ts";
 
 const AgentParams = z.strictObject({ agent_id: Id });
 

@@ -1,14 +1,14 @@
 import { z } from "zod";
-import { getPolicy, listPolicies } from "../core/gitops/policies.ts";
+import { getPolicy, listPolicies } from "../core/policies/policies.ts";
 import {
   diffVersions,
   getVersion,
   listVersions,
   rollBack,
   unpin,
-} from "../core/gitops/versions.ts";
-import { route } from "./_route.ts";
-import { Id, IdParams, listOf, PageQuery, Pagination, Timestamp } from "./_schemas.ts";
+} from "../core/policies/versions.ts";
+import { route } from "./call/route.ts";
+import { Id, IdParams, listOf, PageQuery, Pagination, Timestamp } from "./schemas/schemas.ts";
 
 const Version = z.string().regex(/^[1-9][0-9]{0,5}$/, "must be the number of a version, such as 1")
   .meta({ description: "The number of a version.", examples: ["1"] });

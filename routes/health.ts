@@ -1,7 +1,7 @@
 import { z } from "zod";
-import type { Actor } from "../core/app.ts";
-import { health } from "../core/health.ts";
-import { route } from "./_route.ts";
+import type { Actor } from "../core/work/work.ts";
+import { health } from "../core/host/health.ts";
+import { route } from "./call/route.ts";
 
 const Health = z.object({
   status: z.enum(["ok", "degraded"]),

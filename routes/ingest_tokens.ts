@@ -4,9 +4,9 @@ import {
   createIngestToken,
   deleteIngestToken,
   listIngestTokens,
-} from "../core/ingest/tokens.ts";
+} from "../core/commands/ingest/tokens.ts";
 import { INGEST_PURPOSES } from "../kv/records/ingest.ts";
-import { route } from "./_route.ts";
+import { route } from "./call/route.ts";
 import {
   ADOPTION,
   CreatedWith,
@@ -17,7 +17,7 @@ import {
   PageQuery,
   standing,
   Timestamp,
-} from "./_schemas.ts";
+} from "./schemas/schemas.ts";
 
 const Purpose = z.enum(INGEST_PURPOSES);
 const IngestToken = z.object({

@@ -9,7 +9,7 @@ import {
 import { beginFlow, finishFlow, FLOW_COOKIE } from "../core/integrations/oauth/flow.ts";
 import { listCatalog } from "../core/integrations/show_catalog.ts";
 import { INTEGRATION_STATUSES } from "../kv/records/integration.ts";
-import { route } from "./_route.ts";
+import { route } from "./call/route.ts";
 import {
   ADOPTION,
   boundedObject,
@@ -23,7 +23,7 @@ import {
   PageQuery,
   standing,
   Timestamp,
-} from "./_schemas.ts";
+} from "./schemas/schemas.ts";
 
 const CONFIG_BYTES_MAX = 16 * 1024;
 

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { changeLimits, showLimits } from "../core/limit_overrides.ts";
+import { changeLimits, showLimits } from "../core/access/limits/overrides.ts";
 import { LimitOverrides } from "../kv/records/limits.ts";
-import { HOST_WRITES, route } from "./_route.ts";
-import { IdParams, Timestamp } from "./_schemas.ts";
+import { HOST_WRITES, route } from "./call/route.ts";
+import { IdParams, Timestamp } from "./schemas/schemas.ts";
 
 const Limits = z.object({
   id: z.string(),

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { listPatterns, switchPatterns } from "../core/shield/patterns.ts";
-import { PACKS, RuleId } from "../core/shield/policy.ts";
-import { route } from "./_route.ts";
-import { PageQuery, Pagination } from "./_schemas.ts";
+import { listPatterns, switchPatterns } from "../core/commands/guard/patterns.ts";
+import { PACKS, RuleId } from "../core/shield/policy/policy.ts";
+import { route } from "./call/route.ts";
+import { PageQuery, Pagination } from "./schemas/schemas.ts";
 
 /** A request that switches every rule has a tenth of it. */
 const BODY_BYTES_MAX = 64 * 1024;

@@ -1,7 +1,11 @@
 import { z } from "zod";
-import { invite, listInvitations, withdrawInvitation } from "../core/invitations/invitations.ts";
-import { activatePerson, deactivatePerson, listPeople } from "../core/people/people.ts";
-import { route } from "./_route.ts";
+import {
+  invite,
+  listInvitations,
+  withdrawInvitation,
+} from "../core/access/invitations/invitations.ts";
+import { activatePerson, deactivatePerson, listPeople } from "../core/access/people/people.ts";
+import { route } from "./call/route.ts";
 import {
   CreatedWith,
   Email,
@@ -10,7 +14,7 @@ import {
   PageQuery,
   RoleName,
   Timestamp,
-} from "./_schemas.ts";
+} from "./schemas/schemas.ts";
 
 const User = z.object({
   id: z.string(),

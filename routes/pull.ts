@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { EVENT_TYPES } from "../core/webhooks/event_types.ts";
+import { EVENT_TYPES } from "../core/events/types/webhook_events.ts";
 import { pullEvents, READABLE_BY } from "../core/webhooks/pull.ts";
-import { route } from "./_route.ts";
-import { commaList, JsonObject, PageLimit, Timestamp, wholeNumber } from "./_schemas.ts";
+import { route } from "./call/route.ts";
+import { commaList, JsonObject, PageLimit, Timestamp, wholeNumber } from "./schemas/schemas.ts";
 
 const Types = commaList(EVENT_TYPES, 1_000)
   .meta({ description: "Event types, separated by commas." });

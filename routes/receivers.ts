@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { receiveAlertmanager } from "../core/ingest/alertmanager.ts";
-import { receiveGeneric } from "../core/ingest/generic.ts";
-import { route } from "./_route.ts";
-import { anything } from "./_schemas.ts";
+import { receiveAlertmanager } from "../core/commands/ingest/alertmanager.ts";
+import { receiveGeneric } from "../core/commands/ingest/generic.ts";
+import { route } from "./call/route.ts";
+import { anything } from "./schemas/schemas.ts";
 
 const TOKEN_CHARS_MAX = 512;
 

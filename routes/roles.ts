@@ -1,9 +1,23 @@
 import { z } from "zod";
-import { assignRole, revokeRole, rolesOfUser } from "../core/roles/assign.ts";
-import { createRole, deleteRole, listRoles, readRole, updateRole } from "../core/roles/roles.ts";
-import { SCOPE_LIST } from "../core/scopes.ts";
-import { route } from "./_route.ts";
-import { changeOf, Id, listOf, PageQuery, RoleName, ScopeName, Timestamp } from "./_schemas.ts";
+import { assignRole, revokeRole, rolesOfUser } from "../core/access/roles/assign.ts";
+import {
+  createRole,
+  deleteRole,
+  listRoles,
+  readRole,
+  updateRole,
+} from "../core/access/roles/roles.ts";
+import { SCOPE_LIST } from "../core/work/scopes.ts";
+import { route } from "./call/route.ts";
+import {
+  changeOf,
+  Id,
+  listOf,
+  PageQuery,
+  RoleName,
+  ScopeName,
+  Timestamp,
+} from "./schemas/schemas.ts";
 
 const Permissions = z.array(z.enum([...SCOPE_LIST, "all"])).max(64)
   .meta({ description: "Scopes, or `all`." });

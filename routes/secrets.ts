@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { KEY_STATUSES } from "../core/api_keys/show.ts";
-import { listSecrets, SECRET_TYPES } from "../core/secrets/list.ts";
-import { route } from "./_route.ts";
-import { listOf, PageQuery, Timestamp } from "./_schemas.ts";
+import { KEY_STATUSES } from "../core/access/keys/show.ts";
+import { listSecrets, SECRET_TYPES } from "../core/host/secrets/list.ts";
+import { route } from "./call/route.ts";
+import { listOf, PageQuery, Timestamp } from "./schemas/schemas.ts";
 
 const Secret = z.object({
   id: z.string().meta({ description: "The id of what it belongs to." }),

@@ -1,12 +1,12 @@
 import { z } from "zod";
-import { few } from "../core/few.ts";
-import { runCanary } from "../core/shield/canary.ts";
-import { evaluateCommands, replayPolicy } from "../core/shield/evaluate.ts";
-import { Policy } from "../core/shield/policy.ts";
+import { few } from "../core/fault/few.ts";
+import { runCanary } from "../core/commands/guard/canary.ts";
+import { evaluateCommands, replayPolicy } from "../core/commands/guard/evaluate.ts";
+import { Policy } from "../core/shield/policy/policy.ts";
 import { ShieldLayer, ShieldResult, Verdict } from "../core/shield/result.ts";
 import { SHIELD_MODES } from "../kv/records/shield.ts";
-import { route } from "./_route.ts";
-import { Id, Timestamp } from "./_schemas.ts";
+import { route } from "./call/route.ts";
+import { Id, Timestamp } from "./schemas/schemas.ts";
 
 const COMMANDS_MAX = 1_000;
 const LABELS_MAX = 64;

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { createLinkCode, deleteLink, listLinks } from "../core/telegram/links.ts";
-import { receiveTelegram } from "../core/telegram/receive.ts";
-import { route } from "./_route.ts";
-import { anything, IdParams, listOf, PageQuery, Timestamp } from "./_schemas.ts";
+import { createLinkCode, deleteLink, listLinks } from "../core/integrations/telegram/links.ts";
+import { receiveTelegram } from "../core/integrations/telegram/receive.ts";
+import { route } from "./call/route.ts";
+import { anything, IdParams, listOf, PageQuery, Timestamp } from "./schemas/schemas.ts";
 
 const TelegramLink = z.object({
   id: z.string(),

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { getUsage, type PeriodName, PERIODS } from "../core/usage/report.ts";
-import { route } from "./_route.ts";
-import { IdParams, Timestamp } from "./_schemas.ts";
+import { getUsage, type PeriodName, PERIODS } from "../core/access/usage/report.ts";
+import { route } from "./call/route.ts";
+import { IdParams, Timestamp } from "./schemas/schemas.ts";
 
 const Period = z.enum(Object.keys(PERIODS) as [PeriodName, ...PeriodName[]]);
 

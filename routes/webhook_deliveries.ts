@@ -6,9 +6,9 @@ import {
   getRecovery,
   recoverDeliveries,
 } from "../core/webhooks/recover.ts";
-import { route } from "./_route.ts";
-import { Id, IdParams, listOf } from "./_schemas.ts";
-import { Delivery, DeliveryDetail, LogQuery, RecoverBody, Recovery } from "./_webhook_schemas.ts";
+import { route } from "./call/route.ts";
+import { Id, IdParams, listOf } from "./schemas/schemas.ts";
+import { Delivery, DeliveryDetail, LogQuery, RecoverBody, Recovery } from "./schemas/webhooks.ts";
 
 const DeliveryParams = z.strictObject({ id: Id, del_id: Id });
 const RecoveryParams = z.strictObject({ id: Id, recovery_id: Id });

@@ -11,8 +11,8 @@ import {
   getWebhook,
   listWebhooks,
 } from "../core/webhooks/webhooks.ts";
-import { route } from "./_route.ts";
-import { ADOPTION, changeOf, IdParams, listOf, Name, Named, PageQuery } from "./_schemas.ts";
+import { route } from "./call/route.ts";
+import { ADOPTION, changeOf, IdParams, listOf, Name, Named, PageQuery } from "./schemas/schemas.ts";
 import {
   Delivery,
   Events,
@@ -24,7 +24,7 @@ import {
   TestType,
   Url,
   Webhook,
-} from "./_webhook_schemas.ts";
+} from "./schemas/webhooks.ts";
 
 export const webhookRoutes = [
   route({

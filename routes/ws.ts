@@ -1,19 +1,19 @@
-import type { Actor, App, RequestInfo } from "../core/app.ts";
+import type { Actor, App, RequestInfo } from "../core/work/work.ts";
 import { Link, type Wire } from "../core/agents/link.ts";
 import { AGENT_RIGHT } from "../core/agents/links.ts";
-import { EVENT_RIGHTS } from "../core/streams/streams.ts";
-import { Fault } from "../core/fault.ts";
-import { type LimitState, mustPass } from "../core/limiter.ts";
-import { CLOSE_CODES } from "../core/close_codes.ts";
-import { AGENT_PROTOCOL } from "../core/protocol.ts";
-import { deny, recordUse } from "./_call.ts";
-import { parse, parseNoQuery, queryOf } from "./_input.ts";
-import { openEventSocket } from "./_event_socket.ts";
-import { isWelcome } from "./_origin.ts";
-import { BEARER, EVENTS_PROTOCOL, offeredProtocols } from "./_protocols.ts";
+import { EVENT_RIGHTS } from "../core/events/streams/streams.ts";
+import { Fault } from "../core/fault/fault.ts";
+import { type LimitState, mustPass } from "../core/access/limits/limiter.ts";
+import { CLOSE_CODES } from "../core/protocol/close_codes.ts";
+import { AGENT_PROTOCOL } from "../core/protocol/protocol.ts";
+import { deny, recordUse } from "./call/call.ts";
+import { parse, parseNoQuery, queryOf } from "./call/input.ts";
+import { openEventSocket } from "./http/event_socket.ts";
+import { isWelcome } from "./http/origin.ts";
+import { BEARER, EVENTS_PROTOCOL, offeredProtocols } from "./http/protocols.ts";
 import { type StreamChoice, StreamQuery } from "./events.ts";
-import { upgrade } from "./_upgrade.ts";
-import type { Upgrade } from "./_mount.ts";
+import { upgrade } from "./http/upgrade.ts";
+import type { Upgrade } from "./http/mount.ts";
 
 /** `/ws`: an agent's link, by the subprotocol `relay.agent.v1`; without one, a stream of events. */
 export const socket: Upgrade = { path: "/ws", handle: openSocket };

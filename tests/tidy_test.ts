@@ -11,7 +11,12 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 /** Where the clock, chance, the network and the environment may be touched. */
 const AMBIENT =
   /\b(Date\.now|new Date\(\)|Math\.random|crypto\.randomUUID|getRandomValues|setTimeout|setInterval|Deno\.env|new WebSocket)\b|(?<![.\w])fetch\(/;
-const AMBIENT_HOMES = ["core/system.ts", "core/agent/host.ts", "core/agent/dial.ts", "core/cli/"];
+const AMBIENT_HOMES = [
+  "core/ports/system.ts",
+  "core/cli/agent/host.ts",
+  "core/cli/agent/dial.ts",
+  "core/cli/",
+];
 /** The engine is touched in kv/ only; hosted schedules are registered in main.ts. */
 const ENGINE = /\bDeno\.(openKv|Kv\b|KvU64|AtomicOperation)/;
 const LINES_MAX = 400;

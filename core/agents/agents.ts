@@ -1,12 +1,12 @@
 import { type AgentRecord, agents } from "../../kv/records/agent.ts";
 import { agentStates, canaryRuns } from "../../kv/records/agent_state.ts";
 import { deletedAgents } from "../../kv/records/backup.ts";
-import type { Stepping, Work, Writing } from "../app.ts";
-import { lapseForAgent } from "../approvals/lapse.ts";
+import type { Stepping, Work, Writing } from "../work/work.ts";
+import { lapseForAgent } from "../commands/approvals/lapse.ts";
 import { countAgent } from "./count.ts";
-import { Fault } from "../fault.ts";
-import { mustPass } from "../limiter.ts";
-import { iso, isoOrNull, listPage, pageOf, type Paging } from "../lists.ts";
+import { Fault } from "../fault/fault.ts";
+import { mustPass } from "../access/limits/limiter.ts";
+import { iso, isoOrNull, listPage, pageOf, type Paging } from "../work/lists.ts";
 
 /** An agent as every answer shows it. */
 export function showAgent(agent: AgentRecord) {

@@ -1,8 +1,8 @@
-import { SYSTEM, type Tenant } from "../../kv/collection.ts";
+import { SYSTEM, type Tenant } from "../../kv/store/collection.ts";
 import type { AgentRecord } from "../../kv/records/agent.ts";
-import type { Store } from "../../kv/store.ts";
-import { addToTally, readTally } from "../../kv/tally.ts";
-import type { Tx } from "../../kv/tx.ts";
+import type { Store } from "../../kv/store/store.ts";
+import { addToTally, readTally } from "../../kv/store/tally.ts";
+import type { Tx } from "../../kv/store/tx.ts";
 
 type Status = AgentRecord["status"];
 const TALLY = "agents";

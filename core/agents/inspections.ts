@@ -1,5 +1,5 @@
-import type { Clock } from "../ports.ts";
-import type { InspectFrame, StateFrame } from "../transfer_frames.ts";
+import type { Clock } from "../ports/ports.ts";
+import type { InspectFrame, StateFrame } from "../protocol/transfers.ts";
 
 /** How long an agent may take to tell its state. */
 const ANSWER_MS = 5_000;

@@ -1,11 +1,11 @@
 import { Buffer } from "node:buffer";
 import type { KeyObject } from "node:crypto";
-import type { Tenant } from "../../kv/collection.ts";
-import type { Actor, App, RequestInfo } from "../app.ts";
-import { VERSION } from "../app.ts";
+import type { Tenant } from "../../kv/store/collection.ts";
+import type { Actor, App, RequestInfo } from "../work/work.ts";
+import { VERSION } from "../work/work.ts";
 import type { AgentRecord } from "../../kv/records/agent.ts";
-import { type Batch, jsonBytesMax, openBatch } from "../batch.ts";
-import { CLOSE_CODES, type CloseName } from "../close_codes.ts";
+import { type Batch, jsonBytesMax, openBatch } from "../protocol/batch.ts";
+import { CLOSE_CODES, type CloseName } from "../protocol/close_codes.ts";
 import {
   type AgentFrame,
   type CheckpointFrame,
@@ -19,18 +19,18 @@ import {
   type RelayFrame,
   type ResultsFrame,
   type RunFrame,
-} from "../protocol.ts";
+} from "../protocol/protocol.ts";
 import {
   challengeText,
   claimedDigests,
   publicKeyOf,
   receiptText,
   verifiesText,
-} from "../statements.ts";
-import { noteState } from "../gitops/drift.ts";
-import { type AgentPolicies, NO_POLICY_VERSION } from "../gitops/book.ts";
-import { notePolicyHeld, pushPolicies } from "../gitops/push.ts";
-import type { StateFrame, TransferKind } from "../transfer_frames.ts";
+} from "../protocol/statements.ts";
+import { noteState } from "../policies/drift.ts";
+import { type AgentPolicies, NO_POLICY_VERSION } from "../policies/book.ts";
+import { notePolicyHeld, pushPolicies } from "../policies/push.ts";
+import type { StateFrame, TransferKind } from "../protocol/transfers.ts";
 import { startQueued } from "../commands/queued.ts";
 import { Witness } from "./witness.ts";
 import { Inspections } from "./inspections.ts";

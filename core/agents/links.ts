@@ -1,11 +1,11 @@
-import { type Tenant, tenantKey } from "../../kv/collection.ts";
-import type { App } from "../app.ts";
-import { keyHolder } from "../api_keys/holder.ts";
-import { deviceHolder } from "../devices/holder.ts";
-import type { Scope } from "../scopes.ts";
+import { type Tenant, tenantKey } from "../../kv/store/collection.ts";
+import type { App } from "../work/work.ts";
+import { keyHolder } from "../access/keys/holder.ts";
+import { deviceHolder } from "./devices/holder.ts";
+import type { Scope } from "../work/scopes.ts";
 import type { Link } from "./link.ts";
 import { Pace } from "./pace.ts";
-import type { CloseName } from "../close_codes.ts";
+import type { CloseName } from "../protocol/close_codes.ts";
 
 /** What a credential needs to open a link, and to keep it. */
 export const AGENT_RIGHT: Scope = "agents:admin";

@@ -1,7 +1,7 @@
 import { agents } from "../../kv/records/agent.ts";
-import type { App } from "../app.ts";
-import { iso } from "../lists.ts";
-import { notifyHolders } from "../notifications.ts";
+import type { App } from "../work/work.ts";
+import { iso } from "../work/lists.ts";
+import { notifyHolders } from "../access/people/notify.ts";
 
 /** An agent that is back within this was not lost: networks break for a moment. */
 const GRACE_MS = 60_000;

@@ -1,6 +1,6 @@
-import type { Tenant } from "../../kv/collection.ts";
-import type { App } from "../app.ts";
-import { type DetailsOf, emit, RELAY_ACTOR } from "../events.ts";
+import type { Tenant } from "../../kv/store/collection.ts";
+import type { App } from "../work/work.ts";
+import { type DetailsOf, emit, RELAY_ACTOR } from "../events/events.ts";
 
 /** Puts on record that one side did not take what the other sent, and why; never fails. */
 export async function noteRefusal<T extends "receipt_refused" | "checkpoint_refused">(

@@ -1,16 +1,16 @@
-import type { Tenant } from "../../kv/collection.ts";
-import { everyQueued } from "../../kv/pages.ts";
+import type { Tenant } from "../../kv/store/collection.ts";
+import { everyQueued } from "../../kv/store/pages.ts";
 import { type AgentRecord, agents } from "../../kv/records/agent.ts";
 import { apiKeys } from "../../kv/records/api_key.ts";
 import { type DeviceRecord, devices } from "../../kv/records/device.ts";
-import type { Tx } from "../../kv/tx.ts";
-import type { Actor, App, RequestInfo } from "../app.ts";
-import type { CloseName } from "../close_codes.ts";
-import { emit, RELAY_ACTOR, useJson } from "../events.ts";
+import type { Tx } from "../../kv/store/tx.ts";
+import type { Actor, App, RequestInfo } from "../work/work.ts";
+import type { CloseName } from "../protocol/close_codes.ts";
+import { emit, RELAY_ACTOR, useJson } from "../events/events.ts";
 import { countAgent } from "./count.ts";
 import { lostAt } from "./lost.ts";
-import { NO_POLICY_VERSION } from "../gitops/book.ts";
-import type { HelloFrame } from "../protocol.ts";
+import { NO_POLICY_VERSION } from "../policies/book.ts";
+import type { HelloFrame } from "../protocol/protocol.ts";
 
 /** Agents that a space has at most; of those that come at once for the first time a few more may get in. */
 const AGENTS_MAX = 10_000;

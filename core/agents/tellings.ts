@@ -1,4 +1,4 @@
-import { type AgentFrame, MAX_CONCURRENT_COMMANDS } from "../protocol.ts";
+import { type AgentFrame, MAX_CONCURRENT_COMMANDS } from "../protocol/protocol.ts";
 
 /** What an agent says of itself goes on record, so that one that says it without end would fill the log. */
 const GO_ON_RECORD: ReadonlySet<AgentFrame["type"]> = new Set([

@@ -1,17 +1,17 @@
 import type { KeyObject } from "node:crypto";
-import { type Tenant, tenantKey } from "../../kv/collection.ts";
+import { type Tenant, tenantKey } from "../../kv/store/collection.ts";
 import { type VerdictKeyRecord, verdictKeys } from "../../kv/records/verdict_key.ts";
-import type { Reader } from "../../kv/store.ts";
-import type { Tx } from "../../kv/tx.ts";
-import type { App } from "../app.ts";
-import { eventJson, OPERATOR_ACTOR } from "../events.ts";
+import type { Reader } from "../../kv/store/store.ts";
+import type { Tx } from "../../kv/store/tx.ts";
+import type { App } from "../work/work.ts";
+import { eventJson, OPERATOR_ACTOR } from "../events/events.ts";
 import {
   type CommandOrder,
   MAX_HANDOVERS,
   type PolicyFrame,
   type RunFrame,
   type WelcomeFrame,
-} from "../protocol.ts";
+} from "../protocol/protocol.ts";
 import {
   handoverText,
   type LinkIdentity,
@@ -21,10 +21,10 @@ import {
   transferText,
   verdictText,
   welcomeText,
-} from "../statements.ts";
-import type { Sealer } from "../seal.ts";
-import { type KeyMaker, makeTenantKey, openTenantKey } from "../tenant_keys.ts";
-import type { TransferFrame } from "../transfer_frames.ts";
+} from "../protocol/statements.ts";
+import type { Sealer } from "../codec/seal.ts";
+import { type KeyMaker, makeTenantKey, openTenantKey } from "../events/trail/tenant_keys.ts";
+import type { TransferFrame } from "../protocol/transfers.ts";
 
 /** Longer than a frame is ever under way; an agent that gets it later must not run what it holds. */
 const VERDICT_TTL_MS = 60_000;

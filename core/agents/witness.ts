@@ -1,14 +1,14 @@
 import { Buffer } from "node:buffer";
-import type { Tenant } from "../../kv/collection.ts";
+import type { Tenant } from "../../kv/store/collection.ts";
 import type { AgentRecord } from "../../kv/records/agent.ts";
-import type { App } from "../app.ts";
-import { newestCheckpoint } from "../audit/checkpoints.ts";
-import { readHandover } from "../audit/handover.ts";
-import { auditKeyOf, signerOf } from "../audit/keys.ts";
-import { consistencyPath } from "../audit/merkle.ts";
-import { keyText } from "../audit/note.ts";
-import { nodesOf } from "../audit/tiles.ts";
-import type { CheckpointFrame, CheckpointRefusedFrame } from "../protocol.ts";
+import type { App } from "../work/work.ts";
+import { newestCheckpoint } from "../events/trail/checkpoints.ts";
+import { readHandover } from "../events/trail/handover.ts";
+import { auditKeyOf, signerOf } from "../events/trail/keys.ts";
+import { consistencyPath } from "../events/trail/merkle.ts";
+import { keyText } from "../events/trail/note.ts";
+import { nodesOf } from "../events/trail/tiles.ts";
+import type { CheckpointFrame, CheckpointRefusedFrame } from "../protocol/protocol.ts";
 import { noteRefusal } from "./refusals.ts";
 
 /** The agent of one link, which keeps checkpoints as a witness. */

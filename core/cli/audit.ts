@@ -1,9 +1,9 @@
 import { z } from "zod";
-import type { Finding } from "../audit/findings.ts";
-import { verifyExport } from "../audit/lines.ts";
-import { keyText, type NoteKey, readKey } from "../audit/note.ts";
-import type { Consistency, Verdict, VerifyOptions } from "../audit/verify.ts";
-import { seenLine } from "../text.ts";
+import type { Finding } from "../events/trail/findings.ts";
+import { verifyExport } from "../events/trail/lines.ts";
+import { keyText, type NoteKey, readKey } from "../events/trail/note.ts";
+import type { Consistency, Verdict, VerifyOptions } from "../events/trail/verify.ts";
+import { seenLine } from "../codec/text.ts";
 
 const ConsistencyAnswer = z.object({
   from: z.int(),

@@ -1,10 +1,10 @@
-import { type Manifest, STORE_FILE } from "../keep/manifest.ts";
-import { writeBackup } from "../keep/backup.ts";
-import { restoreBackup } from "../keep/restore.ts";
-import { secretPath, type Secrets, secretsKnown } from "../secrets/file.ts";
-import { readStoreSettings, type StoreSettings } from "../settings.ts";
-import { systemClock, systemEntropy } from "../system.ts";
-import { isThere } from "../../kv/disk.ts";
+import { type Manifest, STORE_FILE } from "../host/backup/manifest.ts";
+import { writeBackup } from "../host/backup/backup.ts";
+import { restoreBackup } from "../host/backup/restore.ts";
+import { secretPath, type Secrets, secretsKnown } from "../host/secrets/file.ts";
+import { readStoreSettings, type StoreSettings } from "../work/settings.ts";
+import { systemClock, systemEntropy } from "../ports/system.ts";
+import { isThere } from "../../kv/maintenance/disk.ts";
 import { runOnce, unknownOption } from "./command.ts";
 import { embeddedPath, storePath } from "./store.ts";
 

@@ -1,4 +1,4 @@
-import { seenLine } from "../text.ts";
+import { seenLine } from "../codec/text.ts";
 
 /** No request takes longer, whatever becomes of the relay. */
 const TIMEOUT_MS = 30_000;

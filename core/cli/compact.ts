@@ -1,8 +1,8 @@
-import { openFile } from "../../kv/file.ts";
-import { lockStore } from "../../kv/open.ts";
-import { vacuum } from "../../kv/vacuum.ts";
-import { readStoreSettings } from "../settings.ts";
-import { systemClock } from "../system.ts";
+import { openFile } from "../../kv/maintenance/file.ts";
+import { lockStore } from "../../kv/maintenance/open.ts";
+import { vacuum } from "../../kv/maintenance/vacuum.ts";
+import { readStoreSettings } from "../work/settings.ts";
+import { systemClock } from "../ports/system.ts";
 import { runOnce, unknownOption } from "./command.ts";
 import { storePath } from "./store.ts";
 

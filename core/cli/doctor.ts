@@ -3,17 +3,17 @@ import { lookup } from "node:dns/promises";
 import { once } from "node:events";
 import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
-import { isThere } from "../../kv/disk.ts";
-import { isOwned } from "../../kv/open.ts";
-import { examineFile, examineServer } from "../keep/examine.ts";
+import { isThere } from "../../kv/maintenance/disk.ts";
+import { isOwned } from "../../kv/maintenance/open.ts";
+import { examineFile, examineServer } from "../host/backup/examine.ts";
 import {
   type AddressState,
   type Finding,
   judgeAddress,
   judgeCertificate,
-} from "../keep/findings.ts";
-import { isRemote, readSettings, type Settings } from "../settings.ts";
-import { systemClock, systemEntropy } from "../system.ts";
+} from "../host/backup/findings.ts";
+import { isRemote, readSettings, type Settings } from "../work/settings.ts";
+import { systemClock, systemEntropy } from "../ports/system.ts";
 import { runOnce, unknownOption } from "./command.ts";
 
 const HELP = `relay doctor: what is wrong here, and what to do about it

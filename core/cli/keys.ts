@@ -1,8 +1,8 @@
-import { KEY_KINDS, type KeyKind, rotateKeys, type Rotation } from "../rotate_keys.ts";
-import { makeSealer } from "../seal.ts";
-import { secretsKnown } from "../secrets/file.ts";
-import { readStoreSettings } from "../settings.ts";
-import { systemClock, systemEntropy } from "../system.ts";
+import { KEY_KINDS, type KeyKind, rotateKeys, type Rotation } from "../host/secrets/rotate_keys.ts";
+import { makeSealer } from "../codec/seal.ts";
+import { secretsKnown } from "../host/secrets/file.ts";
+import { readStoreSettings } from "../work/settings.ts";
+import { systemClock, systemEntropy } from "../ports/system.ts";
 import { runOnce, unknownOption } from "./command.ts";
 import { storeLocation, withStore } from "./store.ts";
 

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { parseArgs } from "node:util";
-import { onStopSignal } from "../agent/host.ts";
-import { systemEntropy } from "../system.ts";
+import { onStopSignal } from "./agent/host.ts";
+import { systemEntropy } from "../ports/system.ts";
 import { type ListenHost, listenLoop, type ListenOptions } from "./listen_loop.ts";
 
 const HELP = `relay listen: receive webhooks on this machine, without an address of its own

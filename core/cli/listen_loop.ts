@@ -1,4 +1,4 @@
-import { seenLine } from "../text.ts";
+import { seenLine } from "../codec/text.ts";
 import type { PulledEvent } from "../webhooks/pull.ts";
 import { signDelivery } from "../webhooks/signing.ts";
 import { whyUnreached } from "./client.ts";

@@ -1,7 +1,7 @@
-import { type Reset, resetPassword } from "../account/reset.ts";
-import { passwordCost } from "../passwords.ts";
-import { readStoreSettings } from "../settings.ts";
-import { systemClock, systemEntropy } from "../system.ts";
+import { type Reset, resetPassword } from "../access/sign_in/reset.ts";
+import { passwordCost } from "../access/sign_in/passwords.ts";
+import { readStoreSettings } from "../work/settings.ts";
+import { systemClock, systemEntropy } from "../ports/system.ts";
 import { runOnce, unknownOption } from "./command.ts";
 import { withStore } from "./store.ts";
 

@@ -1,15 +1,15 @@
-import { vacuum } from "../../kv/vacuum.ts";
-import { makeSealer } from "../seal.ts";
+import { vacuum } from "../../kv/maintenance/vacuum.ts";
+import { makeSealer } from "../codec/seal.ts";
 import {
   nextSecret,
   promoteSecret,
   readSecret,
   secretPath,
   type Secrets,
-} from "../secrets/file.ts";
-import { rotateSecret, type RotationProgress } from "../secrets/rotate.ts";
-import { isRemote, readStoreSettings, type StoreSettings } from "../settings.ts";
-import { systemEntropy } from "../system.ts";
+} from "../host/secrets/file.ts";
+import { rotateSecret, type RotationProgress } from "../host/secrets/rotate.ts";
+import { isRemote, readStoreSettings, type StoreSettings } from "../work/settings.ts";
+import { systemEntropy } from "../ports/system.ts";
 import { runOnce, unknownOption } from "./command.ts";
 import { storeLocation, storePath, withStore } from "./store.ts";
 

@@ -1,12 +1,12 @@
-import { openStore } from "../../kv/open.ts";
-import { onStopSignal } from "../agent/host.ts";
-import { type App, VERSION } from "../app.ts";
-import { secretsOf } from "../secrets/file.ts";
-import { isSealed } from "../secrets/installation.ts";
-import { readSettings, type Settings, shownLocation } from "../settings.ts";
+import { openStore } from "../../kv/maintenance/open.ts";
+import { onStopSignal } from "./agent/host.ts";
+import { type App, VERSION } from "../work/work.ts";
+import { secretsOf } from "../host/secrets/file.ts";
+import { isSealed } from "../host/secrets/installation.ts";
+import { readSettings, type Settings, shownLocation } from "../work/settings.ts";
 import { type Running, startRelay, UNRECORDED } from "../start.ts";
-import { systemClock, systemLog, systemPorts } from "../system.ts";
-import { unreadVariables } from "../variables.ts";
+import { systemClock, systemLog, systemPorts } from "../ports/system.ts";
+import { unreadVariables } from "../work/variables.ts";
 
 /** The server's own end of a WebSocket says nothing to its client: what we said goes out first. */
 const FAREWELL_MS = 50;

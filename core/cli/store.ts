@@ -1,8 +1,8 @@
-import { isThere } from "../../kv/disk.ts";
-import { openStore } from "../../kv/open.ts";
-import type { Store } from "../../kv/store.ts";
-import { isRemote } from "../settings.ts";
-import { systemClock } from "../system.ts";
+import { isThere } from "../../kv/maintenance/disk.ts";
+import { openStore } from "../../kv/maintenance/open.ts";
+import type { Store } from "../../kv/store/store.ts";
+import { isRemote } from "../work/settings.ts";
+import { systemClock } from "../ports/system.ts";
 
 /**
  * Opens a store that is there, or a server's, for as long as something takes.

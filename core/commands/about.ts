@@ -1,4 +1,4 @@
-import { Fault } from "../fault.ts";
+import { Fault } from "../fault/fault.ts";
 
 /** Does something that concerns one command: whatever is refused names that command in its details. */
 export async function aboutCommand<R>(command_id: string, act: () => Promise<R>): Promise<R> {

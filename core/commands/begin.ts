@@ -1,5 +1,5 @@
 import type { CommandRecord } from "../../kv/records/command.ts";
-import type { App } from "../app.ts";
+import type { App } from "../work/work.ts";
 import type { ShieldResult } from "../shield/result.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;

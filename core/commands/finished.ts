@@ -1,8 +1,8 @@
-import type { Appending } from "../../kv/appends.ts";
-import type { Tenant } from "../../kv/collection.ts";
+import type { Appending } from "../../kv/log/appends.ts";
+import type { Tenant } from "../../kv/store/collection.ts";
 import { CommandRecord, commands } from "../../kv/records/command.ts";
-import { findOnShelf, putOnShelf } from "../../kv/shelf.ts";
-import type { Reader, Store } from "../../kv/store.ts";
+import { findOnShelf, putOnShelf } from "../../kv/store/shelf.ts";
+import type { Reader, Store } from "../../kv/store/store.ts";
 import { HARMLESS } from "../shield/result.ts";
 
 const SHELF = "commands";

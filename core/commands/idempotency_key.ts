@@ -1,4 +1,4 @@
-import { Fault } from "../fault.ts";
+import { Fault } from "../fault/fault.ts";
 
 /** What an Idempotency-Key may be. */
 export const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;

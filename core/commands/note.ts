@@ -1,6 +1,6 @@
-import type { Tenant } from "../../kv/collection.ts";
+import type { Tenant } from "../../kv/store/collection.ts";
 import type { CommandRecord } from "../../kv/records/command.ts";
-import type { App } from "../app.ts";
+import type { App } from "../work/work.ts";
 import { inspectCommand } from "../shield/inspect.ts";
 import { beginRecord } from "./begin.ts";
 

@@ -1,8 +1,8 @@
 import { Buffer } from "node:buffer";
-import { readBlob, writeBlob } from "../../kv/blob.ts";
-import type { Tenant } from "../../kv/collection.ts";
+import { readBlob, writeBlob } from "../../kv/store/blob.ts";
+import type { Tenant } from "../../kv/store/collection.ts";
 import type { CommandRecord } from "../../kv/records/command.ts";
-import type { App } from "../app.ts";
+import type { App } from "../work/work.ts";
 
 /** What a command wrote. */
 export interface Output {

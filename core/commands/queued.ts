@@ -1,7 +1,7 @@
-import { type Tenant, tenantKey } from "../../kv/collection.ts";
-import { everyQueued } from "../../kv/pages.ts";
+import { type Tenant, tenantKey } from "../../kv/store/collection.ts";
+import { everyQueued } from "../../kv/store/pages.ts";
 import { type CommandRecord, commands } from "../../kv/records/command.ts";
-import type { App } from "../app.ts";
+import type { App } from "../work/work.ts";
 import { settleCommand } from "./settle.ts";
 
 /** An approved command that could not be sent for this long is not sent any more. */

@@ -1,6 +1,6 @@
-import { deletePlaces, readLanes } from "../../kv/lane.ts";
-import { StoreUnavailableError } from "../../kv/errors.ts";
-import type { App } from "../app.ts";
+import { deletePlaces, readLanes } from "../../kv/store/lane.ts";
+import { StoreUnavailableError } from "../../kv/store/errors.ts";
+import type { App } from "../work/work.ts";
 import { findCommand } from "./finished.ts";
 import { readNote } from "./note.ts";
 import { LANE } from "./registry.ts";

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { createHash, type Hash } from "node:crypto";
-import type { CommandResult } from "../protocol.ts";
-import type { OutputDigests } from "../statements.ts";
+import type { CommandResult } from "../protocol/protocol.ts";
+import type { OutputDigests } from "../protocol/statements.ts";
 
 /** Output kept of one command, and of all commands under way together. */
 export const OUTPUT_BYTES_MAX = 1024 * 1024;

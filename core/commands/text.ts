@@ -1,5 +1,5 @@
-import { RecentMap } from "../../kv/recent.ts";
-import { sha256Hex } from "../text.ts";
+import { RecentMap } from "../../kv/store/recent.ts";
+import { sha256Hex } from "../codec/text.ts";
 
 /** Events name a command by its text up to here, and always by its digest. */
 const TEXT_MAX = 2_000;

@@ -1,13 +1,13 @@
-import { type Collection, SYSTEM, type Tenant } from "../../kv/collection.ts";
-import { everyListed } from "../../kv/pages.ts";
+import { type Collection, SYSTEM, type Tenant } from "../../kv/store/collection.ts";
+import { everyListed } from "../../kv/store/pages.ts";
 import { type ApiKeyRecord, apiKeys } from "../../kv/records/api_key.ts";
 import { organizations } from "../../kv/records/organization.ts";
 import { telegramLinks } from "../../kv/records/telegram.ts";
 import { type UserRecord, users } from "../../kv/records/user.ts";
-import { isUsable, statusOf } from "../api_keys/show.ts";
-import type { App } from "../app.ts";
-import { iso, isoOrNull } from "../lists.ts";
-import { rightsOf } from "../roles/rights.ts";
+import { isUsable, statusOf } from "../access/keys/show.ts";
+import type { App } from "../work/work.ts";
+import { iso, isoOrNull } from "../work/lists.ts";
+import { rightsOf } from "../access/roles/rights.ts";
 import { ACTORS_MAX, type Counted } from "./count.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;

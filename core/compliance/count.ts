@@ -1,5 +1,5 @@
-import type { Sequenced } from "../../kv/log.ts";
-import type { EventRow } from "../events.ts";
+import type { Sequenced } from "../../kv/log/log.ts";
+import type { EventRow } from "../events/events.ts";
 import { answersOf, isFromOutside, QUERIES, type Query, type QueryName } from "./queries.ts";
 
 /** Each is far more than a reviewer reads, and together they stay within one blob. */

@@ -1,11 +1,11 @@
-import type { Tenant } from "../../kv/collection.ts";
-import { SYSTEM } from "../../kv/collection.ts";
+import type { Tenant } from "../../kv/store/collection.ts";
+import { SYSTEM } from "../../kv/store/collection.ts";
 import { organizations } from "../../kv/records/organization.ts";
 import type { ReportRecord } from "../../kv/records/report.ts";
-import { type App, VERSION } from "../app.ts";
-import { auditKeyOf, signerOf } from "../audit/keys.ts";
-import { keyText, readStatement } from "../audit/note.ts";
-import { iso } from "../lists.ts";
+import { type App, VERSION } from "../work/work.ts";
+import { auditKeyOf, signerOf } from "../events/trail/keys.ts";
+import { keyText, readStatement } from "../events/trail/note.ts";
+import { iso } from "../work/lists.ts";
 import { type Access, accessNow } from "./access.ts";
 import { controlsOf, REPORTS } from "./controls.ts";
 import {

@@ -1,4 +1,4 @@
-import { Fault } from "../fault.ts";
+import { Fault } from "../fault/fault.ts";
 
 /** A span of time, both ends included, in ms; as it was asked for. */
 export interface Period {

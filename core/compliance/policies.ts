@@ -1,8 +1,8 @@
-import type { Tenant } from "../../kv/collection.ts";
+import type { Tenant } from "../../kv/store/collection.ts";
 import type { PolicyItem } from "../../kv/records/gitops.ts";
 import type { ShieldSettingsRecord } from "../../kv/records/shield.ts";
-import type { App } from "../app.ts";
-import { shieldInForce } from "../shield/settings.ts";
+import type { App } from "../work/work.ts";
+import { shieldInForce } from "../commands/guard/settings.ts";
 
 /** What decides over commands at the moment. */
 export interface PoliciesInForce {

@@ -1,5 +1,5 @@
-import { resultOf, RESULTS } from "../audit.ts";
-import type { EventRow, EventType } from "../events.ts";
+import { resultOf, RESULTS } from "../events/trail/query.ts";
+import type { EventRow, EventType } from "../events/events.ts";
 
 /** A question to the audit log: all that is said must hold of a row. */
 export interface Query {

@@ -1,11 +1,11 @@
-import { dropBlob, readBlob } from "../../kv/blob.ts";
+import { dropBlob, readBlob } from "../../kv/store/blob.ts";
 import { type ReportRecord, reports, type ReportType } from "../../kv/records/report.ts";
-import type { Reading, Writing } from "../app.ts";
-import { recordRead } from "../audit.ts";
-import { auditKeyOf, signerOf } from "../audit/keys.ts";
-import { keyText } from "../audit/note.ts";
-import { Fault } from "../fault.ts";
-import { iso, isoOrNull, listPage, type Paging } from "../lists.ts";
+import type { Reading, Writing } from "../work/work.ts";
+import { recordRead } from "../events/trail/query.ts";
+import { auditKeyOf, signerOf } from "../events/trail/keys.ts";
+import { keyText } from "../events/trail/note.ts";
+import { Fault } from "../fault/fault.ts";
+import { iso, isoOrNull, listPage, type Paging } from "../work/lists.ts";
 import type { Pack } from "./pack.ts";
 import { readPeriod } from "./period.ts";
 

@@ -1,11 +1,11 @@
-import { adoptBlob, dropBlob, readBlob, writeBlob } from "../../kv/blob.ts";
-import type { Tenant } from "../../kv/collection.ts";
+import { adoptBlob, dropBlob, readBlob, writeBlob } from "../../kv/store/blob.ts";
+import type { Tenant } from "../../kv/store/collection.ts";
 import { type ReportRecord, reports } from "../../kv/records/report.ts";
-import type { App } from "../app.ts";
-import { makeCheckpoint } from "../audit/checkpoints.ts";
-import { readStatement } from "../audit/note.ts";
-import { atMs, CLOCK_SLACK_MS, isInOrder, rowsBefore } from "../audit/places.ts";
-import { isLeaf, nodesOf } from "../audit/tiles.ts";
+import type { App } from "../work/work.ts";
+import { makeCheckpoint } from "../events/trail/checkpoints.ts";
+import { readStatement } from "../events/trail/note.ts";
+import { atMs, CLOCK_SLACK_MS, isInOrder, rowsBefore } from "../events/trail/places.ts";
+import { isLeaf, nodesOf } from "../events/trail/tiles.ts";
 import { controlsOf } from "./controls.ts";
 import { type Counted, countedNothing, countRow, loadCounted, saveCounted } from "./count.ts";
 import type { QueryName } from "./queries.ts";

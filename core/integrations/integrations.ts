@@ -1,22 +1,22 @@
-import type { Tenant } from "../../kv/collection.ts";
+import type { Tenant } from "../../kv/store/collection.ts";
 import {
   type IntegrationRecord,
   integrations,
   type OauthFlowRecord,
   oauthFlows,
 } from "../../kv/records/integration.ts";
-import type { Tx } from "../../kv/tx.ts";
-import { credentialInHand } from "../api_keys/made_with.ts";
-import { mustCover } from "../api_keys/owned.ts";
-import type { Actor, App, Work, Writing } from "../app.ts";
-import { emit } from "../events.ts";
-import { Fault } from "../fault.ts";
-import { iso, isoOrNull, listPage, type Paging } from "../lists.ts";
-import { mustBeDialable } from "../outbound/dialable.ts";
-import { MASK } from "../seal.ts";
-import { adopt } from "../standing/adopt.ts";
-import { INTEGRATION } from "../standing/kinds.ts";
-import { showStanding } from "../standing/suspension.ts";
+import type { Tx } from "../../kv/store/tx.ts";
+import { credentialInHand } from "../access/keys/made_with.ts";
+import { mustCover } from "../access/keys/owned.ts";
+import type { Actor, App, Work, Writing } from "../work/work.ts";
+import { emit } from "../events/events.ts";
+import { Fault } from "../fault/fault.ts";
+import { iso, isoOrNull, listPage, type Paging } from "../work/lists.ts";
+import { mustBeDialable } from "../ports/outbound/dialable.ts";
+import { MASK } from "../codec/seal.ts";
+import { adopt } from "../access/standing/adopt.ts";
+import { INTEGRATION } from "../access/standing/kinds.ts";
+import { showStanding } from "../access/standing/suspension.ts";
 import { CATALOG, type IntegrationType, serviceOf } from "./catalog.ts";
 import { stageRevocations } from "./revoke.ts";
 import { rightsFor } from "./topics.ts";

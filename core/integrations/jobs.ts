@@ -1,4 +1,4 @@
-import type { Tenant } from "../../kv/collection.ts";
+import type { Tenant } from "../../kv/store/collection.ts";
 import {
   type IntegrationJobRecord,
   integrationJobs,
@@ -7,10 +7,10 @@ import {
 } from "../../kv/records/integration.ts";
 import { alerts } from "../../kv/records/alert.ts";
 import { approvals } from "../../kv/records/approval.ts";
-import type { App } from "../app.ts";
-import { emit, type EventRow, RELAY_ACTOR } from "../events.ts";
-import { OutboundError, type OutboundResponse } from "../ports.ts";
-import { statusNow } from "../approvals/show.ts";
+import type { App } from "../work/work.ts";
+import { emit, type EventRow, RELAY_ACTOR } from "../events/events.ts";
+import { OutboundError, type OutboundResponse } from "../ports/ports.ts";
+import { statusNow } from "../commands/approvals/show.ts";
 import { afterFailure, isDue, retryAfterMs, RetryPolicy } from "../webhooks/retry_policy.ts";
 import { serviceOf } from "./catalog.ts";
 import { isFor } from "./fan_out.ts";

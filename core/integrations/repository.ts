@@ -1,9 +1,9 @@
-import type { Tenant } from "../../kv/collection.ts";
+import type { Tenant } from "../../kv/store/collection.ts";
 import { type IntegrationRecord, integrations } from "../../kv/records/integration.ts";
-import type { App } from "../app.ts";
-import { personRights } from "../roles/grant.ts";
-import { LENDS } from "../standing/kinds.ts";
-import { actsFor } from "../standing/suspension.ts";
+import type { App } from "../work/work.ts";
+import { personRights } from "../access/roles/grant.ts";
+import { LENDS } from "../access/standing/kinds.ts";
+import { actsFor } from "../access/standing/suspension.ts";
 import { serviceOf } from "./catalog.ts";
 import { configOf, INTEGRATIONS_MAX } from "./integrations.ts";
 import { accessTokenOf, refreshTokens } from "./oauth/tokens.ts";

@@ -1,7 +1,7 @@
-import type { Tenant } from "../../kv/collection.ts";
+import type { Tenant } from "../../kv/store/collection.ts";
 import type { IntegrationRecord } from "../../kv/records/integration.ts";
-import type { Tx } from "../../kv/tx.ts";
-import type { App } from "../app.ts";
+import type { Tx } from "../../kv/store/tx.ts";
+import type { App } from "../work/work.ts";
 import { serviceOf } from "./catalog.ts";
 import { createJob } from "./create_job.ts";
 import { configOf, oauthClientOf } from "./integrations.ts";

@@ -1,11 +1,11 @@
-import { type Tenant, tenantKey } from "../../kv/collection.ts";
-import { LogFollower } from "../../kv/follow.ts";
-import { everyQueued } from "../../kv/pages.ts";
+import { type Tenant, tenantKey } from "../../kv/store/collection.ts";
+import { LogFollower } from "../../kv/log/follow.ts";
+import { everyQueued } from "../../kv/store/pages.ts";
 import { integrationJobs, integrations } from "../../kv/records/integration.ts";
-import type { Tx } from "../../kv/tx.ts";
-import { queueHeads } from "../../kv/walk.ts";
-import type { App } from "../app.ts";
-import type { Cancel } from "../ports.ts";
+import type { Tx } from "../../kv/store/tx.ts";
+import { queueHeads } from "../../kv/store/walk.ts";
+import type { App } from "../work/work.ts";
+import type { Cancel } from "../ports/ports.ts";
 import { isDue } from "../webhooks/retry_policy.ts";
 import { fanOut } from "./fan_out.ts";
 import { doJob } from "./jobs.ts";

@@ -1,6 +1,6 @@
 import type { z } from "zod";
-import type { EventRow } from "../events.ts";
-import type { OutboundRequest, OutboundResponse } from "../ports.ts";
+import type { EventRow } from "../events/events.ts";
+import type { OutboundRequest, OutboundResponse } from "../ports/ports.ts";
 import type { TopicName } from "./topics.ts";
 
 /** A request as a service wants it; deadline and size of the answer are the sender's matter. */

@@ -1,6 +1,6 @@
-import { denialAlertId, ruleOfDenial } from "../alerts/denied.ts";
-import type { EventRow, EventType } from "../events.ts";
-import type { Scope } from "../scopes.ts";
+import { denialAlertId, ruleOfDenial } from "../commands/alerts/denied.ts";
+import type { EventRow, EventType } from "../events/events.ts";
+import type { Scope } from "../work/scopes.ts";
 import type { Matter, Message } from "./service.ts";
 
 /** What an integration can be told of. */

@@ -1,8 +1,8 @@
 import type { Finding } from "./command.ts";
 import { decide, type Decision } from "./decide.ts";
 import { type Examination, examineCommand } from "./examine.ts";
-import type { Policy } from "./policy.ts";
-import type { Circumstances } from "./policy_context.ts";
+import type { Policy } from "./policy/policy.ts";
+import type { Circumstances } from "./policy/policy_context.ts";
 import type { Verdict } from "./result.ts";
 import {
   DATA_LEAVES,
@@ -10,9 +10,9 @@ import {
   RUNS_DOWNLOAD,
   RUNS_WRITTEN,
   SECRET_LEAVES,
-} from "./rules/behaviour.ts";
+} from "./packs/behaviour.ts";
 import type { Rule } from "./rule.ts";
-import type { Memory } from "./sessions.ts";
+import type { Memory } from "../commands/guard/sessions.ts";
 
 /** A command, judged with what its session did before. */
 export interface Chained {

@@ -1,4 +1,4 @@
-import type { Program } from "./programs.ts";
+import type { Program } from "./programs/programs.ts";
 import type { Rule } from "./rule.ts";
 
 /** What stands for a part of a word that cannot be known before it runs; NUL cannot occur in a real argument. */

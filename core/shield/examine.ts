@@ -1,11 +1,16 @@
-import { BudgetSpent, fullBudget, workOf } from "./budget.ts";
+import { BudgetSpent, fullBudget, workOf } from "./interpreter/budget.ts";
 import type { Finding, Flow } from "./command.ts";
-import { FileNames } from "./file_names.ts";
-import { MAX_COMMAND_BYTES, MAX_EXPANDED_CHARS, MAX_HEREDOCS, MAX_NESTING } from "./limits.ts";
-import type { Examined } from "./policy_match.ts";
-import { OVER_BUDGET, UNPARSEABLE } from "./rules/structure.ts";
-import { type Inspection, outermost, report } from "./scope.ts";
-import { walkText } from "./walk.ts";
+import { FileNames } from "./programs/file_names.ts";
+import {
+  MAX_COMMAND_BYTES,
+  MAX_EXPANDED_CHARS,
+  MAX_HEREDOCS,
+  MAX_NESTING,
+} from "./interpreter/limits.ts";
+import type { Examined } from "./policy/policy_match.ts";
+import { OVER_BUDGET, UNPARSEABLE } from "./packs/structure.ts";
+import { type Inspection, outermost, report } from "./interpreter/scope.ts";
+import { walkText } from "./interpreter/walk.ts";
 
 /** What a command says and does by itself; who asks, where and under which policy comes later. */
 export interface Examination {

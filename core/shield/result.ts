@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { deepFreeze } from "../../kv/collection.ts";
+import { deepFreeze } from "../../kv/store/collection.ts";
 
 /** From this score on a person must approve the command. */
 export const APPROVE_SCORE = 30;

@@ -1,4 +1,4 @@
-import type { Tenant } from "../../kv/collection.ts";
+import type { Tenant } from "../../kv/store/collection.ts";
 import {
   attemptId,
   type AttemptRecord,
@@ -8,11 +8,11 @@ import {
   type WebhookRecord,
   webhooks,
 } from "../../kv/records/webhook.ts";
-import type { Tx } from "../../kv/tx.ts";
-import type { App } from "../app.ts";
-import { OutboundError } from "../ports.ts";
+import type { Tx } from "../../kv/store/tx.ts";
+import type { App } from "../work/work.ts";
+import { OutboundError } from "../ports/ports.ts";
 import type { Claim } from "./claim.ts";
-import { isWebhookEvent } from "./event_types.ts";
+import { isWebhookEvent } from "../events/types/webhook_events.ts";
 import { disableFailing } from "./disable.ts";
 import { dropDelivery, writeDelivery } from "./ledger.ts";
 import { requestOf } from "./request.ts";

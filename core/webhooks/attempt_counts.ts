@@ -1,9 +1,9 @@
-import { type Tenant, tenantKey } from "../../kv/collection.ts";
+import { type Tenant, tenantKey } from "../../kv/store/collection.ts";
 import { webhooks } from "../../kv/records/webhook.ts";
-import type { Store } from "../../kv/store.ts";
-import type { Tx } from "../../kv/tx.ts";
-import { addToTally, dropTally, raiseTally, readTally } from "../../kv/tally.ts";
-import type { Cancel } from "../ports.ts";
+import type { Store } from "../../kv/store/store.ts";
+import type { Tx } from "../../kv/store/tx.ts";
+import { addToTally, dropTally, raiseTally, readTally } from "../../kv/store/tally.ts";
+import type { Cancel } from "../ports/ports.ts";
 
 const COUNT = "deliveries";
 const LATEST = "deliveries_latest";

@@ -1,12 +1,12 @@
-import type { Tenant } from "../../kv/collection.ts";
+import type { Tenant } from "../../kv/store/collection.ts";
 import {
   attemptId,
   deliveries,
   deliveryAttempts,
   type DeliveryRecord,
 } from "../../kv/records/webhook.ts";
-import type { Tx } from "../../kv/tx.ts";
-import type { App } from "../app.ts";
+import type { Tx } from "../../kv/store/tx.ts";
+import type { App } from "../work/work.ts";
 import { attemptOf } from "./attempt.ts";
 import type { Lane } from "./lanes.ts";
 import { begun, type Lease, leaseOut } from "./leases.ts";

@@ -1,7 +1,7 @@
-import { TRANSPORT_HEADERS } from "../outbound/headers.ts";
-import { Fault } from "../fault.ts";
-import type { Scope } from "../scopes.ts";
-import { MASK } from "../seal.ts";
+import { TRANSPORT_HEADERS } from "../ports/outbound/headers.ts";
+import { Fault } from "../fault/fault.ts";
+import type { Scope } from "../work/scopes.ts";
+import { MASK } from "../codec/seal.ts";
 
 /** What a webhook's owner may add to each delivery, by header name. */
 export type CustomHeaders = Readonly<Record<string, string>>;

@@ -1,16 +1,16 @@
-import { type Tenant, tenantKey } from "../../kv/collection.ts";
-import { LogFollower, type Step } from "../../kv/follow.ts";
-import type { Sequenced } from "../../kv/log.ts";
-import { everyQueued } from "../../kv/pages.ts";
+import { type Tenant, tenantKey } from "../../kv/store/collection.ts";
+import { LogFollower, type Step } from "../../kv/log/follow.ts";
+import type { Sequenced } from "../../kv/log/log.ts";
+import { everyQueued } from "../../kv/store/pages.ts";
 import { deliveries, type DeliveryRecord, webhooks } from "../../kv/records/webhook.ts";
-import type { Tx } from "../../kv/tx.ts";
-import { queueHeads } from "../../kv/walk.ts";
-import type { App } from "../app.ts";
-import type { Cancel } from "../ports.ts";
+import type { Tx } from "../../kv/store/tx.ts";
+import { queueHeads } from "../../kv/store/walk.ts";
+import type { App } from "../work/work.ts";
+import type { Cancel } from "../ports/ports.ts";
 import { AttemptCounts } from "./attempt_counts.ts";
 import { attemptDelivery } from "./attempt.ts";
 import { type Claim, claimDue } from "./claim.ts";
-import { isWebhookEvent } from "./event_types.ts";
+import { isWebhookEvent } from "../events/types/webhook_events.ts";
 import {
   batchOf,
   CREATED_MAX,
@@ -24,7 +24,7 @@ import { type Lane, Lanes } from "./lanes.ts";
 import { endLease, type Lease, leaseOut, takeBackAhead, takeBackLost } from "./leases.ts";
 import { Pacing } from "./pacing.ts";
 import { dueAt } from "./retry_policy.ts";
-import type { Rounds } from "../rounds.ts";
+import type { Rounds } from "../ports/rounds.ts";
 import { recoveryRounds } from "./recoveries.ts";
 
 /** What nobody here was told of is found this soon all the same. */

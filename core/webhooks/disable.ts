@@ -1,9 +1,9 @@
-import type { Tenant } from "../../kv/collection.ts";
+import type { Tenant } from "../../kv/store/collection.ts";
 import { recoveries, type WebhookRecord, webhooks } from "../../kv/records/webhook.ts";
-import type { Tx } from "../../kv/tx.ts";
-import type { App } from "../app.ts";
-import { emit, RELAY_ACTOR } from "../events.ts";
-import { notifyAdministrators } from "../notifications.ts";
+import type { Tx } from "../../kv/store/tx.ts";
+import type { App } from "../work/work.ts";
+import { emit, RELAY_ACTOR } from "../events/events.ts";
+import { notifyAdministrators } from "../access/people/notify.ts";
 import { finished } from "./recoveries.ts";
 
 /** Switches a webhook off; what still lets its held deliveries go is stopped with it. */

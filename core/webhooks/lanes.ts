@@ -1,5 +1,5 @@
-import { type Tenant, tenantKey } from "../../kv/collection.ts";
-import { RecentMap } from "../../kv/recent.ts";
+import { type Tenant, tenantKey } from "../../kv/store/collection.ts";
+import { RecentMap } from "../../kv/store/recent.ts";
 
 /** Attempts under way at once, over all webhooks. */
 export const CONCURRENCY = 336;

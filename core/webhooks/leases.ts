@@ -1,12 +1,12 @@
-import type { Tenant } from "../../kv/collection.ts";
+import type { Tenant } from "../../kv/store/collection.ts";
 import {
   deliveries,
   deliveryLeases,
   type DeliveryRecord,
   type LeaseRecord,
 } from "../../kv/records/webhook.ts";
-import type { Tx } from "../../kv/tx.ts";
-import type { App } from "../app.ts";
+import type { Tx } from "../../kv/store/tx.ts";
+import type { App } from "../work/work.ts";
 import type { Claim } from "./claim.ts";
 import { batchOf } from "./fan_out.ts";
 import { writeDelivery } from "./ledger.ts";

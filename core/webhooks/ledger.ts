@@ -1,4 +1,4 @@
-import { SYSTEM, type Tenant } from "../../kv/collection.ts";
+import { SYSTEM, type Tenant } from "../../kv/store/collection.ts";
 import {
   attemptId,
   deliveries,
@@ -8,10 +8,10 @@ import {
   DISCARDED,
   stateOf,
 } from "../../kv/records/webhook.ts";
-import type { Store } from "../../kv/store.ts";
-import { addToTally, readTally } from "../../kv/tally.ts";
-import type { Tx } from "../../kv/tx.ts";
-import type { App } from "../app.ts";
+import type { Store } from "../../kv/store/store.ts";
+import { addToTally, readTally } from "../../kv/store/tally.ts";
+import type { Tx } from "../../kv/store/tx.ts";
+import type { App } from "../work/work.ts";
 
 const LEDGER = "webhook_deliveries";
 /** How many attempts of one delivery are kept, however often it is sent again. */

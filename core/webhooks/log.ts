@@ -1,4 +1,4 @@
-import type { Tenant } from "../../kv/collection.ts";
+import type { Tenant } from "../../kv/store/collection.ts";
 import {
   attemptId,
   type AttemptRecord,
@@ -7,11 +7,11 @@ import {
   type DeliveryRecord,
   stateOf,
 } from "../../kv/records/webhook.ts";
-import { indexKeys, type Range } from "../../kv/walk.ts";
-import type { App, Work, Writing } from "../app.ts";
-import { emit } from "../events.ts";
-import { Fault } from "../fault.ts";
-import { isoOrNull, type Paging } from "../lists.ts";
+import { indexKeys, type Range } from "../../kv/store/walk.ts";
+import type { App, Work, Writing } from "../work/work.ts";
+import { emit } from "../events/events.ts";
+import { Fault } from "../fault/fault.ts";
+import { isoOrNull, type Paging } from "../work/lists.ts";
 import { attemptOf } from "./attempt.ts";
 import { keptAttempts, requeued, writeDelivery } from "./ledger.ts";
 import { underWayOf } from "./leases.ts";

@@ -1,4 +1,4 @@
-import type { Cancel, Clock } from "../ports.ts";
+import type { Cancel, Clock } from "../ports/ports.ts";
 
 /**
  * How long, and how often while attempts end, an organization that has much under way waits for room before

@@ -1,7 +1,7 @@
-import type { Reading } from "../app.ts";
-import { mustFollow } from "../audit/cursor.ts";
-import { prepare } from "../streams/message.ts";
-import { EVENT_TYPES, WEBHOOK_EVENTS } from "./event_types.ts";
+import type { Reading } from "../work/work.ts";
+import { mustFollow } from "../events/trail/cursor.ts";
+import { prepare } from "../events/streams/message.ts";
+import { EVENT_TYPES, WEBHOOK_EVENTS } from "../events/types/webhook_events.ts";
 
 /** Rows of the log that one answer looks at; the cursor goes on from there. */
 const SCAN_MAX = 5_000;

@@ -1,6 +1,6 @@
 import { apiKeys } from "../../kv/records/api_key.ts";
 import { webhooks } from "../../kv/records/webhook.ts";
-import type { App } from "../app.ts";
+import type { App } from "../work/work.ts";
 import type { Lane } from "./lanes.ts";
 
 /**

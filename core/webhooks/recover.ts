@@ -1,4 +1,4 @@
-import type { Tenant } from "../../kv/collection.ts";
+import type { Tenant } from "../../kv/store/collection.ts";
 import {
   deliveries,
   type DeliveryState,
@@ -7,12 +7,12 @@ import {
   type WebhookRecord,
   webhooks,
 } from "../../kv/records/webhook.ts";
-import { indexKeys } from "../../kv/walk.ts";
-import { Accepted } from "../accepted.ts";
-import type { App, Work, Writing } from "../app.ts";
-import { emit } from "../events.ts";
-import { Fault } from "../fault.ts";
-import { iso, isoOrNull } from "../lists.ts";
+import { indexKeys } from "../../kv/store/walk.ts";
+import { Accepted } from "../work/accepted.ts";
+import type { App, Work, Writing } from "../work/work.ts";
+import { emit } from "../events/events.ts";
+import { Fault } from "../fault/fault.ts";
+import { iso, isoOrNull } from "../work/lists.ts";
 import { finished, isRecoverable } from "./recoveries.ts";
 import { ownedWebhook } from "./rules.ts";
 

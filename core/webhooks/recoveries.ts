@@ -1,5 +1,5 @@
-import type { KeyParts, Tenant } from "../../kv/collection.ts";
-import { everyQueued } from "../../kv/pages.ts";
+import type { KeyParts, Tenant } from "../../kv/store/collection.ts";
+import { everyQueued } from "../../kv/store/pages.ts";
 import {
   deliveries,
   type DeliveryRecord,
@@ -10,10 +10,10 @@ import {
   type WebhookRecord,
   webhooks,
 } from "../../kv/records/webhook.ts";
-import type { Tx } from "../../kv/tx.ts";
-import { indexKeys } from "../../kv/walk.ts";
-import type { App } from "../app.ts";
-import { Rounds } from "../rounds.ts";
+import type { Tx } from "../../kv/store/tx.ts";
+import { indexKeys } from "../../kv/store/walk.ts";
+import type { App } from "../work/work.ts";
+import { Rounds } from "../ports/rounds.ts";
 import { batchOf } from "./fan_out.ts";
 import { discarded, dropDelivery, requeued, writeDelivery } from "./ledger.ts";
 

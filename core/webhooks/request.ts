@@ -1,8 +1,8 @@
-import type { Tenant } from "../../kv/collection.ts";
+import type { Tenant } from "../../kv/store/collection.ts";
 import type { DeliveryRecord, WebhookRecord } from "../../kv/records/webhook.ts";
-import type { App } from "../app.ts";
-import type { OutboundRequest } from "../ports.ts";
-import type { Sealer } from "../seal.ts";
+import type { App } from "../work/work.ts";
+import type { OutboundRequest } from "../ports/ports.ts";
+import type { Sealer } from "../codec/seal.ts";
 import { type CustomHeaders, mergeCustomHeaders } from "./custom_headers.ts";
 import { policyOf } from "./retry_policy.ts";
 import { signDelivery } from "./signing.ts";

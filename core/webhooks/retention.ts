@@ -1,8 +1,8 @@
-import type { Tenant } from "../../kv/collection.ts";
+import type { Tenant } from "../../kv/store/collection.ts";
 import { deliveries, webhooks } from "../../kv/records/webhook.ts";
-import { readStored } from "../../kv/scan.ts";
-import { indexKeys } from "../../kv/walk.ts";
-import type { App } from "../app.ts";
+import { readStored } from "../../kv/store/scan.ts";
+import { indexKeys } from "../../kv/store/walk.ts";
+import type { App } from "../work/work.ts";
 import { batchOf } from "./fan_out.ts";
 import { dropDelivery } from "./ledger.ts";
 

@@ -1,13 +1,13 @@
-import { SYSTEM, type Tenant } from "../../kv/collection.ts";
+import { SYSTEM, type Tenant } from "../../kv/store/collection.ts";
 import { organizations } from "../../kv/records/organization.ts";
 import { type WebhookRecord, webhooks } from "../../kv/records/webhook.ts";
-import type { App, Work } from "../app.ts";
-import { Fault } from "../fault.ts";
-import { personRights } from "../roles/grant.ts";
-import type { Scope } from "../scopes.ts";
-import { actsFor } from "../standing/suspension.ts";
+import type { App, Work } from "../work/work.ts";
+import { Fault } from "../fault/fault.ts";
+import { personRights } from "../access/roles/grant.ts";
+import type { Scope } from "../work/scopes.ts";
+import { actsFor } from "../access/standing/suspension.ts";
 import { checkCustomHeaders, type CustomHeaders } from "./custom_headers.ts";
-import { WEBHOOK_EVENTS, type WebhookEventType } from "./event_types.ts";
+import { WEBHOOK_EVENTS, type WebhookEventType } from "../events/types/webhook_events.ts";
 
 /** Webhooks of one organization and space, so that fan-out can read all of them at once. */
 export const WEBHOOKS_MAX = 1000;

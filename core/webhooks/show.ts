@@ -1,8 +1,8 @@
 import { type DeliveryRecord, stateOf, type WebhookRecord } from "../../kv/records/webhook.ts";
-import type { Work } from "../app.ts";
-import { iso, isoOrNull } from "../lists.ts";
-import { WEBHOOK } from "../standing/kinds.ts";
-import { showStanding } from "../standing/suspension.ts";
+import type { Work } from "../work/work.ts";
+import { iso, isoOrNull } from "../work/lists.ts";
+import { WEBHOOK } from "../access/standing/kinds.ts";
+import { showStanding } from "../access/standing/suspension.ts";
 import { visibleHeaders } from "./custom_headers.ts";
 import type { RetryPolicy } from "./retry_policy.ts";
 

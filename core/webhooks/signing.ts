@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { createHash, type Hash } from "node:crypto";
-import { RecentMap } from "../../kv/recent.ts";
-import type { Entropy } from "../ports.ts";
+import { RecentMap } from "../../kv/store/recent.ts";
+import type { Entropy } from "../ports/ports.ts";
 
 /** One attempt of one delivery. */
 export interface DeliveryToSign {

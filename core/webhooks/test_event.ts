@@ -1,7 +1,7 @@
-import type { Writing } from "../app.ts";
-import { Fault } from "../fault.ts";
-import { iso } from "../lists.ts";
-import { PING, WEBHOOK_EVENTS, type WebhookEventType } from "./event_types.ts";
+import type { Writing } from "../work/work.ts";
+import { Fault } from "../fault/fault.ts";
+import { iso } from "../work/lists.ts";
+import { PING, WEBHOOK_EVENTS, type WebhookEventType } from "../events/types/webhook_events.ts";
 import { ownedWebhook } from "./rules.ts";
 import { showDelivery } from "./show.ts";
 

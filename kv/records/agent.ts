@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { collection } from "../collection.ts";
+import { collection } from "../store/collection.ts";
 
 /** A program on a remote machine that runs commands. */
 export const AgentRecord = z.strictObject({

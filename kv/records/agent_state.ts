@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { collection } from "../collection.ts";
+import { collection } from "../store/collection.ts";
 
 /** An audited action that may have led to something. */
 export const ActionRef = z.strictObject({

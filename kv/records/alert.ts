@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { collection } from "../collection.ts";
+import { collection } from "../store/collection.ts";
 
 export const ALERT_STATES = ["active", "resolved"] as const;
 export const ALERT_SEVERITIES = ["info", "warning", "critical"] as const;

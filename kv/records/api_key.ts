@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { collection } from "../collection.ts";
+import { collection } from "../store/collection.ts";
 import { AlsoOf } from "./also_of.ts";
 import { madeWith, StoredCreatedWith } from "./created_with.ts";
 import { LimitOverrides } from "./limits.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { collection } from "../collection.ts";
+import { collection } from "../store/collection.ts";
 import { AlsoOf } from "./also_of.ts";
 
 export const APPROVAL_STATUSES = ["pending", "approved", "rejected", "expired"] as const;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { collection, type Tenant, tenantKey } from "../collection.ts";
+import { collection, type Tenant, tenantKey } from "../store/collection.ts";
 import { Sealed } from "./sealed.ts";
 
 const Bytes = z.instanceof(Uint8Array);

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { BlobRef } from "../blob.ts";
-import { collection } from "../collection.ts";
+import { BlobRef } from "../store/blob.ts";
+import { collection } from "../store/collection.ts";
 import { Sealed } from "./sealed.ts";
 
 export const JOB_STATUSES = ["running", "complete", "failed"] as const;

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { collection } from "../collection.ts";
-import { BlobRef } from "../blob.ts";
+import { collection } from "../store/collection.ts";
+import { BlobRef } from "../store/blob.ts";
 
 export const COMMAND_STATUSES = [
   "queued",

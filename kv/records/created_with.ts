@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { KeyParts } from "../collection.ts";
+import type { KeyParts } from "../store/collection.ts";
 
 /** The credential that something was made with: a key, a session, or another issuer's token by that issuer. */
 export const CreatedWith = z.strictObject({

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { collection } from "../collection.ts";
+import { collection } from "../store/collection.ts";
 import { madeWith, StoredCreatedWith } from "./created_with.ts";
 
 /** Revoked devices are remembered this long, so that their trust can be asked for. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { collection } from "../collection.ts";
+import { collection } from "../store/collection.ts";
 import { Sealed } from "./sealed.ts";
 
 /** What a change answered that its caller may ask for again. */

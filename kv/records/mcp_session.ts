@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { collection } from "../collection.ts";
+import { collection } from "../store/collection.ts";
 
 /** One client's session of the Model Context Protocol, as its revisions up to 2025-11-25 have them. */
 export const McpSessionRecord = z.strictObject({

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { collection } from "../collection.ts";
+import { collection } from "../store/collection.ts";
 
 /** What one person should know. Lives in the live space of the organization, as its people do. */
 export const NotificationRecord = z.strictObject({

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { collection } from "../collection.ts";
+import { collection } from "../store/collection.ts";
 import { LimitOverrides } from "./limits.ts";
 
 /** An account of the service. Lives in the system tenant. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { collection } from "../collection.ts";
+import { collection } from "../store/collection.ts";
 
 /** What an account may use, and what it costs. Lives in the system tenant. */
 export const PlanRecord = z.strictObject({

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { collection } from "../collection.ts";
+import { collection } from "../store/collection.ts";
 import { madeWith, StoredCreatedWith } from "./created_with.ts";
 
 /** A role that an organization made. Lives in its live space; the id is its name. */

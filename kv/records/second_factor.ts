@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { collection } from "../collection.ts";
+import { collection } from "../store/collection.ts";
 import { Sealed } from "./sealed.ts";
 
 /** A person's second factor. Lives in the live space of the organization; the id is the user's. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { collection } from "../collection.ts";
+import { collection } from "../store/collection.ts";
 
 export const SHIELD_MODES = ["enforce", "observe", "off"] as const;
 export type ShieldMode = (typeof SHIELD_MODES)[number];

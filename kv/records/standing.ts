@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { collection } from "../collection.ts";
+import { collection } from "../store/collection.ts";
 
 export const SUSPENSION_REASONS = ["removed", "inactive", "rights"] as const;
 

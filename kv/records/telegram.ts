@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { collection } from "../collection.ts";
+import { collection } from "../store/collection.ts";
 import { AlsoOf } from "./also_of.ts";
 
 /** A Telegram account that a person linked, through one bot: the holder of another bot's secret cannot use it. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { collection } from "../collection.ts";
+import { collection } from "../store/collection.ts";
 import { Sealed } from "./sealed.ts";
 
 /** The Ed25519 key that signs what a tenant's agents are told to run. Every tenant has one from its first moment. */

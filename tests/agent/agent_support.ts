@@ -1,9 +1,9 @@
-import { runAgent } from "../../core/agent/agent.ts";
-import { machineHost } from "../../core/agent/host.ts";
-import type { AgentFiles } from "../../core/agent/port.ts";
-import type { Cancel, Clock } from "../../core/ports.ts";
-import type { Ended } from "../../core/agent/outbox.ts";
-import type { CommandOrder } from "../../core/protocol.ts";
+import { runAgent } from "../../core/cli/agent/agent.ts";
+import { machineHost } from "../../core/cli/agent/host.ts";
+import type { AgentFiles } from "../../core/cli/agent/port.ts";
+import type { Cancel, Clock } from "../../core/ports/ports.ts";
+import type { Ended } from "../../core/cli/agent/outbox.ts";
+import type { CommandOrder } from "../../core/protocol/protocol.ts";
 import {
   type FakeLink,
   type FakeRelay,

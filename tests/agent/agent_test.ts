@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { RESTART_EXIT_CODE } from "../../core/agent/agent.ts";
-import { keyText, signNote, statementText } from "../../core/audit/note.ts";
-import { CLOSE_CODES } from "../../core/close_codes.ts";
-import { MAX_OUTPUT_CHUNK_BYTES } from "../../core/protocol.ts";
-import { privateKeyOf, rawPublicKey } from "../../core/statements.ts";
+import { RESTART_EXIT_CODE } from "../../core/cli/agent/agent.ts";
+import { keyText, signNote, statementText } from "../../core/events/trail/note.ts";
+import { CLOSE_CODES } from "../../core/protocol/close_codes.ts";
+import { MAX_OUTPUT_CHUNK_BYTES } from "../../core/protocol/protocol.ts";
+import { privateKeyOf, rawPublicKey } from "../../core/protocol/statements.ts";
 import { resultOf, runOf, startAgent, textOf, withLinkedAgent } from "./agent_support.ts";
 import { startFakeRelay } from "./fake_relay.ts";
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { openCommands } from "../../core/agent/commands.ts";
-import { startCommand } from "../../core/agent/command.ts";
-import { machineHost } from "../../core/agent/host.ts";
-import { openJournal } from "../../core/agent/journal.ts";
-import { type CommandFrame, openOutbox, type Outbox } from "../../core/agent/outbox.ts";
-import type { AgentHost, ProcessEnd } from "../../core/agent/port.ts";
+import { openCommands } from "../../core/cli/agent/commands.ts";
+import { startCommand } from "../../core/cli/agent/command.ts";
+import { machineHost } from "../../core/cli/agent/host.ts";
+import { openJournal } from "../../core/cli/agent/journal.ts";
+import { type CommandFrame, openOutbox, type Outbox } from "../../core/cli/agent/outbox.ts";
+import type { AgentHost, ProcessEnd } from "../../core/cli/agent/port.ts";
 import { openHandClock, openMemoryFiles, runOf } from "./agent_support.ts";
 
 const VERDICT = `${"n".repeat(24)}.1`;

@@ -1,4 +1,4 @@
-import type { Ended } from "../../core/agent/outbox.ts";
+import type { Ended } from "../../core/cli/agent/outbox.ts";
 import {
   AGENT_PROTOCOL,
   type AgentFrame,
@@ -8,7 +8,7 @@ import {
   type RelayFrame,
   type ResultsFrame,
   type RunFrame,
-} from "../../core/protocol.ts";
+} from "../../core/protocol/protocol.ts";
 import {
   challengeText,
   privateKeyOf,
@@ -19,7 +19,7 @@ import {
   verdictText,
   verifiesText,
   welcomeText,
-} from "../../core/statements.ts";
+} from "../../core/protocol/statements.ts";
 
 /** What an agent sends, with each result by itself. */
 export type Seen = Exclude<AgentFrame, ResultsFrame> | Ended;

@@ -1,9 +1,9 @@
 import { deepStrictEqual as deq, strictEqual as eq, throws } from "node:assert/strict";
-import { ASIDE, type Configuration } from "../../core/agent/configuration.ts";
-import { recoverRestore, restoreArchive } from "../../core/agent/restore.ts";
-import { systemTree } from "../../core/agent/tree.ts";
-import { type ArchiveEntry, packArchive } from "../../core/archive.ts";
-import { sha256Hex } from "../../core/text.ts";
+import { ASIDE, type Configuration } from "../../core/cli/agent/configuration.ts";
+import { recoverRestore, restoreArchive } from "../../core/cli/agent/restore.ts";
+import { systemTree } from "../../core/cli/agent/tree.ts";
+import { type ArchiveEntry, packArchive } from "../../core/protocol/archive.ts";
+import { sha256Hex } from "../../core/codec/text.ts";
 
 /** A machine with one listed folder, and something beside it that is not listed. */
 async function withMachine(

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { type LinkEnd, openLink, type Order, type Welcomed } from "../../core/agent/link.ts";
-import type { AgentHost, SocketEvents } from "../../core/agent/port.ts";
-import { CLOSE_CODES } from "../../core/close_codes.ts";
-import type { RelayFrame } from "../../core/protocol.ts";
+import { type LinkEnd, openLink, type Order, type Welcomed } from "../../core/cli/agent/link.ts";
+import type { AgentHost, SocketEvents } from "../../core/cli/agent/port.ts";
+import { CLOSE_CODES } from "../../core/protocol/close_codes.ts";
+import type { RelayFrame } from "../../core/protocol/protocol.ts";
 import { openHandClock, runOf } from "./agent_support.ts";
 
 const CHALLENGE: RelayFrame = { type: "challenge", nonce: "0123456789abcdef" };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { cutOutput, type Stream } from "../../core/agent/output.ts";
-import { MAX_OUTPUT_CHUNK_BYTES } from "../../core/protocol.ts";
+import { cutOutput, type Stream } from "../../core/cli/agent/output.ts";
+import { MAX_OUTPUT_CHUNK_BYTES } from "../../core/protocol/protocol.ts";
 
 const encoder = new TextEncoder();
 

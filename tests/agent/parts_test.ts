@@ -1,20 +1,24 @@
 import assert from "node:assert/strict";
 import type { KeyObject } from "node:crypto";
-import { parseAgentArguments } from "../../core/agent/arguments.ts";
-import { backoffMs } from "../../core/agent/backoff.ts";
-import { loadIdentity } from "../../core/agent/identity.ts";
-import { openJournal } from "../../core/agent/journal.ts";
-import { openOutbox } from "../../core/agent/outbox.ts";
-import { pinVerdictKey } from "../../core/agent/pin.ts";
-import type { Ended } from "../../core/agent/outbox.ts";
-import { type CommandResult, MAX_BATCH, MAX_OUTPUT_CHUNK_BYTES } from "../../core/protocol.ts";
+import { parseAgentArguments } from "../../core/cli/agent/arguments.ts";
+import { backoffMs } from "../../core/cli/agent/backoff.ts";
+import { loadIdentity } from "../../core/cli/agent/identity.ts";
+import { openJournal } from "../../core/cli/agent/journal.ts";
+import { openOutbox } from "../../core/cli/agent/outbox.ts";
+import { pinVerdictKey } from "../../core/cli/agent/pin.ts";
+import type { Ended } from "../../core/cli/agent/outbox.ts";
+import {
+  type CommandResult,
+  MAX_BATCH,
+  MAX_OUTPUT_CHUNK_BYTES,
+} from "../../core/protocol/protocol.ts";
 import {
   handoverText,
   privateKeyOf,
   rawPublicKey,
   receiptText,
   signText,
-} from "../../core/statements.ts";
+} from "../../core/protocol/statements.ts";
 import { openHandClock, openMemoryFiles } from "./agent_support.ts";
 
 Deno.test("backoffMs: doubles from 250 ms to 2.5 s, spread over its upper half", () => {

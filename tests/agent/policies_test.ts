@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
-import { openPolicies } from "../../core/agent/policies.ts";
+import { openPolicies } from "../../core/cli/agent/policies.ts";
 import { openSigner } from "../../core/agents/verdicts.ts";
-import { privateKeyOf, rawPublicKey } from "../../core/statements.ts";
+import { privateKeyOf, rawPublicKey } from "../../core/protocol/statements.ts";
 import { openMemoryFiles } from "./agent_support.ts";
 
 const privateKey = privateKeyOf(new Uint8Array(32).fill(1));

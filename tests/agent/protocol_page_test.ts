@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { CLOSE_CODES, closeByCode } from "../../core/close_codes.ts";
-import { parseAgentFrame, parseRelayFrame } from "../../core/protocol.ts";
+import { CLOSE_CODES, closeByCode } from "../../core/protocol/close_codes.ts";
+import { parseAgentFrame, parseRelayFrame } from "../../core/protocol/protocol.ts";
 import {
   challengeText,
   policyText,
@@ -10,7 +10,7 @@ import {
   transferText,
   verdictText,
   welcomeText,
-} from "../../core/statements.ts";
+} from "../../core/protocol/statements.ts";
 
 Deno.test("CLOSE_CODES: codes are unique, found again, and ours can be sent by a program", () => {
   const codes = Object.values(CLOSE_CODES).map(({ code }) => code);

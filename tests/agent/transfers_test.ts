@@ -1,12 +1,12 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import type { Configuration } from "../../core/agent/configuration.ts";
-import type { AgentTree } from "../../core/agent/port.ts";
-import { openTransfers } from "../../core/agent/transfers.ts";
+import type { Configuration } from "../../core/cli/agent/configuration.ts";
+import type { AgentTree } from "../../core/cli/agent/port.ts";
+import { openTransfers } from "../../core/cli/agent/transfers.ts";
 import { openSigner } from "../../core/agents/verdicts.ts";
-import { compress } from "../../core/archive.ts";
-import { privateKeyOf, rawPublicKey } from "../../core/statements.ts";
-import type { TransferReply } from "../../core/transfer_frames.ts";
+import { compress } from "../../core/protocol/archive.ts";
+import { privateKeyOf, rawPublicKey } from "../../core/protocol/statements.ts";
+import type { TransferReply } from "../../core/protocol/transfers.ts";
 
 const privateKey = privateKeyOf(new Uint8Array(32).fill(1));
 const key = { publicKey: rawPublicKey(privateKey), privateKey };

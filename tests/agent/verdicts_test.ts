@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
-import { machineHost } from "../../core/agent/host.ts";
-import type { AgentHost } from "../../core/agent/port.ts";
-import { runAgent } from "../../core/agent/agent.ts";
-import { openRefusals } from "../../core/agent/refusals.ts";
-import { openVerdicts, type Verdicts } from "../../core/agent/verdicts.ts";
-import { type CommandOrder, parseRelayFrame, type RunFrame } from "../../core/protocol.ts";
+import { machineHost } from "../../core/cli/agent/host.ts";
+import type { AgentHost } from "../../core/cli/agent/port.ts";
+import { runAgent } from "../../core/cli/agent/agent.ts";
+import { openRefusals } from "../../core/cli/agent/refusals.ts";
+import { openVerdicts, type Verdicts } from "../../core/cli/agent/verdicts.ts";
+import { type CommandOrder, parseRelayFrame, type RunFrame } from "../../core/protocol/protocol.ts";
 import {
   privateKeyOf,
   rawPublicKey,
   signText,
   verdictText,
   welcomeText,
-} from "../../core/statements.ts";
-import { mount } from "../../routes/_mount.ts";
+} from "../../core/protocol/statements.ts";
+import { mount } from "../../routes/http/mount.ts";
 import { routes, upgrades } from "../../routes/index.ts";
 import { AGENT_RIGHTS, eventsOf, exec } from "../areas/fixtures.ts";
 import { mulberry32 } from "../support/random.ts";

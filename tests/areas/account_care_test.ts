@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, match, ok, rejects, strictEqual as eq } from "node:assert/strict";
-import { resetPassword } from "../../core/account/reset.ts";
-import { SESSION_IDLE_MS } from "../../core/account/refresh_token.ts";
-import { SESSIONS_MAX } from "../../core/account/sessions.ts";
+import { resetPassword } from "../../core/access/sign_in/reset.ts";
+import { SESSION_IDLE_MS } from "../../core/access/sign_in/refresh_token.ts";
+import { SESSIONS_MAX } from "../../core/access/sign_in/sessions.ts";
 import { type Account, World } from "../support/world.ts";
 import { alive, codeOf, enrol, FACTOR, logIn, refused, SETTINGS } from "./account_fixtures.ts";
 

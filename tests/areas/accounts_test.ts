@@ -1,10 +1,10 @@
 import { deepStrictEqual as deq, ok, rejects, strictEqual as eq } from "node:assert/strict";
-import { SYSTEM } from "../../kv/collection.ts";
+import { SYSTEM } from "../../kv/store/collection.ts";
 import { organizations } from "../../kv/records/organization.ts";
 import { users } from "../../kv/records/user.ts";
-import { Fault, type FaultCode } from "../../core/fault.ts";
-import { deriveHash, formatHash, type Recipe } from "../../core/password_hash.ts";
-import { needsRehash } from "../../core/passwords.ts";
+import { Fault, type FaultCode } from "../../core/fault/fault.ts";
+import { deriveHash, formatHash, type Recipe } from "../../core/ports/password_hash.ts";
+import { needsRehash } from "../../core/access/sign_in/passwords.ts";
 import { shared } from "../support/kv.ts";
 import { World } from "../support/world.ts";
 

@@ -1,9 +1,9 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq, throws } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { gunzipSync } from "node:zlib";
-import { makeSealer } from "../../core/seal.ts";
-import { rotateSecret } from "../../core/secrets/rotate.ts";
-import type { TransferReply } from "../../core/transfer_frames.ts";
+import { makeSealer } from "../../core/codec/seal.ts";
+import { rotateSecret } from "../../core/host/secrets/rotate.ts";
+import type { TransferReply } from "../../core/protocol/transfers.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { type Answer, SETTINGS } from "../support/world.ts";
 import { withBackups } from "./backup_fixtures.ts";

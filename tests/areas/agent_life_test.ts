@@ -1,8 +1,8 @@
 import { deepStrictEqual as deq, match, strictEqual as eq } from "node:assert/strict";
 import { setImmediate } from "node:timers";
-import type { Tenant } from "../../kv/collection.ts";
+import type { Tenant } from "../../kv/store/collection.ts";
 import { type AgentRecord, agents } from "../../kv/records/agent.ts";
-import { CLOSE_CODES, closeByCode } from "../../core/close_codes.ts";
+import { CLOSE_CODES, closeByCode } from "../../core/protocol/close_codes.ts";
 import { newIdentity, ScriptedAgent } from "../support/agent.ts";
 import { overKv, shared } from "../support/kv.ts";
 import { type Account, World } from "../support/world.ts";

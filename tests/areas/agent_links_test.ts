@@ -1,10 +1,14 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { Tellings } from "../../core/agents/tellings.ts";
-import type { Tenant } from "../../kv/collection.ts";
+import type { Tenant } from "../../kv/store/collection.ts";
 import { users } from "../../kv/records/user.ts";
-import { StoreUnavailableError } from "../../kv/errors.ts";
-import { type AgentFrame, MAX_AGENT_FRAME_BYTES, MAX_HELLO_BYTES } from "../../core/protocol.ts";
-import { mount } from "../../routes/_mount.ts";
+import { StoreUnavailableError } from "../../kv/store/errors.ts";
+import {
+  type AgentFrame,
+  MAX_AGENT_FRAME_BYTES,
+  MAX_HELLO_BYTES,
+} from "../../core/protocol/protocol.ts";
+import { mount } from "../../routes/http/mount.ts";
 import { routes, upgrades } from "../../routes/index.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { type Account, World } from "../support/world.ts";

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import type { Tenant } from "../../kv/collection.ts";
+import type { Tenant } from "../../kv/store/collection.ts";
 import { users } from "../../kv/records/user.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { committing } from "../support/kv.ts";

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
-import { haveInCommon, unite } from "../../core/also_of.ts";
+import { haveInCommon, unite } from "../../core/access/keys/also_of.ts";
 import { type Account, World } from "../support/world.ts";
 import { exec, linkAgent, type Linked, runsOf } from "./fixtures.ts";
 import { makeIngestToken } from "./ingest_fixtures.ts";

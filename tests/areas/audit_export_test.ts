@@ -1,9 +1,9 @@
 import { ok, rejects, strictEqual as eq } from "node:assert/strict";
-import { exportAudit } from "../../core/audit/export.ts";
-import { verifyExport } from "../../core/audit/lines.ts";
-import { readKey } from "../../core/audit/note.ts";
-import { dropExpiredRows } from "../../core/audit/retention.ts";
-import type { Reading } from "../../core/app.ts";
+import { exportAudit } from "../../core/events/trail/export.ts";
+import { verifyExport } from "../../core/events/trail/lines.ts";
+import { readKey } from "../../core/events/trail/note.ts";
+import { dropExpiredRows } from "../../core/events/trail/retention.ts";
+import type { Reading } from "../../core/work/work.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";
 import { type Account, World } from "../support/world.ts";
 

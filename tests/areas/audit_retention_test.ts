@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { dropExpiredRows } from "../../core/audit/retention.ts";
+import { dropExpiredRows } from "../../core/events/trail/retention.ts";
 import { type Account, World } from "../support/world.ts";
 import { ask } from "./compliance_fixtures.ts";
 import { deliveriesOf, makeHook } from "./fixtures.ts";

@@ -1,10 +1,10 @@
 import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
-import { keepCheckpoint, witnessedSize } from "../../core/agent/witness.ts";
+import { keepCheckpoint, witnessedSize } from "../../core/cli/agent/witness.ts";
 import { checkpointFrame } from "../../core/agents/witness.ts";
-import { readHandover, signHandover } from "../../core/audit/handover.ts";
-import { auditKeyOf } from "../../core/audit/keys.ts";
-import { verifyExport } from "../../core/audit/lines.ts";
+import { readHandover, signHandover } from "../../core/events/trail/handover.ts";
+import { auditKeyOf } from "../../core/events/trail/keys.ts";
+import { verifyExport } from "../../core/events/trail/lines.ts";
 import {
   keyText,
   readKey,
@@ -13,11 +13,11 @@ import {
   signNote,
   statementText,
   verifiesNote,
-} from "../../core/audit/note.ts";
-import type { VerifyOptions } from "../../core/audit/verify.ts";
-import type { CheckpointFrame } from "../../core/protocol.ts";
-import { rotateKeys } from "../../core/rotate_keys.ts";
-import { rawPublicKey } from "../../core/statements.ts";
+} from "../../core/events/trail/note.ts";
+import type { VerifyOptions } from "../../core/events/trail/verify.ts";
+import type { CheckpointFrame } from "../../core/protocol/protocol.ts";
+import { rotateKeys } from "../../core/host/secrets/rotate_keys.ts";
+import { rawPublicKey } from "../../core/protocol/statements.ts";
 import { PYTHON, python } from "../core/verify_py.ts";
 import { filesOf } from "../support/agent_files.ts";
 import { shared } from "../support/kv.ts";

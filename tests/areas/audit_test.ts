@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { resultOf } from "../../core/audit.ts";
-import type { EventRow } from "../../core/events.ts";
+import { resultOf } from "../../core/events/trail/query.ts";
+import type { EventRow } from "../../core/events/events.ts";
 import { type Account, World } from "../support/world.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";
 import { AGENT_RIGHTS, linkAgent } from "./fixtures.ts";

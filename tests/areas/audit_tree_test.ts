@@ -1,11 +1,15 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { GrowingTree, leafHash, verifyInclusion } from "../../core/audit/merkle.ts";
-import { makeCheckpoint, newestCheckpoint, proveEvent } from "../../core/audit/checkpoints.ts";
-import { findEvent } from "../../core/audit/ids.ts";
-import { rootOf } from "../../core/audit/tiles.ts";
-import type { Reader } from "../../kv/store.ts";
+import { GrowingTree, leafHash, verifyInclusion } from "../../core/events/trail/merkle.ts";
+import {
+  makeCheckpoint,
+  newestCheckpoint,
+  proveEvent,
+} from "../../core/events/trail/checkpoints.ts";
+import { findEvent } from "../../core/events/trail/ids.ts";
+import { rootOf } from "../../core/events/trail/tiles.ts";
+import type { Reader } from "../../kv/store/store.ts";
 import { auditIdParts, auditIds, auditTrees, emptyTree } from "../../kv/records/audit.ts";
-import { eventJson } from "../../core/events.ts";
+import { eventJson } from "../../core/events/events.ts";
 import { type Account, World } from "../support/world.ts";
 
 const live = ({ org }: Account) => ({ org, space: "live" } as const);

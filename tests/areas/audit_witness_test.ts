@@ -1,11 +1,11 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { keepCheckpoint, witnessedSize } from "../../core/agent/witness.ts";
-import { makeCheckpoint } from "../../core/audit/checkpoints.ts";
-import { verifyExport } from "../../core/audit/lines.ts";
-import { readKey, readStatement } from "../../core/audit/note.ts";
-import { dropExpiredRows } from "../../core/audit/retention.ts";
-import type { CheckpointFrame } from "../../core/protocol.ts";
+import { keepCheckpoint, witnessedSize } from "../../core/cli/agent/witness.ts";
+import { makeCheckpoint } from "../../core/events/trail/checkpoints.ts";
+import { verifyExport } from "../../core/events/trail/lines.ts";
+import { readKey, readStatement } from "../../core/events/trail/note.ts";
+import { dropExpiredRows } from "../../core/events/trail/retention.ts";
+import type { CheckpointFrame } from "../../core/protocol/protocol.ts";
 import { filesOf } from "../support/agent_files.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { type Account, World } from "../support/world.ts";

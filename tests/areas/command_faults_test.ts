@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { SYSTEM } from "../../kv/collection.ts";
+import { SYSTEM } from "../../kv/store/collection.ts";
 import { recoverCommands } from "../../core/commands/recover.ts";
-import { noteOf } from "../../kv/note.ts";
+import { noteOf } from "../../kv/store/note.ts";
 import { losesReply } from "../support/kv.ts";
 import { World } from "../support/world.ts";
 import { comeBack, eventsOf, exec, finish, linkAgent, runsOf } from "./fixtures.ts";

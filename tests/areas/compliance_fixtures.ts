@@ -1,6 +1,6 @@
 import { ok, strictEqual as eq } from "node:assert/strict";
 import type { Pack, QueryResult } from "../../core/compliance/pack.ts";
-import type { EventRow } from "../../core/events.ts";
+import type { EventRow } from "../../core/events/events.ts";
 import { type Account, type Answer, World } from "../support/world.ts";
 
 export const HOUR_MS = 60 * 60 * 1000;

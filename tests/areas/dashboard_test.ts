@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { medianWait, waitName } from "../../core/admin/counted.ts";
+import { medianWait, waitName } from "../../core/events/counted.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { overKv } from "../support/kv.ts";
 import { mulberry32 } from "../support/random.ts";

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { OutboundError } from "../../core/ports.ts";
+import { OutboundError } from "../../core/ports/ports.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { mortal, shared } from "../support/kv.ts";
 import { World } from "../support/world.ts";

@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { canonicalJson } from "../../core/canonical.ts";
-import { sha256Hex } from "../../core/text.ts";
+import { canonicalJson } from "../../core/codec/canonical.ts";
+import { sha256Hex } from "../../core/codec/text.ts";
 import { forbidding, type GitWorld, withRepository } from "../gitops/fixtures.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { type ConfiguredAgent, withConfigured } from "../support/configured_agent.ts";

@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { dropExpiredRows } from "../../core/audit/retention.ts";
+import { dropExpiredRows } from "../../core/events/trail/retention.ts";
 import { verifyDelivery } from "../../core/cli/receiver.ts";
 import { readListenOptions } from "../../core/cli/listen.ts";
 import { type ListenHost, listenLoop } from "../../core/cli/listen_loop.ts";

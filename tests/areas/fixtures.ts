@@ -1,7 +1,7 @@
 import { strictEqual as eq } from "node:assert/strict";
 import { apiKeys } from "../../kv/records/api_key.ts";
 import { ScriptedAgent } from "../support/agent.ts";
-import type { CommandOrder, CommandResult } from "../../core/protocol.ts";
+import type { CommandOrder, CommandResult } from "../../core/protocol/protocol.ts";
 import { type Account, type Answer, World } from "../support/world.ts";
 
 /** An organization with a key of every right about agents, and one linked agent. */

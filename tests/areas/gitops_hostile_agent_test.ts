@@ -1,8 +1,8 @@
 import { Buffer } from "node:buffer";
 import { deepStrictEqual as deq, strictEqual as eq, throws } from "node:assert/strict";
-import { compress, packArchive, unpackArchive } from "../../core/archive.ts";
-import { sha256Hex } from "../../core/text.ts";
-import { MAX_ARCHIVE_BYTES, PIECE_BYTES } from "../../core/transfer_frames.ts";
+import { compress, packArchive, unpackArchive } from "../../core/protocol/archive.ts";
+import { sha256Hex } from "../../core/codec/text.ts";
+import { MAX_ARCHIVE_BYTES, PIECE_BYTES } from "../../core/protocol/transfers.ts";
 import { World } from "../support/world.ts";
 import { linkAgent, type Linked } from "./fixtures.ts";
 

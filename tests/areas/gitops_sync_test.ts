@@ -1,10 +1,10 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { policyVersions, repositories } from "../../kv/records/gitops.ts";
-import { SCHEMA_KEY } from "../../kv/migrations.ts";
-import { versionId } from "../../core/gitops/book.ts";
-import { VERSIONS_KEPT } from "../../core/gitops/prune.ts";
-import { FAULTS } from "../../core/fault.ts";
-import { nextLookMs } from "../../core/gitops/syncs.ts";
+import { SCHEMA_KEY } from "../../kv/maintenance/migrations.ts";
+import { versionId } from "../../core/policies/book.ts";
+import { VERSIONS_KEPT } from "../../core/policies/backups/prune.ts";
+import { FAULTS } from "../../core/fault/fault.ts";
+import { nextLookMs } from "../../core/policies/syncs.ts";
 import {
   forbidding,
   HOOK_SECRET,

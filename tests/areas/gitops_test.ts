@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, match, ok, rejects, strictEqual as eq } from "node:assert/strict";
-import { activate, Overtaken } from "../../core/gitops/activate.ts";
-import { readWanted } from "../../core/gitops/apply.ts";
+import { activate, Overtaken } from "../../core/policies/activate.ts";
+import { readWanted } from "../../core/policies/apply.ts";
 import { repositories } from "../../kv/records/gitops.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { World } from "../support/world.ts";

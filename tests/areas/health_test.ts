@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:assert/strict";
-import { VERSION } from "../../core/app.ts";
-import { housekeep } from "../../core/housekeeping.ts";
+import { VERSION } from "../../core/work/work.ts";
+import { housekeep } from "../../core/host/housekeeping.ts";
 import { committing, overKv } from "../support/kv.ts";
 import { StreamClient } from "../support/stream.ts";
 import { World } from "../support/world.ts";

@@ -1,6 +1,6 @@
-import { eventJson, RELAY_ACTOR } from "../../core/events.ts";
-import type { OutboundResponse } from "../../core/ports.ts";
-import type { Tenant } from "../../kv/collection.ts";
+import { eventJson, RELAY_ACTOR } from "../../core/events/events.ts";
+import type { OutboundResponse } from "../../core/ports/ports.ts";
+import type { Tenant } from "../../kv/store/collection.ts";
 import { type WebhookRecord, webhooks } from "../../kv/records/webhook.ts";
 import type { Account, World } from "../support/world.ts";
 import { deliveriesOf, makeHook } from "./fixtures.ts";

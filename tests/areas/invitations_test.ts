@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { roles } from "../../kv/records/role.ts";
-import { SCOPE_LIST } from "../../core/scopes.ts";
-import { INVITATIONS_MAX } from "../../core/invitations/open.ts";
+import { SCOPE_LIST } from "../../core/work/scopes.ts";
+import { INVITATIONS_MAX } from "../../core/access/invitations/open.ts";
 import { type Account, type Answer, World } from "../support/world.ts";
 
 const INVITATIONS = "/api/v1/invitations";

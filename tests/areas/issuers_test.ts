@@ -1,9 +1,9 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from "jose";
 import { organizations } from "../../kv/records/organization.ts";
-import { SYSTEM } from "../../kv/collection.ts";
-import { OutboundError } from "../../core/ports.ts";
-import { parseConfig } from "../../core/config.ts";
+import { SYSTEM } from "../../kv/store/collection.ts";
+import { OutboundError } from "../../core/ports/ports.ts";
+import { parseConfig } from "../../core/work/config.ts";
 import { routes } from "../../routes/index.ts";
 import { rpc, tool } from "../mcp/client.ts";
 import { dump } from "../support/kv.ts";

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { MADE_KINDS } from "../../core/api_keys/made_things.ts";
+import { MADE_KINDS } from "../../core/access/keys/made_things.ts";
 import { dump } from "../support/kv.ts";
 import { type Account, World } from "../support/world.ts";
 import { eventsOf } from "./fixtures.ts";

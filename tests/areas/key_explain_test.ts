@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { SYSTEM } from "../../kv/collection.ts";
+import { SYSTEM } from "../../kv/store/collection.ts";
 import { apiKeys } from "../../kv/records/api_key.ts";
 import { organizations } from "../../kv/records/organization.ts";
 import { World } from "../support/world.ts";

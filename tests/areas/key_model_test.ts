@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, ok } from "node:assert/strict";
-import { authenticate } from "../../core/authenticate.ts";
-import { Fault } from "../../core/fault.ts";
+import { authenticate } from "../../core/access/authenticate.ts";
+import { Fault } from "../../core/fault/fault.ts";
 import { shared } from "../support/kv.ts";
 import { type Random, random } from "../support/random.ts";
 import { World } from "../support/world.ts";

@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { SCOPE_LIST } from "../../core/scopes.ts";
-import { SYSTEM } from "../../kv/collection.ts";
+import { SCOPE_LIST } from "../../core/work/scopes.ts";
+import { SYSTEM } from "../../kv/store/collection.ts";
 import { organizations } from "../../kv/records/organization.ts";
 import { type Random, random } from "../support/random.ts";
 import { type Account, World } from "../support/world.ts";

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
-import { CLOSE_CODES } from "../../core/close_codes.ts";
+import { CLOSE_CODES } from "../../core/protocol/close_codes.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { type Account, World } from "../support/world.ts";
 import { AGENT_RIGHTS, revokeElsewhere } from "./fixtures.ts";

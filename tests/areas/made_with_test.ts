@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
-import { migrate, SCHEMA_KEY } from "../../kv/migrations.ts";
-import { rowKey } from "../../kv/collection.ts";
+import { migrate, SCHEMA_KEY } from "../../kv/maintenance/migrations.ts";
+import { rowKey } from "../../kv/store/collection.ts";
 import { webhooks } from "../../kv/records/webhook.ts";
 import { World } from "../support/world.ts";
 import { makeHook } from "./fixtures.ts";

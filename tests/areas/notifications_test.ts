@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { NOTICES } from "../../core/notices.ts";
+import { NOTICES } from "../../core/events/types/notices.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { StreamClient } from "../support/stream.ts";
 import { type Account, type Answer, World } from "../support/world.ts";

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { SYSTEM } from "../../kv/collection.ts";
+import { SYSTEM } from "../../kv/store/collection.ts";
 import { plans } from "../../kv/records/plan.ts";
 import { committing, overKv, shared } from "../support/kv.ts";
 import { type Account, type Answer, World } from "../support/world.ts";

@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { keepPace } from "../../core/ingest/pace.ts";
-import { SYSTEM } from "../../kv/collection.ts";
+import { keepPace } from "../../core/commands/ingest/pace.ts";
+import { SYSTEM } from "../../kv/store/collection.ts";
 import { organizations } from "../../kv/records/organization.ts";
 import { random } from "../support/random.ts";
 import { type Account, World } from "../support/world.ts";

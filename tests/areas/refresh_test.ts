@@ -5,9 +5,9 @@ import {
   ok,
   strictEqual as eq,
 } from "node:assert/strict";
-import { REPEAT_MS } from "../../core/account/refresh.ts";
-import { SESSION_IDLE_MS, SESSION_MAX_MS } from "../../core/account/refresh_token.ts";
-import { SESSIONS_MAX } from "../../core/account/sessions.ts";
+import { REPEAT_MS } from "../../core/access/sign_in/refresh.ts";
+import { SESSION_IDLE_MS, SESSION_MAX_MS } from "../../core/access/sign_in/refresh_token.ts";
+import { SESSIONS_MAX } from "../../core/access/sign_in/sessions.ts";
 import { type SessionRecord, sessions } from "../../kv/records/user.ts";
 import { shared } from "../support/kv.ts";
 import { StreamClient } from "../support/stream.ts";

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { stepOf } from "../../core/account/totp.ts";
+import { stepOf } from "../../core/access/sign_in/totp.ts";
 import { World } from "../support/world.ts";
 import { alive, codeOf, enrol, FACTOR, logIn, refused, SETTINGS } from "./account_fixtures.ts";
 

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
-import { ROLES_EACH_MAX } from "../../core/roles/assign.ts";
+import { ROLES_EACH_MAX } from "../../core/access/roles/assign.ts";
 import { strictKv } from "../support/kv.ts";
 import { type Account, World } from "../support/world.ts";
 import { exec, linkAgent } from "./fixtures.ts";

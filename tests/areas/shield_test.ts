@@ -1,10 +1,10 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { setImmediate } from "node:timers";
-import { checkLayers } from "../../core/shield/canary.ts";
-import { emit } from "../../core/events.ts";
+import { checkLayers } from "../../core/commands/guard/canary.ts";
+import { emit } from "../../core/events/events.ts";
 import { inspectCommand } from "../../core/shield/inspect.ts";
-import { nextTurn } from "../../core/turn.ts";
-import { WEBHOOK_EVENTS } from "../../core/webhooks/event_types.ts";
+import { nextTurn } from "../../core/ports/turn.ts";
+import { WEBHOOK_EVENTS } from "../../core/events/types/webhook_events.ts";
 import { type Account, World } from "../support/world.ts";
 import { eventsOf, exec, linkAgent, type Linked, runsOf } from "./fixtures.ts";
 

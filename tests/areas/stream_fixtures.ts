@@ -1,7 +1,7 @@
-import { eventJson, OWN_EVENTS } from "../../core/events.ts";
-import { historyOf, idOf } from "../../core/streams/message.ts";
-import { EVENT_RIGHTS } from "../../core/streams/streams.ts";
-import type { WebhookEventType } from "../../core/webhooks/event_types.ts";
+import { eventJson, OWN_EVENTS } from "../../core/events/events.ts";
+import { historyOf, idOf } from "../../core/events/streams/message.ts";
+import { EVENT_RIGHTS } from "../../core/events/streams/streams.ts";
+import type { WebhookEventType } from "../../core/events/types/webhook_events.ts";
 import type { Received, StreamClient } from "../support/stream.ts";
 import type { Account, World } from "../support/world.ts";
 

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { WEBHOOK_EVENTS } from "../../core/webhooks/event_types.ts";
+import { WEBHOOK_EVENTS } from "../../core/events/types/webhook_events.ts";
 import { apiKeys } from "../../kv/records/api_key.ts";
 import { users } from "../../kv/records/user.ts";
 import { random } from "../support/random.ts";

@@ -1,12 +1,12 @@
 import { deepStrictEqual as deq, notStrictEqual, strictEqual as eq } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify, SignJWT } from "jose";
-import { SYSTEM, type Tenant } from "../../kv/collection.ts";
+import { SYSTEM, type Tenant } from "../../kv/store/collection.ts";
 import { organizations } from "../../kv/records/organization.ts";
 import { sessions, users } from "../../kv/records/user.ts";
-import { issuerOf } from "../../core/authenticate.ts";
-import { SigningKeys } from "../../core/signing_keys.ts";
-import { generateSigningKey, signToken } from "../../core/tokens.ts";
+import { issuerOf } from "../../core/access/authenticate.ts";
+import { SigningKeys } from "../../core/access/tokens/signing_keys.ts";
+import { generateSigningKey, signToken } from "../../core/access/tokens/tokens.ts";
 import { ManualClock } from "../support/clock.ts";
 import { shared } from "../support/kv.ts";
 import { type Account, World } from "../support/world.ts";

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { authenticate } from "../../core/authenticate.ts";
+import { authenticate } from "../../core/access/authenticate.ts";
 import { routes } from "../../routes/index.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { shared } from "../support/kv.ts";

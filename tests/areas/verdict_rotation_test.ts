@@ -1,11 +1,11 @@
 import { deepStrictEqual as deq, ok, rejects, strictEqual as eq } from "node:assert/strict";
-import { type Pinned, pinnedVerdictKey, pinVerdictKey } from "../../core/agent/pin.ts";
+import { type Pinned, pinnedVerdictKey, pinVerdictKey } from "../../core/cli/agent/pin.ts";
 import { handoversFrom, verdictKeyOf } from "../../core/agents/verdicts.ts";
-import { MAX_HANDOVERS, type RelayFrame, type WelcomeFrame } from "../../core/protocol.ts";
-import { rotateKeys } from "../../core/rotate_keys.ts";
-import { makeSealer } from "../../core/seal.ts";
-import { housekeep } from "../../core/housekeeping.ts";
-import type { Tenant } from "../../kv/collection.ts";
+import { MAX_HANDOVERS, type RelayFrame, type WelcomeFrame } from "../../core/protocol/protocol.ts";
+import { rotateKeys } from "../../core/host/secrets/rotate_keys.ts";
+import { makeSealer } from "../../core/codec/seal.ts";
+import { housekeep } from "../../core/host/housekeeping.ts";
+import type { Tenant } from "../../kv/store/collection.ts";
 import { agents } from "../../kv/records/agent.ts";
 import { newIdentity, ScriptedAgent } from "../support/agent.ts";
 import { shared } from "../support/kv.ts";

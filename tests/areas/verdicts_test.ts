@@ -1,11 +1,16 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { SealError } from "../../core/seal.ts";
-import { publicKeyOf, rawPublicKey, signText, verifiesText } from "../../core/statements.ts";
+import { SealError } from "../../core/codec/seal.ts";
+import {
+  publicKeyOf,
+  rawPublicKey,
+  signText,
+  verifiesText,
+} from "../../core/protocol/statements.ts";
 import { verdictKeyOf } from "../../core/agents/verdicts.ts";
 import { commands } from "../../kv/records/command.ts";
-import { tenantKey } from "../../kv/collection.ts";
+import { tenantKey } from "../../kv/store/collection.ts";
 import { verdictKeys } from "../../kv/records/verdict_key.ts";
-import type { RelayFrame, RunFrame } from "../../core/protocol.ts";
+import type { RelayFrame, RunFrame } from "../../core/protocol/protocol.ts";
 import { newIdentity, ScriptedAgent } from "../support/agent.ts";
 import { World } from "../support/world.ts";
 import {

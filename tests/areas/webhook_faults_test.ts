@@ -1,12 +1,12 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { setImmediate } from "node:timers";
-import type { OutboundRequest } from "../../core/ports.ts";
+import type { OutboundRequest } from "../../core/ports/ports.ts";
 import { CONCURRENCY, ORGANIZATION_MAX } from "../../core/webhooks/lanes.ts";
 import { WEBHOOKS_MAX } from "../../core/webhooks/rules.ts";
-import { EventLog } from "../../kv/log.ts";
+import { EventLog } from "../../kv/log/log.ts";
 import { users } from "../../kv/records/user.ts";
 import { type WebhookRecord, webhooks } from "../../kv/records/webhook.ts";
-import { Store } from "../../kv/store.ts";
+import { Store } from "../../kv/store/store.ts";
 import { committing, mortal, overKv, shared } from "../support/kv.ts";
 import { type Account, World } from "../support/world.ts";
 import { deliveriesOf, eventsOf } from "./fixtures.ts";

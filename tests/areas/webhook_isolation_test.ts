@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { setImmediate } from "node:timers";
-import { OutboundError, type OutboundResponse } from "../../core/ports.ts";
-import { NOTIFICATIONS_MAX } from "../../core/notifications.ts";
+import { OutboundError, type OutboundResponse } from "../../core/ports/ports.ts";
+import { NOTIFICATIONS_MAX } from "../../core/access/people/notify.ts";
 import { CREATED_MAX } from "../../core/webhooks/fan_out.ts";
 import { ORGANIZATION_MAX } from "../../core/webhooks/lanes.ts";
 import { readLedger } from "../../core/webhooks/ledger.ts";

@@ -1,9 +1,9 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { housekeep } from "../../core/housekeeping.ts";
-import { EVENT_TYPES, WEBHOOK_EVENTS } from "../../core/webhooks/event_types.ts";
+import { housekeep } from "../../core/host/housekeeping.ts";
+import { EVENT_TYPES, WEBHOOK_EVENTS } from "../../core/events/types/webhook_events.ts";
 import { dropExpired } from "../../core/webhooks/retention.ts";
 import { readLedger } from "../../core/webhooks/ledger.ts";
-import { OutboundError } from "../../core/ports.ts";
+import { OutboundError } from "../../core/ports/ports.ts";
 import { overKv } from "../support/kv.ts";
 import { type Account, World } from "../support/world.ts";
 import { deliveriesOf, eventsOf, makeHook } from "./fixtures.ts";

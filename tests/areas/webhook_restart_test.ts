@@ -1,9 +1,9 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
 import { setImmediate } from "node:timers";
-import { eventJson, RELAY_ACTOR } from "../../core/events.ts";
-import { WEBHOOK_EVENTS } from "../../core/webhooks/event_types.ts";
-import { systemKey } from "../../kv/collection.ts";
-import { FOLD_LAZY_MS } from "../../kv/log.ts";
+import { eventJson, RELAY_ACTOR } from "../../core/events/events.ts";
+import { WEBHOOK_EVENTS } from "../../core/events/types/webhook_events.ts";
+import { systemKey } from "../../kv/store/collection.ts";
+import { FOLD_LAZY_MS } from "../../kv/log/log.ts";
 import { webhooks } from "../../kv/records/webhook.ts";
 import { ManualClock } from "../support/clock.ts";
 import { overKv, shared } from "../support/kv.ts";

@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { Webhook } from "standardwebhooks";
-import type { Tenant } from "../../kv/collection.ts";
+import type { Tenant } from "../../kv/store/collection.ts";
 import { users } from "../../kv/records/user.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { World } from "../support/world.ts";

@@ -1,16 +1,16 @@
 import process from "node:process";
-import { verifyExport } from "../../core/audit/lines.ts";
-import { readKey } from "../../core/audit/note.ts";
-import { proveEvent } from "../../core/audit/checkpoints.ts";
-import { exportAudit } from "../../core/audit/export.ts";
-import type { Reading } from "../../core/app.ts";
-import { eventJson } from "../../core/events.ts";
-import { readSettings } from "../../core/settings.ts";
+import { verifyExport } from "../../core/events/trail/lines.ts";
+import { readKey } from "../../core/events/trail/note.ts";
+import { proveEvent } from "../../core/events/trail/checkpoints.ts";
+import { exportAudit } from "../../core/events/trail/export.ts";
+import type { Reading } from "../../core/work/work.ts";
+import { eventJson } from "../../core/events/events.ts";
+import { readSettings } from "../../core/work/settings.ts";
 import { startRelay } from "../../core/start.ts";
-import { systemClock, systemPorts } from "../../core/system.ts";
-import { openStore } from "../../kv/open.ts";
-import { auditKeyOf, insertAuditKeys } from "../../core/audit/keys.ts";
-import { keyText } from "../../core/audit/note.ts";
+import { systemClock, systemPorts } from "../../core/ports/system.ts";
+import { openStore } from "../../kv/maintenance/open.ts";
+import { auditKeyOf, insertAuditKeys } from "../../core/events/trail/keys.ts";
+import { keyText } from "../../core/events/trail/note.ts";
 import { sized } from "./size.ts";
 
 /** CPU time in ms: machines are shared, and the wall clock tells who else was there. */

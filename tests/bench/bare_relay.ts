@@ -1,5 +1,5 @@
 import { Hono } from "@hono/hono";
-import { AGENT_PROTOCOL } from "../../core/protocol.ts";
+import { AGENT_PROTOCOL } from "../../core/protocol/protocol.ts";
 
 /** The least that can be called a relay: a request goes to an agent's WebSocket, its answer comes back. */
 const app = new Hono();

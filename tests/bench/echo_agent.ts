@@ -1,13 +1,13 @@
 import { Buffer } from "node:buffer";
-import { dial } from "../../core/agent/dial.ts";
-import type { CommandOrder, CommandResult, RunFrame } from "../../core/protocol.ts";
+import { dial } from "../../core/cli/agent/dial.ts";
+import type { CommandOrder, CommandResult, RunFrame } from "../../core/protocol/protocol.ts";
 import {
   challengeText,
   privateKeyOf,
   rawPublicKey,
   receiptText,
   signText,
-} from "../../core/statements.ts";
+} from "../../core/protocol/statements.ts";
 
 /**
  * An agent that answers every command at once and runs nothing. Arguments: url, token (empty for the

@@ -1,15 +1,15 @@
 import { cpuUsage, memoryUsage } from "node:process";
-import { emit } from "../../core/events.ts";
+import { emit } from "../../core/events/events.ts";
 import { startRelay } from "../../core/start.ts";
-import { readSettings } from "../../core/settings.ts";
-import { secretsOf } from "../../core/secrets/file.ts";
-import { safeOutbound } from "../../core/outbound/safe_outbound.ts";
-import { systemClock, systemPorts } from "../../core/system.ts";
+import { readSettings } from "../../core/work/settings.ts";
+import { secretsOf } from "../../core/host/secrets/file.ts";
+import { safeOutbound } from "../../core/ports/outbound/safe_outbound.ts";
+import { systemClock, systemPorts } from "../../core/ports/system.ts";
 import { readLedger } from "../../core/webhooks/ledger.ts";
-import { openStore } from "../../kv/open.ts";
+import { openStore } from "../../kv/maintenance/open.ts";
 import { organizations } from "../../kv/records/organization.ts";
-import { SYSTEM } from "../../kv/collection.ts";
-import { mount } from "../../routes/_mount.ts";
+import { SYSTEM } from "../../kv/store/collection.ts";
+import { mount } from "../../routes/http/mount.ts";
 import { routes, upgrades } from "../../routes/index.ts";
 
 /**

@@ -1,14 +1,14 @@
 import { z } from "zod";
-import { Sequencer } from "../../core/audit/sequencer.ts";
-import { eventJson } from "../../core/events.ts";
+import { Sequencer } from "../../core/events/trail/sequencer.ts";
+import { eventJson } from "../../core/events/events.ts";
 import { startRelay } from "../../core/start.ts";
-import { readSettings } from "../../core/settings.ts";
-import { secretsOf } from "../../core/secrets/file.ts";
-import { systemClock, systemPorts } from "../../core/system.ts";
-import { openStore } from "../../kv/open.ts";
+import { readSettings } from "../../core/work/settings.ts";
+import { secretsOf } from "../../core/host/secrets/file.ts";
+import { systemClock, systemPorts } from "../../core/ports/system.ts";
+import { openStore } from "../../kv/maintenance/open.ts";
 import { serveMcp } from "../../mcp/endpoint.ts";
-import { mount } from "../../routes/_mount.ts";
-import { type Route, route } from "../../routes/_route.ts";
+import { mount } from "../../routes/http/mount.ts";
+import { type Route, route } from "../../routes/call/route.ts";
 import { routes, upgrades } from "../../routes/index.ts";
 
 /**

@@ -1,6 +1,6 @@
 import process from "node:process";
-import { emit } from "../../core/events.ts";
-import { WEBHOOK_EVENTS } from "../../core/webhooks/event_types.ts";
+import { emit } from "../../core/events/events.ts";
+import { WEBHOOK_EVENTS } from "../../core/events/types/webhook_events.ts";
 import { forbidding, withRepository } from "../gitops/fixtures.ts";
 import { DANGEROUS, HARMLESS } from "../shield/field.ts";
 import { World } from "../support/world.ts";

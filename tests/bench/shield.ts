@@ -1,7 +1,7 @@
 import { decide } from "../../core/shield/decide.ts";
 import { examineCommand } from "../../core/shield/examine.ts";
 import { inspectCommand } from "../../core/shield/inspect.ts";
-import { Policy } from "../../core/shield/policy.ts";
+import { Policy } from "../../core/shield/policy/policy.ts";
 import { ADVERSARIES, fillUp } from "../shield/adversaries.ts";
 import { DANGEROUS, HARMLESS } from "../shield/field.ts";
 import { sized } from "./size.ts";

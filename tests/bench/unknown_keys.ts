@@ -1,10 +1,10 @@
-import { parseConfig } from "../../core/config.ts";
-import { makeKeyValue } from "../../core/key_value.ts";
-import { readSettings } from "../../core/settings.ts";
+import { parseConfig } from "../../core/work/config.ts";
+import { makeKeyValue } from "../../core/access/keys/value.ts";
+import { readSettings } from "../../core/work/settings.ts";
 import { startRelay } from "../../core/start.ts";
-import { systemClock, systemEntropy, systemPorts } from "../../core/system.ts";
-import { openStore } from "../../kv/open.ts";
-import { mount } from "../../routes/_mount.ts";
+import { systemClock, systemEntropy, systemPorts } from "../../core/ports/system.ts";
+import { openStore } from "../../kv/maintenance/open.ts";
+import { mount } from "../../routes/http/mount.ts";
 import { routes, upgrades } from "../../routes/index.ts";
 
 /**

@@ -4,10 +4,10 @@ import {
   ok,
   strictEqual as eq,
 } from "node:assert/strict";
-import { AUDIT_EVENTS } from "../../core/audit_events/table.ts";
-import type { AuditEventType } from "../../core/audit_events/event.ts";
-import { OWN_EVENTS } from "../../core/events.ts";
-import { EVENT_TYPES } from "../../core/webhooks/event_types.ts";
+import { AUDIT_EVENTS } from "../../core/events/types/table.ts";
+import type { AuditEventType } from "../../core/events/types/event.ts";
+import { OWN_EVENTS } from "../../core/events/events.ts";
+import { EVENT_TYPES } from "../../core/events/types/webhook_events.ts";
 
 const rows = Object.entries<AuditEventType>(AUDIT_EVENTS);
 

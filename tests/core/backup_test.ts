@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
-import { writeBackup } from "../../core/keep/backup.ts";
+import { writeBackup } from "../../core/host/backup/backup.ts";
 import {
   encodeManifest,
   type Manifest,
   readManifest,
   sealersOf,
-} from "../../core/keep/manifest.ts";
-import { restoreBackup } from "../../core/keep/restore.ts";
-import { admitSecrets } from "../../core/secrets/installation.ts";
-import { SYSTEM } from "../../kv/collection.ts";
-import { EventLog } from "../../kv/log.ts";
-import { newestSchema } from "../../kv/migrations.ts";
-import { openStore } from "../../kv/open.ts";
+} from "../../core/host/backup/manifest.ts";
+import { restoreBackup } from "../../core/host/backup/restore.ts";
+import { admitSecrets } from "../../core/host/secrets/installation.ts";
+import { SYSTEM } from "../../kv/store/collection.ts";
+import { EventLog } from "../../kv/log/log.ts";
+import { newestSchema } from "../../kv/maintenance/migrations.ts";
+import { openStore } from "../../kv/maintenance/open.ts";
 import { installations } from "../../kv/records/installation.ts";
 import { organizations } from "../../kv/records/organization.ts";
 import { ManualClock } from "../support/clock.ts";

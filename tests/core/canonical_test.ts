@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 
-import { canonicalJson } from "../../core/canonical.ts";
+import { canonicalJson } from "../../core/codec/canonical.ts";
 import { random } from "../support/random.ts";
 
 const numberOf = (bits: string) => new DataView(bytesOf(bits).buffer).getFloat64(0);

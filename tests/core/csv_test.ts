@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 
-import { csvRow } from "../../core/csv.ts";
+import { csvRow } from "../../core/events/trail/csv.ts";
 import { random } from "../support/random.ts";
 
 Deno.test("csvRow: plain fields are joined by commas and end with CRLF", () => {

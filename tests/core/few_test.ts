@@ -1,9 +1,9 @@
 import { deepStrictEqual as deq, ok } from "node:assert/strict";
 import { z } from "zod";
-import { readReports } from "../../core/alerts/report.ts";
-import { few } from "../../core/few.ts";
-import { Policy } from "../../core/shield/policy.ts";
-import { nextTurn } from "../../core/turn.ts";
+import { readReports } from "../../core/commands/alerts/report.ts";
+import { few } from "../../core/fault/few.ts";
+import { Policy } from "../../core/shield/policy/policy.ts";
+import { nextTurn } from "../../core/ports/turn.ts";
 import { routes } from "../../routes/index.ts";
 
 const names = (n: number, value: unknown) =>

@@ -12,8 +12,8 @@ import {
   judgeSecret,
   judgeSize,
   judgeStore,
-} from "../../core/keep/findings.ts";
-import { sealersOf } from "../../core/keep/manifest.ts";
+} from "../../core/host/backup/findings.ts";
+import { sealersOf } from "../../core/host/backup/manifest.ts";
 import { seededBytes } from "./seeded.ts";
 
 const MIB = 1024 * 1024;

@@ -1,9 +1,9 @@
 import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { keepCheckpoint } from "../../core/agent/witness.ts";
-import { verifyExport } from "../../core/audit/lines.ts";
-import { type NoteKey, readKey, readStatement } from "../../core/audit/note.ts";
-import type { VerifyOptions } from "../../core/audit/verify.ts";
+import { keepCheckpoint } from "../../core/cli/agent/witness.ts";
+import { verifyExport } from "../../core/events/trail/lines.ts";
+import { type NoteKey, readKey, readStatement } from "../../core/events/trail/note.ts";
+import type { VerifyOptions } from "../../core/events/trail/verify.ts";
 import { describeFinding } from "../../core/cli/audit.ts";
 import { filesOf } from "../support/agent_files.ts";
 import { type Account, World } from "../support/world.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 
-import { makeGate } from "../../core/gate.ts";
+import { makeGate } from "../../core/ports/gate.ts";
 
 const refuse = () => new Error("full");
 

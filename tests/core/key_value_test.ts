@@ -6,7 +6,7 @@ import {
   makeSecretText,
   maskKeyValue,
   parseKeyValue,
-} from "../../core/key_value.ts";
+} from "../../core/access/keys/value.ts";
 import { random } from "../support/random.ts";
 import { seededBytes } from "./seeded.ts";
 

@@ -1,13 +1,13 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
-import { type Actor } from "../../core/app.ts";
-import { ANONYMOUS } from "../../core/authenticate.ts";
-import { type Config, parseConfig } from "../../core/config.ts";
-import { Fault } from "../../core/fault.ts";
-import { Limiter, type LimitState, mustPass, UNLIMITED } from "../../core/limiter.ts";
-import { LeasedCounters } from "../../kv/counters.ts";
-import { LeasedSlots } from "../../kv/slots.ts";
-import { Store } from "../../kv/store.ts";
-import { failure, overLimit } from "../../routes/_answer.ts";
+import { type Actor } from "../../core/work/work.ts";
+import { ANONYMOUS } from "../../core/access/authenticate.ts";
+import { type Config, parseConfig } from "../../core/work/config.ts";
+import { Fault } from "../../core/fault/fault.ts";
+import { Limiter, type LimitState, mustPass, UNLIMITED } from "../../core/access/limits/limiter.ts";
+import { LeasedCounters } from "../../kv/limits/counters.ts";
+import { LeasedSlots } from "../../kv/limits/slots.ts";
+import { Store } from "../../kv/store/store.ts";
+import { failure, overLimit } from "../../routes/call/answer.ts";
 import { ManualClock } from "../support/clock.ts";
 
 /** A limiter on a store of its own, with a configuration that may change. */

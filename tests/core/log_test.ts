@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq } from "node:assert/strict";
-import { machineHost } from "../../core/agent/host.ts";
-import { systemLog } from "../../core/system.ts";
+import { machineHost } from "../../core/cli/agent/host.ts";
+import { systemLog } from "../../core/ports/system.ts";
 
 Deno.test("log: a line that cannot be written stops neither the relay nor an agent", () => {
   const { error, log } = console;

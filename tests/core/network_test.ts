@@ -1,5 +1,5 @@
 import { strictEqual as eq } from "node:assert/strict";
-import { networkOf } from "../../core/network.ts";
+import { networkOf } from "../../core/access/limits/network.ts";
 
 Deno.test("networkOf: an IPv4 address stands for itself, an IPv6 address for its /64", () => {
   const expected: [string, string][] = [

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { scryptSync } from "node:crypto";
 
-import { Fault } from "../../core/fault.ts";
+import { Fault } from "../../core/fault/fault.ts";
 import {
   hashPassword,
   needsRehash,
   passwordCost,
   passwordProblem,
   verifyPassword,
-} from "../../core/passwords.ts";
+} from "../../core/access/sign_in/passwords.ts";
 import { ManualClock } from "../support/clock.ts";
 import { seededEntropy } from "../support/world.ts";
 

@@ -12,8 +12,8 @@ import {
   readSecret,
   secretPath,
   secretsOf,
-} from "../../core/secrets/file.ts";
-import { readStoreSettings } from "../../core/settings.ts";
+} from "../../core/host/secrets/file.ts";
+import { readStoreSettings } from "../../core/work/settings.ts";
 import { withFolder } from "../support/processes.ts";
 
 const entropy = { bytes: (n: number) => crypto.getRandomValues(new Uint8Array(n)) };

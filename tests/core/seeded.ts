@@ -1,4 +1,4 @@
-import type { Entropy } from "../../core/ports.ts";
+import type { Entropy } from "../../core/ports/ports.ts";
 import { mulberry32 } from "../support/random.ts";
 
 /** Bytes that are the same in every run with the same seed. */

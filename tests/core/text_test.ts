@@ -7,7 +7,7 @@ import {
   encodeBase62,
   encodeUint32Base62,
   sha256Hex,
-} from "../../core/text.ts";
+} from "../../core/codec/text.ts";
 import { seededBytes } from "./seeded.ts";
 
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

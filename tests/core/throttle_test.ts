@@ -1,6 +1,6 @@
 import { rejects } from "node:assert/strict";
-import { Fault } from "../../core/fault.ts";
-import { FailureThrottle } from "../../core/throttle.ts";
+import { Fault } from "../../core/fault/fault.ts";
+import { FailureThrottle } from "../../core/access/limits/throttle.ts";
 import { ManualClock } from "../support/clock.ts";
 
 const WINDOW_MS = 15 * 60 * 1000;

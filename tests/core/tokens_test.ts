@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 
-import { Fault } from "../../core/fault.ts";
+import { Fault } from "../../core/fault/fault.ts";
 import {
   generateSigningKey,
   type SigningKey,
@@ -10,7 +10,7 @@ import {
   type TokenFaultReason,
   type VerificationKey,
   verifyToken,
-} from "../../core/tokens.ts";
+} from "../../core/access/tokens/tokens.ts";
 
 const HOUR_MS = 3_600_000;
 const NOW_MS = 1_767_225_600_250;

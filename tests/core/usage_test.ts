@@ -1,11 +1,11 @@
 import { deepStrictEqual as deq, ok, rejects, strictEqual as eq } from "node:assert/strict";
-import { type Actor } from "../../core/app.ts";
-import { ANONYMOUS } from "../../core/authenticate.ts";
-import { NAMES_COUNTED, NAMES_STORED, total } from "../../core/usage/day.ts";
-import { Usage } from "../../core/usage/usage.ts";
-import type { Tenant } from "../../kv/collection.ts";
+import { type Actor } from "../../core/work/work.ts";
+import { ANONYMOUS } from "../../core/access/authenticate.ts";
+import { NAMES_COUNTED, NAMES_STORED, total } from "../../core/access/usage/day.ts";
+import { Usage } from "../../core/access/usage/usage.ts";
+import type { Tenant } from "../../kv/store/collection.ts";
 import { type ApiKeyRecord, apiKeys } from "../../kv/records/api_key.ts";
-import { Store } from "../../kv/store.ts";
+import { Store } from "../../kv/store/store.ts";
 import { ManualClock } from "../support/clock.ts";
 import { committing } from "../support/kv.ts";
 import { random } from "../support/random.ts";

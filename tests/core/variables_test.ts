@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, match } from "node:assert/strict";
-import { readSettings } from "../../core/settings.ts";
-import { SETTINGS, unreadVariables } from "../../core/variables.ts";
+import { readSettings } from "../../core/work/settings.ts";
+import { SETTINGS, unreadVariables } from "../../core/work/variables.ts";
 
 const meant = (name: string): string | undefined => {
   const [said] = unreadVariables({ [name]: "hidden" });

@@ -1,4 +1,4 @@
-import type { Tenant } from "../../kv/collection.ts";
+import type { Tenant } from "../../kv/store/collection.ts";
 import {
   attemptId,
   deliveries,
@@ -6,7 +6,7 @@ import {
   type DeliveryRecord,
   stateOf,
 } from "../../kv/records/webhook.ts";
-import type { Page, Store } from "../../kv/store.ts";
+import type { Page, Store } from "../../kv/store/store.ts";
 import { LEDGER_STATES, readLedger } from "../../core/webhooks/ledger.ts";
 import type { HookKind, HookReceivers } from "./hook_receivers.ts";
 

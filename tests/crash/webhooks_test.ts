@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { type Client, clientOf, expectStatus, UnreachedError } from "../../core/cli/client.ts";
 import type { Program } from "../../core/cli/program.ts";
-import { systemClock } from "../../core/system.ts";
-import { openStore } from "../../kv/open.ts";
+import { systemClock } from "../../core/ports/system.ts";
+import { openStore } from "../../kv/maintenance/open.ts";
 import {
   makeKey,
   START_MS,

@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { type Client, clientOf, expectStatus } from "../../core/cli/client.ts";
 import type { Program } from "../../core/cli/program.ts";
-import { sha256Hex } from "../../core/text.ts";
+import { sha256Hex } from "../../core/codec/text.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";
 import { mulberry32 } from "../support/random.ts";
 import {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type Client, clientOf, expectStatus } from "../../core/cli/client.ts";
-import { openFile } from "../../kv/file.ts";
+import { openFile } from "../../kv/maintenance/file.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";
 import {
   makeKey,

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers";
 import { strictEqual as eq } from "node:assert/strict";
-import { mount } from "../../routes/_mount.ts";
-import { route } from "../../routes/_route.ts";
+import { mount } from "../../routes/http/mount.ts";
+import { route } from "../../routes/call/route.ts";
 import { routes, upgrades } from "../../routes/index.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";
 import { World } from "../support/world.ts";

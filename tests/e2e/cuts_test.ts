@@ -1,10 +1,10 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { clientOf } from "../../core/cli/client.ts";
-import { eventJson } from "../../core/events.ts";
-import { historyOf, idOf } from "../../core/streams/message.ts";
-import { EVENT_RIGHTS } from "../../core/streams/streams.ts";
-import { isWebhookEvent, WEBHOOK_EVENTS } from "../../core/webhooks/event_types.ts";
-import type { Tenant } from "../../kv/collection.ts";
+import { eventJson } from "../../core/events/events.ts";
+import { historyOf, idOf } from "../../core/events/streams/message.ts";
+import { EVENT_RIGHTS } from "../../core/events/streams/streams.ts";
+import { isWebhookEvent, WEBHOOK_EVENTS } from "../../core/events/types/webhook_events.ts";
+import type { Tenant } from "../../kv/store/collection.ts";
 import { makeKey, signUpOwner } from "../support/processes.ts";
 import { type Random, random } from "../support/random.ts";
 import { type LocalServer, openServer } from "../support/server.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { clientOf } from "../../core/cli/client.ts";
-import { authenticate } from "../../core/authenticate.ts";
-import { eventJson } from "../../core/events.ts";
-import { WEBHOOK_EVENTS } from "../../core/webhooks/event_types.ts";
+import { authenticate } from "../../core/access/authenticate.ts";
+import { eventJson } from "../../core/events/events.ts";
+import { WEBHOOK_EVENTS } from "../../core/events/types/webhook_events.ts";
 import { apiKeys } from "../../kv/records/api_key.ts";
 import { requestOf } from "../mcp/client.ts";
 import { makeKey, signUpOwner, startRelayProcess, withFolder } from "../support/processes.ts";

@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, ok, rejects, strictEqual as eq } from "node:assert/strict";
-import { fetchHead, fetchPolicyFiles, type Source } from "../../core/gitops/fetch.ts";
-import { safeOutbound } from "../../core/outbound/safe_outbound.ts";
-import { systemClock } from "../../core/system.ts";
+import { fetchHead, fetchPolicyFiles, type Source } from "../../core/policies/git/fetch.ts";
+import { safeOutbound } from "../../core/ports/outbound/safe_outbound.ts";
+import { systemClock } from "../../core/ports/system.ts";
 import { type GitServer, startGitServer } from "./git_server.ts";
 
 const network = (allowPrivate = true) => {

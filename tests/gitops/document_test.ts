@@ -1,9 +1,9 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { diffDocuments } from "../../core/gitops/diff.ts";
-import { PolicyDocument, policyJsonSchema } from "../../core/gitops/document.ts";
-import { mergePolicies } from "../../core/gitops/merge.ts";
-import { readPolicyFile } from "../../core/gitops/read_document.ts";
-import { addressOf } from "../../core/gitops/address.ts";
+import { diffDocuments } from "../../core/policies/diff.ts";
+import { PolicyDocument, policyJsonSchema } from "../../core/policies/document.ts";
+import { mergePolicies } from "../../core/policies/merge.ts";
+import { readPolicyFile } from "../../core/policies/read_document.ts";
+import { addressOf } from "../../core/policies/git/address.ts";
 import { inspectCommand } from "../../core/shield/inspect.ts";
 import { World } from "../support/world.ts";
 

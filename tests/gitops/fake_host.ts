@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import * as git from "isomorphic-git";
-import { openMemoryFiles } from "../../core/gitops/memory_files.ts";
-import type { OutboundRequest } from "../../core/ports.ts";
+import { openMemoryFiles } from "../../core/policies/git/memory_files.ts";
+import type { OutboundRequest } from "../../core/ports/ports.ts";
 import type { Reply } from "../support/network.ts";
 
 const DIR = "/repo";

@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { answerOf, packfileOf } from "../../core/gitops/packets.ts";
+import { answerOf, packfileOf } from "../../core/policies/git/packets.ts";
 import type { Reply } from "../support/network.ts";
 import { World } from "../support/world.ts";
 import { forbidding, type GitWorld, withRepository } from "./fixtures.ts";

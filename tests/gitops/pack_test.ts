@@ -1,8 +1,8 @@
 import { deepStrictEqual as deq, ok, rejects, strictEqual as eq } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import * as git from "isomorphic-git";
-import { openMemoryFiles } from "../../core/gitops/memory_files.ts";
-import { type PackBounds, unfoldPack } from "../../core/gitops/pack.ts";
+import { openMemoryFiles } from "../../core/policies/git/memory_files.ts";
+import { type PackBounds, unfoldPack } from "../../core/policies/git/pack.ts";
 import { blob, byHash, byPlace, copyAnd, file, hashOf, pack, steps } from "./packs.ts";
 
 const BOUNDS: PackBounds = { objectsMax: 100, objectBytesMax: 10_000, totalBytesMax: 30_000 };

@@ -1,6 +1,6 @@
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from "jose";
 import { createHash } from "node:crypto";
-import { OutboundError, type OutboundRequest } from "../../core/ports.ts";
+import { OutboundError, type OutboundRequest } from "../../core/ports/ports.ts";
 import type { Reply } from "../support/network.ts";
 
 interface Grant {

@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { Webhook } from "standardwebhooks";
-import { OutboundError } from "../../core/ports.ts";
+import { OutboundError } from "../../core/ports/ports.ts";
 import { users } from "../../kv/records/user.ts";
 import { eventsOf, exec, linkAgent, type Linked } from "../areas/fixtures.ts";
 import { ManualClock } from "../support/clock.ts";

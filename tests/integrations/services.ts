@@ -1,7 +1,7 @@
 import { ok, strictEqual as eq } from "node:assert/strict";
 import type { z } from "zod";
-import { safeOutbound } from "../../core/outbound/safe_outbound.ts";
-import type { OutboundRequest, OutboundResponse } from "../../core/ports.ts";
+import { safeOutbound } from "../../core/ports/outbound/safe_outbound.ts";
+import type { OutboundRequest, OutboundResponse } from "../../core/ports/ports.ts";
 import { handClock } from "../outbound/hand_clock.ts";
 import { PagerDutyEvent, SlackMessage, TelegramMessage } from "./schemas.ts";
 

@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
-import { type Entry, ReadCache } from "../../kv/cache.ts";
-import { deepFreeze, rowKey } from "../../kv/collection.ts";
+import { type Entry, ReadCache } from "../../kv/store/cache.ts";
+import { deepFreeze, rowKey } from "../../kv/store/collection.ts";
 import { Bench, committing, item, itemsNamed, overKv } from "../support/kv.ts";
 
 const at = (versionstamp: string): Entry => ({ value: `value of ${versionstamp}`, versionstamp });

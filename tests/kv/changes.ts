@@ -1,5 +1,5 @@
-import { type Change, checkOf, type Mutation, NOTHING, setKey } from "../../kv/change.ts";
-import { makeLine } from "../../kv/line.ts";
+import { type Change, checkOf, type Mutation, NOTHING, setKey } from "../../kv/store/change.ts";
+import { makeLine } from "../../kv/log/line.ts";
 
 export const set = (key: Deno.KvKey, value: unknown, bytes = 16): Mutation =>
   setKey(key, value, bytes);

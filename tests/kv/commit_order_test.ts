@@ -1,10 +1,10 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { setImmediate } from "node:timers";
-import { type Change, deleteKey, type Mutation, sumKey } from "../../kv/change.ts";
-import { Committer, OUTBOX } from "../../kv/commit.ts";
-import { CHECKS_MAX } from "../../kv/limits.ts";
-import { noteOf } from "../../kv/note.ts";
-import { Tx } from "../../kv/tx.ts";
+import { type Change, deleteKey, type Mutation, sumKey } from "../../kv/store/change.ts";
+import { Committer, OUTBOX } from "../../kv/commit/commit.ts";
+import { CHECKS_MAX } from "../../kv/store/limits.ts";
+import { noteOf } from "../../kv/store/note.ts";
+import { Tx } from "../../kv/store/tx.ts";
 import { Bench as StoreBench, committing, EagerClock } from "../support/kv.ts";
 import { random } from "../support/random.ts";
 import { change, check, event, set } from "./changes.ts";

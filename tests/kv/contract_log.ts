@@ -1,9 +1,9 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
-import { adoptBlob, dropBlob, readBlob, sweepBlobs, writeBlob } from "../../kv/blob.ts";
-import { StoreUnavailableError } from "../../kv/errors.ts";
-import { BLOB_BYTES_MAX, CHUNK_BYTES } from "../../kv/limits.ts";
-import { Store } from "../../kv/store.ts";
-import { EventLog } from "../../kv/log.ts";
+import { adoptBlob, dropBlob, readBlob, sweepBlobs, writeBlob } from "../../kv/store/blob.ts";
+import { StoreUnavailableError } from "../../kv/store/errors.ts";
+import { BLOB_BYTES_MAX, CHUNK_BYTES } from "../../kv/store/limits.ts";
+import { Store } from "../../kv/store/store.ts";
+import { EventLog } from "../../kv/log/log.ts";
 import { type Bench, dump, overKv, shared } from "../support/kv.ts";
 
 /** What every store guarantees of events and large values, whatever engine is below it. */

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import type { Claim, Claims, Grant } from "../../kv/counters.ts";
+import type { Claim, Claims, Grant } from "../../kv/limits/counters.ts";
 import { random } from "../support/random.ts";
 import {
   CountersWorld,

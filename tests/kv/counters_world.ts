@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers";
 import { ok, strictEqual as eq } from "node:assert/strict";
-import { type Claim, type Claims, type Grant, LeasedCounters } from "../../kv/counters.ts";
-import { Store } from "../../kv/store.ts";
+import { type Claim, type Claims, type Grant, LeasedCounters } from "../../kv/limits/counters.ts";
+import { Store } from "../../kv/store/store.ts";
 import { ManualClock } from "../support/clock.ts";
 import { faultyKv, shared } from "../support/kv.ts";
 import { type QuietKv, quietKv } from "../support/quiet_kv.ts";

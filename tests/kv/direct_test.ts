@@ -1,10 +1,10 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
-import { OUTBOX } from "../../kv/commit.ts";
-import { FOLD_LIMITS } from "../../kv/fold.ts";
-import { LogFollower } from "../../kv/follow.ts";
-import { FOLD_LAZY_MS } from "../../kv/log.ts";
-import { markPrefix } from "../../kv/marks.ts";
-import { segmentsOf } from "../../kv/segments.ts";
+import { OUTBOX } from "../../kv/commit/commit.ts";
+import { FOLD_LIMITS } from "../../kv/log/fold.ts";
+import { LogFollower } from "../../kv/log/follow.ts";
+import { FOLD_LAZY_MS } from "../../kv/log/log.ts";
+import { markPrefix } from "../../kv/log/marks.ts";
+import { segmentsOf } from "../../kv/log/segments.ts";
 import { Bench, committing, item, losesReply, overKv, shared } from "../support/kv.ts";
 
 /** Two of these rows are enough for a segment, and nine fill one. */

@@ -1,8 +1,8 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq, throws } from "node:assert/strict";
-import type { KeyParts } from "../../kv/collection.ts";
-import { openFile, type StoreFile } from "../../kv/file.ts";
-import { decodeKey, encodeKey } from "../../kv/file_key.ts";
-import { settleFile, vacuum } from "../../kv/vacuum.ts";
+import type { KeyParts } from "../../kv/store/collection.ts";
+import { openFile, type StoreFile } from "../../kv/maintenance/file.ts";
+import { decodeKey, encodeKey } from "../../kv/maintenance/file_key.ts";
+import { settleFile, vacuum } from "../../kv/maintenance/vacuum.ts";
 import { random } from "../support/random.ts";
 import { withFolder } from "../support/processes.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { setImmediate } from "node:timers";
-import { Gathering } from "../../kv/gather.ts";
+import { Gathering } from "../../kv/commit/gather.ts";
 
 /** How many turns of the event loop a commit waits when so many callers are there in each. */
 async function turnsWith(callers: (turn: number) => number, commits: readonly number[] = []) {

@@ -1,9 +1,9 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
-import { Lane, readLanes } from "../../kv/lane.ts";
-import { RecentMap } from "../../kv/recent.ts";
-import { findOnShelf, putOnShelf } from "../../kv/shelf.ts";
-import { addToTally, dropTally, readTally } from "../../kv/tally.ts";
-import { Store } from "../../kv/store.ts";
+import { Lane, readLanes } from "../../kv/store/lane.ts";
+import { RecentMap } from "../../kv/store/recent.ts";
+import { findOnShelf, putOnShelf } from "../../kv/store/shelf.ts";
+import { addToTally, dropTally, readTally } from "../../kv/store/tally.ts";
+import { Store } from "../../kv/store/store.ts";
 import { ManualClock } from "../support/clock.ts";
 import { losesReply, overKv } from "../support/kv.ts";
 import { random } from "../support/random.ts";

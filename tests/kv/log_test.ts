@@ -1,9 +1,9 @@
 import { deepStrictEqual, rejects, strictEqual, throws } from "node:assert/strict";
-import { FOLLOWERS_MAX, LINE_BYTES_MAX, TENANTS_MAX } from "../../kv/limits.ts";
-import { OUTBOX } from "../../kv/commit.ts";
-import { FOLD_LAZY_MS } from "../../kv/log.ts";
-import { groupOf, groupPrefix } from "../../kv/marks.ts";
-import { hasSegmentAfter } from "../../kv/segments.ts";
+import { FOLLOWERS_MAX, LINE_BYTES_MAX, TENANTS_MAX } from "../../kv/store/limits.ts";
+import { OUTBOX } from "../../kv/commit/commit.ts";
+import { FOLD_LAZY_MS } from "../../kv/log/log.ts";
+import { groupOf, groupPrefix } from "../../kv/log/marks.ts";
+import { hasSegmentAfter } from "../../kv/log/segments.ts";
 import { Bench, committing, losesReply, overKv, shared } from "../support/kv.ts";
 
 const follower = (name: string, wants: (type: string) => boolean = () => true) => ({ name, wants });

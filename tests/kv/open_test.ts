@@ -1,12 +1,12 @@
 import { deepStrictEqual, ok, rejects, strictEqual, throws } from "node:assert/strict";
 import { dirname } from "node:path";
-import type { Clock } from "../../kv/clock.ts";
-import { collection } from "../../kv/collection.ts";
-import { StoreUnavailableError } from "../../kv/errors.ts";
-import { DELAY_MS_MAX } from "../../kv/limits.ts";
-import { migrate, type Migration } from "../../kv/migrations.ts";
-import { isOwned, lockStore, openStore } from "../../kv/open.ts";
-import { Store } from "../../kv/store.ts";
+import type { Clock } from "../../kv/store/clock.ts";
+import { collection } from "../../kv/store/collection.ts";
+import { StoreUnavailableError } from "../../kv/store/errors.ts";
+import { DELAY_MS_MAX } from "../../kv/store/limits.ts";
+import { migrate, type Migration } from "../../kv/maintenance/migrations.ts";
+import { isOwned, lockStore, openStore } from "../../kv/maintenance/open.ts";
+import { Store } from "../../kv/store/store.ts";
 import { ManualClock } from "../support/clock.ts";
 import { Bench, ITEM, item, overKv } from "../support/kv.ts";
 
@@ -28,7 +28,9 @@ const inDirectory = async (work: (path: string) => Promise<void>) => {
 /** Another process that tries to open the store, and says how that went. */
 async function openElsewhere(path: string, work = ""): Promise<string> {
   const code = `
-    import { openStore } from ${JSON.stringify(import.meta.resolve("../../kv/open.ts"))};
+    import { openStore } from ${
+    JSON.stringify(import.meta.resolve("../../kv/maintenance/open.ts"))
+  };
     const clock = { now: () => 0, after: () => () => {}, sleep: () => Promise.resolve() };
     try {
       const opened = await openStore(${JSON.stringify(path)}, clock);

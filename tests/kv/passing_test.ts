@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
-import { PassingMap } from "../../kv/passing.ts";
+import { PassingMap } from "../../kv/store/passing.ts";
 
 Deno.test("PassingMap: holds what was set last under each key, until it is deleted", () => {
   const map = new PassingMap<{ n: number }>();

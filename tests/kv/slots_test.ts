@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers";
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { LeasedSlots } from "../../kv/slots.ts";
-import { Store } from "../../kv/store.ts";
+import { LeasedSlots } from "../../kv/limits/slots.ts";
+import { Store } from "../../kv/store/store.ts";
 import { ManualClock } from "../support/clock.ts";
 import { committing, faultyKv, shared } from "../support/kv.ts";
 import { type QuietKv, quietKv } from "../support/quiet_kv.ts";

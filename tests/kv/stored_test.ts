@@ -2,9 +2,9 @@ import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/stric
 import { Buffer } from "node:buffer";
 import { createHmac } from "node:crypto";
 import { gunzipSync } from "node:zlib";
-import { verifyExport } from "../../core/audit/lines.ts";
-import { readKey } from "../../core/audit/note.ts";
-import { privateKeyOf } from "../../core/statements.ts";
+import { verifyExport } from "../../core/events/trail/lines.ts";
+import { readKey } from "../../core/events/trail/note.ts";
+import { privateKeyOf } from "../../core/protocol/statements.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { ManualClock } from "../support/clock.ts";
 import { FIRST_DAY_CONFIG, type FirstDay, idsOf } from "../support/first_day.ts";

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
-import { addToTally, dropTally, raiseTally, readTally } from "../../kv/tally.ts";
+import { addToTally, dropTally, raiseTally, readTally } from "../../kv/store/tally.ts";
 import { Bench } from "../support/kv.ts";
 import { random } from "../support/random.ts";
 

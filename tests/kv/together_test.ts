@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
 import { z } from "zod";
-import { collection } from "../../kv/collection.ts";
+import { collection } from "../../kv/store/collection.ts";
 import { Bench, strictKv } from "../support/kv.ts";
 
 const Coin = z.strictObject({ id: z.string(), n: z.int() });

@@ -1,5 +1,5 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
-import type { Sequenced } from "../../kv/log.ts";
+import type { Sequenced } from "../../kv/log/log.ts";
 import { Bench, committing, faultyKv, item, overKv, shared, strictKv } from "../support/kv.ts";
 import { random } from "../support/random.ts";
 import { Life, World } from "./world.ts";

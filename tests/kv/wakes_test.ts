@@ -1,10 +1,10 @@
 import { deepStrictEqual as deq, ok } from "node:assert/strict";
 import { setImmediate } from "node:timers";
-import type { Tenant } from "../../kv/collection.ts";
-import { OUTBOX } from "../../kv/commit.ts";
-import { FOLD_LIMITS } from "../../kv/fold.ts";
-import { type FollowerRules, LogFollower } from "../../kv/follow.ts";
-import { markPrefix } from "../../kv/marks.ts";
+import type { Tenant } from "../../kv/store/collection.ts";
+import { OUTBOX } from "../../kv/commit/commit.ts";
+import { FOLD_LIMITS } from "../../kv/log/fold.ts";
+import { type FollowerRules, LogFollower } from "../../kv/log/follow.ts";
+import { markPrefix } from "../../kv/log/marks.ts";
 import { Bench, committing, overKv } from "../support/kv.ts";
 import { type Random, random } from "../support/random.ts";
 

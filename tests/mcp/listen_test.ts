@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, ok, rejects, strictEqual as eq } from "node:assert/strict";
 import { users } from "../../kv/records/user.ts";
-import type { Actor } from "../../core/app.ts";
-import { authenticate } from "../../core/authenticate.ts";
+import type { Actor } from "../../core/work/work.ts";
+import { authenticate } from "../../core/access/authenticate.ts";
 import type { Exchange } from "../../mcp/exchange.ts";
 import { listen as listenTo } from "../../mcp/listen.ts";
 import { Listeners } from "../../mcp/listeners.ts";

@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { serve } from "../../core/cli/serve.ts";
 import { serveMcp } from "../../mcp/endpoint.ts";
-import { mount } from "../../routes/_mount.ts";
+import { mount } from "../../routes/http/mount.ts";
 import { routes, upgrades } from "../../routes/index.ts";
 import { fixtures } from "./fixtures/fixtures.ts";
 

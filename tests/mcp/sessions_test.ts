@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { recall } from "../../core/mcp_sessions.ts";
+import { recall } from "../../core/access/mcp_sessions.ts";
 import { mcpSessions } from "../../kv/records/mcp_session.ts";
 import { shared } from "../support/kv.ts";
 import { World } from "../support/world.ts";

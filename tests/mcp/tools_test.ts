@@ -1,8 +1,8 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { z } from "zod";
-import { SCOPE_LIST } from "../../core/scopes.ts";
+import { SCOPE_LIST } from "../../core/work/scopes.ts";
 import { serveMcp } from "../../mcp/endpoint.ts";
-import { mount } from "../../routes/_mount.ts";
+import { mount } from "../../routes/http/mount.ts";
 import { routes } from "../../routes/index.ts";
 import { eventsOf, linkAgent } from "../areas/fixtures.ts";
 import { mulberry32 } from "../support/random.ts";

@@ -1,8 +1,8 @@
 import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:assert/strict";
 import { repositoryCredentialOf } from "../../core/integrations/repository.ts";
 import { tokensOf } from "../../core/integrations/oauth/tokens.ts";
-import { safeOutbound } from "../../core/outbound/safe_outbound.ts";
-import { systemClock } from "../../core/system.ts";
+import { safeOutbound } from "../../core/ports/outbound/safe_outbound.ts";
+import { systemClock } from "../../core/ports/system.ts";
 import { integrations } from "../../kv/records/integration.ts";
 import { installed, shown } from "../integrations/fixtures.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 
-import { isPublicAddress } from "../../core/outbound/address.ts";
-import { checkTarget } from "../../core/outbound/target.ts";
-import { OutboundError } from "../../core/ports.ts";
+import { isPublicAddress } from "../../core/ports/outbound/address.ts";
+import { checkTarget } from "../../core/ports/outbound/target.ts";
+import { OutboundError } from "../../core/ports/ports.ts";
 
 /** Addresses that lead inside, by the reason, with both edges of each range. */
 const FORBIDDEN: Readonly<Record<string, readonly string[]>> = {

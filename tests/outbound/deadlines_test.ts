@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
-import { Deadlines } from "../../core/outbound/deadlines.ts";
+import { Deadlines } from "../../core/ports/outbound/deadlines.ts";
 import { random } from "../support/random.ts";
 import { handClock } from "./hand_clock.ts";
 

@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/ports.ts";
+import type { Clock } from "../../core/ports/ports.ts";
 
 /** A clock that stands still until `advance` moves it and runs what has become due. */
 export interface HandClock extends Clock {

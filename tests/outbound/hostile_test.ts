@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 
-import { safeOutbound } from "../../core/outbound/safe_outbound.ts";
-import type { Clock, OutboundRequest } from "../../core/ports.ts";
+import { safeOutbound } from "../../core/ports/outbound/safe_outbound.ts";
+import type { Clock, OutboundRequest } from "../../core/ports/ports.ts";
 import { assertFails } from "./fails.ts";
 import { handClock, realClock } from "./hand_clock.ts";
 import { reply, startReceiver } from "./receiver.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { Client } from "undici";
 
-import { ResponseReader } from "../../core/outbound/reader.ts";
+import { ResponseReader } from "../../core/ports/outbound/reader.ts";
 import { type Random, random } from "../support/random.ts";
 
 const SEED = Number(

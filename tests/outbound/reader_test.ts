@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 
-import { ResponseReader } from "../../core/outbound/reader.ts";
+import { ResponseReader } from "../../core/ports/outbound/reader.ts";
 
 const KEEP_BYTES = 64;
 

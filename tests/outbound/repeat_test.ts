@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 
-import { safeOutbound } from "../../core/outbound/safe_outbound.ts";
-import type { OutboundRequest } from "../../core/ports.ts";
+import { safeOutbound } from "../../core/ports/outbound/safe_outbound.ts";
+import type { OutboundRequest } from "../../core/ports/ports.ts";
 import { assertFails } from "./fails.ts";
 import { handClock } from "./hand_clock.ts";
 import { type Heard, type Line, type Receiver, reply, startReceiver } from "./receiver.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 
-import { safeOutbound, type SafeOutboundOptions } from "../../core/outbound/safe_outbound.ts";
-import { OutboundError, type OutboundRequest } from "../../core/ports.ts";
+import { safeOutbound, type SafeOutboundOptions } from "../../core/ports/outbound/safe_outbound.ts";
+import { OutboundError, type OutboundRequest } from "../../core/ports/ports.ts";
 import { assertFails } from "./fails.ts";
 import { type HandClock, handClock } from "./hand_clock.ts";
 import { reply, startReceiver } from "./receiver.ts";
@@ -309,7 +309,7 @@ Deno.test("safeOutbound: a proxy of the environment is not used, since it would 
   const { success } = await new Deno.Command(Deno.execPath(), {
     args: [
       "eval",
-      `import { safeOutbound } from ${source("../../core/outbound/safe_outbound.ts")};
+      `import { safeOutbound } from ${source("../../core/ports/outbound/safe_outbound.ts")};
        import { handClock } from ${source("./hand_clock.ts")};
        const outbound = safeOutbound({ allowPrivateTargets: () => true, clock: handClock() });
        await outbound.request({ method: "GET", url: "http://127.0.0.1:${receiver.port}/",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 
-import { safeOutbound, type SafeOutboundOptions } from "../../core/outbound/safe_outbound.ts";
-import type { OutboundRequest } from "../../core/ports.ts";
+import { safeOutbound, type SafeOutboundOptions } from "../../core/ports/outbound/safe_outbound.ts";
+import type { OutboundRequest } from "../../core/ports/ports.ts";
 import { assertFails } from "./fails.ts";
 import { type HandClock, handClock } from "./hand_clock.ts";
 import { reply, startReceiver } from "./receiver.ts";

@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, strictEqual as eq, throws } from "node:assert/strict";
-import { Fault } from "../../core/fault.ts";
-import { acceptedOf } from "../../routes/_accept.ts";
+import { Fault } from "../../core/fault/fault.ts";
+import { acceptedOf } from "../../routes/call/accept.ts";
 import { World } from "../support/world.ts";
 
 const JSON_TYPE = "application/json";

@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { SCOPE_LIST } from "../../core/scopes.ts";
+import { SCOPE_LIST } from "../../core/work/scopes.ts";
 import { users } from "../../kv/records/user.ts";
-import type { Route } from "../../routes/_route.ts";
+import type { Route } from "../../routes/call/route.ts";
 import { routes } from "../../routes/index.ts";
 import { holdBody } from "../support/held.ts";
 import { type Answer, World } from "../support/world.ts";

@@ -1,5 +1,5 @@
 import { strictEqual as eq } from "node:assert/strict";
-import { clientAddress } from "../../routes/_address.ts";
+import { clientAddress } from "../../routes/http/address.ts";
 import { World } from "../support/world.ts";
 
 const PROXY = "10.0.0.1", CLIENT = "203.0.113.7";

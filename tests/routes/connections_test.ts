@@ -1,9 +1,9 @@
 import { setImmediate } from "node:timers";
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { z } from "zod";
-import { Fault } from "../../core/fault.ts";
-import { mount } from "../../routes/_mount.ts";
-import { type Route, route } from "../../routes/_route.ts";
+import { Fault } from "../../core/fault/fault.ts";
+import { mount } from "../../routes/http/mount.ts";
+import { type Route, route } from "../../routes/call/route.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";
 import { type Random, random } from "../support/random.ts";

@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq } from "node:assert/strict";
 import { z } from "zod";
-import type { Route } from "../../routes/_route.ts";
+import type { Route } from "../../routes/call/route.ts";
 import { routes } from "../../routes/index.ts";
 
 /** Everything else asks for a right. */

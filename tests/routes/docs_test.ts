@@ -1,13 +1,13 @@
 import { deepStrictEqual as deq, match, ok } from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { OTHER_LIMITS } from "../../core/limits.ts";
-import { content } from "../../routes/_answer.ts";
-import { docsPage } from "../../routes/_docs_page.ts";
-import { exampleOf } from "../../routes/_docs_schema.ts";
-import { STYLE } from "../../routes/_docs_style.ts";
-import { inline, markup } from "../../routes/_html.ts";
-import { openapi } from "../../routes/_openapi.ts";
-import type { OpenApi } from "../../routes/_openapi_types.ts";
+import { OTHER_LIMITS } from "../../core/access/limits/limits.ts";
+import { content } from "../../routes/call/answer.ts";
+import { docsPage } from "../../routes/pages/docs_page.ts";
+import { exampleOf } from "../../routes/pages/docs_schema.ts";
+import { STYLE } from "../../routes/pages/docs_style.ts";
+import { inline, markup } from "../../routes/pages/html.ts";
+import { openapi } from "../../routes/openapi/openapi.ts";
+import type { OpenApi } from "../../routes/openapi/types.ts";
 import { docsRoutes } from "../../routes/docs.ts";
 import { routes } from "../../routes/index.ts";
 

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, match, strictEqual as eq } from "node:assert/strict";
-import { openapi } from "../../routes/_openapi.ts";
+import { openapi } from "../../routes/openapi/openapi.ts";
 import { routes } from "../../routes/index.ts";
 import { World } from "../support/world.ts";
 

@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
 import { connect } from "node:net";
-import { mount } from "../../routes/_mount.ts";
+import { mount } from "../../routes/http/mount.ts";
 import { routes, upgrades } from "../../routes/index.ts";
 import { World } from "../support/world.ts";
 

@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq } from "node:assert/strict";
 import { MCP_PATHS } from "../../mcp/endpoint.ts";
-import type { Route } from "../../routes/_route.ts";
+import type { Route } from "../../routes/call/route.ts";
 import { routes, upgrades } from "../../routes/index.ts";
 import contract from "./contract.json" with { type: "json" };
 

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
-import { makeKeyValue } from "../../core/key_value.ts";
+import { makeKeyValue } from "../../core/access/keys/value.ts";
 import { overKv } from "../support/kv.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";
 import { seededEntropy, World } from "../support/world.ts";

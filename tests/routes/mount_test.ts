@@ -1,9 +1,9 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { z } from "zod";
 import { extraTools } from "../../mcp/extra_tools.ts";
-import { mount } from "../../routes/_mount.ts";
-import { type Route, route } from "../../routes/_route.ts";
-import { IdParams } from "../../routes/_schemas.ts";
+import { mount } from "../../routes/http/mount.ts";
+import { type Route, route } from "../../routes/call/route.ts";
+import { IdParams } from "../../routes/schemas/schemas.ts";
 import { routes, upgrades } from "../../routes/index.ts";
 import { AGENT_RIGHTS, linkAgent } from "../areas/fixtures.ts";
 import { World } from "../support/world.ts";

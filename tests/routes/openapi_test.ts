@@ -1,21 +1,21 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { deepStrictEqual as deq, ok, strictEqual as eq, throws } from "node:assert/strict";
 import { z } from "zod";
-import { FAULTS } from "../../core/fault.ts";
-import { EVENT_RIGHTS } from "../../core/streams/streams.ts";
+import { FAULTS } from "../../core/fault/fault.ts";
+import { EVENT_RIGHTS } from "../../core/events/streams/streams.ts";
 import { MCP_PATHS } from "../../mcp/endpoint.ts";
-import { openapi } from "../../routes/_openapi.ts";
-import { faultsOf } from "../../routes/_openapi_faults.ts";
-import { collectSchemas } from "../../routes/_openapi_schemas.ts";
+import { openapi } from "../../routes/openapi/openapi.ts";
+import { faultsOf } from "../../routes/openapi/faults.ts";
+import { collectSchemas } from "../../routes/openapi/schemas.ts";
 import type {
   ApiResponse,
   JsonSchema,
   OpenApi,
   Operation,
   Ref,
-} from "../../routes/_openapi_types.ts";
-import { type Route, route } from "../../routes/_route.ts";
-import { Instant } from "../../routes/_schemas.ts";
+} from "../../routes/openapi/types.ts";
+import { type Route, route } from "../../routes/call/route.ts";
+import { Instant } from "../../routes/schemas/schemas.ts";
 import { routes, upgrades } from "../../routes/index.ts";
 
 const document = openapi(routes, "1.2.3");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { RegExpRouter } from "@hono/hono/router/reg-exp-router";
-import { byRank, contestedOf, pattern } from "../../routes/_paths.ts";
+import { byRank, contestedOf, pattern } from "../../routes/http/paths.ts";
 import { routes } from "../../routes/index.ts";
 
 Deno.test("contestedOf: all routes but these fit into one regular expression, and it finds each", () => {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { route } from "../../routes/_route.ts";
+import { route } from "../../routes/call/route.ts";
 
 const base = {
   id: "x.y",

@@ -2,9 +2,9 @@ import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/stric
 import { judgeChain } from "../../core/shield/behaviour.ts";
 import { examineCommand } from "../../core/shield/examine.ts";
 import { inspectCommand } from "../../core/shield/inspect.ts";
-import { Policy } from "../../core/shield/policy.ts";
+import { Policy } from "../../core/shield/policy/policy.ts";
 import type { ShieldResult } from "../../core/shield/result.ts";
-import { Sessions, WINDOW_MS } from "../../core/shield/sessions.ts";
+import { Sessions, WINDOW_MS } from "../../core/commands/guard/sessions.ts";
 
 /** A session whose commands are judged one after the other, at instants moved by hand. */
 class Played {

@@ -4,10 +4,10 @@ import { judgeChain } from "../../core/shield/behaviour.ts";
 import { decide } from "../../core/shield/decide.ts";
 import { examineCommand } from "../../core/shield/examine.ts";
 import { inspectCommand } from "../../core/shield/inspect.ts";
-import { MAX_COMMAND_BYTES } from "../../core/shield/limits.ts";
-import { Policy } from "../../core/shield/policy.ts";
+import { MAX_COMMAND_BYTES } from "../../core/shield/interpreter/limits.ts";
+import { Policy } from "../../core/shield/policy/policy.ts";
 import { ShieldResult } from "../../core/shield/result.ts";
-import { Sessions } from "../../core/shield/sessions.ts";
+import { Sessions } from "../../core/commands/guard/sessions.ts";
 import { CORES, OBFUSCATIONS, WRAPPERS } from "./cases.ts";
 
 /** More of everything by SHIELD_FUZZ_INPUTS, another run by SHIELD_FUZZ_SEED. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { inspectCommand } from "../../core/shield/inspect.ts";
-import { MAX_COMMAND_BYTES } from "../../core/shield/limits.ts";
-import { RULES } from "../../core/shield/rules.ts";
+import { MAX_COMMAND_BYTES } from "../../core/shield/interpreter/limits.ts";
+import { RULES } from "../../core/shield/packs/packs.ts";
 import { ShieldResult } from "../../core/shield/result.ts";
 import { scoreRule } from "../../core/shield/score.ts";
 

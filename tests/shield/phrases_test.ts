@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq } from "node:assert/strict";
 import { newCommand } from "../../core/shield/command.ts";
-import { programOf } from "../../core/shield/programs.ts";
-import { readPhrases } from "../../core/shield/phrases.ts";
+import { programOf } from "../../core/shield/programs/programs.ts";
+import { readPhrases } from "../../core/shield/packs/phrases.ts";
 
 const PHRASES = readPhrases([
   "tool|other remove|wipe --force",

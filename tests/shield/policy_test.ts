@@ -1,12 +1,12 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { fullBudget } from "../../core/shield/budget.ts";
+import { fullBudget } from "../../core/shield/interpreter/budget.ts";
 import { decide } from "../../core/shield/decide.ts";
 import { examineCommand } from "../../core/shield/examine.ts";
-import { matchesPathGlob } from "../../core/shield/glob.ts";
+import { matchesPathGlob } from "../../core/shield/interpreter/glob.ts";
 import { inspectCommand, type ShieldContext } from "../../core/shield/inspect.ts";
-import { Policy } from "../../core/shield/policy.ts";
-import { failedTests } from "../../core/shield/policy_tests.ts";
-import { nextTurn } from "../../core/turn.ts";
+import { Policy } from "../../core/shield/policy/policy.ts";
+import { failedTests } from "../../core/shield/policy/policy_tests.ts";
+import { nextTurn } from "../../core/ports/turn.ts";
 
 type Given = Omit<ShieldContext, "policy">;
 

@@ -1,5 +1,5 @@
 import { ok, strictEqual as eq } from "node:assert/strict";
-import { examineAgain } from "../../core/shield/remember.ts";
+import { examineAgain } from "../../core/commands/guard/remember.ts";
 
 Deno.test("examineAgain: a short line is remembered, unless it grows to much more", () => {
   const short = "ls -la /srv/remembered";

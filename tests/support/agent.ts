@@ -1,8 +1,8 @@
 import { Buffer } from "node:buffer";
 import { createHash, type Hash, type KeyObject } from "node:crypto";
-import { openVerdicts, type Verdicts } from "../../core/agent/verdicts.ts";
-import type { Actor } from "../../core/app.ts";
-import { authenticateSocket } from "../../core/devices/holder.ts";
+import { openVerdicts, type Verdicts } from "../../core/cli/agent/verdicts.ts";
+import type { Actor } from "../../core/work/work.ts";
+import { authenticateSocket } from "../../core/agents/devices/holder.ts";
 import { Link } from "../../core/agents/link.ts";
 import {
   type AgentFrame,
@@ -12,14 +12,14 @@ import {
   parseRelayFrame,
   type RelayFrame,
   type RunFrame,
-} from "../../core/protocol.ts";
+} from "../../core/protocol/protocol.ts";
 import {
   challengeText,
   privateKeyOf,
   rawPublicKey,
   receiptText,
   signText,
-} from "../../core/statements.ts";
+} from "../../core/protocol/statements.ts";
 import type { World } from "./world.ts";
 
 /** How a scripted agent answers a command. */

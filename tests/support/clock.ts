@@ -1,4 +1,4 @@
-import type { Cancel, Clock } from "../../kv/clock.ts";
+import type { Cancel, Clock } from "../../kv/store/clock.ts";
 
 interface Timer {
   readonly dueMs: number;

@@ -1,11 +1,11 @@
 import type { KeyObject } from "node:crypto";
-import type { Configuration } from "../../core/agent/configuration.ts";
-import { POLICY_FILE } from "../../core/agent/policies.ts";
-import { openState, type VerdictCounts } from "../../core/agent/state.ts";
-import { openTransfers } from "../../core/agent/transfers.ts";
-import { systemTree } from "../../core/agent/tree.ts";
-import type { RelayFrame } from "../../core/protocol.ts";
-import type { StateFrame, TransferOrder, TransferReply } from "../../core/transfer_frames.ts";
+import type { Configuration } from "../../core/cli/agent/configuration.ts";
+import { POLICY_FILE } from "../../core/cli/agent/policies.ts";
+import { openState, type VerdictCounts } from "../../core/cli/agent/state.ts";
+import { openTransfers } from "../../core/cli/agent/transfers.ts";
+import { systemTree } from "../../core/cli/agent/tree.ts";
+import type { RelayFrame } from "../../core/protocol/protocol.ts";
+import type { StateFrame, TransferOrder, TransferReply } from "../../core/protocol/transfers.ts";
 import { newIdentity, ScriptedAgent } from "./agent.ts";
 import { withFolder } from "./processes.ts";
 import type { World } from "./world.ts";

@@ -1,15 +1,15 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { canonicalJson } from "../../core/canonical.ts";
-import type { App } from "../../core/app.ts";
-import { type EventRow, isOwnEvent, OWN_EVENTS } from "../../core/events.ts";
-import { FAULTS } from "../../core/fault.ts";
+import { canonicalJson } from "../../core/codec/canonical.ts";
+import type { App } from "../../core/work/work.ts";
+import { type EventRow, isOwnEvent, OWN_EVENTS } from "../../core/events/events.ts";
+import { FAULTS } from "../../core/fault/fault.ts";
 import { readLedger } from "../../core/webhooks/ledger.ts";
 import { auditTreeId, auditTrees } from "../../kv/records/audit.ts";
-import { type Tenant, tenantKey } from "../../kv/collection.ts";
-import type { Sequenced } from "../../kv/log.ts";
+import { type Tenant, tenantKey } from "../../kv/store/collection.ts";
+import type { Sequenced } from "../../kv/log/log.ts";
 import { DELIVERY_STATES, type DeliveryRecord, stateOf } from "../../kv/records/webhook.ts";
-import { faultsOf } from "../../routes/_openapi_faults.ts";
-import type { Route } from "../../routes/_route.ts";
+import { faultsOf } from "../../routes/openapi/faults.ts";
+import type { Route } from "../../routes/call/route.ts";
 import { routes } from "../../routes/index.ts";
 import type { Answer } from "./world.ts";
 

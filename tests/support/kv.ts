@@ -1,9 +1,9 @@
 import { deepStrictEqual } from "node:assert/strict";
 import { z } from "zod";
-import { type Collection, collection, type Tenant } from "../../kv/collection.ts";
-import { FOLD_LIMITS } from "../../kv/fold.ts";
-import { EventLog, type Sequenced } from "../../kv/log.ts";
-import { Store } from "../../kv/store.ts";
+import { type Collection, collection, type Tenant } from "../../kv/store/collection.ts";
+import { FOLD_LIMITS } from "../../kv/log/fold.ts";
+import { EventLog, type Sequenced } from "../../kv/log/log.ts";
+import { Store } from "../../kv/store/store.ts";
 import { ManualClock } from "./clock.ts";
 
 export const ITEM = z.strictObject({

@@ -3,7 +3,7 @@ import {
   OutboundError,
   type OutboundRequest,
   type OutboundResponse,
-} from "../../core/ports.ts";
+} from "../../core/ports/ports.ts";
 
 /** What a receiver in a test answers: a status, a whole answer, or a failure. */
 export type Reply =

@@ -1,9 +1,9 @@
-import { type Config, parseConfig } from "../../core/config.ts";
-import { readSettings } from "../../core/settings.ts";
+import { type Config, parseConfig } from "../../core/work/config.ts";
+import { readSettings } from "../../core/work/settings.ts";
 import { type Running, startRelay } from "../../core/start.ts";
-import { systemClock, systemPorts } from "../../core/system.ts";
-import { openStore } from "../../kv/open.ts";
-import { mount } from "../../routes/_mount.ts";
+import { systemClock, systemPorts } from "../../core/ports/system.ts";
+import { openStore } from "../../kv/maintenance/open.ts";
+import { mount } from "../../routes/http/mount.ts";
 import { routes, upgrades } from "../../routes/index.ts";
 import { NO_LIMITS } from "./no_limits.ts";
 

@@ -1,5 +1,5 @@
-import { canonicalJson } from "../../core/canonical.ts";
-import type { Collection } from "../../kv/collection.ts";
+import { canonicalJson } from "../../core/codec/canonical.ts";
+import type { Collection } from "../../kv/store/collection.ts";
 
 type Row = { id: string };
 type Entries = readonly (readonly [key: Deno.KvKey, value: unknown])[];

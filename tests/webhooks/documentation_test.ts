@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 
-import { EVENT_TYPES, PING, WEBHOOK_EVENTS } from "../../core/webhooks/event_types.ts";
+import { EVENT_TYPES, PING, WEBHOOK_EVENTS } from "../../core/events/types/webhook_events.ts";
 import { signDelivery } from "../../core/webhooks/signing.ts";
 import { withFolder } from "../support/processes.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 
 import { z } from "zod";
 
-import { EVENT_TYPES, PING, WEBHOOK_EVENTS } from "../../core/webhooks/event_types.ts";
+import { EVENT_TYPES, PING, WEBHOOK_EVENTS } from "../../core/events/types/webhook_events.ts";
 
 /** The table of the interface, which may not change. */
 const INTERFACE: Readonly<Record<string, readonly string[]>> = {

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq } from "node:assert/strict";
-import { safeOutbound } from "../../core/outbound/safe_outbound.ts";
+import { safeOutbound } from "../../core/ports/outbound/safe_outbound.ts";
 import { deliveriesOf, makeHook } from "../areas/fixtures.ts";
 import { handClock } from "../outbound/hand_clock.ts";
 import { reply, startReceiver } from "../outbound/receiver.ts";

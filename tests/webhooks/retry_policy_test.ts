@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 
-import { Config } from "../../core/config.ts";
+import { Config } from "../../core/work/config.ts";
 import {
   afterFailure,
   nextDelayMs,

@@ -1,18 +1,18 @@
-import type { Tenant } from "../../../kv/collection.ts";
+import type { Tenant } from "../../../kv/store/collection.ts";
 import {
   type IntegrationRecord,
   integrations,
   type OauthFlowRecord,
   oauthFlows,
 } from "../../../kv/records/integration.ts";
-import type { Found } from "../../../kv/store.ts";
-import type { Actor, App, Stepping } from "../../app.ts";
-import { ANONYMOUS, currentActor, mustStillHave } from "../../authenticate.ts";
-import { WithCookie } from "../../cookie.ts";
-import { emit } from "../../events.ts";
-import { Fault } from "../../fault.ts";
-import { iso } from "../../lists.ts";
-import { constantTimeEqual, sha256Hex } from "../../text.ts";
+import type { Found } from "../../../kv/store/store.ts";
+import type { Actor, App, Stepping } from "../../work/work.ts";
+import { ANONYMOUS, currentActor, mustStillHave } from "../../access/authenticate.ts";
+import { WithCookie } from "../../work/cookie.ts";
+import { emit } from "../../events/events.ts";
+import { Fault } from "../../fault/fault.ts";
+import { iso } from "../../work/lists.ts";
+import { constantTimeEqual, sha256Hex } from "../../codec/text.ts";
 import {
   FLOWS_MAX,
   mustReadTopics,

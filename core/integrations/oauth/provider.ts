@@ -1,9 +1,9 @@
 import * as oauth from "oauth4webapi";
 import type { OauthProvider } from "../../../kv/records/integration.ts";
-import type { App } from "../../app.ts";
-import { Fault } from "../../fault.ts";
-import { OutboundError, type OutboundResponse } from "../../ports.ts";
-import { sha256Hex } from "../../text.ts";
+import type { App } from "../../work/work.ts";
+import { Fault } from "../../fault/fault.ts";
+import { OutboundError, type OutboundResponse } from "../../ports/ports.ts";
+import { sha256Hex } from "../../codec/text.ts";
 import type { OauthClient } from "../service.ts";
 
 const DEADLINE_MS = 10_000;

@@ -1,10 +1,10 @@
 import type { TokenEndpointResponse } from "oauth4webapi";
 import { z } from "zod";
-import type { Tenant } from "../../../kv/collection.ts";
+import type { Tenant } from "../../../kv/store/collection.ts";
 import { type IntegrationRecord, integrations } from "../../../kv/records/integration.ts";
-import type { App } from "../../app.ts";
-import { emit, RELAY_ACTOR } from "../../events.ts";
-import { notifyAdministrators } from "../../notifications.ts";
+import type { App } from "../../work/work.ts";
+import { emit, RELAY_ACTOR } from "../../events/events.ts";
+import { notifyAdministrators } from "../../access/people/notify.ts";
 import { oauthClientOf } from "../integrations.ts";
 import { stageRevocations } from "../revoke.ts";
 import { accountOf, describeTrouble, isSpent, requestRefresh } from "./provider.ts";

@@ -1,0 +1,49 @@
+import { type ApiKeyRecord, apiKeys } from "../../../kv/records/api_key.ts";
+import type { Reader } from "../../../kv/store/store.ts";
+import type { Actor } from "../../work/work.ts";
+
+/**
+ * People by id. A credential has an owner, and `also_of`: everybody else who made it, or was given its value,
+ * or gave it rights. What is done with it counts as done by all of them.
+ */
+export type People = readonly string[];
+
+/** Stands for every person. */
+const EVERYBODY = "*";
+/** More people than this are remembered as everybody. */
+const PEOPLE_MAX = 16;
+
+/** All the people of several groups, each once. */
+export function unite(...groups: readonly People[]): string[] {
+  const all = [...new Set(groups.flat())];
+  return all.length > PEOPLE_MAX || all.includes(EVERYBODY) ? [EVERYBODY] : all;
+}
+
+/** A group without one of its people. */
+export const without = (people: People, id: string): string[] =>
+  people.filter((each) => each !== id);
+
+/** Whether two groups may have a person in common. */
+export const haveInCommon = (some: People, others: People): boolean =>
+  [some, others].some((people) => people.includes(EVERYBODY)) ||
+  some.some((id) => others.includes(id));
+
+/** Whether everybody of a group is among others. */
+export const isAmong = (some: People, others: People): boolean =>
+  others.includes(EVERYBODY) || some.every((id) => others.includes(id));
+
+/**
+ * Everybody who may be acting through the credential in hand. A key is read again in the caller's
+ * transaction: another instance may have given its value to somebody a moment ago.
+ */
+export async function peopleBehind(db: Reader, actor: Actor): Promise<string[]> {
+  const { kind, id, tenant, userId, alsoOf = [] } = actor;
+  if (kind !== "api_key") return unite([userId], alsoOf);
+  const key = await db.get(apiKeys, tenant, id);
+  return key === null ? [EVERYBODY] : unite([userId], holdersOf(key, actor.key?.valueHash));
+}
+
+function holdersOf({ hash, also_of, old }: ApiKeyRecord, valueHash: string | undefined): People {
+  if (valueHash === hash) return also_of;
+  return valueHash === old?.hash ? old?.also_of ?? [] : [EVERYBODY];
+}

@@ -1,0 +1,100 @@
+import { type ApiKeyRecord, apiKeys } from "../../../kv/records/api_key.ts";
+import { AGENT_RIGHT } from "../../agents/links.ts";
+import { peopleBehind, unite, without } from "./also_of.ts";
+import type { Writing } from "../../work/work.ts";
+import { canonicalJson } from "../../codec/canonical.ts";
+import { emit } from "../../events/events.ts";
+import { Fault } from "../../fault/fault.ts";
+import { iso } from "../../work/lists.ts";
+import { mustMatchRecord } from "../../work/read_only.ts";
+import { personOf } from "../roles/assign.ts";
+import { giverOf, mustBeAbleToGive, personRights } from "../roles/grant.ts";
+import type { Scope } from "../../work/scopes.ts";
+import { mustCover, mustHoldNewValue, ownedKey, tenantOfKey } from "./owned.ts";
+import { showKeyWithUse, statusOf } from "./show.ts";
+
+/**
+ * What may change of a key; what is undefined stays, what is there is replaced whole. Other fields of the
+ * record may stand beside these as they were read.
+ */
+export interface ApiKeyChange {
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
+  readonly scopes?: readonly Scope[] | undefined;
+}
+
+/**
+ * Changes a key for every request that starts after the answer. Links that it no longer has the right
+ * to keep are closed as soon as that is durable.
+ * @throws {Fault} FORBIDDEN, NOT_FOUND, INSUFFICIENT_SCOPES, CONFLICT
+ */
+export async function updateApiKey(
+  work: Writing,
+  id: string,
+  { metadata, scopes, ...others }: ApiKeyChange,
+) {
+  const { app, actor, tx } = work;
+  mustHoldNewValue(actor);
+  const key = await ownedKey(work, id, "system:write");
+  mustMatchRecord(others, await showKeyWithUse(work, key), ["last_used"]);
+  const change = { metadata, scopes: isSameList(scopes, key.scopes) ? undefined : scopes };
+  if (change.scopes !== undefined) {
+    const giver = await giverOf(work);
+    mustCover(giver.rights, change.scopes, "A key gets only rights that you have.");
+    const creator = await personRights(tx, actor.tenant.org, key.created_by);
+    mustCover(creator, change.scopes, "A key gets only rights that its creator has.");
+    if (grows(key, change.scopes) && key.created_by !== actor.userId) {
+      // Whoever has the value may be the one who asks, and then acts as the creator with more rights.
+      const { roles } = await personOf(tx, actor.tenant.org, key.created_by);
+      await mustBeAbleToGive(work, giver, roles);
+    }
+  }
+  mustBeUsable(key, app.ports.clock.now());
+  const next = {
+    ...await withWidener(work, key, change.scopes ?? key.scopes),
+    metadata: change.metadata ?? key.metadata,
+    scopes: change.scopes === undefined ? key.scopes : [...change.scopes],
+  };
+  const changed = (["metadata", "scopes"] as const).filter((field) =>
+    canonicalJson([key[field]]) !== canonicalJson([next[field]])
+  );
+  if (changed.length > 0) {
+    tx.put(apiKeys, tenantOfKey(work, key), next);
+    emit(work, tx, actor.tenant, {
+      type: "api_key_updated",
+      resource: { type: "api_key", id },
+      details: { name: key.name, changed, scopes_before: key.scopes, scopes_after: next.scopes },
+    });
+    if (!next.scopes.includes(AGENT_RIGHT)) tx.afterCommit(() => app.links.closeCredential(id));
+  }
+  return await showKeyWithUse(work, next);
+}
+
+const grows = ({ scopes }: ApiKeyRecord, next: readonly string[]): boolean =>
+  next.some((scope) => !scopes.includes(scope));
+
+/** The key, whose values count as also of those who give it a scope that it has not. */
+async function withWidener(
+  { tx, actor }: Writing,
+  key: ApiKeyRecord,
+  scopes: readonly string[],
+): Promise<ApiKeyRecord> {
+  if (!grows(key, scopes)) return key;
+  const wideners = without(await peopleBehind(tx, actor), key.created_by);
+  const old = key.old && { ...key.old, also_of: unite(key.old.also_of, wideners) };
+  return { ...key, also_of: unite(key.also_of, wideners), old };
+}
+
+const isSameList = (a: readonly string[] | undefined, b: readonly string[]): boolean =>
+  canonicalJson([a ?? []]) === canonicalJson([b]);
+
+/**
+ * What has ended stays as it is.
+ * @throws {Fault} CONFLICT
+ */
+export function mustBeUsable(key: ApiKeyRecord, nowMs: number): void {
+  const status = statusOf(key, nowMs);
+  if (status === "revoked") throw new Fault("CONFLICT", "The key is revoked. Create another.");
+  if (status === "expired") {
+    throw new Fault("CONFLICT", `The key expired at ${iso(key.expires_at_ms)}. Create another.`);
+  }
+}

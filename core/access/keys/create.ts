@@ -1,0 +1,96 @@
+import { apiKeys } from "../../../kv/records/api_key.ts";
+import { peopleBehind, without } from "./also_of.ts";
+import type { Writing } from "../../work/work.ts";
+import { Fault } from "../../fault/fault.ts";
+import { hashKeyValue, makeKeyValue, maskKeyValue } from "./value.ts";
+import { iso } from "../../work/lists.ts";
+import { giverOf } from "../roles/grant.ts";
+import type { Scope } from "../../work/scopes.ts";
+import { mustCover, mustHoldNewValue, tenantOfKey } from "./owned.ts";
+import { credentialInHand } from "./made_with.ts";
+import { showApiKey } from "./show.ts";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** How long a key lasts that a person makes without saying so. */
+export const EXPIRES_DAYS_DEFAULT = 90;
+/**
+ * Keys of a space, those that have ended among them: each stays until it is deleted. Of those that are made at once
+ * a few more may get in, since each would wait for the commit of every other one.
+ */
+const KEYS_MAX = 10_000;
+
+/** What a caller asks for. */
+export interface NewApiKey {
+  readonly name: string;
+  readonly description: string;
+  readonly scopes: readonly Scope[];
+  readonly type: "live" | "test";
+  readonly expires_days?: number | undefined;
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Makes a key; its value is in this answer and in no other.
+ * @throws {Fault} INSUFFICIENT_SCOPES, FORBIDDEN, VALIDATION_FAILED, CONFLICT
+ */
+export async function createApiKey(work: Writing, input: NewApiKey) {
+  const { app, actor, tx } = work;
+  mustHoldNewValue(actor);
+  const { rights } = await giverOf(work);
+  mustCover(rights, input.scopes, "A key may hold only rights that its creator has.");
+  if (actor.tenant.space === "test" && input.type === "live") {
+    throw new Fault("FORBIDDEN", "The test space makes only test keys: ask for `type` test.");
+  }
+  const tenant = tenantOfKey(work, input);
+  if (await app.store.count(apiKeys, tenant) >= KEYS_MAX) {
+    throw new Fault("CONFLICT", `There are ${KEYS_MAX} API keys already. Delete one first.`);
+  }
+  const { clock, entropy } = app.ports;
+  const value = makeKeyValue(input.type, entropy);
+  const id = entropy.id("key");
+  const now = clock.now();
+  const key = tx.insert(apiKeys, tenant, {
+    id,
+    name: input.name,
+    description: input.description,
+    hash: hashKeyValue(value),
+    sealed: app.sealer.seal(value, id),
+    masked: maskKeyValue(value),
+    type: input.type,
+    scopes: [...input.scopes],
+    metadata: input.metadata,
+    created_by: actor.userId,
+    created_with: await credentialInHand(work),
+    also_of: without(await peopleBehind(tx, actor), actor.userId),
+    created_at_ms: now,
+    expires_at_ms: await endOfNew(work, input.expires_days, now),
+    revoked_at_ms: null,
+    expiry_told: false,
+    rotated_at_ms: null,
+    rotated_with: null,
+    old: null,
+    limits: null,
+  });
+  return { ...showApiKey(app, key, null), key: value };
+}
+
+/**
+ * When a new key ends, in ms. One that a key makes ends no later than that key, so nothing that a stolen
+ * key makes outlasts it by this.
+ * @throws {Fault} VALIDATION_FAILED with the maximum
+ */
+async function endOfNew(
+  { actor, tx }: Writing,
+  days: number | undefined,
+  nowMs: number,
+): Promise<number> {
+  const maker = actor.kind === "api_key" ? await tx.get(apiKeys, actor.tenant, actor.id) : null;
+  if (days === undefined && maker !== null) return maker.expires_at_ms;
+  const endMs = nowMs + (days ?? EXPIRES_DAYS_DEFAULT) * DAY_MS;
+  if (maker === null || endMs <= maker.expires_at_ms) return endMs;
+  const maximum = Math.floor((maker.expires_at_ms - nowMs) / DAY_MS);
+  const then = `the key that makes it ends at ${iso(maker.expires_at_ms)}`;
+  const message = maximum < 1 ? `must be left out: ${then}` : `must be at most ${maximum}: ${then}`;
+  const issues = [{ path: "body.expires_days", message }];
+  throw new Fault("VALIDATION_FAILED", `expires_days ${message}.`, { issues, maximum });
+}

@@ -1,0 +1,62 @@
+import { crc32 } from "node:zlib";
+import type { Entropy } from "../../ports/ports.ts";
+import { base62Length, encodeBase62, encodeUint32Base62, sha256Hex } from "../../codec/text.ts";
+
+/** Which space a key belongs to. */
+export type KeyType = "live" | "test";
+
+const KEY_BYTES = 32;
+/** Both prefixes, `svc_live_` and `svc_test_`, have this length. */
+const PREFIX_LENGTH = "svc_live_".length;
+const CHECKSUM_LENGTH = 6;
+const SHOWN_LENGTH = 4;
+const KEY_LENGTH = PREFIX_LENGTH + base62Length(KEY_BYTES) + CHECKSUM_LENGTH;
+
+const KEY_FORMAT = /^svc_(live|test)_[0-9A-Za-z]+$/;
+
+/** A new API key: `svc_live_` or `svc_test_`, 43 characters of 256 random bits, 6 of checksum. */
+export function makeKeyValue(type: KeyType, entropy: Pick<Entropy, "bytes">): string {
+  return makeCheckedText(`svc_${type}_`, entropy);
+}
+
+/** What a key's text says of itself; null when it has a typo or was cut. Reads nothing. */
+export function parseKeyValue(text: string): { readonly type: KeyType } | null {
+  if (text.length !== KEY_LENGTH) return null;
+  const match = KEY_FORMAT.exec(text);
+  return match !== null && isChecked(text) ? { type: match[1] as KeyType } : null;
+}
+
+/** What is stored in place of a key and found by it: the SHA-256 of its text, hexadecimal. */
+export function hashKeyValue(text: string): string {
+  return sha256Hex(text);
+}
+
+/** As much of a key as may be shown, such as `svc_live_Ab12…`. */
+export function maskKeyValue(text: string): string {
+  return `${text.slice(0, PREFIX_LENGTH + SHOWN_LENGTH)}…`;
+}
+
+/** A secret of 256 random bits behind a prefix, with a checksum at its end. */
+export function makeCheckedText(prefix: string, entropy: Pick<Entropy, "bytes">): string {
+  const text = makeSecretText(prefix, KEY_BYTES, entropy);
+  return text + checksum(text);
+}
+
+/** True when a text ends with the checksum of what stands before it. */
+export function isChecked(text: string): boolean {
+  return checksum(text.slice(0, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH);
+}
+
+/** A secret text, such as a code to type: the prefix and random base62. */
+export function makeSecretText(
+  prefix: string,
+  bytes: number,
+  entropy: Pick<Entropy, "bytes">,
+): string {
+  return prefix + encodeBase62(entropy.bytes(bytes));
+}
+
+/** Not a protection, only a guard against typos: 32 bits fit into 6 characters of base62. */
+function checksum(text: string): string {
+  return encodeUint32Base62(crc32(text));
+}

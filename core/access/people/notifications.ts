@@ -1,0 +1,72 @@
+import { type NotificationRecord, notifications } from "../../../kv/records/notification.ts";
+import type { Actor, Work, Writing } from "../../work/work.ts";
+import { Fault } from "../../fault/fault.ts";
+import { iso, isoOrNull, pageOf, type Paging } from "../../work/lists.ts";
+import { NOTICES } from "../../events/types/notices.ts";
+import { NOTIFICATIONS_MAX } from "./notify.ts";
+import { homeOf } from "../roles/grant.ts";
+import type { Scope } from "../../work/scopes.ts";
+import { mustActForPerson } from "./person.ts";
+
+/** What is read at once: more than one person has, with those that are about to make room. */
+const READ_MAX = 2 * NOTIFICATIONS_MAX;
+
+/** Which of them a caller wants. */
+export interface NotificationQuery extends Paging {
+  readonly unread?: boolean | undefined;
+}
+
+/** What the caller was told, newest first, as far as they may still see it. */
+export async function listNotifications(
+  { db, actor }: Work,
+  { unread, ...paging }: NotificationQuery,
+) {
+  const { items } = await db.list(notifications, homeOf(actor.tenant.org), {
+    index: "user",
+    prefix: [actor.userId],
+    reverse: true,
+    limit: READ_MAX,
+  });
+  const own = items.filter((notice) => maySee(actor, notice));
+  const wanted = unread ? own.filter(({ read_at_ms }) => read_at_ms === null) : own;
+  const { items: page, pagination } = pageOf(wanted, paging);
+  return {
+    notifications: page.map(showNotification),
+    unread: own.filter(({ read_at_ms }) => read_at_ms === null).length,
+    pagination,
+  };
+}
+
+/** Marks one as read; it stays as it is when it was read before. @throws {Fault} FORBIDDEN, NOT_FOUND */
+export async function readNotification({ app, actor, tx }: Writing, id: string) {
+  mustActForPerson(actor);
+  const home = homeOf(actor.tenant.org);
+  const notice = await tx.get(notifications, home, id);
+  if (notice === null || notice.user_id !== actor.userId || !maySee(actor, notice)) {
+    throw new Fault("NOT_FOUND", "There is no such notification.");
+  }
+  if (notice.read_at_ms !== null) return showNotification(notice);
+  const read_at_ms = app.ports.clock.now();
+  return showNotification(tx.put(notifications, home, { ...notice, read_at_ms }));
+}
+
+/** Those of the space that the caller works in; a person in the live one sees both. */
+function maySee({ kind, tenant, rights }: Actor, { type, space }: NotificationRecord): boolean {
+  const here = space === tenant.space || (kind === "user" && tenant.space === "live");
+  const scope = scopeOf(type);
+  return here && (scope === null || rights.has(scope));
+}
+
+const scopeOf = (type: string): Scope | null =>
+  Object.hasOwn(NOTICES, type) ? NOTICES[type as keyof typeof NOTICES].scope : "system:read";
+
+const showNotification = (notice: NotificationRecord) => ({
+  id: notice.id,
+  type: notice.type,
+  space: notice.space,
+  resource_type: notice.resource_type,
+  resource_id: notice.resource_id,
+  details: { ...notice.details },
+  created_at: iso(notice.created_at_ms),
+  read_at: isoOrNull(notice.read_at_ms),
+});

@@ -1,0 +1,74 @@
+import { type UserRecord, users } from "../../../kv/records/user.ts";
+import type { Work, Writing } from "../../work/work.ts";
+import { endSessions } from "../sign_in/sessions.ts";
+import { emit } from "../../events/events.ts";
+import { Fault } from "../../fault/fault.ts";
+import { iso, listPage, type Paging } from "../../work/lists.ts";
+import { personOf } from "../roles/assign.ts";
+import { giverOf, homeOf, mustBeAbleToGive, mustKeepAnOwner } from "../roles/grant.ts";
+import { stageReview } from "../standing/review.ts";
+
+/** The people of the organization, in the order in which they came. */
+export async function listPeople({ db, actor }: Work, paging: Paging) {
+  const { items, pagination } = await listPage(db, users, homeOf(actor.tenant.org), paging);
+  return { users: items.map(showPerson), pagination };
+}
+
+/**
+ * Switches a person off: their sessions end, and their keys do nothing, before this answers.
+ * @throws {Fault} NOT_FOUND, INSUFFICIENT_SCOPES and FORBIDDEN for who may do more than the caller,
+ * CONFLICT for the last owner
+ */
+export async function deactivatePerson(work: Writing, id: string) {
+  const { actor, tx } = work;
+  const user = await manageable(work, id);
+  if (!user.active) return showPerson(user);
+  await mustKeepAnOwner(work, user);
+  const home = homeOf(actor.tenant.org);
+  const session_epoch = user.session_epoch + 1;
+  const off = tx.put(users, home, { ...user, active: false, session_epoch });
+  stageReview(work.app, tx, actor.tenant.org);
+  const sessions_ended = await endSessions(tx, home, id, null);
+  emit(work, tx, actor.tenant, {
+    type: "user_deactivated",
+    resource: { type: "user", id },
+    details: { email: user.email, sessions_ended },
+  });
+  return showPerson(off);
+}
+
+/**
+ * Switches a person on again: they sign in anew, and their keys work as before.
+ * @throws {Fault} NOT_FOUND, INSUFFICIENT_SCOPES and FORBIDDEN for who may do more than the caller
+ */
+export async function activatePerson(work: Writing, id: string) {
+  const { actor, tx } = work;
+  const user = await manageable(work, id);
+  if (user.active) return showPerson(user);
+  const on = tx.put(users, homeOf(actor.tenant.org), { ...user, active: true });
+  stageReview(work.app, tx, actor.tenant.org);
+  emit(work, tx, actor.tenant, {
+    type: "user_activated",
+    resource: { type: "user", id },
+    details: { email: user.email, roles: user.roles },
+  });
+  return showPerson(on);
+}
+
+/** A person whose roles the caller could give. */
+async function manageable(work: Writing, id: string): Promise<UserRecord> {
+  const user = await personOf(work.tx, work.actor.tenant.org, id);
+  if (user.id === work.actor.userId) {
+    throw new Fault("CONFLICT", "Nobody switches themselves on or off. Ask somebody else.");
+  }
+  await mustBeAbleToGive(work, await giverOf(work), user.roles);
+  return user;
+}
+
+const showPerson = (user: UserRecord) => ({
+  id: user.id,
+  email: user.email,
+  roles: [...user.roles],
+  active: user.active,
+  created_at: iso(user.created_at_ms),
+});

@@ -1,0 +1,74 @@
+import { users } from "../../../kv/records/user.ts";
+import type { Work, Writing } from "../../work/work.ts";
+import { emit } from "../../events/events.ts";
+import { Fault } from "../../fault/fault.ts";
+import { homeOf } from "../roles/grant.ts";
+import { personOf } from "../roles/assign.ts";
+import { mustActForPerson } from "./person.ts";
+
+/** What the caller, or whoever made the caller's key, has chosen. */
+export async function readSettings({ db, actor }: Work) {
+  const { language, timezone } = await personOf(db, actor.tenant.org, actor.userId);
+  return { language, timezone };
+}
+
+/**
+ * Changes what is given. The language is stored in its canonical form, the timezone as it was written.
+ * @throws {Fault} VALIDATION_FAILED, FORBIDDEN for a token that is not for that
+ */
+export async function updateSettings(
+  work: Writing,
+  input: { readonly language?: string | undefined; readonly timezone?: string | undefined },
+) {
+  const { actor, tx } = work;
+  mustActForPerson(actor);
+  const user = await personOf(tx, actor.tenant.org, actor.userId);
+  const language = input.language === undefined ? user.language : languageOf(input.language);
+  const timezone = input.timezone === undefined ? user.timezone : timezoneOf(input.timezone);
+  if (language !== user.language || timezone !== user.timezone) {
+    tx.put(users, homeOf(actor.tenant.org), { ...user, language, timezone });
+    emit(work, tx, actor.tenant, {
+      type: "account_settings_changed",
+      resource: { type: "user", id: user.id },
+      details: { language, timezone },
+    });
+  }
+  return { language, timezone };
+}
+
+/** A BCP 47 tag of a language that is registered, in canonical form. */
+function languageOf(text: string): string {
+  const tag = canonicalTag(text);
+  if (tag !== null && isRegistered(new Intl.Locale(tag).language)) return tag;
+  throw invalid("language", "is not a language tag of BCP 47, such as en or pt-BR");
+}
+
+function canonicalTag(text: string): string | null {
+  try {
+    return Intl.getCanonicalLocales(text)[0] ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** Well-formed and unknown languages have no name. */
+const isRegistered = (language: string): boolean =>
+  new Intl.DisplayNames("en", { type: "language", fallback: "none" }).of(language) !== undefined;
+
+/** An IANA name; an offset such as +02:00 is none. */
+function timezoneOf(text: string): string {
+  try {
+    if (/^[A-Za-z]/.test(text)) {
+      new Intl.DateTimeFormat("en", { timeZone: text });
+      return text;
+    }
+  } catch {
+    // Unknown: said below, like an offset.
+  }
+  throw invalid("timezone", "is not a time zone of the IANA database, such as Europe/Prague");
+}
+
+function invalid(field: string, message: string): Fault {
+  const issues = [{ path: `body.${field}`, message }];
+  return new Fault("VALIDATION_FAILED", `The ${field} ${message}.`, { issues });
+}

@@ -1,0 +1,115 @@
+import { Fault } from "../../fault/fault.ts";
+import { makeGate } from "../../ports/gate.ts";
+import {
+  type Cost,
+  deriveHash,
+  equalHashes,
+  formatHash,
+  hasArgon2,
+  parseHash,
+  type Recipe,
+  type StoredHash,
+} from "../../ports/password_hash.ts";
+import type { Ports } from "../../ports/ports.ts";
+
+/** Characters of a new password. */
+export const PASSWORD_LENGTH_MIN = 8;
+export const PASSWORD_LENGTH_MAX = 256;
+const SALT_BYTES = 16;
+
+/** OWASP's first choice for Argon2id: 19 MiB, about 64 ms. */
+const ARGON2 = { algorithm: "argon2id", memoryKib: 19_456, passes: 2, lanes: 1 } as const;
+/** OWASP's scrypt at 32 MiB, about 350 ms: for runtimes without Argon2id. */
+const SCRYPT = { algorithm: "scrypt", logN: 15, blockSize: 8, lanes: 3 } as const;
+
+/** Two hashes at once leave the other threads to the requests; 64 more wait about 2 s. */
+const gate = makeGate({
+  running: 2,
+  waiting: 64,
+  refuse: () =>
+    new Fault("UNAVAILABLE", "Too many sign-ins at this moment. Try again in a few seconds."),
+});
+
+/** What a password's hash costs in this runtime. */
+export const passwordCost = (): Cost => hasArgon2() ? ARGON2 : SCRYPT;
+
+/** What is wrong with a new password, as a sentence; null when it may be used. */
+export function passwordProblem(password: string): string | null {
+  if (!password.isWellFormed()) return "The password holds broken characters.";
+  const length = countCharacters(password);
+  if (length < PASSWORD_LENGTH_MIN) {
+    return `The password needs at least ${PASSWORD_LENGTH_MIN} characters.`;
+  }
+  if (length > PASSWORD_LENGTH_MAX) {
+    return `The password may have at most ${PASSWORD_LENGTH_MAX} characters.`;
+  }
+  return null;
+}
+
+/**
+ * Hashes a new password for storage, as a PHC string.
+ * @throws {Fault} VALIDATION_FAILED for one that {@link passwordProblem} refuses, UNAVAILABLE when
+ * too many wait already
+ */
+export async function hashPassword(
+  password: string,
+  { entropy, passwordCost }: Pick<Ports, "entropy" | "passwordCost">,
+): Promise<string> {
+  const problem = passwordProblem(password);
+  if (problem !== null) {
+    throw new Fault("VALIDATION_FAILED", problem, {
+      issues: [{ path: "body.password", message: problem }],
+    });
+  }
+  const recipe: Recipe = { ...passwordCost, salt: entropy.bytes(SALT_BYTES) };
+  return formatHash({ recipe, hash: await derive(password, recipe) });
+}
+
+/**
+ * Checks a password against a stored hash. With null, for a user who does not exist, it does the
+ * same work and says false, so that the time does not tell which accounts there are.
+ * @throws {Fault} UNAVAILABLE when too many wait already
+ * @throws {Error} for a stored hash that cannot be read
+ */
+export async function verifyPassword(
+  password: string,
+  phc: string | null,
+  { passwordCost }: Pick<Ports, "passwordCost">,
+): Promise<boolean> {
+  const stored = phc === null ? nobodysHash(passwordCost) : readHash(phc);
+  const usable = countCharacters(password) <= PASSWORD_LENGTH_MAX;
+  const hash = await derive(usable ? password : "", stored.recipe);
+  return equalHashes(hash, stored.hash) && usable && phc !== null;
+}
+
+/** Whether a hash was made otherwise than {@link hashPassword} would make it here and now. */
+export function needsRehash(phc: string, { passwordCost }: Pick<Ports, "passwordCost">): boolean {
+  const { salt, ...cost } = readHash(phc).recipe;
+  const now: Readonly<Record<string, unknown>> = passwordCost;
+  return salt.length !== SALT_BYTES ||
+    Object.entries(cost).some(([name, value]) => now[name] !== value);
+}
+
+function nobodysHash(cost: Cost): StoredHash {
+  return {
+    recipe: { ...cost, salt: new Uint8Array(SALT_BYTES) },
+    hash: new Uint8Array(32),
+  };
+}
+
+function readHash(phc: string): StoredHash {
+  const stored = parseHash(phc);
+  if (stored === null) throw new Error("a stored password hash is not readable");
+  return stored;
+}
+
+/** Keyboards write one character in several ways; NIST SP 800-63B asks for one of them. */
+function derive(password: string, recipe: Recipe): Promise<Uint8Array> {
+  return gate(() => deriveHash(password.normalize("NFKC"), recipe));
+}
+
+/** Counts code points, without walking through a text that is too long anyhow. */
+function countCharacters(password: string): number {
+  if (password.length > 2 * PASSWORD_LENGTH_MAX) return password.length;
+  return [...password].length;
+}

@@ -1,0 +1,79 @@
+import { SYSTEM, type Tenant } from "../../../kv/store/collection.ts";
+import { organizations } from "../../../kv/records/organization.ts";
+import { type SessionRecord, sessions, users } from "../../../kv/records/user.ts";
+import type { Tx } from "../../../kv/store/tx.ts";
+import type { Stepping } from "../../work/work.ts";
+import { emit } from "../../events/events.ts";
+import { Fault } from "../../fault/fault.ts";
+import { notifyPerson } from "../people/notify.ts";
+import { homeOf } from "../roles/grant.ts";
+import { signedIn } from "./open_session.ts";
+import { isGenuine, type NamedToken, parseRefreshToken, sessionEndsAtMs } from "./refresh_token.ts";
+
+/** How long a used refresh token still gets the successor that it got: a reply may be lost on its way. */
+export const REPEAT_MS = 30_000;
+/** Refreshes whose instants a session remembers: an older token counts as used long ago. */
+const REMEMBERED_MAX = 10;
+
+const REFUSALS = {
+  malformed: "This is no refresh token of Relay's, or it was cut.",
+  ended: "The session of this refresh token has ended. Sign in again.",
+  inactive: "The user or the organization is not active.",
+  reused: "This refresh token was used before, so its session has been ended. Sign in again.",
+} as const;
+
+/**
+ * Takes a session's newest refresh token and answers the next one with a new JWT. A used token gets the same
+ * successor again for `REPEAT_MS`; after that it ends the session, because two parties hold it.
+ * @throws {Fault} INVALID_TOKEN
+ */
+export async function refreshSession(work: Stepping, text: string) {
+  const { app } = work;
+  const token = parseRefreshToken(text);
+  if (token === null) throw refusal("malformed");
+  const tenant = homeOf(token.org);
+  const taken = await app.store.transact(async (tx) => {
+    const session = await tx.get(sessions, tenant, token.sessionId);
+    if (session === null || !isGenuine(app, session, token)) throw refusal("ended");
+    const user = await tx.get(users, tenant, session.user_id);
+    const organization = await tx.get(organizations, SYSTEM, token.org);
+    if (!user?.active || !organization?.active) throw refusal("inactive");
+    if (session.epoch !== user.session_epoch) throw refusal("ended");
+    const by = { ...work, actor: { id: user.id } };
+    const happened = {
+      resource: { type: "session", id: session.id },
+      details: { email: user.email, address: work.request.address },
+    };
+    if (token.count === session.refresh_count) {
+      emit(by, tx, tenant, { type: "session_refreshed", ...happened });
+      return { organization, user, session: rotate(tx, tenant, session, app.ports.clock.now()) };
+    }
+    if (mayRepeat(session, token, app.ports.clock.now())) return { organization, user, session };
+    tx.delete(sessions, tenant, session.id);
+    emit(by, tx, tenant, { type: "refresh_token_reused", ...happened });
+    const { address } = work.request;
+    const notice = { type: "refresh_token_reused", resource: happened.resource } as const;
+    await notifyPerson(app, tx, tenant, { ...notice, details: { address } }, user.id);
+    return null;
+  });
+  if (taken === null) throw refusal("reused");
+  return await signedIn(app, taken.organization, taken.user, taken.session, token.count + 1);
+}
+
+function rotate(tx: Tx, tenant: Tenant, session: SessionRecord, nowMs: number): SessionRecord {
+  return tx.put(sessions, tenant, {
+    ...session,
+    expires_at_ms: sessionEndsAtMs(session.created_at_ms, nowMs),
+    refresh_count: session.refresh_count + 1,
+    refreshed_at_ms: [...session.refreshed_at_ms, nowMs].slice(-REMEMBERED_MAX),
+  });
+}
+
+/** True while a used token still gets its successor. */
+function mayRepeat(session: SessionRecord, { count }: NamedToken, nowMs: number): boolean {
+  const usedAtMs = session.refreshed_at_ms.at(count - session.refresh_count);
+  return usedAtMs !== undefined && Math.abs(nowMs - usedAtMs) < REPEAT_MS;
+}
+
+const refusal = (reason: keyof typeof REFUSALS) =>
+  new Fault("INVALID_TOKEN", REFUSALS[reason], { reason });

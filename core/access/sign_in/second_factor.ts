@@ -1,0 +1,250 @@
+import { SYSTEM } from "../../../kv/store/collection.ts";
+import { organizations } from "../../../kv/records/organization.ts";
+import { type SecondFactorRecord, secondFactors } from "../../../kv/records/second_factor.ts";
+import { sessions, type UserRecord } from "../../../kv/records/user.ts";
+import type { Tx } from "../../../kv/store/tx.ts";
+import type { Actor, App, Stepping, Work, Writing } from "../../work/work.ts";
+import { type DetailsOf, emit } from "../../events/events.ts";
+import { Fault } from "../../fault/fault.ts";
+import { makeSecretText } from "../keys/value.ts";
+import { isoOrNull } from "../../work/lists.ts";
+import { personOf } from "../roles/assign.ts";
+import { homeOf } from "../roles/grant.ts";
+import { sha256Hex } from "../../codec/text.ts";
+import { mustBeUnchanged, mustKnowPassword, startSessionsAnew } from "./password.ts";
+import { mustBeSignedIn } from "../people/person.ts";
+import { makeTotpSecret, stepOf, totpUri } from "./totp.ts";
+
+const RECOVERY_CODES = 10;
+/** 80 bits, of which nobody guesses one in ten tries. */
+const RECOVERY_BYTES = 10;
+
+/** Whether the caller has a second factor and must have one. @throws {Fault} FORBIDDEN for an API key */
+export async function readSecondFactor(work: Work) {
+  mustBeSignedIn(work.actor);
+  const { db, actor } = work;
+  const factor = await db.get(secondFactors, homeOf(actor.tenant.org), actor.userId);
+  return showFactor(factor, await isRequired(work));
+}
+
+/**
+ * Makes a secret for the caller's authenticator; nothing changes until a first code confirms it.
+ * @throws {Fault} FORBIDDEN for an API key or a wrong password, CONFLICT, RATE_LIMIT_EXCEEDED
+ */
+export async function enrolSecondFactor(work: Stepping, { password }: { password: string }) {
+  const { app, actor } = work;
+  mustBeSignedIn(actor);
+  const user = await mustKnowPassword(work, password);
+  const secret = makeTotpSecret(app.ports.entropy);
+  await app.store.transact(async (tx) => {
+    await mustBeUnchanged(tx, actor, user);
+    const home = homeOf(actor.tenant.org);
+    const known = await tx.get(secondFactors, home, user.id);
+    if (known !== null && known.confirmed_at_ms !== null) {
+      throw new Fault("CONFLICT", "There is a second factor already. Disable it first.");
+    }
+    tx.put(secondFactors, home, {
+      id: user.id,
+      sealed_secret: app.sealer.seal(secret, user.id),
+      created_at_ms: app.ports.clock.now(),
+      confirmed_at_ms: null,
+      last_step: 0,
+      recovery_hashes: [],
+    });
+  });
+  return { secret, uri: totpUri(secret, user.email) };
+}
+
+/**
+ * Turns the second factor on by a first code, and ends the caller's other sessions. The recovery codes are
+ * in this answer and in no other.
+ * @throws {Fault} FORBIDDEN for an API key or a wrong code, CONFLICT, RATE_LIMIT_EXCEEDED
+ */
+export async function confirmSecondFactor(work: Stepping, { code }: { code: string }) {
+  const { app, actor } = work;
+  mustBeSignedIn(actor);
+  return await withCode(work, async (tx, user) => {
+    const home = homeOf(actor.tenant.org);
+    const factor = await tx.get(secondFactors, home, user.id);
+    if (factor === null) throw new Fault("CONFLICT", "Ask for a secret first.");
+    if (factor.confirmed_at_ms !== null) {
+      throw new Fault("CONFLICT", "The second factor is on already.");
+    }
+    const step = mustFit(app, factor, code);
+    const recovery_codes = makeRecoveryCodes(app);
+    tx.put(secondFactors, home, {
+      ...factor,
+      confirmed_at_ms: app.ports.clock.now(),
+      last_step: step,
+      recovery_hashes: recovery_codes.map(sha256Hex),
+    });
+    const sessions_ended = await startSessionsAnew(tx, actor, user, { second_factor: true });
+    tell(work, tx, user, "second_factor_enabled", { email: user.email, sessions_ended });
+    return { recovery_codes, sessions_ended };
+  });
+}
+
+/**
+ * Makes new recovery codes; the old ones are void.
+ * @throws {Fault} FORBIDDEN for an API key or a wrong code, CONFLICT, RATE_LIMIT_EXCEEDED
+ */
+export async function replaceRecoveryCodes(work: Stepping, { code }: { code: string }) {
+  const { app, actor } = work;
+  mustBeSignedIn(actor);
+  return await withCode(work, async (tx, user) => {
+    const factor = await mustBeOn(tx, actor);
+    const recovery_codes = makeRecoveryCodes(app);
+    const recovery_hashes = recovery_codes.map(sha256Hex);
+    const last_step = mustFit(app, factor, code);
+    tx.put(secondFactors, homeOf(actor.tenant.org), { ...factor, last_step, recovery_hashes });
+    tell(work, tx, user, "recovery_codes_replaced", { email: user.email });
+    return { recovery_codes };
+  });
+}
+
+/**
+ * Turns the second factor off, by a code of the authenticator or a recovery code, and ends the caller's
+ * other sessions. Where the organization requires one this session has no rights until there is another:
+ * that is the way back for who lost their authenticator.
+ * @throws {Fault} FORBIDDEN for an API key or a wrong code, CONFLICT when there is none, RATE_LIMIT_EXCEEDED
+ */
+export async function disableSecondFactor(work: Stepping, { code }: { code: string }) {
+  const { app, actor } = work;
+  mustBeSignedIn(actor);
+  return await withCode(work, async (tx, user) => {
+    const factor = await mustBeOn(tx, actor);
+    if (!factor.recovery_hashes.includes(sha256Hex(code))) mustFit(app, factor, code);
+    tx.delete(secondFactors, homeOf(actor.tenant.org), user.id);
+    const sessions_ended = await startSessionsAnew(tx, actor, user, { second_factor: false });
+    tell(work, tx, user, "second_factor_disabled", { email: user.email, sessions_ended });
+    return showFactor(null, await isRequired({ db: tx, actor }));
+  });
+}
+
+/**
+ * Decides whether everybody in the organization needs a second factor. Whoever has signed in without one
+ * may then only set one up; API keys go on.
+ * @throws {Fault} FORBIDDEN for an API key, CONFLICT for who has signed in without one
+ */
+export async function requireSecondFactor(work: Writing, { required }: { required: boolean }) {
+  const { actor, tx } = work;
+  mustBeSignedIn(actor);
+  const session = await tx.get(sessions, homeOf(actor.tenant.org), actor.sessionId);
+  if (required && !session?.second_factor) {
+    throw new Fault("CONFLICT", "Set up your own second factor first, or you lock yourself out.");
+  }
+  const organization = await tx.get(organizations, SYSTEM, actor.tenant.org);
+  if (organization === null) throw new Fault("NOT_FOUND");
+  tx.put(organizations, SYSTEM, { ...organization, require_second_factor: required });
+  emit(work, tx, actor.tenant, {
+    type: "second_factor_required",
+    resource: { type: "organization", id: organization.id },
+    details: { required },
+  });
+  return { required };
+}
+
+/** What a sign-in shows of its second factor. */
+export type FactorShown = "none" | "totp" | "recovery_code";
+
+/**
+ * Takes the second factor of a sign-in, in the transaction that opens the session.
+ * @throws {Fault} INVALID_LOGIN, with `details.reason` second_factor_required or second_factor_wrong
+ */
+export async function takeSecondFactor(
+  app: App,
+  tx: Tx,
+  org: string,
+  userId: string,
+  code: string | undefined,
+): Promise<FactorShown> {
+  const home = homeOf(org);
+  const factor = await tx.get(secondFactors, home, userId);
+  if (factor === null || factor.confirmed_at_ms === null) return "none";
+  if (code === undefined) {
+    throw new Fault("INVALID_LOGIN", "Send the `code` of your second factor too.", {
+      reason: "second_factor_required",
+    });
+  }
+  const hash = sha256Hex(code);
+  if (factor.recovery_hashes.includes(hash)) {
+    const recovery_hashes = factor.recovery_hashes.filter((other) => other !== hash);
+    tx.put(secondFactors, home, { ...factor, recovery_hashes });
+    return "recovery_code";
+  }
+  const step = freshStep(app, factor, code);
+  if (step === null) {
+    throw new Fault("INVALID_LOGIN", "The code is wrong or was used already. Take the next one.", {
+      reason: "second_factor_wrong",
+    });
+  }
+  tx.put(secondFactors, home, { ...factor, last_step: step });
+  return "totp";
+}
+
+/** Counts the try, and forgives what failed before when it succeeds. */
+async function withCode<R>(
+  { app, actor }: Stepping,
+  change: (tx: Tx, user: UserRecord) => Promise<R>,
+): Promise<R> {
+  const changing = () =>
+    app.store.transact(async (tx) =>
+      await change(tx, await personOf(tx, actor.tenant.org, actor.userId))
+    );
+  return await app.logins.trying(factorTries(actor.userId), changing);
+}
+
+/** What tries to give a person's code are counted by, wherever they come from. */
+export const factorTries = (userId: string): string => `second factor ${userId}`;
+
+async function mustBeOn(tx: Tx, { tenant, userId }: Actor): Promise<SecondFactorRecord> {
+  const factor = await tx.get(secondFactors, homeOf(tenant.org), userId);
+  if (factor !== null && factor.confirmed_at_ms !== null) return factor;
+  throw new Fault("CONFLICT", "There is no second factor. Set one up first.");
+}
+
+function mustFit(app: App, factor: SecondFactorRecord, code: string): number {
+  const step = freshStep(app, factor, code);
+  if (step !== null) return step;
+  throw new Fault("FORBIDDEN", "The code is wrong or was used already. Take the next one.");
+}
+
+/** The step of a right code that was not taken before; null for any other. */
+function freshStep(app: App, { id, sealed_secret, last_step }: SecondFactorRecord, code: string) {
+  const step = stepOf(app.sealer.open(sealed_secret, id), code, app.ports.clock.now());
+  return step !== null && step > last_step ? step : null;
+}
+
+const makeRecoveryCodes = (app: App): string[] =>
+  Array.from(
+    { length: RECOVERY_CODES },
+    () => makeSecretText("", RECOVERY_BYTES, app.ports.entropy),
+  );
+
+async function isRequired({ db, actor }: Pick<Work, "db" | "actor">): Promise<boolean> {
+  const organization = await db.get(organizations, SYSTEM, actor.tenant.org);
+  return organization?.require_second_factor ?? false;
+}
+
+const showFactor = (factor: SecondFactorRecord | null, required: boolean) => ({
+  enabled: factor !== null && factor.confirmed_at_ms !== null,
+  required,
+  confirmed_at: isoOrNull(factor?.confirmed_at_ms ?? null),
+  recovery_codes_left: factor?.recovery_hashes.length ?? 0,
+});
+
+function tell<
+  T extends "second_factor_enabled" | "second_factor_disabled" | "recovery_codes_replaced",
+>(
+  work: Stepping,
+  tx: Tx,
+  user: UserRecord,
+  type: T,
+  details: DetailsOf<T>,
+): void {
+  emit(work, tx, work.actor.tenant, {
+    type,
+    resource: { type: "user", id: user.id },
+    details,
+  });
+}

@@ -1,0 +1,75 @@
+import type { Tenant } from "../../../kv/store/collection.ts";
+import { type SessionRecord, sessions } from "../../../kv/records/user.ts";
+import type { Reader } from "../../../kv/store/store.ts";
+import type { Tx } from "../../../kv/store/tx.ts";
+import type { Work, Writing } from "../../work/work.ts";
+import { Fault } from "../../fault/fault.ts";
+import { iso, isoOrNull, pageOf, type Paging } from "../../work/lists.ts";
+import { homeOf } from "../roles/grant.ts";
+import { mustBeSignedIn } from "../people/person.ts";
+
+/** Sessions of one person that can be open at once; the one that would end first makes room. */
+export const SESSIONS_MAX = 50;
+/** Sessions that are read at once: twice what there can be, for those begun meanwhile. */
+const READ_MAX = 2 * SESSIONS_MAX;
+
+/** The caller's own sessions, newest first. @throws {Fault} FORBIDDEN */
+export async function listSessions({ db, actor }: Work, paging: Paging) {
+  mustBeSignedIn(actor);
+  const home = homeOf(actor.tenant.org);
+  const { items, pagination } = pageOf(await openOnes(db, home, actor.userId, true), paging);
+  const show = (session: SessionRecord) => ({
+    id: session.id,
+    current: session.id === actor.sessionId,
+    address: session.address,
+    second_factor: session.second_factor,
+    created_at: iso(session.created_at_ms),
+    refreshed_at: isoOrNull(session.refreshed_at_ms.at(-1) ?? null),
+    expires_at: iso(session.expires_at_ms),
+  });
+  return { sessions: items.map(show), pagination };
+}
+
+/** Ends one of the caller's own sessions before this answers. @throws {Fault} NOT_FOUND, FORBIDDEN */
+export async function endSession({ actor, tx }: Writing, id: string) {
+  mustBeSignedIn(actor);
+  const home = homeOf(actor.tenant.org);
+  const session = await tx.get(sessions, home, id);
+  if (session === null || session.user_id !== actor.userId) {
+    throw new Fault("NOT_FOUND", "There is no such session.");
+  }
+  tx.delete(sessions, home, id);
+  return { id, address: session.address, user_id: actor.userId };
+}
+
+/** Ends a person's sessions but one; answers how many. */
+export async function endSessions(
+  tx: Tx,
+  home: Tenant,
+  userId: string,
+  kept: string | null,
+): Promise<number> {
+  const ended = (await openOnes(tx, home, userId)).filter(({ id }) => id !== kept);
+  for (const { id } of ended) tx.delete(sessions, home, id);
+  return ended.length;
+}
+
+/** Ends the sessions that would end first, so that a new one has room. */
+export async function makeRoom(tx: Tx, home: Tenant, userId: string): Promise<void> {
+  const open = (await openOnes(tx, home, userId))
+    .toSorted((a, b) => a.expires_at_ms - b.expires_at_ms);
+  for (const { id } of open.slice(0, Math.max(0, open.length - SESSIONS_MAX + 1))) {
+    tx.delete(sessions, home, id);
+  }
+}
+
+/** A person's sessions, oldest first unless reversed. */
+async function openOnes(
+  db: Reader,
+  home: Tenant,
+  userId: string,
+  reverse = false,
+): Promise<SessionRecord[]> {
+  const own = { index: "user", prefix: [userId], limit: READ_MAX, reverse };
+  return (await db.list(sessions, home, own)).items;
+}

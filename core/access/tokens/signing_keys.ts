@@ -1,0 +1,92 @@
+import { SYSTEM } from "../../../kv/store/collection.ts";
+import { signers, type SigningKeyRecord, signingKeys } from "../../../kv/records/installation.ts";
+import type { Store } from "../../../kv/store/store.ts";
+import type { Clock } from "../../ports/ports.ts";
+import type { Sealer } from "../../codec/seal.ts";
+import { generateSigningKey, type SigningKey, type VerificationKey } from "./tokens.ts";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const SIGNS_FOR_MS = 30 * DAY_MS;
+/** Longer than any token lives, so that a token outlasts the retirement of its key. */
+const VERIFIES_AFTER_MS = DAY_MS;
+/** How long another instance's new key may be unknown here, unless a token names it. */
+const REFRESH_MS = 60_000;
+/** Junk tokens that name unknown keys cause one read of the store in this time, no more. */
+const RELOAD_MS = 1_000;
+const KEYS_MAX = 16;
+
+/** The keys that sign JWTs: made when there is none, replaced every 30 days. */
+export class SigningKeys {
+  #records: SigningKeyRecord[] = [];
+  #loadedAtMs = -Infinity;
+  #making: Promise<SigningKeyRecord> | null = null;
+
+  constructor(
+    private readonly store: Store,
+    private readonly sealer: Sealer,
+    private readonly clock: Clock,
+  ) {}
+
+  /** The key that signs now. */
+  async current(): Promise<SigningKey> {
+    const record = this.#signing(await this.#load()) ?? await this.#makeOnce();
+    const privateJwk = JSON.parse(this.sealer.open(record.sealed_private_jwk, record.id));
+    return { kid: record.id, publicJwk: record.public_jwk, privateJwk };
+  }
+
+  /** Every key whose tokens may still be good. */
+  async published(): Promise<VerificationKey[]> {
+    const records = await this.#load();
+    return records.map(({ id, public_jwk }) => ({ kid: id, publicJwk: public_jwk }));
+  }
+
+  /** Makes the next verification look again: a token came with a key that is not known here. */
+  refresh(): void {
+    if (this.#isOlderThan(RELOAD_MS)) this.#loadedAtMs = -Infinity;
+  }
+
+  /** A clock that was set back makes what was loaded old, too. */
+  #isOlderThan(ms: number): boolean {
+    return Math.abs(this.clock.now() - this.#loadedAtMs) >= ms;
+  }
+
+  #signing(records: readonly SigningKeyRecord[]): SigningKeyRecord | undefined {
+    return records.findLast((key) => this.clock.now() < key.signs_until_ms);
+  }
+
+  async #load(): Promise<SigningKeyRecord[]> {
+    const now = this.clock.now();
+    if (this.#isOlderThan(REFRESH_MS)) {
+      this.#records = (await this.store.list(signingKeys, SYSTEM, { limit: KEYS_MAX })).items;
+      this.#records.sort((a, b) => a.created_at_ms - b.created_at_ms);
+      this.#loadedAtMs = now;
+    }
+    return this.#records.filter((key) => now < key.expires_at_ms);
+  }
+
+  #makeOnce(): Promise<SigningKeyRecord> {
+    return this.#making ??= this.#make().finally(() => this.#making = null);
+  }
+
+  /** Makes a key, unless another instance was faster: then it is that one's. */
+  async #make(): Promise<SigningKeyRecord> {
+    const { kid, publicJwk, privateJwk } = await generateSigningKey();
+    const now = this.clock.now();
+    const record = await this.store.transact(async (tx) => {
+      const signer = await tx.get(signers, SYSTEM, "signer");
+      const other = signer && await tx.get(signingKeys, SYSTEM, signer.kid);
+      if (other !== null && now < other.signs_until_ms) return other;
+      tx.put(signers, SYSTEM, { id: "signer", kid });
+      return tx.insert(signingKeys, SYSTEM, {
+        id: kid,
+        public_jwk: publicJwk,
+        sealed_private_jwk: this.sealer.seal(JSON.stringify(privateJwk), kid),
+        created_at_ms: now,
+        signs_until_ms: now + SIGNS_FOR_MS,
+        expires_at_ms: now + SIGNS_FOR_MS + VERIFIES_AFTER_MS,
+      });
+    });
+    this.#loadedAtMs = -Infinity;
+    return record;
+  }
+}

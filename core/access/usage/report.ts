@@ -1,0 +1,98 @@
+import { ownedKey, tenantOfKey } from "../keys/owned.ts";
+import type { Work } from "../../work/work.ts";
+import { iso, isoOrNull } from "../../work/lists.ts";
+import { DAY_MS, HOUR_MS, type Hours, type StoredDay } from "./day.ts";
+
+/** What may be asked for: so many steps, the last of which is under way. */
+export const PERIODS = {
+  "24h": { steps: 24, stepMs: HOUR_MS },
+  "7d": { steps: 7, stepMs: DAY_MS },
+  "30d": { steps: 30, stepMs: DAY_MS },
+  "90d": { steps: 90, stepMs: DAY_MS },
+} as const;
+export type PeriodName = keyof typeof PERIODS;
+
+/** Agents and endpoints that are named. */
+const TOP = 10;
+
+/**
+ * What a key has done in the last hours or UTC days, the one under way included.
+ * @throws {Fault} NOT_FOUND
+ */
+export async function getUsage(work: Work, id: string, name: PeriodName) {
+  const { app } = work;
+  const key = await ownedKey(work, id, "system:read");
+  const home = tenantOfKey(work, key);
+  const { steps, stepMs } = PERIODS[name];
+  const now = app.ports.clock.now();
+  const toMs = (Math.floor(now / stepMs) + 1) * stepMs;
+  const fromMs = toMs - steps * stepMs;
+  const days = await app.usage.days(home, id, Math.floor(fromMs / DAY_MS) * DAY_MS, toMs);
+
+  const series = Array.from({ length: steps }, (_, step) => ({
+    from: iso(fromMs + step * stepMs),
+    requests: 0,
+    mcp_calls: 0,
+    rate_limit_hits: 0,
+  }));
+  const agents = new Map<string, number>(), endpoints = new Map<string, number>();
+  for (const { dayMs, value } of days) {
+    const within = { dayMs, fromMs, toMs };
+    eachHour(value.requests, within, (at, n) => series[stepOf(at)]!.requests += n);
+    eachHour(value.mcp_calls, within, (at, n) => series[stepOf(at)]!.mcp_calls += n);
+    eachHour(value.rate_limited, within, (at, n) => series[stepOf(at)]!.rate_limit_hits += n);
+    addNames(agents, value.agents, within);
+    addNames(endpoints, value.endpoints, within);
+  }
+  function stepOf(atMs: number): number {
+    return Math.floor((atMs - fromMs) / stepMs);
+  }
+
+  const sum = (of: "requests" | "mcp_calls" | "rate_limit_hits") =>
+    series.reduce((all, step) => all + step[of], 0);
+  const total_requests = sum("requests");
+  return {
+    key_id: key.id,
+    name: key.name,
+    period: { from: dateOf(fromMs), to: dateOf(now) },
+    total_requests,
+    total_mcp_calls: sum("mcp_calls"),
+    avg_requests_per_day: Math.round(total_requests * DAY_MS / (steps * stepMs)),
+    rate_limit_hits: sum("rate_limit_hits"),
+    last_used_at: isoOrNull(await app.usage.lastUsed(home, id)),
+    top_agents: top(agents).map(([agent_id, requests]) => ({ agent_id, requests })),
+    top_endpoints: top(endpoints).map(([endpoint, calls]) => ({ endpoint, calls })),
+    series,
+  };
+}
+
+interface Within {
+  readonly dayMs: number;
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** The counts of a day that lie within a period, each with its hour's beginning. */
+function eachHour(
+  hours: Hours,
+  { dayMs, fromMs, toMs }: Within,
+  take: (atMs: number, n: number) => void,
+): void {
+  hours.forEach((n, hour) => {
+    const atMs = dayMs + hour * HOUR_MS;
+    if (n > 0 && atMs >= fromMs && atMs < toMs) take(atMs, n);
+  });
+}
+
+function addNames(sums: Map<string, number>, names: StoredDay["agents"], within: Within): void {
+  for (const [name, hours] of names) {
+    eachHour(hours, within, (_, n) => sums.set(name, (sums.get(name) ?? 0) + n));
+  }
+}
+
+/** The busiest ones, and among equals in the order of their names. */
+function top(sums: ReadonlyMap<string, number>): [string, number][] {
+  return [...sums].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1)).slice(0, TOP);
+}
+
+const dateOf = (ms: number): string => iso(ms).slice(0, "2030-01-31".length);

@@ -1,0 +1,115 @@
+import { agents } from "../../../kv/records/agent.ts";
+import { type DeviceRecord, devices } from "../../../kv/records/device.ts";
+import type { Tenant } from "../../../kv/store/collection.ts";
+import type { Reader } from "../../../kv/store/store.ts";
+import type { Work, Writing } from "../../work/work.ts";
+import { Fault } from "../../fault/fault.ts";
+import { iso, isoOrNull, listPage, type Paging } from "../../work/lists.ts";
+
+/** The caller's devices, pending ones first; deleted ones are not among them. */
+export async function listDevices(
+  { db, actor }: Work,
+  { trust_status, ...paging }: Paging & { trust_status?: "pending" | "trusted" | undefined },
+) {
+  const { tenant } = actor;
+  const prefix = trust_status === undefined ? [] : [trust_status];
+  const options = { ...paging, index: "listed", prefix };
+  const { items, pagination } = await listPage(db, devices, tenant, options);
+  const shown = await Promise.all(items.map((device) => showDevice(db, tenant, device)));
+  return { devices: shown, pagination };
+}
+
+/**
+ * Ends a device's credential, for good; its link is closed as soon as that is durable, here, and within a
+ * second on other instances.
+ * @throws {Fault} NOT_FOUND
+ */
+export async function deleteDevice(work: Writing, id: string) {
+  const { app, actor, tx } = work;
+  const device = await tx.get(devices, actor.tenant, id);
+  if (device === null || device.trust === "revoked") throw notThere();
+  tx.put(devices, actor.tenant, {
+    ...device,
+    trust: "revoked",
+    credential_hash: null,
+    revoked_at_ms: app.ports.clock.now(),
+    revoked_by: actor.id,
+  });
+  tx.afterCommit(() => app.links.closeCredential(id));
+  return { id, name: device.name, agent_id: device.agent_id };
+}
+
+/** Whether a device is trusted now, and why; deleted ones are remembered for 90 days. @throws {Fault} NOT_FOUND */
+export async function deviceTrust({ app, db, actor }: Work, id: string) {
+  const device = await db.get(devices, actor.tenant, id);
+  if (device === null) throw notThere();
+  return {
+    device_id: id,
+    name: device.name,
+    trust_status: device.trust,
+    trusted: device.trust === "trusted",
+    reasons: reasonsOf(device, app.ports.clock.now()),
+  };
+}
+
+interface Reason {
+  readonly code: string;
+  readonly message: string;
+  readonly at: string | null;
+}
+
+function reasonsOf(device: DeviceRecord, nowMs: number): Reason[] {
+  const paired = {
+    code: "paired",
+    message: `It showed a one-time code that ${device.created_by} had made.`,
+    at: iso(device.created_at_ms),
+  };
+  const confirmed = {
+    code: "confirmed",
+    message: "It confirmed the pairing with its single-use token and got its credential.",
+    at: isoOrNull(device.confirmed_at_ms),
+  };
+  if (device.trust === "revoked") {
+    const message = `${device.revoked_by} deleted it; its credential opens nothing any more.`;
+    const deleted = { code: "deleted", message, at: isoOrNull(device.revoked_at_ms) };
+    return [paired, ...device.confirmed_at_ms === null ? [] : [confirmed], deleted];
+  }
+  if (device.trust === "trusted") return [paired, confirmed, agentReason(device)];
+  const late = nowMs >= device.token_expires_at_ms;
+  const waiting = late
+    ? {
+      code: "token_expired",
+      message: "It was not confirmed in time. Delete it, and pair it with a new code.",
+    }
+    : { code: "unconfirmed", message: "It has not confirmed the pairing with its token yet." };
+  return [paired, { ...waiting, at: iso(device.token_expires_at_ms) }];
+}
+
+function agentReason({ agent_id }: DeviceRecord): Reason {
+  return agent_id === null
+    ? { code: "no_agent", message: "No agent has connected with its credential yet.", at: null }
+    : {
+      code: "agent_bound",
+      message: `Its credential is bound to the agent ${agent_id} and that agent's own key.`,
+      at: null,
+    };
+}
+
+/** A device as every answer shows it. */
+export async function showDevice(db: Reader, tenant: Tenant, device: DeviceRecord) {
+  const agent = device.agent_id === null ? null : await db.get(agents, tenant, device.agent_id);
+  return {
+    id: device.id,
+    name: device.name,
+    labels: device.labels,
+    trust_status: device.trust,
+    agent_id: agent?.id ?? null,
+    last_seen_at: isoOrNull(agent?.last_seen_ms ?? null),
+    created_by: device.created_by,
+    created_with: device.created_with,
+    created_at: iso(device.created_at_ms),
+    confirmed_at: isoOrNull(device.confirmed_at_ms),
+  };
+}
+
+const notThere = () => new Fault("NOT_FOUND", "There is no such device.");

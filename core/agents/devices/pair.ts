@@ -1,0 +1,189 @@
+import { SYSTEM, type Tenant } from "../../../kv/store/collection.ts";
+import { devices, pairingCodes } from "../../../kv/records/device.ts";
+import { organizations } from "../../../kv/records/organization.ts";
+import { takeRoom } from "../../../kv/store/room.ts";
+import type { Reader } from "../../../kv/store/store.ts";
+import type { Stepping, Writing } from "../../work/work.ts";
+import { AGENT_RIGHT } from "../links.ts";
+import { credentialInHand } from "../../access/keys/made_with.ts";
+import { mustHoldNewValue } from "../../access/keys/owned.ts";
+import { emit } from "../../events/events.ts";
+import { Fault } from "../../fault/fault.ts";
+import { makeCheckedText } from "../../access/keys/value.ts";
+import { iso } from "../../work/lists.ts";
+import { networkOf } from "../../access/limits/network.ts";
+import { notifyAdministrators } from "../../access/people/notify.ts";
+import { rightsToGive, type Source, sourceBy } from "../../access/roles/grant.ts";
+import { constantTimeEqual, sha256Hex } from "../../codec/text.ts";
+import { DEVICE_PREFIX } from "./credential.ts";
+import { showDevice } from "./devices.ts";
+import { hashPairingCode, makePairingCode } from "./pairing_code.ts";
+
+/** How long a code can be used, and then a device's token. */
+const CODE_TTL_MS = 10 * 60 * 1000;
+const DEVICES_MAX = 5_000;
+const TOKEN_PREFIX = "svc_pairing_";
+
+/**
+ * Makes a one-time code, which is in this answer and in no other. The agent of the device that it lets in
+ * has these labels, whatever it tells of them.
+ * @throws {Fault} FORBIDDEN, CONFLICT
+ */
+export async function createPairingCode(
+  work: Writing,
+  { labels }: { labels: Readonly<Record<string, string>> },
+) {
+  const { app, actor, tx } = work;
+  mustHoldNewValue(actor);
+  if (await listed(tx, actor.tenant) >= DEVICES_MAX) throw full();
+  const { clock, entropy } = app.ports;
+  const pairing_code = makePairingCode(entropy);
+  const code = tx.insert(pairingCodes, actor.tenant, {
+    id: entropy.id("pco"),
+    hash: hashPairingCode(pairing_code),
+    labels: { ...labels },
+    created_by: actor.userId,
+    created_with: await credentialInHand(work),
+    expires_at_ms: clock.now() + CODE_TTL_MS,
+    used_at_ms: null,
+  });
+  return { id: code.id, pairing_code, labels, expires_at: iso(code.expires_at_ms) };
+}
+
+/** Makes a code void that no device has used. @throws {Fault} NOT_FOUND */
+export async function deletePairingCode({ actor, tx }: Writing, id: string) {
+  const code = await tx.get(pairingCodes, actor.tenant, id);
+  if (code === null) throw new Fault("NOT_FOUND", "There is no such pairing code.");
+  tx.delete(pairingCodes, actor.tenant, id);
+  return { id };
+}
+
+/**
+ * Takes a one-time code from a device and gives it a single-use token for its confirmation.
+ * @throws {Fault} VALIDATION_FAILED for an unknown code, CONFLICT for a used one, GONE for an expired one
+ * and for one whose maker lost the right, RATE_LIMIT_EXCEEDED after too many failures
+ */
+export async function pairDevice(
+  work: Stepping,
+  { device_name, pairing_code }: { device_name: string; pairing_code: string },
+) {
+  const { app } = work;
+  return await trying(work, () =>
+    app.store.transact(async (tx) => {
+      const found = await tx.lookup(pairingCodes, "hash", [hashPairingCode(pairing_code)]);
+      if (found === null || !await isActive(tx, found.tenant)) throw unknown("pairing_code");
+      const { tenant, record: code } = found;
+      const now = app.ports.clock.now();
+      if (code.used_at_ms !== null) throw used("The pairing code", "Make another.");
+      if (now >= code.expires_at_ms) throw expired("The pairing code", "Make another.");
+      const source = sourceBy(code.created_by, code.created_with);
+      await mustStillPair(tx, tenant, source, now);
+      if (!await takeRoom(tx, tenant, devices, DEVICES_MAX, () => listed(tx, tenant))) throw full();
+      tx.put(pairingCodes, tenant, { ...code, used_at_ms: now });
+      const token = makeCheckedText(TOKEN_PREFIX, app.ports.entropy);
+      const device = tx.insert(devices, tenant, {
+        id: app.ports.entropy.id("dev"),
+        name: device_name,
+        labels: code.labels,
+        trust: "pending",
+        token_hash: sha256Hex(token),
+        token_expires_at_ms: now + CODE_TTL_MS,
+        credential_hash: null,
+        agent_id: null,
+        created_by: code.created_by,
+        created_with: code.created_with,
+        created_at_ms: now,
+        confirmed_at_ms: null,
+        revoked_at_ms: null,
+        revoked_by: null,
+      });
+      const happening = {
+        type: "device_paired",
+        resource: { type: "device", id: device.id },
+        details: { name: device.name, code_by: code.created_by, address: work.request.address },
+      } as const;
+      emit({ ...work, actor: { id: device.id } }, tx, tenant, happening);
+      await notifyAdministrators(app, tx, tenant, happening);
+      return {
+        device_id: device.id,
+        token,
+        token_expires_at: iso(device.token_expires_at_ms),
+        trust_status: device.trust,
+      };
+    }));
+}
+
+/**
+ * Takes a device's token and gives it its credential, which is in this answer and in no other.
+ * @throws {Fault} VALIDATION_FAILED for an unknown device or token, CONFLICT for a used one, GONE for an
+ * expired one, RATE_LIMIT_EXCEEDED after too many failures
+ */
+export async function confirmDevice(
+  work: Stepping,
+  { device_id, token }: { device_id: string; token: string },
+) {
+  const { app } = work;
+  return await trying(work, () =>
+    app.store.transact(async (tx) => {
+      const found = await tx.lookup(devices, "id", [device_id]);
+      const right = constantTimeEqual(found?.record.token_hash ?? "", sha256Hex(token));
+      if (found === null || !right || !await isActive(tx, found.tenant)) throw unknown("token");
+      const { tenant, record } = found;
+      const now = app.ports.clock.now();
+      if (record.trust === "trusted") throw used("The token", "Pair the device again.");
+      if (record.trust === "revoked") {
+        throw new Fault("GONE", "The device was deleted. Pair it again.", { reason: "deleted" });
+      }
+      if (now >= record.token_expires_at_ms) throw expired("The token", "Pair the device again.");
+      const source = sourceBy(record.created_by, record.created_with);
+      await mustStillPair(tx, tenant, source, now);
+      const credential = makeCheckedText(DEVICE_PREFIX, app.ports.entropy);
+      const device = tx.put(devices, tenant, {
+        ...record,
+        trust: "trusted",
+        credential_hash: sha256Hex(credential),
+        confirmed_at_ms: now,
+      });
+      emit({ ...work, actor: { id: device.id } }, tx, tenant, {
+        type: "device_confirmed",
+        resource: { type: "device", id: device.id },
+        details: { name: device.name, address: work.request.address },
+      });
+      return { device: await showDevice(tx, tenant, device), credential };
+    }));
+}
+
+/** Counts what fails against the address. @throws {Fault} RATE_LIMIT_EXCEEDED */
+const trying = <R>({ app, request }: Stepping, attempt: () => Promise<R>): Promise<R> =>
+  app.pairings.trying(networkOf(request.address), attempt);
+
+async function isActive(db: Reader, tenant: Tenant): Promise<boolean> {
+  return (await db.get(organizations, SYSTEM, tenant.org))?.active ?? false;
+}
+
+/** Whoever was switched off, or lost the right, lets no device in by a code from before. @throws {Fault} GONE */
+async function mustStillPair(
+  db: Reader,
+  tenant: Tenant,
+  source: Source,
+  nowMs: number,
+): Promise<void> {
+  if ((await rightsToGive(db, tenant, source, nowMs)).has(AGENT_RIGHT)) return;
+  const message = "Who made the pairing code may not pair devices any more. Ask somebody else.";
+  throw new Fault("GONE", message, { reason: "void" });
+}
+
+const listed = (db: Reader, tenant: Tenant) => db.countBy(devices, tenant, "listed", []);
+
+const full = () =>
+  new Fault("CONFLICT", `There are ${DEVICES_MAX} devices already. Delete one first.`);
+
+const unknown = (field: string) =>
+  new Fault("VALIDATION_FAILED", "There is no such code or token. Check it for typos.", {
+    reason: "unknown",
+    issues: [{ path: `body.${field}`, message: "is not known" }],
+  });
+const used = (what: string, then: string) =>
+  new Fault("CONFLICT", `${what} was used already. ${then}`, { reason: "used" });
+const expired = (what: string, then: string) =>
+  new Fault("GONE", `${what} has expired. ${then}`, { reason: "expired" });

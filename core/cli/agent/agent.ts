@@ -1,0 +1,172 @@
+import { Buffer } from "node:buffer";
+import type { CloseName } from "../../protocol/close_codes.ts";
+import type { WelcomeFrame } from "../../protocol/protocol.ts";
+import { backoffMs } from "./backoff.ts";
+import { openCommands } from "./commands.ts";
+import { type Configuration, refuseRoots } from "./configuration.ts";
+import { describeAgent, writeHello } from "./hello.ts";
+import { loadIdentity } from "./identity.ts";
+import { openJournal } from "./journal.ts";
+import { type Link, type LinkEnd, openLink, type Order, type Welcomed } from "./link.ts";
+import { openOutbox } from "./outbox.ts";
+import { openOrders, type Session } from "./orders.ts";
+import { remembering, witnessedSize } from "./witness.ts";
+import { pinnedVerdictKey, pinVerdictKey } from "./pin.ts";
+import type { AgentHost, AgentOptions, AgentSocket } from "./port.ts";
+import { openPolicies } from "./policies.ts";
+import { openRefusals } from "./refusals.ts";
+import { recoverRestore } from "./restore.ts";
+import { openState, type VerdictCounts } from "./state.ts";
+import { openTransfers } from "./transfers.ts";
+import { openVerdicts } from "./verdicts.ts";
+
+/** The exit code of an agent that was asked to start anew. */
+export const RESTART_EXIT_CODE = 75;
+
+/** How long commands may go on after a `restart` before they are killed. */
+const RESTART_GRACE_MS = 10_000;
+/** A link that held this long makes the next wait the shortest again. */
+const STEADY_MS = 5_000;
+const NONCE_BYTES = 18;
+
+/**
+ * Runs the agent until it is told to end. Resolves to its exit code: 0 when `signal` was aborted, 1
+ * when the relay refuses it for good, 75 when the relay wants it to start anew. Throws when the
+ * state directory cannot be used or an option does not fit the protocol.
+ */
+export async function runAgent(options: AgentOptions, host: AgentHost): Promise<number> {
+  const { stateDir } = options;
+  const described = describeAgent(options, host);
+  if ("failure" in described) throw new Error(described.failure);
+  const facts = described;
+  host.files.makeDir(stateDir);
+  const identity = await loadIdentity(stateDir, host.files);
+  const journal = openJournal(stateDir, host.files);
+  const refusals = openRefusals(stateDir, host);
+  const policies = openPolicies(stateDir, host.files);
+  const configuration: Configuration = {
+    tree: host.tree,
+    stateDir,
+    roots: options.backup ?? [],
+    settings: { name: facts.name, labels: facts.labels },
+  };
+  const unusable = refuseRoots(configuration);
+  if (unusable !== null) throw new Error(unusable);
+  if (recoverRestore(configuration) === "completed") {
+    host.log.info("completed the restore that was interrupted");
+  }
+  const transfers = openTransfers(configuration, host.log);
+  const counts: VerdictCounts = { verified: 0, refused: 0, last_refusal: null };
+  const state = openState(configuration, host.files, host.clock, () => counts);
+  const outbox = openOutbox(host.clock, identity.sign);
+  const commands = openCommands(host, journal, outbox);
+  const witnessFiles = remembering(host.files, (error) => {
+    host.log.error(`the checkpoint cannot be written down: ${error}`);
+  });
+  const obey = openOrders({
+    stateDir,
+    log: host.log,
+    commands,
+    outbox,
+    policies,
+    refusals,
+    state,
+    transfers,
+    witnessFiles,
+    counts,
+    restart: () => void finish(RESTART_EXIT_CODE, RESTART_GRACE_MS, "restarting"),
+  });
+  const { promise: exited, resolve: exit } = Promise.withResolvers<number>();
+  let ending = false;
+  let link: Link | undefined;
+  let nonce = "";
+  let session: Session | null = null;
+  let wake: (() => void) | undefined;
+
+  async function finish(code: number, graceMs: number, reason: string) {
+    ending = true;
+    wake?.();
+    await commands.stop(graceMs);
+    outbox.flush();
+    await link?.leave(reason);
+    exit(code);
+  }
+
+  function hello(challenge: string): string {
+    nonce = Buffer.from(host.entropy.bytes(NONCE_BYTES)).toString("base64url");
+    return writeHello(identity, {
+      facts,
+      challenge,
+      nonce,
+      commandIds: [...commands.running(), ...outbox.unsettled()],
+      policyVersion: policies.version(),
+      witnessed: witnessedSize(stateDir, witnessFiles),
+      pinnedKey: pinnedVerdictKey(stateDir, host.files),
+    });
+  }
+
+  function welcomed(frame: WelcomeFrame, socket: AgentSocket): Welcomed {
+    const verdicts = openVerdicts(frame, nonce, host.clock);
+    if (verdicts === null) return "unproven";
+    const pinned = pinVerdictKey(stateDir, frame, host.files);
+    if (pinned === null) return "another_key";
+    if (pinned === "followed") {
+      host.log.info("the relay has a new verdict key, which the pinned one handed over to");
+    } else if (pinned === "unwritten") {
+      host.log.error(
+        "the relay's new verdict key cannot be written down: the next link follows it",
+      );
+    }
+    host.log.info(`connected to ${options.url} as ${frame.name} (${frame.agent_id})`);
+    session = { welcome: frame, nonce, verdicts, socket };
+    outbox.attach(socket, frame.agent_id);
+    return "accepted";
+  }
+
+  const ordered = (order: Order): CloseName | null =>
+    session === null ? "unexpected_frame" : obey(order, session);
+
+  async function keepLinked() {
+    let failures = 0;
+    let lastWhy = "";
+    while (!ending) {
+      const { health } = commands;
+      link = openLink(host, options, { hello, welcomed, ordered, heard: outbox.heard, health });
+      const end: LinkEnd = await link.ended;
+      outbox.detach();
+      transfers.detach();
+      state.detach();
+      if (ending) return;
+      if (end.kind === "refused") {
+        host.log.error(end.why);
+        return finish(1, 0, "refused");
+      }
+      // A relay that stays away is worth one line, not one for each attempt.
+      if (end.upMs > 0 || end.why !== lastWhy) {
+        host.log.warn(`no link to ${options.url}: ${end.why}; dialling until there is one`);
+      }
+      lastWhy = end.why;
+      if (end.upMs >= STEADY_MS) failures = 0;
+      await pause(backoffMs(failures++, host.entropy.unit()));
+    }
+  }
+
+  function pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = host.clock.after(ms, resolve);
+      wake = () => {
+        cancel();
+        resolve();
+      };
+    });
+  }
+
+  const stop = () => void finish(0, 0, "stopping");
+  options.signal?.addEventListener("abort", stop, { once: true });
+  if (options.signal?.aborted) stop();
+  await keepLinked();
+  const code = await exited;
+  options.signal?.removeEventListener("abort", stop);
+  journal.close();
+  return code;
+}

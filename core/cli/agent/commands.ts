@@ -1,0 +1,80 @@
+import {
+  type CommandOrder,
+  MAX_CONCURRENT_COMMANDS,
+  type RefusedFrame,
+} from "../../protocol/protocol.ts";
+import { failedToStart, type RunningCommand, startCommand } from "./command.ts";
+import type { Journal } from "./journal.ts";
+import type { Outbox } from "./outbox.ts";
+import type { AgentHost } from "./port.ts";
+
+/** The commands of one agent: at most 64 at once, each at most once. */
+export interface Commands {
+  /** Starts a command under the verdict that allows it, or posts why not. */
+  run(order: CommandOrder, verdict: string): void;
+  /** Kills a running command; an id that is not running needs nothing. */
+  cancel(commandId: string): void;
+  /** Takes no more commands, lets the running ones end for `graceMs`, then kills them. */
+  stop(graceMs: number): Promise<void>;
+  running(): string[];
+  /** What the next heartbeat says: out of slots is `degraded`, an unwritable journal `error`. */
+  health(): "ok" | "degraded" | "error";
+}
+
+/** Opens the commands of an agent. */
+export function openCommands(host: AgentHost, journal: Journal, outbox: Outbox): Commands {
+  const running = new Map<string, RunningCommand>();
+  // Also holds commands that have their result, but not yet the last process of their group killed.
+  const present = new Set<Promise<void>>();
+  let stopping = false;
+  let journalBroken = false;
+
+  function refuse(command_id: string, reason: RefusedFrame["reason"], message: string) {
+    outbox.post({ type: "refused", command_id, reason, message });
+  }
+
+  function writeDown(command_id: string, verdict: string): boolean {
+    try {
+      journal.add(command_id);
+      journalBroken = false;
+    } catch (error) {
+      journalBroken = true;
+      host.log.error(`cannot write the journal, so no command starts: ${error}`);
+      outbox.post(failedToStart(command_id, verdict, "the agent cannot write its journal"));
+    }
+    return !journalBroken;
+  }
+
+  return {
+    run(order, verdict) {
+      const id = order.command_id;
+      if (journal.has(id)) return refuse(id, "duplicate", "this command was started before");
+      if (stopping) return refuse(id, "stopping", "the agent is stopping");
+      if (running.size >= MAX_CONCURRENT_COMMANDS) {
+        return refuse(id, "busy", `${MAX_CONCURRENT_COMMANDS} commands are running`);
+      }
+      if (!writeDown(id, verdict)) return;
+      const command = startCommand(order, verdict, host, outbox);
+      running.set(id, command);
+      command.done.then(() => running.delete(id));
+      present.add(command.gone);
+      command.gone.then(() => present.delete(command.gone));
+    },
+    cancel(commandId) {
+      running.get(commandId)?.cancel();
+    },
+    async stop(graceMs) {
+      stopping = true;
+      const cancelGrace = host.clock.after(graceMs, () => {
+        for (const command of running.values()) command.cancel();
+      });
+      await Promise.all(present);
+      cancelGrace();
+    },
+    running: () => [...running.keys()],
+    health() {
+      if (journalBroken) return "error";
+      return running.size >= MAX_CONCURRENT_COMMANDS ? "degraded" : "ok";
+    },
+  };
+}

@@ -1,0 +1,141 @@
+import type { Buffer } from "node:buffer";
+import { Agent as HttpAgent, type IncomingMessage } from "node:http";
+import { Agent as HttpsAgent } from "node:https";
+import process from "node:process";
+import * as tls from "node:tls";
+import { WebSocket } from "ws";
+import { CLOSE_CODES } from "../../protocol/close_codes.ts";
+import { whyUnreached } from "../client.ts";
+import { AGENT_PROTOCOL, MAX_RELAY_FRAME_BYTES } from "../../protocol/protocol.ts";
+import type { AgentSocket, SocketEnd, SocketEvents } from "./port.ts";
+
+/** From the dial to the relay's first byte, proxies included. */
+const CONNECT_MS = 15_000;
+/** How long a close waits for the other side's. */
+const CLOSE_MS = 1_000;
+/** How long the relay has to explain a refusal. */
+const EXPLAIN_MS = 5_000;
+/** How much of a refusal is read, in UTF-16 units. */
+const EXPLANATION_MAX = 2_000;
+/** What stands for "no closing handshake" where nobody can have sent it (RFC 6455). */
+const ABNORMAL = 1006;
+
+/** What is used of the library's socket, which comes without types. */
+interface Socket {
+  readonly readyState: number;
+  readonly bufferedAmount: number;
+  send(text: string): void;
+  close(code: number, reason?: string): void;
+  terminate(): void;
+  on(event: "message", heard: (data: Buffer, isBinary: boolean) => void): void;
+  on(event: "error", heard: (error: Error) => void): void;
+  on(event: "unexpected-response", heard: (_: unknown, response: IncomingMessage) => void): void;
+  on(event: "close", heard: (code: number, reason: Buffer) => void): void;
+}
+
+/**
+ * Opens the link over the network, through the proxy of HTTP_PROXY or HTTPS_PROXY where one is named, and
+ * trusting the authority of DENO_CERT too. Not by the platform's own WebSocket: that one writes a frame's
+ * head and body apart and leaves Nagle's algorithm on, so that the body of each longer frame waits 40 ms for
+ * the relay's acknowledgement. Whatever is wrong is told as the link's end, so that it is dialled again.
+ */
+export function dial(url: string, token: string, events: SocketEvents): AgentSocket {
+  let socket: Socket;
+  try {
+    socket = openSocket(linkAddress(url), token);
+  } catch (error) {
+    const reason = reasonOf(error as NodeJS.ErrnoException);
+    queueMicrotask(() => events.closed({ code: 0, reason }));
+    return { bufferedAmount: 0, send() {}, close() {} };
+  }
+  let problem = "";
+  let refusal: Partial<SocketEnd> = {};
+  socket.on("message", (data, isBinary) => events.message(isBinary ? null : String(data)));
+  socket.on("error", (error) => problem ||= reasonOf(error));
+  socket.on("unexpected-response", async (_, response) => {
+    refusal = { status: response.statusCode!, reason: await explanationOf(response) };
+    socket.terminate();
+  });
+  socket.on("close", (code, said) =>
+    events.closed({
+      code: code === ABNORMAL ? 0 : code,
+      reason: String(said) || problem,
+      ...refusal,
+    }));
+  return {
+    get bufferedAmount() {
+      return socket.bufferedAmount;
+    },
+    send(text) {
+      if (socket.readyState === WebSocket.OPEN) socket.send(text);
+    },
+    close(code, reason) {
+      if (socket.readyState === WebSocket.OPEN) socket.close(code, reason);
+      else socket.close(CLOSE_CODES.normal.code);
+    },
+  };
+}
+
+function openSocket(address: string, token: string): Socket {
+  const secure = address.startsWith("wss:");
+  // A proxy that does not finish its tunnel would keep the connection for ever.
+  const options: object = {
+    proxyEnv: process.env,
+    timeout: CONNECT_MS,
+    ...secure && authorities(),
+  };
+  return new WebSocket(address, [AGENT_PROTOCOL], {
+    agent: secure ? new HttpsAgent(options) : new HttpAgent(options),
+    headers: { authorization: `Bearer ${token}` },
+    maxPayload: MAX_RELAY_FRAME_BYTES,
+    perMessageDeflate: false,
+    closeTimeout: CLOSE_MS,
+  });
+}
+
+/** The platform's HTTPS takes no notice of DENO_CERT; null unless that is set. */
+function authorities(): { ca: string[] } | null {
+  const path = Deno.env.get("DENO_CERT");
+  if (!path) return null;
+  return { ca: [...tls.getCACertificates("default"), Deno.readTextFileSync(path)] };
+}
+
+function reasonOf(error: NodeJS.ErrnoException): string {
+  const { code, message } = error;
+  // Its own text would show the proxy's password.
+  if (code === "ERR_PROXY_INVALID_CONFIG") {
+    return "HTTP_PROXY and HTTPS_PROXY take the address of a proxy that begins with http:// or https://";
+  }
+  return code?.startsWith("HPE_")
+    ? `${message}: give an https:// address where it wants one`
+    : whyUnreached(error);
+}
+
+/** The code and sentence of an error object, or else the text as it is; empty when it breaks off. */
+async function explanationOf(response: IncomingMessage): Promise<string> {
+  const late = setTimeout(() => response.destroy(), EXPLAIN_MS);
+  let text = "";
+  try {
+    for await (const part of response.setEncoding("utf8")) {
+      text += part;
+      if (text.length >= EXPLANATION_MAX) break;
+    }
+  } catch {
+    return "";
+  } finally {
+    clearTimeout(late);
+  }
+  try {
+    const { code, message } = JSON.parse(text).error;
+    return `${code}: ${message}`;
+  } catch {
+    return text.slice(0, EXPLANATION_MAX);
+  }
+}
+
+/** The address of the link below the relay's base address. */
+function linkAddress(base: string): string {
+  const { protocol, host, pathname } = new URL(base);
+  const secure = protocol === "https:" || protocol === "wss:";
+  return `ws${secure ? "s" : ""}://${host}${pathname.replace(/\/+$/, "")}/ws`;
+}

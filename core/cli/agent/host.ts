@@ -1,0 +1,191 @@
+import { resolve } from "node:path";
+import process from "node:process";
+import program from "../../../deno.json" with { type: "json" };
+import { logLine } from "../../ports/log_line.ts";
+import type { Clock, Log } from "../../ports/ports.ts";
+import { systemEntropy } from "../../ports/system.ts";
+import { dial } from "./dial.ts";
+import { systemTree } from "./tree.ts";
+import type { Account, AgentFiles, AgentHost, ChildProcess, ProcessEnd } from "./port.ts";
+import { writeAll } from "../../../kv/maintenance/disk.ts";
+
+/** The agent's own machine: its clock, files, processes and network. */
+export const machineHost: AgentHost = {
+  clock: systemClock(),
+  entropy: systemEntropy,
+  log: consoleLog(),
+  machine: {
+    version: program.version,
+    platform: `${Deno.build.os}-${Deno.build.arch}`,
+    get hostname() {
+      return Deno.hostname();
+    },
+  },
+  files: systemFiles(),
+  tree: systemTree,
+  dial,
+  spawn,
+};
+
+/** The agent's machine, where commands run as another user. */
+export const hostRunningAs = (account: Account): AgentHost => ({
+  ...machineHost,
+  spawn: (command) => spawn(command, account),
+});
+
+/** Variables that are the agent's alone: settings, credentials, and where systemd keeps the credentials. */
+const OWN_VARIABLES = /^(RELAY_.*|CREDENTIALS_DIRECTORY)$/;
+
+/** Takes the agent's own variables away from the commands it will start. Empty variables count as unset. */
+export function takeEnvironment(): Record<string, string> {
+  const own = Object.entries(Deno.env.toObject()).filter(([name]) => OWN_VARIABLES.test(name));
+  for (const [name] of own) Deno.env.delete(name);
+  return Object.fromEntries(own.filter(([, value]) => value !== ""));
+}
+
+/** Longer than any credential. */
+const LINE_BYTES_MAX = 4_096;
+
+/** The first line of the standard input, or as much of it as a credential may be long. */
+export function readInputLine(): string {
+  const buffer = new Uint8Array(LINE_BYTES_MAX);
+  let length = 0;
+  while (length < buffer.length && !buffer.subarray(0, length).includes(LINE_FEED)) {
+    const read = Deno.stdin.readSync(buffer.subarray(length));
+    if (read === null) break;
+    length += read;
+  }
+  return new TextDecoder().decode(buffer.subarray(0, length)).split("\n")[0]!;
+}
+
+const LINE_FEED = 0x0a;
+
+/** The number of the user that the agent runs as: 0 for root, null where the system has no such numbers. */
+export const ownUser = (): number | null => Deno.uid();
+
+/** Where the agent keeps its state unless it is told: the user's state directory of the system. */
+export function defaultStateDir(): string {
+  const windows = Deno.build.os === "windows";
+  const base = Deno.env.get(windows ? "LOCALAPPDATA" : "XDG_STATE_HOME");
+  if (base) return `${base}/relay-agent`;
+  const home = Deno.env.get(windows ? "USERPROFILE" : "HOME");
+  return home ? `${home}/.local/state/relay-agent` : "./relay-agent";
+}
+
+/** A path as it is from the root, without a slash at its end. */
+export function absolutePath(path: string): string {
+  return resolve(path).replaceAll("\\", "/");
+}
+
+/** Calls back at SIGTERM and SIGINT (Ctrl-C and Ctrl-Break on Windows) until the result is called. */
+export function onStopSignal(stop: () => void): () => void {
+  const signals: Deno.Signal[] = Deno.build.os === "windows"
+    ? ["SIGINT", "SIGBREAK"]
+    : ["SIGINT", "SIGTERM"];
+  for (const signal of signals) Deno.addSignalListener(signal, stop);
+  return () => {
+    for (const signal of signals) Deno.removeSignalListener(signal, stop);
+  };
+}
+
+function systemClock(): Clock {
+  return {
+    now: () => Date.now(),
+    after(ms, task) {
+      const timer = setTimeout(task, ms);
+      return () => clearTimeout(timer);
+    },
+    sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+  };
+}
+
+function consoleLog(): Log {
+  return {
+    info: (message) => logLine(console.log, message),
+    warn: (message) => logLine(console.error, `warning: ${message}`),
+    error: (message) => logLine(console.error, `error: ${message}`),
+  };
+}
+
+function systemFiles(): AgentFiles {
+  const encoder = new TextEncoder();
+  return {
+    makeDir: (path) => Deno.mkdirSync(path, { recursive: true, mode: 0o700 }),
+    read(path) {
+      try {
+        return Deno.readTextFileSync(path);
+      } catch (error) {
+        if (error instanceof Deno.errors.NotFound) return null;
+        throw error;
+      }
+    },
+    write(path, text) {
+      const temporary = `${path}.${Deno.pid}.tmp`;
+      Deno.writeTextFileSync(temporary, text, { mode: 0o600 });
+      Deno.renameSync(temporary, path);
+    },
+    openAppender(path) {
+      const file = Deno.openSync(path, { create: true, append: true, mode: 0o600 });
+      return {
+        append(text) {
+          writeAll(file, encoder.encode(text));
+        },
+        close: () => file.close(),
+      };
+    },
+  };
+}
+
+/** Starts a shell with the command, as the agent's own user or as another one. */
+function spawn(command: string, account?: Account): ChildProcess {
+  const windows = Deno.build.os === "windows";
+  const [shell, args] = windows
+    ? ["powershell.exe", ["-NoProfile", "-NonInteractive", "-Command", command]] as const
+    : ["sh", ["-c", command]] as const;
+  // Only `spawn` honours `detached` (a session, hence a group, of its own); `output` ignores it.
+  const child = new Deno.Command(shell, {
+    args: [...args],
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+    detached: true,
+    ...(account && rightsOf(account)),
+  }).spawn();
+  return {
+    stdout: child.stdout,
+    stderr: child.stderr,
+    ended: child.status.then(({ code, signal }): ProcessEnd =>
+      signal === null ? { code, signal } : { code: null, signal }
+    ),
+    kill: (signal) => windows ? killTree(child.pid) : void signalGroup(child.pid, signal),
+    groupAlive: () => !windows && signalGroup(child.pid, 0),
+  };
+}
+
+/** What makes a process another user's. The system drops root's other groups together with the user. */
+const rightsOf = ({ name, uid, gid, home }: Account) => ({
+  uid,
+  gid,
+  cwd: home,
+  env: { HOME: home, USER: name, LOGNAME: name },
+});
+
+/** Sends a signal to a process group (0 only asks for it); false when there is no such group. */
+function signalGroup(leader: number, signal: "SIGTERM" | "SIGKILL" | 0): boolean {
+  try {
+    process.kill(-leader, signal);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Windows has no groups to signal: its own tool walks the tree of children. */
+function killTree(leader: number): void {
+  new Deno.Command("taskkill", {
+    args: ["/T", "/F", "/PID", String(leader)],
+    stdin: "null",
+    stdout: "null",
+    stderr: "null",
+  }).spawn();
+}

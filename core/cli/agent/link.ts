@@ -1,0 +1,197 @@
+import { CLOSE_CODES, closeByCode, type CloseName } from "../../protocol/close_codes.ts";
+import {
+  fitsBytes,
+  MAX_RELAY_FRAME_BYTES,
+  parseRelayFrame,
+  type RelayFrame,
+  type WelcomeFrame,
+} from "../../protocol/protocol.ts";
+import { seenLine } from "../../codec/text.ts";
+import type { AgentHost, AgentSocket, SocketEnd } from "./port.ts";
+
+/** From the dial to `welcome`; a relay that takes longer is dialled anew. */
+const WELCOME_TIMEOUT_MS = 15_000;
+/** Added to two heartbeats before a link without answers counts as dead. */
+const SILENCE_MARGIN_MS = 5_000;
+/** How long a polite close waits for the relay's answer. */
+const CLOSE_TIMEOUT_MS = 1_000;
+
+/** Why a link is no more: `lost` is dialled again, `refused` is final. */
+export type LinkEnd =
+  | { readonly kind: "lost"; readonly why: string; readonly upMs: number }
+  | { readonly kind: "refused"; readonly why: string };
+
+const REFUSED = "the relay refused this agent";
+
+/** What the relay may order after its welcome. */
+export type Order = Exclude<
+  RelayFrame,
+  { type: "challenge" | "welcome" | "heartbeat_ack" | "error" }
+>;
+
+/** What the agent makes of a welcome; only a relay that shows another key than the pinned one is final. */
+export type Welcomed = "accepted" | "unproven" | "another_key";
+
+/** What the agent does with its link. */
+export interface LinkEvents {
+  /** The text of `hello` in answer to the relay's challenge. */
+  hello(challenge: string): string;
+  welcomed(frame: WelcomeFrame, socket: AgentSocket): Welcomed;
+  /** Why the link must end, or null. */
+  ordered(order: Order): CloseName | null;
+  /** A heartbeat was answered. */
+  heard(): void;
+  health(): "ok" | "degraded" | "error";
+}
+
+export interface Link {
+  readonly ended: Promise<LinkEnd>;
+  /** Closes with 1000 behind everything sent; resolves when the relay answered, or after 1 s. */
+  leave(reason: string): Promise<void>;
+}
+
+/** Dials the relay once, shakes hands and keeps the link until it ends. */
+export function openLink(
+  host: AgentHost,
+  target: { readonly url: string; readonly token: string },
+  events: LinkEvents,
+): Link {
+  const { clock } = host;
+  const { promise: ended, resolve } = Promise.withResolvers<LinkEnd>();
+  let over = false;
+  let challenged = false;
+  let welcomedAt: number | undefined;
+  let lastError = "";
+  /** When the welcome came, or the last answer to a heartbeat. */
+  let answeredAt = 0;
+  let cancelTimer = clock.after(WELCOME_TIMEOUT_MS, () => hangUp("hello_timeout", "no welcome"));
+  const socket = host.dial(target.url, target.token, { message, closed });
+
+  function end(value: LinkEnd) {
+    over = true;
+    cancelTimer();
+    resolve(value);
+  }
+
+  function lost(why: string) {
+    end({ kind: "lost", why, upMs: welcomedAt === undefined ? 0 : clock.now() - welcomedAt });
+  }
+
+  // Does not wait for the closing handshake: on a dead connection it never comes.
+  function hangUp(name: CloseName, why: string) {
+    if (over) return;
+    lost(why);
+    socket.close(CLOSE_CODES[name].code, why);
+  }
+
+  function refuse(why: string) {
+    end({ kind: "refused", why });
+    socket.close(CLOSE_CODES.normal.code, "refused by the agent");
+  }
+
+  function message(text: string | null) {
+    if (over) return;
+    try {
+      take(text);
+    } catch (error) {
+      // Such as a file that cannot be read: commands go on, and the link is dialled anew.
+      lost((error as Error).message);
+      socket.close(CLOSE_CODES.normal.code, "the agent cannot go on");
+    }
+  }
+
+  function take(text: string | null) {
+    if (text === null) return hangUp("malformed_frame", "the relay sent a binary frame");
+    if (!fitsBytes(text, MAX_RELAY_FRAME_BYTES)) {
+      return hangUp("frame_too_large", "the relay sent a frame beyond its cap");
+    }
+    const frame = parseRelayFrame(text);
+    if (frame === null) return hangUp("malformed_frame", "the relay sent a malformed frame");
+    if (frame === "unknown") return;
+    switch (frame.type) {
+      case "error":
+        lastError = `${frame.code}: ${frame.message}`;
+        return;
+      case "heartbeat_ack":
+        answeredAt = clock.now();
+        events.heard();
+        return;
+      case "challenge":
+        if (challenged) return hangUp("unexpected_frame", "the relay sent a second challenge");
+        challenged = true;
+        socket.send(events.hello(frame.nonce));
+        return;
+      case "welcome":
+        return welcome(frame);
+      default:
+        return order(frame);
+    }
+  }
+
+  function order(frame: Order) {
+    if (welcomedAt === undefined) {
+      return hangUp("unexpected_frame", "the relay sent an order before its welcome");
+    }
+    const wrong = events.ordered(frame);
+    if (wrong !== null) hangUp(wrong, CLOSE_CODES[wrong].meaning);
+  }
+
+  function welcome(frame: WelcomeFrame) {
+    if (!challenged || welcomedAt !== undefined) {
+      return hangUp("unexpected_frame", "the relay sent welcome out of order");
+    }
+    cancelTimer();
+    answeredAt = welcomedAt = clock.now();
+    const welcomed = events.welcomed(frame, socket);
+    if (welcomed === "another_key") {
+      return refuse(
+        "this agent refuses the relay: its verdict key is not the one of the first contact; " +
+          "if you set the relay up anew, give the agent another --state folder; if its operator tells you " +
+          "the new key, write that into the file verdict-key of its folder",
+      );
+    }
+    if (welcomed === "unproven") {
+      return hangUp("verdict_refused", "the relay does not hold the verdict key that it shows");
+    }
+    beat(frame.heartbeat_seconds * 1000);
+  }
+
+  function beat(everyMs: number) {
+    cancelTimer = clock.after(everyMs, () => {
+      if (clock.now() - answeredAt > 2 * everyMs + SILENCE_MARGIN_MS) {
+        return hangUp("too_slow", "the relay stopped answering");
+      }
+      socket.send(JSON.stringify({ type: "heartbeat", status: events.health() }));
+      beat(everyMs);
+    });
+  }
+
+  function closed(socketEnd: SocketEnd) {
+    if (over) return;
+    const { code, reason, status } = socketEnd;
+    const said = seenLine([lastError, reason].filter((text) => text !== "").join("; "));
+    if (status === 401 || status === 403) {
+      end({ kind: "refused", why: `${REFUSED}: HTTP ${status} ${seenLine(reason)}`.trim() });
+    } else if (closeByCode(code)?.after === "stop") {
+      const name = closeByCode(code)?.name;
+      end({ kind: "refused", why: `${REFUSED}: ${name} (${code}) ${said}`.trim() });
+    } else if (status !== undefined) {
+      lost(`HTTP ${status}`);
+    } else {
+      lost(code === 0 ? said || "the connection broke" : `closed with ${code} ${said}`.trim());
+    }
+  }
+
+  return {
+    ended,
+    async leave(reason) {
+      if (over) return;
+      socket.close(CLOSE_CODES.normal.code, reason);
+      const cancel = clock.after(CLOSE_TIMEOUT_MS, () => {
+        if (!over) lost("left");
+      });
+      await ended;
+      cancel();
+    },
+  };
+}

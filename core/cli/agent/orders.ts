@@ -1,0 +1,137 @@
+import { readStatement } from "../../events/trail/note.ts";
+import type { CloseName } from "../../protocol/close_codes.ts";
+import type { Log } from "../../ports/ports.ts";
+import type {
+  CheckpointFrame,
+  PolicyFrame,
+  RunFrame,
+  WelcomeFrame,
+} from "../../protocol/protocol.ts";
+import type { StateFrame, TransferOrder, TransferReply } from "../../protocol/transfers.ts";
+import type { Commands } from "./commands.ts";
+import type { Order } from "./link.ts";
+import type { Outbox } from "./outbox.ts";
+import type { HeldPolicies } from "./policies.ts";
+import type { AgentFiles, AgentSocket } from "./port.ts";
+import type { Refusals } from "./refusals.ts";
+import type { StateTeller, VerdictCounts } from "./state.ts";
+import type { AgentTransfers } from "./transfers.ts";
+import type { Verdicts } from "./verdicts.ts";
+import { keepCheckpoint, witnessedSize } from "./witness.ts";
+
+/** A link that was welcomed. */
+export interface Session {
+  readonly welcome: WelcomeFrame;
+  readonly nonce: string;
+  readonly verdicts: Verdicts;
+  readonly socket: AgentSocket;
+}
+
+/** What the relay's orders are carried out with. */
+export interface OrderParts {
+  readonly stateDir: string;
+  readonly log: Log;
+  readonly commands: Commands;
+  readonly outbox: Outbox;
+  readonly policies: HeldPolicies;
+  readonly refusals: Refusals;
+  readonly state: StateTeller;
+  readonly transfers: AgentTransfers;
+  /** Where checkpoints are kept. */
+  readonly witnessFiles: Pick<AgentFiles, "read" | "write">;
+  readonly counts: VerdictCounts;
+  readonly restart: () => void;
+}
+
+/** Obeys an order; answers why the link must end, or null. */
+export type Obey = (order: Order, session: Session) => CloseName | null;
+
+/** Opens what the agent does when the relay orders something. */
+export function openOrders(parts: OrderParts): Obey {
+  const { stateDir, log, commands, outbox, counts, witnessFiles } = parts;
+
+  function refused(why: string): CloseName {
+    counts.refused++;
+    counts.last_refusal = why;
+    return "verdict_refused";
+  }
+
+  function run(frame: RunFrame, { verdicts, nonce }: Session): CloseName | null {
+    const why = verdicts.refuse(frame);
+    if (why === null) {
+      counts.verified++;
+      const verdict = `${nonce}.${frame.batch}`;
+      for (const order of frame.commands) commands.run(order, verdict);
+      return null;
+    }
+    parts.refusals.add(frame.commands, why);
+    for (const { command_id } of frame.commands) {
+      outbox.post({ type: "refused", command_id, reason: "unverified", message: why });
+    }
+    return refused(why);
+  }
+
+  function hold(frame: PolicyFrame, { welcome, nonce, socket }: Session): CloseName | null {
+    try {
+      const why = parts.policies.take(frame, welcome, nonce);
+      if (why !== null) {
+        log.error(`policies were refused: ${why}`);
+        return refused(why);
+      }
+    } catch (error) {
+      // The relay goes on without a confirmation, and shows that this agent holds others.
+      log.error(`the policies cannot be written down: ${error}`);
+      return null;
+    }
+    const { policy_version } = frame;
+    log.info(`holds the policies ${policy_version} (${frame.policies.length})`);
+    socket.send(JSON.stringify({ type: "policy_held", policy_version }));
+    return null;
+  }
+
+  function witness(frame: CheckpointFrame, { socket }: Session): null {
+    try {
+      const reason = keepCheckpoint(stateDir, frame, witnessFiles);
+      if (reason === null) return null;
+      const witnessed = witnessedSize(stateDir, witnessFiles);
+      const size = readStatement(frame.note)?.size ?? 0;
+      log.error(`the relay's audit log is not the one that this agent knows: ${reason}`);
+      socket.send(JSON.stringify({ type: "checkpoint_refused", reason, witnessed, size }));
+    } catch (error) {
+      log.error(`the checkpoint that is kept cannot be read: ${error}`);
+    }
+    return null;
+  }
+
+  function carry(order: TransferOrder, session: Session): CloseName | null {
+    const why = parts.transfers.take(order, { ...session, send: sender(session) });
+    if (why === null) return null;
+    log.error(`a transfer was refused: ${why}`);
+    return refused(why);
+  }
+
+  return (order, session) => {
+    switch (order.type) {
+      case "run":
+        return run(order, session);
+      case "cancel":
+        commands.cancel(order.command_id);
+        return null;
+      case "policy":
+        return hold(order, session);
+      case "checkpoint":
+        return witness(order, session);
+      case "inspect":
+        parts.state.answer(order.serial, sender(session));
+        return null;
+      case "restart":
+        parts.restart();
+        return null;
+      default:
+        return carry(order, session);
+    }
+  };
+}
+
+const sender = ({ socket }: Session) => (frame: StateFrame | TransferReply) =>
+  socket.send(JSON.stringify(frame));

@@ -1,0 +1,57 @@
+import { clientOf, expectStatus } from "../client.ts";
+import type { AgentFiles } from "./port.ts";
+
+/** What pairing leaves in the state directory: where the relay is, and what opens the link there. */
+export interface Pairing {
+  readonly url: string;
+  readonly device_id: string;
+  readonly credential: string;
+}
+
+const pathOf = (stateDir: string) => `${stateDir}/credential.json`;
+
+/**
+ * Pairs this machine: shows the code, confirms at once, and keeps the credential in a file that only its
+ * owner may read.
+ * @throws {Error} with what the relay said
+ */
+export async function pairMachine(
+  { url, code, name, stateDir }: { url: string; code: string; name: string; stateDir: string },
+  files: AgentFiles,
+  send: typeof fetch = fetch,
+): Promise<Pairing> {
+  // Before the code is spent: whoever cannot keep a credential must not get one.
+  files.makeDir(stateDir);
+  const relay = clientOf(url.replace(/^ws/, "http").replace(/\/+$/, ""), undefined, send);
+  const asked = { device_name: name, pairing_code: code };
+  const answer = await relay<{ device_id: string; token: string }>(
+    "POST",
+    "/api/devices/pair",
+    asked,
+  );
+  const { device_id, token } = expectStatus(answer, 201, "the pairing code");
+  const confirmation = await relay<{ credential: string }>("POST", "/api/devices/confirm", {
+    device_id,
+    token,
+  });
+  const { credential } = expectStatus(confirmation, 200, "the confirmation");
+  const pairing = { url, device_id, credential };
+  files.write(pathOf(stateDir), JSON.stringify(pairing) + "\n");
+  return pairing;
+}
+
+/** What an earlier pairing left, or null. @throws {Error} when the file is damaged */
+export function readPairing(stateDir: string, files: AgentFiles): Pairing | null {
+  const path = pathOf(stateDir);
+  const text = files.read(path);
+  if (text === null) return null;
+  try {
+    const { url, device_id, credential }: Partial<Pairing> = JSON.parse(text);
+    if (URL.canParse(url ?? "") && device_id && credential) {
+      return { url: url!, device_id, credential };
+    }
+  } catch {
+    // What is no JSON is told below, with what to do about it.
+  }
+  throw new Error(`${path} holds no pairing. Remove it and pair this machine again.`);
+}

@@ -1,0 +1,54 @@
+import type { PolicyFrame, WelcomeFrame } from "../../protocol/protocol.ts";
+import {
+  policyText,
+  policyVersionOf,
+  publicKeyOf,
+  verifiesText,
+} from "../../protocol/statements.ts";
+import type { AgentFiles } from "./port.ts";
+
+/** The file of policies in the state directory. */
+export const POLICY_FILE = "policies.json";
+
+/** The policies that concern this agent, as the relay told it last. */
+export interface HeldPolicies {
+  /** The name of what is in the file now; undefined when nothing was ever told, or it cannot be read. */
+  version(): string | undefined;
+  /** Why a frame is not taken, or null when its policies are in the file. Throws when that cannot be written. */
+  take(frame: PolicyFrame, welcome: WelcomeFrame, nonce: string): string | null;
+}
+
+/** Opens the file of policies in the agent's state directory. */
+export function openPolicies(stateDir: string, files: AgentFiles): HeldPolicies {
+  const path = `${stateDir}/${POLICY_FILE}`;
+  let link = "";
+  let last = 0;
+  return {
+    version() {
+      try {
+        const text = files.read(path);
+        return text === null ? undefined : policyVersionOf(JSON.parse(text));
+      } catch {
+        return undefined;
+      }
+    },
+    take(frame, welcome, nonce) {
+      if (nonce !== link) {
+        link = nonce;
+        last = 0;
+      }
+      const key = publicKeyOf(welcome.verdict_key);
+      const text = policyText({ agentId: welcome.agent_id, nonce }, frame);
+      if (key === null || !verifiesText(key, text, frame.signature)) {
+        return "its policies are not signed by the relay for this agent and this link";
+      }
+      if (frame.serial <= last) return "its policies were told before";
+      if (policyVersionOf(frame.policies) !== frame.policy_version) {
+        return "its policies are not those that it names";
+      }
+      last = frame.serial;
+      files.write(path, `${JSON.stringify(frame.policies, null, 2)}\n`);
+      return null;
+    },
+  };
+}

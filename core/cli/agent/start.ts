@@ -1,0 +1,94 @@
+import { findAccount } from "./account.ts";
+import type { AgentArguments } from "./arguments.ts";
+import { describeAgent } from "./hello.ts";
+import {
+  absolutePath,
+  defaultStateDir,
+  hostRunningAs,
+  machineHost,
+  ownUser,
+  readInputLine,
+  takeEnvironment,
+} from "./host.ts";
+import { type Pairing, readPairing } from "./pair.ts";
+import type { AgentHost, AgentOptions } from "./port.ts";
+import { findToken } from "./token.ts";
+
+/** How the agent starts. */
+export interface Start {
+  readonly options: AgentOptions;
+  readonly host: AgentHost;
+  /** Whether commands run as the agent's own user. */
+  readonly ownRights: boolean;
+  readonly warnings: readonly string[];
+}
+
+/** Adds what the environment, the token's source and an earlier pairing say. */
+export function readStart(given: AgentArguments): Start | { failure: string } {
+  try {
+    return startOf(given);
+  } catch (error) {
+    return { failure: (error as Error).message };
+  }
+}
+
+/** @throws {Error} with a sentence that names what is wrong */
+function startOf(given: AgentArguments): Start {
+  if (given.code !== undefined) throw new Error("--code belongs to `relay agent pair`.");
+  const environment = takeEnvironment();
+  const stateDir = given.stateDir ?? defaultStateDir();
+  const { files, tree } = machineHost;
+  const found = findToken(given, { files, tree, environment, stdin: readInputLine });
+  const paired: Pairing | null = found.token === null ? readPairing(stateDir, files) : null;
+  const url = given.url ?? environment["RELAY_URL"] ?? paired?.url;
+  if (paired !== null && url !== paired.url) {
+    throw new Error(`This machine is paired with ${paired.url}, not with ${url}.`);
+  }
+  if (!url) throw new Error("The relay is missing: give --url or RELAY_URL.");
+  if (!/^(https?|wss?):\/\//.test(url) || !URL.canParse(url)) {
+    throw new Error(`The URL "${url}" is not a http, https, ws or wss address.`);
+  }
+  const token = (found.token ?? paired?.credential)?.trim();
+  if (!token) {
+    throw new Error(
+      "The credential is missing: run `relay agent pair`, or give --token-file or --token-stdin.",
+    );
+  }
+  if (!/^[\x21-\x7e]+$/.test(token)) {
+    throw new Error("The credential holds characters that no credential has.");
+  }
+  const options = {
+    url,
+    token,
+    ...(given.name === undefined ? {} : { name: given.name }),
+    labels: given.labels,
+    backup: given.backup.map(absolutePath),
+    stateDir,
+  };
+  const facts = describeAgent(options, machineHost);
+  if ("failure" in facts) throw new Error(facts.failure);
+  const { runAs } = given;
+  const host = runAs === undefined ? machineHost : hostRunningAs(findAccount(runAs));
+  const warnings = [found.warning, ...runAs === undefined ? [sharedUser(stateDir)] : []];
+  return {
+    options,
+    host,
+    ownRights: runAs === undefined,
+    warnings: warnings.filter((warning) => warning !== null),
+  };
+}
+
+/** What to do about commands that have the agent's own rights, where something can be done. */
+function sharedUser(stateDir: string): string | null {
+  if (ownUser() === 0) {
+    return "commands run as root and can read this agent's credential and keys: name a user for " +
+      "them with --run-as";
+  }
+  return isKnownFolder(stateDir)
+    ? null
+    : `the shield knows the state directory by its name: call it relay-agent instead of ${stateDir}`;
+}
+
+/** Whether the shield guards a folder of this name; see core/shield/programs/agent_state.ts. */
+const isKnownFolder = (path: string): boolean =>
+  absolutePath(path).split("/").at(-1)!.startsWith("relay-agent");

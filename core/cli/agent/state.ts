@@ -1,0 +1,112 @@
+import { filesDigest, POLICY_ROOT } from "../../protocol/archive.ts";
+import { canonicalJson } from "../../codec/canonical.ts";
+import type { Cancel, Clock } from "../../ports/ports.ts";
+import { policyVersionOf } from "../../protocol/statements.ts";
+import { sha256Hex } from "../../codec/text.ts";
+import type { StateFrame } from "../../protocol/transfers.ts";
+import { type Configuration, readConfiguration } from "./configuration.ts";
+import { POLICY_FILE } from "./policies.ts";
+import type { AgentFiles } from "./port.ts";
+
+/** How often the policy file is looked at: what somebody changes by hand is told well within 5 s. */
+const LOOK_MS = 2_000;
+const POLICIES_TOLD = 64;
+
+/** What becomes of the signatures of a link. */
+export interface VerdictCounts {
+  verified: number;
+  refused: number;
+  last_refusal: string | null;
+}
+
+/** Tells the relay what this agent holds. */
+export interface StateTeller {
+  /** Answers `inspect`, and from then on tells by itself when the policy file is changed. */
+  answer(serial: number, send: (frame: StateFrame) => void): void;
+  /** The link is lost. */
+  detach(): void;
+}
+
+/** Opens the report of an agent's state. */
+export function openState(
+  configuration: Configuration,
+  files: Pick<AgentFiles, "read">,
+  clock: Clock,
+  counts: () => VerdictCounts,
+): StateTeller {
+  const path = `${configuration.stateDir}/${POLICY_FILE}`;
+  let told: string | null = null;
+  let cancel: Cancel | null = null;
+
+  function policyText(): string | null {
+    try {
+      return files.read(path);
+    } catch {
+      return null;
+    }
+  }
+
+  function tell(serial: number, send: (frame: StateFrame) => void) {
+    told = policyText();
+    send({
+      type: "state",
+      serial,
+      ...readPolicies(told),
+      ...readFiles(configuration),
+      roots: [...configuration.roots],
+      verdicts: { ...counts() },
+    });
+  }
+
+  function look(send: (frame: StateFrame) => void) {
+    cancel = clock.after(LOOK_MS, () => {
+      if (policyText() !== told) tell(0, send);
+      look(send);
+    });
+  }
+
+  return {
+    answer(serial, send) {
+      tell(serial, send);
+      if (cancel === null) look(send);
+    },
+    detach() {
+      cancel?.();
+      cancel = null;
+    },
+  };
+}
+
+function readPolicies(text: string | null): Pick<StateFrame, "policy_version" | "policies"> {
+  try {
+    const read: unknown = JSON.parse(text ?? "");
+    if (!Array.isArray(read)) return { policy_version: null, policies: [] };
+    const policies = read.slice(0, POLICIES_TOLD).map((document: unknown, at) => ({
+      name: nameOf(document) ?? `#${at + 1}`,
+      sha256: sha256Hex(canonicalJson(document)),
+    }));
+    return { policy_version: policyVersionOf(read), policies };
+  } catch {
+    return { policy_version: null, policies: [] };
+  }
+}
+
+function nameOf(document: unknown): string | null {
+  if (typeof document !== "object" || document === null || !("name" in document)) return null;
+  const { name } = document;
+  return typeof name === "string" && name.length <= 128 && name.isWellFormed() ? name : null;
+}
+
+function readFiles(configuration: Configuration): Pick<StateFrame, "files" | "problem"> {
+  if (configuration.roots.length === 0) return { files: null, problem: null };
+  try {
+    const { head: { entries } } = readConfiguration(configuration);
+    const listed = entries.filter(({ root }) => root !== POLICY_ROOT);
+    const bytes = listed.reduce((sum, entry) => sum + entry.bytes, 0);
+    const files = { count: listed.length, bytes, sha256: filesDigest(entries) };
+    return { files, problem: null };
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error);
+    return { files: null, problem: problem.slice(0, 500).toWellFormed() };
+  }
+}

@@ -1,0 +1,69 @@
+import { dirname } from "node:path";
+import type { AgentTree } from "./port.ts";
+import { writeAll } from "../../../kv/maintenance/disk.ts";
+
+/** Files of the system, for backup and restore. */
+export const systemTree: AgentTree = {
+  look(path) {
+    const found = orNull(() => Deno.lstatSync(path));
+    if (found === null) return null;
+    const { isFile, isDirectory, isSymlink, size, mode, uid } = found;
+    const kind = isSymlink ? "link" : isFile ? "file" : isDirectory ? "folder" : "other";
+    return { kind, bytes: size, mode: (mode ?? 0o644) & 0o777, owner: uid };
+  },
+  list: (path) => [...Deno.readDirSync(path)].map(({ name }) => name).sort(),
+  read,
+  readLink: (path) => Deno.readLinkSync(path),
+  realPath: (path) => orNull(() => Deno.realPathSync(path)),
+  write(path, bytes, mode) {
+    Deno.mkdirSync(dirname(path), { recursive: true });
+    // Only a file that it makes itself: what lies there already may be a link to anywhere.
+    const file = Deno.openSync(path, { write: true, createNew: true, mode: 0o600 });
+    try {
+      writeAll(file, bytes);
+      file.syncSync();
+    } finally {
+      file.close();
+    }
+    if (Deno.build.os !== "windows") Deno.chmodSync(path, mode);
+  },
+  link(path, target) {
+    Deno.mkdirSync(dirname(path), { recursive: true });
+    Deno.symlinkSync(target, path);
+  },
+  rename: (from, to) => Deno.renameSync(from, to),
+  remove: (path) => Deno.removeSync(path),
+};
+
+/** Reads what is a file now, and no link that took its place since it was looked at. */
+function read(path: string): Uint8Array<ArrayBuffer> {
+  const file = Deno.openSync(path);
+  try {
+    const [opened, found] = [file.statSync(), Deno.lstatSync(path)];
+    if (!found.isFile || found.ino !== opened.ino || found.dev !== opened.dev) {
+      throw new Error(`${path} is no file any more`);
+    }
+    const bytes = new Uint8Array(opened.size);
+    let at = 0;
+    while (at < bytes.length) {
+      const n = file.readSync(bytes.subarray(at));
+      if (n === null) break;
+      at += n;
+    }
+    return bytes.slice(0, at);
+  } finally {
+    file.close();
+  }
+}
+
+/** Null for what is not there; a file in place of a folder on the way is nothing there, too. */
+function orNull<T>(look: () => T): T | null {
+  try {
+    return look();
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
+      return null;
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,36 @@
+import type { Clock } from "../../ports/ports.ts";
+import type { RunFrame, WelcomeFrame } from "../../protocol/protocol.ts";
+import { publicKeyOf, verdictText, verifiesText, welcomeText } from "../../protocol/statements.ts";
+
+/** Checks what the relay orders on one link. */
+export interface Verdicts {
+  /** Why none of a frame's commands may start, or null; a frame passes once. */
+  refuse(frame: RunFrame): string | null;
+}
+
+/**
+ * Opens the check of a link whose welcome has just come in answer to the agent's `nonce`; null when the
+ * relay does not hold the verdict key that it shows.
+ */
+export function openVerdicts(welcome: WelcomeFrame, nonce: string, clock: Clock): Verdicts | null {
+  const key = publicKeyOf(welcome.verdict_key);
+  if (key === null || !verifiesText(key, welcomeText(welcome, nonce), welcome.signature)) {
+    return null;
+  }
+  const link = { agentId: welcome.agent_id, nonce };
+  // Only the relay's clock counts: this machine's may be wrong.
+  const offsetMs = welcome.time_ms - clock.now();
+  let last = 0;
+  return {
+    refuse(frame) {
+      if (frame.signature === "") return "it came without a verdict";
+      if (!verifiesText(key, verdictText(link, frame), frame.signature)) {
+        return "its verdict is not the relay's for these bytes, this agent and this link";
+      }
+      if (frame.batch <= last) return "its verdict was used before";
+      last = frame.batch;
+      if (clock.now() + offsetMs >= frame.expires_at_ms) return "its verdict has expired";
+      return null;
+    },
+  };
+}

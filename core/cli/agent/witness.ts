@@ -1,0 +1,69 @@
+import { readChain } from "../../events/trail/handover.ts";
+import { keyText, readKey, readStatement, verifiesNote } from "../../events/trail/note.ts";
+import { verifyConsistency } from "../../events/trail/merkle.ts";
+import type { CheckpointFrame } from "../../protocol/protocol.ts";
+import type { AgentFiles } from "./port.ts";
+
+/** Why a checkpoint was not taken. */
+export type Refusal = "another_key" | "unproven" | "rolled_back" | "rewritten";
+
+const notePath = (stateDir: string) => `${stateDir}/audit-checkpoint`;
+const keyPath = (stateDir: string) => `${stateDir}/audit-key`;
+
+type Kept = Pick<AgentFiles, "read" | "write">;
+
+/**
+ * Files of which a text that cannot be written, as on a full disk, is remembered here until one can: the relay
+ * takes it for kept. `failed` hears why.
+ */
+export function remembering(files: Kept, failed: (error: unknown) => void): Kept {
+  const unwritten = new Map<string, string>();
+  return {
+    read: (path) => unwritten.get(path) ?? files.read(path),
+    write(path, text) {
+      try {
+        files.write(path, text);
+        unwritten.delete(path);
+      } catch (error) {
+        unwritten.set(path, text);
+        failed(error);
+      }
+    },
+  };
+}
+
+/** How many rows of the relay's audit log the checkpoint that is kept here speaks of. */
+export function witnessedSize(stateDir: string, files: Kept): number {
+  return readStatement(files.read(notePath(stateDir)) ?? "")?.size ?? 0;
+}
+
+/**
+ * Keeps the newest checkpoint of the relay's audit log, and with it what the log was: one that forgets or
+ * changes what an earlier one said is refused, and the earlier one stays. The key is that of the first one, or
+ * one that it handed over to.
+ */
+export function keepCheckpoint(
+  stateDir: string,
+  { note, public_key, proof, handovers = [] }: CheckpointFrame,
+  files: Kept,
+): Refusal | null {
+  const pinned = files.read(keyPath(stateDir))?.trim() || null;
+  if (pinned !== null && pinned !== public_key) {
+    const chain = readChain(handovers, public_key);
+    if (!chain?.some(({ from }) => keyText(from) === pinned)) return "another_key";
+  }
+  const key = readKey(public_key);
+  const now = readStatement(note);
+  if (key === null || now === null || now.origin !== key.name || !verifiesNote(note, key)) {
+    return "unproven";
+  }
+  const before = readStatement(files.read(notePath(stateDir)) ?? "");
+  if (before !== null) {
+    if (now.size < before.size) return "rolled_back";
+    const path = proof.map((hash) => Uint8Array.fromBase64(hash));
+    if (!verifyConsistency(before.size, now.size, before.root, now.root, path)) return "rewritten";
+  }
+  if (pinned !== public_key) files.write(keyPath(stateDir), `${public_key}\n`);
+  files.write(notePath(stateDir), note);
+  return null;
+}

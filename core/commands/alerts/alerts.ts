@@ -1,0 +1,84 @@
+import {
+  ALERT_FACETS,
+  type AlertFacet,
+  alertIndex,
+  type AlertRecord,
+  alerts,
+  type AlertState,
+} from "../../../kv/records/alert.ts";
+import type { Work, Writing } from "../../work/work.ts";
+import { emit } from "../../events/events.ts";
+import { Fault } from "../../fault/fault.ts";
+import { iso, isoOrNull, listPage, type Paging } from "../../work/lists.ts";
+import { lasting } from "./take.ts";
+
+/** Which alerts a list shows. */
+export type AlertFilter =
+  & { readonly state: AlertState }
+  & {
+    readonly [facet in AlertFacet]?: string | undefined;
+  };
+
+/** Alerts of one state, the newest first. */
+export async function listAlerts({ db, actor: { tenant } }: Work, filter: AlertFilter & Paging) {
+  const { limit, offset } = filter;
+  const facets = ALERT_FACETS.filter((facet) => filter[facet] !== undefined);
+  const index = alertIndex(facets);
+  const prefix = [filter.state, ...facets.map((facet) => filter[facet]!)];
+  const options = { limit, offset, index, prefix, reverse: true };
+  const { items, pagination } = await listPage(db, alerts, tenant, options);
+  return { alerts: items.map(showAlert), pagination };
+}
+
+/** Ends an alert by hand; its source opens it again when it reports it again. @throws {Fault} NOT_FOUND, CONFLICT */
+export async function resolveAlert(
+  work: Writing,
+  { alert_id: id, reason = null }: { alert_id: string; reason?: string | null | undefined },
+) {
+  const { app, actor, tx } = work;
+  const alert = await tx.get(alerts, actor.tenant, id);
+  if (alert === null) throw new Fault("NOT_FOUND", "There is no such alert.");
+  if (alert.state === "resolved") {
+    throw new Fault("CONFLICT", "This alert is resolved already.", { state: alert.state });
+  }
+  const now = app.ports.clock.now();
+  const { source, name, severity, agent_id } = alert;
+  emit(work, tx, actor.tenant, {
+    type: "alert_resolved",
+    resource: { type: "alert", id },
+    ...(agent_id !== null && { agentId: agent_id }),
+    details: { source, name, severity, reason },
+  });
+  const resolved = {
+    ...alert,
+    state: "resolved" as const,
+    ends_at_ms: now,
+    resolved_at_ms: now,
+    resolved_by: actor.id,
+    reason,
+  };
+  return showAlert(tx.put(alerts, actor.tenant, lasting(resolved, now)));
+}
+
+/** An alert as every answer shows it. */
+function showAlert(alert: AlertRecord) {
+  return {
+    alert_id: alert.id,
+    source: alert.source,
+    name: alert.name,
+    severity: alert.severity,
+    state: alert.state,
+    fingerprint: alert.fingerprint,
+    agent_id: alert.agent_id,
+    labels: alert.labels,
+    annotations: alert.annotations,
+    starts_at: iso(alert.starts_at_ms),
+    ends_at: isoOrNull(alert.ends_at_ms),
+    first_seen_at: iso(alert.first_seen_ms),
+    last_seen_at: iso(alert.last_seen_ms),
+    count: alert.count,
+    resolved_at: isoOrNull(alert.resolved_at_ms),
+    resolved_by: alert.resolved_by,
+    reason: alert.reason,
+  };
+}

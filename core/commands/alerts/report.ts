@@ -1,0 +1,101 @@
+import { z } from "zod";
+import type { AlertSeverity } from "../../../kv/records/alert.ts";
+import { ALERT_SEVERITIES, ALERT_STATES } from "../../../kv/records/alert.ts";
+import { canonicalJson } from "../../codec/canonical.ts";
+import { few } from "../../fault/few.ts";
+import { sha256Hex } from "../../codec/text.ts";
+import { nextTurn } from "../../ports/turn.ts";
+
+/** Reports that one request may bring. */
+export const REPORTS_MAX = 10_000;
+/** Labels and annotations of one alert, together: a batch of them fits into one commit. */
+const TEXT_CHARS_MAX = 16_000;
+const ENTRIES_MAX = 64;
+/** How many are read before others get their turn: with as many entries as they may have, some 10 ms of work. */
+const REPORTS_A_TURN = 64;
+
+const text = (charsMax: number) =>
+  z.string().max(charsMax).refine((value) => value.isWellFormed(), "no half characters");
+const texts = few(ENTRIES_MAX, z.record(text(200).min(1), text(4_000)));
+const visible = z.string().regex(/^[\x21-\x7e]{1,128}$/, "1 to 128 visible ASCII characters");
+const instant = z.iso.datetime({ offset: true }).transform((value) => Date.parse(value));
+
+/** One alert as callers import it. */
+const AlertReport = z.strictObject({
+  name: text(200).min(1),
+  severity: z.enum(ALERT_SEVERITIES).default("warning"),
+  state: z.enum(ALERT_STATES).default("active"),
+  fingerprint: visible.optional(),
+  agent_id: visible.nullable().default(null),
+  labels: texts.default({}),
+  annotations: texts.default({}),
+  starts_at: instant.optional(),
+  ends_at: instant.optional(),
+}).refine(
+  ({ labels, annotations }) => charsOf(labels) + charsOf(annotations) <= TEXT_CHARS_MAX,
+  `labels and annotations have at most ${TEXT_CHARS_MAX} characters`,
+);
+
+const charsOf = (entries: Readonly<Record<string, string>>) =>
+  Object.entries(entries).reduce((sum, [name, value]) => sum + name.length + value.length, 0);
+
+/** What a source says of one alert; times in ms. */
+export interface Report {
+  readonly fingerprint: string;
+  readonly name: string;
+  readonly severity: AlertSeverity;
+  readonly state: "active" | "resolved";
+  readonly agentId: string | null;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly startsAtMs: number | null;
+  readonly endsAtMs: number | null;
+}
+
+/** A report that could not be read. */
+export interface ReportError {
+  /** Its place in the request. */
+  readonly index: number;
+  readonly message: string;
+}
+
+const MESSAGE_MAX = 200;
+
+/** Reads reports one by one: a malformed one is told and keeps no other from being taken. */
+export async function readReports(
+  items: readonly unknown[],
+): Promise<{ reports: Report[]; errors: ReportError[] }> {
+  const reports: Report[] = [], errors: ReportError[] = [];
+  for (const [index, item] of items.entries()) {
+    if (index % REPORTS_A_TURN === REPORTS_A_TURN - 1) await nextTurn();
+    const read = AlertReport.safeParse(item);
+    if (read.success) reports.push(reportOf(read.data));
+    else errors.push({ index, message: firstIssue(read.error) });
+  }
+  return { reports, errors };
+}
+
+/** The first thing that is wrong with an input, with its path. */
+export function firstIssue({ issues }: z.ZodError): string {
+  const { path, message } = issues[0]!;
+  return [path.join("."), message].filter(Boolean).join(": ").slice(0, MESSAGE_MAX).toWellFormed();
+}
+
+function reportOf(input: z.infer<typeof AlertReport>): Report {
+  const { name, severity, state, labels, annotations } = input;
+  return {
+    fingerprint: input.fingerprint ?? fingerprintOf(name, labels),
+    name,
+    severity,
+    state,
+    agentId: input.agent_id,
+    labels,
+    annotations,
+    startsAtMs: input.starts_at ?? null,
+    endsAtMs: input.ends_at ?? null,
+  };
+}
+
+/** What names an alert that has no fingerprint of its own: its name and labels, in whatever order. */
+export const fingerprintOf = (name: string, labels: Readonly<Record<string, string>>): string =>
+  sha256Hex(canonicalJson([name, labels])).slice(0, 32);

@@ -1,0 +1,137 @@
+import type { Tenant } from "../../../kv/store/collection.ts";
+import { type AlertRecord, alerts } from "../../../kv/records/alert.ts";
+import type { Tx } from "../../../kv/store/tx.ts";
+import type { App } from "../../work/work.ts";
+import { sha256Hex } from "../../codec/text.ts";
+import type { Report } from "./report.ts";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** A resolved alert is kept this long. */
+const RESOLVED_KEPT_MS = 30 * DAY_MS;
+/** An active one that its source says nothing of any more is kept this long. */
+const SILENT_KEPT_MS = 90 * DAY_MS;
+/** A delivery that comes again within this time is a retry; later it says that the alert goes on. */
+const RETRY_MS = 10 * 60 * 1000;
+
+/** Where a report comes from. */
+export interface Origin {
+  readonly source: string;
+  /** The user, key or token that brought it. */
+  readonly by: string;
+  /** Digest of the delivery that it came in; null when each coming counts. */
+  readonly delivery: string | null;
+  /** How often this very report stood in the request; 1 unless said. */
+  readonly times?: number;
+}
+
+/** What became of a report. */
+export type Outcome = "created" | "reopened" | "updated" | "resolved" | "repeated";
+
+/** Puts a report on record: at most one alert for a source and a fingerprint, whatever comes how often. */
+export async function takeReport(
+  app: App,
+  tx: Tx,
+  tenant: Tenant,
+  origin: Origin,
+  report: Report,
+): Promise<Outcome> {
+  const { source, delivery } = origin;
+  const now = app.ports.clock.now();
+  const id = alertIdOf(tenant, source, report.fingerprint);
+  const known = await tx.get(alerts, tenant, id);
+  if (known === null) {
+    tx.put(alerts, tenant, lasting(newAlert(id, origin, report, now), now));
+    return "created";
+  }
+  if (delivery !== null && known.delivery === delivery && now < known.last_seen_ms + RETRY_MS) {
+    return "repeated";
+  }
+  const next = report.state === "resolved"
+    ? ended(known, origin, report, now)
+    : seenAgain(known, origin, report, now);
+  tx.put(alerts, tenant, lasting(next, now));
+  if (next.state === known.state) return "updated";
+  return next.state === "resolved" ? "resolved" : "reopened";
+}
+
+/** An alert with the time that it is kept from now on. */
+export function lasting(alert: AlertRecord, nowMs: number): AlertRecord {
+  const keptMs = alert.state === "resolved" ? RESOLVED_KEPT_MS : SILENT_KEPT_MS;
+  return { ...alert, expires_at_ms: nowMs + keptMs };
+}
+
+/** One alert for a source and a fingerprint: whoever reports it again finds it by its id. */
+export function alertIdOf(tenant: Tenant, source: string, fingerprint: string): string {
+  const text = JSON.stringify([tenant.org, tenant.space, source, fingerprint]);
+  return `alr_${sha256Hex(text).slice(0, 32)}`;
+}
+
+function newAlert(
+  id: string,
+  { source, by, delivery, times = 1 }: Origin,
+  report: Report,
+  now: number,
+): AlertRecord {
+  const over = report.state === "resolved";
+  return {
+    id,
+    source,
+    ...contentOf(report),
+    state: report.state,
+    starts_at_ms: report.startsAtMs ?? now,
+    ends_at_ms: over ? report.endsAtMs ?? now : null,
+    first_seen_ms: now,
+    last_seen_ms: now,
+    count: over ? 0 : times,
+    resolved_at_ms: over ? now : null,
+    resolved_by: over ? by : null,
+    reason: null,
+    delivery,
+    expires_at_ms: now,
+  };
+}
+
+function seenAgain(
+  known: AlertRecord,
+  { delivery, times = 1 }: Origin,
+  report: Report,
+  now: number,
+): AlertRecord {
+  const again = known.state === "resolved";
+  return {
+    ...known,
+    ...contentOf(report),
+    state: "active",
+    starts_at_ms: report.startsAtMs ?? (again ? now : known.starts_at_ms),
+    ends_at_ms: null,
+    last_seen_ms: now,
+    count: known.count + times,
+    resolved_at_ms: null,
+    resolved_by: null,
+    reason: null,
+    delivery,
+  };
+}
+
+/** Who resolved an alert first, and when, stays on record. */
+function ended(
+  known: AlertRecord,
+  { by, delivery }: Origin,
+  report: Report,
+  now: number,
+): AlertRecord {
+  const seen = { ...known, last_seen_ms: now, delivery };
+  if (known.state === "resolved") return seen;
+  return {
+    ...seen,
+    ...contentOf(report),
+    state: "resolved",
+    ends_at_ms: report.endsAtMs ?? now,
+    resolved_at_ms: now,
+    resolved_by: by,
+  };
+}
+
+function contentOf({ fingerprint, name, severity, agentId, labels, annotations }: Report) {
+  return { fingerprint, name, severity, agent_id: agentId, labels, annotations };
+}

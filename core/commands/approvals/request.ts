@@ -1,0 +1,141 @@
+import type { Tenant } from "../../../kv/store/collection.ts";
+import { type ApprovalRecord, approvals } from "../../../kv/records/approval.ts";
+import { type CommandRecord, commands } from "../../../kv/records/command.ts";
+import type { Tx } from "../../../kv/store/tx.ts";
+import { haveInCommon, peopleBehind, without } from "../../access/keys/also_of.ts";
+import type { Stepping } from "../../work/work.ts";
+import { countWaiting } from "./count.ts";
+import { askersOf } from "./votes.ts";
+import { textForEvent } from "../text.ts";
+import { emit } from "../../events/events.ts";
+import { iso } from "../../work/lists.ts";
+import type { PolicyApprovals } from "../../shield/decide.ts";
+import type { ShieldResult } from "../../shield/result.ts";
+import { notifyHolders } from "../../access/people/notify.ts";
+import type { ShieldInForce } from "../guard/settings.ts";
+import { sha256Hex } from "../../codec/text.ts";
+
+/** As much of a command as a notification shows. */
+const SHOWN_CHARACTERS = 200;
+
+/** How many people must approve, and of which roles; none for any. */
+export type Needed = Pick<ApprovalRecord, "required" | "roles">;
+
+/** A policy's rule says it before the settings do. */
+export function neededOf({ own }: ShieldInForce, ofPolicy: PolicyApprovals | null): Needed {
+  const { required = own.approvals.required, roles = own.approvals.roles } = ofPolicy ?? {};
+  return { required, roles };
+}
+
+/**
+ * Holds a command back until people decide: both records and the event in one commit. Who they are the
+ * policy's rule says before the settings.
+ */
+export async function requestApproval(
+  work: Stepping,
+  fresh: CommandRecord,
+  shield: ShieldInForce,
+  ofPolicy: PolicyApprovals | null,
+): Promise<{ command: CommandRecord; approval: ApprovalRecord }> {
+  const { app, actor } = work;
+  const { tenant } = actor;
+  const { self_approval, expires_seconds } = shield.own.approvals;
+  const { required, roles } = neededOf(shield, ofPolicy);
+  const now = fresh.created_at_ms;
+  const lapsesAtMs = now + expires_seconds * 1000;
+  // It is kept as long after its wait as a command that ran at once.
+  const keptUntilMs = lapsesAtMs + fresh.expires_at_ms - now;
+  const id = app.ports.entropy.id("prc");
+  return await app.store.transact(async (tx) => {
+    const command = tx.insert(commands, tenant, {
+      ...fresh,
+      status: "pending_approval",
+      approval_id: id,
+      started_at_ms: null,
+      expires_at_ms: keptUntilMs,
+    });
+    const approval = tx.insert(approvals, tenant, {
+      id,
+      command_id: fresh.id,
+      agent_id: fresh.agent_id,
+      command: fresh.command,
+      command_sha256: sha256Hex(fresh.command),
+      policy_version: shield.version,
+      shield_result: fresh.shield_result,
+      requested_by: actor.id,
+      requested_user: actor.userId,
+      requested_also: without(await peopleBehind(tx, actor), actor.userId),
+      status: "pending",
+      required,
+      roles,
+      self_approval,
+      decisions: [],
+      reason: null,
+      created_at_ms: now,
+      expires_at_ms: lapsesAtMs,
+      resolved_at_ms: null,
+      purge_at_ms: keptUntilMs,
+    });
+    countWaiting(tx, tenant, 1);
+    emitRequested(work, tx, tenant, approval);
+    await notifyDeciders(work, tx, tenant, approval);
+    work.recordUse(tx, 202);
+    return { command, approval };
+  });
+}
+
+function emitRequested(
+  work: Stepping,
+  tx: Tx,
+  tenant: Tenant,
+  approval: ApprovalRecord,
+): void {
+  const { risk_score, threats, layer } = approval.shield_result as ShieldResult;
+  emit(work, tx, tenant, {
+    type: "approval_requested",
+    resource: { type: "approval", id: approval.id },
+    agentId: approval.agent_id,
+    details: {
+      ...textForEvent(approval.command),
+      command_id: approval.command_id,
+      expires_at: iso(approval.expires_at_ms),
+      pid: approval.id,
+      requested_by: approval.requested_by,
+      shield_result: { layer, risk_score, threats },
+    },
+  });
+}
+
+/** Tells those who may decide. */
+async function notifyDeciders(
+  { app }: Stepping,
+  tx: Tx,
+  tenant: Tenant,
+  { id, command, command_id, agent_id, expires_at_ms, ...approval }: ApprovalRecord,
+): Promise<void> {
+  const { roles, self_approval } = approval;
+  const details = {
+    pid: id,
+    command_id,
+    agent_id,
+    command: [...command].slice(0, SHOWN_CHARACTERS).join(""),
+    requested_by: approval.requested_by,
+    expires_at: iso(expires_at_ms),
+  };
+  const notice = {
+    type: "approval_requested",
+    resource: { type: "approval", id },
+    agentId: agent_id,
+    details,
+  } as const;
+  await notifyHolders(
+    app,
+    tx,
+    tenant,
+    notice,
+    "approvals:write",
+    (user) =>
+      (self_approval || !haveInCommon(askersOf(approval), [user.id])) &&
+      (roles.length === 0 || roles.some((role) => user.roles.includes(role))),
+  );
+}

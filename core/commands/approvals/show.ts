@@ -1,0 +1,70 @@
+import { type ApprovalRecord, approvals } from "../../../kv/records/approval.ts";
+import { commands } from "../../../kv/records/command.ts";
+import type { Work } from "../../work/work.ts";
+import { Fault } from "../../fault/fault.ts";
+import { iso, isoOrNull, type Paging, showPage } from "../../work/lists.ts";
+import type { ShieldResult } from "../../shield/result.ts";
+
+/** The status at an instant: one whose time is over has expired, whether or not that is on record yet. */
+export function statusNow(
+  { status, expires_at_ms }: ApprovalRecord,
+  nowMs: number,
+): ApprovalRecord["status"] {
+  return status === "pending" && nowMs >= expires_at_ms ? "expired" : status;
+}
+
+/** A request for approval as every answer shows it. */
+export async function showApproval({ app, db, actor }: Work, approval: ApprovalRecord) {
+  const command = await db.get(commands, actor.tenant, approval.command_id);
+  return {
+    pid: approval.id,
+    status: statusNow(approval, app.ports.clock.now()),
+    command_id: approval.command_id,
+    command_status: command?.status ?? null,
+    agent_id: approval.agent_id,
+    command: approval.command,
+    command_sha256: approval.command_sha256,
+    policy_version: approval.policy_version,
+    shield_result: approval.shield_result as ShieldResult,
+    requested_by: approval.requested_by,
+    requested_also: approval.requested_also,
+    required: approval.required,
+    roles: approval.roles,
+    decisions: approval.decisions.map(({ user_id, actor, also_of, approve, reason, at_ms }) => ({
+      user_id,
+      actor,
+      also_of,
+      decision: approve ? "approved" as const : "rejected" as const,
+      reason,
+      at: iso(at_ms),
+    })),
+    reason: approval.reason,
+    created_at: iso(approval.created_at_ms),
+    expires_at: iso(approval.expires_at_ms),
+    resolved_at: isoOrNull(approval.resolved_at_ms),
+  };
+}
+
+/** The caller's request of this id. @throws {Fault} NOT_FOUND */
+export async function ownedApproval({ db, actor }: Work, id: string): Promise<ApprovalRecord> {
+  const approval = await db.get(approvals, actor.tenant, id);
+  if (approval === null) throw new Fault("NOT_FOUND", "There is no such blocked process.");
+  return approval;
+}
+
+export async function getApproval(work: Work, id: string) {
+  return await showApproval(work, await ownedApproval(work, id));
+}
+
+/** Requests of one status, newest first; without one, all of them. */
+export async function listApprovals(
+  work: Work,
+  { status, ...paging }: Paging & { status?: ApprovalRecord["status"] | undefined },
+) {
+  const { db, actor: { tenant } } = work;
+  const by = status === undefined ? {} : { index: "status", prefix: [status] };
+  const page = await db.list(approvals, tenant, { ...paging, ...by, reverse: true });
+  const total = await db.countBy(approvals, tenant, "status", by.prefix ?? []);
+  const shown = await Promise.all(page.items.map((approval) => showApproval(work, approval)));
+  return { approvals: shown, pagination: showPage(paging, page, total) };
+}

@@ -1,0 +1,167 @@
+import { canaryRuns } from "../../../kv/records/agent_state.ts";
+import type { Stepping } from "../../work/work.ts";
+import { startCommand } from "../commands.ts";
+import { emit } from "../../events/events.ts";
+import { Fault } from "../../fault/fault.ts";
+import { judgeChain } from "../../shield/behaviour.ts";
+import { CANARY_CHECKS, CANARY_POLICY, type CanaryCheck } from "./canary_checks.ts";
+import { isSwitched } from "../../shield/decide.ts";
+import { examineCommand } from "../../shield/examine.ts";
+import { inspectCommand, type ShieldContext } from "../../shield/inspect.ts";
+import type { ShieldLayer, ShieldResult, Verdict } from "../../shield/result.ts";
+import type { Policy } from "../../shield/policy/policy.ts";
+import { Sessions } from "./sessions.ts";
+import { policiesFor, shieldInForce } from "./settings.ts";
+
+const NO_OP = "true";
+const NO_OP_TIMEOUT_MS = 10_000;
+
+/** The layers, as the canary calls them; a test puts broken ones in. */
+export interface Layers {
+  inspect(command: string, context: ShieldContext): Pick<ShieldResult, "verdict" | "layer">;
+  /** The last of these commands, judged after those before it. */
+  chain(commands: readonly string[]): Pick<ShieldResult, "verdict" | "layer">;
+}
+
+/** A check that went wrong. */
+export interface CanaryFailure {
+  readonly command: string;
+  readonly expected: Verdict | "stopped";
+  readonly verdict: Verdict;
+}
+
+/** What became of one layer's checks. */
+export interface CanaryLayer {
+  readonly layer: ShieldLayer;
+  readonly passed: boolean;
+  readonly checks: number;
+  readonly failures: CanaryFailure[];
+  /** Commands that pass because somebody switched the patterns off that would stop them. */
+  readonly switched_off: string[];
+}
+
+/** Runs every check through its layer; nothing is executed or stored. */
+export function checkLayers(
+  context: ShieldContext,
+  { inspect, chain }: Layers = { inspect: inspectCommand, chain: judgeLast },
+): CanaryLayer[] {
+  const policy = context.policy ?? null;
+  return (["policy", "patterns", "structure", "behaviour"] as const).map((layer) => {
+    const switchedOff: string[] = [];
+    const checks = CANARY_CHECKS.filter((check) => check.layer === layer);
+    const failures = checks.flatMap(({ commands, expect }) => {
+      const command = commands.at(-1) ?? "";
+      const found = layer === "behaviour"
+        ? chain(commands)
+        : inspect(command, layer === "policy" ? { ...context, policy: CANARY_POLICY } : context);
+      const { verdict } = found;
+      if (isAsExpected({ layer, expect }, found)) return [];
+      const wanted = isOfPatterns(layer) && isSwitched(policy) &&
+        isAsExpected(
+          { layer, expect },
+          inspect(command, { ...context, policy: withAllPatterns(policy) }),
+        );
+      if (!wanted) return [{ command, expected: expect, verdict }];
+      switchedOff.push(command);
+      return [];
+    });
+    const passed = failures.length === 0;
+    return { layer, passed, checks: checks.length, failures, switched_off: switchedOff };
+  });
+}
+
+/** A verdict has to come from the layer that is being checked, or another one's failure would hide it. */
+function isAsExpected(
+  { layer, expect }: Pick<CanaryCheck, "layer" | "expect">,
+  found: Pick<ShieldResult, "verdict" | "layer">,
+): boolean {
+  // A policy in force may decide before patterns and structure are asked.
+  const byPolicy = found.layer === "policy" && isOfPatterns(layer);
+  if (expect === "allow") return found.verdict === "allow" || byPolicy;
+  const right = expect === "stopped" ? found.verdict !== "allow" : found.verdict === expect;
+  return right && (layer === found.layer || byPolicy);
+}
+
+/** The layers that the rule packs make up; chains are judged without an organization's switches. */
+const isOfPatterns = (layer: ShieldLayer) => layer === "patterns" || layer === "structure";
+
+/** The same policy with nothing switched off. */
+function withAllPatterns(policy: Policy): Policy {
+  const { disabled_packs: _packs, disabled_rules: _rules, ...rest } = policy;
+  return rest;
+}
+
+function judgeLast(commands: readonly string[]): ShieldResult {
+  const sessions = new Sessions(() => 0);
+  const circumstances = { labels: {}, who: null, atMs: null };
+  let result = inspectCommand("");
+  for (const [i, command] of commands.entries()) {
+    const memory = sessions.recall("canary");
+    const judged = judgeChain(command, examineCommand(command), memory, null, circumstances);
+    sessions.note("canary", `step_${i}`, judged.examination, judged.steps)?.();
+    result = judged.decision.result;
+  }
+  return result;
+}
+
+/**
+ * Runs the checks, and, through a named agent, a command that does nothing.
+ * @throws {Fault} CANARY_FAILED with the whole report when anything is not as it must be; AGENT_NOT_FOUND
+ */
+export async function runCanary(work: Stepping, agentId: string | null) {
+  const { app, actor: { tenant } } = work;
+  const shield = await shieldInForce(work.db, tenant);
+  const { policy } = await policiesFor(app, tenant, shield, {});
+  const layers = checkLayers({ policy });
+  const agent = agentId === null ? null : await tryAgent(work, agentId);
+  const failed = [
+    ...layers.filter(({ passed }) => !passed).map(({ layer }) => layer as string),
+    ...(agent === null || agent.passed ? [] : ["agent"]),
+  ];
+  const status = failed.length === 0 ? "passed" as const : "failed" as const;
+  await work.app.store.transact((tx) => {
+    emit(work, tx, work.actor.tenant, {
+      type: "canary_run",
+      resource: { type: "shield", id: "shield" },
+      ...(agentId !== null && { agentId }),
+      details: { command_id: agent?.command_id ?? null, failed, status },
+    });
+    for (const id of ["shield", ...(agentId === null ? [] : [agentId])]) {
+      const at_ms = work.app.ports.clock.now();
+      tx.put(canaryRuns, tenant, { id, at_ms, by: work.actor.id, status, failed });
+    }
+    work.recordUse(tx, failed.length === 0 ? 200 : 503);
+  });
+  const report = { status, failed, mode: shield.own.mode, layers, agent };
+  if (failed.length === 0) return report;
+  const message = `The canary failed: ${
+    failed.join(", ")
+  }. Do not rely on the shield until it passes.`;
+  throw new Fault("CANARY_FAILED", message, { canary: report });
+}
+
+/** Sends the no-op the way of every command, and waits for its end. */
+async function tryAgent(work: Stepping, agentId: string) {
+  const quiet: Stepping = {
+    ...work,
+    request: { ...work.request, idempotencyKey: null },
+    recordUse: () => {},
+  };
+  const request = { agentId, command: NO_OP, timeoutMs: NO_OP_TIMEOUT_MS };
+  try {
+    const { record, done } = await startCommand(quiet, request);
+    const { id, status, exit_code, reason } = done === null ? record : await done;
+    const passed = status === "succeeded" && exit_code === 0;
+    return { agent_id: agentId, passed, command_id: id, status, reason };
+  } catch (error) {
+    if (!(error instanceof Fault) || error.code === "AGENT_NOT_FOUND") throw error;
+    const { command_id } = error.details;
+    return {
+      agent_id: agentId,
+      passed: false,
+      command_id: typeof command_id === "string" ? command_id : null,
+      status: error.code,
+      reason: error.message,
+    };
+  }
+}

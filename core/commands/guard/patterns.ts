@@ -1,0 +1,73 @@
+import type { Work, Writing } from "../../work/work.ts";
+import { Fault } from "../../fault/fault.ts";
+import { pageOf, type Paging } from "../../work/lists.ts";
+import { counts } from "../../shield/decide.ts";
+import { FIXED, PACKS, type Policy } from "../../shield/policy/policy.ts";
+import type { Pack } from "../../shield/rule.ts";
+import { RULES } from "../../shield/packs/packs.ts";
+import { scoreRule } from "../../shield/score.ts";
+import { changeShieldSettings, policyAndPatterns, shieldInForce } from "./settings.ts";
+
+/** Which packs and single rules are to count; what is not named stays as it is. */
+export interface PatternChange {
+  readonly packs?: Readonly<Record<string, boolean | undefined>> | undefined;
+  readonly rules?: Readonly<Record<string, boolean | undefined>> | undefined;
+}
+
+/** The rule packs with their rules, and which of them count in the organization's settings. */
+export async function listPatterns({ db, actor: { tenant } }: Work, paging: Paging) {
+  const { own, version } = await shieldInForce(db, tenant);
+  const { items, pagination } = pageOf(PACKS, paging);
+  const policy = policyAndPatterns(own) ?? {};
+  return {
+    patterns: items.map((pack) => showPack(pack, policy)),
+    ...own.patterns,
+    policy_version: version,
+    pagination,
+  };
+}
+
+/**
+ * Switches packs and single rules; requests for approval under the earlier settings lapse.
+ * @throws {Fault} VALIDATION_FAILED for a rule that always counts
+ */
+export async function switchPatterns(work: Writing, { packs = {}, rules = {} }: PatternChange) {
+  const { own: { patterns } } = await shieldInForce(work.tx, work.actor.tenant);
+  const off = Object.keys(rules).filter((id) => rules[id] === false);
+  const issues = off.filter((id) => FIXED.has(id)).map((id) => ({
+    path: `body.rules.${id}`,
+    message: "always counts: what nobody could read is never allowed unseen",
+  }));
+  if (issues.length > 0) {
+    throw new Fault("VALIDATION_FAILED", "A rule cannot be switched off.", { issues });
+  }
+  await changeShieldSettings(work, {
+    patterns: {
+      disabled_packs: switched(patterns.disabled_packs, packs),
+      disabled_rules: switched(patterns.disabled_rules, rules),
+    },
+  });
+  return await listPatterns(work, { limit: PACKS.length, offset: 0 });
+}
+
+/** The names that are off, in a fixed order: the same choice always has the same version. */
+function switched(off: readonly string[], change: NonNullable<PatternChange["packs"]>): string[] {
+  const left = new Set(off);
+  for (const [name, on] of Object.entries(change)) {
+    if (on) left.delete(name);
+    else left.add(name);
+  }
+  return [...left].sort();
+}
+
+function showPack(pack: Pack, policy: Pick<Policy, "disabled_packs" | "disabled_rules">) {
+  const rules = RULES.filter((rule) => rule.pack === pack).map((rule) => ({
+    id: rule.id,
+    enabled: counts(rule, policy),
+    fixed: FIXED.has(rule.id),
+    risk_score: scoreRule(rule),
+    threat: rule.threat,
+    explanation: rule.explanation,
+  }));
+  return { pack, enabled: !policy.disabled_packs?.includes(pack), rules };
+}

@@ -1,0 +1,142 @@
+import type { Tenant } from "../../../kv/store/collection.ts";
+import { type SelfApprovalChangeRecord, selfApprovalChanges } from "../../../kv/records/shield.ts";
+import { users } from "../../../kv/records/user.ts";
+import type { Reader } from "../../../kv/store/store.ts";
+import type { Tx } from "../../../kv/store/tx.ts";
+import { mustActForPerson } from "../../access/people/person.ts";
+import type { Actor, Work, Writing } from "../../work/work.ts";
+import { emit } from "../../events/events.ts";
+import { Fault } from "../../fault/fault.ts";
+import { iso } from "../../work/lists.ts";
+import { notifySettingsKeepers } from "../../access/people/notify.ts";
+import { homeOf, personRights } from "../../access/roles/grant.ts";
+
+/** There is at most one in a space. */
+const RECORD_ID = "self_approval";
+const WAITS_MS = 24 * 60 * 60 * 1000;
+/** What it takes to change the settings, and to confirm that somebody else does. */
+const RIGHT = "system:write";
+/** More people than an organization has. */
+const PEOPLE_READ_MAX = 1000;
+const SHIELD = { type: "shield", id: "shield" } as const;
+
+/**
+ * Whether people may approve their own requests after a change of the settings. Turning it on waits for
+ * somebody else who may change the settings; where there is nobody it is on at once.
+ * @throws {Fault} FORBIDDEN for an API key that turns it on, CONFLICT while somebody else's change waits
+ */
+export async function selfApprovalAfter(
+  work: Writing,
+  before: boolean,
+  wanted = before,
+): Promise<boolean> {
+  if (wanted === before || !wanted) return wanted;
+  const { actor, tx } = work;
+  mustBePerson(actor);
+  const waiting = await tx.get(selfApprovalChanges, actor.tenant, RECORD_ID);
+  if (waiting === null && !await isAnotherThere(tx, actor)) {
+    await allow(work, actor.userId, null);
+    return true;
+  }
+  if (waiting === null) await hold(work);
+  else if (waiting.requested_by !== actor.userId) throw waits(waiting);
+  return false;
+}
+
+/** Keeps the change until somebody else decides it, and tells everybody who can. */
+async function hold(work: Writing): Promise<void> {
+  const { app, actor, tx } = work;
+  const now = app.ports.clock.now();
+  const change = tx.put(selfApprovalChanges, actor.tenant, {
+    id: RECORD_ID,
+    change_id: app.ports.entropy.id("chg"),
+    requested_by: actor.userId,
+    created_at_ms: now,
+    expires_at_ms: now + WAITS_MS,
+  });
+  const { change_id, requested_by, expires_at_ms } = change;
+  const details = { change_id, requested_by, expires_at: iso(expires_at_ms) };
+  const happening = { type: "self_approval_requested", resource: SHIELD, details } as const;
+  emit(work, tx, actor.tenant, happening);
+  await notifySettingsKeepers(app, tx, actor.tenant, happening);
+}
+
+async function allow(work: Writing, requested_by: string, confirmed_by: string | null) {
+  const { app, actor, tx } = work;
+  const details = { requested_by, confirmed_by };
+  const happening = { type: "self_approval_allowed", resource: SHIELD, details } as const;
+  emit(work, tx, actor.tenant, happening);
+  await notifySettingsKeepers(app, tx, actor.tenant, happening);
+}
+
+/**
+ * Takes a second person's word for a change that waits.
+ * @throws {Fault} NOT_FOUND, FORBIDDEN for an API key and for who asked for it, CONFLICT when they may not
+ * change the settings any more
+ */
+export async function confirmSelfApproval(work: Writing, changeId: string): Promise<void> {
+  const { actor, tx } = work;
+  mustBePerson(actor);
+  const change = await waitingChange(tx, actor.tenant, changeId);
+  if (change.requested_by === actor.userId) {
+    throw new Fault("FORBIDDEN", "Somebody else confirms what you asked for.");
+  }
+  if (!await mayChange(tx, actor, change.requested_by)) {
+    throw new Fault("CONFLICT", "Who asked for it may not change the settings any more.");
+  }
+  if (!await mayChange(tx, actor, actor.userId)) throw new Fault("INSUFFICIENT_SCOPES");
+  tx.delete(selfApprovalChanges, actor.tenant, RECORD_ID);
+  await allow(work, change.requested_by, actor.userId);
+}
+
+/** Ends a change that waits; whoever asked for it takes it back so. @throws {Fault} NOT_FOUND */
+export async function refuseSelfApproval(work: Writing, changeId: string): Promise<void> {
+  const { actor, tx } = work;
+  const { requested_by } = await waitingChange(tx, actor.tenant, changeId);
+  tx.delete(selfApprovalChanges, actor.tenant, RECORD_ID);
+  const details = { change_id: changeId, requested_by, refused_by: actor.id };
+  emit(work, tx, actor.tenant, { type: "self_approval_refused", resource: SHIELD, details });
+}
+
+/** The change that waits, as the settings show it. */
+export async function pendingSelfApproval({ db, actor }: Pick<Work, "db" | "actor">) {
+  const change = await db.get(selfApprovalChanges, actor.tenant, RECORD_ID);
+  return change && {
+    id: change.change_id,
+    requested_by: change.requested_by,
+    created_at: iso(change.created_at_ms),
+    expires_at: iso(change.expires_at_ms),
+  };
+}
+
+async function waitingChange(tx: Tx, tenant: Tenant, changeId: string) {
+  const change = await tx.get(selfApprovalChanges, tenant, RECORD_ID);
+  if (change?.change_id === changeId) return change;
+  throw new Fault("NOT_FOUND", "There is no such change: it was decided, or it has expired.");
+}
+
+/** Whether somebody but the caller could confirm. */
+async function isAnotherThere(tx: Tx, actor: Actor): Promise<boolean> {
+  const { items } = await tx.list(users, homeOf(actor.tenant.org), { limit: PEOPLE_READ_MAX });
+  for (const { id } of items) {
+    if (id !== actor.userId && await mayChange(tx, actor, id)) return true;
+  }
+  return false;
+}
+
+const mayChange = async (db: Reader, { tenant }: Actor, userId: string): Promise<boolean> =>
+  (await personRights(db, tenant.org, userId)).has(RIGHT);
+
+/** Keys are handed around: who asks and who confirms are two people. */
+function mustBePerson(actor: Actor): void {
+  mustActForPerson(actor);
+  if (actor.kind === "user") return;
+  throw new Fault("FORBIDDEN", "Only a person allows self-approval: sign in and ask again.");
+}
+
+const waits = ({ change_id, requested_by }: SelfApprovalChangeRecord) =>
+  new Fault(
+    "CONFLICT",
+    "Somebody else has asked for this already. Confirm it: POST /api/shield/self-approval/confirm.",
+    { change_id, requested_by },
+  );

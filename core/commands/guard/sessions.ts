@@ -1,0 +1,148 @@
+import { RecentMap } from "../../../kv/store/recent.ts";
+import { type Flow, mergeFlows, NOTHING } from "../../shield/command.ts";
+import type { Examination } from "../../shield/examine.ts";
+
+/** How long a command is remembered for the chains that later ones may complete. */
+export const WINDOW_MS = 30 * 60 * 1000;
+/** Sessions on agents that are remembered; the ones used longest ago are forgotten. */
+const SESSIONS_MAX = 2_048;
+const FILES_MAX = 64;
+/** Names and text of written files that one session keeps; further ones are known by their origin only. */
+const CHARS_MAX = 16 * 1024;
+/** Longer paths are none: systems take at most 4 KiB. */
+const PATH_CHARS_MAX = 4 * 1024;
+/** Earlier commands that one explanation names. */
+const STEPS_MAX = 8;
+
+/** A file as an earlier command left it. */
+interface Kept {
+  readonly flow: Flow;
+  /** The commands that led to it, the oldest first. */
+  readonly steps: readonly string[];
+  readonly atMs: number;
+}
+
+interface Session {
+  readonly files: Map<string, Kept>;
+  /** The last command that took a protection down. */
+  defensesDown: { readonly step: string; readonly atMs: number } | null;
+}
+
+/** What a session has done so far, as far as later commands may build on it. */
+export interface Memory {
+  readonly files: ReadonlyMap<string, Flow>;
+  readonly defensesDown: string | null;
+  /** Whether one of these files came over the network. */
+  downloaded(paths: Iterable<string>): boolean;
+  /** The commands that made these files, the oldest first. */
+  stepsOf(paths: Iterable<string>): string[];
+}
+
+/** Remembers, in this process only, what each session's commands wrote to files. */
+export class Sessions {
+  readonly #sessions = new RecentMap<Session>(SESSIONS_MAX);
+
+  constructor(private readonly now: () => number) {}
+
+  /** What is remembered of a session; null for nothing. */
+  recall(key: string): Memory | null {
+    const session = this.#sessions.get(key);
+    if (session === undefined) return null;
+    const since = this.now() - WINDOW_MS;
+    for (const [path, { atMs }] of session.files) if (atMs < since) session.files.delete(path);
+    if (session.defensesDown !== null && session.defensesDown.atMs < since) {
+      session.defensesDown = null;
+    }
+    if (session.files.size === 0 && session.defensesDown === null) return null;
+    const { files, defensesDown } = session;
+    const kept = (paths: Iterable<string>) => [...paths].flatMap((path) => files.get(path) ?? []);
+    return {
+      files: new Map([...files].map(([path, { flow }]) => [path, asEarlier(flow)])),
+      defensesDown: defensesDown?.step ?? null,
+      downloaded: (paths) => kept(paths).some(({ flow }) => flow.network),
+      stepsOf: (paths) => [...new Set(kept(paths).flatMap(({ steps }) => steps))].slice(-STEPS_MAX),
+    };
+  }
+
+  /**
+   * Remembers a command that was not refused; `steps` are those that it builds on. It may never run, or not to its
+   * end: a file may hold what it held before until the function that this answers says that it did. Null for a
+   * command that leaves nothing behind.
+   */
+  note(
+    key: string,
+    step: string,
+    { files, findings, recalled }: Examination,
+    steps: readonly string[],
+  ): (() => void) | null {
+    const takesDown = findings.some(({ rule }) =>
+      rule.threat === "defense_evasion" && rule.pack !== "behaviour"
+    );
+    const written = [...files].filter(([path]) =>
+      !path.startsWith("/dev/") && path.length <= PATH_CHARS_MAX
+    );
+    if (written.length === 0 && !takesDown) return null;
+    const session: Session = this.#sessions.get(key) ?? { files: new Map(), defensesDown: null };
+    const atMs = this.now();
+    if (takesDown) session.defensesDown = { step, atMs };
+    const downloaded = [...recalled].some((path) => session.files.get(path)?.flow.network);
+    const news: (readonly [path: string, maybe: Kept, surely: Kept])[] = [];
+    for (const [path, flow] of written) {
+      const before = session.files.get(path);
+      const network = flow.network || (downloaded && flow.text === null);
+      const surely = {
+        flow: { ...flow, network },
+        steps: [...steps, step].slice(-STEPS_MAX),
+        atMs,
+      };
+      const maybe = before === undefined ? surely : either(before, surely);
+      session.files.delete(path);
+      session.files.set(path, maybe);
+      news.push([path, maybe, surely]);
+    }
+    shrink(session.files);
+    this.#sessions.set(key, session);
+    return () => {
+      for (const [path, maybe, surely] of news) {
+        if (session.files.get(path) === maybe) session.files.set(path, surely);
+      }
+    };
+  }
+}
+
+/** A file that is as one of two commands left it: what either is found to do counts. */
+function either(before: Kept, after: Kept): Kept {
+  const [a, b] = [before.flow, after.flow];
+  const texts = new Set([a.text, b.text].filter((text) => text !== null));
+  const text = texts.size === 0 ? null : [...texts].join("\n");
+  return {
+    flow: { ...mergeFlows([a, b]), text },
+    steps: [...new Set([...before.steps, ...after.steps])].slice(-STEPS_MAX),
+    atMs: after.atMs,
+  };
+}
+
+/** Running it is a chain of its own, so that it is not refused like code from a pipe. */
+function asEarlier({ text, secret, bulk, network }: Flow): Flow {
+  return { ...NOTHING, text: network ? null : text, secret, bulk };
+}
+
+/** Drops the oldest files, and the text of what is too long; files that no chain begins with go first. */
+function shrink(files: Map<string, Kept>): void {
+  const newest = [...files.keys()].at(-1);
+  for (const telling of [false, true]) {
+    for (const [path, { flow }] of files) {
+      if (files.size <= FILES_MAX) break;
+      if (path !== newest && (flow.secret || flow.network || flow.bulk) === telling) {
+        files.delete(path);
+      }
+    }
+  }
+  let chars = 0;
+  for (const [path, kept] of [...files].reverse()) {
+    chars += path.length + (kept.flow.text?.length ?? 0);
+    if (chars > CHARS_MAX && kept.flow.text !== null) {
+      files.set(path, { ...kept, flow: { ...kept.flow, text: null } });
+    }
+  }
+}

@@ -1,0 +1,120 @@
+import {
+  type IngestPurpose,
+  type IngestTokenRecord,
+  ingestTokens,
+} from "../../../kv/records/ingest.ts";
+import type { Found } from "../../../kv/store/store.ts";
+import { mustCover, mustHoldNewValue } from "../../access/keys/owned.ts";
+import { credentialInHand } from "../../access/keys/made_with.ts";
+import { peopleBehind, unite, without } from "../../access/keys/also_of.ts";
+import type { App, Work, Writing } from "../../work/work.ts";
+import { Fault } from "../../fault/fault.ts";
+import { isChecked, makeCheckedText } from "../../access/keys/value.ts";
+import { iso, listPage, type Paging } from "../../work/lists.ts";
+import { giverOf } from "../../access/roles/grant.ts";
+import { adopt } from "../../access/standing/adopt.ts";
+import { INGEST_TOKEN } from "../../access/standing/kinds.ts";
+import { showStanding } from "../../access/standing/suspension.ts";
+import { sha256Hex } from "../../codec/text.ts";
+
+const PREFIX = "svc_ingest_";
+/** Four characters tell tokens apart and help nobody guess one. */
+const SHOWN_CHARS = 4;
+const TOKENS_MAX = 100;
+
+/**
+ * Makes a token; its value is in this answer and in no other. Whoever has that of a chat's bot can speak for
+ * everybody who decides there, so it is for those who may decide.
+ * @throws {Fault} FORBIDDEN, INSUFFICIENT_SCOPES, CONFLICT
+ */
+export async function createIngestToken(
+  work: Writing,
+  { name, purpose }: { name: string; purpose: IngestPurpose },
+) {
+  const { app, actor, tx } = work;
+  mustHoldNewValue(actor);
+  const { rights } = await giverOf(work);
+  if (purpose === "telegram") {
+    mustCover(rights, ["approvals:write"], "A chat's bot is set up by who may approve.");
+  }
+  if (await tx.count(ingestTokens, actor.tenant) >= TOKENS_MAX) {
+    throw new Fault("CONFLICT", `There are ${TOKENS_MAX} ingest tokens already. Delete one first.`);
+  }
+  const { clock, entropy } = app.ports;
+  const { token, ...kept } = newValue(app);
+  const record = tx.insert(ingestTokens, actor.tenant, {
+    id: entropy.id("itk"),
+    name,
+    purpose,
+    ...kept,
+    created_by: actor.userId,
+    created_with: await credentialInHand(work),
+    also_of: without(await peopleBehind(tx, actor), actor.userId),
+    created_at_ms: clock.now(),
+  });
+  return { ...await showToken(work, record), token };
+}
+
+/** A value, and what is kept of it. */
+function newValue({ ports: { entropy } }: App) {
+  const token = makeCheckedText(PREFIX, entropy);
+  const masked = `${token.slice(0, PREFIX.length + SHOWN_CHARS)}…`;
+  return { token, hash: sha256Hex(token), masked };
+}
+
+/**
+ * Takes over a token that is suspended. It gets another value, which is in this answer and in no other: the
+ * person for whom it acted knows the old one.
+ * @throws {Fault} NOT_FOUND, INSUFFICIENT_SCOPES, FORBIDDEN, CONFLICT
+ */
+export async function adoptIngestToken(work: Writing, id: string) {
+  const { token, ...kept } = newValue(work.app);
+  const people = await peopleBehind(work.tx, work.actor);
+  const record = await adopt(work, INGEST_TOKEN, id, (found) => {
+    const also_of = without(unite(found.also_of, people), found.created_by);
+    return { ...found, ...kept, also_of };
+  });
+  return { ...await showToken(work, record), token };
+}
+
+/** The organization's tokens, oldest first. */
+export async function listIngestTokens(work: Work, paging: Paging) {
+  const { db, actor } = work;
+  const { items, pagination } = await listPage(db, ingestTokens, actor.tenant, paging);
+  const shown = await Promise.all(items.map((token) => showToken(work, token)));
+  return { ingest_tokens: shown, pagination };
+}
+
+/** Ends a token before this answers. @throws {Fault} FORBIDDEN, NOT_FOUND */
+export async function deleteIngestToken({ actor, tx }: Writing, id: string) {
+  mustHoldNewValue(actor);
+  const token = await tx.get(ingestTokens, actor.tenant, id);
+  if (token === null) throw new Fault("NOT_FOUND", "There is no such ingest token.");
+  tx.delete(ingestTokens, actor.tenant, id);
+  return { id, name: token.name, purpose: token.purpose };
+}
+
+/** Whose token this value is, or null; a token serves its own purpose alone. */
+export async function findIngestToken(
+  { store }: App,
+  value: string | null,
+  purpose: IngestPurpose,
+): Promise<Found<IngestTokenRecord> | null> {
+  if (value === null || !value.startsWith(PREFIX) || !isChecked(value)) return null;
+  const found = await store.lookup(ingestTokens, "hash", [sha256Hex(value)]);
+  return found?.record.purpose === purpose ? found : null;
+}
+
+const showToken = async (
+  { db, actor }: Pick<Work, "db" | "actor">,
+  token: IngestTokenRecord,
+) => ({
+  id: token.id,
+  name: token.name,
+  purpose: token.purpose,
+  prefix: token.masked,
+  ...await showStanding(db, actor.tenant, INGEST_TOKEN, token),
+  created_by: token.created_by,
+  created_with: token.created_with,
+  created_at: iso(token.created_at_ms),
+});

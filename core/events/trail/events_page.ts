@@ -1,0 +1,75 @@
+import { z } from "zod";
+import { OWN_EVENTS } from "../events.ts";
+import { isWebhookEvent } from "../types/webhook_events.ts";
+
+/** docs/audit-events.md: every event type that Relay writes, from the tables that declare them. */
+export function eventsPage(): string {
+  const types = Object.keys(OWN_EVENTS).sort();
+  return `${HEAD}${types.map(rowOf).join("\n")}\n\n${types.map(sectionOf).join("\n\n")}\n`;
+}
+
+/** A link, the meaning, and whether webhooks carry it. */
+const rowOf = (type: string): string =>
+  `| [\`${type}\`](#${type}) | ${OWN_EVENTS[type]!.meaning} | ${
+    isWebhookEvent(type) ? "yes" : ""
+  } |`;
+
+function sectionOf(type: string): string {
+  const { meaning, details, example } = OWN_EVENTS[type]!;
+  const shown = JSON.stringify(example, null, 2);
+  return `## \`${type}\`\n\n${meaning}\n\nSchema:\n\n\`\`\`json\n${
+    schemaText(details)
+  }\n\`\`\`\n\n` +
+    `Example:\n\n\`\`\`json\n${shown}\n\`\`\``;
+}
+
+/** A JSON Schema with one line for each field. */
+function schemaText(details: z.ZodObject): string {
+  const { $schema: _, properties, ...rest } = z.toJSONSchema(details, { override: shorten });
+  const fields = Object.entries(properties!)
+    .map(([name, field]) => `\n    ${JSON.stringify(name)}: ${JSON.stringify(field)}`);
+  const others = Object.entries(rest)
+    .map(([name, value]) => `  ${JSON.stringify(name)}: ${JSON.stringify(value)}`);
+  const below = fields.length === 0 ? "" : `${fields.join(",")}\n  `;
+  return `{\n${others.join(",\n")},\n  "properties": {${below}}\n}`;
+}
+
+/** Leaves out what says nothing to a reader: how a format is spelt, and the end of exact integers. */
+function shorten({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  if (jsonSchema.format?.startsWith("date")) delete jsonSchema.pattern;
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+}
+
+const EXAMPLE_ROW = {
+  seq: 12,
+  actor: "key_0o5uatc00000006",
+  details: OWN_EVENTS.api_key_used!.example,
+  event_id: "51e7727e-f969-4887-aa06-5f7850849df8",
+  event_type: "api_key_used",
+  organization_id: "org_0o5uatc00000003",
+  request_id: "ac05e6d0-3d99-422a-a117-2a954365abe3",
+  resource_id: "key_0o5uatc00000006",
+  resource_type: "api_key",
+  timestamp: "2030-01-01T00:00:00.000Z",
+};
+
+const HEAD = `# Events of the audit log
+
+Written by \`deno task docs\` from the tables in the source; a test checks that it is current. Every
+row has \`seq\`, \`event_id\`, \`event_type\`, \`timestamp\`, \`actor\`, \`organization_id\`,
+\`resource_type\`, \`resource_id\` and \`details\`, and where they apply \`agent_id\` and
+\`request_id\`:
+
+\`\`\`json
+${JSON.stringify(EXAMPLE_ROW, null, 2)}
+\`\`\`
+
+Below are the JSON Schema (draft 2020-12) of each type's \`details\`, and an example of them. Webhooks
+carry the details of some types, as their \`payload\`. Callers may register other types with
+\`POST /api/audit/event\`, and \`user_login\` for their own sign-ins: such a row has the
+\`resource_type\` \`external\`, and in its details what the caller sent, and \`reported_by\`.
+
+| Event type | What happened | By webhook |
+| ---------- | ------------- | ---------- |
+`;

@@ -1,0 +1,184 @@
+import { z } from "zod";
+import { count, instant } from "./fields.ts";
+import { event } from "./event.ts";
+
+const email = z.string().describe("Of the user.");
+const invitedEmail = z.string().nullable().describe("Who may use it; null for whoever has it.");
+const address = z.string().describe("The network address that the request came from.");
+const roles = (of: string) => z.array(z.string()).describe(`The roles ${of}.`);
+const permissions = (of: string) => z.array(z.string()).describe(`The rights of the role ${of}.`);
+const sessionsEnded = count("How many sessions ended with it");
+const changedRoles = z.strictObject({
+  role: z.string().describe("The role that was given or taken."),
+  email,
+  roles_before: roles("before"),
+  roles_after: roles("since"),
+});
+const emailExample = "ada@example.com";
+
+/** Users, their roles, and how they sign in. */
+export const peopleEvents = {
+  role_created: event({
+    meaning: "a role was made",
+    details: z.strictObject({ permissions: permissions("now") }),
+    example: { permissions: ["agents:read"] },
+  }),
+  role_updated: event({
+    meaning: "the permissions of a role were changed",
+    details: z.strictObject({
+      permissions_before: permissions("before"),
+      permissions_after: permissions("since"),
+    }),
+    example: {
+      permissions_before: ["agents:read"],
+      permissions_after: ["agents:read", "agents:write"],
+    },
+  }),
+  role_deleted: event({
+    meaning: "a role was deleted",
+    details: z.strictObject({ permissions: permissions("at its end") }),
+    example: { permissions: ["agents:read"] },
+  }),
+  role_assigned: event({
+    meaning: "a user got a role",
+    details: changedRoles,
+    example: {
+      role: "operator",
+      email: emailExample,
+      roles_before: ["viewer"],
+      roles_after: ["viewer", "operator"],
+    },
+  }),
+  role_revoked: event({
+    meaning: "a role was taken from a user",
+    details: changedRoles,
+    example: {
+      role: "operator",
+      email: emailExample,
+      roles_before: ["viewer", "operator"],
+      roles_after: ["viewer"],
+    },
+  }),
+  user_invited: event({
+    meaning: "somebody was invited into the organization",
+    details: z.strictObject({
+      email: invitedEmail,
+      roles: roles("that they get"),
+      expires_at: instant("the invitation lapses"),
+    }),
+    example: { email: emailExample, roles: ["viewer"], expires_at: "2026-02-07T12:00:00.000Z" },
+  }),
+  invitation_withdrawn: event({
+    meaning: "an invitation was withdrawn",
+    details: z.strictObject({ email: invitedEmail, roles: roles("that it would have given") }),
+    example: { email: emailExample, roles: ["viewer"] },
+  }),
+  user_created: event({
+    meaning: "a user was made",
+    details: z.strictObject({
+      email,
+      roles: roles("that they have"),
+      invitation_id: z.string().optional().describe("The invitation that was accepted."),
+      invited_by: z.string().optional().describe("Who invited them."),
+    }),
+    example: {
+      email: emailExample,
+      roles: ["viewer"],
+      invitation_id: "inv_0m3xb",
+      invited_by: "usr_0m3x1",
+    },
+  }),
+  user_deactivated: event({
+    meaning: "a user was switched off",
+    details: z.strictObject({ email, sessions_ended: sessionsEnded }),
+    example: { email: emailExample, sessions_ended: 2 },
+  }),
+  user_activated: event({
+    meaning: "a user was switched on again",
+    details: z.strictObject({ email, roles: roles("that they have") }),
+    example: { email: emailExample, roles: ["viewer"] },
+  }),
+  user_login: event({
+    meaning: "a user signed in",
+    details: z.strictObject({
+      email,
+      address,
+      second_factor: z.enum(["none", "totp", "recovery_code"]).describe("What they showed of one."),
+    }),
+    example: { email: emailExample, address: "192.0.2.17", second_factor: "totp" },
+  }),
+  user_login_failed: event({
+    meaning: "a sign-in failed",
+    details: z.strictObject({
+      email,
+      address,
+      wrong: z.enum(["password", "second_factor"]).describe("What did not fit."),
+    }),
+    example: { email: emailExample, address: "192.0.2.17", wrong: "password" },
+  }),
+  password_changed: event({
+    meaning: "a user changed their password",
+    details: z.strictObject({ email, address, sessions_ended: sessionsEnded }),
+    example: { email: emailExample, address: "192.0.2.17", sessions_ended: 2 },
+  }),
+  password_reset: event({
+    meaning: "whoever has the store gave a user a new password",
+    details: z.strictObject({
+      email,
+      second_factor_removed: z.boolean().describe("Whether they lost their second factor too."),
+      sessions_ended: sessionsEnded,
+    }),
+    example: { email: emailExample, second_factor_removed: false, sessions_ended: 1 },
+  }),
+  session_refreshed: event({
+    meaning: "a user's session was refreshed",
+    details: z.strictObject({ email, address }),
+    example: { email: emailExample, address: "192.0.2.17" },
+  }),
+  refresh_token_reused: event({
+    meaning: "a used refresh token was shown again, and its session was ended",
+    details: z.strictObject({ email, address }),
+    example: { email: emailExample, address: "198.51.100.7" },
+  }),
+  session_ended: event({
+    meaning: "a user ended a session of theirs",
+    details: z.strictObject({
+      address: z.string().describe("The network address that had signed in."),
+      user_id: z.string().describe("The user's id."),
+    }),
+    example: { address: "192.0.2.17", user_id: "usr_0m3x1" },
+  }),
+  account_settings_changed: event({
+    meaning: "a user changed their language or timezone",
+    details: z.strictObject({
+      language: z.string().describe("A language tag of BCP 47."),
+      timezone: z.string().describe("A name of the IANA time zone database."),
+    }),
+    example: { language: "pt-BR", timezone: "America/Sao_Paulo" },
+  }),
+  second_factor_enabled: event({
+    meaning: "a user signs in with a second factor from now on",
+    details: z.strictObject({ email, sessions_ended: sessionsEnded }),
+    example: { email: emailExample, sessions_ended: 1 },
+  }),
+  second_factor_disabled: event({
+    meaning: "a user signs in without a second factor from now on",
+    details: z.strictObject({ email, sessions_ended: sessionsEnded }),
+    example: { email: emailExample, sessions_ended: 0 },
+  }),
+  recovery_codes_replaced: event({
+    meaning: "a user made new recovery codes",
+    details: z.strictObject({ email }),
+    example: { email: emailExample },
+  }),
+  recovery_code_used: event({
+    meaning: "a user signed in with a recovery code",
+    details: z.strictObject({ email, address }),
+    example: { email: emailExample, address: "192.0.2.17" },
+  }),
+  second_factor_required: event({
+    meaning: "the organization requires a second factor, or no longer does",
+    details: z.strictObject({ required: z.boolean() }),
+    example: { required: true },
+  }),
+} as const;

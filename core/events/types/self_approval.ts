@@ -1,0 +1,41 @@
+import { z } from "zod";
+import { id, instant } from "./fields.ts";
+import { event } from "./event.ts";
+
+const asked = z.string().describe("The id of the user who asked for it.");
+
+/** Whether people may approve their own requests. */
+export const selfApprovalEvents = {
+  self_approval_requested: event({
+    meaning: "turning on self-approval waits for a second administrator",
+    details: z.strictObject({
+      change_id: id("change"),
+      requested_by: asked,
+      expires_at: instant("it is void"),
+    }),
+    example: {
+      change_id: "chg_0m3xk",
+      requested_by: "usr_0m3x1",
+      expires_at: "2026-02-01T12:00:00.000Z",
+    },
+  }),
+  self_approval_allowed: event({
+    meaning: "people may approve their own requests from now on",
+    details: z.strictObject({
+      requested_by: asked,
+      confirmed_by: z.string().nullable().describe(
+        "The id of the user who confirmed it; null where nobody else could.",
+      ),
+    }),
+    example: { requested_by: "usr_0m3x1", confirmed_by: "usr_0m3x8" },
+  }),
+  self_approval_refused: event({
+    meaning: "turning on self-approval was refused, or taken back",
+    details: z.strictObject({
+      change_id: id("change"),
+      requested_by: asked,
+      refused_by: z.string().describe("The user or API key that refused it or took it back."),
+    }),
+    example: { change_id: "chg_0m3xk", requested_by: "usr_0m3x1", refused_by: "usr_0m3x8" },
+  }),
+} as const;

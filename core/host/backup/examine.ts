@@ -1,0 +1,167 @@
+import { withoutUsers } from "../../../kv/store/errors.ts";
+import { isDamage, openFile } from "../../../kv/maintenance/file.ts";
+import type { KeyParts } from "../../../kv/store/collection.ts";
+import { lookAtServer } from "../../../kv/maintenance/look.ts";
+import { SCHEMA_KEY } from "../../../kv/maintenance/migrations.ts";
+import { InstallationRecord } from "../../../kv/records/installation.ts";
+import type { Entropy } from "../../ports/ports.ts";
+import { nextSecretPath, secretPath, secretsKnown } from "../secrets/file.ts";
+import { shownLocation, type StoreSettings } from "../../work/settings.ts";
+import {
+  type Finding,
+  judgeClock,
+  judgeDisk,
+  judgeIntegrity,
+  judgeJobs,
+  judgeRetention,
+  judgeSchema,
+  judgeSecret,
+  judgeSize,
+  judgeStore,
+  overdueBefore,
+} from "./findings.ts";
+import { sealersOf } from "./manifest.ts";
+import { DUE_KEY, INSTALLATION_KEY } from "./stored.ts";
+
+/** Webhooks that one examination looks at, and rows that it counts. */
+const COUNT_MAX = 10_000;
+
+/** What an examination goes by. */
+export interface Examination {
+  readonly settings: StoreSettings;
+  readonly retentionDays: Readonly<Record<string, number | null>>;
+  readonly nowMs: number;
+  readonly entropy: Pick<Entropy, "bytes">;
+}
+
+/** What an embedded store's surroundings say. */
+export interface Surroundings {
+  /** Whether a relay has the store open. */
+  readonly served: boolean;
+  /** Free space of its disk. */
+  readonly freeBytes: number;
+}
+
+/** What is asked of a store, wherever it is. */
+interface Look {
+  get(key: KeyParts): unknown;
+  heads(prefix: KeyParts, limit: number): KeyParts[] | Promise<KeyParts[]>;
+}
+
+/** Looks at an embedded store, which a relay may serve meanwhile, and changes nothing in it. */
+export async function examineFile(
+  kv: string,
+  about: Examination,
+  { served, freeBytes }: Surroundings,
+): Promise<Finding[]> {
+  const { retentionDays, nowMs } = about;
+  // Before the check, which takes minutes for a large file: a relay at work goes on writing.
+  const writtenMs = writtenAtMs(kv);
+  const findings: Finding[] = [];
+  try {
+    using file = openFile(kv);
+    findings.push(judgeStore(kv, served, modeOf(kv)));
+    const size = file.size();
+    const [disk, integrity] = [judgeDisk(freeBytes, size), judgeIntegrity(file.faults())];
+    findings.push(integrity, disk);
+    if (integrity.state === "fault") return findings;
+    findings.push(judgeSize(size), judgeClock(nowMs, writtenMs));
+    findings.push(...await examineRecords(file, about, served));
+    const overdue = file.expiredBefore(overdueBefore(nowMs), COUNT_MAX);
+    findings.push(judgeRetention(overdue, { served, days: retentionDays }));
+  } catch (error) {
+    findings.push(unread(error, findings.length === 0));
+  }
+  return findings;
+}
+
+/** Looks at a database of another server; its disk and its files are that server's. */
+export async function examineServer(url: string, about: Examination): Promise<Finding[]> {
+  const shown = shownLocation(url);
+  try {
+    using look = await lookAtServer(url);
+    const findings = await examineRecords(look, about, true);
+    return [{ name: "store", state: "ok", text: `${shown} answers` }, ...findings];
+  } catch (error) {
+    const why = withoutUsers((error as Error).message).replaceAll(withoutUsers(url), shown);
+    const text = `${shown} does not answer (${why}): see RELAY_KV and DENO_KV_ACCESS_TOKEN`;
+    return [{ name: "store", state: "fault", text }];
+  }
+}
+
+/** What a store's records say, against this program and its secrets. */
+async function examineRecords(
+  look: Look,
+  { settings, nowMs, entropy }: Examination,
+  served: boolean,
+): Promise<Finding[]> {
+  const empty: Finding = {
+    name: "schema",
+    state: "note",
+    text: "nothing is in the store yet: it begins when the relay starts",
+  };
+  const number = await look.get(SCHEMA_KEY);
+  if (typeof number !== "number") return [empty];
+  const schema = judgeSchema(number);
+  if (schema.state === "fault") return [schema]; // the records of a newer one are not known here
+  const installation = await look.get(INSTALLATION_KEY);
+  if (installation === null) return [empty];
+  const first = await look.heads(DUE_KEY, COUNT_MAX);
+  return [
+    schema,
+    examineSecret(installation, settings, entropy),
+    judgeJobs(first, { nowMs, served, limit: COUNT_MAX }),
+  ];
+}
+
+function examineSecret(
+  installation: unknown,
+  settings: StoreSettings,
+  entropy: Pick<Entropy, "bytes">,
+): Finding {
+  try {
+    const { secret_fingerprints } = InstallationRecord.parse(installation);
+    const secrets = secretsKnown(settings);
+    const sealers = secrets === null ? [] : sealersOf(secrets, entropy);
+    const { kv, secret } = settings;
+    const paths = kv === null || secret !== null ? [] : [secretPath(kv), nextSecretPath(kv)];
+    const mode = paths.map(modeOf).reduce<number>((all, each) => all | (each ?? 0), 0);
+    return judgeSecret(secret_fingerprints, sealers, mode);
+  } catch (error) {
+    return { name: "secret", state: "fault", text: (error as Error).message };
+  }
+}
+
+/** What kept a file from being read: its content, or something on the way to it. */
+function unread(error: unknown, atOpening: boolean): Finding {
+  const name = atOpening ? "store" : "integrity";
+  const { message } = error as Error;
+  const text = !isDamage(error)
+    ? `the file was not examined (${message}): run this as the relay's user, and try again`
+    : atOpening
+    ? `${message}: see RELAY_KV, or restore the last backup`
+    : `what is in it cannot be read (${message}): keep a copy, and run \`relay restore\` with ` +
+      "the last backup";
+  return { name, state: "fault", text };
+}
+
+/** The rights to a file; null where there is none, or the system has no such thing. */
+function modeOf(path: string): number | null {
+  try {
+    return Deno.statSync(path).mode;
+  } catch {
+    return null;
+  }
+}
+
+/** When a store was written last. */
+function writtenAtMs(kv: string): number {
+  const times = [kv, `${kv}-wal`].map((path) => {
+    try {
+      return Deno.statSync(path).mtime?.getTime() ?? 0;
+    } catch {
+      return 0;
+    }
+  });
+  return Math.max(...times);
+}

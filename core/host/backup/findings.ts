@@ -1,0 +1,206 @@
+import { X509Certificate } from "node:crypto";
+import type { FileSize } from "../../../kv/maintenance/file.ts";
+import type { KeyParts } from "../../../kv/store/collection.ts";
+import { newestSchema } from "../../../kv/maintenance/migrations.ts";
+import { iso } from "../../work/lists.ts";
+import type { Sealer } from "../../codec/seal.ts";
+
+/** What was found out about one thing; `note` works, `fault` does not, and both say what to do. */
+export interface Finding {
+  readonly name: string;
+  readonly state: "ok" | "note" | "fault";
+  readonly text: string;
+}
+
+const MIB = 1024 * 1024;
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+/** Instances must agree about the time within this; open connections are counted so. */
+const CLOCK_SLACK_MS = 15_000;
+/** Below this a busy relay has no room for its log. */
+const FREE_BYTES_MIN = 256 * MIB;
+/** From here on it is worth while to write the file anew: so much, and half of it. */
+const UNUSED_BYTES = 64 * MIB;
+/** A delivery that waits longer for its turn is stuck, or its webhook cannot keep up. */
+const LATE_MS = 15 * MINUTE_MS;
+/** The engine looks for what should have gone each minute; this is a relay that has not run. */
+const OVERDUE_MS = DAY_MS;
+/** The rights that somebody else than the owner has. */
+const OTHERS = 0o077;
+const CERTIFICATE_MS = 14 * DAY_MS;
+
+const found = (name: string, state: Finding["state"], text: string): Finding => ({
+  name,
+  state,
+  text,
+});
+const mib = (bytes: number) => `${Math.ceil(bytes / MIB)} MiB`;
+
+/** Where a store is, who has it, and who may read its file. */
+export function judgeStore(kv: string, served: boolean, mode: number | null): Finding {
+  const text = `${kv}, ${served ? "a relay serves it" : "no relay has it open"}`;
+  if (mode === null || (mode & OTHERS) === 0) return found("store", "ok", text);
+  return found("store", "note", `${text}; others on this machine can read it: chmod 600`);
+}
+
+/** What the integrity check said. */
+export function judgeIntegrity(faults: readonly string[]): Finding {
+  if (faults.length === 0) return found("integrity", "ok", "every page of the file was checked");
+  const text = `the file is damaged (${faults.slice(0, 3).join("; ")}): stop the relay, keep a ` +
+    "copy, and run `relay restore` with the last backup";
+  return found("integrity", "fault", text);
+}
+
+/** The schema of a store against that of this program. */
+export function judgeSchema(schema: number, newest = newestSchema()): Finding {
+  const text = `the store has ${schema}, this program knows ${newest}`;
+  if (schema > newest) return found("schema", "fault", `${text}: start a newer Relay`);
+  if (schema === newest) return found("schema", "ok", `${schema}, that of this program`);
+  return found("schema", "note", `${text}: the next start brings it up to date`);
+}
+
+/** The secrets that there are against those that the store was sealed with; `mode` has the rights to their files. */
+export function judgeSecret(
+  fingerprints: readonly string[],
+  sealers: readonly Sealer[],
+  mode: number,
+): Finding {
+  const missing = fingerprints.filter((each) => !sealers.some((one) => one.recognizes(each)));
+  if (sealers.length === 0) {
+    return found("secret", "fault", "there is none: give it in RELAY_SECRET, or in its file");
+  }
+  if (missing.length > 0) {
+    const text = missing.length === fingerprints.length
+      ? "it is not the one of this store: give that one in RELAY_SECRET"
+      : "the store is sealed with another one too: give that one in RELAY_SECRET_OLD";
+    return found("secret", "fault", text);
+  }
+  if ((mode & OTHERS) !== 0) {
+    return found("secret", "fault", "others can read its file: chmod 600, and change the secret");
+  }
+  if (fingerprints.length > 1) {
+    const text = "older ones are in use: stop the relay and run `relay secret rotate`";
+    return found("secret", "note", text);
+  }
+  return found("secret", "ok", "it opens what is sealed in the store");
+}
+
+/** The clock against the newest thing that was written by it. */
+export function judgeClock(nowMs: number, newestMs: number): Finding {
+  if (nowMs >= newestMs - CLOCK_SLACK_MS) return found("clock", "ok", iso(nowMs));
+  const text = `it says ${iso(nowMs)}, the store was written at ${iso(newestMs)}: set the clock, ` +
+    "or what expires will do so too late";
+  return found("clock", "fault", text);
+}
+
+/**
+ * The free space beside a store. A backup needs as much as is in use; `relay compact` needs that here and
+ * among the temporary files, which may be on the same disk.
+ */
+export function judgeDisk(freeBytes: number, store: FileSize): Finding {
+  const used = store.bytes - store.freeBytes;
+  if (freeBytes < FREE_BYTES_MIN) {
+    return found("disk", "fault", `only ${mib(freeBytes)} are free: make room before it is full`);
+  }
+  const text = `${mib(freeBytes)} are free, the store has ${mib(used)} in use: there is no room `;
+  if (freeBytes < used) {
+    return found("disk", "note", `${text}for a backup beside it, nor to compact it`);
+  }
+  if (freeBytes < 2 * used) {
+    return found("disk", "note", `${text}to compact it when temporary files are on this disk too`);
+  }
+  return found("disk", "ok", `${mib(freeBytes)} are free`);
+}
+
+/** How much of the file holds nothing. */
+export function judgeSize({ bytes, freeBytes }: FileSize): Finding {
+  if (freeBytes < UNUSED_BYTES || freeBytes < bytes / 2) {
+    return found("size", "ok", `${mib(bytes)}, of which ${mib(freeBytes)} are unused`);
+  }
+  const text = `${mib(freeBytes)} of ${mib(bytes)} are unused: stop the relay and run ` +
+    "`relay compact`";
+  return found("size", "note", text);
+}
+
+/** Deliveries that wait; `first` are the keys of each webhook's first one, `served` whether a relay is at work. */
+export function judgeJobs(
+  first: readonly KeyParts[],
+  { nowMs, served, limit }: { nowMs: number; served: boolean; limit: number },
+): Finding {
+  const late = first.map(([, dueMs]) => dueMs as number).filter((dueMs) => dueMs <= nowMs);
+  const more = first.length === limit;
+  if (late.length === 0) {
+    return found(
+      "jobs",
+      "ok",
+      `no delivery${more ? ` to the first ${limit} webhooks` : ""} is due`,
+    );
+  }
+  const oldestMs = late.reduce((a, b) => Math.min(a, b));
+  const text =
+    `deliveries to ${late.length} of ${first.length}${more ? " or more" : ""} webhooks ` +
+    `are due, the oldest since ${iso(oldestMs)}`;
+  if (!served) return found("jobs", "note", `${text}: they are sent when the relay starts`);
+  if (nowMs - oldestMs < LATE_MS) return found("jobs", "ok", text);
+  const what = "see the log of the relay, and disable webhooks whose receivers do not answer";
+  return found("jobs", "fault", `${text}: ${what}`);
+}
+
+/** Rows that should have gone a day ago. */
+export function judgeRetention(
+  overdue: number,
+  { served, days }: { served: boolean; days: Readonly<Record<string, number | null>> },
+): Finding {
+  const kept = Object.entries(days).map(([what, n]) =>
+    n === null ? `${what} without end` : `${what} ${n} days`
+  )
+    .join(", ");
+  if (overdue === 0) return found("retention", "ok", `${kept}; nothing is over its time`);
+  const text = `${overdue} rows or more are over their time by more than a day`;
+  return served
+    ? found("retention", "fault", `${text}: restart the relay, and see its log`)
+    : found("retention", "note", `${text}: they go when the relay starts`);
+}
+
+/** The instant in ms before which nothing should be left that expired. */
+export const overdueBefore = (nowMs: number): number => nowMs - OVERDUE_MS;
+
+/** How an address answered: nobody has it, a relay, another program, or it cannot be had. */
+export type AddressState = "free" | "relay" | "taken" | "not_here" | "forbidden";
+
+/** The address to listen on; `served` is whether a relay has the store. */
+export function judgeAddress(at: string, state: AddressState, served: boolean): Finding {
+  const texts: Readonly<Record<AddressState, Finding>> = {
+    free: served
+      ? found("address", "note", `nobody listens at ${at}: the relay at work has another address`)
+      : found("address", "ok", `${at} is free`),
+    relay: served ? found("address", "ok", `a relay answers at ${at}`) : found(
+      "address",
+      "fault",
+      `a relay with another store has ${at}: choose another RELAY_PORT`,
+    ),
+    taken: found("address", "fault", `another program has ${at}: choose another RELAY_PORT`),
+    not_here: found("address", "fault", `${at} is not of this machine: choose another RELAY_HOST`),
+    forbidden: found("address", "fault", `${at} needs more rights: choose a RELAY_PORT above 1023`),
+  };
+  return texts[state];
+}
+
+/** The certificate that the relay shows; `pem` begins with its own, `noFit` is what is wrong with its key. */
+export function judgeCertificate(pem: string, noFit: string | null, nowMs: number): Finding {
+  let endsMs: number;
+  try {
+    endsMs = Date.parse(new X509Certificate(pem).validTo);
+  } catch {
+    return found("certificate", "fault", "RELAY_TLS_CERT holds none: give a PEM file");
+  }
+  if (noFit !== null) {
+    const text =
+      `RELAY_TLS_CERT and RELAY_TLS_KEY do not fit: ${noFit}: give PEM files of one pair`;
+    return found("certificate", "fault", text);
+  }
+  const text = `it is valid until ${iso(endsMs)}`;
+  if (endsMs <= nowMs) return found("certificate", "fault", `${text}: renew it, and restart`);
+  if (endsMs - nowMs > CERTIFICATE_MS) return found("certificate", "ok", text);
+  return found("certificate", "note", `${text}: renew it soon, and restart the relay`);
+}

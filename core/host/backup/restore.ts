@@ -1,0 +1,108 @@
+import { SYSTEM } from "../../../kv/store/collection.ts";
+import { isThere, syncFile, syncFolder } from "../../../kv/maintenance/disk.ts";
+import { lockStore, openStore } from "../../../kv/maintenance/open.ts";
+import { installations } from "../../../kv/records/installation.ts";
+import { organizations } from "../../../kv/records/organization.ts";
+import { settleFile } from "../../../kv/maintenance/vacuum.ts";
+import { eventJson, type Happening, RELAY_ACTOR } from "../../events/events.ts";
+import { homeOf } from "../../access/roles/grant.ts";
+import type { Secrets } from "../secrets/file.ts";
+import type { KeepPorts } from "./backup.ts";
+import { digestFile } from "./digest.ts";
+import { type Manifest, readManifest, sealersOf, sizeInBackup, STORE_FILE } from "./manifest.ts";
+
+/** What may lie beside a store's file and belongs to it: an old log would be read into a new file. */
+const COMPANIONS = ["", "-wal", "-shm"];
+
+/**
+ * Puts a backup in the place of a store that is not there yet. The store appears whole, in one rename.
+ * @throws {Error} when the backup is not as it was written, or is of another secret or a newer schema, and
+ * when there is a store
+ */
+export async function restoreBackup(
+  { kv, folder, secrets }: { kv: string; folder: string; secrets: Secrets },
+  ports: KeepPorts,
+): Promise<Manifest> {
+  const manifest = readManifest(folder, sealersOf(secrets, ports.entropy));
+  refuseCut(folder, sizeInBackup(folder, STORE_FILE), manifest);
+  refuseStore(kv);
+  using _lock = await lockStore(kv, ports.clock);
+  refuseStore(kv);
+  const aside = `${kv}.restoring`;
+  try {
+    removeAll(aside);
+    copyWhole(folder, aside, manifest);
+    await beginHistory(aside, manifest, ports);
+    settleFile(aside);
+    syncFile(aside);
+    Deno.renameSync(aside, kv);
+    syncFolder(kv);
+  } finally {
+    try {
+      removeAll(aside);
+    } catch {
+      // It changes nothing of what was done or refused, and the next restore begins with it.
+    }
+  }
+  return manifest;
+}
+
+function refuseStore(kv: string): void {
+  const found = COMPANIONS.map((end) => kv + end).find(isThere);
+  if (found === undefined) return;
+  throw new Error(
+    `${found} is there: give the path of a new store in RELAY_KV, or move the old one away, with ` +
+      "everything that has its name but the secret",
+  );
+}
+
+function refuseCut(folder: string, bytes: number, manifest: Manifest): void {
+  if (bytes === manifest.bytes) return;
+  throw new Error(
+    `the backup ${folder} is not whole: ${STORE_FILE} has ${bytes} bytes, ${manifest.bytes} were ` +
+      "written. Restore another backup",
+  );
+}
+
+/** @throws {Error} when it is not, byte for byte, what the manifest tells */
+function copyWhole(folder: string, aside: string, manifest: Manifest): void {
+  using file = Deno.openSync(aside, { write: true, createNew: true, mode: 0o600 });
+  const { bytes, sha256 } = digestFile(`${folder}/${STORE_FILE}`, file);
+  refuseCut(folder, bytes, manifest);
+  if (sha256 !== manifest.sha256) {
+    throw new Error(
+      `the backup ${folder} was altered: ${STORE_FILE} is not what was written. Restore another backup`,
+    );
+  }
+}
+
+/** The logs begin another history: a reader of the old one must not take up new events as its own. */
+async function beginHistory(aside: string, manifest: Manifest, ports: KeepPorts): Promise<void> {
+  const { store, close } = await openStore(aside, ports.clock);
+  try {
+    await store.transact(async (tx) => {
+      const known = await tx.get(installations, SYSTEM, "installation");
+      if (known === null) throw new Error("the backup has no installation in it");
+      tx.put(installations, SYSTEM, { ...known, epoch: ports.entropy.id("e") });
+      const host = await tx.find(organizations, SYSTEM, "host", ["host"]);
+      if (host === null) return;
+      const { taken_at, versionstamp, sha256 } = manifest;
+      const tenant = homeOf(host.id);
+      const happening: Happening<"backup_restored"> = {
+        type: "backup_restored",
+        resource: { type: "installation", id: "installation" },
+        details: { taken_at, versionstamp, sha256 },
+      };
+      const row = eventJson({ app: { ports }, actor: RELAY_ACTOR }, tenant, happening);
+      tx.append(tenant, happening.type, row);
+    });
+  } finally {
+    await close();
+  }
+}
+
+function removeAll(aside: string): void {
+  for (const path of [...COMPANIONS, ".lock"].map((end) => aside + end)) {
+    if (isThere(path)) Deno.removeSync(path);
+  }
+}

@@ -1,0 +1,142 @@
+import type { Tenant } from "../../../kv/store/collection.ts";
+import { type IngestTokenRecord, ingestTokens } from "../../../kv/records/ingest.ts";
+import {
+  telegramCodes,
+  type TelegramLinkRecord,
+  telegramLinks,
+} from "../../../kv/records/telegram.ts";
+import type { Reader } from "../../../kv/store/store.ts";
+import { mustActForPerson } from "../../access/people/person.ts";
+import { type People, unite, without } from "../../access/keys/also_of.ts";
+import type { Actor, App, Work, Writing } from "../../work/work.ts";
+import { emit } from "../../events/events.ts";
+import { Fault } from "../../fault/fault.ts";
+import { makeSecretText } from "../../access/keys/value.ts";
+import { iso, listPage, type Paging } from "../../work/lists.ts";
+import { homeOf } from "../../access/roles/grant.ts";
+import { INGEST_TOKEN } from "../../access/standing/kinds.ts";
+import { suspensionOf } from "../../access/standing/suspension.ts";
+import { sha256Hex } from "../../codec/text.ts";
+import type { Sender } from "./update.ts";
+
+/** 80 bits, of which nobody guesses one within ten minutes. */
+const CODE_BYTES = 10;
+const CODE_TTL_MS = 10 * 60 * 1000;
+const LINKS_MAX = 20;
+/** More ingest tokens than both spaces of an organization have. */
+const TOKENS_READ_MAX = 200;
+
+/**
+ * Makes the code that links the caller's Telegram account; an earlier one is void.
+ * @throws {Fault} FORBIDDEN for an API key, which is no person
+ */
+export async function createLinkCode({ app, actor, tx }: Writing) {
+  mustBePerson(actor);
+  const { clock, entropy } = app.ports;
+  const code = makeSecretText("", CODE_BYTES, entropy);
+  const expires_at_ms = clock.now() + CODE_TTL_MS;
+  const also_of = without(await botMakers(tx, actor.tenant.org), actor.userId);
+  const record = { id: actor.userId, hash: sha256Hex(code), also_of, expires_at_ms };
+  tx.put(telegramCodes, homeOf(actor.tenant.org), record);
+  return { code, message: `/link ${code}`, expires_at: iso(expires_at_ms) };
+}
+
+/** A link decides as the person for as long as it exists. */
+function mustBePerson(actor: Actor): void {
+  mustActForPerson(actor);
+  if (actor.kind === "user") return;
+  throw new Fault("FORBIDDEN", "Only a person links accounts: sign in and ask again.");
+}
+
+/** The caller's own links, oldest first. @throws {Fault} FORBIDDEN for an API key */
+export async function listLinks({ db, actor }: Work, paging: Paging) {
+  mustBePerson(actor);
+  const options = { ...paging, index: "user", prefix: [actor.userId] };
+  const home = homeOf(actor.tenant.org);
+  const { items, pagination } = await listPage(db, telegramLinks, home, options);
+  return { telegram_links: items.map(showLink), pagination };
+}
+
+/** Ends one of the caller's own links before this answers. @throws {Fault} NOT_FOUND, FORBIDDEN */
+export async function deleteLink({ actor, tx }: Writing, id: string) {
+  mustBePerson(actor);
+  const link = await tx.get(telegramLinks, homeOf(actor.tenant.org), id);
+  if (link === null || link.user_id !== actor.userId) {
+    throw new Fault("NOT_FOUND", "There is no such link.");
+  }
+  tx.delete(telegramLinks, homeOf(actor.tenant.org), id);
+  return { id, telegram_id: link.telegram_id, user_id: link.user_id };
+}
+
+/**
+ * Whether what comes through a bot counts: the person for whom its token acts knows the secret, and could speak
+ * for everybody who linked an account, so they must be one who may approve.
+ */
+export async function isTrustedBot(
+  { store }: App,
+  tenant: Tenant,
+  tokenId: string,
+): Promise<boolean> {
+  const token = await store.get(ingestTokens, tenant, tokenId);
+  if (token === null) return false;
+  return await suspensionOf(store, tenant, INGEST_TOKEN, token) === null;
+}
+
+/** Who may speak through a bot as anybody who linked an account: those who may know its secret. */
+export const makersOf = ({ created_by, also_of }: IngestTokenRecord): People => [
+  created_by,
+  ...also_of,
+];
+
+/** The makers of an organization's bots: a code that is sent to one of them may be used at another. */
+async function botMakers(db: Reader, org: string): Promise<People> {
+  const spaces = (["live", "test"] as const).map((space) =>
+    db.list(ingestTokens, { org, space }, { limit: TOKENS_READ_MAX })
+  );
+  const tokens = (await Promise.all(spaces)).flatMap(({ items }) => items);
+  return unite(...tokens.filter(({ purpose }) => purpose === "telegram").map(makersOf));
+}
+
+/** Links an account to the person whose code it sent, and takes it from whom it was linked to before. */
+export async function linkAccount(
+  work: Writing,
+  token: IngestTokenRecord,
+  { id: telegramId, username }: Sender,
+  code: string,
+): Promise<string> {
+  const { app, actor, tx } = work;
+  const home = homeOf(actor.tenant.org);
+  const known = await tx.find(telegramCodes, home, "hash", [sha256Hex(code)]);
+  const alive = await tx.get(ingestTokens, actor.tenant, token.id) !== null;
+  if (known === null || !alive) return "This code is not valid. Make a new one in Relay.";
+  if (await tx.countBy(telegramLinks, home, "user", [known.id]) >= LINKS_MAX) {
+    return `You have linked ${LINKS_MAX} accounts already. Delete one of the links first.`;
+  }
+  tx.delete(telegramCodes, home, known.id);
+  const before = await tx.find(telegramLinks, home, "account", [token.id, telegramId]);
+  if (before !== null) tx.delete(telegramLinks, home, before.id);
+  const link = tx.insert(telegramLinks, home, {
+    id: app.ports.entropy.id("tgl"),
+    token_id: token.id,
+    telegram_id: telegramId,
+    username,
+    user_id: known.id,
+    also_of: without(unite(known.also_of, await botMakers(tx, home.org)), known.id),
+    created_at_ms: app.ports.clock.now(),
+  });
+  emit({ ...work, actor: { id: known.id } }, tx, home, {
+    type: "telegram_linked",
+    resource: { type: "telegram_link", id: link.id },
+    details: {
+      telegram_id: telegramId,
+      username,
+      token_id: token.id,
+      replaced: before?.id ?? null,
+    },
+  });
+  return "This account is linked. Send /approve or /reject with the id of a blocked process.";
+}
+
+function showLink({ id, token_id, telegram_id, username, created_at_ms }: TelegramLinkRecord) {
+  return { id, token_id, telegram_id, username, created_at: iso(created_at_ms) };
+}

@@ -1,0 +1,146 @@
+import { SYSTEM, type Tenant } from "../../../kv/store/collection.ts";
+import type { IngestTokenRecord } from "../../../kv/records/ingest.ts";
+import { organizations } from "../../../kv/records/organization.ts";
+import {
+  type TelegramLinkRecord,
+  telegramLinks,
+  telegramUpdates,
+} from "../../../kv/records/telegram.ts";
+import { users } from "../../../kv/records/user.ts";
+import type { Tx } from "../../../kv/store/tx.ts";
+import { Accepted } from "../../work/accepted.ts";
+import { type People, unite } from "../../access/keys/also_of.ts";
+import type { Actor, App, Stepping } from "../../work/work.ts";
+import { decideApproval } from "../../commands/approvals/decide.ts";
+import { ANONYMOUS } from "../../access/authenticate.ts";
+import { emit } from "../../events/events.ts";
+import { Fault } from "../../fault/fault.ts";
+import { ACCEPTED, receive } from "../../commands/ingest/receive.ts";
+import { homeOf } from "../../access/roles/grant.ts";
+import { rightsOf } from "../../access/roles/rights.ts";
+import { isTrustedBot, linkAccount, makersOf } from "./links.ts";
+import { type ChatCommand, type ChatMessage, readUpdate, TelegramBody } from "./update.ts";
+
+/** Longer than Telegram tries to deliver an update. */
+const UPDATE_KEPT_MS = 3 * 24 * 60 * 60 * 1000;
+/** What Telegram shows of an answer to a button. */
+const ALERT_CHARS_MAX = 200;
+const RIGHT = "approvals:write";
+const ENDPOINT = "POST /api/tg/webhook";
+const UNTRUSTED =
+  "Who set up this bot may not approve any more, so it decides nothing. Use Relay, " +
+  "and ask an administrator to adopt its ingest token.";
+
+/**
+ * Does what a chat asks, as the person who linked the account that asks. Only who knows the bot's secret is
+ * answered; an update that comes again gets the first answer and does nothing.
+ */
+export async function receiveTelegram(work: Stepping, body: unknown) {
+  const { app, request } = work;
+  const received = await receive(work, "telegram", request.telegramSecret, TelegramBody, body);
+  const message = received && readUpdate(received.message);
+  if (received === null || message === null) return new Accepted(ACCEPTED);
+  const { tenant, token } = received;
+  const home = homeOf(tenant.org);
+  const account = [token.id, message.sender.id];
+  // Read before the transaction, whose checks a shared store limits: a link that ends now ended after this.
+  const link = await app.store.find(telegramLinks, home, "account", account);
+  const trusted = await isTrustedBot(app, tenant, token.id);
+  const text = await app.store.transact(async (tx) => {
+    const asked = { app, request, tx, db: tx };
+    return await once(app, tx, tenant, token, message, () => {
+      const { command } = message;
+      if (!trusted) return Promise.resolve(UNTRUSTED);
+      if (command.name === "link") {
+        const actor = { ...ANONYMOUS, tenant };
+        return linkAccount({ ...asked, actor }, token, message.sender, command.code);
+      }
+      return decide(asked, tenant, { link, makers: makersOf(token) }, command);
+    });
+  });
+  const { chatId: chat_id, callbackId } = message;
+  if (callbackId === null) return { method: "sendMessage" as const, chat_id, text };
+  return {
+    method: "answerCallbackQuery" as const,
+    callback_query_id: callbackId,
+    text: [...text].slice(0, ALERT_CHARS_MAX).join(""),
+    show_alert: true as const,
+  };
+}
+
+/** Runs a task for an update that was not answered yet; its answer is kept in the same commit. */
+async function once(
+  app: App,
+  tx: Tx,
+  tenant: Tenant,
+  token: IngestTokenRecord,
+  { updateId }: ChatMessage,
+  task: () => Promise<string>,
+): Promise<string> {
+  if (updateId === null) return await task();
+  const id = `${token.id}.${updateId}`;
+  const earlier = await tx.get(telegramUpdates, tenant, id);
+  if (earlier !== null) return earlier.answer;
+  const answer = await task();
+  const expires_at_ms = app.ports.clock.now() + UPDATE_KEPT_MS;
+  tx.put(telegramUpdates, tenant, { id, answer, expires_at_ms });
+  return answer;
+}
+
+type Asked = Pick<Stepping, "app" | "request"> & { readonly tx: Tx; readonly db: Tx };
+
+async function decide(
+  asked: Asked,
+  tenant: Tenant,
+  { link, makers }: { readonly link: TelegramLinkRecord | null; readonly makers: People },
+  { name, pid, reason }: Extract<ChatCommand, { pid: string }>,
+): Promise<string> {
+  const actor = link && await personOf(asked.tx, tenant, link, makers);
+  if (actor === null) return "This account is not linked. Make a code in Relay and send /link.";
+  if (!actor.rights.has(RIGHT)) {
+    emit({ ...asked, actor }, asked.tx, tenant, {
+      type: "access_denied",
+      resource: { type: "endpoint", id: ENDPOINT },
+      details: { required: [RIGHT], endpoint: ENDPOINT },
+    });
+    return "You may not decide this: it needs approvals:write.";
+  }
+  try {
+    const approve = name === "approve";
+    const { status } = await decideApproval({ ...asked, actor }, pid, { approve, reason });
+    return status === "pending"
+      ? `Taken. ${pid} waits for somebody else too.`
+      : `${pid} is ${status}.`;
+  } catch (error) {
+    // It refuses before it writes, so what this transaction holds is only the answer.
+    if (error instanceof Fault) return error.message;
+    throw error;
+  }
+}
+
+/** The person behind a link, with the rights of now; null when there is none any more. */
+async function personOf(
+  tx: Tx,
+  tenant: Tenant,
+  link: TelegramLinkRecord,
+  makers: People,
+): Promise<Actor | null> {
+  const user = await tx.get(users, homeOf(tenant.org), link.user_id);
+  const organization = await tx.get(organizations, SYSTEM, tenant.org);
+  if (!user?.active || !organization?.active) return null;
+  return {
+    kind: "user",
+    id: link.id,
+    tenant,
+    rights: await rightsOf(tx, organization, user.roles),
+    userId: user.id,
+    alsoOf: unite(makers, link.also_of),
+    plan: organization.plan,
+    host: organization.host,
+    sessionId: null,
+    expiresAtMs: Infinity,
+    planPerMinute: undefined, // a chat counts against no plan
+    planLimits: organization.limits,
+    key: null,
+  };
+}

@@ -1,0 +1,134 @@
+import type { Tenant } from "../../kv/store/collection.ts";
+import type { PolicySetRecord, RepositoryRecord } from "../../kv/records/gitops.ts";
+import type { Tx } from "../../kv/store/tx.ts";
+import { tellOfOldValue } from "../access/keys/old_value.ts";
+import type { App, Stepping } from "../work/work.ts";
+import { mustStillHave } from "../access/authenticate.ts";
+import { Fault } from "../fault/fault.ts";
+import { type PolicyFor, replayCommands } from "../commands/guard/evaluate.ts";
+import type { Policy } from "../shield/policy/policy.ts";
+import { policyAndPatterns, shieldInForce } from "../commands/guard/settings.ts";
+import { nextTurn } from "../ports/turn.ts";
+import { activate } from "./activate.ts";
+import { policySetOf } from "./book.ts";
+import { fetchPolicyFiles, normalPath } from "./git/fetch.ts";
+import { GitFailure } from "./git/git_failure.ts";
+import { concerns, mergePolicies } from "./merge.ts";
+import { candidateOf, carryOut, isIdle, planPolicies, type Wanted } from "./plan.ts";
+import { readPolicyFile } from "./read_document.ts";
+import { type Reading, repositoryAt, sourceOf } from "./repositories.ts";
+import { mustFit } from "./set_bounds.ts";
+
+export interface ApplyInput {
+  readonly repo_url: string;
+  readonly branch: string;
+  readonly policy_path: string;
+  readonly dry_run: boolean;
+  /** How many of the last audited commands to judge by the result. */
+  readonly replay?: number | undefined;
+}
+
+/**
+ * Brings what a branch says under a path into force, or shows what that would do.
+ * @throws {Fault} NOT_FOUND, VALIDATION_FAILED, CONFLICT, UNAVAILABLE, INSUFFICIENT_SCOPES; then nothing has changed
+ */
+export async function applyPolicies(work: Stepping, input: ApplyInput) {
+  const { app, actor, db } = work;
+  const { tenant } = actor;
+  const repository = await repositoryAt(work, input.repo_url);
+  const { branch, policy_path: path, dry_run: quiet } = input;
+  const reading = { branch, path, quiet };
+  const wanted = await app.syncs.awaited(
+    tenant,
+    () => readWanted(app, tenant, repository, reading),
+  );
+  await mustStillHave(work, ["policy:write"]);
+  const before = await policySetOf(db, tenant);
+  const plan = planPolicies(before, wanted);
+  const after = carryOut(before, plan, wanted, { nowMs: 0, newId: () => "new" });
+  mustFit(after);
+  const candidate = policyAfter(work, after, wanted);
+  const replay = input.replay === undefined
+    ? null
+    : await replayCommands(work, { replay: input.replay, candidate });
+  const about = { dry_run: input.dry_run, commit: wanted.commit, replay };
+  if (input.dry_run) return { ...about, changed: !isIdle(plan), plan, version: after.version };
+  const alongside = async (tx: Tx) => {
+    work.recordUse(tx, 200);
+    await tellOfOldValue(work, tx);
+  };
+  return { ...about, ...await activate(work, tenant, repository, wanted, alongside) };
+}
+
+/** Fetches and reads what a branch says under a path. @throws {Fault} VALIDATION_FAILED, UNAVAILABLE */
+export async function readWanted(
+  app: App,
+  tenant: Tenant,
+  repository: RepositoryRecord,
+  reading: Reading,
+): Promise<Wanted> {
+  const { branch } = reading;
+  const path = normalPath(reading.path);
+  const source = await sourceOf(app, tenant, repository, { ...reading, path });
+  const { commit, files, links } = await fetchPolicyFiles(app.ports, source).catch((error) => {
+    throw error instanceof GitFailure ? faultOfGit(error) : error;
+  });
+  const read = [];
+  for (const file of files) {
+    read.push({ path: file.path, ...await readPolicyFile(file) });
+    await nextTurn();
+  }
+  const issues = read.flatMap((file) => file.issues);
+  const first = issues[0];
+  if (first !== undefined) {
+    const { file, line, column, message } = first;
+    throw new Fault("VALIDATION_FAILED", `${file}:${line}:${column}: ${message}`, {
+      issues,
+      commit,
+    });
+  }
+  const candidates = read.flatMap((file) =>
+    file.document === null ? [] : [candidateOf(file.path, file.document)]
+  );
+  return { repositoryId: repository.id, branch, commit, path, candidates, links };
+}
+
+const FIELD_OF: Readonly<Record<string, string>> = {
+  missing_branch: "body.branch",
+  missing_path: "body.policy_path",
+};
+
+function faultOfGit({ kind, message, cause }: GitFailure): Fault {
+  const details = { git: kind };
+  if (kind === "timeout" || kind === "host") {
+    return new Fault("UNAVAILABLE", message, details, { cause });
+  }
+  const issues = [{ path: FIELD_OF[kind] ?? "body.repo_url", message }];
+  return new Fault("VALIDATION_FAILED", message, { ...details, issues }, { cause });
+}
+
+/** What the shield would judge by after a plan, for each agent's labels. */
+function policyAfter(
+  { app, actor: { tenant }, db }: Stepping,
+  after: PolicySetRecord,
+  { candidates }: Wanted,
+): PolicyFor {
+  const fetched = new Map(candidates.map((one) => [one.digest, one.document]));
+  const shield = shieldInForce(db, tenant);
+  const known = new Map<string, Policy | null>();
+  return async (labels) => {
+    const items = after.items.filter((item) => concerns({ agents: item }, labels));
+    const key = items.map(({ name }) => name).join(" ");
+    if (known.has(key)) return known.get(key)!;
+    const documents = [];
+    for (const item of items) {
+      const [stored] = fetched.has(item.digest)
+        ? []
+        : await app.policyBook.documentsOf(tenant, [item]);
+      documents.push(stored ?? fetched.get(item.digest)!);
+    }
+    const { policy } = mergePolicies(documents, policyAndPatterns((await shield).own));
+    known.set(key, policy);
+    return policy;
+  };
+}

@@ -1,0 +1,173 @@
+import type { Collection, Tenant } from "../../../kv/store/collection.ts";
+import {
+  type BackupRecord,
+  backups,
+  type JobRecord,
+  type RestoreRecord,
+  restores,
+} from "../../../kv/records/backup.ts";
+import type { Reader } from "../../../kv/store/store.ts";
+import { offline, ownedAgent } from "../../agents/agents.ts";
+import type { Work, Writing } from "../../work/work.ts";
+import { emit } from "../../events/events.ts";
+import { Fault } from "../../fault/fault.ts";
+import { iso, isoOrNull, listPage, type Paging } from "../../work/lists.ts";
+import type { RestorePlan } from "../../protocol/transfers.ts";
+
+/** Begins a backup through the agent's link. @throws {Fault} AGENT_NOT_FOUND, AGENT_OFFLINE, CONFLICT */
+export async function startBackup(work: Writing, agentId: string) {
+  const { app, actor, tx } = work;
+  const { tenant } = actor;
+  await mustBeFree(work, agentId);
+  const record = tx.insert(backups, tenant, {
+    ...newJob(work, "bkp", agentId),
+    reason: "requested",
+    sha256: null,
+    files_sha256: null,
+    bytes: 0,
+    stored_bytes: 0,
+    files: 0,
+    roots: [],
+    blobs: [],
+    sealed_key: null,
+  });
+  emit(work, tx, tenant, {
+    type: "backup_started",
+    resource: { type: "backup", id: record.id },
+    agentId,
+    details: {},
+  });
+  tx.afterCommit(() => app.transfers.begin(tenant, agentId));
+  return showBackup(record);
+}
+
+/**
+ * Begins to put a backup in place through the agent's link, or to rehearse that.
+ * @throws {Fault} AGENT_NOT_FOUND, NOT_FOUND, AGENT_OFFLINE, CONFLICT
+ */
+export async function startRestore(
+  work: Writing,
+  agentId: string,
+  { backup_id, dry_run }: { readonly backup_id: string; readonly dry_run: boolean },
+) {
+  const { app, actor, tx } = work;
+  const { tenant } = actor;
+  await ownedAgent(work, agentId);
+  const backup = await ownedBackup(tx, tenant, agentId, backup_id);
+  await mustBeFree(work, agentId);
+  if (backup.status !== "complete") {
+    throw new Fault(
+      "CONFLICT",
+      `This backup is ${backup.status}. Only a complete one is restored.`,
+    );
+  }
+  const record = tx.insert(restores, tenant, {
+    ...newJob(work, "rst", agentId),
+    backup_id,
+    dry_run,
+    undo_backup_id: null,
+    plan: null,
+    sha256: null,
+  });
+  emit(work, tx, tenant, {
+    type: "restore_started",
+    resource: { type: "restore", id: record.id },
+    agentId,
+    details: { backup_id, dry_run },
+  });
+  tx.afterCommit(() => app.transfers.begin(tenant, agentId));
+  return showRestore(record);
+}
+
+function newJob({ app, actor }: Writing, prefix: string, agent_id: string) {
+  return {
+    id: app.ports.entropy.id(prefix),
+    agent_id,
+    status: "running" as const,
+    attempt: 0,
+    instance: app.instance,
+    error: null,
+    created_by: actor.id,
+    created_at_ms: app.ports.clock.now(),
+    finished_at_ms: null,
+  };
+}
+
+/** An agent that is linked and whose configuration is not under way already. */
+async function mustBeFree(work: Writing, agentId: string): Promise<void> {
+  const { app, actor: { tenant }, tx } = work;
+  const agent = await ownedAgent(work, agentId);
+  const job = await tx.find(backups, tenant, "running", [agentId]) ??
+    await tx.find(restores, tenant, "running", [agentId]);
+  if (job !== null) {
+    const message = "Another backup or restore of this agent is under way. Wait for its end.";
+    throw new Fault("CONFLICT", message, { id: job.id });
+  }
+  if (app.links.of(tenant, agentId) === undefined) throw offline(agent);
+}
+
+/** The caller's backup of that agent. @throws {Fault} NOT_FOUND */
+async function ownedBackup(
+  db: Reader,
+  tenant: Tenant,
+  agentId: string,
+  id: string,
+): Promise<BackupRecord> {
+  const backup = await db.get(backups, tenant, id);
+  if (backup?.agent_id === agentId) return backup;
+  throw new Fault("NOT_FOUND", "The agent has no such backup.");
+}
+
+/** Backups of an agent, newest first. @throws {Fault} AGENT_NOT_FOUND */
+export async function listBackups(work: Work, agentId: string, paging: Paging) {
+  const { items, pagination } = await listJobs(work, backups, agentId, paging);
+  return { backups: items.map(showBackup), pagination };
+}
+
+/** Restores of an agent, newest first. @throws {Fault} AGENT_NOT_FOUND */
+export async function listRestores(work: Work, agentId: string, paging: Paging) {
+  const { items, pagination } = await listJobs(work, restores, agentId, paging);
+  return { restores: items.map(showRestore), pagination };
+}
+
+async function listJobs<T extends JobRecord>(
+  work: Work,
+  of: Collection<T>,
+  agentId: string,
+  paging: Paging,
+) {
+  const { db, actor: { tenant } } = work;
+  await ownedAgent(work, agentId);
+  const options = { ...paging, index: "agent", prefix: [agentId], reverse: true };
+  return await listPage(db, of, tenant, options);
+}
+
+const showJob = (job: BackupRecord | RestoreRecord) => ({
+  id: job.id,
+  agent_id: job.agent_id,
+  status: job.status,
+  error: job.error,
+  attempts: job.attempt,
+  created_by: job.created_by,
+  created_at: iso(job.created_at_ms),
+  finished_at: isoOrNull(job.finished_at_ms),
+});
+
+/** A backup as every answer shows it. */
+function showBackup(backup: BackupRecord) {
+  const { reason, sha256, bytes, stored_bytes, files, roots } = backup;
+  return { ...showJob(backup), reason, digest: sha256, bytes, stored_bytes, files, roots };
+}
+
+/** A restore as every answer shows it. */
+function showRestore(restore: RestoreRecord) {
+  const { backup_id, dry_run, undo_backup_id, plan, sha256 } = restore;
+  return {
+    ...showJob(restore),
+    backup_id,
+    dry_run,
+    undo_backup_id,
+    plan: plan as RestorePlan | null,
+    digest: sha256,
+  };
+}

@@ -1,0 +1,74 @@
+import { Errors } from "isomorphic-git";
+import { OutboundError } from "../../ports/ports.ts";
+
+/** Raised when a repository is larger than what Relay reads. */
+export class RepositoryTooLarge extends Error {
+  override readonly name = "RepositoryTooLarge";
+}
+
+/** Why a repository could not be read. */
+export type GitFailureKind =
+  | "too_large"
+  | "missing_branch"
+  | "missing_path"
+  | "empty"
+  | "credentials"
+  | "not_found"
+  | "refused_address"
+  | "unsupported"
+  | "timeout"
+  | "host";
+
+/** A repository that could not be read; the message is for whoever registered it. */
+export class GitFailure extends Error {
+  override readonly name = "GitFailure";
+  constructor(readonly kind: GitFailureKind, message: string, options?: ErrorOptions) {
+    super(message, options);
+  }
+}
+
+/** What a failed fetch means for whoever asked for it. Nothing that the host wrote is repeated. */
+export function gitFailureOf(error: unknown, branch: string): GitFailure {
+  if (error instanceof GitFailure) return error;
+  const say = (kind: GitFailureKind, message: string) =>
+    new GitFailure(kind, message, { cause: error });
+  if (error instanceof RepositoryTooLarge) {
+    return say("too_large", `The repository is too large: ${error.message}.`);
+  }
+  if (error instanceof OutboundError) {
+    if (error.kind === "refused_address") return say("refused_address", error.message);
+    if (error.kind === "timeout") {
+      return say("timeout", "The Git host did not answer in time. Try again later.");
+    }
+    return say("host", `The Git host could not be reached: ${error.message}`);
+  }
+  if (error instanceof Errors.HttpError) return ofStatus(error.data.statusCode, say);
+  if (error instanceof Errors.NotFoundError) {
+    return say("missing_branch", `The repository has no branch ${branch}.`);
+  }
+  if (error instanceof Errors.SmartHttpError) {
+    return say("host", "There is no Git repository at this address: another page answered.");
+  }
+  return say("host", "What the Git host sent is not what Git sends: it could not be read.");
+}
+
+type Say = (kind: GitFailureKind, message: string) => GitFailure;
+
+function ofStatus(status: number, say: Say): GitFailure {
+  if (status === 401 || status === 403) {
+    return say(
+      "credentials",
+      `The Git host refused the credentials (HTTP ${status}). Register the repository with valid ones, or install an integration for the host.`,
+    );
+  }
+  if (status === 404) {
+    return say("not_found", "The Git host knows no such repository, or hides it (HTTP 404).");
+  }
+  if (status >= 300 && status < 400) {
+    return say(
+      "host",
+      `The Git host redirects (HTTP ${status}): register the address it points to.`,
+    );
+  }
+  return say("host", `The Git host answered HTTP ${status}.`);
+}

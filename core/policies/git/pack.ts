@@ -1,0 +1,160 @@
+import { Buffer } from "node:buffer";
+import { createHash } from "node:crypto";
+import { constants, deflateSync, inflateSync, type ZlibOptions } from "node:zlib";
+import { nextTurn } from "../../ports/turn.ts";
+import { applyDelta } from "./delta.ts";
+import { RepositoryTooLarge } from "./git_failure.ts";
+
+/** Bounds of what one fetch may unfold to; a Git library would inflate whatever comes. */
+export interface PackBounds {
+  readonly objectsMax: number;
+  /** Bytes of one object. */
+  readonly objectBytesMax: number;
+  /** Bytes of all objects together, with those of the differences. */
+  readonly totalBytesMax: number;
+}
+
+const HEADER_BYTES = 12;
+const TRAILER_BYTES = 20;
+const TYPES: Readonly<Record<number, string>> = { 1: "commit", 2: "tree", 3: "blob", 4: "tag" };
+const OFS_DELTA = 6;
+const REF_DELTA = 7;
+const HASH_BYTES = 20;
+/** What is unfolded before others get their turn; an object takes a while, however small it is. */
+const TURN_BYTES = 2 * 1024 * 1024;
+const OBJECT_TURN_BYTES = 4 * 1024;
+
+interface GitObject {
+  readonly type: number;
+  readonly data: Uint8Array;
+}
+
+/**
+ * The same packfile with every object whole. A few bytes of a packfile can stand for gigabytes, objects can
+ * stand on each other without end, and a Git library unfolds one anew for each that stands on it. So all of
+ * that is done here, once for each object and within the bounds, and nothing of it is left to do.
+ * @throws {RepositoryTooLarge}, and {Error} for what is no packfile
+ */
+export async function unfoldPack(pack: Uint8Array, bounds: PackBounds): Promise<Uint8Array> {
+  const view = new DataView(pack.buffer, pack.byteOffset, pack.byteLength);
+  if (pack.length < HEADER_BYTES + TRAILER_BYTES || view.getUint32(0) !== 0x5041434b) {
+    throw new Error("the host sent no packfile");
+  }
+  const objects = view.getUint32(8);
+  if (objects > bounds.objectsMax) {
+    throw new RepositoryTooLarge(`it holds ${objects} objects; ${bounds.objectsMax} are read`);
+  }
+  // By their places and by their hashes: a difference names its base by either.
+  const known = new Map<number | string, GitObject>();
+  const whole = [pack.subarray(0, HEADER_BYTES)];
+  let at = HEADER_BYTES;
+  let totalBytes = 0;
+  let turnBytes = 0;
+  for (let n = 0; n < objects; n++) {
+    const packed = readObject(pack, at, bounds);
+    const object = packed.base === null
+      ? packed
+      : unfold(packed.data, known.get(packed.base), bounds);
+    whole.push(packed.base === null ? pack.subarray(at, packed.end) : packWhole(object));
+    known.set(at, object).set(hashOf(object), object);
+    const bytes = packed.data.length + (packed.base === null ? 0 : object.data.length);
+    totalBytes += bytes;
+    if (totalBytes > bounds.totalBytesMax) {
+      throw new RepositoryTooLarge(`its files have more than ${inMegabytes(bounds.totalBytesMax)}`);
+    }
+    turnBytes += bytes + OBJECT_TURN_BYTES;
+    if (turnBytes > TURN_BYTES) {
+      turnBytes = 0;
+      await nextTurn();
+    }
+    at = packed.end;
+  }
+  return Buffer.concat([...whole, sha1(whole).digest()]);
+}
+
+interface PackedObject extends GitObject {
+  /** The place or the hash of the object that a difference stands on; null for no difference. */
+  readonly base: number | string | null;
+  readonly end: number;
+}
+
+function readObject(pack: Uint8Array, start: number, bounds: PackBounds): PackedObject {
+  let at = start;
+  let byte = byteAt(pack, at++);
+  const type = (byte >> 4) & 7;
+  let size = byte & 15;
+  for (let factor = 16; byte & 128; factor *= 128) {
+    byte = byteAt(pack, at++);
+    size += (byte & 127) * factor;
+  }
+  mustFit(size, bounds);
+  let base: number | string | null = null;
+  if (type === OFS_DELTA) {
+    byte = byteAt(pack, at++);
+    let back = byte & 127;
+    while (byte & 128) {
+      byte = byteAt(pack, at++);
+      back = (back + 1) * 128 + (byte & 127);
+    }
+    base = start - back;
+  }
+  if (type === REF_DELTA) base = Buffer.from(pack.subarray(at, at += HASH_BYTES)).toString("hex");
+  const { data, taken } = inflate(pack.subarray(at), size);
+  return { type, data, base, end: at + taken };
+}
+
+function mustFit(bytes: number, { objectBytesMax }: PackBounds): void {
+  if (bytes <= objectBytesMax) return;
+  throw new RepositoryTooLarge(`one of its files has more than ${inMegabytes(objectBytesMax)}`);
+}
+
+/** One zlib stream at the start of `bytes`, and how many bytes it takes. */
+function inflate(bytes: Uint8Array, size: number): { data: Uint8Array; taken: number } {
+  const options: ZlibOptions = { info: true, maxOutputLength: size + 1 };
+  // With `info` the answer holds the engine too, which the types do not say.
+  const { buffer, engine } = inflateSync(bytes, options) as unknown as {
+    buffer: Uint8Array;
+    engine: { bytesWritten: number };
+  };
+  if (buffer.length !== size) throw new Error("an object of the packfile has another size");
+  return { data: buffer, taken: engine.bytesWritten };
+}
+
+/** What a difference makes of its base, which must have come before it. */
+function unfold(delta: Uint8Array, base: GitObject | undefined, bounds: PackBounds): GitObject {
+  if (base === undefined) throw new Error("an object of the packfile stands on none that is there");
+  const data = applyDelta(delta, base.data, (bytes) => mustFit(bytes, bounds));
+  return { type: base.type, data };
+}
+
+/** An object as it stands in a packfile; not compressed, which would take longest of all. */
+function packWhole({ type, data }: GitObject): Uint8Array {
+  const head = [(type << 4) | (data.length & 15)];
+  for (let rest = data.length >> 4; rest > 0; rest >>= 7) {
+    head[head.length - 1]! |= 128;
+    head.push(rest & 127);
+  }
+  const options = { level: constants.Z_NO_COMPRESSION };
+  return Buffer.concat([Buffer.from(head), deflateSync(data, options)]);
+}
+
+function hashOf({ type, data }: GitObject): string {
+  const name = TYPES[type];
+  if (name === undefined) throw new Error("the packfile holds what is no object");
+  return sha1([Buffer.from(`${name} ${data.length}\0`), data]).digest("hex");
+}
+
+function sha1(pieces: readonly Uint8Array[]) {
+  const hash = createHash("sha1");
+  for (const piece of pieces) hash.update(piece);
+  return hash;
+}
+
+function byteAt(bytes: Uint8Array, at: number): number {
+  const byte = bytes[at];
+  if (byte === undefined) throw new Error("the packfile breaks off");
+  return byte;
+}
+
+/** Bytes as people read them. */
+export const inMegabytes = (bytes: number): string => `${Math.floor(bytes / (1024 * 1024))} MiB`;

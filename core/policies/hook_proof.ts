@@ -1,0 +1,68 @@
+import { createHmac } from "node:crypto";
+import type { GitProvider, RepositoryRecord } from "../../kv/records/gitops.ts";
+import type { App, GitHookHeaders } from "../work/work.ts";
+import { constantTimeEqual } from "../codec/text.ts";
+import { standardKey } from "../webhooks/signing.ts";
+
+/** How far the clock of a Standard Webhooks sender may be off. */
+const TOLERANCE_MS = 5 * 60 * 1000;
+/** Signatures of a push that are looked at. */
+const SIGNATURES_MAX = 8;
+
+/** How a push shows whom it is from: by its secret's signature, by the secret, or not at all. */
+export type Proof = "signed" | "dated" | "token" | "none";
+
+type Check = (secret: string, headers: GitHookHeaders, text: string, nowMs: number) => Proof | null;
+
+const hex = (secret: string, text: string) =>
+  createHmac("sha256", secret).update(text).digest("hex");
+
+const byHubSignature: Check = (secret, { hubSignature }, text) =>
+  hubSignature !== null && constantTimeEqual(hubSignature, `sha256=${hex(secret, text)}`)
+    ? "signed"
+    : null;
+
+const byGiteaSignature: Check = (secret, { giteaSignature }, text) =>
+  giteaSignature !== null && constantTimeEqual(giteaSignature, hex(secret, text)) ? "signed" : null;
+
+const byGitlabToken: Check = (secret, { gitlabToken }) =>
+  gitlabToken !== null && constantTimeEqual(gitlabToken, secret) ? "token" : null;
+
+/** Standard Webhooks: the signature covers the id and the time too. */
+const byStandardWebhooks: Check = (secret, headers, text, nowMs) => {
+  const { webhookId, webhookTimestamp, webhookSignature } = headers;
+  if (webhookId === null || webhookTimestamp === null || webhookSignature === null) return null;
+  const atMs = Number(webhookTimestamp) * 1000;
+  if (!(Math.abs(nowMs - atMs) <= TOLERANCE_MS)) return null;
+  const mac = createHmac("sha256", standardKey(secret)).update(
+    `${webhookId}.${webhookTimestamp}.${text}`,
+  );
+  const right = `v1,${mac.digest("base64")}`;
+  const given = webhookSignature.split(" ").slice(0, SIGNATURES_MAX);
+  return given.some((one) => constantTimeEqual(one, right)) ? "dated" : null;
+};
+
+/** What each kind of host signs with. */
+const CHECKS: Readonly<Record<GitProvider, readonly Check[]>> = {
+  github: [byHubSignature],
+  gitlab: [byStandardWebhooks, byGitlabToken],
+  gitea: [byGiteaSignature, byHubSignature],
+  generic: [byHubSignature, byStandardWebhooks],
+};
+
+/** Null for a push that does not show the secret of a repository that has one. */
+export function proofOf(
+  { sealer, ports }: App,
+  { id, provider, sealed_webhook_secret: sealed }: RepositoryRecord,
+  headers: GitHookHeaders,
+  text: string,
+): Proof | null {
+  if (sealed === null) return "none";
+  const secret = sealer.open(sealed, id);
+  const now = ports.clock.now();
+  for (const check of CHECKS[provider]) {
+    const proof = check(secret, headers, text, now);
+    if (proof !== null) return proof;
+  }
+  return null;
+}

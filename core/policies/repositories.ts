@@ -1,0 +1,238 @@
+import type { Tenant } from "../../kv/store/collection.ts";
+import { type GitProvider, repositories, type RepositoryRecord } from "../../kv/records/gitops.ts";
+import { credentialInHand } from "../access/keys/made_with.ts";
+import type { App, Work, Writing } from "../work/work.ts";
+import { emit } from "../events/events.ts";
+import { Fault } from "../fault/fault.ts";
+import { iso, listPage, type Paging } from "../work/lists.ts";
+import { repositoryCredentialOf } from "../integrations/repository.ts";
+import { basic } from "../integrations/services/fields.ts";
+import { mustBeDialable } from "../ports/outbound/dialable.ts";
+import { adopt } from "../access/standing/adopt.ts";
+import { REPOSITORY } from "../access/standing/kinds.ts";
+import { showStanding } from "../access/standing/suspension.ts";
+import { shieldInForce } from "../commands/guard/settings.ts";
+import { addressOf } from "./git/address.ts";
+import { enforce } from "./enforce.ts";
+import { policyEvent } from "./events.ts";
+import { normalPath, type Source } from "./git/fetch.ts";
+import { setOf } from "./plan.ts";
+
+/** Repositories of one organization and space. */
+const REPOSITORIES_MAX = 50;
+
+export interface NewRepository {
+  readonly name: string;
+  readonly provider: GitProvider;
+  readonly url: string;
+  readonly branch: string;
+  readonly policy_path: string;
+  readonly token?: string | undefined;
+  readonly username?: string | undefined;
+  readonly password?: string | undefined;
+  readonly webhook_secret?: string | undefined;
+  readonly sync_seconds: number | null;
+}
+
+/** Who a token is for: each host has its own custom, and most take any name. */
+const TOKEN_USERS: Readonly<Record<GitProvider, string>> = {
+  github: "x-access-token",
+  gitlab: "oauth2",
+  gitea: "relay",
+  generic: "relay",
+};
+
+/** Registers a repository; nothing is fetched yet. @throws {Fault} FORBIDDEN, VALIDATION_FAILED, CONFLICT */
+export async function createRepository(work: Writing, input: NewRepository) {
+  const { app, actor, tx } = work;
+  const { tenant } = actor;
+  const address = mustBeUsable(app, input.url);
+  if (await tx.count(repositories, tenant) >= REPOSITORIES_MAX) {
+    const message = `There are ${REPOSITORIES_MAX} repositories already. Delete one first.`;
+    throw new Fault("CONFLICT", message);
+  }
+  const known = await tx.find(repositories, tenant, "address", [address]);
+  if (known !== null) {
+    throw new Fault("CONFLICT", `This repository is registered already, as ${known.name}.`, {
+      id: known.id,
+    });
+  }
+  const id = app.ports.entropy.id("rpo");
+  const now = app.ports.clock.now();
+  const seal = (text: string | null) => text === null ? null : app.sealer.seal(text, id);
+  const record = tx.insert(repositories, tenant, {
+    id,
+    name: input.name,
+    provider: input.provider,
+    url: input.url,
+    address,
+    sealed_authorization: seal(authorizationOf(input)),
+    sealed_webhook_secret: seal(input.webhook_secret ?? null),
+    branch: input.branch,
+    policy_path: normalPath(input.policy_path),
+    sync_seconds: input.sync_seconds,
+    due_at_ms: input.sync_seconds === null ? null : now,
+    look_at_ms: null,
+    pending: null,
+    failures: 0,
+    last: null,
+    applied_commit: null,
+    created_by: actor.userId,
+    created_with: await credentialInHand(work),
+    created_at_ms: now,
+  });
+  tx.afterCommit(() => app.syncs.wake());
+  return await showRepository(work, record);
+}
+
+/** @throws {Fault} VALIDATION_FAILED for what is never dialled, or is no repository's address */
+function mustBeUsable(app: App, url: string): string {
+  const refuse = (message: string): never => {
+    throw new Fault("VALIDATION_FAILED", message, { issues: [{ path: "body.url", message }] });
+  };
+  const { protocol, search, hash } = mustBeDialable(app, url);
+  if (protocol !== "https:" && !app.config().outbound.allow_private_targets) {
+    return refuse("Git is spoken over https only, so that nobody on the way changes a policy.");
+  }
+  if (search !== "" || hash !== "") return refuse("The address of a repository has no ? and no #.");
+  return addressOf(url) ?? refuse("This is no address of a repository.");
+}
+
+function authorizationOf({ provider, token, username, password }: NewRepository): string | null {
+  if (token !== undefined) return basic(TOKEN_USERS[provider], token);
+  return username === undefined ? null : basic(username, password ?? "");
+}
+
+/** The caller's repositories, oldest first. */
+export async function listRepositories(work: Work, paging: Paging) {
+  const { actor, db } = work;
+  const { items, pagination } = await listPage(db, repositories, actor.tenant, paging);
+  const shown = await Promise.all(items.map((each) => showRepository(work, each)));
+  return { repositories: shown, pagination };
+}
+
+export async function getRepository(work: Work, id: string) {
+  return await showRepository(work, await ownedRepository(work, id));
+}
+
+/** Takes over a repository that is suspended. @throws {Fault} NOT_FOUND, INSUFFICIENT_SCOPES, FORBIDDEN, CONFLICT */
+export async function adoptRepository(work: Writing, id: string) {
+  const now = work.app.ports.clock.now();
+  const adopted = await adopt(work, REPOSITORY, id, (repository) => ({
+    ...repository,
+    due_at_ms: repository.sync_seconds === null ? repository.due_at_ms : now,
+  }));
+  work.tx.afterCommit(() => work.app.syncs.wake());
+  return await showRepository(work, adopted);
+}
+
+/** The caller's repository. @throws {Fault} NOT_FOUND */
+async function ownedRepository({ db, actor }: Work, id: string): Promise<RepositoryRecord> {
+  const repository = await db.get(repositories, actor.tenant, id);
+  if (repository === null) throw new Fault("NOT_FOUND", "There is no such repository.");
+  return repository;
+}
+
+/** The caller's repository at an address. @throws {Fault} NOT_FOUND */
+export async function repositoryAt({ db, actor }: Work, url: string): Promise<RepositoryRecord> {
+  const address = addressOf(url);
+  const found = address && await db.find(repositories, actor.tenant, "address", [address]);
+  if (found) return found;
+  throw new Fault("NOT_FOUND", "No repository with this address is registered. Register it first.");
+}
+
+/**
+ * Removes a repository, and with `policies` also what it brought; without, one that still has policies in
+ * force stays. @throws {Fault} NOT_FOUND, CONFLICT
+ */
+export async function deleteRepository(work: Writing, id: string, policies: boolean) {
+  const { app, actor, tx } = work;
+  const { tenant } = actor;
+  const repository = await ownedRepository(work, id);
+  const shield = await shieldInForce(tx, tenant);
+  const { items } = shield.policies;
+  const its = items.filter((item) => item.repository_id === id);
+  if (its.length > 0 && !policies) {
+    throw new Fault(
+      "CONFLICT",
+      `${its.length} policies from this repository are in force. Delete with policies=delete to end them too.`,
+      { policies: its.map((item) => item.id) },
+    );
+  }
+  tx.delete(repositories, tenant, id);
+  if (its.length > 0) {
+    const after = setOf(items.filter((item) => item.repository_id !== id));
+    enforce(app, tx, tenant, shield, after);
+    for (const item of its) {
+      emit(
+        work,
+        tx,
+        tenant,
+        policyEvent("policy_deleted", item, repository.url, { user: actor.id }),
+      );
+    }
+  }
+  return { id, name: repository.name, url: repository.url };
+}
+
+/** What a fetch reads. */
+export interface Reading {
+  readonly branch: string;
+  readonly path: string;
+  /** True for a fetch that leaves no trace of itself. */
+  readonly quiet?: boolean;
+}
+
+/** What a fetch needs to know of a repository. */
+export async function sourceOf(
+  app: App,
+  tenant: Tenant,
+  repository: RepositoryRecord,
+  { branch, path, quiet = false }: Reading,
+): Promise<Source> {
+  const { id, url, sealed_authorization: sealed } = repository;
+  const authorization = sealed === null
+    ? await lentAuthorization(app, tenant, url, quiet)
+    : app.sealer.open(sealed, id);
+  return { organization: tenant.org, url, branch, path, authorization };
+}
+
+/** The credentials of the organization's integration for exactly this host, never over plain http. */
+async function lentAuthorization(app: App, tenant: Tenant, url: string, quiet: boolean) {
+  const { protocol, host } = new URL(url);
+  // Integrations are the live space's, and so is what they can read.
+  if (protocol !== "https:" || tenant.space !== "live") return null;
+  const lent = await repositoryCredentialOf(app, tenant, host, { quiet });
+  return lent && basic(lent.username, lent.password);
+}
+
+/** A repository as every answer shows it. */
+async function showRepository(
+  { db, actor }: Pick<Work, "db" | "actor">,
+  repository: RepositoryRecord,
+) {
+  const { id, name, provider, url, branch, policy_path, sync_seconds, last, pending } = repository;
+  return {
+    id,
+    name,
+    provider,
+    url,
+    branch,
+    policy_path,
+    has_credentials: repository.sealed_authorization !== null,
+    has_webhook_secret: repository.sealed_webhook_secret !== null,
+    sync_seconds,
+    last_sync: last && { at: iso(last.at_ms), commit: last.commit, error: last.error },
+    applied_commit: repository.applied_commit,
+    pending: pending && {
+      commit: pending.commit,
+      seen_at: iso(pending.seen_at_ms),
+      changes: pending.changes,
+      changes_total: pending.changes_total,
+    },
+    ...await showStanding(db, actor.tenant, REPOSITORY, repository),
+    created_by: repository.created_by,
+    created_with: repository.created_with,
+    created_at: iso(repository.created_at_ms),
+  };
+}

@@ -1,0 +1,25 @@
+import type { Tenant } from "../../kv/store/collection.ts";
+import type { RepositoryRecord } from "../../kv/records/gitops.ts";
+import type { Reader } from "../../kv/store/store.ts";
+import { Fault } from "../fault/fault.ts";
+import { REPOSITORY } from "../access/standing/kinds.ts";
+import { actsFor, suspensionOf } from "../access/standing/suspension.ts";
+
+/** The person for whom a repository is synced may not write policies now. */
+export class Suspended extends Fault {
+  constructor(person: string) {
+    const message = `It is suspended: ${person}, for whom it is synced, may not write policies.`;
+    super("FORBIDDEN", `${message} Somebody who may can adopt it.`);
+  }
+}
+
+/** The person for whom Relay itself acts on a repository. @throws {Suspended} */
+export async function mustAct(
+  db: Reader,
+  tenant: Tenant,
+  repository: RepositoryRecord,
+): Promise<{ readonly person: string }> {
+  const person = actsFor(repository);
+  if (await suspensionOf(db, tenant, REPOSITORY, repository) !== null) throw new Suspended(person);
+  return { person };
+}

@@ -1,0 +1,65 @@
+import { withoutUsers } from "../../kv/store/errors.ts";
+import { logLine } from "./log_line.ts";
+import type { Clock, Entropy, Log, Ports } from "./ports.ts";
+import { safeOutbound } from "./outbound/safe_outbound.ts";
+import { passwordCost } from "../access/sign_in/passwords.ts";
+
+/** The longest that a timer of the runtime can wait. */
+const TIMER_MS_MAX = 2_147_483_647;
+const BASE36_MS_CHARS = 9; // 36^9 ms reaches the year 5188
+
+/** The real clock. Its timers do not keep the process alive. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  after(ms, task) {
+    const timer = setTimeout(task, Math.min(ms, TIMER_MS_MAX));
+    Deno.unrefTimer(timer);
+    return () => clearTimeout(timer);
+  },
+  sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+};
+
+// The milliseconds of now as ids begin with them: many are made in each.
+let timeMs = NaN;
+let time = "";
+
+/** The real source of randomness. */
+export const systemEntropy: Entropy = {
+  uuid: () => crypto.randomUUID(),
+  bytes: (n) => crypto.getRandomValues(new Uint8Array(n)),
+  id(prefix) {
+    const nowMs = Date.now();
+    if (nowMs !== timeMs) {
+      timeMs = nowMs;
+      time = nowMs.toString(36).padStart(BASE36_MS_CHARS, "0");
+    }
+    const uuid = crypto.randomUUID();
+    return `${prefix}_${time}${uuid.slice(0, 8)}${uuid.slice(9, 13)}${uuid.slice(14, 18)}` +
+      `${uuid.slice(19, 23)}${uuid.slice(24, 26)}`;
+  },
+  unit: () => Math.random(),
+};
+
+/** One JSON object a line on standard error, for whoever collects logs. */
+export const systemLog: Log = {
+  info: (message, fields) => write("info", message, fields),
+  warn: (message, fields) => write("warn", message, fields),
+  error: (message, fields) => write("error", message, fields),
+};
+
+function write(level: string, message: string, fields: Readonly<Record<string, unknown>> = {}) {
+  const at = new Date().toISOString();
+  logLine(console.error, withoutUsers(JSON.stringify({ at, level, message, ...fields })));
+}
+
+/** The real world. */
+export function systemPorts(allowPrivateTargets: () => boolean): Ports {
+  const clock = systemClock;
+  return {
+    clock,
+    entropy: systemEntropy,
+    outbound: safeOutbound({ allowPrivateTargets, clock }),
+    log: systemLog,
+    passwordCost: passwordCost(),
+  };
+}

@@ -1,0 +1,68 @@
+import { quoteWord } from "../interpreter/inner.ts";
+
+/** Names by which code deletes a folder with all that is in it. */
+export const TREE_REMOVERS: ReadonlySet<string> = new Set([
+  "rmtree",
+  "rm_rf",
+  "rm_r",
+  "remove_dir_all",
+  "removeall",
+  "remove_entry_secure",
+  "rimraf",
+  "remove_tree",
+  "removesync",
+  "rmsync",
+  "promises.rm",
+  "rmdirsync",
+  "remove_dir",
+  "deletedirectory",
+]);
+
+/** Names by which code deletes files or folders. */
+export const REMOVERS: ReadonlySet<string> = new Set([
+  ...TREE_REMOVERS,
+  "os.remove",
+  "os.unlink",
+  "unlink",
+  "unlinksync",
+  "os.rmdir",
+  "fs.rm",
+  "fs.rmdir",
+  "file.delete",
+  "file::delete",
+  "fileutils.rm",
+  "fileutils::rm",
+  "deno.remove",
+  "deno.removesync",
+  "os.removedirs",
+  "rmdir",
+  "dir.delete",
+  "fs.promises.rm",
+  "path.unlink",
+  "removeitem",
+  "delete-directory",
+  "deletefile",
+  "file::path",
+  "rm_rf!",
+  "rm!",
+]);
+
+/** Of these, names that delete one file. */
+const FILE_REMOVERS = /(?:^|\.|::)(?:os\.remove|unlink|unlinksync|file(?:\.|::)delete|deletefile)$/;
+
+/** Whether a name, or a part of it, deletes. */
+export function isRemover(name: string): boolean {
+  return REMOVERS.has(name) || name.split(/\.|::/).some((part) => REMOVERS.has(part));
+}
+
+/** A call that deletes as the shell says it: `rmtree("build")` is `rm -r build`; null where its path is no literal. */
+export function removalAt(code: string, end: number, name: string): string | null {
+  FIRST_PATH.lastIndex = end;
+  const path = FIRST_PATH.exec(code)?.[2];
+  if (path === undefined) return null;
+  return `rm ${FILE_REMOVERS.test(name) ? "" : "-r "}-- ${quoteWord(path)}`;
+}
+
+/** One literal that nothing changes, and options behind it; with `dir_fd` it begins elsewhere, and R's unlink takes folders. */
+const FIRST_PATH =
+  /\(\s*(["'])([\w./~:-][\w./~ :-]{0,500})\1\s*(?:\)|,\s*(?:\{|(?!dir_fd|recursive)\w+\s*=))/y;

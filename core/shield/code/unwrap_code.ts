@@ -1,0 +1,186 @@
+import { decodeBase64 } from "./decode.ts";
+import { clusterValues, optionValues } from "../programs/arguments.ts";
+import { type Flow, type SimpleCommand, textFlow } from "../command.ts";
+import { type Inner, type ReadFile, shellText, STDIN_PATHS, UNSEEN } from "../interpreter/inner.ts";
+import { scanSed } from "./sed.ts";
+import { type Interpreter, INTERPRETERS } from "../programs/shells.ts";
+
+/** Code of another language as inner code. */
+export function codeText(text: string, language: string): Inner {
+  return { kind: "code", flow: textFlow(text), language };
+}
+
+/** `python -c code`, `python file`, `python < input`, `perl -ne code -e more`. */
+export function unwrapInterpreter(
+  command: SimpleCommand,
+  family: string,
+  readFile: ReadFile,
+): Inner[] {
+  const how = INTERPRETERS.get(family);
+  if (how === undefined) return [];
+  if (how.windows) return unwrapPowershell(command, family);
+  const { args } = command;
+  const codes: string[] = [];
+  const files: string[] = [];
+  const read = (path: string) =>
+    codeFlow(STDIN_PATHS.has(path) ? command.stdin : readFile(path), family);
+  for (let i = 0; i < args.length; i++) {
+    const arg = args[i] ?? "";
+    if (arg === "--") continue;
+    if (!arg.startsWith("-") || arg === "-") {
+      if (i === 0 && arg === how.verb) continue;
+      if (args[0] === how.verb) return [codeText(arg, family)];
+      if (codes.length > 0 || files.length > 0) break;
+      return how.operand ? [codeText(arg, family)] : read(arg);
+    }
+    const found = optionOf(how, arg, args[i + 1]);
+    if (found.takes === "module") return moduleCode(found.value, args.slice(i + 1), command);
+    if (found.takes === "code" && found.value !== "") codes.push(found.value);
+    if (found.takes === "file") files.push(found.value);
+    if (found.takesNext) i++;
+  }
+  if (codes.length > 0 || files.length > 0) {
+    return [
+      ...codes.length > 0 ? [codeText(codes.join("\n"), family)] : [],
+      ...files.flatMap(read),
+    ];
+  }
+  return how.operand || (args[0] === how.verb && args.length > 0)
+    ? []
+    : codeFlow(command.stdin, family);
+}
+
+/** Code that is read, where anything is known of it. */
+function codeFlow(flow: Flow | null, language: string): Inner[] {
+  return flow === null ? [] : [{ kind: "code", flow, language }];
+}
+
+/** What an option of an interpreter takes. */
+interface CodeOption {
+  readonly takes: "code" | "file" | "module" | null;
+  readonly value: string;
+  /** Whether the value is the next argument. */
+  readonly takesNext: boolean;
+}
+
+function optionOf(how: Interpreter, arg: string, next = ""): CodeOption {
+  const equals = arg.indexOf("=");
+  const name = equals < 0 ? arg : arg.slice(0, equals);
+  const long = isOneOf(how.long, name) ? "code" : isOneOf(how.longFiles, name) ? "file" : null;
+  if (long !== null || arg.startsWith("--")) {
+    const takesNext = equals < 0 && (long !== null || how.valuedLong.includes(arg));
+    return { takes: long, value: takesNext ? next : arg.slice(equals + 1), takesNext };
+  }
+  for (let at = 1; at < arg.length; at++) {
+    const letter = arg[at] ?? "";
+    const rest = arg.slice(at + 1);
+    const takes = takenBy(how, letter);
+    if (takes !== null || how.valued.includes(letter)) {
+      const takesNext = rest === "" || (takes === "code" && !how.attaches);
+      return { takes, value: takesNext ? next : rest, takesNext };
+    }
+    // Perl's `-MModule;code` is `use Module;code`.
+    if (how.imports.includes(letter)) {
+      return { takes: "code", value: rest.replace(MODULE_NAME, ""), takesNext: false };
+    }
+    if (how.attached.includes(letter)) break;
+  }
+  return { takes: null, value: "", takesNext: false };
+}
+
+function takenBy(how: Interpreter, letter: string): CodeOption["takes"] {
+  if (how.letters.includes(letter)) return "code";
+  if (how.files.includes(letter)) return "file";
+  return how.modules.includes(letter) ? "module" : null;
+}
+
+const MODULE_NAME = /^-?[\w:]+=?/;
+
+/** GNU programs take the start of a long option for the whole. */
+function isOneOf(options: readonly string[], name: string): boolean {
+  return options.some((one) =>
+    one === name || (name.length > 2 && name.startsWith("--") && one.startsWith(name))
+  );
+}
+
+/** `python -m timeit code`; other modules are programs by their own name: `python -m pip`. */
+function moduleCode(name: string, rest: readonly string[], command: SimpleCommand): Inner[] {
+  if (name === "code") return codeFlow(command.stdin, "python");
+  if (name !== "timeit") {
+    const own = rest[0] === name ? rest.slice(1) : rest;
+    return [{ kind: "argv", argv: [name, ...own] }];
+  }
+  const codes = rest.map((arg) => arg.startsWith("-s") ? arg.slice(2) : arg)
+    .filter((arg) => !arg.startsWith("-"));
+  return [codeText(codes.join("\n"), "python")];
+}
+
+function unwrapPowershell(command: SimpleCommand, family: string): Inner[] {
+  for (const [i, arg] of command.args.entries()) {
+    const taken = takesCode(arg);
+    const value = command.args[i + 1];
+    if (value === undefined || taken === null) continue;
+    const text = taken === "encoded"
+      ? decodeBase64(value).replaceAll("\0", "")
+      : command.args.slice(i + 1).join(" ");
+    return [codeText(text, family)];
+  }
+  const at = command.args.findIndex((arg) => !arg.startsWith("-"));
+  const first = command.args[at] ?? "";
+  if (family === "powershell" && first.includes("-") && !first.toLowerCase().endsWith(".ps1")) {
+    return [codeText(command.args.slice(at).join(" "), family)];
+  }
+  return codeFlow(command.stdin, family);
+}
+
+/** Options may be cut off where they stay unambiguous, and begin with a slash: `/enco`. */
+function takesCode(arg: string): "encoded" | "plain" | null {
+  const name = /^[-/]([a-z]+)$/i.exec(arg)?.[1]?.toLowerCase();
+  if (name === undefined) return null;
+  if (name === "ec" || "encodedcommand".startsWith(name)) return "encoded";
+  return name === "cwa" || "commandwithargs".startsWith(name) ? "plain" : null;
+}
+
+/** What a sed script runs; one that runs nothing only writes. */
+export function unwrapSed(command: SimpleCommand, readFile: ReadFile): Inner[] {
+  return unwrapInterpreter(command, "sed", readFile).flatMap((script) => {
+    const { texts, runsInput } = scanSed((script.kind === "code" && script.flow.text) || "");
+    return [...texts.map(shellText), ...runsInput ? [UNSEEN] : []];
+  });
+}
+
+/** Code in the options of editors and debuggers, whose own languages can run programs; null for others. */
+export function codeOptions(command: SimpleCommand, readFile: ReadFile): Inner[] | null {
+  switch (command.name) {
+    case "vi":
+    case "vim":
+    case "nvim":
+    case "ex":
+    case "view":
+    case "less":
+    case "more":
+    case "most":
+      return [
+        ...optionValues(command, "-c", "--cmd"),
+        ...clusterValues(command, "c"),
+        ...command.args.filter((arg) => arg.startsWith("+")).map((arg) => arg.slice(1)),
+        ...optionValues(command, "-S").map((path) => readFile(path)?.text ?? ""),
+      ].flatMap((text) => [
+        codeText(text, "vim"),
+        ...text.split("\n").flatMap((line) => EDITOR_SHELL.exec(line)?.[1] ?? []).map(shellText),
+      ]);
+    case "gdb":
+    case "lldb":
+      return debuggerTexts(command).map((text) => codeText(text, "python"));
+    default:
+      return null;
+  }
+}
+
+/** `:!text`, `silent !text`, `exe "!text"`, `terminal text`; `!exists(…)` only denies. */
+const EDITOR_SHELL = /(?:(?:^|[\s"':%$|\d])!|^:?ter(?:m(?:inal)?)?\s)(?!=|\s*\w+\()([^"']+|.+)/;
+
+/** What a debugger is told on its command line. */
+export function debuggerTexts(command: SimpleCommand): string[] {
+  return optionValues(command, "-ex", "--ex", "-iex", "--eval-command", "-o", "-O", "--one-line");
+}

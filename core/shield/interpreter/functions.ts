@@ -1,0 +1,59 @@
+import type { Function as FunctionNode } from "unbash";
+import type { Flow, Span } from "../command.ts";
+import type { Kept, Value } from "./names.ts";
+import { argumentsOf } from "./parameter.ts";
+import { fork, type Scope, walkBranch, within } from "./scope.ts";
+import { walkNode } from "./walk.ts";
+
+/** A definition is walked once as it stands; each call walks it again with its arguments. */
+export function defineFunction(node: FunctionNode, scope: Scope): void {
+  const name = node.name.value;
+  scope.functions.set(name, node);
+  walkNode(
+    node.body,
+    fork(scope, {
+      positional: argumentsOf(null),
+      defining: true,
+      span: scope.span ?? { start: node.pos, end: node.end },
+      active: new Set([...scope.active, node]),
+    }),
+    null,
+  );
+}
+
+/** Runs a function that the line defined. */
+export function callFunction(
+  node: FunctionNode,
+  args: readonly string[],
+  scope: Scope,
+  span: Span,
+  stdin: Flow | null,
+): Flow {
+  const active = new Set([...scope.active, node]);
+  const locals = new Map<string, Kept<Value>>();
+  const { hasLeft } = scope.shell;
+  const written = walkNode(
+    node.body,
+    within(scope, { positional: argumentsOf(args), span, active, locals, defining: false }),
+    stdin,
+  );
+  scope.shell.hasLeft = hasLeft;
+  for (const [name, before] of locals) scope.values.restore(name, before);
+  return written;
+}
+
+/** Calls a function that may be another one, or none at all: then the program of that name runs. */
+export function callEither(
+  name: string,
+  defined: FunctionNode,
+  args: readonly string[],
+  scope: Scope,
+  span: Span,
+  stdin: Flow | null,
+): void {
+  const other = scope.functions.otherOf(name);
+  for (const either of other === undefined ? [defined] : [defined, other]) {
+    if (scope.active.has(either)) continue;
+    walkBranch(scope, (branch) => callFunction(either, args, branch, span, stdin));
+  }
+}

@@ -1,0 +1,57 @@
+import type { AndOr, CompoundList, Statement } from "unbash";
+import { type Flow, mergeFlows, NOTHING } from "../command.ts";
+import { eitherFolder, folderOf, fork, type Scope, walkBranch } from "./scope.ts";
+import { walkList, walkNode } from "./walk.ts";
+
+/** Walks statements, one after the other. */
+export function walkStatements(
+  statements: readonly Statement[],
+  scope: Scope,
+  stdin: Flow | null,
+): Flow {
+  if (statements.length === 1) return walkStatement(statements[0]!, scope, stdin);
+  const hadLeft = scope.shell.hasLeft;
+  const flows: Flow[] = [];
+  for (const [i, statement] of statements.entries()) {
+    if (scope.shell.hasLeft && !hadLeft) {
+      const rest = statements.slice(i);
+      flows.push(walkBranch(scope, (branch) => walkStatements(rest, branch, stdin)));
+      break;
+    }
+    const flow = walkStatement(statement, scope, stdin);
+    if (!scope.unread) flows.push(flow);
+  }
+  return scope.unread ? NOTHING : mergeFlows(flows);
+}
+
+function walkStatement(statement: Statement, scope: Scope, stdin: Flow | null): Flow {
+  const inner = statement.background ? fork(scope, ASIDE) : scope;
+  const node = statement.command;
+  return node.type === "AndOr" ? walkChain(node, inner, stdin) : walkNode(node, inner, stdin);
+}
+
+/** In the background, with its own variables: nobody knows what comes first. */
+export const ASIDE: Partial<Scope> = { concurrent: true, conditional: true };
+
+/** `a && b || c`: each part that stands behind another one may not run. */
+function walkChain({ commands, operators }: AndOr, scope: Scope, stdin: Flow | null): Flow {
+  const start = folderOf(scope);
+  const flows = [walkNode(commands[0]!, scope, stdin)];
+  for (let i = 1, end; i < commands.length; i = end) {
+    const otherwise = operators[i - 1] === "||";
+    end = i + 1;
+    while (!otherwise && operators[end - 1] === "&&") end++;
+    const part = commands.slice(i, end);
+    // Behind `||` the part before may have failed to change the folder.
+    const folder = folderOf(scope);
+    const from = otherwise ? eitherFolder(start, folder) : folder;
+    const walkPart = (branch: Scope) => part.map((command) => walkNode(command, branch, stdin));
+    flows.push(...walkBranch(scope, walkPart, from));
+  }
+  return mergeFlows(flows);
+}
+
+/** Walks a list that may not run. */
+export function walkBody(list: CompoundList, scope: Scope, stdin: Flow | null): Flow {
+  return walkBranch(scope, (branch) => walkList(list, branch, stdin));
+}

@@ -1,0 +1,279 @@
+import type { Function as FunctionNode } from "unbash";
+import { type Budget, spend } from "./budget.ts";
+import {
+  type Finding,
+  type Flow,
+  known,
+  mergeFlows,
+  type SimpleCommand,
+  type Span,
+  UNKNOWN,
+} from "../command.ts";
+import { FileNames } from "../programs/file_names.ts";
+import { type Kept, Names, type Value, Values } from "./names.ts";
+import { argumentsOf, type Positional } from "./parameter.ts";
+import { locate, normalizePath } from "../programs/paths.ts";
+import type { Rule } from "../rule.ts";
+
+/** What is shared by the whole inspection of one command. */
+export interface Inspection {
+  readonly budget: Budget;
+  /** The first place of each rule that matched. */
+  readonly findings: Map<Rule, Finding>;
+  /** Every command that was found, with the rules that matched it. */
+  readonly commands: { readonly command: SimpleCommand; readonly rules: Rule[] }[];
+  /** What the line itself writes to files, by normalized path; `<(…)` has paths here too. */
+  readonly files: Map<string, Flow>;
+  /** Where the links lead that the line itself makes, by normalized path. */
+  readonly links: Map<string, string>;
+  /** What commands before it wrote to files. */
+  readonly earlier: ReadonlyMap<string, Flow>;
+  /** The last parts of all these paths: most words name none of them, and that is quickly seen. */
+  readonly fileNames: FileNames;
+  /** The files of earlier commands that it reads. */
+  readonly recalled: Set<string>;
+}
+
+/** What a shell is about; a subshell has its own. */
+interface Shell {
+  /** The folder that it has changed to; `.` where it has not. */
+  folder: string;
+  /** It may have left the list that it is in: `return`, `break`, `exit`. */
+  hasLeft: boolean;
+  /** It overwrites no files: `set -C`. */
+  keepsFiles: boolean;
+  /** What it reads since `exec <file`, in place of what it was given. */
+  input: { readonly given: Flow | null; readonly flow: Flow } | null;
+}
+
+/** What holds at one place of the command. */
+export interface Scope {
+  readonly inspection: Inspection;
+  readonly values: Values;
+  readonly functions: Names<FunctionNode>;
+  readonly shell: Shell;
+  /** What the local variables of the function that runs were outside of it; null outside of functions. */
+  readonly locals: Map<string, Kept<Value>> | null;
+  readonly positional: Positional;
+  /** The wrappers around this place, the outermost first. */
+  readonly wrappers: readonly string[];
+  /** Where the enclosing command stands; null while offsets of the text itself are right. */
+  readonly span: Span | null;
+  /** The functions that are being called, and the aliases by the paths they are kept at. */
+  readonly active: ReadonlySet<FunctionNode | string>;
+  /** In a pipe or in the background: what is called here runs beside its caller. */
+  readonly concurrent: boolean;
+  /** In a branch that may not run: what is set here may not hold later. */
+  readonly conditional: boolean;
+  /** In a function's definition: its arguments are not known yet. */
+  readonly defining: boolean;
+  /** Nothing in the line reads what is written here, so it need not be computed. */
+  readonly unread: boolean;
+}
+
+/** The scope of a command's outermost text. */
+export function outermost(inspection: Inspection): Scope {
+  return {
+    inspection,
+    values: new Values(),
+    functions: new Names(),
+    shell: { folder: ".", hasLeft: false, keepsFiles: false, input: null },
+    locals: null,
+    positional: argumentsOf(null),
+    wrappers: [],
+    span: null,
+    active: new Set(),
+    concurrent: false,
+    conditional: false,
+    defining: false,
+    unread: true,
+  };
+}
+
+/** The same place but for some changes. */
+export function within(scope: Scope, changes: Partial<Scope>): Scope {
+  return Object.assign(copyOf(scope, scope.values, scope.functions, scope.shell), changes);
+}
+
+/** A scope whose variables do not leak out: a subshell, a pipe's stage, a substitution. */
+export function fork(scope: Scope, changes: Partial<Scope> = NO_CHANGES): Scope {
+  const { folder, hasLeft, keepsFiles, input } = scope.shell;
+  const shell = { folder, hasLeft, keepsFiles, input };
+  const copy = copyOf(scope, scope.values.fork(), scope.functions.fork(), shell);
+  copy.positional = { words: scope.positional.words, sure: scope.positional.sure };
+  return changes === NO_CHANGES ? copy : Object.assign(copy, changes);
+}
+
+const NO_CHANGES: Partial<Scope> = {};
+
+/** All scopes have one layout: they are read most of the time. */
+function copyOf(
+  scope: Scope,
+  values: Scope["values"],
+  functions: Scope["functions"],
+  shell: Shell,
+) {
+  return {
+    inspection: scope.inspection,
+    values,
+    functions,
+    shell,
+    locals: scope.locals,
+    positional: scope.positional,
+    wrappers: scope.wrappers,
+    span: scope.span,
+    active: scope.active,
+    concurrent: scope.concurrent,
+    conditional: scope.conditional,
+    defining: scope.defining,
+    unread: scope.unread,
+  };
+}
+
+/** Notes a rule that matched, at the first place where it does. */
+export function report(scope: Scope, rule: Rule, span: Span): void {
+  const { findings } = scope.inspection;
+  if (!findings.has(rule)) findings.set(rule, { rule, span, wrapped: scope.wrappers.length > 0 });
+}
+
+/** The place as it is if nothing doubtful has taken hold; the arrays are what they were before. */
+export function forkCertain(scope: Scope, arrays: readonly [string, Kept<Value>][]): Scope {
+  spend(scope.inspection.budget, scope.values.size);
+  const values = scope.values.forkCertain();
+  for (const [name, before] of arrays) values.restore(name, before);
+  return fork(scope, { values, conditional: true });
+}
+
+/** Walks what may not run, from a folder: what it sets holds in it, and is doubtful behind it. */
+export function walkBranch<T>(
+  scope: Scope,
+  walk: (branch: Scope) => T,
+  folder: string = folderOf(scope),
+): T {
+  const { values, functions, shell } = scope;
+  const own = { ...shell, folder };
+  const positional = { words: scope.positional.words, sure: scope.positional.sure };
+  values.openBranch();
+  functions.openBranch();
+  const result = walk(within(scope, { conditional: true, shell: own, positional }));
+  values.closeBranch();
+  functions.closeBranch(() => undefined);
+  mixArguments(scope, positional);
+  const hasMoved = own.folder !== folder && normalizePath(own.folder) !== normalizePath(folder);
+  Object.assign(shell, own, {
+    folder: hasMoved ? eitherFolder(shell.folder, own.folder) : shell.folder,
+  });
+  return result;
+}
+
+/** The arguments may be as they were, or as a branch has set or shifted them. */
+function mixArguments({ positional, inspection }: Scope, branch: Positional): void {
+  const { words } = positional;
+  positional.sure &&= branch.sure;
+  if (branch.words === words || branch.words === null) return;
+  spend(inspection.budget, branch.words.length + (words?.length ?? 0));
+  positional.sure = false;
+  positional.words = [...new Set([...branch.words, ...words ?? []])];
+}
+
+/** What has become otherwise where nothing doubtful has taken hold is doubtful. */
+export function doubtWhere(scope: Scope, certain: Scope): void {
+  scope.values.doubtWhere(certain.values);
+  mixArguments(scope, certain.positional);
+  scope.shell.folder = eitherFolder(scope.shell.folder, certain.shell.folder);
+}
+
+/** Sets a variable. */
+export function assign({ values }: Scope, name: string, value: string): void {
+  values.set(name, value);
+}
+
+/** Sets a variable for the programs that are started from here. */
+export function give({ values }: Scope, name: string, value: string): void {
+  values.set(name, value);
+  values.export(name);
+}
+
+/** Makes a variable one of the function that runs. */
+export function makeLocal({ locals, values }: Scope, name: string): void {
+  if (locals !== null && !locals.has(name)) locals.set(name, values.keep(name));
+}
+
+/** The folder that the line has changed to; `.` where it has not. */
+export function folderOf(scope: Scope): string {
+  return scope.shell.folder;
+}
+
+/** What is known of a folder that is one of two. */
+export function eitherFolder(one: string, other: string): string {
+  if (one === other) return one;
+  const [first, second] = [normalizePath(one), normalizePath(other)];
+  if (first === second) return one;
+  // Nothing below the folder where the line begins is worse to lose than that folder.
+  return isBelow(first) && isBelow(second) ? "." : UNKNOWN;
+}
+
+const isBelow = (folder: string) =>
+  !["/", "~", "..", UNKNOWN].some((start) => folder.startsWith(start));
+
+/** What a command reads that was given this: since `exec <file` that file. */
+export function inputOf({ shell: { input } }: Scope, given: Flow | null): Flow | null {
+  return input !== null && input.given === given ? input.flow : given;
+}
+
+/** Replaces what the shell reads: `exec <file`. */
+export function replaceInput(scope: Scope, given: Flow | null, flow: Flow): void {
+  const before = scope.conditional ? inputOf(scope, given) : null;
+  const either = before === null ? flow : mergeFlows([before, known("\n"), flow]);
+  scope.shell.input = { given, flow: either };
+}
+
+/** Whether anything is known of any file. */
+export function hasFiles({ inspection: { files, earlier } }: Scope): boolean {
+  return files.size > 0 || earlier.size > 0;
+}
+
+/** What the line wrote to a path; null for a file that it did not write. */
+export function readFile(scope: Scope, path: string): Flow | null {
+  const { files, earlier, recalled } = scope.inspection;
+  if (!hasFiles(scope)) return null;
+  if (!scope.inspection.fileNames.mayHave(path)) return null;
+  const key = fileKey(scope, path);
+  const own = files.get(key);
+  if (own !== undefined) return own;
+  const before = earlier.get(key);
+  if (before === undefined) return null;
+  recalled.add(key);
+  return before;
+}
+
+/** One name for one file, whatever folder the line is in. */
+function fileKey(scope: Scope, path: string): string {
+  return normalizePath(locate(folderOf(scope), path));
+}
+
+/** What the files hold that these words name, also as `@file`, `x=@file` and `of=file`. */
+export function readInputs(scope: Scope, words: readonly string[]): Flow | null {
+  if (!hasFiles(scope)) return null;
+  const flows: Flow[] = [];
+  const { fileNames } = scope.inspection;
+  for (const word of words) {
+    if (!fileNames.mayEnd(word)) continue;
+    const at = Math.max(word.lastIndexOf("@"), word.lastIndexOf("="));
+    const flow = readFile(scope, word) ?? (at < 0 ? null : readFile(scope, word.slice(at + 1)));
+    if (flow !== null) flows.push(flow);
+  }
+  return flows.length === 0 ? null : { ...mergeFlows(flows), text: null };
+}
+
+/** Notes what the line writes to a path. */
+export function writeFile(scope: Scope, path: string, flow: Flow, append: boolean): void {
+  const { files } = scope.inspection;
+  const doubtful = scope.conditional || scope.shell.keepsFiles;
+  const before = append || doubtful ? readFile(scope, path) : null;
+  // Where it may not have been written, both contents have to be judged, one after the other.
+  const parts = before === null ? [flow] : append ? [before, flow] : [before, known("\n"), flow];
+  const key = fileKey(scope, path);
+  files.set(key, parts.length === 1 ? flow : mergeFlows(parts));
+  scope.inspection.fileNames.add(key);
+}

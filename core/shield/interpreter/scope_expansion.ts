@@ -1,0 +1,96 @@
+import type {
+  ArithmeticExpansionPart,
+  CommandExpansionPart,
+  ProcessSubstitutionPart,
+  WordPart,
+} from "unbash";
+import { spend } from "./budget.ts";
+import { type Flow, flowText, NOTHING, UNKNOWN } from "../command.ts";
+import type { Expansion } from "./expand.ts";
+import { UNPARSEABLE } from "../packs/structure.ts";
+import { fork, report, type Scope } from "./scope.ts";
+import { evaluate, walkBrackets } from "./brackets.ts";
+import { walkScript } from "./walk.ts";
+
+/**
+ * The words of one place, filled in with what holds there. A class, because each command needs one and four
+ * closures for each would cost a tenth of it all.
+ */
+export class ScopeExpansion implements Expansion {
+  readonly values;
+  readonly positional;
+  optional = false;
+
+  constructor(
+    private readonly scope: Scope,
+    private readonly stdin: Flow | null,
+    readonly leavesOut = false,
+  ) {
+    this.values = scope.values;
+    this.positional = scope.positional;
+  }
+
+  spend(chars: number): void {
+    spend(this.scope.inspection.budget, chars);
+  }
+
+  doubt({ pos, end }: WordPart): void {
+    report(this.scope, UNPARSEABLE, this.scope.span ?? { start: pos, end });
+  }
+
+  substitute(part: CommandExpansionPart): string {
+    return substitute(part, this.scope, this.stdin);
+  }
+
+  substituteProcess(part: ProcessSubstitutionPart): string {
+    return substituteProcess(part, this.scope, this.stdin);
+  }
+
+  compute(part: ArithmeticExpansionPart): void {
+    walkBrackets(part.expression, part.text.slice(3, -2), this.scope);
+  }
+
+  evaluate(text: string): void {
+    evaluate(text, this.scope);
+  }
+}
+
+function substitute(part: CommandExpansionPart, scope: Scope, stdin: Flow | null): string {
+  if (part.script === undefined) return UNKNOWN;
+  const flow = walkScript(part.script, inside("$()", part, scope), stdin);
+  const text = flowText(flow);
+  let end = text.length;
+  while (end > 0 && text[end - 1] === "\n") end--;
+  spend(scope.inspection.budget, end);
+  return text.slice(0, end);
+}
+
+function substituteProcess(
+  part: ProcessSubstitutionPart,
+  scope: Scope,
+  stdin: Flow | null,
+): string {
+  const { files, fileNames } = scope.inspection;
+  const path = `/dev/fd/${files.size + 63}`;
+  const input = part.operator === ">" ? stdin ?? NOTHING : stdin;
+  const flow = part.script === undefined
+    ? NOTHING
+    : walkScript(part.script, inside(`${part.operator}()`, part, scope), input);
+  files.set(path, flow);
+  fileNames.add(path);
+  return path;
+}
+
+/** The scope of code inside a word; a script with its own text keeps the place of its word. */
+function inside(
+  wrapper: string,
+  part: CommandExpansionPart | ProcessSubstitutionPart,
+  scope: Scope,
+): Scope {
+  const own = part.type === "CommandExpansion" && part.script?.source !== undefined;
+  return fork(scope, {
+    unread: false,
+    wrappers: [...scope.wrappers, wrapper],
+    span: scope.span ?? (own ? { start: part.pos, end: part.end } : null),
+  });
+}

@@ -1,0 +1,203 @@
+import { hasFlag, hasOption, optionValues } from "../programs/arguments.ts";
+import { once, type SimpleCommand } from "../command.ts";
+import { readPhrases, wordsTold } from "./phrases.ts";
+import type { Rule } from "../rule.ts";
+import { defineRule, phraseRule } from "./define.ts";
+
+const PROTECTIONS = readPhrases([
+  "aa-teardown|aa-disable|aa-complain|set-mppreference …",
+  "setenforce 0|permissive",
+  "semanage permissive -a|--add",
+  "spctl …disable…",
+  "csrutil|vssadmin|wbadmin|reg disable|delete|add",
+  "sc delete|create|config",
+  "auditpol|mountvol /clear|/remove|/d",
+  "certutil …addstore",
+  "wevtutil cl|clear-log",
+  "wmic call|delete",
+  "fsutil set…|delete…|create…|disable…|reset…|wipe…|stop…|enlarge…|dismount…|strip…|enforce…",
+  "fsutil modify…|clear…|remove…|commit…|rollback…|initiate…",
+  "cipher /w…",
+]);
+
+/** The firewall, the machine's protections, its kernel and its network. */
+export const DEFENSE_RULES: readonly Rule[] = [
+  defineRule(
+    "services",
+    "firewall",
+    [
+      "iptables",
+      "ip6tables",
+      "nft",
+      "ufw",
+      "firewall-cmd",
+      "pfctl",
+      "ebtables",
+      "netsh",
+      "iptables-restore",
+      "ip6tables-restore",
+    ],
+    (command, words) => {
+      switch (command.name) {
+        case "ufw":
+          return ["disable", "reset", "delete"].includes(words[0] ?? "") ||
+            (words[0] === "default" && words[1] === "allow" && words[2] !== "outgoing") ||
+            (words.at(-2) === "from" && words.at(-1) === "any");
+        case "nft":
+          return once(command, wordsTold).some((word) => word === "flush" || word === "delete");
+        case "pfctl":
+          return hasFlag(command, "dF");
+        case "firewall-cmd":
+          return hasOption(command, "--panic-on", "--remove-service", "--complete-reload") ||
+            command.args.some((arg) => arg.startsWith("--remove")) ||
+            optionValues(command, "--set-default-zone").includes("trusted") ||
+            optionValues(command, "--add-port").some(isWideRange);
+        case "netsh":
+          return words.includes("off") || words.includes("delete") || words.includes("reset") ||
+            (words.includes("portproxy") && words.includes("add"));
+        case "iptables-restore":
+        case "ip6tables-restore":
+          return true;
+        default:
+          return hasFlag(command, "FXD", "flush", "delete-chain", "delete") ||
+            (hasFlag(command, "P", "policy") &&
+              words.some((word) => word === "DROP" || word === "ACCEPT")) ||
+            concernsAll(command);
+      }
+    },
+    [4, 4],
+    "defense_evasion",
+    "It takes the firewall down, or locks everybody out.",
+    "Add one rule, with a timer that takes it back.",
+  ),
+  defineRule(
+    "services",
+    "protection",
+    [...PROTECTIONS.names, "auditctl", "apparmor_parser", "bcdedit"],
+    (command, words) => {
+      switch (command.name) {
+        case "auditctl":
+          return hasFlag(command, "D") || (hasFlag(command, "e") && words.includes("0"));
+        case "apparmor_parser":
+          return hasFlag(command, "R", "remove");
+        case "bcdedit":
+          return words.length > 0 && !words[0]!.toLowerCase().startsWith("/enum");
+        default:
+          return PROTECTIONS.matches(command) || savesHive(command, words);
+      }
+    },
+    [4, 4],
+    "defense_evasion",
+    "It switches a protection of the machine off, or deletes its shadow copies or logs.",
+    null,
+  ),
+  defineRule(
+    "services",
+    "kernel",
+    [
+      "insmod",
+      "modprobe",
+      "rmmod",
+      "sysctl",
+      "kexec",
+      "grub-install",
+      "update-grub",
+      "efibootmgr",
+      "dracut",
+      "flashrom",
+      "bpftool",
+    ],
+    (command, words) => {
+      if (command.name === "sysctl") {
+        // Without a file, -p and --system put the machine's own settings in force again.
+        return hasFlag(command, "w", "write") || words.some((word) => word.includes("=")) ||
+          (hasFlag(command, "pf", "load") && words.length > 0) ||
+          command.args.some((arg) => SYSCTL_FILE.test(arg));
+      }
+      if (command.name === "efibootmgr") return hasFlag(command, "BbcoOnN");
+      if (command.name === "bpftool") return words.includes("load") || words.includes("attach");
+      if (command.name === "modprobe") {
+        return words.length > 0 &&
+          !hasFlag(command, "nDc", "show-depends");
+      }
+      return words.length > 0 || command.name !== "rmmod";
+    },
+    [4, 2],
+    "system_tampering",
+    "It changes the running kernel or how the machine boots.",
+    "Put it into configuration and have it reviewed.",
+  ),
+  defineRule(
+    "services",
+    "sysrq",
+    null,
+    (command) =>
+      command.redirections.some((one) =>
+        one.operator.includes(">") && one.target.startsWith("/proc/sysrq")
+      ),
+    [5, 4],
+    "denial_of_service",
+    "It makes the kernel stop, crash or restart at once.",
+    null,
+    ["redirected"],
+  ),
+  phraseRule(
+    "services",
+    "network_down",
+    [
+      "ip link|l down",
+      "ip flush|blackhole",
+      "ip replace default",
+      "ip route|r|addr|a|link|l del|delete",
+      "ifconfig|nmcli|networksetup down|off",
+      "nmcli delete",
+      "ifdown",
+      "route del|delete|flush",
+      "rfkill block",
+    ],
+    [4, 2],
+    "service_disruption",
+    "It may cut the machine off the network.",
+    "Plan it with somebody at the console.",
+  ),
+];
+
+/** A file of settings that is written together with its option: `-p/tmp/x`, `--load=x`. */
+const SYSCTL_FILE = /^-(?:[a-z]*[pf].|-l[a-z]*=)/;
+
+/** Whether a part of the registry with the machine's passwords and keys, or one above them, is written out. */
+function savesHive({ name }: SimpleCommand, [verb = "", hive = ""]: readonly string[]): boolean {
+  return name === "reg" && /^(?:save|export)$/i.test(verb) && HIVES.test(hive);
+}
+
+const HIVES = /^(?:hklm|hkey_local_machine)[\\/]*(?:(?:sam|security).*|system)?$/i;
+
+/** `iptables -I INPUT -j ACCEPT`: a rule for whatever comes in. */
+function concernsAll(command: SimpleCommand): boolean {
+  const into = optionValues(command, "-A", "-I", "--append", "--insert");
+  const targets = optionValues(command, "-j", "--jump");
+  return into.some((chain) => chain === "INPUT" || chain === "FORWARD" || chain === "OUTPUT") &&
+    targets.some((target) => target === "ACCEPT" || target === "DROP" || target === "REJECT") &&
+    !command.args.some((arg) => NARROWING.has(arg) || arg.startsWith("--dport"));
+}
+
+const NARROWING = new Set([
+  "-s",
+  "--source",
+  "-d",
+  "--destination",
+  "-p",
+  "--protocol",
+  "-i",
+  "--in-interface",
+  "-o",
+  "--out-interface",
+  "-m",
+  "--match",
+]);
+
+/** `0-65535/tcp`: more ports than any service has. */
+function isWideRange(port: string): boolean {
+  const [from = "", to = ""] = port.split("/", 1)[0]!.split("-");
+  return Number(to) - Number(from) > 10_000;
+}

@@ -1,0 +1,85 @@
+import { once, type SimpleCommand } from "../command.ts";
+
+/** Whether one of the words that a phrase asks for stands there. */
+type Word = (said: readonly string[], at: number) => boolean;
+type Test = (text: string) => boolean;
+
+/** Commands as they are typed, for a table of rules. */
+export interface Phrases {
+  /** The programs that begin one. */
+  readonly names: readonly string[];
+  /** Whether the command says one of them. */
+  matches(command: SimpleCommand): boolean;
+}
+
+/**
+ * Reads lines such as `aws ec2|rds delete-… --force`: the program, then words that stand among its arguments in this
+ * order, whatever stands between them. `a|b` is one of both, `…` is any text; capital and small letters are one, and
+ * `--a=b` is `--a b`. `-a|--all=x|y` is one of the options with one of the values right behind it.
+ */
+export function readPhrases(
+  lines: readonly string[],
+  ask: (command: SimpleCommand) => readonly string[] = wordsSaid,
+): Phrases {
+  const byName = new Map<string, Word[][]>();
+  for (const line of lines) {
+    const [names = "", ...words] = line.split(" ");
+    const phrase = words.map(readWord);
+    for (const name of names.split("|")) {
+      byName.getOrInsertComputed(name, () => []).push(phrase);
+    }
+  }
+  return {
+    names: [...byName.keys()],
+    matches(command) {
+      const said = once(command, ask);
+      return byName.get(command.name)?.some((phrase) => says(said, phrase)) ?? false;
+    },
+  };
+}
+
+function readWord(pattern: string): Word {
+  const equals = pattern.startsWith("-") ? pattern.indexOf("=") : -1;
+  const first = readChoice(equals < 0 ? pattern : pattern.slice(0, equals));
+  if (equals < 0) return (said, at) => first(said[at]!);
+  const second = readChoice(pattern.slice(equals + 1));
+  return (said, at) => first(said[at]!) && at + 1 < said.length && second(said[at + 1]!);
+}
+
+function readChoice(pattern: string): Test {
+  const tests = pattern.split("|").map(testOf);
+  return (text) => tests.some((test) => test(text));
+}
+
+function testOf(pattern: string): Test {
+  const from = pattern.startsWith("…");
+  const on = pattern.endsWith("…");
+  const text = pattern.slice(from ? 1 : 0, on ? -1 : undefined);
+  if (from && on) return (arg) => arg.includes(text);
+  if (from) return (arg) => arg.endsWith(text);
+  return on ? (arg) => arg.startsWith(text) : (arg) => arg === text;
+}
+
+function wordsSaid({ args }: SimpleCommand): string[] {
+  return args.flatMap((arg) => {
+    const equals = arg.startsWith("--") ? arg.indexOf("=") : -1;
+    const lower = arg.toLowerCase();
+    return equals < 0 ? [lower] : [lower.slice(0, equals), lower.slice(equals + 1)];
+  });
+}
+
+/** The arguments, and then the words on standard input, of programs that take their commands there. */
+export function wordsTold(command: SimpleCommand): readonly string[] {
+  const told = command.stdin?.text?.toLowerCase().split(/[\s;]+/) ?? [];
+  return [...once(command, wordsSaid), ...told];
+}
+
+/** Each word is taken where it stands first, so nothing is looked at twice. */
+function says(said: readonly string[], phrase: readonly Word[]): boolean {
+  let at = 0;
+  for (const word of phrase) {
+    while (at < said.length && !word(said, at)) at++;
+    if (at++ === said.length) return false;
+  }
+  return true;
+}

@@ -1,0 +1,187 @@
+import { fullBudget } from "../interpreter/budget.ts";
+import { type SimpleCommand, UNKNOWN } from "../command.ts";
+import { matchesGlob } from "../interpreter/glob.ts";
+import { hasGlob, locate, normalizePath } from "./paths.ts";
+import { innerCommand, wrappersOf } from "./wrappers.ts";
+
+/** The start of a state folder's name; the agent warns where it is called otherwise. */
+const FOLDER = "relay-agent";
+/** What decides who the agent is and whom it obeys. */
+const KEY_FILES = [
+  "credential.json",
+  "agent-key.json",
+  "verdict-key",
+  "audit-key",
+  "audit-checkpoint",
+];
+/** The folders that the default state folder is in, below a home. */
+const STATE_PARENTS = [".local", "state"];
+/** The name that the documentation gives the credential among those of systemd, which lie in /run/credentials. */
+const SYSTEMD_CREDENTIAL = "relay-token";
+/** Memory and environment of a process. */
+const PROCESS_FILES = ["environ", "mem"];
+
+/** Few words pass this, so most commands cost no more. */
+const MAY_CONCERN = /relay|\bproc\b|run\/credentials|\.local|\/\.[^/]*[*?[]|var\/lib\//i;
+
+/** Programs that say where files are and whose, or only what they are told. */
+const LOOKERS = new Set(
+  ("[ [[ : alias basename cd chdir declare df dir dirname du echo export la ll local ls lsd eza exa mkdir " +
+    "namei popd printf pushd pwd readlink readonly realpath set stat test true type typeset unset which")
+    .split(" "),
+);
+/** Options of these whose file is read. */
+const READ_BY_LOOKERS = /^--files0-from=/;
+/** Programs that may read all that is below a folder. */
+const DESCENDERS = new Set(
+  ("7z ack ag bsdtar chmod chown cp cpio find gcp gfind gmv grep gtar gzip mv pax rclone rg rsync scp tar zip")
+    .split(" "),
+);
+/** Programs whose own language names files: `sed 'r path'`, `.read path`. */
+const SCRIPTED = new Set(
+  "ed ex gdb gsed lldb m4 mysql mariadb psql sed sqlite3 vi vim nvim".split(" "),
+);
+
+/** Whether a command reads or changes an agent's state, or the environment or memory of a process. */
+export function touchesAgentState(command: SimpleCommand): boolean {
+  const { name, program, cwd, redirections } = command;
+  const everywhere = MAY_CONCERN.test(cwd);
+  const concerns = (word: string) => everywhere || MAY_CONCERN.test(word);
+  const isTouched = (path: string) => isAgentState(locate(cwd, path));
+  if (redirections.some(({ target }) => concerns(target) && isTouched(target))) return true;
+  // `sudo -e file` looks like a program that is run.
+  if (MAY_CONCERN.test(program) && isTouched(program)) return true;
+  if (!command.args.some(concerns)) return false;
+  const looks = LOOKERS.has(name);
+  return ownArgs(command).some((arg) =>
+    concerns(arg) && (!looks || READ_BY_LOOKERS.test(arg)) &&
+    pathsIn(arg, name).some((path) =>
+      isTouched(path) || DESCENDERS.has(name) && holdsState(locate(cwd, path))
+    )
+  );
+}
+
+/** The arguments that are the program's own, and not those of a command that it runs. */
+function ownArgs({ name, args }: SimpleCommand): readonly string[] {
+  const inner = wrappersOf(name).map((wrapper) => innerCommand(wrapper, args)?.argv.length ?? 0);
+  return inner.length === 0 ? args : args.slice(0, args.length - Math.max(...inner));
+}
+
+/** The paths that an argument may hold: `if=path`, `host:path`, `@path`, `-Tpath`. */
+function pathsIn(arg: string, name: string): string[] {
+  const words = SCRIPTED.has(name)
+    ? arg.split(/[\s"'()]+/, PIECES_MAX)
+    : /\s/.test(arg)
+    ? []
+    : [arg];
+  return words.flatMap((word) => [
+    word.startsWith("-") ? word.slice(2) : word,
+    ...word.split(/[=:@,]/, PIECES_MAX).slice(1),
+  ]).filter((path) => path !== "" && !path.startsWith("-"));
+}
+
+/** An argument holds no more paths than this. */
+const PIECES_MAX = 16;
+
+/** Whether a path leads to an agent's state, or to the environment or memory of a process. */
+function isAgentState(raw: string): boolean {
+  const parts = normalizePath(raw.toLowerCase()).split("/");
+  const [first, top, folder] = parts;
+  const last = parts.at(-1)!;
+  if (last === SYSTEMD_CREDENTIAL) return true;
+  if (first === "" && top === "proc" && parts.length > 3) {
+    if (PROCESS_FILES.some((name) => mayBe(last, name))) return true;
+  }
+  if (first === "" && top === "run" && folder === "credentials" && parts.length > 3) return true;
+  if (first === "" && top === "etc" && folder === "relay" && mayBe(last, "token")) return true;
+  return parts.some((_, at) => isStateFolder(parts, at));
+}
+
+/** Whether this part of a path is a state folder, by its name, by what is before it and by the file that is meant. */
+function isStateFolder(parts: readonly string[], at: number): boolean {
+  const part = parts[at]!;
+  const isNamed = part.startsWith(FOLDER) && !part.includes(".");
+  if (!isNamed && !mayBe(part, FOLDER)) return false;
+  const isPlace = isStatePlace(parts, at);
+  const file = parts[at + 1];
+  if (file === undefined) return isPlace || isNamed && isOwnFolder(parts, at);
+  if (isNamed && isPlace) return true;
+  return (isNamed || isPlace) && parts.length === at + 2 &&
+    (file === UNKNOWN || KEY_FILES.some((name) => mayBe(file, name)));
+}
+
+/** Whether a folder of this name may hold state wherever it is: it is named from the root, or from a home. */
+const isOwnFolder = (parts: readonly string[], at: number): boolean =>
+  (parts[0] === "" || parts[0] === "~") && !OTHER_PLACES.has(parts[at - 1] ?? "");
+
+/** Whether programs keep their state in the folder of this part: `~/.local/state`, `/var/lib`, `$XDG_STATE_HOME`. */
+function isStatePlace(parts: readonly string[], at: number): boolean {
+  const above = parts[at - 2] ?? "";
+  const folder = parts[at - 1] ?? "";
+  if (at === 1 && folder === UNKNOWN) return true;
+  return mayBe(above, ".local") && mayBe(folder, "state") || above === "var" && folder === "lib" ||
+    above === "appdata" && folder === "local";
+}
+
+/** Folders where programs, their settings and their source code are. */
+const OTHER_PLACES = new Set("bin default doc init.d libexec log sbin src system".split(" "));
+
+/** Whether the default state folder lies below a path. */
+function holdsState(raw: string): boolean {
+  const parts = normalizePath(raw).split("/");
+  const [first = "", second = ""] = parts;
+  const home = first === "~"
+    ? 1
+    : first !== ""
+    ? 0
+    : second === "root"
+    ? 2
+    : second === "home"
+    ? 3
+    : 0;
+  const below = parts.slice(home);
+  return home > 0 && below.length > 0 && below.length <= STATE_PARENTS.length &&
+    below.every((part, at) => mayBe(part, STATE_PARENTS[at]!));
+}
+
+/** Whether a part of a path is this name, or a pattern that the name fits. */
+function mayBe(part: string, name: string): boolean {
+  if (part === name) return true;
+  if (!hasGlob(part) || name.startsWith(".") && !part.startsWith(".")) return false;
+  return matchesGlob(part, name, fullBudget());
+}
+
+/** Whether strings of code name an agent's state, or put its path together. */
+export function namesAgentState(strings: readonly string[]): boolean {
+  const has = (test: (text: string) => boolean) => strings.some(test);
+  return has((text) => MAY_CONCERN.test(text) && !text.includes(" ") && isAgentState(text)) ||
+    has((text) => text.includes(FOLDER)) && has((text) => KEY_FILES.includes(text)) ||
+    has((text) => text.includes("/proc")) && has((text) => text.endsWith("environ"));
+}
+
+/** Letters of `ps` whose value is the next word, in its two styles of options. */
+const PS_VALUED = /^(?:-\w*[oOpqtuUCgGsk]|\w*[oOpqtUk])$/;
+
+/** Whether `ps` prints the environment of processes: `ps eww`, which is not `ps -e`. */
+export function printsEnvironment({ args }: SimpleCommand): boolean {
+  return args.some((arg, at) =>
+    arg === "-E" || arg.includes("environ") ||
+    /^[a-zA-Z]*e[a-zA-Z]*$/.test(arg) && !PS_VALUED.test(args[at - 1] ?? "") &&
+      !(args[at - 1] ?? "").startsWith("--")
+  );
+}
+
+/** A command of gdb about a process that nobody knows. */
+const ATTACHES = new RegExp(`\\battach\\s+${UNKNOWN}`);
+
+/** Whether a debugger is attached to the parent process, or to one that is found by the agent's name. */
+export function attachesToAgent({ args }: SimpleCommand): boolean {
+  return args.some((arg, at) => {
+    const attached = /^(?:-p|--pid=)(.+)$/s.exec(arg)?.[1] ??
+      (args[at - 1] === "-p" || args[at - 1] === "--pid" || args[at - 1] === "attach" ? arg : null);
+    if (ATTACHES.test(arg)) return true;
+    const found = attached ?? (at > 0 && arg.startsWith(UNKNOWN) ? arg : null);
+    return found === UNKNOWN ||
+      found !== null && found.includes(UNKNOWN) && /relay|deno/i.test(found);
+  });
+}

@@ -1,0 +1,364 @@
+import { hasFlag, operands, optionValues } from "./arguments.ts";
+import {
+  type Flow,
+  FROM_NETWORK,
+  FROM_SECRET,
+  known,
+  mergeFlows,
+  NOTHING,
+  once,
+  type SimpleCommand,
+  textFlow,
+  UNKNOWN,
+} from "../command.ts";
+import { decodeBase32, decodeBase64, decodeHex, expandSet, translate } from "../code/decode.ts";
+import { namedFile, readsBulk } from "./bulk.ts";
+import { isSecret } from "./secrets.ts";
+import { writeEcho, writeFormat } from "./format.ts";
+import { copyText } from "./lines.ts";
+import { foundPaths } from "./unwrap_items.ts";
+import { type ReadFile, STDIN_PATHS } from "../interpreter/inner.ts";
+
+const DOWNLOADERS = new Set([
+  "curl",
+  "wget",
+  "wget2",
+  "fetch",
+  "aria2c",
+  "axel",
+  "http",
+  "https",
+  "httpie",
+  "xh",
+  "lynx",
+  "w3m",
+  "links",
+  "elinks",
+  "nc",
+  "ncat",
+  "netcat",
+  "socat",
+  "telnet",
+  "ftp",
+  "tftp",
+  "lftp",
+  "sftp",
+  "s_client",
+  "dig",
+  "host",
+  "nslookup",
+  "ssh",
+  "invoke-webrequest",
+  "iwr",
+  "invoke-restmethod",
+  "irm",
+  "get",
+  "gh",
+  "ipfs",
+]);
+/** Without arguments these print every variable, tokens included. */
+const ENVIRONMENT = new Set(["env", "printenv", "set", "export", "declare", "history"]);
+const DECODERS = new Set([
+  "gunzip",
+  "zcat",
+  "gzcat",
+  "bunzip2",
+  "bzcat",
+  "unxz",
+  "xzcat",
+  "lzcat",
+  "unzstd",
+  "zstdcat",
+  "uudecode",
+  "unlzma",
+  "funzip",
+  "gpg",
+  "openssl",
+  "uncompress",
+  "lz4cat",
+  "brotli",
+  "age",
+  "rot13",
+  "basenc",
+  "iconv",
+]);
+const COMPRESSORS = new Set([
+  "gzip",
+  "bzip2",
+  "xz",
+  "zstd",
+  "lzma",
+  "lz4",
+  "tar",
+  "unzip",
+  "7z",
+  "pigz",
+]);
+
+/** What a command writes, as far as it can be told without running it. */
+export function computeOutput(command: SimpleCommand, readFile: ReadFile): Flow {
+  const incoming = command.stdin ?? NOTHING;
+  const { name, args } = command;
+  switch (name) {
+    case "echo":
+      return writtenFlow(writeEcho(args));
+    case "printf":
+      return writtenFlow(writeFormat(args));
+    case "yes":
+      return textFlow(`${args.length === 0 ? "y" : args.join(" ")}\n`);
+    case "which":
+    case "command":
+    case "type":
+    case "whereis":
+      return writtenFlow(onlyOperand(command));
+    case "basename":
+    case "dirname":
+      return writtenFlow(writePath(command));
+    case "pwd":
+      return textFlow(".\n");
+    case "pidof":
+    case "pgrep":
+      return textFlow(`${UNKNOWN}${operands(command, FINDER_VALUED).at(-1) ?? ""}\n`);
+    case "mktemp":
+      return textFlow(`/tmp/${UNKNOWN}\n`);
+    case "cat":
+    case "tee":
+    case "head":
+    case "tail":
+    case "nl":
+    case "tac":
+    case "less":
+    case "more":
+    case "bat":
+    case "sponge":
+    case "pv":
+    case "sort":
+    case "uniq":
+    case "dd":
+    case "buffer":
+    case "mbuffer":
+      return name === "tee" || name === "sponge" || name === "pv"
+        ? incoming
+        : copy(command, readAll(command, incoming, readFile));
+    case "rev":
+      return incoming.text === null
+        ? { ...incoming, decoded: true }
+        : known(reverseLines(incoming.text), incoming);
+    case "base64":
+    case "gbase64":
+    case "base32": {
+      const read = readAll(command, incoming, readFile);
+      return hasFlag(command, "dD", "decode")
+        ? decode(read, name === "base32" ? decodeBase32 : decodeBase64)
+        : opaque(read);
+    }
+    case "xxd":
+      return args.some((arg) => arg.startsWith("-r")) || hasFlag(command, "r")
+        ? decode(readAll(command, incoming, readFile), decodeHex)
+        : opaque(incoming);
+    case "tr":
+      return writeTranslation(command, incoming);
+    case "find":
+    case "gfind":
+      return { ...opaque(incoming), paths: foundPaths(command) };
+    case "openssl":
+      if (args[0] === "s_client") return { ...opaque(incoming), network: true };
+      if (
+        incoming.text !== null && (args.includes("base64") || args.includes("-base64")) &&
+        args.includes("-d")
+      ) return decode(incoming, decodeBase64);
+      break;
+  }
+  if (DOWNLOADERS.has(name)) return { ...opaque(incoming), network: true };
+  if (ENVIRONMENT.has(name) && operands(command).length === 0) {
+    return { ...opaque(incoming), secret: true };
+  }
+  if (name === "aws" && args.includes("s3") && args.includes("-")) {
+    return { ...opaque(incoming), network: true };
+  }
+  const read = readsSecret(command) || (command.inputs?.secret ?? false);
+  const bulk = incoming.bulk || readsBulk(command) || (command.inputs?.bulk ?? false);
+  if (
+    DECODERS.has(name) ||
+    (COMPRESSORS.has(name) && hasFlag(command, "d", "decompress", "uncompress"))
+  ) {
+    return { ...opaque(incoming), decoded: true, secret: incoming.secret || read, bulk };
+  }
+  return { ...opaque(incoming), secret: incoming.secret || read, bulk };
+}
+
+/** Options of pgrep and pidof whose value is no program's name. */
+const FINDER_VALUED = new Set(["-d", "-g", "-G", "-o", "-P", "-s", "-t", "-u", "-U"]);
+
+/** A flow of what a command writes; null for a text that is not known. */
+const writtenFlow = (text: string | null): Flow => text === null ? NOTHING : textFlow(text);
+
+/** The one word that a command says something about. */
+function onlyOperand(command: SimpleCommand): string | null {
+  const words = operands(command);
+  return words.length > 1 ? null : `${words[0] ?? ""}\n`;
+}
+
+const reverseLines = (text: string): string =>
+  text.split("\n").map((line) => [...line].reverse().join("")).join("\n");
+
+function copy(command: SimpleCommand, flow: Flow): Flow {
+  return flow.text === null ? flow : { ...flow, text: copyText(command, flow.text) };
+}
+
+function opaque(flow: Flow): Flow {
+  return { ...flow, text: null };
+}
+
+function decode(flow: Flow, by: (text: string) => string): Flow {
+  return flow.text === null
+    ? { ...flow, decoded: true }
+    : { ...flow, text: by(flow.text).replaceAll("\0", ""), decoded: true };
+}
+
+/** Programs that print or copy what stands in the files that they are given. */
+export const READERS: readonly string[] = [
+  "cat",
+  "head",
+  "tail",
+  "less",
+  "more",
+  "bat",
+  "nl",
+  "tac",
+  "base64",
+  "xxd",
+  "od",
+  "hexdump",
+  "strings",
+  "grep",
+  "egrep",
+  "fgrep",
+  "rg",
+  "awk",
+  "sed",
+  "cut",
+  "sort",
+  "tar",
+  "gzip",
+  "zip",
+  "cp",
+  "scp",
+  "dd",
+  "openssl",
+  "jq",
+  "yq",
+  "view",
+  "base32",
+  "column",
+  "comm",
+  "curl",
+  "date",
+  "diff",
+  "expand",
+  "fold",
+  "getent",
+  "iconv",
+  "join",
+  "nano",
+  "nvim",
+  "paste",
+  "pr",
+  "rev",
+  "split",
+  "tee",
+  "uniq",
+  "vi",
+  "vim",
+  "xargs",
+  "zcat",
+  "zless",
+  "7z",
+  "batcat",
+  "bzip2",
+  "gc",
+  "get-content",
+  "gunzip",
+  "hexyl",
+  "pastebinit",
+  "qrencode",
+  "sqlite3",
+  "wl-copy",
+  "xclip",
+  "xsel",
+  "xz",
+  "zstd",
+];
+/** Of these only some arguments are read: what an option names, or an address of a file. */
+const READ_BY_OPTION: ReadonlyMap<string, (command: SimpleCommand) => readonly string[]> = new Map([
+  ["curl", ({ args }: SimpleCommand) => args.filter((arg) => arg.startsWith("file://"))],
+  ["date", (command) => optionValues(command, "-f", "--file")],
+  ["tee", () => []],
+  ["xargs", (command) => optionValues(command, "-a", "--arg-file")],
+]);
+
+const OPENERS = new Set([...READERS, "rsync", "gpg"]);
+
+/** Whether a command opens a file of credentials. */
+export function readsSecret(command: SimpleCommand): boolean {
+  return once(command, opensSecret);
+}
+
+function opensSecret(command: SimpleCommand): boolean {
+  if (!OPENERS.has(command.name)) return false;
+  for (const arg of READ_BY_OPTION.get(command.name)?.(command) ?? command.args) {
+    if (isSecret(arg.startsWith("if=") ? arg.slice(3) : arg)) return true;
+  }
+  return command.redirections.some((one) => one.operator === "<" && isSecret(one.target));
+}
+
+function readAll(command: SimpleCommand, incoming: Flow, readFile: ReadFile): Flow {
+  const paths = command.name === "dd"
+    ? command.args.filter((arg) => arg.startsWith("if=")).map((arg) => arg.slice(3))
+    : operands(command, COUNTS).filter((path) => !path.startsWith("+"));
+  if (paths.every((path) => STDIN_PATHS.has(path))) return incoming;
+  return mergeFlows(
+    paths.map((path) => STDIN_PATHS.has(path) ? incoming : readFile(path) ?? namedFile(path)),
+  );
+}
+
+const COUNTS = new Set(["-n", "-c", "--lines", "--bytes", "-w", "--wrap", "-k", "-t", "-l", "-s"]);
+
+/** What `basename path .end` or `dirname path` writes; null with options, or for several paths. */
+function writePath({ name, args }: SimpleCommand): string | null {
+  const known = args.length <= (name === "basename" ? 2 : 1) &&
+    !args.some((arg) => arg.startsWith("-"));
+  return known ? `${cutPath(name, args)}\n` : null;
+}
+
+function cutPath(name: string, [raw = UNKNOWN, end = ""]: readonly string[]): string {
+  const path = /^\/+$/.test(raw) ? "/" : raw.replace(/^(.*[^/])\/+$/s, "$1");
+  const at = path.lastIndexOf("/");
+  if (name === "dirname") return at < 0 ? "." : at === 0 ? "/" : path.slice(0, at);
+  const last = path.slice(at + 1);
+  return end !== "" && last.endsWith(end) && last !== end ? last.slice(0, -end.length) : last;
+}
+
+function writeTranslation(command: SimpleCommand, incoming: Flow): Flow {
+  if (incoming.text === null) return incoming;
+  const [from = "", to = ""] = operands(command);
+  const plain = !hasFlag(command, "cCst", "complement", "squeeze-repeats", "truncate-set1");
+  if (hasFlag(command, "d", "delete")) {
+    const drop = plain ? expandSet(from) : null;
+    if (drop === null) return opaque(incoming);
+    const dropped = new Set(drop);
+    return known([...incoming.text].filter((c) => !dropped.has(c)).join(""), incoming);
+  }
+  const text = plain ? translate(incoming.text, from, to) : null;
+  return text === null
+    ? { ...opaque(incoming), decoded: true }
+    : known(text, { ...incoming, decoded: true });
+}
+
+/** Whether an argument carries something of that origin. */
+export function carries(
+  args: readonly string[],
+  origin: typeof FROM_NETWORK | typeof FROM_SECRET,
+): boolean {
+  return args.some((arg) => arg.includes(origin));
+}

@@ -1,0 +1,123 @@
+import ipaddr from "ipaddr.js";
+import { z } from "zod";
+import { Fault } from "../fault/fault.ts";
+import { Auth } from "./issuer_config.ts";
+
+const PerMinute = z.int().min(1).max(2_147_483_646).nullable();
+
+const KeyLimits = (live: {
+  requests: number;
+  mcp: number;
+  concurrent: number;
+  burst: number;
+  deliveries: number;
+}) =>
+  z.strictObject({
+    requests_per_minute: PerMinute.default(live.requests),
+    mcp_calls_per_minute: PerMinute.default(live.mcp),
+    max_concurrent: PerMinute.default(live.concurrent),
+    burst_per_10_seconds: PerMinute.default(live.burst),
+    webhook_deliveries_per_minute: PerMinute.default(live.deliveries),
+  }).prefault({});
+
+const Plan = z.strictObject({ requests_per_minute: PerMinute });
+
+/** One address or a range of them, written out: `10` is an address to some programs, and a typo here. */
+const Proxy = z.string().refine(
+  (text) =>
+    ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv4.isValidCIDRFourPartDecimal(text) ||
+    ipaddr.IPv6.isValid(text) || ipaddr.IPv6.isValidCIDR(text),
+  "must be an IP address or a CIDR range",
+);
+
+/** A site as browsers name it: scheme, host and port, nothing behind them. */
+const Origin = z.url({ protocol: /^https?$/ }).transform((text) => new URL(text)).refine(
+  (url) => url.href === `${url.origin}/` && !url.host.includes("*"),
+  "must be an origin, such as https://console.example.com",
+).transform(({ origin }) => origin);
+
+/** Everything that RELAY_CONFIG may say; `null` means unlimited. Defaults are the interface's figures. */
+export const Config = z.strictObject({
+  limits: z.strictObject({
+    live: KeyLimits({ requests: 100, mcp: 60, concurrent: 10, burst: 120, deliveries: 50 }),
+    test: KeyLimits({ requests: 30, mcp: 20, concurrent: 3, burst: 40, deliveries: 10 }),
+    public_per_minute: PerMinute.default(600),
+  }).prefault({}),
+  plans: z.record(z.string().min(1).max(64), Plan).default({}),
+  default_plan: z.string().default("starter"),
+  webhooks: z.strictObject({
+    retry_delays_seconds: z.array(z.int().min(1).max(86_400)).min(1).max(12)
+      .default([30, 120, 600, 1800, 3600]),
+  }).prefault({}),
+  auth: Auth,
+  outbound: z.strictObject({ allow_private_targets: z.boolean().default(false) }).prefault({}),
+  retention_days: z.strictObject({
+    deliveries: z.int().min(1).max(365).default(30),
+    commands: z.int().min(1).max(3650).default(90),
+    /** Of the audit log; null keeps every row. What has expired leaves its hash. */
+    audit: z.int().min(1).max(36_500).nullable().default(null),
+  }).prefault({}),
+  /** Organizations whose audit rows stay whatever their age; `*` is all of them. */
+  legal_hold: z.array(z.string().min(1).max(64)).max(10_000).default([]),
+  /** Sites whose pages may call the relay, such as `https://console.example.com`. */
+  allowed_origins: z.array(Origin).max(64).default([]),
+  trusted_proxies: z.array(Proxy).max(64).default([]),
+}).refine((config) => planNamed(config, config.default_plan) !== undefined, {
+  path: ["default_plan"],
+  message: "is the name of no plan",
+});
+export type Config = z.infer<typeof Config>;
+type Plan = z.infer<typeof Plan>;
+
+/** The plans of the interface, which exist from the first start; configuration may change them and add others. */
+export const BUILT_IN_PLANS: Readonly<Record<string, Plan>> = {
+  starter: { requests_per_minute: 100 },
+  team: { requests_per_minute: 500 },
+  business: { requests_per_minute: 2000 },
+  enterprise: { requests_per_minute: null },
+};
+
+/** A plan by its name; an organization whose plan is gone falls back to the default one. */
+export function planOf(config: Config, name: string): Plan {
+  return planNamed(config, name) ?? planNamed(config, config.default_plan)!;
+}
+
+function planNamed({ plans }: { plans: Record<string, Plan> }, name: string): Plan | undefined {
+  const from = [plans, BUILT_IN_PLANS].find((some) => Object.hasOwn(some, name));
+  return from?.[name];
+}
+
+/**
+ * Reads configuration text.
+ * @throws {Fault} VALIDATION_FAILED with the path of each fault
+ */
+export function parseConfig(text: string): Config {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    const message = `RELAY_CONFIG is not JSON: ${(cause as Error).message}`;
+    const issues = [{ path: "", message }];
+    throw new Fault("VALIDATION_FAILED", message, { issues }, { cause });
+  }
+  const result = Config.safeParse(value);
+  if (result.success) return result.data;
+  const issues = result.error.issues.map(({ path, message }) => ({
+    path: path.join("."),
+    message,
+  }));
+  const said = issues.map(({ path, message }) => `${path || "(whole)"}: ${message}`).join("; ");
+  throw new Fault("VALIDATION_FAILED", `RELAY_CONFIG is invalid: ${said}`, { issues });
+}
+
+/** Where the configuration comes from, so that it can be read again. */
+export interface ConfigSource {
+  readonly kind: "none" | "environment" | "file";
+  /** The file's path; null for the others. */
+  readonly path: string | null;
+  /** Its text as it is now; throws when there is none. */
+  readonly read: () => string;
+}
+
+/** What stands in the place of a configuration that nobody gave. */
+export const NO_SOURCE: ConfigSource = { kind: "none", path: null, read: () => "{}" };

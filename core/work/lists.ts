@@ -1,0 +1,72 @@
+import type { Collection, Tenant } from "../../kv/store/collection.ts";
+import type { ListOptions, Page, Reader } from "../../kv/store/store.ts";
+
+/** Which part of a list a caller wants. */
+export interface Paging {
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** The `pagination` of a list answer. */
+export function showPage<T>({ limit, offset }: Paging, page: Page<T>, total: number) {
+  return { total, limit, offset, has_more: page.cursor !== null };
+}
+
+/** The part that a caller wants of a stored list, and its `pagination`. */
+export async function listPage<T extends { id: string }>(
+  db: Reader,
+  of: Collection<T>,
+  tenant: Tenant,
+  options: Paging & Pick<ListOptions, "index" | "prefix" | "reverse">,
+) {
+  const { index, prefix } = options;
+  const page = await db.list(of, tenant, options);
+  const total = index === undefined || prefix === undefined
+    ? await db.count(of, tenant)
+    : await db.countBy(of, tenant, index, prefix);
+  return { items: page.items, pagination: showPage(options, page, total) };
+}
+
+/** The same of the lists of several tenants, put together in the order of their ids. */
+export async function listPageOfAll<T extends { id: string }>(
+  db: Reader,
+  of: Collection<T>,
+  tenants: readonly Tenant[],
+  options: Paging & Pick<ListOptions, "index" | "prefix" | "reverse">,
+) {
+  const { limit, offset, reverse = false, ...by } = options;
+  const wanted = offset + limit;
+  const lists = await Promise.all(
+    tenants.map((tenant) => listPage(db, of, tenant, { ...by, reverse, limit: wanted, offset: 0 })),
+  );
+  const all = lists.flatMap(({ items }) => items)
+    .sort((a, b) => (a.id < b.id) === reverse ? 1 : -1);
+  const total = lists.reduce((sum, { pagination }) => sum + pagination.total, 0);
+  const pagination = { total, limit, offset, has_more: wanted < total };
+  return { items: all.slice(offset, wanted), pagination };
+}
+
+/** The part that a caller wants of a short list that was read whole, and its `pagination`. */
+export function pageOf<T>(all: readonly T[], { limit, offset }: Paging) {
+  const total = all.length;
+  const pagination = { total, limit, offset, has_more: offset + limit < total };
+  return { items: all.slice(offset, offset + limit), pagination };
+}
+
+/** An instant as every answer shows it: ISO 8601, UTC, milliseconds. */
+export function iso(ms: number): string {
+  const at = ms & LAST_MASK;
+  if (lastMs[at] !== ms) {
+    lastText[at] = new Date(ms).toISOString();
+    lastMs[at] = ms;
+  }
+  return lastText[at]!;
+}
+
+// One instant is written many times, and writing it is dear: those of one record stand in each answer.
+const LAST_MASK = 255;
+const lastMs = new Float64Array(LAST_MASK + 1).fill(NaN);
+const lastText: string[] = Array.from(lastMs, () => "");
+
+/** The same for an instant that may not have come. */
+export const isoOrNull = (ms: number | null): string | null => ms === null ? null : iso(ms);

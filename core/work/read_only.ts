@@ -1,0 +1,30 @@
+import { canonicalJson } from "../codec/canonical.ts";
+import { Fault } from "../fault/fault.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Holds the fields that nobody may change to the record, so that a record that was read can be sent back.
+ * `growing` names figures that only grow: what they were at an earlier read is no change.
+ * @throws {Fault} VALIDATION_FAILED naming each field that differs
+ */
+export function mustMatchRecord(
+  given: Fields,
+  record: object,
+  growing: readonly string[] = [],
+): void {
+  const now = record as Fields;
+  const message = "is read-only, and the record has another value";
+  const issues = Object.keys(given)
+    .filter((name) => !isSame(given[name], now[name], growing.includes(name)))
+    .map((name) => ({ path: `body.${name}`, message }));
+  const [first] = issues;
+  if (first === undefined) return;
+  throw new Fault("VALIDATION_FAILED", `${first.path} ${message}.`, { issues });
+}
+
+function isSame(given: unknown, now: unknown, grows: boolean): boolean {
+  if (given === undefined || canonicalJson([given]) === canonicalJson([now])) return true;
+  if (!grows || now === null) return false;
+  return given === null || typeof given === typeof now && (given as number) < (now as number);
+}

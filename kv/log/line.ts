@@ -1,0 +1,32 @@
+import { Buffer } from "node:buffer";
+import { type Tenant, tenantKey } from "../store/collection.ts";
+import { LINE_BYTES_MAX } from "../store/limits.ts";
+
+/** An event on its way to a tenant's log. */
+export interface Line {
+  readonly tenant: Tenant;
+  /** The tenant as one text. */
+  readonly owner: string;
+  readonly type: string;
+  /** The event row: canonical JSON, so without a raw tab or newline. */
+  readonly json: string;
+  /** Of its line in the outbox, newline and all; in a segment it is shorter. */
+  readonly bytes: number;
+}
+
+/** An event as the committer takes it. @throws {RangeError} above LINE_BYTES_MAX */
+export function makeLine(tenant: Tenant, type: string, json: string): Line {
+  const owner = tenantKey(tenant);
+  const bytes = Buffer.byteLength(owner) + Buffer.byteLength(type) + Buffer.byteLength(json) + 3;
+  if (bytes > LINE_BYTES_MAX) throw new RangeError(`event ${type} has ${bytes} bytes`);
+  return { tenant, owner, type, json, bytes };
+}
+
+/** The value of an outbox row: a line for each event, with tabs between tenant, type and row. */
+export function outboxText(lines: readonly Line[]): string {
+  let text = "";
+  for (const { owner, type, json } of lines) {
+    text += `${text === "" ? "" : "\n"}${owner}\t${type}\t${json}`;
+  }
+  return text;
+}

@@ -1,0 +1,104 @@
+import { deleteKey, type Mutation, setKey } from "../store/change.ts";
+import type { Tenant } from "../store/collection.ts";
+import { eventsOf, type Sequenced } from "./fold.ts";
+import type { Tx } from "../store/tx.ts";
+
+const decoder = new TextDecoder();
+const encoder = new TextEncoder();
+
+/** Where the segments of a tenant's log lie. */
+export const segmentsOf = (t: Tenant): Deno.KvKey => [t.org, t.space, "log"];
+
+/** Where the segment lies that begins with number `first`. */
+export const segmentKey = (t: Tenant, first: number): Deno.KvKey => [...segmentsOf(t), first];
+
+/** A new segment: a line for each event, with a tab between type and row. */
+export function setSegment(tenant: Tenant, first: number, text: string): Mutation {
+  const value = encoder.encode(text);
+  return { ...setKey(segmentKey(tenant, first), value, value.length), fresh: true };
+}
+
+/** The events of a segment. */
+const decodeSegment = ({ key, value }: Deno.KvEntry<Uint8Array>): Sequenced[] =>
+  eventsOf(decoder.decode(value).split("\n"), key.at(-1) as number);
+
+/** The number of the newest event, 0 when there is none. */
+export async function lastNumber(kv: Deno.Kv, tenant: Tenant): Promise<number> {
+  const last = kv.list<Uint8Array>({ prefix: segmentsOf(tenant) }, { reverse: true, limit: 1 });
+  for await (const segment of last) return decodeSegment(segment).at(-1)!.seq;
+  return 0;
+}
+
+/** Whether a segment begins above `seq`: the newest ones are there before the log's head has heard of them. */
+export async function hasSegmentAfter(kv: Deno.Kv, tenant: Tenant, seq: number): Promise<boolean> {
+  const selector = { prefix: segmentsOf(tenant), start: segmentKey(tenant, seq + 1) };
+  for await (const _ of kv.list(selector, { limit: 1 })) return true;
+  return false;
+}
+
+/** Events with numbers above `after`, in order, at most `limit`. */
+export async function readAfter(
+  kv: Deno.Kv,
+  tenant: Tenant,
+  after: number,
+  limit: number,
+): Promise<Sequenced[]> {
+  const out: Sequenced[] = [];
+  for await (const segment of segmentsFrom(kv, tenant, after + 1)) {
+    for (const event of segment) if (event.seq > after && out.length < limit) out.push(event);
+    if (out.length >= limit) break;
+  }
+  return out;
+}
+
+/** Events with numbers below `before`, newest first, at most `limit`. */
+export async function readBefore(
+  kv: Deno.Kv,
+  tenant: Tenant,
+  before: number,
+  limit: number,
+): Promise<Sequenced[]> {
+  const out: Sequenced[] = [];
+  const selector = { prefix: segmentsOf(tenant), end: segmentKey(tenant, before) };
+  for await (const entry of kv.list<Uint8Array>(selector, { reverse: true, batchSize: 16 })) {
+    for (const event of decodeSegment(entry).reverse()) {
+      if (event.seq < before && out.length < limit) out.push(event);
+    }
+    if (out.length >= limit) break;
+  }
+  return out;
+}
+
+/** The oldest segment that is kept, and what removes it; null when it is the only one. */
+export async function oldestSegment(
+  kv: Deno.Kv,
+  tenant: Tenant,
+): Promise<{ events: Sequenced[]; drop: (tx: Tx) => void } | null> {
+  const segments = kv.list<Uint8Array>({ prefix: segmentsOf(tenant) }, { limit: 2 });
+  const [first, next] = await Array.fromAsync(segments);
+  if (first === undefined || next === undefined) return null;
+  return { events: decodeSegment(first), drop: (tx) => tx.stage(deleteKey(first.key)) };
+}
+
+/** The events of the segment that holds number `from`, and of those behind it. */
+async function* segmentsFrom(
+  kv: Deno.Kv,
+  tenant: Tenant,
+  from: number,
+): AsyncGenerator<Sequenced[]> {
+  const prefix = segmentsOf(tenant);
+  // The segment that holds `from` is the last one that begins at or below it.
+  const holder = kv.list<Uint8Array>({ prefix, end: segmentKey(tenant, from + 1) }, {
+    reverse: true,
+    limit: 1,
+  });
+  let start = from;
+  for await (const entry of holder) {
+    start = entry.key.at(-1) as number + 1;
+    yield decodeSegment(entry);
+  }
+  const rest = { prefix, start: segmentKey(tenant, start) };
+  for await (const entry of kv.list<Uint8Array>(rest, { batchSize: 16 })) {
+    yield decodeSegment(entry);
+  }
+}

@@ -1,0 +1,91 @@
+import { type Collection, indexKey, type Row, SYSTEM } from "../store/collection.ts";
+import { devices, pairingCodes } from "../records/device.ts";
+import { policyVersions } from "../records/gitops.ts";
+import { invitations } from "../records/invitation.ts";
+import { organizations } from "../records/organization.ts";
+import { webhooks } from "../records/webhook.ts";
+import type { Store } from "../store/store.ts";
+
+/** One change of what is stored; `number` counts up from 1 and is never used again. */
+export interface Migration {
+  readonly number: number;
+  readonly name: string;
+  /** Must be safe to run again: a crash may come before its number is written. */
+  readonly run: (store: Store) => Promise<void>;
+}
+
+/** Every migration, oldest first. An empty store starts at the newest. */
+const MIGRATIONS: readonly Migration[] = [
+  {
+    number: 1,
+    name: "versions of policies by their age",
+    run: (store) => fillIndex(store, policyVersions, "age"),
+  },
+  {
+    number: 2,
+    name: "what was made with each API key",
+    run: async (store) => {
+      await fillIndex(store, webhooks, "made_with");
+      await fillIndex(store, devices, "made_with");
+      await fillIndex(store, pairingCodes, "made_with");
+      await fillIndex(store, invitations, "made_with");
+    },
+  },
+];
+
+/** Where a store says which schema it has. */
+export const SCHEMA_KEY = ["~", "schema"];
+
+/** The schema of this program. */
+export const newestSchema = (migrations: readonly Migration[] = MIGRATIONS): number =>
+  migrations.at(-1)?.number ?? 0;
+
+/** Refuses what a newer program wrote. @throws {Error} */
+export function refuseNewer(what: string, schema: number, newest = newestSchema()): void {
+  if (schema <= newest) return;
+  throw new Error(
+    `${what} has schema ${schema}, this program knows ${newest}: start a newer Relay`,
+  );
+}
+
+/**
+ * Brings the store to this program's schema.
+ * @throws {Error} when the store was written by a newer program
+ */
+export async function migrate(
+  store: Store,
+  migrations: readonly Migration[] = MIGRATIONS,
+): Promise<void> {
+  const newest = newestSchema(migrations);
+  const stored = await store.kv.get<number>(SCHEMA_KEY);
+  if (stored.value === null) {
+    await store.kv.atomic().check(stored).set(SCHEMA_KEY, newest).commit();
+    return;
+  }
+  refuseNewer("this store", stored.value, newest);
+  for (const { number, run } of migrations.filter(({ number }) => number > stored.value!)) {
+    await run(store);
+    await store.kv.set(SCHEMA_KEY, number);
+  }
+}
+
+/** Writes the entries of an index for what organizations had stored before it was declared. */
+async function fillIndex<T extends Row>(
+  { kv }: Store,
+  of: Collection<T>,
+  index: string,
+): Promise<void> {
+  const accounts = kv.list<Row>({
+    prefix: [SYSTEM.org, SYSTEM.space, organizations.name],
+  });
+  for await (const { value: { id: org } } of accounts) {
+    for (const space of ["live", "test"] as const) {
+      for await (const { value: stored } of kv.list({ prefix: [org, space, of.name] })) {
+        const value = of.schema.parse(stored);
+        const key = of.index[index]!(value);
+        if (key === null) continue;
+        await kv.set(indexKey(of, { org, space }, index, [...key, value.id]), new Uint8Array(0));
+      }
+    }
+  }
+}

@@ -1,0 +1,331 @@
+import { type Appending, Appends } from "../log/appends.ts";
+import { type Entry, pointerGroup, ReadCache, wholeGroup } from "./cache.ts";
+import { type Mutation, type Note, NOTHING, writesOf } from "./change.ts";
+import type { Clock } from "./clock.ts";
+import {
+  type Collection,
+  countKey,
+  countOf,
+  deepFreeze,
+  holds,
+  indexKey,
+  type KeyParts,
+  type Named,
+  type Row,
+  rowKey,
+  slotOf,
+  systemKey,
+  type Tenant,
+} from "./collection.ts";
+import { Committer } from "../commit/commit.ts";
+import { ContentionError } from "./errors.ts";
+import { CHECKS_MAX, CHECKS_MAX_SHARED } from "./limits.ts";
+import { makeLine } from "../log/line.ts";
+import type { Numbering } from "../log/numbering.ts";
+import { scan } from "./scan.ts";
+import { Trouble } from "./trouble.ts";
+import { Tx } from "./tx.ts";
+
+export interface Found<T> {
+  readonly tenant: Tenant;
+  readonly record: T;
+}
+
+/** A record of a list, as it was read. */
+export interface Listed<T> extends Found<T> {
+  readonly versionstamp: string;
+  /** Where what follows it begins. */
+  readonly cursor: string;
+}
+
+export interface Page<T> {
+  readonly items: T[];
+  /** Where the next page begins, or null at the end. */
+  readonly cursor: string | null;
+}
+
+export interface ListOptions {
+  /** Order and filter; without it rows come by id, which is the order of their creation. */
+  readonly index?: string;
+  readonly prefix?: KeyParts;
+  readonly limit: number;
+  /** How many matching rows to pass over first. */
+  readonly offset?: number;
+  readonly cursor?: string | null;
+  readonly reverse?: boolean;
+}
+
+/** What a rule may ask of the store without changing it. */
+export interface Reader {
+  /** The live record, or null. */
+  get<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): Promise<T | null>;
+  /** The live record that holds a unique key of the tenant, or null. */
+  find<T extends Row>(
+    of: Collection<T>,
+    tenant: Tenant,
+    index: string,
+    key: KeyParts,
+  ): Promise<T | null>;
+  /** The live record that holds a store-wide unique key, and whose it is. */
+  lookup<T extends Row>(
+    of: Collection<T>,
+    index: string,
+    key: KeyParts,
+  ): Promise<Found<T> | null>;
+  /** Live records in order. */
+  list<T extends Row>(of: Collection<T>, tenant: Tenant, options: ListOptions): Promise<Page<T>>;
+  /** How many records a counted collection holds. */
+  count(of: Named, tenant: Tenant): Promise<number>;
+  /** How many records an index holds under a prefix, exact up to COUNT_MAX. */
+  countBy(of: Named, tenant: Tenant, index: string, prefix: KeyParts): Promise<number>;
+}
+
+export interface StoreOptions {
+  readonly clock: Clock;
+  /** True when no other process writes here: reads may then be answered from memory. */
+  readonly sole: boolean;
+  /** True when the engine has `enqueue`: embedded stores only. */
+  readonly hasQueue: boolean;
+}
+
+/** Each loss is somebody else's change that landed, so this is how many writers of one key may meet. */
+const ATTEMPTS_MAX = 1_000;
+/** Filtered lists count their total up to here. */
+const COUNT_MAX = 10_000;
+/** Tenants of which memory keeps all records of one kind together. */
+const WHOLE_MAX = 64;
+
+/** All state, on Deno KV. */
+export class Store implements Reader {
+  readonly clock: Clock;
+  readonly sole: boolean;
+  readonly hasQueue: boolean;
+  readonly trouble = new Trouble();
+  readonly #cache: ReadCache | null;
+  readonly #committer: Committer;
+  #log: Numbering = { number: () => null, waiting: () => {} };
+  #closing = false;
+
+  constructor(readonly kv: Deno.Kv, options: StoreOptions) {
+    this.clock = options.clock;
+    this.sole = options.sole;
+    this.hasQueue = options.hasQueue;
+    this.#cache = options.sole ? new ReadCache() : null;
+    this.#committer = new Committer(kv, {
+      clock: options.clock,
+      checksMax: options.sole ? CHECKS_MAX : CHECKS_MAX_SHARED,
+      after: (mutations, versionstamp) => this.#changed(mutations, versionstamp),
+      log: () => this.#log,
+      denied: (checks) => checks.forEach(({ slot }) => this.#cache?.forget(slot)),
+      trouble: this.trouble,
+    });
+  }
+
+  /** Names the log, which hears of the events that are committed here, and may number them at once. */
+  logsTo(log: Numbering): void {
+    this.#log = log;
+  }
+
+  /**
+   * Runs `work` until it commits; it may run several times, so it touches the world only through `tx`.
+   * @throws {ContentionError} {DuplicateError} {StoreUnavailableError} and whatever `work` throws
+   */
+  async transact<R>(work: (tx: Tx) => Promise<R> | R): Promise<R> {
+    for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
+      const tx = new Tx(this);
+      const result = await work(tx);
+      const change = await tx.change();
+      const versionstamp = writesOf(change) === 0 ? "" : await this.#committer.submit(change);
+      if (versionstamp === null) continue;
+      tx.committed(versionstamp);
+      return result;
+    }
+    throw new ContentionError(`gave up after ${ATTEMPTS_MAX} attempts`);
+  }
+
+  /** Commits what `work` adds. It depends on nothing that was read, so it runs once. */
+  async add<R>(work: (to: Appending) => R): Promise<R> {
+    const appends = new Appends();
+    const result = work(appends);
+    const versionstamp = await this.#committer.submit(appends.change());
+    appends.committed(versionstamp!);
+    return result;
+  }
+
+  /** Appends one event row, durably, sharing a commit with whoever else is writing. */
+  async append(tenant: Tenant, type: string, json: string): Promise<void> {
+    const line = makeLine(tenant, type, json);
+    const tenants = [line.owner];
+    await this.#committer.submit({
+      ...NOTHING,
+      lines: [line],
+      lineBytes: line.bytes,
+      tenants,
+    });
+  }
+
+  /** Adds a line to a value that all callers of the commit share, durably; answers its versionstamp. */
+  async note(note: Note): Promise<string> {
+    const versionstamp = await this.#committer.submit({ ...NOTHING, notes: [note] });
+    return versionstamp!;
+  }
+
+  get<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): Promise<T | null> {
+    const key = rowKey(of, tenant, id);
+    const known = of.cached > 0 ? this.peek(of, slotOf(key)) : undefined;
+    const live = (value: T | null) => value !== null && this.isLive(of, value) ? value : null;
+    return known === undefined
+      ? this.entry(of, key).then(({ value }) => live(value as T | null))
+      : Promise.resolve(live(known));
+  }
+
+  async find<T extends Row>(
+    of: Collection<T>,
+    tenant: Tenant,
+    index: string,
+    key: KeyParts,
+  ): Promise<T | null> {
+    const { value } = await this.pointer(of, indexKey(of, tenant, index, key));
+    const record = value === null ? null : await this.get(of, tenant, value as string);
+    return record !== null && holds(of.unique[index], record, key) ? record : null;
+  }
+
+  async lookup<T extends Row>(
+    of: Collection<T>,
+    index: string,
+    key: KeyParts,
+  ): Promise<Found<T> | null> {
+    const { value } = await this.pointer(of, systemKey(of, index, key));
+    if (value === null) return null;
+    const [org, space, id] = value as [string, Tenant["space"], string];
+    const tenant = { org, space };
+    const record = await this.get(of, tenant, id);
+    return record !== null && holds(of.lookup[index], record, key) ? { tenant, record } : null;
+  }
+
+  async list<T extends Row>(
+    of: Collection<T>,
+    tenant: Tenant,
+    options: ListOptions,
+  ): Promise<Page<T>> {
+    const base = options.index === undefined
+      ? [tenant.org, tenant.space, of.name]
+      : indexKey(of, tenant, options.index, options.prefix ?? []);
+    const locate = (key: Deno.KvKey) => ({ tenant, id: String(key.at(-1)) });
+    const { items, cursor } = await scan(this, of, base, options, locate);
+    return { items: items.map(({ record }) => record), cursor };
+  }
+
+  /**
+   * All records of a tenant by id, of a kind that never expires: from memory where that is allowed, unless
+   * there are `most` or more. Like a list it is not checked.
+   */
+  async all<T extends Row>(
+    of: Collection<T>,
+    tenant: Tenant,
+    most: number,
+  ): Promise<readonly T[]> {
+    const read = async (): Promise<Entry> => {
+      const { items } = await this.list(of, tenant, { limit: most });
+      return { value: deepFreeze(items), versionstamp: items.length < most ? "" : null };
+    };
+    const [group, slot] = [wholeGroup(of.name), slotOf([tenant.org, tenant.space, of.name])];
+    const cache = of.cached === 0 ? null : this.#cache;
+    const { value } = cache?.get(group, slot) ??
+      await (cache?.load(group, WHOLE_MAX, slot, read) ?? read());
+    return value as readonly T[];
+  }
+
+  /** Live records of every tenant by a store-wide index, optionally only those below `before`. */
+  queued<T extends Row>(
+    of: Collection<T>,
+    index: string,
+    options: Omit<ListOptions, "index" | "offset"> & { before?: KeyParts },
+  ): Promise<Page<Listed<T>>> {
+    const base = systemKey(of, index, options.prefix ?? []);
+    const end = options.before && systemKey(of, index, options.before);
+    return scan(this, of, base, options, (key) => {
+      const [org, space, id] = key.slice(-3) as [string, Tenant["space"], string];
+      return { tenant: { org, space }, id };
+    }, end);
+  }
+
+  async count(of: Named, tenant: Tenant): Promise<number> {
+    return countOf((await this.kv.get<Deno.KvU64>(countKey(of, tenant))).value);
+  }
+
+  async countBy(of: Named, tenant: Tenant, index: string, prefix: KeyParts): Promise<number> {
+    const selector = { prefix: indexKey(of, tenant, index, prefix) };
+    let n = 0;
+    for await (const _ of this.kv.list(selector, { limit: COUNT_MAX, batchSize: 500 })) n++;
+    return n;
+  }
+
+  isLive<T extends Row>(of: Collection<T>, value: T): boolean {
+    const expiresAt = of.expiresAt(value);
+    return expiresAt === null || this.clock.now() < expiresAt;
+  }
+
+  /** The record as memory has it, at once, or undefined when it must be read; `slot` is its row's. */
+  peek<T extends Row>(of: Collection<T>, slot: string): T | undefined {
+    return this.#cache?.get(of.name, slot)?.value as T | undefined;
+  }
+
+  /** One row as stored, with its versionstamp; from memory where that is allowed. */
+  entry<T extends Row>(of: Collection<T>, key: KeyParts): Promise<Entry> {
+    return this.#load(of.name, of.cached, key, (value) => {
+      const record = of.schema.parse(value);
+      return of.cached > 0 ? deepFreeze(record) : record;
+    });
+  }
+
+  /** One entry of a unique index. */
+  pointer(of: Named, key: KeyParts): Promise<Entry> {
+    return this.#load(pointerGroup(of), of.cached, key, (value) => value);
+  }
+
+  /** Resolves when nothing is queued or under way. */
+  idle(): Promise<void> {
+    return this.#committer.idle();
+  }
+
+  /** True once the store takes no more changes, so that nobody tries again. */
+  get closing(): boolean {
+    return this.#closing;
+  }
+
+  /** Commits what is queued, takes no more, and lets the engine go. */
+  async close(): Promise<void> {
+    this.#closing = true;
+    await this.#committer.close();
+    this.kv.close();
+  }
+
+  async #load(
+    group: string,
+    limit: number,
+    key: KeyParts,
+    parse: (value: unknown) => unknown,
+  ): Promise<Entry> {
+    const read = async (): Promise<Entry> => {
+      const { value, versionstamp } = await this.kv.get(key);
+      return { value: value === null ? null : parse(value), versionstamp };
+    };
+    if (this.#cache === null || limit === 0) return await read();
+    const slot = slotOf(key);
+    return this.#cache.get(group, slot) ?? await this.#cache.load(group, limit, slot, read);
+  }
+
+  #changed(mutations: readonly Mutation[], versionstamp: string | null): void {
+    if (this.#cache === null) return;
+    for (const mutation of mutations) {
+      const { cache, slot } = mutation;
+      if (!cache) continue;
+      const entry = versionstamp !== null && mutation.kind === "set"
+        ? { value: mutation.value, versionstamp }
+        : null;
+      this.#cache.changed(slot, cache.group, cache.limit, entry);
+      this.#cache.changed(slot.slice(0, slot.lastIndexOf("\0")), wholeGroup(cache.group), 0, null);
+    }
+  }
+}

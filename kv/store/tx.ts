@@ -1,0 +1,360 @@
+import { type Appending, Appends } from "../log/appends.ts";
+import { cacheOf, type Entry, pointerCacheOf } from "./cache.ts";
+import {
+  type Change,
+  type Check,
+  checkOf,
+  deleteKey,
+  type Mutation,
+  type Note,
+  setKey,
+  sumKey,
+} from "./change.ts";
+import {
+  type Collection,
+  countKey,
+  countOf,
+  deepFreeze,
+  holds,
+  indexKey,
+  type KeyParts,
+  type Named,
+  type Row,
+  rowKey,
+  rowSlot,
+  slotOf,
+  systemKey,
+  type Tenant,
+  togetherKey,
+} from "./collection.ts";
+import { entriesOf, type IndexEntry, MARK, sameKey, samePointer } from "./entries.ts";
+import { DuplicateError } from "./errors.ts";
+import { DELAY_MS_MAX } from "./limits.ts";
+import { roughBytes } from "./load.ts";
+import type { Found, ListOptions, Page, Reader, Store } from "./store.ts";
+
+interface Write {
+  readonly of: Collection<Row>;
+  readonly tenant: Tenant;
+  readonly id: string;
+  readonly value: Row | null;
+  /** True when the caller knows that the row is new, so it is not read first. */
+  readonly fresh: boolean;
+}
+
+/** A write, with the index entries that its record had before it and has after it. */
+interface Step {
+  readonly write: Write;
+  readonly before: Row | null;
+  readonly old: readonly IndexEntry[];
+  readonly next: readonly IndexEntry[];
+}
+
+const ONE_LESS = 0xffff_ffff_ffff_ffffn; // the engine's sums wrap at 2^64
+/** The engine may drop a record this long after its expiry, never before. */
+const EXPIRY_SLACK_MS = 60 * 60 * 1000;
+
+/** One unit of work: every point read becomes a check, every write, event and job waits for the commit. */
+export class Tx implements Reader, Appending {
+  readonly #checks = new Map<string, Check>();
+  readonly #seen = new Map<string, unknown>();
+  readonly #writes = new Map<string, Write>();
+  readonly #extra: Mutation[] = [];
+  readonly #appends = new Appends();
+  readonly #alarms: number[] = [];
+  #apart = false;
+
+  constructor(readonly store: Store) {}
+
+  async get<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): Promise<T | null> {
+    const value = await this.getStored(of, tenant, id);
+    return value !== null && this.store.isLive(of, value) ? value : null;
+  }
+
+  /** The same, also when its time is over and it has not been removed yet. */
+  getStored<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): Promise<T | null> {
+    const staged = this.#writes.get(rowSlot(of, tenant, id));
+    const value = staged ? Promise.resolve(staged.value) : this.#row(of, tenant, id);
+    return value as Promise<T | null>;
+  }
+
+  /**
+   * Says what a row is, for a caller who has just read or written it: it is checked as if it had been read
+   * here, and not read. A change that is tried again must read.
+   */
+  know<T extends Row>(of: Collection<T>, tenant: Tenant, record: T, versionstamp: string): void {
+    const key = rowKey(of, tenant, record.id);
+    const slot = slotOf(key);
+    if (this.#seen.has(slot)) return;
+    this.#checks.set(slot, { key, slot, versionstamp });
+    this.#seen.set(slot, record);
+  }
+
+  async find<T extends Row>(
+    of: Collection<T>,
+    tenant: Tenant,
+    index: string,
+    key: KeyParts,
+  ): Promise<T | null> {
+    const entry = await this.#point(of, indexKey(of, tenant, index, key));
+    const record = entry === null ? null : await this.get(of, tenant, entry as string);
+    return record !== null && holds(of.unique[index], record, key) ? record : null;
+  }
+
+  async lookup<T extends Row>(
+    of: Collection<T>,
+    index: string,
+    key: KeyParts,
+  ): Promise<Found<T> | null> {
+    const entry = await this.#point(of, systemKey(of, index, key));
+    if (entry === null) return null;
+    const [org, space, id] = entry as [string, Tenant["space"], string];
+    const tenant = { org, space };
+    const record = await this.get(of, tenant, id);
+    return record !== null && holds(of.lookup[index], record, key) ? { tenant, record } : null;
+  }
+
+  /** Range reads are not checked and do not see this transaction's writes: get a row before acting on it. */
+  list<T extends Row>(of: Collection<T>, tenant: Tenant, options: ListOptions): Promise<Page<T>> {
+    return this.store.list(of, tenant, options);
+  }
+
+  /** Checked as a record is: of two that would each be the last one allowed, one counts again. */
+  async count(of: Named, tenant: Tenant): Promise<number> {
+    const key = countKey(of, tenant);
+    return countOf(await this.#read(key, () => this.store.kv.get(key)) as Deno.KvU64 | null);
+  }
+
+  countBy(of: Named, tenant: Tenant, index: string, prefix: KeyParts): Promise<number> {
+    return this.store.countBy(of, tenant, index, prefix);
+  }
+
+  /** Writes a record, new or changed. */
+  put<T extends Row>(of: Collection<T>, tenant: Tenant, record: NoInfer<T>): T {
+    return this.#stage(of, tenant, record, false);
+  }
+
+  /** Writes a record under a new random id: it cannot exist yet, so nothing is read and nothing checked. */
+  insert<T extends Row>(of: Collection<T>, tenant: Tenant, record: NoInfer<T>): T {
+    return this.#stage(of, tenant, record, true);
+  }
+
+  /**
+   * Writes a changed record of a kind that is not kept in memory, as its type has it: its parts were all
+   * checked before.
+   */
+  rewrite<T extends Row>(of: Collection<T>, tenant: Tenant, record: NoInfer<T>): T {
+    return this.#stage(of, tenant, record, false, of.cached === 0);
+  }
+
+  delete<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): void {
+    const write = { of: erase(of), tenant, id, value: null, fresh: false };
+    this.#writes.set(rowSlot(of, tenant, id), write);
+  }
+
+  /** Removes a record of a collection without indexes, unread: whatever it is now, it is gone then. */
+  drop(of: Named, tenant: Tenant, id: string): void {
+    this.#extra.push({ ...deleteKey(rowKey(of, tenant, id)), ...cacheOf(of) });
+  }
+
+  /** Appends one event row, as canonical JSON, to the tenant's log. */
+  append(tenant: Tenant, type: string, json: string): void {
+    this.#appends.append(tenant, type, json);
+  }
+
+  /** The types of the events appended so far, each once. */
+  eventTypes(): string[] {
+    return this.#appends.eventTypes();
+  }
+
+  /** Adds a line to a value that all callers of the commit share; see `noteOf`. */
+  note(note: Note): void {
+    this.#appends.note(note);
+  }
+
+  /** Asks the engine to wake the job runner `delayMs` after the commit, where it can. */
+  alarm(delayMs: number): void {
+    if (this.store.hasQueue) this.#alarms.push(Math.min(Math.max(0, delayMs), DELAY_MS_MAX));
+  }
+
+  /**
+   * Says that it may be committed before changes that came first, as long as they touch other keys. One with
+   * events, notes or alarms keeps its place.
+   */
+  standApart(): void {
+    this.#apart = true;
+  }
+
+  /** Runs `task` once, after the commit that succeeds. */
+  afterCommit(task: (versionstamp: string) => void): void {
+    this.#appends.afterCommit(task);
+  }
+
+  /** Makes the commit depend on a key of the store's own. */
+  check(key: Deno.KvKey, versionstamp: string | null): void {
+    const check = checkOf(key, versionstamp);
+    this.#checks.set(check.slot, check);
+  }
+
+  /** Stages mutations of the store's own keys. */
+  stage(...mutations: Mutation[]): void {
+    this.#extra.push(...mutations);
+  }
+
+  /** Everything read and written here, ready for the committer. */
+  async change(): Promise<Change> {
+    const mutations: Mutation[] = [];
+    const steps: Step[] = [];
+    for (const write of this.#writes.values()) {
+      const { of, tenant, id, fresh } = write;
+      steps.push(stepOf(write, fresh ? null : await this.#row(of, tenant, id)));
+    }
+    // Releases first: a key that one record gives up may be taken by another in the same commit.
+    for (const step of steps) await this.#release(mutations, step);
+    const taken = new Set<string>();
+    for (const step of steps) await this.#claim(mutations, taken, step);
+    const marks = new Map(steps.flatMap(({ write: { of, tenant } }) => {
+      const key = this.#together(of, tenant);
+      return key === null ? [] : [[slotOf(key), key] as const];
+    }));
+    for (const key of marks.values()) mutations.push(setKey(key, MARK, 16));
+    const added = this.#appends.change();
+    return {
+      ...added,
+      checks: [...this.#checks.values()],
+      mutations: [...mutations, ...this.#extra],
+      alarms: this.#alarms,
+      apart: this.#apart && added.lines.length + added.notes.length + this.#alarms.length === 0,
+    };
+  }
+
+  /** The commit has succeeded: what waited for it may run. */
+  committed(versionstamp: string): void {
+    this.#appends.committed(versionstamp);
+  }
+
+  #stage<T extends Row>(
+    of: Collection<T>,
+    tenant: Tenant,
+    record: T,
+    fresh: boolean,
+    sound = fresh && of.cached === 0,
+  ): T {
+    // A new record is written as its type has it; what is changed or kept in memory is checked again.
+    const checked = sound ? record : of.schema.parse(record);
+    const value = of.cached > 0 ? deepFreeze(checked) : checked;
+    const slot = rowSlot(of, tenant, value.id);
+    const isNew = fresh && !this.#writes.has(slot);
+    this.#writes.set(slot, { of: erase(of), tenant, id: value.id, value, fresh: isNew });
+    return value;
+  }
+
+  #row<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): Promise<Row | null> {
+    const key = rowKey(of, tenant, id);
+    const load = () => this.store.entry(of, key);
+    return this.#read(key, load, this.#together(of, tenant)) as Promise<Row | null>;
+  }
+
+  /** What is checked in place of a row, and changes with it; null when the row itself is. */
+  #together<T extends Row>(of: Collection<T>, tenant: Tenant): KeyParts | null {
+    return of.checkedTogether && !this.store.sole ? togetherKey(of, tenant) : null;
+  }
+
+  #point(of: Named, key: KeyParts): Promise<unknown> {
+    return this.#read(key, () => this.store.pointer(of, key));
+  }
+
+  /**
+   * The first read of a key is the one that counts: a later, newer one would hide a lost race. What is
+   * checked in its place is read before it, so that no change falls between the two unseen.
+   */
+  async #read(
+    key: KeyParts,
+    load: () => Promise<Entry>,
+    inPlace: KeyParts | null = null,
+  ): Promise<unknown> {
+    const slot = slotOf(key);
+    if (!this.#seen.has(slot)) {
+      if (inPlace !== null) await this.#read(inPlace, () => this.store.kv.get(inPlace));
+      const { value, versionstamp } = await load();
+      if (!this.#seen.has(slot)) {
+        if (inPlace === null) this.#checks.set(slot, { key, slot, versionstamp });
+        this.#seen.set(slot, value);
+      }
+    }
+    return this.#seen.get(slot);
+  }
+
+  /** Drops every index entry that the old value had and the new one has not. */
+  async #release(out: Mutation[], { write: { of }, old, next }: Step): Promise<void> {
+    for (const { key, value, held } of old) {
+      if (next.some((entry) => sameKey(entry.key, key))) continue;
+      if (held && !samePointer(await this.#point(of, key), value)) continue;
+      out.push({ kind: "delete", key, slot: slotOf(key), ...(held && pointerCacheOf(of)) });
+    }
+  }
+
+  /** Writes the row and every index entry that its new value has and the old one had not. */
+  async #claim(
+    out: Mutation[],
+    taken: Set<string>,
+    { write: { of, tenant, id, value, fresh }, before, old, next }: Step,
+  ): Promise<void> {
+    const key = rowKey(of, tenant, id);
+    if (of.counted && (before === null) !== (value === null)) {
+      out.push(sumKey(countKey(of, tenant), value === null ? ONE_LESS : 1n));
+    }
+    if (value === null) {
+      if (before !== null) out.push({ kind: "delete", key, slot: slotOf(key), ...cacheOf(of) });
+      return;
+    }
+    const expiresAt = of.expiresAt(value);
+    const ttl = expiresAt === null ? {} : {
+      expireIn: Math.max(0, expiresAt - this.store.clock.now()) + EXPIRY_SLACK_MS,
+    };
+    const bytes = roughBytes(value);
+    out.push({ kind: "set", key, slot: slotOf(key), value, bytes, fresh, ...ttl, ...cacheOf(of) });
+    // An entry lives as long as its record: with another end it is written again.
+    const lasting = before !== null && of.expiresAt(before) === expiresAt;
+    for (const entry of next) {
+      const kept = lasting && old.some((earlier) => sameKey(earlier.key, entry.key));
+      if (kept && !entry.held) continue;
+      const slot = slotOf(entry.key);
+      if (entry.held && taken.has(slot)) throw new DuplicateError(of.name, entry.name);
+      if (entry.held) taken.add(slot);
+      if (kept) continue;
+      if (entry.held) await this.#take(of, entry);
+      const cache = entry.held ? pointerCacheOf(of) : {};
+      out.push({
+        kind: "set",
+        key: entry.key,
+        slot,
+        value: entry.value,
+        bytes: 128,
+        ...ttl,
+        ...cache,
+      });
+    }
+  }
+
+  /** Makes sure that a unique key is free, ours, or left over from a record that no longer has it. */
+  async #take(of: Collection<Row>, { key, name, value }: IndexEntry): Promise<void> {
+    const holder = await this.#point(of, key);
+    if (holder === null || samePointer(holder, value)) return;
+    const [org, space, rivalId] = Array.isArray(holder) ? holder : [key[0], key[1], holder];
+    const tenant = { org, space } as Tenant;
+    const rival = await this.get(of, tenant, rivalId as string);
+    const has = rival !== null &&
+      entriesOf(of, tenant, rival).some((entry) => sameKey(entry.key, key));
+    if (has) throw new DuplicateError(of.name, name);
+  }
+}
+
+const stepOf = (write: Write, before: Row | null): Step => ({
+  write,
+  before,
+  old: before === null ? [] : entriesOf(write.of, write.tenant, before),
+  next: write.value === null ? [] : entriesOf(write.of, write.tenant, write.value),
+});
+
+const erase = <T extends Row>(of: Collection<T>) => of as unknown as Collection<Row>;

@@ -1,0 +1,144 @@
+import { type FaultCode, FAULTS } from "../../core/fault/fault.ts";
+import type { ApiResponse, Header, JsonSchema, Ref } from "./types.ts";
+import type { Route } from "../call/route.ts";
+
+const CODES = Object.keys(FAULTS) as FaultCode[];
+
+/** The headers of every response. */
+export const EVERY_RESPONSE: Readonly<Record<string, Ref>> = {
+  "X-Request-Id": { $ref: "#/components/headers/RequestId" },
+  "X-RateLimit-Limit": { $ref: "#/components/headers/RateLimitLimit" },
+  "X-RateLimit-Remaining": { $ref: "#/components/headers/RateLimitRemaining" },
+  "X-RateLimit-Reset": { $ref: "#/components/headers/RateLimitReset" },
+};
+
+/** The headers that several responses share. */
+export const HEADERS: Readonly<Record<string, Header>> = {
+  RequestId: {
+    description: "The id of this request; errors repeat it, and logs and audit rows carry it.",
+    schema: { type: "string", format: "uuid" },
+  },
+  RateLimitLimit: {
+    description: "The limit of which least is left, in its window; 2147483647 means no limit.",
+    schema: { type: "integer", minimum: 0 },
+  },
+  RateLimitRemaining: {
+    description: "Requests that are left of it; a lower bound.",
+    schema: { type: "integer", minimum: 0 },
+  },
+  RateLimitReset: {
+    description: "When it starts anew, in Unix seconds.",
+    schema: { type: "integer", minimum: 0 },
+  },
+  RetryAfter: {
+    description: "Seconds to wait before the next request.",
+    schema: { type: "integer", minimum: 1 },
+  },
+  WwwAuthenticate: {
+    description: "How to say who you are.",
+    schema: { type: "string", pattern: '^Bearer realm="relay"' },
+  },
+  ETag: {
+    description: "Names these very bytes, for `If-None-Match`.",
+    schema: { type: "string" },
+  },
+  NoStore: {
+    description: "No cache may keep the answer.",
+    schema: { type: "string", const: "no-store" },
+  },
+};
+
+/** The error object of the interface. */
+export const ERROR_SCHEMA: JsonSchema = {
+  type: "object",
+  properties: {
+    error: {
+      type: "object",
+      properties: {
+        code: { type: "string", enum: CODES, description: "What programs act on." },
+        message: { type: "string", description: "What is wrong and what to do, for people." },
+        details: {
+          type: "object",
+          properties: { request_id: { type: "string", description: "As in X-Request-Id." } },
+          required: ["request_id"],
+          additionalProperties: {},
+        },
+      },
+      required: ["code", "message", "details"],
+    },
+  },
+  required: ["error"],
+};
+
+/** One for all: generated clients make a type of every schema that is written out. */
+export const ERROR: JsonSchema = { $ref: "#/components/schemas/Error" };
+
+/** Every fault that a route may answer with: its own and those that its declaration implies. */
+export function faultsOf(route: Route): readonly FaultCode[] {
+  const { access } = route;
+  const named = !("public" in access);
+  const identified = named || access.credential === "optional";
+  const implied: readonly (FaultCode | false)[] = [
+    "VALIDATION_FAILED",
+    named && "MISSING_CREDENTIALS",
+    ...(named ? ["INVALID_TOKEN", "INVALID_API_KEY"] as const : []),
+    "scope" in route.access && "INSUFFICIENT_SCOPES",
+    // Of a local server, to pages of other sites and under other names.
+    "FORBIDDEN",
+    ...(route.body ? ["PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"] as const : []),
+    (identified || !route.unlimited) && "RATE_LIMIT_EXCEEDED",
+    "INTERNAL_ERROR",
+    "UNAVAILABLE",
+  ];
+  return [...new Set([...implied.filter((code) => code !== false), ...route.faults])];
+}
+
+/**
+ * The error responses for some faults, by status. Faults that share a status share a response that
+ * names each; it is put into `components`, where equal ones meet.
+ */
+export function faultResponses(
+  faults: readonly FaultCode[],
+  components: Record<string, ApiResponse>,
+  { prefix = "", schema = ERROR }: { prefix?: string; schema?: JsonSchema } = {},
+): Record<string, Ref> {
+  const unique = CODES.filter((code) => faults.includes(code));
+  const statuses = [...new Set(unique.map((code) => FAULTS[code].status))];
+  return Object.fromEntries(statuses.map((status) => {
+    const codes = unique.filter((code) => FAULTS[code].status === status);
+    const name = prefix + codes.map(pascal).join("Or");
+    components[name] ??= responseOf(status, codes, schema);
+    return [status, { $ref: `#/components/responses/${name}` }];
+  }));
+}
+
+function responseOf(
+  status: number,
+  codes: readonly FaultCode[],
+  schema: JsonSchema,
+): ApiResponse {
+  return {
+    description: codes.map((code) => `\`${code}\`: ${FAULTS[code].title}`).join("\n\n"),
+    headers: {
+      ...EVERY_RESPONSE,
+      ...(status === 429 && { "Retry-After": { $ref: "#/components/headers/RetryAfter" } }),
+      ...(status === 401 &&
+        { "WWW-Authenticate": { $ref: "#/components/headers/WwwAuthenticate" } }),
+    },
+    content: {
+      "application/json": {
+        schema,
+        examples: Object.fromEntries(codes.map((code) => [code, exampleOf(code)])),
+      },
+    },
+  };
+}
+
+function exampleOf(code: FaultCode) {
+  const { title } = FAULTS[code];
+  const details = { request_id: "0198c0de-5e1f-4a6b-9d3c-2f7a41b8e605" };
+  return { summary: title, value: { error: { code, message: title, details } } };
+}
+
+const pascal = (code: string) =>
+  code.split("_").map((word) => word[0] + word.slice(1).toLowerCase()).join("");

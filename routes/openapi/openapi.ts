@@ -1,0 +1,256 @@
+import { IDEMPOTENCY_KEY } from "../../core/commands/idempotency_key.ts";
+import { FAULTS } from "../../core/fault/fault.ts";
+import { SCOPES } from "../../core/work/scopes.ts";
+import { ERROR_SCHEMA, EVERY_RESPONSE, faultResponses, faultsOf, HEADERS } from "./faults.ts";
+import { BODY_BYTES_MAX } from "../call/input.ts";
+import { collectSchemas, type Schemas } from "./schemas.ts";
+import { linksOf } from "./links.ts";
+import { MCP_SCHEMAS, mcpOperations } from "./mcp.ts";
+import { socketOperation } from "./socket.ts";
+import type { ApiResponse, JsonSchema, OpenApi, Operation, Parameter } from "./types.ts";
+import type { Access, Route } from "../call/route.ts";
+import { StreamQuery } from "../events.ts";
+
+const SECURITY_SCHEMES = {
+  bearer_jwt: {
+    type: "http",
+    scheme: "bearer",
+    bearerFormat: "JWT",
+    description: "A signed-in user: the `token` of `POST /api/v1/login`.",
+  },
+  bearer_api_key: {
+    type: "http",
+    scheme: "bearer",
+    bearerFormat: "API key",
+    description:
+      "An API key, `svc_live_…` or `svc_test_…`. Answers to the old value of a key that " +
+      "was rotated carry `Deprecation` (RFC 9745, since when) and `Sunset` (RFC 8594, until when).",
+  },
+  api_key_header: {
+    type: "apiKey",
+    in: "header",
+    name: "x-api-key",
+    description: "An API key in a header of its own.",
+  },
+} as const;
+
+const PARAMETERS: Readonly<Record<string, Parameter>> = {
+  Space: {
+    name: "X-Relay-Space",
+    in: "header",
+    required: false,
+    description: "The space that a signed-in user works in. An API key has its own.",
+    schema: { type: "string", enum: ["live", "test"], default: "live" },
+  },
+  IdempotencyKey: {
+    name: "Idempotency-Key",
+    in: "header",
+    required: false,
+    description: "A value of your own: a repeated request gets the first one's answer.",
+    schema: { type: "string", minLength: 1, maxLength: 255, pattern: IDEMPOTENCY_KEY.source },
+  },
+  IfNoneMatch: {
+    name: "If-None-Match",
+    in: "header",
+    required: false,
+    description: "The `ETag` of what you have: 304 when it is the same still.",
+    schema: { type: "string" },
+  },
+};
+
+const ABOUT = [
+  "Relay runs commands on remote machines: it authenticates the caller, inspects the command, " +
+  "relays it to an agent, records what happened and tells the outside world.",
+  "Bodies are JSON, and unknown fields are refused. Instants are ISO 8601 in UTC, ids are opaque. " +
+  "What is not yours is answered like what is not there.",
+].join("\n\n");
+
+const SUCCESSES: Readonly<Record<number, string>> = {
+  200: "Done.",
+  201: "Created.",
+  202: "Accepted; the work goes on.",
+  204: "Done; there is no body.",
+};
+
+/** Renders the declarations that the server mounts, so the document cannot drift from the code. */
+export function openapi(routes: readonly Route[], version: string): OpenApi {
+  const schemas = collectSchemas();
+  const responses: Record<string, ApiResponse> = {};
+  const paths: Record<string, Record<string, Operation>> = {};
+  for (const route of routes) {
+    (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(
+      route,
+      routes,
+      schemas,
+      responses,
+    );
+  }
+  paths["/ws"] = { get: socketOperation(parameters(StreamQuery, "query", schemas), responses) };
+  Object.assign(paths, mcpOperations(responses));
+  const settled = schemas.settle({ paths, responses: sorted(responses) });
+  for (const name of ["Error", ...Object.keys(MCP_SCHEMAS)]) {
+    if (name in settled.schemas) throw new Error(`A schema has the id ${name}.`);
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Relay",
+      version,
+      summary: "A relay and control plane for remote agents.",
+      description: ABOUT,
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    servers: [{ url: "/", description: "This server." }],
+    tags: [
+      ...areas(routes).map((name) => ({ name, "x-displayName": displayName(name) })),
+      { name: "mcp", "x-displayName": "Model Context Protocol" },
+    ],
+    paths: settled.document.paths,
+    components: {
+      schemas: { Error: ERROR_SCHEMA, ...MCP_SCHEMAS, ...settled.schemas },
+      responses: settled.document.responses,
+      parameters: PARAMETERS,
+      headers: HEADERS,
+      securitySchemes: SECURITY_SCHEMES,
+    },
+    "x-scopes": SCOPES,
+    "x-error-codes": FAULTS,
+  };
+}
+
+function operation(
+  route: Route,
+  routes: readonly Route[],
+  schemas: Schemas,
+  responses: Record<string, ApiResponse>,
+): Operation {
+  const { access } = route;
+  const done = { ...success(route, schemas), ...linked(route, routes) };
+  return {
+    operationId: route.id,
+    tags: [areaOf(route)],
+    summary: route.summary,
+    description: [route.description, rulesOf(route), admission(route)].filter(Boolean).join("\n\n"),
+    security: security(access),
+    parameters: [
+      ...parameters(route.params, "path", schemas),
+      ...parameters(route.query, "query", schemas),
+      ...(security(access).length > 0 ? [{ $ref: "#/components/parameters/Space" }] : []),
+      ...(route.idempotencyKey ? [{ $ref: "#/components/parameters/IdempotencyKey" }] : []),
+      ...(isFixed(route) ? [{ $ref: "#/components/parameters/IfNoneMatch" }] : []),
+    ],
+    ...(route.body && bodyOf(route.body, schemas)),
+    responses: {
+      [route.success.status]: done,
+      ...route.accepted && { 202: { ...done, description: route.accepted } },
+      ...isFixed(route) && { 304: { description: "It is as you have it.", headers: FIXED } },
+      ...faultResponses(faultsOf(route), responses),
+    },
+    ...(route.rules && { "x-rules": route.rules }),
+    "x-effect": route.effect,
+    ...("scope" in access && { "x-required-scopes": scopesOf(access) }),
+    ...("host" in access && { "x-host-only": true }),
+    ...(route.liveOnly && { "x-live-only": true }),
+    ...(route.body && { "x-body-bytes-max": route.bodyBytesMax ?? BODY_BYTES_MAX }),
+    ...(route.tool && { "x-mcp-tool": route.tool }),
+  };
+}
+
+function parameters(
+  shape: Route["params"],
+  place: "path" | "query",
+  schemas: Schemas,
+): Parameter[] {
+  if (shape === undefined) return [];
+  const { properties = {}, required = [] } = schemas.render(shape, "input");
+  return Object.entries(properties).map(([name, { description, ...schema }]) => ({
+    name,
+    in: place,
+    required: place === "path" || required.includes(name),
+    ...(description !== undefined && { description }),
+    schema,
+  }));
+}
+
+/** No body at all is read as `{}`, so one that needs no field may be left out. */
+function bodyOf(
+  body: NonNullable<Route["body"]>,
+  schemas: Schemas,
+): Pick<Operation, "requestBody"> {
+  const schema = schemas.render(body, "input");
+  const required = !body.safeParse({}).success;
+  return { requestBody: { required, content: { "application/json": { schema } } } };
+}
+
+const isFixed = ({ success }: Route): boolean => "content" in success && success.fixed === true;
+
+const FIXED = { ...EVERY_RESPONSE, "ETag": { $ref: "#/components/headers/ETag" } };
+
+function success(route: Route, schemas: Schemas): ApiResponse {
+  const { success, noStore } = route;
+  const headers = {
+    ...(isFixed(route) ? FIXED : EVERY_RESPONSE),
+    ...(noStore && { "Cache-Control": { $ref: "#/components/headers/NoStore" } }),
+  };
+  const answer = { description: SUCCESSES[success.status]!, headers };
+  if ("content" in success) {
+    const content = success.content.map((type) => [type, { schema: textSchema(type) }]);
+    return { ...answer, content: Object.fromEntries(content) };
+  }
+  if (!("body" in success)) return answer;
+  const schema = schemas.render(success.body, "output");
+  return { ...answer, content: { "application/json": { schema } } };
+}
+
+function linked(route: Route, routes: readonly Route[]): Pick<ApiResponse, "links"> {
+  const links = linksOf(route, routes);
+  return Object.keys(links).length > 0 ? { links } : {};
+}
+
+/** A document or a stream in a format of its own has no schema here. */
+const textSchema = (type: string): JsonSchema =>
+  type.startsWith("text/") && type !== "text/event-stream" ? { type: "string" } : {};
+
+const scopesOf = (access: Access): readonly string[] =>
+  "scope" in access ? [access.scope].flat() : [];
+
+/** Alternatives: any scheme, with any one of the scopes; `{}` is none at all. */
+function security(access: Access): Operation["security"] {
+  if ("public" in access && access.credential === undefined) return [];
+  if ("public" in access) return [{}, ...security({ signedIn: true })];
+  const needs = "scope" in access ? scopesOf(access).map((scope) => [scope]) : [[]];
+  return needs.flatMap((scopes) =>
+    Object.keys(SECURITY_SCHEMES).map((scheme) => ({ [scheme]: scopes }))
+  );
+}
+
+function admission({ access, liveOnly }: Route): string {
+  const closed = liveOnly
+    ? " Closed to the test space: test keys, and users with `X-Relay-Space: test`, get 403."
+    : "";
+  if ("public" in access) return `Public: ${access.public}.${closed}`;
+  if ("signedIn" in access && access.orCookie !== undefined) {
+    return `Needs a credential, or the cookie \`${access.orCookie}…\`.${closed}`;
+  }
+  if ("signedIn" in access) return `Needs a credential; any active one will do.${closed}`;
+  const scopes = scopesOf(access).map((scope) => `\`${scope}\``).join(" or ");
+  const whose = access.host ? " in the organization that runs the installation" : "";
+  return `Needs ${scopes}${whose}.${closed}`;
+}
+
+/** What no schema says, for people. */
+const rulesOf = ({ rules = {} }: Route): string =>
+  Object.entries(rules).map(([path, rule]) => `- \`${path}\` ${rule}.`).join("\n");
+
+const areaOf = (route: Route) => route.id.split(".")[0]!;
+const areas = (routes: readonly Route[]) => [...new Set(routes.map(areaOf))];
+
+const ABBREVIATIONS = /\b(api|mcp|rbac|sse)\b/gi;
+
+function displayName(area: string): string {
+  const words = area.replaceAll("_", " ").replace(ABBREVIATIONS, (word) => word.toUpperCase());
+  return words[0]!.toUpperCase() + words.slice(1);
+}
+
+const sorted = <T>(record: Readonly<Record<string, T>>): Record<string, T> =>
+  Object.fromEntries(Object.entries(record).sort(([a], [b]) => a < b ? -1 : 1));

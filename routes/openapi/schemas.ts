@@ -1,0 +1,144 @@
+import { z } from "zod";
+import type { JsonSchema } from "./types.ts";
+
+/** The side of a schema that a document shows: what callers write, or what they get. */
+export type Io = "input" | "output";
+
+/** Collects the schemas of one document; those with a `meta.id` become components. */
+export interface Schemas {
+  /** Renders one schema; its pointers are good only after `settle`. */
+  readonly render: (schema: z.ZodType, io: Io) => JsonSchema;
+  /**
+   * Names the components and repairs the pointers in `document`. A schema that looks the same from
+   * both sides is one component, else its input side is called `<id>Input`.
+   * @throws {Error} when two schemas claim one name
+   */
+  readonly settle: <T>(document: T) => { document: T; schemas: Record<string, JsonSchema> };
+}
+
+/** A schema with its definitions inside, for documents that have no components. */
+export function standaloneSchema(schema: z.ZodType, io: Io): JsonSchema {
+  const { $schema: _, $defs = {}, ...body } = z.toJSONSchema(schema, {
+    io,
+    unrepresentable: "any",
+    override: ({ jsonSchema }) => tidy(jsonSchema, io),
+  });
+  const name = typeof body.$ref === "string" ? body.$ref.replace("#/$defs/", "") : null;
+  const { [name ?? ""]: root, ...rest } = $defs;
+  const whole = { ...(root ?? body), ...(Object.keys(rest).length > 0 && { $defs: rest }) };
+  return whole as JsonSchema;
+}
+
+const POINTER = "#/components/schemas/";
+
+/** A collector for one document. */
+export function collectSchemas(): Schemas {
+  const found: Readonly<Record<Io, Map<string, string>>> = { input: new Map(), output: new Map() };
+
+  function render(schema: z.ZodType, io: Io): JsonSchema {
+    const { $schema: _, $defs = {}, ...body } = z.toJSONSchema(schema, {
+      io,
+      unrepresentable: "any",
+      override: ({ jsonSchema }) => tidy(jsonSchema, io),
+    });
+    const root = typeof body.$ref === "string" ? body.$ref.replace("#/$defs/", "") : null;
+    const point = (pointer: string) => {
+      const name = pointer === "#" ? root : pointer.replace("#/$defs/", "");
+      if (name === null || name.startsWith("__")) {
+        throw new Error("A schema that contains itself needs a `meta.id`.");
+      }
+      return `${POINTER}${provisional(name, io)}`;
+    };
+    for (const [name, definition] of Object.entries($defs)) {
+      const text = JSON.stringify(repoint(definition, point));
+      const before = found[io].get(name);
+      if (before !== undefined && before !== text) {
+        throw new Error(`Two schemas have the id ${name}.`);
+      }
+      found[io].set(name, text);
+    }
+    return repoint(body as JsonSchema, point);
+  }
+
+  function settle<T>(document: T): { document: T; schemas: Record<string, JsonSchema> } {
+    const names = nameInputs(found);
+    const final = (pointer: string) =>
+      pointer.startsWith(POINTER)
+        ? `${POINTER}${names.get(pointer.slice(POINTER.length)) ?? pointer.slice(POINTER.length)}`
+        : pointer;
+    const schemas = new Map<string, string>();
+    for (const io of ["output", "input"] as const) {
+      for (const [id, text] of found[io]) {
+        const name = io === "input" ? names.get(provisional(id, io))! : id;
+        const settled = JSON.stringify(repoint(JSON.parse(text), final));
+        if ((schemas.get(name) ?? settled) !== settled) {
+          throw new Error(`Two schemas claim the name ${name}.`);
+        }
+        schemas.set(name, settled);
+      }
+    }
+    const sorted = [...schemas].sort(([a], [b]) => a < b ? -1 : 1);
+    return {
+      document: repoint(document, final),
+      schemas: Object.fromEntries(sorted.map(([name, text]) => [name, JSON.parse(text)])),
+    };
+  }
+
+  return { render, settle };
+}
+
+const provisional = (id: string, io: Io) => io === "input" ? `${id}:input` : id;
+
+/** The final name of every input side: assumes that both sides agree until they are seen not to. */
+function nameInputs(found: Readonly<Record<Io, ReadonlyMap<string, string>>>): Map<string, string> {
+  const names = new Map([...found.input.keys()].map((id) => [provisional(id, "input"), id]));
+  const asNamed = (text: string) =>
+    JSON.stringify(repoint(JSON.parse(text), (pointer) => {
+      const name = pointer.slice(POINTER.length);
+      return POINTER + (names.get(name) ?? name);
+    }));
+  // A schema whose sides differ makes those differ that point to it, hence the rounds.
+  for (let changed = true; changed;) {
+    changed = false;
+    for (const [id, text] of found.input) {
+      const other = found.output.get(id);
+      const key = provisional(id, "input");
+      if (other === undefined || names.get(key) !== id || asNamed(text) === other) continue;
+      names.set(key, `${id}Input`);
+      changed = true;
+    }
+  }
+  return names;
+}
+
+function repoint<T>(node: T, point: (pointer: string) => string): T {
+  return JSON.parse(
+    JSON.stringify(node),
+    (key, value) => key === "$ref" && typeof value === "string" ? point(value) : value,
+  );
+}
+
+/** Takes away what zod adds and no reader needs. */
+function tidy(schema: z.core.JSONSchema.BaseSchema, io: Io): void {
+  // The id is the component's name already.
+  delete schema.id;
+  // A format says the same in a word.
+  if (schema.format !== undefined) delete schema.pattern;
+  if (schema.pattern !== undefined) schema.pattern = portable(schema.pattern);
+  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
+  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
+  if (JSON.stringify(schema.propertyNames) === '{"type":"string"}') delete schema.propertyNames;
+  // Answers may gain fields; a client that refuses them would break.
+  if (io === "output" && schema.additionalProperties === false) delete schema.additionalProperties;
+}
+
+/**
+ * The same pattern without what only some dialects know: Unicode classes. Unpaired surrogates cannot be in
+ * UTF-8, and are left to the server.
+ */
+function portable(pattern: string): string {
+  const same = pattern.replaceAll("\\p{Cc}", "\\u0000-\\u001f\\u007f-\\u009f")
+    .replaceAll("\\p{Cs}", "");
+  if (/\\p\{/i.test(same)) throw new Error(`Only some dialects know the pattern ${pattern}.`);
+  return same;
+}

@@ -1,0 +1,69 @@
+import { AGENT_RIGHT } from "../../core/agents/links.ts";
+import type { FaultCode } from "../../core/fault/fault.ts";
+import { AGENT_PROTOCOL } from "../../core/protocol/protocol.ts";
+import { EVENT_RIGHTS } from "../../core/events/streams/streams.ts";
+import { EVERY_RESPONSE, faultResponses } from "./faults.ts";
+import type { ApiResponse, Operation, Parameter } from "./types.ts";
+import { EVENTS_PROTOCOL } from "../http/protocols.ts";
+
+const FAULTS_OF_SOCKET: readonly FaultCode[] = [
+  "VALIDATION_FAILED",
+  "MISSING_CREDENTIALS",
+  "INVALID_TOKEN",
+  "INVALID_API_KEY",
+  "INSUFFICIENT_SCOPES",
+  "FORBIDDEN",
+  "METHOD_NOT_ALLOWED",
+  "UPGRADE_REQUIRED",
+  "RATE_LIMIT_EXCEEDED",
+  "INTERNAL_ERROR",
+  "UNAVAILABLE",
+];
+const RIGHTS = [AGENT_RIGHT, ...EVENT_RIGHTS];
+const SCHEMES = ["bearer_jwt", "bearer_api_key", "api_key_header"];
+
+/** WebSockets, which leave HTTP and so are no route; `query` is what a stream of events takes. */
+export function socketOperation(
+  query: readonly Parameter[],
+  components: Record<string, ApiResponse>,
+): Operation {
+  const protocol = { type: "string", enum: [EVENTS_PROTOCOL, AGENT_PROTOCOL] };
+  return {
+    operationId: "socket.open",
+    tags: ["agents"],
+    summary: "Events as they happen, or an agent's link, by WebSocket",
+    description:
+      `With the subprotocol \`${EVENTS_PROTOCOL}\` or none, a stream of events: docs/streams.md; ` +
+      "the parameters choose which. It needs a JWT or an API key with one of " +
+      `${EVENT_RIGHTS.map((right) => `\`${right}\``).join(", ")}. With \`${AGENT_PROTOCOL}\`, ` +
+      "an agent's link, which takes no parameters: docs/agent-protocol.md. It needs an API key with " +
+      `\`${AGENT_RIGHT}\` or a device's credential. A refusal before the upgrade is an ordinary ` +
+      "error; after it, a close code tells why.",
+    security: RIGHTS.flatMap((right) => SCHEMES.map((scheme) => ({ [scheme]: [right] }))),
+    parameters: [
+      ...query,
+      {
+        name: "Sec-WebSocket-Protocol",
+        in: "header",
+        required: false,
+        description: "The subprotocols that the client speaks.",
+        schema: protocol,
+      },
+    ],
+    responses: {
+      "101": {
+        description: "The socket is open.",
+        headers: {
+          ...EVERY_RESPONSE,
+          "Sec-WebSocket-Protocol": {
+            description: "The subprotocol that both sides speak from here on, if one was offered.",
+            schema: protocol,
+          },
+        },
+      },
+      ...faultResponses(FAULTS_OF_SOCKET, components),
+    },
+    "x-effect": "upgrade",
+    "x-required-scopes": RIGHTS,
+  };
+}

@@ -1,0 +1,253 @@
+import { createHash } from "node:crypto";
+import type { Access } from "../../core/compliance/access.ts";
+import type { DecidedApproval, Exception, Pointer } from "../../core/compliance/count.ts";
+import type { ControlResult, Pack, QueryResult } from "../../core/compliance/pack.ts";
+import type { PoliciesInForce } from "../../core/compliance/policies.ts";
+import type { ReadReport } from "../../core/compliance/reports.ts";
+import { type Html, inline, markup, type Part, trusted } from "./html.ts";
+import type { Content } from "../call/route.ts";
+
+/** The media type of a page. */
+export const HTML = "text/html; charset=utf-8";
+
+const STYLE = `
+:root { color-scheme: light; }
+* { box-sizing: border-box; }
+body { margin: 2rem auto; max-width: 62rem; padding: 0 1rem; color: #1b2430; background: #ffffff;
+  font: 15px/1.5 system-ui, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
+h1 { margin: 0; font-size: 1.7rem; }
+h2 { margin: 2.2rem 0 .5rem; font-size: 1.2rem; border-bottom: 1px solid #9aa5b1; }
+h3 { margin: 1.4rem 0 .2rem; font-size: 1rem; }
+p, ul { margin: .4rem 0; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1rem; margin: .8rem 0; }
+dt { color: #4c5866; }
+dd { margin: 0; overflow-wrap: anywhere; }
+table { width: 100%; border-collapse: collapse; margin: .6rem 0; font-size: .86rem; }
+th, td { padding: .25rem .5rem; text-align: left; vertical-align: top; overflow-wrap: anywhere;
+  border-bottom: 1px solid #dfe3e8; }
+th { color: #4c5866; font-weight: 600; }
+.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
+.notice { padding: .6rem .9rem; border: 1px solid #8a5300; border-radius: 4px; }
+.soft { color: #4c5866; }
+code, pre { font: .82rem/1.45 ui-monospace, Menlo, Consolas, monospace; }
+pre { padding: .6rem; white-space: pre-wrap; overflow-wrap: anywhere; border: 1px solid #dfe3e8; }
+thead { display: table-header-group; }
+tr, h2, h3 { break-inside: avoid; }
+h2, h3 { break-after: avoid; }
+@page { margin: 18mm 15mm; }
+@media print { body { margin: 0; max-width: none; padding: 0; font-size: 10pt; } }
+`;
+
+const POLICY = [
+  "default-src 'none'",
+  `style-src 'sha256-${createHash("sha256").update(STYLE).digest("base64")}'`,
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+/** A report as one page without scripts, to read and to print. */
+export function reportPage(read: ReadReport): Content {
+  const { report } = read;
+  const title = report?.title ?? `Report ${read.id}`;
+  const page = markup`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}, ${read.period.from.slice(0, 10)} to ${read.period.to.slice(0, 10)}</title>
+<style>${trusted(STYLE)}</style>
+</head>
+<body>
+<main>
+<h1>${title}</h1>
+${report === null ? unfinished(read) : [packPart(report), signature(read)]}
+</main>
+</body>
+</html>
+`;
+  return {
+    type: HTML,
+    body: page.markup,
+    headers: {
+      "content-security-policy": POLICY,
+      "x-content-type-options": "nosniff",
+      "referrer-policy": "no-referrer",
+    },
+  };
+}
+
+const unfinished = ({ status, progress: { rows_read, rows_total } }: ReadReport): Html =>
+  markup`<p class="notice">This report is ${status}. Rows read: ${rows_read} of ${
+    rows_total ?? "an unknown number"
+  }.</p>`;
+
+function packPart(pack: Pack): Html {
+  const { period, organization, log, exceptions } = pack;
+  return markup`${
+    facts([
+      ["Organization", `${organization.name} (${organization.id}, ${pack.space})`],
+      ["Period", `${period.from} to ${period.to}${period.ended ? "" : ", not ended yet"}`],
+      ["Made at", pack.generated_at],
+      ["Asked for by", pack.requested_by],
+      ["Report", pack.id],
+      ["Rows of the log", `${log.rows} in the period, ${log.size} in all`],
+    ])
+  }
+<p${pack.no_data && trusted(' class="notice"')}>${pack.statement}</p>
+<h2>What this report cannot tell</h2>
+${list(pack.limitations)}
+<h2>Controls</h2>
+${pack.controls.map((control) => controlPart(control, pack.queries))}
+<h2>Exceptions</h2>
+<p>${exceptions.found} rows that a reviewer should look at.</p>
+${exceptionTable(exceptions.listed)}
+${pack.policies && policyPart(pack.policies)}
+${pack.approvals && approvalPart(pack.approvals.resolved)}
+${pack.access && accessPart(pack.access)}
+${pack.commands && agentPart(pack.commands.by_agent)}
+<h2>All rows of the period by type</h2>
+${
+    table(
+      ["Event type", "Rows"],
+      pack.event_types.map(({ event_type, rows }) => [markup`<code>${event_type}</code>`, rows]),
+    )
+  }
+<h2>How it was counted</h2>
+${list(pack.method)}`;
+}
+
+function controlPart(control: ControlResult, queries: readonly QueryResult[]): Html {
+  const asked = queries.filter(({ id }) => control.queries.includes(id));
+  return markup`<h3>${control.title} <span class="soft">${control.references.join(", ")}</span></h3>
+<p>${inline(control.shows)} <span class="soft">Not shown: ${
+    inline(control.does_not_show)
+  }</span></p>
+${control.evidence === "none" && markup`<p>The log holds no row on this in the period.</p>`}
+${
+    table(
+      ["Question", "Rows", "First", "Last"],
+      asked.map(({ title, rows, first, last }) => [title, rows, pointer(first), pointer(last)]),
+    )
+  }`;
+}
+
+const pointer = (at: Pointer | null): Part => at && `${at.timestamp} (row ${at.seq})`;
+
+const exceptionTable = (listed: readonly Exception[]): Part =>
+  listed.length > 0 && table(
+    ["Row", "Time", "Event", "Actor", "On"],
+    listed.map((row) => [
+      row.seq,
+      row.timestamp,
+      row.event_type,
+      row.actor,
+      `${row.resource_type} ${row.resource_id}`,
+    ]),
+  );
+
+const policyPart = (policies: PoliciesInForce): Html =>
+  markup`<h2>Policies in force when the report was made</h2>
+${
+    facts([
+      ["Version", policies.version],
+      ["Mode", policies.mode],
+      ["Agents in other modes", JSON.stringify(policies.agents_in_other_modes)],
+      ["Approvals needed", policies.approvals.required],
+      ["Of these roles", policies.approvals.roles.join(", ") || "any with the right"],
+      ["One's own requests", policies.approvals.self_approval ? "may be approved" : "may not be"],
+    ])
+  }
+${policies.policy !== null && markup`<pre>${JSON.stringify(policies.policy, null, 2)}</pre>`}
+${
+    policies.applied.length > 0 && table(
+      ["Applied from Git", "File", "Version", "Commit"],
+      policies.applied.map(({ name, path, version, commit }) => [name, path, version, commit]),
+    )
+  }`;
+
+const approvalPart = (resolved: readonly DecidedApproval[]): Html =>
+  markup`<h2>Approvals decided in the period</h2>
+${
+    resolved.length === 0 ? markup`<p>None.</p>` : table(
+      ["Row", "Time", "Command", "Asked", "Decision", "Decided by", "Reason"],
+      resolved.map((row) => [
+        row.seq,
+        row.timestamp,
+        markup`<code>${row.command}</code>`,
+        row.requested_by,
+        row.decision,
+        row.decided_by,
+        row.reason,
+      ]),
+    )
+  }`;
+
+const accessPart = ({ users, api_keys }: Access): Html =>
+  markup`<h2>Users when the report was made</h2>
+<p>${users.total} in all.</p>
+${
+    table(
+      ["User", "Roles", "Rows", "Last row", "Remarks"],
+      users.listed.map((user) => [
+        `${user.email} (${user.id})`,
+        user.roles.join(", "),
+        user.rows_in_period,
+        user.last_row_at,
+        user.remarks.join("; "),
+      ]),
+    )
+  }
+<h2>API keys when the report was made</h2>
+<p>${api_keys.total} in all, of which ${api_keys.usable} work.</p>
+${
+    table(
+      ["Key", "Status", "Scopes", "Made by", "Age of its value", "Rows", "Last row", "Remarks"],
+      api_keys.listed.map((key) => [
+        `${key.name} (${key.id})`,
+        key.status,
+        key.scopes.join(", "),
+        key.created_by,
+        `${key.value_age_days} days`,
+        key.rows_in_period,
+        key.last_row_at,
+        key.remarks.join("; "),
+      ]),
+    )
+  }`;
+
+const agentPart = (agents: NonNullable<Pack["commands"]>["by_agent"]): Html =>
+  markup`<h2>Commands by agent</h2>
+${
+    table(
+      ["Agent", "Outcomes"],
+      agents.map(({ agent_id, ...outcomes }) => [
+        agent_id,
+        Object.entries(outcomes).map(([name, rows]) => `${name}: ${rows}`).join(", "),
+      ]),
+    )
+  }`;
+
+const signature = ({ note, public_key, sha256 }: ReadReport): Html =>
+  markup`<h2>Signature</h2>
+<p>It signs the SHA-256 of this report's canonical JSON, <code>${sha256}</code>, which the same
+endpoint gives as JSON. Public key: <code>${public_key}</code></p>
+<pre>${note}</pre>`;
+
+const facts = (rows: readonly (readonly [string, Part])[]): Html =>
+  markup`<dl>${rows.map(([name, value]) => markup`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
+
+const list = (items: readonly string[]): Html =>
+  markup`<ul>${items.map((item) => markup`<li>${inline(item)}</li>`)}</ul>`;
+
+const cell = (value: Part): Html =>
+  typeof value === "number" ? markup`<td class="number">${value}</td>` : markup`<td>${value}</td>`;
+
+const table = (heads: readonly string[], rows: readonly (readonly Part[])[]): Html =>
+  markup`<table><thead><tr>${heads.map((head) => markup`<th>${head}</th>`)}</tr></thead>
+<tbody>${
+    rows.map((row) =>
+      markup`<tr>${row.map(cell)}</tr>
+`
+    )
+  }</tbody></table>`;

@@ -1,0 +1,117 @@
+import { z } from "zod";
+import { KEY_CHECKS } from "../../core/access/keys/explain.ts";
+import { MADE_TYPES } from "../../core/access/keys/made_things.ts";
+import { KEY_STATUSES } from "../../core/access/keys/show.ts";
+import { boundedObject, CreatedWith, JsonObject, ScopeName, Timestamp } from "./schemas.ts";
+
+const METADATA_BYTES_MAX = 16 * 1024;
+const GRACE_HOURS_MAX = 168;
+
+/** What a caller may say of a key's metadata. */
+export const Metadata = boundedObject(METADATA_BYTES_MAX);
+
+/** What a caller may say of a key's scopes. */
+export const Scopes = z.array(ScopeName).min(1).max(16)
+  .refine((scopes) => new Set(scopes).size === scopes.length, "each scope once")
+  .meta({ uniqueItems: true });
+
+/** How long the value before a rotation goes on working. */
+export const GraceHours = z.int().min(0).max(GRACE_HOURS_MAX).default(24)
+  .meta({ description: "Hours for which the old value works too." });
+
+/** A key as every answer shows it. */
+export const ApiKey = z.object({
+  id: z.string(),
+  name: z.string(),
+  description: z.string(),
+  key: z.string().meta({ description: "The first characters; the whole value only once." }),
+  type: z.enum(["live", "test"]),
+  scopes: z.array(ScopeName),
+  metadata: JsonObject,
+  created_by: z.string(),
+  created_with: CreatedWith,
+  created_at: Timestamp,
+  expires_at: Timestamp,
+  rotated_at: Timestamp.nullable().meta({ description: "When it got its present value." }),
+  grace_period_ends: Timestamp.nullable().meta({
+    description: "While it is rotating: until when the old value works.",
+  }),
+  last_used: Timestamp.nullable(),
+  status: z.enum(KEY_STATUSES),
+  notice: z.string().nullable().meta({ description: "Why to rotate it, when it is time to." }),
+  rate_limits: z.object({
+    requests_per_minute: z.int(),
+    mcp_calls_per_minute: z.int(),
+    max_concurrent: z.int(),
+  }),
+}).meta({ id: "ApiKey" });
+
+const Made = z.object({
+  type: z.enum(MADE_TYPES),
+  id: z.string(),
+  space: z.enum(["live", "test"]),
+  reason: z.string().optional().meta({ description: "Why it could not be ended." }),
+}).meta({ id: "MadeWithApiKey" });
+
+/** What a revocation answers. */
+export const Revocation = ApiKey.extend({
+  ended: z.array(Made).meta({ description: "What was made with the key and ended with it." }),
+  ended_total: z.int(),
+  would_end: z.array(Made).meta({
+    description: "What was made with the key and still works, which a cascade would end.",
+  }),
+  would_end_total: z.int(),
+}).meta({ id: "ApiKeyRevocation" });
+
+/** What a rotation answers. */
+export const Rotation = z.object({
+  id: z.string(),
+  status: z.enum(["rotating", "active"]).meta({ description: "`active` when there is no grace." }),
+  old_key: z.string().meta({ description: "The whole old value." }),
+  new_key: z.string().meta({ description: "The whole new value, only here." }),
+  grace_period_ends: Timestamp,
+  message: z.string(),
+}).meta({ id: "ApiKeyRotation" });
+
+/** A limit, and what is left of it now, at the least. */
+const LimitLeft = z.object({
+  limit: z.int(),
+  remaining: z.int(),
+  reset_at: Timestamp.nullable(),
+});
+
+/** Why a key may or may not. */
+export const Explanation = z.object({
+  key_id: z.string(),
+  scope: ScopeName,
+  allowed: z.boolean(),
+  reasons: z.array(z.object({
+    check: z.enum(KEY_CHECKS),
+    ok: z.boolean(),
+    message: z.string(),
+  })),
+  key: z.object({
+    status: z.enum(KEY_STATUSES),
+    scopes: z.array(ScopeName),
+    type: z.enum(["live", "test"]),
+    space: z.enum(["live", "test"]),
+    expires_at: Timestamp,
+  }),
+  creator: z.object({
+    id: z.string(),
+    active: z.boolean(),
+    roles: z.array(z.string()),
+    has_scope: z.boolean(),
+  }),
+  organization: z.object({ id: z.string(), active: z.boolean(), plan: z.string() }),
+  limits: z.object({
+    key: z.object({
+      requests_per_minute: LimitLeft,
+      mcp_calls_per_minute: LimitLeft,
+      max_concurrent: LimitLeft,
+      burst_per_10_seconds: LimitLeft,
+      webhook_deliveries_per_minute: LimitLeft,
+    }),
+    organization: z.object({ requests_per_minute: LimitLeft }),
+  }),
+}).meta({ id: "ApiKeyExplanation" });

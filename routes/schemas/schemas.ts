@@ -1,0 +1,167 @@
+import { z } from "zod";
+import { canonicalJson } from "../../core/codec/canonical.ts";
+import {
+  PASSWORD_LENGTH_MAX,
+  PASSWORD_LENGTH_MIN,
+  passwordProblem,
+} from "../../core/access/sign_in/passwords.ts";
+import { SCOPE_LIST } from "../../core/work/scopes.ts";
+import { canonicalEmail } from "../../core/codec/text.ts";
+import { SUSPENSION_REASONS } from "../../kv/records/standing.ts";
+import { CreatedWith as CredentialInRecord } from "../../kv/records/created_with.ts";
+
+/** An opaque id in a path or a body. */
+export const Id = z.string().regex(
+  /^[\x21-\x7e]{1,128}$/,
+  "1 to 128 visible ASCII characters",
+)
+  .meta({ description: "An opaque id." });
+
+/** A path that names one resource. */
+export const IdParams = z.strictObject({ id: Id });
+
+/** The credential that something was made with. */
+export const CreatedWith = CredentialInRecord.nullable().meta({
+  description: "The API key (`api_key`), sign-in (`session`) or other issuer (`issuer`, by its " +
+    "address) that made it; null when an earlier version of Relay did not keep it.",
+});
+
+/** For whom something acts that works without its maker, and whether it may. */
+export const standing = {
+  acts_for: z.string().meta({
+    description: "The person with whose present rights it acts: its maker, or who adopted it.",
+  }),
+  suspended: z.object({
+    person: z.string(),
+    reason: z.enum(SUSPENSION_REASONS).meta({
+      description: "`removed`: the person is gone. `inactive`: deactivated. `rights`: demoted.",
+    }),
+    missing: z.array(z.string()).meta({
+      description:
+        "The rights that it needs and that person lacks. What takes one of them is not done.",
+    }),
+  }).nullable().meta({ description: "Null while that person has all the rights that it needs." }),
+};
+
+/** How somebody takes such a thing over. */
+export const ADOPTION =
+  "From now on it acts with the present rights of the caller, who needs all the rights " +
+  "that it acts with. Only what is suspended can be adopted.";
+
+/** What a deleted resource was, for the audit trail. */
+export const Named = z.object({ id: z.string(), name: z.string() });
+
+/** An instant: ISO 8601, UTC, milliseconds. */
+export const Timestamp = z.iso.datetime().meta({ examples: ["2026-01-31T12:00:00.000Z"] });
+
+/**
+ * The body of a change: the fields that may change, and the record's others, so that a record that was read
+ * can be sent back. The rule compares those with the record: see core/work/read_only.ts.
+ */
+export function changeOf<W extends z.ZodRawShape>(record: z.ZodObject, writable: W) {
+  const others = Object.entries(record.shape).filter(([name]) => !Object.hasOwn(writable, name))
+    .map(([name, field]) => [name, (field as z.ZodType).optional().meta({ readOnly: true })]);
+  return z.strictObject({ ...Object.fromEntries(others), ...writable } as W);
+}
+
+/** An instant as callers may write it, in ms since the epoch. */
+export const Instant = z.iso.datetime({ offset: true, local: false }).transform((text) =>
+  Date.parse(text)
+);
+
+/** A whole number as a query has it, in plain decimal digits; a tool's argument is a number already. */
+export const wholeNumber = (least: number, most: number) =>
+  z.preprocess(
+    (said) => typeof said !== "string" ? said : /^\d+$/.test(said) ? Number(said) : NaN,
+    z.int().min(least).max(most),
+  );
+
+/** Some of these words in a query, separated by commas. */
+export const commaList = <const T extends readonly string[]>(words: T, most: number) =>
+  z.string().max(most)
+    .meta({ pattern: `^(${words.join("|")})(,(${words.join("|")}))*$` })
+    .transform((text) => text.split(",")).pipe(z.array(z.enum(words)).min(1));
+
+/** Yes or no in a query. */
+export const Flag = z.enum(["true", "false"]).transform((text) => text === "true");
+
+/** How much of a list a caller wants at once. */
+export const PageLimit = wholeNumber(1, 200).prefault(50).meta({
+  description: "How many at the most.",
+});
+
+/** The part of a list that a caller wants. */
+export const PageQuery = z.strictObject({
+  limit: PageLimit,
+  offset: wholeNumber(0, 10_000).prefault(0).meta({
+    description: "How many of the list to pass over.",
+  }),
+});
+
+export const Pagination = z.object({
+  total: z.int(),
+  limit: z.int(),
+  offset: z.int(),
+  has_more: z.boolean(),
+}).meta({ id: "Pagination" });
+
+/** A part of a list, under the list's name, and which part it is. */
+export const listOf = <N extends string, T extends z.ZodType>(name: N, item: T) => {
+  const items = { [name]: z.array(item) } as Record<N, z.ZodArray<T>>;
+  return z.object({ ...items, pagination: Pagination });
+};
+
+export const ScopeName = z.enum(SCOPE_LIST);
+
+/** A name for people: printable, not blank at its ends. */
+export const Name = z.string().min(1).max(100).regex(/^[^\p{Cc}\p{Cs}]*$/u, "no control characters")
+  .refine((text) => text.trim() === text, "no space at the ends");
+
+/** The largest body that is taken without a credential: a megabyte of small values is a tenth of a second of work. */
+export const OPEN_BODY_BYTES_MAX = 16 * 1024;
+
+/** Any JSON object. */
+export const JsonObject = z.record(z.string(), z.unknown());
+
+/** A field that others fill as they like: what can be used of it is found out by the rule. */
+export const anything = (description: string) => z.unknown().optional().meta({ description });
+
+/** Why somebody decided as they did. */
+export const Reason = z.string().max(1000)
+  .refine((text) => text.isWellFormed(), "no half characters")
+  .meta({ description: "Why, for people and for the record." });
+
+/** A JSON object of at most `bytes` as text, and of what canonical JSON can say of it within a row. */
+export const boundedObject = (bytes: number) =>
+  JsonObject.refine(
+    (value) => canonicalBytes(value) <= bytes,
+    `at most ${bytes} bytes as JSON, at most 63 deep, whole characters and finite numbers`,
+  );
+
+function canonicalBytes(value: unknown): number {
+  try {
+    return new TextEncoder().encode(canonicalJson([value])).length - "[]".length;
+  } catch {
+    return Infinity;
+  }
+}
+
+/** An email, in lower case. */
+export const Email = z.string().overwrite((text) => canonicalEmail(text) ?? "").max(254)
+  .meta({ format: "email" }).pipe(z.email());
+
+/** A password that may be set. */
+export const NewPassword = z.string().superRefine((text, context) => {
+  const problem = passwordProblem(text);
+  if (problem !== null) context.addIssue({ code: "custom", message: problem });
+}).meta({
+  minLength: PASSWORD_LENGTH_MIN,
+  maxLength: PASSWORD_LENGTH_MAX,
+  examples: ["correct horse battery"],
+});
+
+/** The name of a role, in a path or a body. */
+export const RoleName = z.string().regex(
+  /^[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,62}[A-Za-z0-9])?$/,
+  "1 to 64 letters, digits, spaces and ._- with a letter or digit at both ends",
+).meta({ description: "The name of a role.", examples: ["deployer"] });

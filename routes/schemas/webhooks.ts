@@ -1,0 +1,141 @@
+import { z } from "zod";
+import { EVENT_TYPES, PING } from "../../core/events/types/webhook_events.ts";
+import { RECOVERABLE, type Recoverable } from "../../core/webhooks/recover.ts";
+import { RetryPolicy } from "../../core/webhooks/retry_policy.ts";
+import { DELIVERY_STATUSES } from "../../kv/records/webhook.ts";
+import {
+  CreatedWith,
+  Flag,
+  Instant,
+  JsonObject,
+  PageQuery,
+  standing,
+  Timestamp,
+} from "./schemas.ts";
+
+const EventType = z.enum(EVENT_TYPES);
+/** A ping is what a test sends when nothing else is asked for. */
+export const TestType = z.enum([PING.type, ...EVENT_TYPES]);
+export const Url = z.string().min(1).max(2048)
+  .meta({ examples: ["https://hooks.example.com/relay"] });
+export const Secret = z.string().min(8).max(256)
+  .meta({ description: "Shared secret for signing." });
+export const Headers = z.record(z.string(), z.string())
+  .meta({ description: "Headers of your own, sent with each delivery." });
+export const Events = z.array(EventType).min(1).max(EVENT_TYPES.length)
+  .refine((events) => new Set(events).size === events.length, "each type once")
+  .meta({ uniqueItems: true });
+
+export const Webhook = z.object({
+  id: z.string(),
+  name: z.string(),
+  url: z.string(),
+  active: z.boolean(),
+  events: z.array(z.string()),
+  custom_headers: z.record(z.string(), z.string()).meta({
+    description: "Each value is `********` for a caller without secrets:read.",
+  }),
+  retry_policy: RetryPolicy,
+  previous_secret_ends_at: Timestamp.nullable().meta({
+    description: "Until then the secret before the last change signs too.",
+  }),
+  release_id: z.string().nullable().meta({
+    description: "The recovery that lets held deliveries go since it was enabled last.",
+  }),
+  ...standing,
+  created_with: CreatedWith,
+  created_at: Timestamp,
+  delivery_count: z.int().meta({ description: "Attempts that have ended." }),
+  last_delivery_at: Timestamp.nullable().meta({ description: "When the latest of them ended." }),
+}).meta({ id: "Webhook" });
+
+/** A webhook as only the answer to its creation shows it. */
+export const NewWebhook = Webhook.extend({
+  secret: z.string().optional().meta({ description: "The secret that Relay made." }),
+}).meta({ id: "NewWebhook" });
+
+const Status = z.enum(DELIVERY_STATUSES);
+
+/** What is known of an attempt, the latest one's in the delivery itself. */
+const outcome = {
+  status: Status,
+  http_status: z.int().nullable(),
+  response_time_ms: z.number().nullable(),
+  response_body: z.string().meta({ description: "At most 4 KiB." }),
+  error: z.string().nullable(),
+};
+
+export const Delivery = z.object({
+  id: z.string(),
+  webhook_id: z.string(),
+  event_id: z.string(),
+  event_type: z.string(),
+  held: z.boolean().meta({ description: "True while it waits for its webhook to be enabled." }),
+  final: z.boolean().meta({ description: "True when it failed and no attempt follows." }),
+  test: z.boolean().meta({ description: "True when somebody asked for it as a test." }),
+  ...outcome,
+  response_truncated: z.boolean().meta({ description: "True when more came than was kept." }),
+  attempt: z.int(),
+  sent_at: Timestamp.nullable(),
+  created_at: Timestamp,
+  next_attempt_at: Timestamp.nullable(),
+}).meta({ id: "Delivery" });
+
+export const DeliveryDetail = Delivery.extend({
+  attempts: z.array(z.object({
+    number: z.int(),
+    ...outcome,
+    truncated: z.boolean(),
+    started_at: Timestamp.nullable(),
+  })).meta({ description: "Oldest first: the newest 50." }),
+}).meta({ id: "DeliveryDetail" });
+
+export const LogQuery = PageQuery.extend({
+  status: Status.optional().meta({ description: "Deliveries of this status." }),
+  event_type: TestType.optional().meta({ description: "Deliveries of events of this type." }),
+  held: Flag.optional().meta({ description: "Deliveries that are held, or not." }),
+  since: Instant.optional().meta({ description: "Made from this instant on." }),
+  until: Instant.optional().meta({ description: "Made before this instant." }),
+});
+
+export const HeldChoice = z.union([
+  z.enum(["deliver", "discard"]),
+  z.strictObject({ since: Instant }),
+]);
+
+const RECOVERABLES = Object.keys(RECOVERABLE) as [Recoverable, ...Recoverable[]];
+
+export const RecoverBody = z.strictObject({
+  since: Instant,
+  until: Instant.optional(),
+  status: z.array(z.enum(RECOVERABLES)).min(1).max(RECOVERABLES.length).default(RECOVERABLES)
+    .meta({
+      description: "failed: waiting for its next attempt; exhausted: failed for good; held.",
+    }),
+  dry_run: z.boolean().default(false),
+}).refine(({ since, until }) => until === undefined || since < until, {
+  path: ["until"],
+  message: "must be later than since",
+});
+
+export const Recovery = z.object({
+  id: z.string(),
+  webhook_id: z.string(),
+  kind: z.enum(["release", "recover", "purge"]),
+  state: z.enum(["running", "completed", "cancelled"]),
+  requeued: z.int().meta({ description: "Deliveries that are sent once more." }),
+  discarded: z.int(),
+  created_at: Timestamp,
+  finished_at: Timestamp.nullable(),
+}).meta({ id: "WebhookRecovery" });
+
+export const EventTypes = z.object({
+  event_types: z.array(z.object({
+    name: z.string(),
+    category: z.string(),
+    description: z.string(),
+    scope: z.string().meta({ description: "What a webhook's creator needs to receive it." }),
+    schema: JsonObject.meta({ description: "JSON Schema of the payload." }),
+    example: JsonObject,
+  })),
+});
