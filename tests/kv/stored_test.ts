@@ -180,5 +180,7 @@ async function signInBoth(world: World, { owner, approver }: Stored): Promise<Cr
 
 function namesOf(folder: URL): string[] {
   const files = [...Deno.readDirSync(folder)].map(({ name }) => name);
-  return files.filter((name) => name.endsWith(".kv.gz")).map((name) => name.slice(0, -6)).sort();
+  const names = files.filter((name) => name.endsWith(".json")).map((name) => name.slice(0, -5));
+  if (names.length === 0) throw new Error(`${folder} holds no store`);
+  return names.sort();
 }

@@ -136,7 +136,9 @@ export const WEBHOOK_EVENTS = {
         "The applied policy that decided, as `GET /api/v1/gitops/policies/{id}` takes it; `shield` " +
           "for the policy of `GET /api/shield/settings`; else the pack, as `GET /api/v1/patterns` lists it.",
       ),
-      rule_id: z.string().describe("The shield's rule that weighed most."),
+      rule_id: z.string().optional().describe(
+        "The rule that weighed most; older events have it in `policy_id`.",
+      ),
       session_id: z.string().describe("The MCP or sign-in session, or the API key."),
       correlation_id: z.string().describe("The request's id, as in `X-Request-Id`."),
       user: z.string().describe("The user who asked, or who made the API key that did."),
