@@ -1,7 +1,7 @@
 import type { Collection } from "../kv/store/collection.ts";
 import { agents } from "../kv/records/agent.ts";
 import { approvals } from "../kv/records/approval.ts";
-import type { Page } from "../kv/store/store.ts";
+import type { Page } from "../kv/store/reader.ts";
 import { Id } from "../routes/schemas/schemas.ts";
 import { type Exchange, type Result, resultOf } from "./exchange.ts";
 import { promptTakes } from "./prompts.ts";

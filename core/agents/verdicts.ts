@@ -1,7 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import { type Tenant, tenantKey } from "../../kv/store/collection.ts";
 import { type VerdictKeyRecord, verdictKeys } from "../../kv/records/verdict_key.ts";
-import type { Reader } from "../../kv/store/store.ts";
+import type { Reader } from "../../kv/store/reader.ts";
 import type { Tx } from "../../kv/store/tx.ts";
 import type { App } from "../work/work.ts";
 import { eventJson, OPERATOR_ACTOR } from "../events/events.ts";

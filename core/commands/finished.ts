@@ -2,7 +2,8 @@ import type { Appending } from "../../kv/log/appends.ts";
 import type { Tenant } from "../../kv/store/collection.ts";
 import { CommandRecord, commands } from "../../kv/records/command.ts";
 import { findOnShelf, putOnShelf } from "../../kv/store/shelf.ts";
-import type { Reader, Store } from "../../kv/store/store.ts";
+import type { Store } from "../../kv/store/store.ts";
+import type { Reader } from "../../kv/store/reader.ts";
 import { HARMLESS } from "../shield/result.ts";
 
 const SHELF = "commands";

@@ -6,7 +6,7 @@ import {
   policyVersions,
 } from "../../kv/records/gitops.ts";
 import { RecentMap } from "../../kv/store/recent.ts";
-import type { Reader } from "../../kv/store/store.ts";
+import type { Reader } from "../../kv/store/reader.ts";
 import type { PolicyFrame } from "../protocol/protocol.ts";
 import type { Policy } from "../shield/policy/policy.ts";
 import { policyVersionOf } from "../protocol/statements.ts";

@@ -7,7 +7,7 @@ import {
 } from "../../kv/records/agent_state.ts";
 import { type BackupRecord, backups } from "../../kv/records/backup.ts";
 import { policyVersions } from "../../kv/records/gitops.ts";
-import type { Reader } from "../../kv/store/store.ts";
+import type { Reader } from "../../kv/store/reader.ts";
 import { heldVersion } from "../agents/register.ts";
 import type { App, Reading } from "../work/work.ts";
 import { canonicalJson } from "../codec/canonical.ts";

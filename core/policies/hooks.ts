@@ -1,6 +1,7 @@
 import { everyQueued } from "../../kv/store/pages.ts";
 import { gitDeliveries, repositories, type RepositoryRecord } from "../../kv/records/gitops.ts";
-import type { Found, Store } from "../../kv/store/store.ts";
+import type { Store } from "../../kv/store/store.ts";
+import type { Found } from "../../kv/store/reader.ts";
 import type { App, GitHookHeaders, Stepping } from "../work/work.ts";
 import { ACCEPTED } from "../commands/ingest/receive.ts";
 import { sha256Hex } from "../codec/text.ts";

@@ -1,6 +1,6 @@
 import type { Tenant } from "../../kv/store/collection.ts";
 import type { RepositoryRecord } from "../../kv/records/gitops.ts";
-import type { Reader } from "../../kv/store/store.ts";
+import type { Reader } from "../../kv/store/reader.ts";
 import { Fault } from "../fault/fault.ts";
 import { REPOSITORY } from "../access/standing/kinds.ts";
 import { actsFor, suspensionOf } from "../access/standing/suspension.ts";

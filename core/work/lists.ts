@@ -1,5 +1,5 @@
 import type { Collection, Tenant } from "../../kv/store/collection.ts";
-import type { ListOptions, Page, Reader } from "../../kv/store/store.ts";
+import type { ListOptions, Page, Reader } from "../../kv/store/reader.ts";
 
 /** Which part of a list a caller wants. */
 export interface Paging {

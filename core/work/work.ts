@@ -5,7 +5,7 @@ import type { EventLog } from "../../kv/log/log.ts";
 import type { LimitOverrides } from "../../kv/records/limits.ts";
 import type { OrganizationRecord } from "../../kv/records/organization.ts";
 import type { Store } from "../../kv/store/store.ts";
-import type { Reader } from "../../kv/store/store.ts";
+import type { Reader } from "../../kv/store/reader.ts";
 import type { Tx } from "../../kv/store/tx.ts";
 import type { Activity } from "../host/activity.ts";
 import type { Configuration } from "../host/configuration.ts";

@@ -1,18 +1,12 @@
 import { type Check, checkOf, deleteKey, type Mutation } from "../store/change.ts";
 import type { Tenant } from "../store/collection.ts";
 import { OUTBOX } from "../commit/commit.ts";
-import type { FoldLimits, Sequenced } from "./fold.ts";
+import type { Announcement, FoldLimits } from "./fold.ts";
 import type { Line } from "./line.ts";
 import { KEY_OVERHEAD_BYTES } from "../store/load.ts";
 import { setMark } from "./marks.ts";
 import type { Numbered, Room } from "./numbering.ts";
 import { segmentKey, setSegment } from "./segments.ts";
-
-/** New events of one tenant, with their numbers. */
-export interface Announcement {
-  readonly tenant: Tenant;
-  readonly events: Sequenced[];
-}
 
 /** A row of the outbox, as it was committed here. */
 interface Row {

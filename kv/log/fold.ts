@@ -12,6 +12,12 @@ export interface Sequenced {
   readonly json: string;
 }
 
+/** New events of one tenant, with their numbers. */
+export interface Announcement {
+  readonly tenant: Tenant;
+  readonly events: Sequenced[];
+}
+
 /** Rows of the outbox, the oldest first, and what they hold for each tenant. */
 export interface Plan {
   readonly first: { readonly key: Deno.KvKey; readonly versionstamp: string };

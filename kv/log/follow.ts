@@ -5,7 +5,8 @@ import type { EventLog, Follower, Sequenced } from "./log.ts";
 import { HeldEvents } from "./held.ts";
 import { groupOf, groupPrefix, markKey, markPrefix, setMark, tenantOfMark } from "./marks.ts";
 import { hasSegmentAfter } from "./segments.ts";
-import type { Reader, Store } from "../store/store.ts";
+import type { Store } from "../store/store.ts";
+import type { Reader } from "../store/reader.ts";
 import type { Tx } from "../store/tx.ts";
 
 const Cursor = z.strictObject({ id: z.string(), seq: z.int().min(0), part: z.string() });

@@ -1,6 +1,7 @@
 import { deleteKey, setKey } from "../store/change.ts";
 import { type Tenant, tenantKey } from "../store/collection.ts";
-import { type Announcement, DirectNumbering } from "./direct.ts";
+import { DirectNumbering } from "./direct.ts";
+import type { Announcement } from "./fold.ts";
 import {
   eventsOf,
   FOLD_LIMITS,
@@ -17,7 +18,8 @@ import type { Line } from "./line.ts";
 import { markAll } from "./marks.ts";
 import { RecentMap } from "../store/recent.ts";
 import { lastNumber, oldestSegment, readAfter, readBefore, setSegment } from "./segments.ts";
-import type { Reader, Store } from "../store/store.ts";
+import type { Store } from "../store/store.ts";
+import type { Reader } from "../store/reader.ts";
 import type { Tx } from "../store/tx.ts";
 
 export type { Sequenced };

@@ -1,6 +1,6 @@
 import { type Mutation, setKey } from "../store/change.ts";
 import { type Tenant, tenantKey, tenantOf } from "../store/collection.ts";
-import type { Announcement } from "./direct.ts";
+import type { Announcement } from "./fold.ts";
 import { noteOf } from "../store/note.ts";
 import type { Tx } from "../store/tx.ts";
 

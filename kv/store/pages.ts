@@ -1,5 +1,6 @@
 import type { Collection, KeyParts, Row, Tenant } from "./collection.ts";
-import type { Found, ListOptions, Page, Reader, Store } from "./store.ts";
+import type { Store } from "./store.ts";
+import type { Found, ListOptions, Page, Reader } from "./reader.ts";
 
 type Options = Omit<ListOptions, "cursor" | "offset">;
 

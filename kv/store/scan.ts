@@ -7,7 +7,7 @@ import {
   type Tenant,
 } from "./collection.ts";
 import { GET_MANY_MAX } from "./limits.ts";
-import type { Listed, ListOptions, Page, Store } from "./store.ts";
+import type { Listed, ListOptions, Page, RowSource } from "./reader.ts";
 
 /** Where a list has a record, and what follows it. */
 interface Place {
@@ -18,7 +18,7 @@ interface Place {
 
 /** The live ones among the rows that a range of an index names, in order. */
 export async function scan<T extends Row>(
-  store: Store,
+  store: Pick<RowSource, "kv" | "isLive">,
   of: Collection<T>,
   prefix: KeyParts,
   options: Omit<ListOptions, "index" | "prefix">,
@@ -68,7 +68,7 @@ export async function scan<T extends Row>(
 
 /** The live ones among rows, in the same order. */
 async function readRows<T extends Row>(
-  store: Store,
+  store: Pick<RowSource, "kv" | "isLive">,
   of: Collection<T>,
   places: readonly Place[],
 ): Promise<Listed<T>[]> {
@@ -86,7 +86,7 @@ async function readRows<T extends Row>(
 
 /** The records of these ids that are there, whether or not they are over their time. */
 export async function readStored<T extends Row>(
-  { kv }: Store,
+  { kv }: Pick<RowSource, "kv">,
   of: Collection<T>,
   tenant: Tenant,
   ids: readonly string[],

@@ -22,63 +22,10 @@ import { ContentionError } from "./errors.ts";
 import { CHECKS_MAX, CHECKS_MAX_SHARED } from "./limits.ts";
 import { makeLine } from "../log/line.ts";
 import type { Numbering } from "../log/numbering.ts";
+import type { Found, Listed, ListOptions, Page, Reader, RowSource } from "./reader.ts";
 import { scan } from "./scan.ts";
 import { Trouble } from "./trouble.ts";
 import { Tx } from "./tx.ts";
-
-export interface Found<T> {
-  readonly tenant: Tenant;
-  readonly record: T;
-}
-
-/** A record of a list, as it was read. */
-export interface Listed<T> extends Found<T> {
-  readonly versionstamp: string;
-  /** Where what follows it begins. */
-  readonly cursor: string;
-}
-
-export interface Page<T> {
-  readonly items: T[];
-  /** Where the next page begins, or null at the end. */
-  readonly cursor: string | null;
-}
-
-export interface ListOptions {
-  /** Order and filter; without it rows come by id, which is the order of their creation. */
-  readonly index?: string;
-  readonly prefix?: KeyParts;
-  readonly limit: number;
-  /** How many matching rows to pass over first. */
-  readonly offset?: number;
-  readonly cursor?: string | null;
-  readonly reverse?: boolean;
-}
-
-/** What a rule may ask of the store without changing it. */
-export interface Reader {
-  /** The live record, or null. */
-  get<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): Promise<T | null>;
-  /** The live record that holds a unique key of the tenant, or null. */
-  find<T extends Row>(
-    of: Collection<T>,
-    tenant: Tenant,
-    index: string,
-    key: KeyParts,
-  ): Promise<T | null>;
-  /** The live record that holds a store-wide unique key, and whose it is. */
-  lookup<T extends Row>(
-    of: Collection<T>,
-    index: string,
-    key: KeyParts,
-  ): Promise<Found<T> | null>;
-  /** Live records in order. */
-  list<T extends Row>(of: Collection<T>, tenant: Tenant, options: ListOptions): Promise<Page<T>>;
-  /** How many records a counted collection holds. */
-  count(of: Named, tenant: Tenant): Promise<number>;
-  /** How many records an index holds under a prefix, exact up to COUNT_MAX. */
-  countBy(of: Named, tenant: Tenant, index: string, prefix: KeyParts): Promise<number>;
-}
 
 export interface StoreOptions {
   readonly clock: Clock;
@@ -96,7 +43,7 @@ const COUNT_MAX = 10_000;
 const WHOLE_MAX = 64;
 
 /** All state, on Deno KV. */
-export class Store implements Reader {
+export class Store implements Reader, RowSource {
   readonly clock: Clock;
   readonly sole: boolean;
   readonly hasQueue: boolean;

@@ -1,5 +1,4 @@
-import { deleteKey } from "./change.ts";
-import type { Store } from "./store.ts";
+import { deleteKey, type Mutation } from "./change.ts";
 
 /** A key that nothing is ever kept under. */
 const PROBE: Deno.KvKey = ["~", "probe"];
@@ -27,11 +26,17 @@ export class Trouble {
   }
 }
 
+/** What `mustTakeChanges` needs of a store. */
+interface Writable {
+  readonly trouble: Trouble;
+  transact(work: (tx: { stage(mutation: Mutation): void }) => void): Promise<void>;
+}
+
 /**
  * Resolves when changes can be committed: after a failure, one that changes nothing is tried.
  * @throws {StoreUnavailableError}
  */
-export async function mustTakeChanges(store: Store): Promise<void> {
+export async function mustTakeChanges(store: Writable): Promise<void> {
   if (store.trouble.why === null) return;
   await store.transact((tx) => tx.stage(deleteKey(PROBE)));
 }

@@ -31,7 +31,7 @@ import { entriesOf, type IndexEntry, MARK, sameKey, samePointer } from "./entrie
 import { DuplicateError } from "./errors.ts";
 import { DELAY_MS_MAX } from "./limits.ts";
 import { roughBytes } from "./load.ts";
-import type { Found, ListOptions, Page, Reader, Store } from "./store.ts";
+import type { Found, ListOptions, Page, Reader, RowSource } from "./reader.ts";
 
 interface Write {
   readonly of: Collection<Row>;
@@ -64,7 +64,7 @@ export class Tx implements Reader, Appending {
   readonly #alarms: number[] = [];
   #apart = false;
 
-  constructor(readonly store: Store) {}
+  constructor(readonly store: RowSource) {}
 
   async get<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): Promise<T | null> {
     const value = await this.getStored(of, tenant, id);

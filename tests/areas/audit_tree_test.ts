@@ -7,7 +7,7 @@ import {
 } from "../../core/events/trail/checkpoints.ts";
 import { findEvent } from "../../core/events/trail/ids.ts";
 import { rootOf } from "../../core/events/trail/tiles.ts";
-import type { Reader } from "../../kv/store/store.ts";
+import type { Reader } from "../../kv/store/reader.ts";
 import { auditIdParts, auditIds, auditTrees, emptyTree } from "../../kv/records/audit.ts";
 import { eventJson } from "../../core/events/events.ts";
 import { type Account, World } from "../support/world.ts";

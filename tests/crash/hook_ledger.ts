@@ -6,7 +6,8 @@ import {
   type DeliveryRecord,
   stateOf,
 } from "../../kv/records/webhook.ts";
-import type { Page, Store } from "../../kv/store/store.ts";
+import type { Store } from "../../kv/store/store.ts";
+import type { Page } from "../../kv/store/reader.ts";
 import { LEDGER_STATES, readLedger } from "../../core/webhooks/ledger.ts";
 import type { HookKind, HookReceivers } from "./hook_receivers.ts";
 

@@ -1,5 +1,5 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
-import type { ListOptions, Page } from "../../kv/store/store.ts";
+import type { ListOptions, Page } from "../../kv/store/reader.ts";
 import { DuplicateError } from "../../kv/store/errors.ts";
 import { type Bench, item } from "../support/kv.ts";
 import { random } from "../support/random.ts";

@@ -2,7 +2,7 @@ import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import type { Tenant } from "../../kv/store/collection.ts";
 import { followedTo, type FollowerRules, LogFollower } from "../../kv/log/follow.ts";
 import { groupPrefix, markKey, markPrefix } from "../../kv/log/marks.ts";
-import type { Reader } from "../../kv/store/store.ts";
+import type { Reader } from "../../kv/store/reader.ts";
 import { Bench, dump, item, overKv, shared } from "../support/kv.ts";
 
 /** Each of them costs two checks, and a step one for its cursor. */

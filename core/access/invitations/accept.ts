@@ -2,7 +2,7 @@ import { SYSTEM, type Tenant } from "../../../kv/store/collection.ts";
 import { type InvitationRecord, invitations } from "../../../kv/records/invitation.ts";
 import { organizations } from "../../../kv/records/organization.ts";
 import { users } from "../../../kv/records/user.ts";
-import type { Found, Reader } from "../../../kv/store/store.ts";
+import type { Found, Reader } from "../../../kv/store/reader.ts";
 import { insertUser } from "../people/new_user.ts";
 import { openSession, signedIn } from "../sign_in/open_session.ts";
 import type { App, Stepping } from "../../work/work.ts";

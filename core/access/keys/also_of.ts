@@ -1,5 +1,5 @@
 import { type ApiKeyRecord, apiKeys } from "../../../kv/records/api_key.ts";
-import type { Reader } from "../../../kv/store/store.ts";
+import type { Reader } from "../../../kv/store/reader.ts";
 import type { Actor } from "../../work/work.ts";
 
 /**

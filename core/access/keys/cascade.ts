@@ -1,5 +1,5 @@
 import type { Row, Tenant } from "../../../kv/store/collection.ts";
-import type { Page } from "../../../kv/store/store.ts";
+import type { Page } from "../../../kv/store/reader.ts";
 import type { App, Stepping } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
 import type { Scope } from "../../work/scopes.ts";

@@ -1,6 +1,6 @@
 import { roles } from "../../../kv/records/role.ts";
 import { type UserRecord, users } from "../../../kv/records/user.ts";
-import type { Reader } from "../../../kv/store/store.ts";
+import type { Reader } from "../../../kv/store/reader.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import type { Actor, Work, Writing } from "../../work/work.ts";
 import { emit } from "../../events/events.ts";

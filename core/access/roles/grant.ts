@@ -3,7 +3,7 @@ import { apiKeys } from "../../../kv/records/api_key.ts";
 import type { CreatedWith } from "../../../kv/records/created_with.ts";
 import { type OrganizationRecord, organizations } from "../../../kv/records/organization.ts";
 import { type UserRecord, users } from "../../../kv/records/user.ts";
-import type { Reader } from "../../../kv/store/store.ts";
+import type { Reader } from "../../../kv/store/reader.ts";
 import type { Actor, Writing } from "../../work/work.ts";
 import { actsForPerson } from "../people/person.ts";
 import { mustCover } from "../keys/owned.ts";

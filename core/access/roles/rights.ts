@@ -1,6 +1,6 @@
 import type { RoleRecord } from "../../../kv/records/role.ts";
 import { roles as customRoles } from "../../../kv/records/role.ts";
-import type { Reader } from "../../../kv/store/store.ts";
+import type { Reader } from "../../../kv/store/reader.ts";
 import { BUILT_IN_ROLES, type Scope, SCOPE_LIST } from "../../work/scopes.ts";
 
 /** Every permission that a role may hold. */

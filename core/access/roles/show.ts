@@ -1,5 +1,5 @@
 import { type RoleRecord, roles } from "../../../kv/records/role.ts";
-import type { Reader } from "../../../kv/store/store.ts";
+import type { Reader } from "../../../kv/store/reader.ts";
 import { Fault } from "../../fault/fault.ts";
 import { iso } from "../../work/lists.ts";
 import { homeOf, OWNER } from "./grant.ts";

@@ -17,7 +17,7 @@ import { joinByInvitation } from "../invitations/accept.ts";
 import { hashPassword, needsRehash, verifyPassword } from "./passwords.ts";
 import { homeOf } from "../roles/grant.ts";
 import { constantTimeEqual, encodeBase62 } from "../../codec/text.ts";
-import type { Found, Reader } from "../../../kv/store/store.ts";
+import type { Found, Reader } from "../../../kv/store/reader.ts";
 
 /** 120 bits, of which nobody guesses one. */
 const CLAIM_CODE_BYTES = 15;

@@ -1,6 +1,6 @@
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { type SessionRecord, sessions } from "../../../kv/records/user.ts";
-import type { Reader } from "../../../kv/store/store.ts";
+import type { Reader } from "../../../kv/store/reader.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import type { Work, Writing } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";

@@ -1,7 +1,7 @@
 import type { Tenant } from "../../../kv/store/collection.ts";
 import type { Suspension } from "../../../kv/records/standing.ts";
 import { users } from "../../../kv/records/user.ts";
-import type { Reader } from "../../../kv/store/store.ts";
+import type { Reader } from "../../../kv/store/reader.ts";
 import { homeOf, personRights } from "../roles/grant.ts";
 import type { StandingKind, StandingRecord } from "./kinds.ts";
 

@@ -1,7 +1,7 @@
 import { agents } from "../../../kv/records/agent.ts";
 import { type DeviceRecord, devices } from "../../../kv/records/device.ts";
 import type { Tenant } from "../../../kv/store/collection.ts";
-import type { Reader } from "../../../kv/store/store.ts";
+import type { Reader } from "../../../kv/store/reader.ts";
 import type { Work, Writing } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
 import { iso, isoOrNull, listPage, type Paging } from "../../work/lists.ts";

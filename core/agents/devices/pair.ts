@@ -2,7 +2,7 @@ import { SYSTEM, type Tenant } from "../../../kv/store/collection.ts";
 import { devices, pairingCodes } from "../../../kv/records/device.ts";
 import { organizations } from "../../../kv/records/organization.ts";
 import { takeRoom } from "../../../kv/store/room.ts";
-import type { Reader } from "../../../kv/store/store.ts";
+import type { Reader } from "../../../kv/store/reader.ts";
 import type { Stepping, Writing } from "../../work/work.ts";
 import { AGENT_RIGHT } from "../links.ts";
 import { credentialInHand } from "../../access/keys/made_with.ts";

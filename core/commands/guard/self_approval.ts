@@ -1,7 +1,7 @@
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { type SelfApprovalChangeRecord, selfApprovalChanges } from "../../../kv/records/shield.ts";
 import { users } from "../../../kv/records/user.ts";
-import type { Reader } from "../../../kv/store/store.ts";
+import type { Reader } from "../../../kv/store/reader.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import { mustActForPerson } from "../../access/people/person.ts";
 import type { Actor, Work, Writing } from "../../work/work.ts";

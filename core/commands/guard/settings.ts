@@ -5,7 +5,8 @@ import {
   type ShieldSettingsRecord,
 } from "../../../kv/records/shield.ts";
 import { type PolicySetRecord, policySets } from "../../../kv/records/gitops.ts";
-import type { Reader, Store } from "../../../kv/store/store.ts";
+import type { Store } from "../../../kv/store/store.ts";
+import type { Reader } from "../../../kv/store/reader.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import type { App, Work, Writing } from "../../work/work.ts";
 import { lapseOutdated } from "../approvals/lapse.ts";

@@ -3,7 +3,7 @@ import {
   type IngestTokenRecord,
   ingestTokens,
 } from "../../../kv/records/ingest.ts";
-import type { Found } from "../../../kv/store/store.ts";
+import type { Found } from "../../../kv/store/reader.ts";
 import { mustCover, mustHoldNewValue } from "../../access/keys/owned.ts";
 import { credentialInHand } from "../../access/keys/made_with.ts";
 import { peopleBehind, unite, without } from "../../access/keys/also_of.ts";

@@ -2,7 +2,7 @@ import type { Tenant } from "../../../kv/store/collection.ts";
 import type { Sequenced } from "../../../kv/log/log.ts";
 import { auditTiles, auditTreeId, auditTrees, tileId } from "../../../kv/records/audit.ts";
 import { RecentMap } from "../../../kv/store/recent.ts";
-import type { Reader } from "../../../kv/store/store.ts";
+import type { Reader } from "../../../kv/store/reader.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import { type Hash, leafHash, rangeHash, type ReadNode, sameHash } from "./merkle.ts";
 import { foldHashes, HASH_BYTES } from "./node_hash.ts";

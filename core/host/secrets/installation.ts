@@ -1,6 +1,6 @@
 import { SYSTEM } from "../../../kv/store/collection.ts";
 import { type InstallationRecord, installations } from "../../../kv/records/installation.ts";
-import type { Reader } from "../../../kv/store/store.ts";
+import type { Reader } from "../../../kv/store/reader.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import type { Sealer } from "../../codec/seal.ts";
 

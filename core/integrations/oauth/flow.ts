@@ -5,7 +5,7 @@ import {
   type OauthFlowRecord,
   oauthFlows,
 } from "../../../kv/records/integration.ts";
-import type { Found } from "../../../kv/store/store.ts";
+import type { Found } from "../../../kv/store/reader.ts";
 import type { Actor, App, Stepping } from "../../work/work.ts";
 import { ANONYMOUS, currentActor, mustStillHave } from "../../access/authenticate.ts";
 import { WithCookie } from "../../work/cookie.ts";

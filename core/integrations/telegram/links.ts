@@ -5,7 +5,7 @@ import {
   type TelegramLinkRecord,
   telegramLinks,
 } from "../../../kv/records/telegram.ts";
-import type { Reader } from "../../../kv/store/store.ts";
+import type { Reader } from "../../../kv/store/reader.ts";
 import { mustActForPerson } from "../../access/people/person.ts";
 import { type People, unite, without } from "../../access/keys/also_of.ts";
 import type { Actor, App, Work, Writing } from "../../work/work.ts";

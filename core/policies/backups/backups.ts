@@ -6,7 +6,7 @@ import {
   type RestoreRecord,
   restores,
 } from "../../../kv/records/backup.ts";
-import type { Reader } from "../../../kv/store/store.ts";
+import type { Reader } from "../../../kv/store/reader.ts";
 import { offline, ownedAgent } from "../../agents/agents.ts";
 import type { Work, Writing } from "../../work/work.ts";
 import { emit } from "../../events/events.ts";
