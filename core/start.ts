@@ -33,6 +33,8 @@ import { makeSealer, type Sealer } from "./codec/seal.ts";
 import { admitSecrets } from "./host/secrets/installation.ts";
 import type { Settings } from "./work/settings.ts";
 import { Sessions } from "./commands/guard/sessions.ts";
+import { Signals } from "./work/signals.ts";
+import { countedAs } from "./events/counted.ts";
 import { Streams } from "./events/streams/streams.ts";
 import { SigningKeys } from "./access/tokens/signing_keys.ts";
 import { Usage } from "./access/usage/usage.ts";
@@ -154,6 +156,7 @@ async function assemble(
   const metrics = new Metrics();
   const app: App = {
     store,
+    signals: new Signals(),
     log: new EventLog(store, complain("events could not be sequenced")),
     audit: new Sequencer(() => app),
     ports,
@@ -195,6 +198,9 @@ async function assemble(
     instance,
     startedAtMs: clock.now(),
   };
+  app.signals.eventWritten.on(({ tenant, ...event }) => {
+    for (const name of countedAs(event)) app.activity.count(tenant, name);
+  });
   return app;
 }
 

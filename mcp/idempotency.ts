@@ -91,12 +91,12 @@ async function inOneCommit(
   const { app, actor, route, key } = call;
   const recording: Route = {
     ...route,
-    async handle(work: never, input: never) {
+    async handle(work: never, input: never, relay: never) {
       const { tx } = work as Writing;
       // A twin may have been faster: its change would make this one fail, or happen twice.
       const twin = await tx.find(idempotencyRecords, actor.tenant, "key", [actor.id, key]);
       if (twin !== null) throw new DuplicateError("idempotency", "key");
-      const result = await route.handle(work, input);
+      const result = await route.handle(work, input, relay);
       const record = begin(call);
       tx.insert(idempotencyRecords, actor.tenant, { ...record, ...answer(app, record, result) });
       return result;

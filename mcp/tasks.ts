@@ -110,7 +110,7 @@ export async function stateToTell(exchange: Exchange, id: string): Promise<strin
   const { app, actor, info } = exchange;
   if (!mayCall(actor, getTask)) return null;
   try {
-    const view = await getOwnCommand({ app, actor, request: info, db: app.store }, id);
+    const view = await getOwnCommand({ ...app, app, actor, request: info, db: app.store }, id);
     return `{${stateOf(exchange, view).members}}`;
   } catch (error) {
     if (error instanceof Fault && error.code === "NOT_FOUND") return null;

@@ -82,7 +82,7 @@ export async function openSession(
     idle_at_ms: now + SESSION_IDLE_MS,
   };
   await app.store.transact((tx) => {
-    emit({ app, actor, request: info }, tx, actor.tenant, {
+    emit({ ports: app.ports, signals: app.signals, actor, request: info }, tx, actor.tenant, {
       type: "session_started",
       resource: { type: "mcp_session", id: session.id },
       details: { ...detailsOf(session), protocol_version: protocolVersion },
@@ -158,7 +158,14 @@ export async function closeSession({ app, actor, info }: Caller, id: string): Pr
   return await app.store.transact(async (tx) => {
     const session = await tx.get(mcpSessions, actor.tenant, id);
     if (session === null || session.actor !== actor.id) return false;
-    endIn({ app, actor, request: info }, tx, actor.tenant, session, "session_closed");
+    endIn(
+      app,
+      { ...app, actor, request: info },
+      tx,
+      actor.tenant,
+      session,
+      "session_closed",
+    );
     return true;
   });
 }
@@ -177,19 +184,26 @@ async function timeOut(app: App, tenant: Tenant, id: string): Promise<void> {
   await app.store.transact(async (tx) => {
     const session = await tx.get(mcpSessions, tenant, id);
     if (session === null || app.ports.clock.now() < session.idle_at_ms) return;
-    endIn({ app, actor: RELAY_ACTOR }, tx, tenant, session, "session_timeout");
+    endIn(
+      app,
+      { ...app, actor: RELAY_ACTOR },
+      tx,
+      tenant,
+      session,
+      "session_timeout",
+    );
   });
 }
 
 /** Ends a session; with it goes what is known of it here. */
 function endIn(
-  work: Parameters<typeof emit>[0] & { readonly app: App },
+  app: App,
+  work: Parameters<typeof emit>[0],
   tx: Tx,
   tenant: Tenant,
   session: McpSessionRecord,
   type: "session_closed" | "session_timeout",
 ): void {
-  const { app } = work;
   tx.delete(mcpSessions, tenant, session.id);
   tx.afterCommit(() => memoryOf(app).sessions.delete(session.id));
   emit(work, tx, tenant, {

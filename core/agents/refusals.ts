@@ -13,7 +13,7 @@ export async function noteRefusal<T extends "receipt_refused" | "checkpoint_refu
   try {
     const resource = { type: "agent", id: agentId };
     await app.store.transact((tx) =>
-      emit<T>({ app, actor: RELAY_ACTOR }, tx, tenant, { type, resource, details })
+      emit<T>({ ...app, actor: RELAY_ACTOR }, tx, tenant, { type, resource, details })
     );
   } catch (error) {
     app.ports.log.error(`${type} could not be recorded`, { error: String(error) });

@@ -35,7 +35,7 @@ export async function registerAgent(
   verdictKey: string,
 ): Promise<AgentRecord> {
   const { tenant } = actor;
-  const work = { app, actor, request };
+  const work = { ...app, app, actor, request };
   const registered = await app.store.transact(async (tx) => {
     const known = await tx.find(agents, tenant, "public_key", [hello.public_key]);
     const device = actor.kind === "device" ? await tx.get(devices, tenant, actor.id) : null;
@@ -158,7 +158,7 @@ function emitDisconnected(
   agent: AgentRecord,
   reason: string,
 ): void {
-  emit({ app, actor: RELAY_ACTOR }, tx, tenant, {
+  emit({ ports: app.ports, signals: app.signals, actor: RELAY_ACTOR }, tx, tenant, {
     type: "agent_disconnected",
     resource: { type: "agent", id: agent.id },
     details: { name: agent.name, reason },
@@ -184,7 +184,7 @@ export async function noteHeartbeat(
     tx.put(agents, tenant, { ...agent, status, last_seen_ms: app.ports.clock.now() });
     if (agent.status === status) return null;
     countAgent(tx, tenant, agent.status, status);
-    emit({ app, actor: RELAY_ACTOR }, tx, tenant, {
+    emit({ ports: app.ports, signals: app.signals, actor: RELAY_ACTOR }, tx, tenant, {
       type: "agent_health_changed",
       resource: { type: "agent", id },
       details: { name: agent.name, from: agent.status, to: status },

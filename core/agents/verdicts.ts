@@ -78,7 +78,7 @@ export async function rotateVerdictKey(by: KeyMaker, tx: Tx, tenant: Tenant): Pr
     resource: { type: "organization", id: tenant.org },
     details: { verdict_key: made.public_key, previous: old.publicKey, signature },
   } as const;
-  const work = { app: by, actor: OPERATOR_ACTOR };
+  const work = { ports: by.ports, actor: OPERATOR_ACTOR };
   tx.append(tenant, happening.type, eventJson(work, tenant, happening));
   return made.public_key;
 }

@@ -103,7 +103,12 @@ export async function settleCommand(
     finished_at_ms: app.ports.clock.now(),
   });
   const report = (to: Appending, settled: CommandRecord) => {
-    const work = { app, actor: { id: settled.actor }, request: { id: settled.request_id } };
+    const work = {
+      ports: app.ports,
+      signals: app.signals,
+      actor: { id: settled.actor },
+      request: { id: settled.request_id },
+    };
     emit(work, to, tenant, eventOf(settled, ending, open.cancelledBy ?? null));
     if (ending.alarm !== undefined) emitAlarm(app, to, tenant, settled, ending.alarm);
     inSettlement(to, settled);
@@ -140,7 +145,7 @@ function emitAlarm(
   { id, agent_id: agentId }: CommandRecord,
   { type, reason }: NonNullable<Ending["alarm"]>,
 ): void {
-  emit({ app, actor: RELAY_ACTOR }, to, tenant, {
+  emit({ ports: app.ports, signals: app.signals, actor: RELAY_ACTOR }, to, tenant, {
     type,
     resource: { type: "command", id },
     agentId,

@@ -89,7 +89,7 @@ async function finish(
       pack: { blob, sha256, note },
     });
     const resource = { type: "report", id };
-    emit({ app, actor: { id: requested_by } }, tx, tenant, {
+    emit({ ports: app.ports, signals: app.signals, actor: { id: requested_by } }, tx, tenant, {
       type: "compliance_report_generated",
       resource,
       details,
@@ -141,7 +141,7 @@ async function countFailure(app: App, tenant: Tenant, { id }: ReportRecord): Pro
       finished_at_ms: app.ports.clock.now(),
       scan: report.scan && { ...report.scan, counted: null },
     });
-    emit({ app, actor: RELAY_ACTOR }, tx, tenant, {
+    emit({ ports: app.ports, signals: app.signals, actor: RELAY_ACTOR }, tx, tenant, {
       type: "compliance_report_failed",
       resource: { type: "report", id },
       details: { failures, log: tenantKey(tenant) },

@@ -1,8 +1,8 @@
 import type { z } from "zod";
 import type { Appending } from "../../kv/log/appends.ts";
 import type { Tenant } from "../../kv/store/collection.ts";
-import type { Actor, App, RequestInfo } from "../work/work.ts";
-import { countedAs } from "./counted.ts";
+import type { Signals } from "../work/signals.ts";
+import type { Actor, RequestInfo } from "../work/work.ts";
 import type { AuditEventType } from "./types/event.ts";
 import { AUDIT_EVENTS, type AuditEventName } from "./types/table.ts";
 import { canonicalJson } from "../codec/canonical.ts";
@@ -65,28 +65,27 @@ export interface EventRow {
   readonly timestamp: string;
 }
 
-type Context = {
-  readonly app: { readonly ports: Pick<Ports, "clock" | "entropy"> };
+interface Origin {
+  readonly ports: Pick<Ports, "clock" | "entropy">;
   readonly actor: Pick<Actor, "id">;
   readonly request?: Pick<RequestInfo, "id">;
-};
+}
 
 /** Puts an event into the log, in the transaction of the change that it reports. */
 export function emit<T extends EventType>(
-  work: Context & { readonly app: Pick<App, "activity"> },
+  work: Origin & { readonly signals: Signals },
   tx: Appending,
   tenant: Tenant,
   happening: Happening<T>,
 ): void {
   tx.append(tenant, happening.type, eventJson(work, tenant, happening));
-  const names = countedAs(happening);
-  if (names.length === 0) return;
-  tx.afterCommit(() => names.forEach((name) => work.app.activity.count(tenant, name)));
+  const { type, details } = happening;
+  tx.afterCommit(() => work.signals.eventWritten.send({ tenant, type, details }));
 }
 
 /** The canonical JSON of an event row: its members in their order, which a change must keep. */
 export function eventJson(
-  { app, actor, request }: Context,
+  { ports, actor, request }: Origin,
   tenant: Tenant,
   { type, resource, agentId, details }: Pick<Happening, "resource" | "agentId"> & {
     readonly type: string;
@@ -96,9 +95,9 @@ export function eventJson(
   const concerned = resource.type === "agent" ? resource.id : agentId;
   const agent = concerned === undefined ? "" : `"agent_id":${canonicalJson(concerned)},`;
   const asked = request === undefined ? "" : `"request_id":${canonicalJson(request.id)},`;
-  const at = iso(app.ports.clock.now());
+  const at = iso(ports.clock.now());
   return `{"actor":${canonicalJson(actor.id)},${agent}"details":${canonicalJson(details)},` +
-    `"event_id":"${app.ports.entropy.uuid()}","event_type":${canonicalJson(type)},` +
+    `"event_id":"${ports.entropy.uuid()}","event_type":${canonicalJson(type)},` +
     `"organization_id":"${tenant.org}",${asked}"resource_id":${canonicalJson(resource.id)},` +
     `"resource_type":"${resource.type}","timestamp":"${at}"}`;
 }
@@ -108,15 +107,15 @@ export function eventJson(
  * Ids, methods, route patterns and statuses hold nothing that JSON escapes.
  */
 export function useJson(
-  { app, actor, request }: Required<Context> & { readonly actor: Pick<Actor, "key"> },
+  { ports, actor, request }: Required<Origin> & { readonly actor: Pick<Actor, "key"> },
   tenant: Tenant,
   endpoint: string,
   status: number,
 ): string {
-  const at = iso(app.ports.clock.now());
+  const at = iso(ports.clock.now());
   const old = actor.key?.oldUntilMs ? `"old_value":true,` : "";
   return `{"actor":"${actor.id}","details":{"endpoint":"${endpoint}",${old}"status":${status}},` +
-    `"event_id":"${app.ports.entropy.uuid()}","event_type":"api_key_used",` +
+    `"event_id":"${ports.entropy.uuid()}","event_type":"api_key_used",` +
     `"organization_id":"${tenant.org}","request_id":"${request.id}",` +
     `"resource_id":"${actor.id}","resource_type":"api_key","timestamp":"${at}"}`;
 }

@@ -107,10 +107,10 @@ function tellBoth<T extends "account_plan_changed" | "account_activated" | "acco
   details: DetailsOf<T>,
 ): void {
   const happening = { type, resource: { type: "account", id }, details };
-  emit({ app, actor, request }, tx, actor.tenant, happening);
+  emit({ ports: app.ports, signals: app.signals, actor, request }, tx, actor.tenant, happening);
   if (id === actor.tenant.org) return;
   // Who it was at the host is not the account's to know.
-  const by = { app, actor: { id: "host" }, request };
+  const by = { ...app, actor: { id: "host" }, request };
   emit(by, tx, homeOf(id), happening);
 }
 

@@ -194,7 +194,7 @@ async function settle(
     });
     if (!over) tx.alarm(delayMs);
     if (!outcome.done && over) {
-      emit({ app, actor: RELAY_ACTOR }, tx, tenant, {
+      emit({ ports: app.ports, signals: app.signals, actor: RELAY_ACTOR }, tx, tenant, {
         type: "integration_failed",
         resource: { type: "integration", id: job.integration_id },
         details: {

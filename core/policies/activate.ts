@@ -6,7 +6,7 @@ import {
   type RepositoryRecord,
 } from "../../kv/records/gitops.ts";
 import type { Tx } from "../../kv/store/tx.ts";
-import type { App, RequestInfo } from "../work/work.ts";
+import type { App, Context, RequestInfo } from "../work/work.ts";
 import { emit } from "../events/events.ts";
 import { Fault } from "../fault/fault.ts";
 import { shieldInForce } from "../commands/guard/settings.ts";
@@ -19,7 +19,7 @@ import { mustFit } from "./set_bounds.ts";
 import { mustAct } from "./suspended.ts";
 
 /** Who applies: a person, a key, or Relay itself, which has no request and acts for somebody. */
-export interface Applier {
+export interface Applier extends Context {
   readonly app: App;
   readonly actor: { readonly id: string };
   readonly request?: Pick<RequestInfo, "id">;

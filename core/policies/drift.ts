@@ -135,7 +135,7 @@ export async function noteState(
         item: string,
         status: DetailsOf<typeof type>["status"],
       ) {
-        emit({ app, actor: RELAY_ACTOR }, tx, tenant, {
+        emit({ ports: app.ports, signals: app.signals, actor: RELAY_ACTOR }, tx, tenant, {
           type,
           resource: { type: "agent", id },
           details: { name: now!.name, item, status },

@@ -60,7 +60,7 @@ export async function notePolicyHeld(
       const held = heldVersion(version);
       if (agent === null || agent.link !== link || agent.policy_version === held) return;
       tx.put(agents, tenant, { ...agent, policy_version: held });
-      emit({ app, actor: RELAY_ACTOR }, tx, tenant, {
+      emit({ ports: app.ports, signals: app.signals, actor: RELAY_ACTOR }, tx, tenant, {
         type: "policy_confirmed",
         resource: { type: "agent", id },
         details: { name: agent.name, policy_version: held, previous_version: agent.policy_version },

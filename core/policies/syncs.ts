@@ -202,7 +202,7 @@ export class Syncs {
       return;
     }
     const wanted = await readWanted(app, tenant, repository, { branch, path });
-    const relay = { app, actor: RELAY_ACTOR, onBehalfOf: person };
+    const relay = { ...app, app, actor: RELAY_ACTOR, onBehalfOf: person };
     await activate(relay, tenant, repository, wanted);
   }
 
@@ -249,7 +249,7 @@ export class Syncs {
       const last = { at_ms: now, commit: found.applied_commit, error: failure };
       tx.put(repositories, tenant, { ...found, failures, [field]: atMs, last });
       if (!hasFailed || failure === found.last?.error) return;
-      emit({ app, actor: RELAY_ACTOR }, tx, tenant, {
+      emit({ ports: app.ports, signals: app.signals, actor: RELAY_ACTOR }, tx, tenant, {
         type: "repository_sync_failed",
         resource: { type: "repository", id },
         details: { name: found.name, repository: found.url, reason: failure },

@@ -26,6 +26,10 @@ export async function disableFailing(
   await switchOff(app, tx, tenant, webhook);
   const resource = { type: "webhook", id };
   const details = { name, url, ...why };
-  emit({ app, actor: RELAY_ACTOR }, tx, tenant, { type: "webhook_disabled", resource, details });
+  emit({ ports: app.ports, signals: app.signals, actor: RELAY_ACTOR }, tx, tenant, {
+    type: "webhook_disabled",
+    resource,
+    details,
+  });
   await notifyAdministrators(app, tx, tenant, { type: "webhook_disabled", resource, details });
 }

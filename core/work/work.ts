@@ -23,6 +23,7 @@ import type { Links } from "../agents/links.ts";
 import type { Metrics } from "../host/metrics.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { Scope } from "./scopes.ts";
+import type { Signals } from "./signals.ts";
 import type { Sealer } from "../codec/seal.ts";
 import type { Settings } from "./settings.ts";
 import type { Sessions } from "../commands/guard/sessions.ts";
@@ -35,21 +36,27 @@ import type { Deliveries } from "../webhooks/deliveries.ts";
 /** This program's version, as deno.json says. */
 export const VERSION: string = program.version;
 
-/** A running Relay: the parts that every rule may use. */
-export interface App {
+/** What every rule may use. Everything else is handed to the functions that need it. */
+export interface Context {
   readonly store: Store;
   readonly log: EventLog;
-  /** Makes the log provable. */
-  readonly audit: Sequencer;
   readonly ports: Ports;
-  readonly settings: Settings;
   /** The configuration in force; a reload replaces it whole. */
   readonly config: () => Config;
+  readonly sealer: Sealer;
+  /** What areas tell each other after a commit. */
+  readonly signals: Signals;
+}
+
+/** A running Relay: the parts that every rule may use. */
+export interface App extends Context {
+  /** Makes the log provable. */
+  readonly audit: Sequencer;
+  readonly settings: Settings;
   /** The same with where it comes from. */
   readonly configuration: () => Configuration;
   /** Puts another configuration in force, for the next request. */
   readonly putInForce: (configuration: Configuration) => void;
-  readonly sealer: Sealer;
   readonly signingKeys: SigningKeys;
   readonly limiter: Limiter;
   /** Tries to sign in, and to show a password or a code of one's own. */
@@ -169,7 +176,7 @@ export interface RequestInfo {
   readonly prefetch: boolean;
 }
 
-interface Base {
+interface Base extends Context {
   readonly app: App;
   readonly actor: Actor;
   readonly request: RequestInfo;

@@ -84,6 +84,17 @@ async function recordFailure(
   } else if (!used) await recordUse(app, route, actor, request, fault?.status ?? 500);
 }
 
+/** What a rule may use of a relay. */
+const contextOf = (app: App) => ({
+  app,
+  store: app.store,
+  log: app.log,
+  ports: app.ports,
+  config: app.config,
+  sealer: app.sealer,
+  signals: app.signals,
+});
+
 const NO_USE = Promise.resolve();
 
 type Endpoint = Pick<Route, "method" | "path">;
@@ -144,7 +155,7 @@ async function recordDenial(
   used = false,
 ): Promise<void> {
   await app.store.transact((tx) => {
-    emit({ app, actor, request }, tx, actor.tenant, {
+    emit({ ...contextOf(app), actor, request }, tx, actor.tenant, {
       type: "access_denied",
       resource: { type: "endpoint", id: endpointOf(route) },
       details: { ...why, endpoint: endpointOf(route) },
@@ -169,19 +180,20 @@ type Run = (
 
 const EFFECTS: Readonly<Record<Route["effect"], Run>> = {
   async read(app, route, actor, request, input) {
-    const work = { app, actor, request, db: app.store };
-    const result = await route.handle(work as never, input);
+    const work = { ...contextOf(app), actor, request, db: app.store };
+    const result = await route.handle(work as never, input, app as never);
     await recordUse(app, route, actor, request, route.success.status);
     return result;
   },
 
   async write(app, route, actor, request, input) {
     return await app.store.transact(async (tx) => {
-      const result = await route.handle({ app, actor, request, db: tx, tx } as never, input);
+      const work = { ...contextOf(app), actor, request, db: tx, tx };
+      const result = await route.handle(work as never, input, app as never);
       writeAudit(app, route, actor, request, tx, result, input);
       if (actor.kind === "api_key") {
         appendUse(app, route, actor, request, tx, route.success.status);
-        await tellOfOldValue({ app, actor, request }, tx);
+        await tellOfOldValue({ ...contextOf(app), actor, request }, tx);
       }
       return result;
     });
@@ -194,9 +206,9 @@ const EFFECTS: Readonly<Record<Route["effect"], Run>> = {
       appendUse(app, route, actor, request, to, status);
       to.afterCommit(() => recorded = true);
     };
-    const work = { app, actor, request, db: app.store, recordUse: use };
+    const work = { ...contextOf(app), actor, request, db: app.store, recordUse: use };
     try {
-      const result = await route.handle(work as never, input);
+      const result = await route.handle(work as never, input, app as never);
       const status = result instanceof Accepted ? 202 : route.success.status;
       if (!recorded) await recordUse(app, route, actor, request, status);
       return result;
@@ -215,7 +227,12 @@ export function recordUse(
   status: number,
 ): Promise<void> {
   if (actor.kind !== "api_key") return NO_USE;
-  const row = useJson({ app, actor, request }, actor.tenant, endpointOf(route), status);
+  const row = useJson(
+    { ports: app.ports, actor, request },
+    actor.tenant,
+    endpointOf(route),
+    status,
+  );
   return app.store.append(actor.tenant, "api_key_used", row);
 }
 
@@ -227,7 +244,12 @@ function appendUse(
   to: Appending,
   status: number,
 ): void {
-  const row = useJson({ app, actor, request }, actor.tenant, endpointOf(route), status);
+  const row = useJson(
+    { ports: app.ports, actor, request },
+    actor.tenant,
+    endpointOf(route),
+    status,
+  );
   to.append(actor.tenant, "api_key_used", row);
 }
 
@@ -241,7 +263,7 @@ function writeAudit(
   input: unknown,
 ): void {
   if (audit === undefined || !("event" in audit)) return;
-  emit({ app, actor, request }, tx, actor.tenant, {
+  emit({ ...contextOf(app), actor, request }, tx, actor.tenant, {
     type: audit.event,
     resource: { type: audit.resource, id: audit.id(result, input) },
     agentId: audit.agentId?.(result) ?? undefined,

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { Accepted } from "../../core/work/accepted.ts";
-import type { Actor, Reading, Stepping, Writing } from "../../core/work/work.ts";
+import type { Actor, App, Reading, Stepping, Writing } from "../../core/work/work.ts";
 import type { WithCookie } from "../../core/work/cookie.ts";
 import type { DetailsOf, EventType } from "../../core/events/events.ts";
 import type { FaultCode } from "../../core/fault/fault.ts";
@@ -122,7 +122,12 @@ export interface RouteSpec<E extends Effect, P, Q, B, R extends z.ZodType> {
   readonly faults: readonly FaultCode[];
   /** Present when it is also an MCP tool. */
   readonly tool?: { readonly destructive: boolean };
-  readonly handle: (work: WorkOf<E>, input: Input<P, Q, B>) => Answer<R> | Promise<Answer<R>>;
+  /** The rule. `relay` holds the parts that it needs beside its context. */
+  readonly handle: (
+    work: WorkOf<E>,
+    input: Input<P, Q, B>,
+    relay: App,
+  ) => Answer<R> | Promise<Answer<R>>;
 }
 
 type Answer<R extends z.ZodType> =
@@ -159,7 +164,7 @@ export interface Route {
   readonly accepted?: string;
   readonly faults: readonly FaultCode[];
   readonly tool?: { readonly destructive: boolean };
-  readonly handle: (work: never, input: never) => unknown;
+  readonly handle: (work: never, input: never, relay: never) => unknown;
 }
 
 /** Declares an endpoint: the only way to have one. */

@@ -20,7 +20,7 @@ async function append(world: World, owner: Account, n: number): Promise<void> {
   for (let from = 0; from < n; from += 400) {
     const some = Math.min(400, n - from);
     await Promise.all(Array.from({ length: some }, async (_, at) => {
-      const json = eventJson({ app: world.app, actor: { id: "somebody" } }, live(owner), {
+      const json = eventJson({ ...world.app, actor: { id: "somebody" } }, live(owner), {
         type: "note",
         resource: { type: "external", id: "somebody" },
         details: { at: from + at, event_id: `,"event_id":"${entropy.uuid()}"` },

@@ -25,7 +25,7 @@ async function append(world: World, owner: Account, n: number, type: EventType):
   const tenant = live(owner);
   for (let from = 0; from < n; from += 500) {
     await Promise.all(Array.from({ length: Math.min(500, n - from) }, (_, at) => {
-      const json = eventJson({ app: world.app, actor: { id: `usr_${at}` } }, tenant, {
+      const json = eventJson({ ...world.app, actor: { id: `usr_${at}` } }, tenant, {
         type,
         resource: { type: "user", id: `usr_${at}` },
         details: OWN_EVENTS[type]!.example,

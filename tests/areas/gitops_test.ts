@@ -232,7 +232,7 @@ Deno.test("apply: a sync gives way to who has applied something newer meanwhile"
   });
   await git.host.commit({ "policies/a.yaml": forbidding("ssh") });
   const { body: { version } } = await git.apply();
-  const relay = { app: world.app, actor: { id: "relay" } };
+  const relay = { ...world.app, app: world.app, actor: { id: "relay" } };
   await rejects(activate(relay, tenant, looked, older), Overtaken);
   eq((await git.get("policies")).body.version, version);
 });

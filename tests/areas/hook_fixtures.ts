@@ -11,7 +11,7 @@ export const liveOf = ({ org }: Pick<Account, "org">): Tenant => ({ org, space: 
 
 /** The event that the webhooks of `hear` ask for, as JSON of the log. */
 export const eventOf = (world: World, owner: Account, name = "one") =>
-  eventJson({ app: world.app, actor: RELAY_ACTOR }, liveOf(owner), {
+  eventJson({ ...world.app, actor: RELAY_ACTOR }, liveOf(owner), {
     resource: { type: "agent", id: "agt_1" },
     details: { name, reason: "link_closed" },
     type: "agent_disconnected",

@@ -276,7 +276,7 @@ Deno.test("shield.evaluate: a replay of 10,000 commands, and others get their tu
   const here = await linkAgent(world);
   const { org } = here.owner;
   const tenant = { org, space: "live" } as const;
-  const work = { app: world.app, actor: { id: here.owner.userId } };
+  const work = { ...world.app, actor: { id: here.owner.userId } };
   for (let from = 0; from < 10_000; from += 50) {
     await world.app.store.transact((tx) => {
       for (let n = from; n < from + 50; n++) {

@@ -17,7 +17,7 @@ export async function happen(
   details: Readonly<Record<string, unknown>> = OWN_EVENTS[type]!.example,
 ): Promise<void> {
   const tenant = { org, space: "live" } as const;
-  const work = { app: world.app, actor: { id: userId } };
+  const work = { ...world.app, actor: { id: userId } };
   const resource = { type: "test", id: "t_1" };
   const json = eventJson(work, tenant, { type, resource, ...(agentId && { agentId }), details });
   await world.app.store.append(tenant, type, json);

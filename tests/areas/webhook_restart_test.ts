@@ -19,7 +19,7 @@ async function policyGoes(world: World, owner: Account): Promise<void> {
   const type = "policy_deleted";
   const resource = { type: "policy", id: "pol_1" };
   const event = { type, resource, details: WEBHOOK_EVENTS[type].example } as const;
-  const json = eventJson({ app: world.app, actor: RELAY_ACTOR }, liveOf(owner), event);
+  const json = eventJson({ ...world.app, actor: RELAY_ACTOR }, liveOf(owner), event);
   await world.app.store.append(liveOf(owner), type, json);
 }
 

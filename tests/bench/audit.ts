@@ -59,7 +59,7 @@ export async function benchAudit(): Promise<void> {
   const request = { id: "req" } as Reading["request"];
   const before = Deno.memoryUsage().rss, from = performance.now();
   let first = 0, peak = before;
-  const work = { app, actor, request, db: app.store };
+  const work = { ...app, app, actor, request, db: app.store };
   const { body } = await exportAudit(work, {}, "application/x-ndjson");
   for await (const text of body) {
     first ||= performance.now() - from;
@@ -100,7 +100,11 @@ async function fillLog(
         { length: Math.min(SEGMENT, ROWS - first + 1) },
         () =>
           eventJson(
-            { app, actor: { id: "key_0m3xabcdefghij" }, request: { id: app.ports.entropy.uuid() } },
+            {
+              ...app,
+              actor: { id: "key_0m3xabcdefghij" },
+              request: { id: app.ports.entropy.uuid() },
+            },
             tenant,
             {
               type: "api_key_used",

@@ -75,7 +75,7 @@ const tenant = { org: items[0]!.id, space: "live" as const };
 /** One event; its name is the time before its commit. */
 const commit = () =>
   app.store.transact((tx) => {
-    emit({ app, actor: { id: "bench" } }, tx, tenant, {
+    emit({ ...app, actor: { id: "bench" } }, tx, tenant, {
       type: "agent_health_changed",
       resource: { type: "agent", id: "agt_1" },
       agentId: "agt_1",

@@ -51,7 +51,7 @@ const median = (all: readonly number[]) =>
 
 /** No two of the commands are the same, so that none is remembered. */
 async function fill(world: World, { org, userId }: { org: string; userId: string }): Promise<void> {
-  const work = { app: world.app, actor: { id: userId } };
+  const work = { ...world.app, actor: { id: userId } };
   const lines = [...HARMLESS, ...DANGEROUS.slice(0, Math.floor(HARMLESS.length / 8))];
   for (let from = 0; from < COMMANDS; from += BATCH) {
     await world.app.store.transact((tx) => {

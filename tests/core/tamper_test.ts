@@ -23,7 +23,7 @@ async function fill(world: World, owner: Account, n: number, random: () => numbe
   for (let at = 0; at < n; at++) {
     const type = at % 3 === 0 ? "note" : "deploy";
     const details = { at, text: `"seq":${at},"leaf_hash":"ä€😀` + "x".repeat(random() * 40) };
-    const json = eventJson({ app: world.app, actor: { id: "somebody" } }, live(owner), {
+    const json = eventJson({ ...world.app, actor: { id: "somebody" } }, live(owner), {
       type,
       resource: { type: "external", id: "somebody" },
       details,

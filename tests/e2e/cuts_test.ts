@@ -31,7 +31,7 @@ async function write(server: LocalServer, tenant: Tenant, dice: Random): Promise
   for (let made = 0; made < EVENTS;) {
     const batch = Math.min(EVENTS - made, 1 + dice.below(80));
     await Promise.all(Array.from({ length: batch }, (_, n) => {
-      const json = eventJson({ app, actor: { id: "usr_test" } }, tenant, {
+      const json = eventJson({ ...app, actor: { id: "usr_test" } }, tenant, {
         type: "agent_created",
         resource: { type: "agent", id: `agt_${made + n}` },
         agentId: `agt_${made + n}`,

@@ -123,7 +123,11 @@ Deno.test("streams: a WebSocket that resumes is replayed what its key may read n
   const actor = await authenticate(app, key, "live");
   const happen = async (type: string) => {
     const resource = { type: "test", id: "t_1" };
-    const json = eventJson({ app, actor }, actor.tenant, { type, resource, details: {} } as never);
+    const json = eventJson(
+      { ...app, actor },
+      actor.tenant,
+      { type, resource, details: {} } as never,
+    );
     await app.store.append(actor.tenant, type, json);
     await app.log.flush();
   };
@@ -177,7 +181,7 @@ Deno.test("docs/streams.md: its reader goes on after every break, and misses not
     const resource = { type: "test", id: `t_${written.length}` };
     const details = { ...WEBHOOK_EVENTS.agent_created.example, name: "web\u2028: 1" };
     const happening = { type: "agent_created", resource, details } as const;
-    const json = eventJson({ app, actor }, actor.tenant, happening);
+    const json = eventJson({ ...app, actor }, actor.tenant, happening);
     await app.store.append(actor.tenant, "agent_created", json);
     written.push(JSON.parse(json).event_id);
   };

@@ -114,7 +114,7 @@ async function endOne(work: Stepping, { kind, tenant, id }: Made): Promise<strin
     await app.store.transact(async (tx) => {
       const record = await tx.get(kind.of, tenant, id);
       if (record === null || !kind.works(record, app.ports.clock.now())) return;
-      await kind.end({ app, request, actor: { ...actor, tenant }, db: tx, tx }, id);
+      await kind.end({ ...app, app, request, actor: { ...actor, tenant }, db: tx, tx }, id);
     });
     return null;
   } catch (error) {

@@ -149,7 +149,7 @@ function tell(
   }
   if (told[0] === undefined) return;
   // The streams of those who are told carry it from the log, like any event.
-  emit({ app, actor: RELAY_ACTOR }, tx, tenant, {
+  emit({ ports: app.ports, signals: app.signals, actor: RELAY_ACTOR }, tx, tenant, {
     type: "notification_sent",
     resource: { type: "notification", id: told[0].id },
     agentId: resource.type === "agent" ? resource.id : agentId,

@@ -50,7 +50,7 @@ export async function resetPassword(
       sessions_ended,
     };
     const resource = { type: "user", id: user.id };
-    const work = { app: { ports }, actor: OPERATOR_ACTOR };
+    const work = { ports, actor: OPERATOR_ACTOR };
     const happening = { type: "password_reset", resource, details } as const;
     tx.append(tenant, happening.type, eventJson(work, tenant, happening));
     return {

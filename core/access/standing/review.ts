@@ -92,7 +92,7 @@ export async function noteStanding<T extends StandingRecord>(
     tx.put(kind.of, tenant, { ...found, standing: { adopted_by, told: suspension } });
     const { name, id } = found;
     const resource = { type: kind.resource, id };
-    const by = { app, actor: RELAY_ACTOR };
+    const by = { ...app, actor: RELAY_ACTOR };
     if (suspension === null) {
       emit(by, tx, tenant, { type: "standing_resumed", resource, details: { name } });
       return;

@@ -78,7 +78,7 @@ export async function takeReports(
   if (worthSaying || inLast !== undefined) {
     await app.store.transact((tx) => {
       if (worthSaying) {
-        emit({ app, actor, request }, tx, tenant, {
+        emit({ ports: app.ports, signals: app.signals, actor, request }, tx, tenant, {
           type: "alerts_ingested",
           resource: { type: "alert_source", id: source },
           details: {

@@ -65,7 +65,7 @@ async function lapse(app: App, tenant: Tenant, id: string, reason: string, test:
     const approval = await tx.get(approvals, tenant, id);
     const now = app.ports.clock.now();
     if (approval?.status !== "pending" || !test(now, approval)) return;
-    const work = { app, actor: RELAY_ACTOR };
+    const work = { ...app, app, actor: RELAY_ACTOR };
     await resolveApproval(work, tx, tenant, approval, { status: "expired", reason, by: null });
   });
 }

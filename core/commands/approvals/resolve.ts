@@ -21,7 +21,9 @@ export interface Resolution {
   readonly withdrawn?: true;
 }
 
-type Context = {
+type Deciding = {
+  readonly ports: App["ports"];
+  readonly signals: App["signals"];
   readonly app: App;
   readonly actor: Pick<Actor, "id">;
   readonly request?: RequestInfo;
@@ -29,7 +31,7 @@ type Context = {
 
 /** Ends a request together with its command: an approved one is sent as soon as that is durable. */
 export async function resolveApproval(
-  work: Context,
+  work: Deciding,
   tx: Tx,
   tenant: Tenant,
   approval: ApprovalRecord,

@@ -64,7 +64,7 @@ export async function refuse(
     ...details,
   });
   await app.store.transact((tx) => {
-    emit({ app, actor, request }, tx, tenant, {
+    emit({ ports: app.ports, signals: app.signals, actor, request }, tx, tenant, {
       type: "ingest_refused",
       resource: { type: "ingest_token", id: token.id },
       details,

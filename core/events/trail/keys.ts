@@ -79,7 +79,7 @@ export async function rotateAuditKey(by: KeyMaker, tx: Tx, tenant: Tenant): Prom
     resource: { type: "organization", id: tenant.org },
     details: { public_key: keyText(key), previous: keyText(old), rows, handover },
   } as const;
-  const work = { app: by, actor: OPERATOR_ACTOR };
+  const work = { ports: by.ports, actor: OPERATOR_ACTOR };
   tx.append(tenant, happening.type, eventJson(work, tenant, happening));
   return keyText(key);
 }

@@ -135,7 +135,7 @@ export async function recordRead<
 ): Promise<void> {
   const { tenant } = actor;
   const resource = { type: "audit_log", id: tenantKey(tenant) };
-  const json = eventJson({ app, actor, request }, tenant, { type, resource, details });
+  const json = eventJson({ ports: app.ports, actor, request }, tenant, { type, resource, details });
   await app.store.append(tenant, type, json);
 }
 

@@ -93,7 +93,7 @@ async function beginHistory(aside: string, manifest: Manifest, ports: KeepPorts)
         resource: { type: "installation", id: "installation" },
         details: { taken_at, versionstamp, sha256 },
       };
-      const row = eventJson({ app: { ports }, actor: RELAY_ACTOR }, tenant, happening);
+      const row = eventJson({ ports, actor: RELAY_ACTOR }, tenant, happening);
       tx.append(tenant, happening.type, row);
     });
   } finally {

@@ -110,7 +110,7 @@ export async function finishFlow(work: Stepping, query: CallbackQuery) {
   const provider = record.provider;
   if (provider === null) throw unknownState();
   const sent = Object.entries(query).filter(([, value]) => value !== undefined);
-  const as = { app, actor, request: work.request };
+  const as = { ...app, app, actor, request: work.request };
   const resource = { type: "integration", id: record.id };
   const details = { name: record.name, type: record.type };
   try {

@@ -178,7 +178,7 @@ async function expire(
     const { id, name, type } = record;
     const resource = { type: "integration", id };
     const details = { name, type, error };
-    emit({ app, actor: RELAY_ACTOR }, tx, tenant, {
+    emit({ ports: app.ports, signals: app.signals, actor: RELAY_ACTOR }, tx, tenant, {
       type: "integration_expired",
       resource,
       details,

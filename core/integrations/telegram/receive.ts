@@ -10,7 +10,7 @@ import { users } from "../../../kv/records/user.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import { Accepted } from "../../work/accepted.ts";
 import { type People, unite } from "../../access/keys/also_of.ts";
-import type { Actor, App, Stepping } from "../../work/work.ts";
+import type { Actor, App, Context, Stepping } from "../../work/work.ts";
 import { decideApproval } from "../../commands/approvals/decide.ts";
 import { ANONYMOUS } from "../../access/authenticate.ts";
 import { emit } from "../../events/events.ts";
@@ -47,7 +47,7 @@ export async function receiveTelegram(work: Stepping, body: unknown) {
   const link = await app.store.find(telegramLinks, home, "account", account);
   const trusted = await isTrustedBot(app, tenant, token.id);
   const text = await app.store.transact(async (tx) => {
-    const asked = { app, request, tx, db: tx };
+    const asked = { ...app, app, request, tx, db: tx };
     return await once(app, tx, tenant, token, message, () => {
       const { command } = message;
       if (!trusted) return Promise.resolve(UNTRUSTED);
@@ -87,7 +87,7 @@ async function once(
   return answer;
 }
 
-type Asked = Pick<Stepping, "app" | "request"> & { readonly tx: Tx; readonly db: Tx };
+type Asked = Context & Pick<Stepping, "app" | "request"> & { readonly tx: Tx; readonly db: Tx };
 
 async function decide(
   asked: Asked,

@@ -44,7 +44,7 @@ export async function carryBackup(
     for (const blob of fetched.blobs) await adoptBlob(tx, tenant, blob);
     const finished_at_ms = app.ports.clock.now();
     tx.put(backups, tenant, { ...now, ...fetched, status: "complete", finished_at_ms });
-    emit({ app, actor: { id: job.created_by } }, tx, tenant, {
+    emit({ ports: app.ports, signals: app.signals, actor: { id: job.created_by } }, tx, tenant, {
       type: "backup_completed",
       resource: { type: "backup", id: job.id },
       agentId: job.agent_id,
@@ -145,7 +145,7 @@ export async function carryRestore(
     const finished_at_ms = app.ports.clock.now();
     tx.put(restores, tenant, { ...now, plan, sha256, status: "complete", finished_at_ms });
     const { create, replace, remove } = plan;
-    emit({ app, actor: { id: job.created_by } }, tx, tenant, {
+    emit({ ports: app.ports, signals: app.signals, actor: { id: job.created_by } }, tx, tenant, {
       type: "restore_completed",
       resource: { type: "restore", id: job.id },
       agentId: job.agent_id,

@@ -29,7 +29,7 @@ export async function finishJob<T extends JobRecord>(
     if (job?.status !== "running" || job.attempt !== ended.attempt) return;
     const finished_at_ms = app.ports.clock.now();
     tx.put(of, tenant, { ...job, status: "failed", error: why, finished_at_ms });
-    emit({ app, actor: RELAY_ACTOR }, tx, tenant, {
+    emit({ ports: app.ports, signals: app.signals, actor: RELAY_ACTOR }, tx, tenant, {
       type: `${kind}_failed`,
       resource: { type: kind, id: job.id },
       agentId: job.agent_id,
