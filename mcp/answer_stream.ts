@@ -2,7 +2,7 @@ import { headersOf } from "../routes/call/answer.ts";
 import type { Visit } from "../routes/http/mount.ts";
 import type { Exchange, Sink } from "./exchange.ts";
 import { CODES, inSession, type Params, type Reply, RpcError } from "./rpc.ts";
-import type { Server } from "./server.ts";
+import type { Server } from "./exchange.ts";
 import { EVENT_STREAM, openStream, type Stream } from "./stream.ts";
 
 /** How long a client's user may take for an answer. */

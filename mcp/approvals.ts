@@ -12,7 +12,7 @@ import {
   TASKS,
   withdraw,
 } from "./tasks.ts";
-import type { Tool } from "./tools.ts";
+import type { Tool } from "./exchange.ts";
 import { saysWithdraw, waitRequest } from "./wait.ts";
 
 const STATE_CONTEXT = "mcp request state";

@@ -11,7 +11,8 @@ import { failedCall } from "./failed_call.ts";
 import { once } from "./idempotency.ts";
 import { CODES, isObject, type Params, RpcError } from "./rpc.ts";
 import type { CommandView } from "./tasks.ts";
-import { placeArguments, type Tool } from "./tools.ts";
+import { placeArguments } from "./tools.ts";
+import type { Tool } from "./exchange.ts";
 
 /** The member of `_meta` that makes a call happen once, like the header of that purpose. */
 export const META_IDEMPOTENCY = "relay/idempotencyKey";

@@ -26,7 +26,8 @@ import {
   response,
   RpcError,
 } from "./rpc.ts";
-import { type Extend, makeServer, type Server } from "./server.ts";
+import { type Extend, makeServer } from "./server.ts";
+import type { Server } from "./exchange.ts";
 import { endSession, openedBy, sessionOf } from "./sessions.ts";
 import { EVENT_STREAM, eventOf } from "./stream.ts";
 

@@ -1,8 +1,9 @@
 import type { Actor, App, RequestInfo } from "../core/work/work.ts";
 import type { McpSessionRecord } from "../kv/records/mcp_session.ts";
 import { type Era, META_SERVER } from "./headers.ts";
-import { CODES, type Id, isObject, type Params, RpcError } from "./rpc.ts";
-import type { Server } from "./server.ts";
+import type { Route } from "../routes/call/route.ts";
+import type { Listeners } from "./listeners.ts";
+import { CODES, type Id, isObject, type Params, type Reply, RpcError } from "./rpc.ts";
 
 /** The way to a client whose answer is a stream. */
 export interface Sink {
@@ -12,6 +13,68 @@ export interface Sink {
   ask(method: string, params: Params): Promise<unknown>;
   /** Runs `task` once if the client goes away before its answer. */
   onGone(task: () => void): void;
+}
+
+/** One tool: a route, under the name that clients know it by. */
+export interface Tool {
+  readonly name: string;
+  /** The declaration; method and path are those that audit rows show. */
+  readonly route: Route;
+  /** Its entry of `tools/list`. */
+  readonly json: string;
+  /** Where each argument goes. */
+  readonly places: ReadonlyMap<string, "params" | "query" | "body">;
+  /** Rebinds the route to one call, for tools that tell of their progress. */
+  readonly bind?: Bind;
+}
+
+export type Bind = (exchange: Exchange, route: Route) => Route;
+
+/** Every tool, by name. */
+export interface Toolbox {
+  get(name: string): Tool | undefined;
+  /** What a caller may call, in order. */
+  callable(actor: Actor): Tool[];
+  /** The `tools` member of a list, the same text for all callers with the same rights. */
+  listJson(actor: Actor): string;
+}
+
+/**
+ * Tools, resources, prompts and tasks beside Relay's own, which anybody may use. The conformance suite
+ * needs some on its target; a relay itself has none.
+ */
+export interface Extension {
+  readonly resources: readonly unknown[];
+  readonly templates: readonly unknown[];
+  readonly prompts: readonly unknown[];
+  /** The contents of a resource, or null for one that is not the extension's. */
+  read(uri: string): unknown;
+  /** A prompt, or null for one that is not the extension's. */
+  prompt(exchange: Exchange, name: string, args: Readonly<Record<string, unknown>>): Result | null;
+  /** True when a tool of this name is the extension's. */
+  knows(name: unknown): boolean;
+  /** The extension's tools, as a JSON array. */
+  toolsJson(): string;
+  /** True for a call of the extension's tools, once its headers are checked. @throws {RpcError} */
+  admit(exchange: Exchange): boolean;
+  /** The result of a tool call, or null for a tool that is not the extension's. */
+  call(exchange: Exchange): Promise<Result> | null;
+  /** The answer to a task method, or null for a task that is not the extension's. */
+  task(exchange: Exchange): Result | null;
+}
+
+/** The protocol's side of one relay. */
+export interface Server {
+  readonly app: App;
+  readonly tools: Toolbox;
+  readonly identityJson: string;
+  readonly listeners: Listeners;
+  /** Requests to clients that wait for their reply, by session and id. */
+  readonly asked: Map<string, (reply: Reply) => void>;
+  /** How the calls under way in sessions are ended, by session and id. */
+  readonly cancellations: Map<string, () => void>;
+  /** Null on every relay but a target of the conformance suite. */
+  readonly extension: Extension | null;
 }
 
 /** One request under way. */

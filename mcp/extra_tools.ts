@@ -11,7 +11,7 @@ import { type Exchange, metaOf } from "./exchange.ts";
 import { META_IDEMPOTENCY } from "./call_tool.ts";
 import { reportProgress } from "./progress.ts";
 import { inSession } from "./rpc.ts";
-import type { Bind } from "./tools.ts";
+import type { Bind } from "./exchange.ts";
 
 /** Tools that are no endpoints. */
 export const extraTools: readonly Route[] = [

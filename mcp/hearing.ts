@@ -8,7 +8,7 @@ import { META_SUBSCRIPTION } from "./headers.ts";
 import { listen, mayRead } from "./listen.ts";
 import type { Listener } from "./listeners.ts";
 import { response } from "./rpc.ts";
-import type { Server } from "./server.ts";
+import type { Server } from "./exchange.ts";
 import { mustHaveSession } from "./sessions.ts";
 import { EVENT_STREAM, openStream, type Stream } from "./stream.ts";
 

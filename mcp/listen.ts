@@ -4,7 +4,7 @@ import { type Exchange, mustExtend } from "./exchange.ts";
 import type { Listener, ListName } from "./listeners.ts";
 import { findResource } from "./resources.ts";
 import { CODES, isObject, type Params, RpcError } from "./rpc.ts";
-import type { Server } from "./server.ts";
+import type { Server } from "./exchange.ts";
 import { stateToTell, TASKS } from "./tasks.ts";
 import { mayCall } from "./tools.ts";
 

@@ -5,23 +5,8 @@ import { RecentMap } from "../kv/store/recent.ts";
 import { missingRights } from "../routes/call/call.ts";
 import { standaloneSchema } from "../routes/openapi/schemas.ts";
 import type { Route } from "../routes/call/route.ts";
-import type { Exchange } from "./exchange.ts";
+import type { Bind, Tool, Toolbox } from "./exchange.ts";
 import type { Params } from "./rpc.ts";
-
-/** One tool: a route, under the name that clients know it by. */
-export interface Tool {
-  readonly name: string;
-  /** The declaration; method and path are those that audit rows show. */
-  readonly route: Route;
-  /** Its entry of `tools/list`. */
-  readonly json: string;
-  /** Where each argument goes. */
-  readonly places: ReadonlyMap<string, "params" | "query" | "body">;
-  /** Rebinds the route to one call, for tools that tell of their progress. */
-  readonly bind?: Bind;
-}
-
-export type Bind = (exchange: Exchange, route: Route) => Route;
 
 /** Routes whose tools have names of their own; others are called after their id. */
 const NAMES: Readonly<Record<string, string>> = {
@@ -38,7 +23,7 @@ const NAMES: Readonly<Record<string, string>> = {
 };
 
 /** Every tool, by name: the routes that opted in. */
-export class Tools {
+export class Tools implements Toolbox {
   readonly #byName = new Map<string, Tool>();
   readonly #lists = new RecentMap<string>(256);
 

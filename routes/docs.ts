@@ -15,11 +15,7 @@ interface Documentation {
   readonly policy: Content;
 }
 
-let made: Promise<Documentation> | undefined;
-
-async function make(): Promise<Documentation> {
-  // Imported when first asked for, because the table of contents imports this file.
-  const { routes } = await import("./index.ts");
+function make(routes: readonly Route[]): Documentation {
   const document = openapi(routes, VERSION);
   return {
     json: { type: JSON_TYPE, body: JSON.stringify(document) },
@@ -28,40 +24,42 @@ async function make(): Promise<Documentation> {
   };
 }
 
-const shows = (what: keyof Documentation, type: string) => ({
-  method: "GET",
-  access: { public: "it is the same for every installation of this version" },
-  effect: "read",
-  success: { status: 200, content: [type], fixed: true },
-  faults: [],
-  handle: async () => (await (made ??= make()))[what],
-} as const);
-
 /** The description of the interface, for machines and for people. */
-export const docsRoutes: readonly Route[] = [
-  route({
-    ...shows("json", JSON_TYPE),
-    id: "docs.openapi",
-    path: "/openapi.json",
-    summary: "This interface as an OpenAPI 3.1 document",
-  }),
-  route({
-    ...shows("page", HTML),
-    id: "docs.home",
-    path: "/",
-    summary: "The same page as /docs, where a browser begins",
-  }),
-  route({
-    ...shows("page", HTML),
-    id: "docs.page",
-    path: "/docs",
-    summary: "This interface as a page to read and try",
-    description: "One file that loads nothing from elsewhere.",
-  }),
-  route({
-    ...shows("policy", SCHEMA),
-    id: "docs.policy_schema",
-    path: "/schemas/policy.json",
-    summary: "The JSON Schema of a policy file",
-  }),
-];
+export function docsRoutes(all: () => readonly Route[]): readonly Route[] {
+  let made: Documentation | undefined;
+  const shows = (what: keyof Documentation, type: string) => ({
+    method: "GET",
+    access: { public: "it is the same for every installation of this version" },
+    effect: "read",
+    success: { status: 200, content: [type], fixed: true },
+    faults: [],
+    handle: () => (made ??= make(all()))[what],
+  } as const);
+  return [
+    route({
+      ...shows("json", JSON_TYPE),
+      id: "docs.openapi",
+      path: "/openapi.json",
+      summary: "This interface as an OpenAPI 3.1 document",
+    }),
+    route({
+      ...shows("page", HTML),
+      id: "docs.home",
+      path: "/",
+      summary: "The same page as /docs, where a browser begins",
+    }),
+    route({
+      ...shows("page", HTML),
+      id: "docs.page",
+      path: "/docs",
+      summary: "This interface as a page to read and try",
+      description: "One file that loads nothing from elsewhere.",
+    }),
+    route({
+      ...shows("policy", SCHEMA),
+      id: "docs.policy_schema",
+      path: "/schemas/policy.json",
+      summary: "The JSON Schema of a policy file",
+    }),
+  ];
+}

@@ -11,6 +11,7 @@ import { approvalRoutes } from "./approvals.ts";
 import { auditRoutes } from "./audit.ts";
 import { commandRoutes } from "./commands.ts";
 import { complianceRoutes } from "./compliance.ts";
+import type { Route } from "./call/route.ts";
 import { deviceRoutes } from "./devices.ts";
 import { docsRoutes } from "./docs.ts";
 import { eventRoutes } from "./events.ts";
@@ -35,7 +36,7 @@ import { webhookRoutes } from "./webhooks.ts";
 import { socket } from "./ws.ts";
 
 /** Every endpoint: the table of contents of the interface. */
-export const routes = [
+export const routes: readonly Route[] = [
   ...healthRoutes,
   ...accountRoutes,
   ...accountCareRoutes,
@@ -69,7 +70,7 @@ export const routes = [
   ...adminConfigRoutes,
   ...adminDashboardRoutes,
   ...limitRoutes,
-  ...docsRoutes,
+  ...docsRoutes(() => routes),
 ];
 
 /** Paths that leave HTTP. */
