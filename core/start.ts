@@ -33,6 +33,7 @@ import { makeSealer, type Sealer } from "./codec/seal.ts";
 import { admitSecrets } from "./host/secrets/installation.ts";
 import type { Settings } from "./work/settings.ts";
 import { Sessions } from "./commands/guard/sessions.ts";
+import { Background } from "./work/background.ts";
 import { Signals } from "./work/signals.ts";
 import { countedAs } from "./events/counted.ts";
 import { Streams } from "./events/streams/streams.ts";
@@ -117,6 +118,7 @@ export async function startRelay(
         syncs: () => app.syncs.stop(),
         reports: () => app.reports.stop(),
         integrations: () => integrations.stop(),
+        background: () => app.background.idle(),
         connections: () => app.limiter.close(),
         commits: () => store.idle(),
         usage: () => app.usage.stop(),
@@ -157,6 +159,7 @@ async function assemble(
   const app: App = {
     store,
     signals: new Signals(),
+    background: new Background(ports.log),
     log: new EventLog(store, complain("events could not be sequenced")),
     audit: new Sequencer(() => app),
     ports,

@@ -23,6 +23,7 @@ import type { Links } from "../agents/links.ts";
 import type { Metrics } from "../host/metrics.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { Scope } from "./scopes.ts";
+import type { Background } from "./background.ts";
 import type { Signals } from "./signals.ts";
 import type { Sealer } from "../codec/seal.ts";
 import type { Settings } from "./settings.ts";
@@ -50,6 +51,7 @@ export interface Context {
 
 /** A running Relay: the parts that every rule may use. */
 export interface App extends Context {
+  readonly background: Background;
   /** Makes the log provable. */
   readonly audit: Sequencer;
   readonly settings: Settings;
