@@ -6,7 +6,8 @@ import { lapseForAgent } from "../commands/approvals/lapse.ts";
 import { countAgent } from "./count.ts";
 import { Fault } from "../fault/fault.ts";
 import { mustPass } from "../access/limits/limiter.ts";
-import { iso, isoOrNull, listPage, pageOf, type Paging } from "../work/lists.ts";
+import { listPage, pageOf, type Paging } from "../../kv/store/paging.ts";
+import { iso, isoOrNull } from "../codec/instant.ts";
 
 /** An agent as every answer shows it. */
 export function showAgent(agent: AgentRecord) {

@@ -1,6 +1,6 @@
 import { agents } from "../../kv/records/agent.ts";
 import type { App } from "../work/work.ts";
-import { iso } from "../work/lists.ts";
+import { iso } from "../codec/instant.ts";
 import { notifyHolders } from "../access/people/notify.ts";
 
 /** An agent that is back within this was not lost: networks break for a moment. */

@@ -8,7 +8,7 @@ import { offline, ownedAgent } from "../agents/agents.ts";
 import { emit } from "../events/events.ts";
 import { Fault } from "../fault/fault.ts";
 import { checkIdempotencyKey } from "./idempotency_key.ts";
-import { iso, isoOrNull } from "../work/lists.ts";
+import { iso, isoOrNull } from "../codec/instant.ts";
 import { Accepted } from "../work/accepted.ts";
 import { alertOfDenial, denyingRule } from "./alerts/denied.ts";
 import { requestApproval } from "./approvals/request.ts";

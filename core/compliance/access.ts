@@ -6,7 +6,7 @@ import { telegramLinks } from "../../kv/records/telegram.ts";
 import { type UserRecord, users } from "../../kv/records/user.ts";
 import { isUsable, statusOf } from "../access/keys/show.ts";
 import type { App } from "../work/work.ts";
-import { iso, isoOrNull } from "../work/lists.ts";
+import { iso, isoOrNull } from "../codec/instant.ts";
 import { rightsOf } from "../access/roles/rights.ts";
 import { ACTORS_MAX, type Counted } from "./count.ts";
 

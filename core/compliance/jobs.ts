@@ -7,7 +7,7 @@ import { auditKeyOf, originOf } from "../events/trail/keys.ts";
 import { readStatement, signNote } from "../events/trail/note.ts";
 import { canonicalJson } from "../codec/canonical.ts";
 import { emit, RELAY_ACTOR } from "../events/events.ts";
-import { iso } from "../work/lists.ts";
+import { iso } from "../codec/instant.ts";
 import { Rounds } from "../ports/rounds.ts";
 import { sha256Hex } from "../codec/text.ts";
 import { WEBHOOK_EVENTS } from "../events/types/webhook_events.ts";

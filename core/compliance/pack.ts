@@ -5,7 +5,7 @@ import type { ReportRecord } from "../../kv/records/report.ts";
 import { type App, VERSION } from "../work/work.ts";
 import { auditKeyOf, signerOf } from "../events/trail/keys.ts";
 import { keyText, readStatement } from "../events/trail/note.ts";
-import { iso } from "../work/lists.ts";
+import { iso } from "../codec/instant.ts";
 import { type Access, accessNow } from "./access.ts";
 import { controlsOf, REPORTS } from "./controls.ts";
 import {

@@ -5,7 +5,8 @@ import { recordRead } from "../events/trail/query.ts";
 import { auditKeyOf, signerOf } from "../events/trail/keys.ts";
 import { keyText } from "../events/trail/note.ts";
 import { Fault } from "../fault/fault.ts";
-import { iso, isoOrNull, listPage, type Paging } from "../work/lists.ts";
+import { listPage, type Paging } from "../../kv/store/paging.ts";
+import { iso, isoOrNull } from "../codec/instant.ts";
 import type { Pack } from "./pack.ts";
 import { readPeriod } from "./period.ts";
 

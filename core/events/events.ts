@@ -6,7 +6,7 @@ import type { Actor, RequestInfo } from "../work/work.ts";
 import type { AuditEventType } from "./types/event.ts";
 import { AUDIT_EVENTS, type AuditEventName } from "./types/table.ts";
 import { canonicalJson } from "../codec/canonical.ts";
-import { iso } from "../work/lists.ts";
+import { iso } from "../codec/instant.ts";
 import type { Ports } from "../ports/ports.ts";
 import {
   WEBHOOK_EVENTS,

@@ -14,7 +14,8 @@ import { type DetailsOf, emit } from "../events/events.ts";
 import { Fault } from "../fault/fault.ts";
 import { UNLIMITED } from "../access/limits/limiter.ts";
 import { planLimit } from "../access/limits/limits.ts";
-import { iso, isoOrNull, listPage, pageOf, type Paging } from "../work/lists.ts";
+import { listPage, pageOf, type Paging } from "../../kv/store/paging.ts";
+import { iso, isoOrNull } from "../codec/instant.ts";
 import { subscribe } from "./plans/subscribe.ts";
 import { homeOf } from "../access/roles/grant.ts";
 

@@ -3,7 +3,7 @@ import { organizations } from "../../kv/records/organization.ts";
 import type { App, Stepping, Work } from "../work/work.ts";
 import { emit } from "../events/events.ts";
 import { planLimit } from "../access/limits/limits.ts";
-import { iso } from "../work/lists.ts";
+import { iso } from "../codec/instant.ts";
 import { seedPlans } from "./plans/seed.ts";
 import { type Settings, shownLocation } from "../work/settings.ts";
 import { changesOf, leavesOf, masked, readConfiguration, toldOf } from "./configuration.ts";

@@ -3,7 +3,7 @@ import { readTally } from "../../kv/store/tally.ts";
 import { agentsByStatus } from "../agents/count.ts";
 import type { Work } from "../work/work.ts";
 import { WAITING } from "../commands/approvals/count.ts";
-import { iso } from "../work/lists.ts";
+import { iso } from "../codec/instant.ts";
 import { homeOf } from "../access/roles/grant.ts";
 import type { NamedHours } from "./activity.ts";
 import { medianWait } from "../events/counted.ts";

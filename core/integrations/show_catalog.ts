@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Work } from "../work/work.ts";
-import { pageOf, type Paging } from "../work/lists.ts";
+import { pageOf, type Paging } from "../../kv/store/paging.ts";
 import { CATALOG, INTEGRATION_TYPES, type IntegrationType } from "./catalog.ts";
 import type { Service } from "./service.ts";
 

@@ -12,7 +12,7 @@ import { heldVersion } from "../agents/register.ts";
 import type { App, Reading } from "../work/work.ts";
 import { canonicalJson } from "../codec/canonical.ts";
 import { type DetailsOf, emit, RELAY_ACTOR } from "../events/events.ts";
-import { iso, isoOrNull } from "../work/lists.ts";
+import { iso, isoOrNull } from "../codec/instant.ts";
 import { sha256Hex } from "../codec/text.ts";
 import type { StateFrame } from "../protocol/transfers.ts";
 import { policySetOf, versionId } from "./book.ts";

@@ -3,7 +3,7 @@ import { verdictKeys } from "../../kv/records/verdict_key.ts";
 import { tenantKey } from "../../kv/store/collection.ts";
 import { heldVersion } from "../agents/register.ts";
 import type { Reading } from "../work/work.ts";
-import { iso } from "../work/lists.ts";
+import { iso } from "../codec/instant.ts";
 import { modeFor, policiesFor, shieldInForce } from "../commands/guard/settings.ts";
 import { reportOf } from "./reported.ts";
 

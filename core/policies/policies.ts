@@ -1,7 +1,8 @@
 import type { PolicyItem } from "../../kv/records/gitops.ts";
 import type { Work } from "../work/work.ts";
 import { Fault } from "../fault/fault.ts";
-import { iso, pageOf, type Paging } from "../work/lists.ts";
+import { pageOf, type Paging } from "../../kv/store/paging.ts";
+import { iso } from "../codec/instant.ts";
 import { policySetOf } from "./book.ts";
 
 /** The policies in force, in the order in which they are asked. */

@@ -1,7 +1,7 @@
 import { agentStates } from "../../kv/records/agent_state.ts";
 import { ownedAgent } from "../agents/agents.ts";
 import type { Reading } from "../work/work.ts";
-import { iso, isoOrNull } from "../work/lists.ts";
+import { iso, isoOrNull } from "../codec/instant.ts";
 
 /**
  * What an agent holds by its own word: asked of it now where it is linked here, else as it said last.

@@ -8,7 +8,8 @@ import {
 import type { Work, Writing } from "../work/work.ts";
 import { emit } from "../events/events.ts";
 import { Fault } from "../fault/fault.ts";
-import { iso, listPage, type Paging } from "../work/lists.ts";
+import { listPage, type Paging } from "../../kv/store/paging.ts";
+import { iso } from "../codec/instant.ts";
 import { shieldInForce } from "../commands/guard/settings.ts";
 import { policySetOf, versionId } from "./book.ts";
 import { diffDocuments } from "./diff.ts";

@@ -12,7 +12,7 @@ import { Accepted } from "../work/accepted.ts";
 import type { App, Work, Writing } from "../work/work.ts";
 import { emit } from "../events/events.ts";
 import { Fault } from "../fault/fault.ts";
-import { iso, isoOrNull } from "../work/lists.ts";
+import { iso, isoOrNull } from "../codec/instant.ts";
 import { finished, isRecoverable } from "./recoveries.ts";
 import { ownedWebhook } from "./rules.ts";
 

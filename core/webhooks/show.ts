@@ -1,6 +1,6 @@
 import { type DeliveryRecord, stateOf, type WebhookRecord } from "../../kv/records/webhook.ts";
 import type { Work } from "../work/work.ts";
-import { iso, isoOrNull } from "../work/lists.ts";
+import { iso, isoOrNull } from "../codec/instant.ts";
 import { WEBHOOK } from "../access/standing/kinds.ts";
 import { showStanding } from "../access/standing/suspension.ts";
 import { visibleHeaders } from "./custom_headers.ts";

@@ -1,7 +1,7 @@
 import { type WebhookRecord, webhooks } from "../../kv/records/webhook.ts";
 import type { Writing } from "../work/work.ts";
 import { emit } from "../events/events.ts";
-import { iso } from "../work/lists.ts";
+import { iso } from "../codec/instant.ts";
 import { switchOff } from "./disable.ts";
 import { ENDLESS_MS, startRecovery } from "./recover.ts";
 import { ownedWebhook } from "./rules.ts";

@@ -1,6 +1,6 @@
 import type { Writing } from "../work/work.ts";
 import { Fault } from "../fault/fault.ts";
-import { iso } from "../work/lists.ts";
+import { iso } from "../codec/instant.ts";
 import { PING, WEBHOOK_EVENTS, type WebhookEventType } from "../events/types/webhook_events.ts";
 import { ownedWebhook } from "./rules.ts";
 import { showDelivery } from "./show.ts";

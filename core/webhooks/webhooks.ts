@@ -2,7 +2,7 @@ import { webhooks } from "../../kv/records/webhook.ts";
 import { credentialInHand } from "../access/keys/made_with.ts";
 import type { Work, Writing } from "../work/work.ts";
 import { Fault } from "../fault/fault.ts";
-import { listPage, type Paging } from "../work/lists.ts";
+import { listPage, type Paging } from "../../kv/store/paging.ts";
 import { mustBeDialable } from "../ports/outbound/dialable.ts";
 import { unmaskHeaders } from "./custom_headers.ts";
 import { adopt } from "../access/standing/adopt.ts";

@@ -5,7 +5,7 @@ import type { Writing } from "../../work/work.ts";
 import { canonicalJson } from "../../codec/canonical.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
-import { iso } from "../../work/lists.ts";
+import { iso } from "../../codec/instant.ts";
 import { mustMatchRecord } from "../../work/read_only.ts";
 import { personOf } from "../roles/assign.ts";
 import { giverOf, mustBeAbleToGive, personRights } from "../roles/grant.ts";

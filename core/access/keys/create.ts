@@ -3,7 +3,7 @@ import { peopleBehind, without } from "./also_of.ts";
 import type { Writing } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
 import { hashKeyValue, makeKeyValue, maskKeyValue } from "./value.ts";
-import { iso } from "../../work/lists.ts";
+import { iso } from "../../codec/instant.ts";
 import { giverOf } from "../roles/grant.ts";
 import type { Scope } from "../../work/scopes.ts";
 import { mustCover, mustHoldNewValue, tenantOfKey } from "./owned.ts";

@@ -5,7 +5,7 @@ import { type UserRecord, users } from "../../../kv/records/user.ts";
 import type { App, Work } from "../../work/work.ts";
 import { type Left, UNLIMITED } from "../limits/limiter.ts";
 import { KEY_LIMIT_NAMES, type KeyLimit, keyLimit, planLimit } from "../limits/limits.ts";
-import { iso, isoOrNull } from "../../work/lists.ts";
+import { iso, isoOrNull } from "../../codec/instant.ts";
 import { homeOf } from "../roles/grant.ts";
 import { rightsOf } from "../roles/rights.ts";
 import type { Scope } from "../../work/scopes.ts";

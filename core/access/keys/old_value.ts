@@ -1,7 +1,7 @@
 import { apiKeys } from "../../../kv/records/api_key.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import type { Stepping } from "../../work/work.ts";
-import { iso } from "../../work/lists.ts";
+import { iso } from "../../codec/instant.ts";
 import { isFirstWithin, notifyAdministrators } from "../people/notify.ts";
 
 /** Events of changes that decide what commands may do, and who may do what. */

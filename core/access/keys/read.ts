@@ -1,7 +1,7 @@
 import { apiKeys } from "../../../kv/records/api_key.ts";
 import { mustActForPerson } from "../people/person.ts";
 import type { Actor, Work } from "../../work/work.ts";
-import { listPageOfAll, pageOf, type Paging } from "../../work/lists.ts";
+import { listPageOfAll, pageOf, type Paging } from "../../../kv/store/paging.ts";
 import { ownedKey, tenantOfKey } from "./owned.ts";
 import { showKeyWithUse } from "./show.ts";
 

@@ -4,7 +4,7 @@ import type { Stepping } from "../../work/work.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { hashKeyValue, makeKeyValue, maskKeyValue } from "./value.ts";
-import { iso } from "../../work/lists.ts";
+import { iso } from "../../codec/instant.ts";
 import { personOf } from "../roles/assign.ts";
 import { giverOf, mustBeAbleToGive } from "../roles/grant.ts";
 import type { Scope } from "../../work/scopes.ts";

@@ -1,6 +1,6 @@
 import type { ApiKeyRecord } from "../../../kv/records/api_key.ts";
 import type { App, Work } from "../../work/work.ts";
-import { iso, isoOrNull } from "../../work/lists.ts";
+import { iso, isoOrNull } from "../../codec/instant.ts";
 import { UNLIMITED } from "../limits/limiter.ts";
 import { limitsOf } from "../limits/limits.ts";
 import type { Scope } from "../../work/scopes.ts";

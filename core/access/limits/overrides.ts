@@ -17,7 +17,7 @@ import {
   OTHER_LIMITS,
   planLimit,
 } from "./limits.ts";
-import { isoOrNull } from "../../work/lists.ts";
+import { isoOrNull } from "../../codec/instant.ts";
 
 /** Whose limits they are. */
 interface Subject {

@@ -1,7 +1,8 @@
 import { type NotificationRecord, notifications } from "../../../kv/records/notification.ts";
 import type { Actor, Work, Writing } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
-import { iso, isoOrNull, pageOf, type Paging } from "../../work/lists.ts";
+import { pageOf, type Paging } from "../../../kv/store/paging.ts";
+import { iso, isoOrNull } from "../../codec/instant.ts";
 import { NOTICES } from "../../events/types/notices.ts";
 import { NOTIFICATIONS_MAX } from "./notify.ts";
 import { homeOf } from "../roles/grant.ts";

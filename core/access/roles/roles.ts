@@ -6,7 +6,7 @@ import { mustCover } from "../keys/owned.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { openInvitations } from "../invitations/open.ts";
-import { pageOf, type Paging } from "../../work/lists.ts";
+import { pageOf, type Paging } from "../../../kv/store/paging.ts";
 import { mustMatchRecord } from "../../work/read_only.ts";
 import { BUILT_IN_ROLES } from "../../work/scopes.ts";
 import { stageReview } from "../standing/review.ts";

@@ -10,7 +10,7 @@ import { Fault } from "../../fault/fault.ts";
 import { insertVerdictKeys } from "../../agents/verdicts.ts";
 import { insertAuditKeys } from "../../events/trail/keys.ts";
 import { insertShield } from "../../commands/guard/settings.ts";
-import { iso } from "../../work/lists.ts";
+import { iso } from "../../codec/instant.ts";
 import { subscribe } from "../../host/plans/subscribe.ts";
 import { networkOf } from "../limits/network.ts";
 import { joinByInvitation } from "../invitations/accept.ts";

@@ -4,7 +4,7 @@ import { type SessionRecord, sessions, type UserRecord } from "../../../kv/recor
 import type { Tx } from "../../../kv/store/tx.ts";
 import type { App, Stepping } from "../../work/work.ts";
 import { issuerOf } from "../authenticate.ts";
-import { iso } from "../../work/lists.ts";
+import { iso } from "../../codec/instant.ts";
 import { signToken, tokenExpiresAtMs } from "../tokens/tokens.ts";
 import { makeRefreshSecret, refreshToken, sessionEndsAtMs } from "./refresh_token.ts";
 import { makeRoom } from "./sessions.ts";

@@ -7,7 +7,7 @@ import type { Actor, App, Stepping, Work, Writing } from "../../work/work.ts";
 import { type DetailsOf, emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { makeSecretText } from "../keys/value.ts";
-import { isoOrNull } from "../../work/lists.ts";
+import { isoOrNull } from "../../codec/instant.ts";
 import { personOf } from "../roles/assign.ts";
 import { homeOf } from "../roles/grant.ts";
 import { sha256Hex } from "../../codec/text.ts";

@@ -4,7 +4,8 @@ import type { Reader } from "../../../kv/store/reader.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import type { Work, Writing } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
-import { iso, isoOrNull, pageOf, type Paging } from "../../work/lists.ts";
+import { pageOf, type Paging } from "../../../kv/store/paging.ts";
+import { iso, isoOrNull } from "../../codec/instant.ts";
 import { homeOf } from "../roles/grant.ts";
 import { mustBeSignedIn } from "../people/person.ts";
 

@@ -1,6 +1,6 @@
 import { ownedKey, tenantOfKey } from "../keys/owned.ts";
 import type { Work } from "../../work/work.ts";
-import { iso, isoOrNull } from "../../work/lists.ts";
+import { iso, isoOrNull } from "../../codec/instant.ts";
 import { DAY_MS, HOUR_MS, type Hours, type StoredDay } from "./day.ts";
 
 /** What may be asked for: so many steps, the last of which is under way. */

@@ -4,7 +4,8 @@ import type { Tenant } from "../../../kv/store/collection.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
 import type { Work, Writing } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
-import { iso, isoOrNull, listPage, type Paging } from "../../work/lists.ts";
+import { listPage, type Paging } from "../../../kv/store/paging.ts";
+import { iso, isoOrNull } from "../../codec/instant.ts";
 
 /** The caller's devices, pending ones first; deleted ones are not among them. */
 export async function listDevices(

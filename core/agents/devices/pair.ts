@@ -10,7 +10,7 @@ import { mustHoldNewValue } from "../../access/keys/owned.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { makeCheckedText } from "../../access/keys/value.ts";
-import { iso } from "../../work/lists.ts";
+import { iso } from "../../codec/instant.ts";
 import { networkOf } from "../../access/limits/network.ts";
 import { notifyAdministrators } from "../../access/people/notify.ts";
 import { rightsToGive, type Source, sourceBy } from "../../access/roles/grant.ts";

@@ -9,7 +9,8 @@ import {
 import type { Work, Writing } from "../../work/work.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
-import { iso, isoOrNull, listPage, type Paging } from "../../work/lists.ts";
+import { listPage, type Paging } from "../../../kv/store/paging.ts";
+import { iso, isoOrNull } from "../../codec/instant.ts";
 import { lasting } from "./take.ts";
 
 /** Which alerts a list shows. */

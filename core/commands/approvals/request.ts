@@ -8,7 +8,7 @@ import { countWaiting } from "./count.ts";
 import { askersOf } from "./votes.ts";
 import { textForEvent } from "../text.ts";
 import { emit } from "../../events/events.ts";
-import { iso } from "../../work/lists.ts";
+import { iso } from "../../codec/instant.ts";
 import type { PolicyApprovals } from "../../shield/decide.ts";
 import type { ShieldResult } from "../../shield/result.ts";
 import { notifyHolders } from "../../access/people/notify.ts";

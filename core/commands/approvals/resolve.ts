@@ -6,7 +6,7 @@ import type { Actor, App, RequestInfo } from "../../work/work.ts";
 import { waitName } from "../../events/counted.ts";
 import { countWaiting } from "./count.ts";
 import { emit } from "../../events/events.ts";
-import { iso } from "../../work/lists.ts";
+import { iso } from "../../codec/instant.ts";
 import { textForEvent } from "../text.ts";
 import { START_WITHIN_MS, startQueued } from "../queued.ts";
 

@@ -2,7 +2,8 @@ import { type ApprovalRecord, approvals } from "../../../kv/records/approval.ts"
 import { commands } from "../../../kv/records/command.ts";
 import type { Work } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
-import { iso, isoOrNull, type Paging, showPage } from "../../work/lists.ts";
+import { type Paging, showPage } from "../../../kv/store/paging.ts";
+import { iso, isoOrNull } from "../../codec/instant.ts";
 import type { ShieldResult } from "../../shield/result.ts";
 
 /** The status at an instant: one whose time is over has expired, whether or not that is on record yet. */

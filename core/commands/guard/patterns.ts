@@ -1,6 +1,6 @@
 import type { Work, Writing } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
-import { pageOf, type Paging } from "../../work/lists.ts";
+import { pageOf, type Paging } from "../../../kv/store/paging.ts";
 import { counts } from "../../shield/decide.ts";
 import { FIXED, PACKS, type Policy } from "../../shield/policy/policy.ts";
 import type { Pack } from "../../shield/rule.ts";

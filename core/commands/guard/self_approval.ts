@@ -7,7 +7,7 @@ import { mustActForPerson } from "../../access/people/person.ts";
 import type { Actor, Work, Writing } from "../../work/work.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
-import { iso } from "../../work/lists.ts";
+import { iso } from "../../codec/instant.ts";
 import { notifySettingsKeepers } from "../../access/people/notify.ts";
 import { homeOf, personRights } from "../../access/roles/grant.ts";
 

@@ -2,7 +2,7 @@ import type { Tenant } from "../../../kv/store/collection.ts";
 import { checkpoints, placeId } from "../../../kv/records/audit.ts";
 import type { App } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
-import { iso } from "../../work/lists.ts";
+import { iso } from "../../codec/instant.ts";
 import { findEvent } from "./ids.ts";
 import { auditKeyOf, originOf, signerOf } from "./keys.ts";
 import { consistencyPath, inclusionPath } from "./merkle.ts";

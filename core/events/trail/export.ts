@@ -7,7 +7,7 @@ import type { Reading } from "../../work/work.ts";
 import { mustStillHave } from "../../access/authenticate.ts";
 import { type AuditFilter, describe, matches, recordRead, showEvent } from "./query.ts";
 import { canonicalJson } from "../../codec/canonical.ts";
-import { iso } from "../../work/lists.ts";
+import { iso } from "../../codec/instant.ts";
 import type { Scope } from "../../work/scopes.ts";
 import { EXPORTS, type Pages, type ProvenRow, type Text } from "./export_formats.ts";
 import { auditKeyOf, originOf, type PublicKey } from "./keys.ts";

@@ -5,7 +5,7 @@ import type { Reader } from "../../../kv/store/reader.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import type { App } from "../../work/work.ts";
 import { eventJson, OPERATOR_ACTOR } from "../events.ts";
-import { iso } from "../../work/lists.ts";
+import { iso } from "../../codec/instant.ts";
 import { MAX_HANDOVERS } from "../../protocol/protocol.ts";
 import type { Sealer } from "../../codec/seal.ts";
 import { type KeyMaker, makeTenantKey, openTenantKey } from "./tenant_keys.ts";

@@ -4,7 +4,7 @@ import type { Sequenced } from "../../../kv/log/log.ts";
 import type { Reading, Writing } from "../../work/work.ts";
 import { type DetailsOf, eventJson, type EventRow, isOwnEvent } from "../events.ts";
 import { Fault } from "../../fault/fault.ts";
-import { iso } from "../../work/lists.ts";
+import { iso } from "../../codec/instant.ts";
 import { mustFollow } from "./cursor.ts";
 import { CLOCK_SLACK_MS, isInOrder, rowsBefore } from "./places.ts";
 

@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import type { FileSize } from "../../../kv/maintenance/file.ts";
 import type { KeyParts } from "../../../kv/store/collection.ts";
 import { newestSchema } from "../../../kv/maintenance/migrations.ts";
-import { iso } from "../../work/lists.ts";
+import { iso } from "../../codec/instant.ts";
 import type { Sealer } from "../../codec/seal.ts";
 
 /** What was found out about one thing; `note` works, `fault` does not, and both say what to do. */

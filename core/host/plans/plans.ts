@@ -7,7 +7,8 @@ import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { UNLIMITED } from "../../access/limits/limiter.ts";
 import { planLimit } from "../../access/limits/limits.ts";
-import { iso, listPage, pageOf, type Paging } from "../../work/lists.ts";
+import { listPage, pageOf, type Paging } from "../../../kv/store/paging.ts";
+import { iso } from "../../codec/instant.ts";
 import { mustMatchRecord } from "../../work/read_only.ts";
 import { holdersOf } from "./subscribe.ts";
 

@@ -5,7 +5,8 @@ import { integrations } from "../../../kv/records/integration.ts";
 import { webhooks } from "../../../kv/records/webhook.ts";
 import { type KeyStatus, statusOf } from "../../access/keys/show.ts";
 import type { App, Work } from "../../work/work.ts";
-import { iso, isoOrNull, type Paging } from "../../work/lists.ts";
+import type { Paging } from "../../../kv/store/paging.ts";
+import { iso, isoOrNull } from "../../codec/instant.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 

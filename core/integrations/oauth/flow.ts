@@ -11,7 +11,7 @@ import { ANONYMOUS, currentActor, mustStillHave } from "../../access/authenticat
 import { WithCookie } from "../../work/cookie.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
-import { iso } from "../../work/lists.ts";
+import { iso } from "../../codec/instant.ts";
 import { constantTimeEqual, sha256Hex } from "../../codec/text.ts";
 import {
   FLOWS_MAX,

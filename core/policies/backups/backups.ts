@@ -11,7 +11,8 @@ import { offline, ownedAgent } from "../../agents/agents.ts";
 import type { Work, Writing } from "../../work/work.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
-import { iso, isoOrNull, listPage, type Paging } from "../../work/lists.ts";
+import { listPage, type Paging } from "../../../kv/store/paging.ts";
+import { iso, isoOrNull } from "../../codec/instant.ts";
 import type { RestorePlan } from "../../protocol/transfers.ts";
 
 /** Begins a backup through the agent's link. @throws {Fault} AGENT_NOT_FOUND, AGENT_OFFLINE, CONFLICT */
