@@ -82,7 +82,7 @@ async function post(server: Server, visit: Visit, alwaysStreams: boolean): Promi
   if (visit.info.idempotencyKey !== null) checkIdempotencyKey(visit.info.idempotencyKey);
   let read: Message | Reply | null = null;
   try {
-    read = parseMessage(await readText(request).catch(unread));
+    read = parseMessage(await readText(app, request).catch(unread));
     // Whoever holds a body back gets no more from it than the rights of when it was there.
     const now = { ...visit, actor: await visit.identifyAgain() };
     if (!("method" in read)) return await takeReply(server, now, read);

@@ -1,6 +1,8 @@
 import { z } from "zod";
 import type { App } from "../core/app.ts";
 import { Fault } from "../core/fault.ts";
+import type { Clock } from "../core/ports.ts";
+import { arriving } from "./_arriving.ts";
 import type { Route } from "./_route.ts";
 
 /** What a route that says nothing takes. */
@@ -103,7 +105,7 @@ export function parseNoQuery(query: Readonly<Record<string, unknown>>): unknown 
 
 /**
  * Reads a JSON body; none at all is the same as `{}`.
- * @throws {Fault} PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, VALIDATION_FAILED
+ * @throws {Fault} PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, REQUEST_TIMEOUT, VALIDATION_FAILED
  */
 export async function readJson(
   app: App,
@@ -112,7 +114,7 @@ export async function readJson(
   /** Gets the text as it came: what a signature is over. */
   keep: (text: string) => void = () => {},
 ): Promise<unknown> {
-  const text = await readText(request, bytesMax);
+  const text = await readText(app, request, bytesMax);
   keep(text);
   if (text.trim() === "") return {};
   mustSayJson(app, request);
@@ -142,10 +144,14 @@ export function mustSayJson({ settings }: Pick<App, "settings">, { headers }: Re
 
 /**
  * Reads a body as text, and no more of it than allowed.
- * @throws {Fault} PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE when it is compressed, VALIDATION_FAILED when it
- * is not UTF-8 or breaks off
+ * @throws {Fault} PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE when it is compressed, REQUEST_TIMEOUT when it stops
+ * coming, VALIDATION_FAILED when it is not UTF-8 or breaks off
  */
-export async function readText(request: Request, bytesMax = BODY_BYTES_MAX): Promise<string> {
+export async function readText(
+  { ports }: Pick<App, "ports">,
+  request: Request,
+  bytesMax = BODY_BYTES_MAX,
+): Promise<string> {
   const coding = request.headers.get("content-encoding")?.toLowerCase() ?? "identity";
   if (coding !== "identity") {
     const message = `Send the body as it is, without Content-Encoding: ${short(coding)}.`;
@@ -157,10 +163,7 @@ export async function readText(request: Request, bytesMax = BODY_BYTES_MAX): Pro
     });
   const length = request.headers.get("content-length");
   if (length !== null && Number(length) > bytesMax) throw tooLarge();
-  const whole = length === null
-    ? await collect(request.body, bytesMax, tooLarge)
-    // A body that has a stream made for it is read no more in one piece, as it came: that is dear.
-    : await request.bytes().catch(brokenOff);
+  const whole = await collect(ports.clock, request.body, bytesMax, tooLarge);
   try {
     return utf8.decode(whole);
   } catch (cause) {
@@ -170,8 +173,9 @@ export async function readText(request: Request, bytesMax = BODY_BYTES_MAX): Pro
   }
 }
 
-/** A body of unknown length, as far as it is allowed. */
+/** A body, as far as it is allowed. */
 async function collect(
+  clock: Clock,
   body: ReadableStream<Uint8Array> | null,
   bytesMax: number,
   tooLarge: () => Fault,
@@ -179,27 +183,12 @@ async function collect(
   if (body === null) return new Uint8Array();
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  for await (const chunk of arriving(body)) {
+  for await (const chunk of arriving(clock, body)) {
     bytes += chunk.length;
     if (bytes > bytesMax) throw tooLarge();
     chunks.push(chunk);
   }
   return chunks.length === 1 ? chunks[0]! : concat(chunks, bytes);
-}
-
-async function* arriving(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
-  try {
-    yield* body;
-  } catch (cause) {
-    brokenOff(cause);
-  }
-}
-
-/** A client that goes away in the middle of its body is no bug. */
-function brokenOff(cause: unknown): never {
-  throw new Fault("VALIDATION_FAILED", "The body broke off.", {
-    issues: [{ path: "body", message: "broke off" }],
-  }, { cause });
 }
 
 function concat(chunks: readonly Uint8Array[], bytes: number): Uint8Array {

@@ -2,6 +2,7 @@ import { type FaultCode, FAULTS } from "../core/fault.ts";
 import type { ApiResponse, Header, JsonSchema, Ref } from "./_openapi_types.ts";
 import type { Route } from "./_route.ts";
 
+const OF_BODIES = ["REQUEST_TIMEOUT", "PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"] as const;
 const CODES = Object.keys(FAULTS) as FaultCode[];
 
 /** The headers of every response. */
@@ -85,7 +86,7 @@ export function faultsOf(route: Route): readonly FaultCode[] {
     "scope" in route.access && "INSUFFICIENT_SCOPES",
     // Of a local server, to pages of other sites and under other names.
     "FORBIDDEN",
-    ...(route.body ? ["PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"] as const : []),
+    ...(route.body ? OF_BODIES : []),
     (identified || !route.unlimited) && "RATE_LIMIT_EXCEEDED",
     "INTERNAL_ERROR",
     "UNAVAILABLE",

@@ -200,6 +200,7 @@ Deno.test("openapi: a declaration implies its faults", () => {
     "INVALID_API_KEY",
     "INSUFFICIENT_SCOPES",
     "FORBIDDEN",
+    "REQUEST_TIMEOUT",
     "PAYLOAD_TOO_LARGE",
     "UNSUPPORTED_MEDIA_TYPE",
     "RATE_LIMIT_EXCEEDED",
