@@ -10,6 +10,7 @@ import {
   Id,
   Instant,
   JsonObject,
+  LastInstant,
   PageLimit,
   Pagination,
   Timestamp,
@@ -52,8 +53,12 @@ export const AuditTypes = z.string().max(2000).transform((text) => text.split(",
 ).meta({ description: "One of these types, separated by commas." });
 
 const Filter = z.strictObject({
-  start_time: Instant.optional().meta({ description: "From this instant on." }),
-  end_time: Instant.optional().meta({ description: "Up to this instant, itself included." }),
+  start_time: Instant.optional().meta({
+    description: "From this instant on, or from the beginning of this date; UTC without a zone.",
+  }),
+  end_time: LastInstant.optional().meta({
+    description: "Up to this instant or the end of this date, included; UTC without a zone.",
+  }),
   event_type: AuditTypes.optional(),
   actor: z.string().min(1).max(128).optional().meta({
     description: "The id of the user, the API key or whoever else did it.",
