@@ -1,8 +1,11 @@
 import { z } from "zod";
-import { queryAudit, recordRead, registerAuditEvent, RESULTS } from "../core/audit.ts";
+import { recordRead, registerAuditEvent } from "../core/audit.ts";
 import { proveConsistency, proveEvent, readCheckpoint } from "../core/audit/checkpoints.ts";
 import { exportAudit, READERS, whileReadable } from "../core/audit/export.ts";
 import { EXPORTS } from "../core/audit/export_formats.ts";
+import { queryAudit } from "../core/audit/query.ts";
+import { RESULTS } from "../core/audit/result.ts";
+import { RESOURCE_TYPES } from "../core/audit_events/resources.ts";
 import { acceptedOf } from "./_accept.ts";
 import { route } from "./_route.ts";
 import {
@@ -11,7 +14,7 @@ import {
   Instant,
   JsonObject,
   LastInstant,
-  PageLimit,
+  PageQuery,
   Pagination,
   Timestamp,
   wholeNumber,
@@ -63,7 +66,7 @@ const Filter = z.strictObject({
   actor: z.string().min(1).max(128).optional().meta({
     description: "The id of the user, the API key or whoever else did it.",
   }),
-  resource_type: z.string().min(1).max(64).optional().meta({
+  resource_type: z.enum(RESOURCE_TYPES).optional().meta({
     description: "What it was done to, such as `api_key` or `agent`.",
   }),
   resource_id: z.string().min(1).max(128).optional().meta({
@@ -88,12 +91,15 @@ export const auditRoutes = [
     path: "/api/audit",
     summary: "Query the audit log, newest first",
     description:
-      "Shows every change that was answered before the query began. `pagination.total` " +
-      "counts the whole log; go on with `cursor`.",
+      "Shows every change that was answered before the query began. Go on with `cursor`, or pass over " +
+      "rows with `offset`, which counts from the cursor where both are there. Rows that come meanwhile, " +
+      "the record of this query among them, move offsets, and no cursor. `pagination.total` counts the " +
+      "rows that match; with a cursor it is that of the first page. With filters it is exact up to " +
+      "10,000; beyond, and where the query has looked at 500,000 rows, `total_is_at_least` is true.",
     access: { scope: READERS },
     effect: "read",
     query: Filter.extend({
-      limit: PageLimit,
+      ...PageQuery.shape,
       cursor: z.string().max(64).optional().meta({
         description: "The `cursor` of the answer before.",
       }),
@@ -103,13 +109,17 @@ export const auditRoutes = [
       body: z.object({
         events: z.array(AuditEvent),
         cursor: z.string().nullable(),
-        pagination: Pagination,
+        pagination: Pagination.extend({
+          total_is_at_least: z.boolean().meta({
+            description: "True when there may be more that match than `total` says.",
+          }),
+        }).meta({ id: "AuditPagination" }),
       }),
     },
     faults: [],
     tool: { destructive: false },
-    handle: (work, { query: { limit, cursor, ...filter } }) =>
-      queryAudit(work, filterOf(filter), { limit, cursor }),
+    handle: (work, { query: { limit, offset, cursor, ...filter } }) =>
+      queryAudit(work, filterOf(filter), { limit, offset, cursor }),
   }),
   route({
     id: "audit.export",
