@@ -50,9 +50,12 @@ const Checkpoint = z.object({
 
 const Size = wholeNumber(1, Number.MAX_SAFE_INTEGER);
 
+/** A text that a row of the log can hold. */
+const RowText = z.string().min(1).refine((text) => text.isWellFormed(), "no half characters");
+
 /** Types of events, an organization's own among them, of which any will do. */
 export const AuditTypes = z.string().max(2000).transform((text) => text.split(",")).pipe(
-  z.array(z.string().min(1).max(64)),
+  z.array(RowText.max(64)),
 ).meta({ description: "One of these types, separated by commas." });
 
 const Filter = z.strictObject({
@@ -63,17 +66,17 @@ const Filter = z.strictObject({
     description: "Up to this instant or the end of this date, included; UTC without a zone.",
   }),
   event_type: AuditTypes.optional(),
-  actor: z.string().min(1).max(128).optional().meta({
+  actor: RowText.max(128).optional().meta({
     description: "The id of the user, the API key or whoever else did it.",
   }),
   resource_type: z.enum(RESOURCE_TYPES).optional().meta({
     description: "What it was done to, such as `api_key` or `agent`.",
   }),
-  resource_id: z.string().min(1).max(128).optional().meta({
+  resource_id: RowText.max(128).optional().meta({
     description: "The id of what it was done to.",
   }),
   result: z.enum(RESULTS).optional().meta({ description: "What came of what the row reports." }),
-  text: z.string().min(1).max(200).optional().meta({
+  text: RowText.max(200).optional().meta({
     description: "What stands somewhere in `details`, whatever its case.",
   }),
 });
@@ -241,8 +244,7 @@ export const auditRoutes = [
         /^[a-z][a-z0-9_.]{0,63}$/,
         "lower case letters, digits, _ and .",
       ).meta({ examples: ["deploy.finished"] }),
-      actor: z.string().min(1).max(128)
-        .refine((text) => text.isWellFormed(), "no half characters").optional(),
+      actor: RowText.max(128).optional(),
       details: boundedObject(DETAILS_BYTES_MAX).default({}),
     }),
     success: { status: 201, body: RegisteredEvent },

@@ -3,6 +3,7 @@ import { queryAudit } from "../../core/audit/query.ts";
 import { RESOURCE_TYPES } from "../../core/audit_events/resources.ts";
 import { authenticate } from "../../core/authenticate.ts";
 import { eventJson } from "../../core/events.ts";
+import { tool } from "../mcp/client.ts";
 import { type Account, World } from "../support/world.ts";
 
 interface Event {
@@ -161,4 +162,13 @@ Deno.test("audit: times are taken in every ISO 8601 form, and a date is its whol
   eq(await count("start_time=2030-01-03"), 0);
   eq(await count("end_time=2030-01-01"), 0);
   eq(await count("start_time=2030-01-02T12:00:00.001"), 0);
+});
+
+Deno.test("audit: a filter with half a character is bad input, and no bug", async () => {
+  await using world = await World.open();
+  const { token: as } = await world.signUp();
+  for (const name of ["actor", "resource_id", "text", "event_type"]) {
+    const { body } = await tool(world, "audit_query", { [name]: "x\ud800" }, { as });
+    deq(body.result._meta["relay/error"]?.code, "VALIDATION_FAILED", name);
+  }
 });
