@@ -4,6 +4,7 @@ import type { Tenant } from "../kv/collection.ts";
 import type { Actor, App, RequestInfo } from "./app.ts";
 import { countedAs } from "./admin/counted.ts";
 import type { AuditEventType } from "./audit_events/event.ts";
+import type { ResourceType } from "./audit_events/resources.ts";
 import { AUDIT_EVENTS, type AuditEventName } from "./audit_events/table.ts";
 import { canonicalJson } from "./canonical.ts";
 import { iso } from "./lists.ts";
@@ -33,7 +34,7 @@ export const isOwnEvent = (type: string): boolean => Object.hasOwn(OWN_EVENTS, t
 /** What happened, as a rule says it. */
 export interface Happening<T extends EventType = EventType> {
   readonly type: T;
-  readonly resource: { readonly type: string; readonly id: string };
+  readonly resource: { readonly type: ResourceType; readonly id: string };
   /** The agent that it concerns, where the resource is not the agent itself. */
   readonly agentId?: string | undefined;
   /** Becomes the audit row's `details` and the webhook's `payload`. */

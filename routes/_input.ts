@@ -13,10 +13,9 @@ const ISSUES_MAX = 100;
 const ISSUE_CHARS_MAX = 500;
 const NO_QUERY = z.strictObject({});
 
-/** What is not there, and what is no number in a query and no instant, said in people's words. */
+/** What is not there, and what is no number in a query, said in people's words. */
 z.config({
-  customError: ({ code, input, format }) => {
-    if (format === "datetime") return "must be an instant with its zone: 2026-01-31T12:00:00Z";
+  customError: ({ code, input }) => {
     if (code !== "invalid_type") return undefined;
     if (input === undefined) return "is missing";
     return Number.isNaN(input) ? "must be a whole number in decimal digits" : undefined;

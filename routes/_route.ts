@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { Accepted } from "../core/accepted.ts";
 import type { Actor, Reading, Stepping, Writing } from "../core/app.ts";
+import type { ResourceType } from "../core/audit_events/resources.ts";
 import type { WithCookie } from "../core/cookie.ts";
 import type { DetailsOf, EventType } from "../core/events.ts";
 import type { FaultCode } from "../core/fault.ts";
@@ -37,7 +38,7 @@ export type Audit<R, I> =
   | {
     [T in EventType]: {
       readonly event: T;
-      readonly resource: string;
+      readonly resource: ResourceType;
       readonly id: (result: R, input: I) => string;
       /** The agent that it concerns, where the resource is not the agent itself. */
       readonly agentId?: (result: R) => string | null;

@@ -3,6 +3,8 @@ import { canonicalJson } from "../core/canonical.ts";
 import { PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN, passwordProblem } from "../core/passwords.ts";
 import { SCOPE_LIST } from "../core/scopes.ts";
 import { canonicalEmail } from "../core/text.ts";
+import { ISO_CHARS_MAX, ISO_PATTERN, readIso } from "../core/time/iso.ts";
+import { PERIOD_CHARS_MAX, PERIOD_FORMS } from "../core/time/period.ts";
 import { SUSPENSION_REASONS } from "../kv/records/standing.ts";
 import { CreatedWith as CredentialInRecord } from "../kv/records/created_with.ts";
 
@@ -60,10 +62,31 @@ export function changeOf<W extends z.ZodRawShape>(record: z.ZodObject, writable:
   return z.strictObject({ ...Object.fromEntries(others), ...writable } as W);
 }
 
-/** An instant as callers may write it, in ms since the epoch. */
-export const Instant = z.iso.datetime({ offset: true, local: false }).transform((text) =>
-  Date.parse(text)
-);
+/** A date or an instant as callers may write it. */
+const isoSpan = z.string().max(ISO_CHARS_MAX).meta({
+  pattern: `^${ISO_PATTERN}$`,
+  examples: ["2026-01-31T12:00:00Z", "2026-01-31"],
+}).transform((text, context) => {
+  const span = readIso(text);
+  if (span !== null) return span;
+  context.addIssue({
+    code: "custom",
+    message: "must be a date or an instant in ISO 8601, such as 2026-01-31 or 2026-01-31T12:00:00Z",
+  });
+  return z.NEVER;
+});
+
+/** An instant, or the beginning of a date, in ms since the epoch; UTC unless it names another zone. */
+export const Instant = isoSpan.transform(({ fromMs }) => fromMs);
+
+/** An instant, or the last millisecond of a date: the end of what includes it. */
+export const LastInstant = isoSpan.transform(({ toMs }) => toMs);
+
+/** A span of time in the one grammar of periods, which the rule reads. */
+export const Period = z.string().min(1).max(PERIOD_CHARS_MAX).meta({
+  description: `A period: ${PERIOD_FORMS}.`,
+  examples: ["7d"],
+});
 
 /** A whole number as a query has it, in plain decimal digits; a tool's argument is a number already. */
 export const wholeNumber = (least: number, most: number) =>

@@ -94,8 +94,12 @@ export const LogQuery = PageQuery.extend({
   status: Status.optional().meta({ description: "Deliveries of this status." }),
   event_type: TestType.optional().meta({ description: "Deliveries of events of this type." }),
   held: Flag.optional().meta({ description: "Deliveries that are held, or not." }),
-  since: Instant.optional().meta({ description: "Made from this instant on." }),
-  until: Instant.optional().meta({ description: "Made before this instant." }),
+  since: Instant.optional().meta({
+    description: "Made from this instant or date on; UTC without a zone.",
+  }),
+  until: Instant.optional().meta({
+    description: "Made before this instant, or before this date begins.",
+  }),
 });
 
 export const HeldChoice = z.union([

@@ -1,10 +1,11 @@
 import { z } from "zod";
+import { PERIOD_RULE } from "../core/time/period.ts";
 import { listReports, readReport, requestReport } from "../core/compliance/reports.ts";
 import { REPORT_STATUSES, REPORT_TYPES } from "../kv/records/report.ts";
 import { acceptedOf } from "./_accept.ts";
 import { HTML, reportPage } from "./_report_page.ts";
 import { route } from "./_route.ts";
-import { Id, listOf, PageQuery, Timestamp } from "./_schemas.ts";
+import { Id, listOf, PageQuery, Period, Timestamp } from "./_schemas.ts";
 
 const Report = z.object({
   id: z.string(),
@@ -44,10 +45,9 @@ export const complianceRoutes = [
     },
     body: z.strictObject({
       type: z.enum(REPORT_TYPES).meta({ description: "Which evidence pack." }),
-      period: z.string().min(1).max(32).describe(
-        "`24h`, `30d`, `2026-Q3`, or `2026-07-01..2026-09-30` (whole days, UTC).",
-      ),
+      period: Period,
     }),
+    rules: { "body.period": PERIOD_RULE },
     success: { status: 202, body: Report },
     faults: ["CONFLICT"],
     tool: { destructive: false },

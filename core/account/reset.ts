@@ -49,7 +49,7 @@ export async function resetPassword(
       second_factor_removed: factor !== null,
       sessions_ended,
     };
-    const resource = { type: "user", id: user.id };
+    const resource = { type: "user", id: user.id } as const;
     const work = { app: { ports }, actor: OPERATOR_ACTOR };
     const happening = { type: "password_reset", resource, details } as const;
     tx.append(tenant, happening.type, eventJson(work, tenant, happening));

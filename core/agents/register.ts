@@ -74,7 +74,7 @@ export async function registerAgent(
       lost_at_ms: null,
     });
     countAgent(tx, tenant, known?.status ?? null, "online");
-    const resource = { type: "agent", id: agent.id };
+    const resource = { type: "agent", id: agent.id } as const;
     const { name, version, platform, hostname, labels } = agent;
     const details = { name, version, platform, hostname, labels };
     if (known === null) {

@@ -6,8 +6,8 @@ import { auditKeyOf, signerOf } from "../audit/keys.ts";
 import { keyText } from "../audit/note.ts";
 import { Fault } from "../fault.ts";
 import { iso, isoOrNull, listPage, type Paging } from "../lists.ts";
+import { readPeriod } from "../time/period.ts";
 import type { Pack } from "./pack.ts";
-import { readPeriod } from "./period.ts";
 
 /** Reports of one organization and space that may be under way at once. */
 const UNFINISHED_MAX = 10;
@@ -33,7 +33,7 @@ export async function requestReport(
   const report: ReportRecord = {
     id: app.ports.entropy.id("rep"),
     type,
-    period: readPeriod(period, now),
+    period: readPeriod(period, now, "body.period").period,
     status: "queued",
     requested_by: actor,
     created_at_ms: now,

@@ -92,7 +92,7 @@ function ownRoutes(): Route[] {
       faults: [],
       handle: (work, { body: { type, id, pad } }) => {
         const { tx, actor: { tenant } } = work;
-        const resource = { type: "agent", id };
+        const resource = { type: "agent", id } as const;
         const details = { command_id: id, pad };
         tx.append(tenant, type, eventJson(work, tenant, { type, resource, details }));
         return null;
