@@ -102,6 +102,8 @@ export class Limiter {
   }
 
   #admit(actor: Actor, call: "rest" | "mcp"): LimitState | Promise<LimitState> {
+    // A machine that is taken over must not spend what the organization's people have.
+    if (actor.kind === "device") return this.takeForAgent(actor.id, "itself");
     const bounds = this.#boundsOf(actor);
     const claims = bounds[call];
     if (actor.key === null) return this.#take(claims);
@@ -137,9 +139,10 @@ export class Limiter {
     return this.parts.addresses.takeAll([claim]);
   }
 
-  /** What comes in about one agent without its credential, whoever sends it. */
-  takeForAgent(id: string): LimitState | Promise<LimitState> {
-    const claim = claimOf(OTHER_LIMITS.agent, id, AGENT_REPORTS_PER_MINUTE);
+  /** A report about one agent: what others say of it takes nothing from what it says itself. */
+  takeForAgent(id: string, by: "itself" | "anybody"): LimitState | Promise<LimitState> {
+    const counted = by === "itself" ? `${id}:own` : id;
+    const claim = claimOf(OTHER_LIMITS.agent, counted, AGENT_REPORTS_PER_MINUTE);
     return this.parts.counters.takeAll([claim]);
   }
 
