@@ -102,8 +102,6 @@ export class Limiter {
   }
 
   #admit(actor: Actor, call: "rest" | "mcp"): LimitState | Promise<LimitState> {
-    // A machine that is taken over must not spend what the organization's people have.
-    if (actor.kind === "device") return this.takeForAgent(actor.id, "itself");
     const bounds = this.#boundsOf(actor);
     const claims = bounds[call];
     if (actor.key === null) return this.#take(claims);

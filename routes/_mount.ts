@@ -158,7 +158,10 @@ async function serve(app: App, route: Route, c: Context<Env>): Promise<Response>
       actor = identified instanceof Promise ? await identified : identified;
     }
     if (actor !== ANONYMOUS) {
-      const admission = app.limiter.admit(actor, "rest");
+      // Many machines that report must not spend what the organization's people have.
+      const admission = actor.kind === "device"
+        ? app.limiter.takeForAgent(actor.id, "itself")
+        : app.limiter.admit(actor, "rest");
       limit = admission instanceof Promise ? await admission : admission;
       holds = limit.admitted;
     } else if (!route.unlimited && limit === null) {
