@@ -46,7 +46,7 @@ export const PAYLOAD = "payload";
 export const NOTE_CHARS_MAX = 2_000;
 /** Labels and annotations of one alert, together: a batch of them fits into one commit. */
 export const TEXT_CHARS_MAX = 16_000;
-export const ENTRIES_MAX = 64;
+export const ENTRIES_MAX = 64; // labels, annotations, fields of the payload
 
 /** An alert under the names of the import, before it is checked. */
 export type Sent = Partial<Record<FieldName | "labels" | "annotations", unknown>>;
@@ -64,33 +64,33 @@ interface Options {
 /** Reads an alert as its sender says it; what is no object is left for the check to refuse. */
 export function readSent(sent: unknown, { fixed = {}, lenient = false }: Options = {}): unknown {
   if (!isObject(sent)) return sent;
-  const { labels: sentLabels, annotations: sentAnnotations, ...others } = sent;
-  const rest = new Map(Object.entries(others));
-  const labels = textsOf(sentLabels, lenient), annotations = textsOf(sentAnnotations, lenient);
+  const labels = textsOf(sent.labels, lenient), annotations = textsOf(sent.annotations, lenient);
+  const used = new Set(["labels", "annotations"]);
   const item: Sent = { ...fixed, labels };
   for (const [field, how] of Object.entries<Field>(FIELDS) as [FieldName, Field][]) {
     if (field in fixed) continue;
-    item[field] = take(rest, field, how, lenient) ?? labelled(labels, how);
+    item[field] = take(sent, used, field, how, lenient) ?? labelled(labels, how);
   }
-  return { ...item, annotations: withNotes(labels, annotations, rest) };
+  return { ...item, annotations: withNotes(labels, annotations, restOf(sent, used)) };
 }
 
-/** Takes a field out of what was sent: the first of its names that can be read. */
+/** A field as it was sent: the first of its names that can be read, which is used then. */
 function take(
-  rest: Map<string, unknown>,
+  sent: Readonly<Record<string, unknown>>,
+  used: Set<string>,
   field: string,
   { names, read, charsMax = Infinity }: Field,
   lenient: boolean,
 ): unknown {
   for (const name of names) {
-    const value = rest.get(name);
+    const value = sent[name];
     if (isNothing(value)) continue;
     const known = read(value);
     if (name !== field || lenient) {
       if (known === undefined) continue;
       if (known.length > charsMax) return cut(known, charsMax);
     }
-    rest.delete(name);
+    used.add(name);
     return known ?? value;
   }
   return undefined;
@@ -101,12 +101,26 @@ const isNothing = (value: unknown): boolean =>
   value === undefined || value === null || value === "" ||
   typeof value === "string" && value.startsWith("0001-01-01T00:00:00");
 
+/** The first of the fields that are not used. Their number is bounded, because a body may have a million. */
+function restOf(
+  sent: Readonly<Record<string, unknown>>,
+  used: ReadonlySet<string>,
+): Map<string, unknown> {
+  const rest = new Map<string, unknown>();
+  for (const name in sent) {
+    if (used.has(name) || isNothing(sent[name])) continue;
+    rest.set(name, sent[name]);
+    if (rest.size === ENTRIES_MAX) break;
+  }
+  return rest;
+}
+
 const labelled = (labels: unknown, { label, read }: Field): unknown =>
   label !== undefined && isObject(labels) ? read(labels[label]) : undefined;
 
 /** The annotations with the rest of what was sent, as far as there is room. */
 function withNotes(labels: unknown, annotations: unknown, rest: Map<string, unknown>): unknown {
-  if (!isObject(labels) || !isObject(annotations)) return annotations;
+  if (!isBounded(labels) || !isBounded(annotations)) return annotations;
   const all = { ...annotations };
   let room = TEXT_CHARS_MAX - charsOf(labels) - charsOf(all);
   const add = (name: string, text: string) => {
@@ -121,10 +135,13 @@ function withNotes(labels: unknown, annotations: unknown, rest: Map<string, unkn
     rest.delete(name);
     add(name, text);
   }
-  const others = [...rest].filter(([, value]) => !isNothing(value));
-  if (others.length > 0) add(PAYLOAD, JSON.stringify(Object.fromEntries(others)));
+  if (rest.size > 0) add(PAYLOAD, JSON.stringify(Object.fromEntries(rest)));
   return all;
 }
+
+/** True for an object with few enough entries to look at; any other is refused by their number alone. */
+export const isBounded = (value: unknown): value is Record<string, unknown> =>
+  isObject(value) && Object.keys(value).length <= ENTRIES_MAX;
 
 /** The characters of names and texts. */
 export const charsOf = (entries: Readonly<Record<string, unknown>>): number =>
@@ -135,7 +152,8 @@ export const charsOf = (entries: Readonly<Record<string, unknown>>): number =>
 
 /** An object with numbers and booleans as texts and without nulls; in lenient reading without anything else. */
 function textsOf(value: unknown, lenient: boolean): unknown {
-  if (!isObject(value)) return value === undefined || value === null ? {} : value;
+  if (value === undefined || value === null) return {};
+  if (!isBounded(value)) return value;
   return Object.fromEntries(
     Object.entries(value).flatMap(([name, said]) => {
       const text = textOf(said) ?? (lenient ? null : said);

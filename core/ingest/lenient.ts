@@ -1,6 +1,7 @@
 import { fingerprintOf } from "../alerts/report.ts";
 import {
   cut,
+  isBounded,
   NAME_CHARS_MAX,
   NOTE_CHARS_MAX,
   PAYLOAD,
@@ -28,26 +29,26 @@ export function readLenient(sent: unknown, { fixed = {}, defaults = {} }: Option
   const item = read as Sent;
   const name = item.name ?? defaults.name;
   const { labels, annotations } = item;
-  if (typeof name !== "string" || !areTexts(labels) || !areTexts(annotations)) return item;
-  const wellFormed = wellFormedOf(labels);
+  if (typeof name !== "string" || !isBounded(labels) || !isBounded(annotations)) return item;
+  const wellFormed = wellFormedOf(labels as Texts);
   return {
     ...item,
     name: cut(name, NAME_CHARS_MAX),
     state: item.state ?? defaults.state,
     fingerprint: item.fingerprint ?? fingerprintOf(name.toWellFormed(), wellFormed),
     labels: wellFormed,
-    annotations: shortened(annotations),
+    annotations: shortened(annotations as Texts),
   };
 }
 
-const areTexts = (value: unknown): value is Record<string, string> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
+/** Lenient reading leaves nothing else in labels and annotations. */
+type Texts = Readonly<Record<string, string>>;
 
-const wellFormedOf = (labels: Readonly<Record<string, string>>) =>
+const wellFormedOf = (labels: Texts) =>
   Object.fromEntries(Object.entries(labels).map((pair) => pair.map((text) => text.toWellFormed())));
 
 /** The first annotations, each cut, and the payload. */
-function shortened({ [PAYLOAD]: payload, ...others }: Readonly<Record<string, string>>) {
+function shortened({ [PAYLOAD]: payload, ...others }: Texts) {
   const first = Object.entries(others).filter(([name]) => name !== "").slice(0, ANNOTATIONS_MAX);
   return {
     ...Object.fromEntries(

@@ -1,4 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { readSent } from "../../core/alerts/sent.ts";
 import { type Account, World } from "../support/world.ts";
 import { alertsOf, makeIngestToken, storedKeys } from "./ingest_fixtures.ts";
 
@@ -152,4 +153,24 @@ Deno.test("alerts: an import of which nothing can be read is 400 with each reaso
   deq([many.body.error.details.rejected, many.body.error.details.issues.length], [10_000, 100]);
   const none = await ingest(world, owner, []);
   deq([none.status, none.body.accepted, none.body.rejected], [200, 0, 0]);
+});
+
+Deno.test("readSent: of many fields, labels or annotations only as many are looked at as may be kept", () => {
+  let looked = 0;
+  const counting = (n: number) =>
+    new Proxy(Object.fromEntries(Array.from({ length: n }, (_, at) => [`k${at}`, at])), {
+      get: (target, name) => {
+        looked++;
+        return Reflect.get(target, name);
+      },
+    });
+  const many = 1_000;
+  for (const lenient of [false, true]) {
+    const sent = { name: "x", labels: counting(many), annotations: counting(many) };
+    readSent(sent, { lenient });
+    ok(looked <= 3, `${looked} labels, where those of the table stand for fields`);
+    readSent(counting(many), { lenient });
+    ok(looked < 300, `${looked} fields`);
+    looked = 0;
+  }
 });
