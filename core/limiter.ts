@@ -137,9 +137,10 @@ export class Limiter {
     return this.parts.addresses.takeAll([claim]);
   }
 
-  /** What comes in about one agent without its credential, whoever sends it. */
-  takeForAgent(id: string): LimitState | Promise<LimitState> {
-    const claim = claimOf(OTHER_LIMITS.agent, id, AGENT_REPORTS_PER_MINUTE);
+  /** A report about one agent: what others say of it takes nothing from what it says itself. */
+  takeForAgent(id: string, by: "itself" | "anybody"): LimitState | Promise<LimitState> {
+    const counted = by === "itself" ? `${id}:own` : id;
+    const claim = claimOf(OTHER_LIMITS.agent, counted, AGENT_REPORTS_PER_MINUTE);
     return this.parts.counters.takeAll([claim]);
   }
 

@@ -7,7 +7,7 @@ import type { Scope } from "../core/scopes.ts";
 import type { Appending } from "../kv/appends.ts";
 import type { Tx } from "../kv/tx.ts";
 import { faultOf } from "./_answer.ts";
-import { identifyAgain } from "./_identify.ts";
+import { authenticatorFor, identifyAgain } from "./_identify.ts";
 import { parse, parseNoQuery } from "./_input.ts";
 import type { Route } from "./_route.ts";
 
@@ -47,7 +47,7 @@ export async function call(
     };
     // Whoever holds a body back gets no more from it than the rights of when it was there.
     if (route.body && raw.headers && caller.kind !== "anonymous") {
-      actor = await identifyAgain(app, raw.headers);
+      actor = await identifyAgain(app, raw.headers, authenticatorFor(route));
       const missing = missingRights(route, actor);
       if (missing !== null) throw lacking(actor, missing);
     }

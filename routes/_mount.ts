@@ -20,7 +20,13 @@ import {
   whenRead,
 } from "./_answer.ts";
 import { call, deny, denyTestSpace, missingRights } from "./_call.ts";
-import { asksWho, identify, identifyAgain, identifyIfAccepted } from "./_identify.ts";
+import {
+  asksWho,
+  authenticatorFor,
+  identify,
+  identifyAgain,
+  identifyIfAccepted,
+} from "./_identify.ts";
 import { parseNoQuery, queryFor, queryOf, readJson } from "./_input.ts";
 import { keepPagesOut, letPagesIn } from "./_origin.ts";
 import { byRank, contestedOf, pattern } from "./_paths.ts";
@@ -147,12 +153,15 @@ async function serve(app: App, route: Route, c: Context<Env>): Promise<Response>
     const { headers } = c.req.raw;
     if (asksWho(route, headers)) {
       const identified = "public" in route.access
-        ? identifyIfAccepted(app, headers, request)
+        ? identifyIfAccepted(app, headers, request, authenticatorFor(route))
         : identify(app, headers, request, (state) => limit = state);
       actor = identified instanceof Promise ? await identified : identified;
     }
     if (actor !== ANONYMOUS) {
-      const admission = app.limiter.admit(actor, "rest");
+      // Many machines that report must not spend what the organization's people have.
+      const admission = actor.kind === "device"
+        ? app.limiter.takeForAgent(actor.id, "itself")
+        : app.limiter.admit(actor, "rest");
       limit = admission instanceof Promise ? await admission : admission;
       holds = limit.admitted;
     } else if (!route.unlimited && limit === null) {

@@ -14,7 +14,12 @@ type Out<S> = S extends z.ZodType ? z.output<S> : undefined;
 /** Who may call. There is no default: a route without `access` does not compile. */
 export type Access =
   /** Nobody needs to say who they are; the text says why. Whoever does, may be told more. */
-  | { readonly public: string; readonly credential?: "optional" }
+  | {
+    readonly public: string;
+    readonly credential?: "optional";
+    /** A device's credential counts here, which elsewhere opens only the device's own link. */
+    readonly devices?: true;
+  }
   /** Any live credential; the rule decides the rest. */
   | {
     readonly signedIn: true;

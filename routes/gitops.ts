@@ -98,6 +98,9 @@ const PlanStep = z.object({
 const Applied = z.object({
   dry_run: z.boolean(),
   commit: z.string().describe("The head of the branch."),
+  policy_id: z.string().nullable().describe(
+    "The policy that stands under the path, where it is exactly one; `plan` names each of several.",
+  ),
   changed: z.boolean().describe("False for a plan that leaves everything as it is."),
   plan: z.array(PlanStep).describe("Every policy that is concerned, deletions too."),
   version: z.string().describe("The name of all policies in force afterwards; empty for none."),

@@ -47,9 +47,7 @@ export const receiverRoutes = [
     description: TOKEN,
     body: z.looseObject({
       event: anything("What happened: the alert's name."),
-      payload: anything(
-        "An object. `severity`, `status`, `fingerprint`, `labels`, `agent_id` and `summary` are used.",
-      ),
+      payload: anything("An object with the alert's other fields, as the import takes them."),
     }),
     handle: (work, { query, body }) =>
       receiveGeneric(work, query.token ?? work.request.ingestToken, body),

@@ -127,7 +127,7 @@ async function mayServe(
 }
 
 function newAgent(id: string, created_at_ms: number) {
-  return { id, created_at_ms, reported_status: null };
+  return { id, created_at_ms, reported_status: null, reported_at_ms: null };
 }
 
 /** What an agent says that it holds, as its record shows it: null for no policy. */
