@@ -94,7 +94,7 @@ export function openapi(routes: readonly Route[], version: string): OpenApi {
   paths["/ws"] = { get: socketOperation(parameters(StreamQuery, "query", schemas), responses) };
   Object.assign(paths, mcpOperations(responses));
   const settled = schemas.settle({ paths, responses: sorted(responses) });
-  for (const name of ["Error", ...Object.keys(MCP_SCHEMAS)]) {
+  for (const name of ["ApiError", ...Object.keys(MCP_SCHEMAS)]) {
     if (name in settled.schemas) throw new Error(`A schema has the id ${name}.`);
   }
   return {
@@ -113,7 +113,7 @@ export function openapi(routes: readonly Route[], version: string): OpenApi {
     ],
     paths: settled.document.paths,
     components: {
-      schemas: { Error: ERROR_SCHEMA, ...MCP_SCHEMAS, ...settled.schemas },
+      schemas: { ApiError: ERROR_SCHEMA, ...MCP_SCHEMAS, ...settled.schemas },
       responses: settled.document.responses,
       parameters: PARAMETERS,
       headers: HEADERS,

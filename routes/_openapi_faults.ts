@@ -71,7 +71,7 @@ export const ERROR_SCHEMA: JsonSchema = {
 };
 
 /** One for all: generated clients make a type of every schema that is written out. */
-export const ERROR: JsonSchema = { $ref: "#/components/schemas/Error" };
+export const ERROR: JsonSchema = { $ref: "#/components/schemas/ApiError" };
 
 /** Every fault that a route may answer with: its own and those that its declaration implies. */
 export function faultsOf(route: Route): readonly FaultCode[] {

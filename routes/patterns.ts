@@ -26,7 +26,7 @@ const Patterns = z.object({
   disabled_rules: z.array(z.string()),
   policy_version: z.string(),
   pagination: Pagination,
-}).meta({ id: "Patterns" });
+}).meta({ id: "PatternList" });
 
 export const patternRoutes = [
   route({

@@ -127,15 +127,23 @@ Deno.test("openapi: every fault of every route is there with its code and senten
 });
 
 Deno.test("openapi: every refusal points to the one error schema", () => {
-  const error = { $ref: "#/components/schemas/Error" };
+  const error = { $ref: "#/components/schemas/ApiError" };
   for (const [name, { content }] of Object.entries(document.components.responses)) {
     const { schema } = content!["application/json"]!;
     deq(schema.anyOf?.[0] ?? schema, error, name);
     deq(schema.anyOf !== undefined, name.startsWith("Mcp"), name);
   }
-  deq(document.components.schemas.Error!.properties!.error!.properties!.code!.enum, [
+  deq(document.components.schemas.ApiError!.properties!.error!.properties!.code!.enum, [
     ...Object.keys(FAULTS),
   ]);
+});
+
+Deno.test("openapi: no schema has the name of its own list or object, since generated Python reuses the variable", () => {
+  for (const [name, { properties = {} }] of Object.entries(document.components.schemas)) {
+    const variable = name.replaceAll(/(?<!^)[A-Z]/g, "_$&").toLowerCase();
+    const { items, properties: inner } = properties[variable] ?? {};
+    deq(items ?? inner, undefined, name);
+  }
 });
 
 Deno.test("openapi: patterns are of the dialect that ECMAScript and Python share, types are single or nullable", () => {
