@@ -18,8 +18,9 @@ import {
   Timestamp,
 } from "./_schemas.ts";
 
-const AgentStatus = z.enum(["online", "degraded", "offline"]);
-const ReportedStatus = z.enum(["ok", "degraded", "error"]);
+/** How an agent is, as far as its link tells. */
+export const AgentStatus = z.enum(["online", "degraded", "offline"]).meta({ id: "AgentStatus" });
+const ReportedStatus = z.enum(["ok", "degraded", "error"]).meta({ id: "ReportedStatus" });
 
 const Agent = z.object({
   id: z.string(),

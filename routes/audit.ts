@@ -64,7 +64,9 @@ const Filter = z.strictObject({
   resource_id: z.string().min(1).max(128).optional().meta({
     description: "The id of what it was done to.",
   }),
-  result: z.enum(RESULTS).optional().meta({ description: "What came of what the row reports." }),
+  result: z.enum(RESULTS).meta({ id: "AuditResult" }).optional().meta({
+    description: "What came of what the row reports.",
+  }),
   text: z.string().min(1).max(200).optional().meta({
     description: "What stands somewhere in `details`, whatever its case.",
   }),

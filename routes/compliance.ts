@@ -6,9 +6,10 @@ import { HTML, reportPage } from "./_report_page.ts";
 import { route } from "./_route.ts";
 import { Id, listOf, PageQuery, Timestamp } from "./_schemas.ts";
 
+const ReportType = z.enum(REPORT_TYPES).meta({ id: "ReportType" });
 const Report = z.object({
   id: z.string(),
-  type: z.enum(REPORT_TYPES),
+  type: ReportType,
   status: z.enum(REPORT_STATUSES),
   period: z.object({ asked: z.string(), from: Timestamp, to: Timestamp })
     .describe("Both ends belong to it."),
@@ -43,7 +44,7 @@ export const complianceRoutes = [
       details: ({ type, period }) => ({ type, period }),
     },
     body: z.strictObject({
-      type: z.enum(REPORT_TYPES).meta({ description: "Which evidence pack." }),
+      type: ReportType.meta({ description: "Which evidence pack." }),
       period: z.string().min(1).max(32).describe(
         "`24h`, `30d`, `2026-Q3`, or `2026-07-01..2026-09-30` (whole days, UTC).",
       ),

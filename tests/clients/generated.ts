@@ -17,7 +17,7 @@ import { type Generator, generators } from "./page.ts";
  */
 const AGENT = "a machine";
 /** A registry that hangs must not hold the task for ever. */
-const COMMAND_MS = 300_000;
+const COMMAND_MS = 600_000;
 
 type Env = Readonly<Record<string, string>>;
 

@@ -133,9 +133,24 @@ Deno.test("openapi: every refusal points to the one error schema", () => {
     deq(schema.anyOf?.[0] ?? schema, error, name);
     deq(schema.anyOf !== undefined, name.startsWith("Mcp"), name);
   }
-  deq(document.components.schemas.ApiError!.properties!.error!.properties!.code!.enum, [
-    ...Object.keys(FAULTS),
-  ]);
+  deq(document.components.schemas.ErrorCode!.enum, Object.keys(FAULTS));
+});
+
+Deno.test("openapi: an object or a choice of words that stands in several places is one component", () => {
+  const seen = new Map<string, number>();
+  for (const { description: _, default: __, examples: ___, ...schema } of schemasIn(document)) {
+    const isObject = Object.keys(schema.properties ?? {}).length > 0;
+    if (!isObject && (schema.enum ?? []).length < 2) continue;
+    const written = JSON.stringify(schema);
+    seen.set(written, (seen.get(written) ?? 0) + 1);
+  }
+  deq([...seen].filter(([, times]) => times > 1), []);
+});
+
+Deno.test("openapi: no two components share a name, since generated Go has one namespace", () => {
+  const { schemas, responses, parameters } = document.components;
+  const names = [schemas, responses, parameters].flatMap((entries) => Object.keys(entries));
+  deq(names.filter((name, i) => names.indexOf(name) !== i), []);
 });
 
 Deno.test("openapi: no schema has the name of its own list or object, since generated Python reuses the variable", () => {
