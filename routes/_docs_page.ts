@@ -4,6 +4,7 @@ import { SCRIPT } from "./_docs_script.ts";
 import { STYLE } from "./_docs_style.ts";
 import { type Endpoint, lastOf } from "./_docs_try.ts";
 import { type Html, inline, markup, prose, trusted } from "./_html.ts";
+import { inlineChoices, POINTER } from "./_openapi_schemas.ts";
 import type { OpenApi } from "./_openapi_types.ts";
 import type { Content } from "./_route.ts";
 
@@ -31,7 +32,7 @@ interface Area {
 export function docsPage(document: OpenApi): Content {
   return {
     type: "text/html; charset=utf-8",
-    body: page(document).markup,
+    body: page(inlineChoices(document, document.components.schemas, POINTER)).markup,
     headers: {
       "content-security-policy": POLICY,
       "x-content-type-options": "nosniff",

@@ -1,7 +1,6 @@
 import { type Html, markup, type Part, prose } from "./_html.ts";
+import { POINTER } from "./_openapi_schemas.ts";
 import type { JsonSchema, OpenApi } from "./_openapi_types.ts";
-
-const POINTER = "#/components/schemas/";
 
 /** The fields of a schema as nested lists, or nothing when it has none. */
 export function fieldList(document: OpenApi, schema: JsonSchema): Html | null {

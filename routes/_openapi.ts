@@ -2,7 +2,7 @@ import { IDEMPOTENCY_KEY } from "../core/commands/idempotency_key.ts";
 import { FAULTS } from "../core/fault.ts";
 import { SCOPES } from "../core/scopes.ts";
 import {
-  ERROR_SCHEMA,
+  ERROR_SCHEMAS,
   EVERY_RESPONSE,
   faultResponses,
   faultsOf,
@@ -12,9 +12,10 @@ import { BODY_BYTES_MAX } from "./_input.ts";
 import { collectSchemas, type Schemas } from "./_openapi_schemas.ts";
 import { linksOf } from "./_openapi_links.ts";
 import { MCP_SCHEMAS, mcpOperations } from "./_openapi_mcp.ts";
-import { socketOperation } from "./_openapi_socket.ts";
+import { SOCKET_SCHEMAS, socketOperation } from "./_openapi_socket.ts";
 import type { ApiResponse, JsonSchema, OpenApi, Operation, Parameter } from "./_openapi_types.ts";
 import type { Access, Route } from "./_route.ts";
+import { Space } from "./_schemas.ts";
 import { StreamQuery } from "./events.ts";
 
 const SECURITY_SCHEMES = {
@@ -40,13 +41,13 @@ const SECURITY_SCHEMES = {
   },
 } as const;
 
-const PARAMETERS: Readonly<Record<string, Parameter>> = {
-  Space: {
+const parametersOf = (schemas: Schemas): Record<string, Parameter> => ({
+  SpaceHeader: {
     name: "X-Relay-Space",
     in: "header",
     required: false,
     description: "The space that a signed-in user works in. An API key has its own.",
-    schema: { type: "string", enum: ["live", "test"], default: "live" },
+    schema: { ...schemas.render(Space, "input"), default: "live" },
   },
   IdempotencyKey: {
     name: "Idempotency-Key",
@@ -62,6 +63,13 @@ const PARAMETERS: Readonly<Record<string, Parameter>> = {
     description: "The `ETag` of what you have: 304 when it is the same still.",
     schema: { type: "string" },
   },
+});
+
+/** Those that no route declares. */
+const OWN_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
+  ...ERROR_SCHEMAS,
+  ...MCP_SCHEMAS,
+  ...SOCKET_SCHEMAS,
 };
 
 const ABOUT = [
@@ -93,8 +101,12 @@ export function openapi(routes: readonly Route[], version: string): OpenApi {
   }
   paths["/ws"] = { get: socketOperation(parameters(StreamQuery, "query", schemas), responses) };
   Object.assign(paths, mcpOperations(responses));
-  const settled = schemas.settle({ paths, responses: sorted(responses) });
-  for (const name of ["Error", ...Object.keys(MCP_SCHEMAS)]) {
+  const settled = schemas.settle({
+    paths,
+    responses: sorted(responses),
+    parameters: parametersOf(schemas),
+  });
+  for (const name of Object.keys(OWN_SCHEMAS)) {
     if (name in settled.schemas) throw new Error(`A schema has the id ${name}.`);
   }
   return {
@@ -113,9 +125,9 @@ export function openapi(routes: readonly Route[], version: string): OpenApi {
     ],
     paths: settled.document.paths,
     components: {
-      schemas: { Error: ERROR_SCHEMA, ...MCP_SCHEMAS, ...settled.schemas },
+      schemas: { ...OWN_SCHEMAS, ...settled.schemas },
       responses: settled.document.responses,
-      parameters: PARAMETERS,
+      parameters: settled.document.parameters,
       headers: HEADERS,
       securitySchemes: SECURITY_SCHEMES,
     },
@@ -141,7 +153,7 @@ function operation(
     parameters: [
       ...parameters(route.params, "path", schemas),
       ...parameters(route.query, "query", schemas),
-      ...(security(access).length > 0 ? [{ $ref: "#/components/parameters/Space" }] : []),
+      ...(security(access).length > 0 ? [{ $ref: "#/components/parameters/SpaceHeader" }] : []),
       ...(route.idempotencyKey ? [{ $ref: "#/components/parameters/IdempotencyKey" }] : []),
       ...(isFixed(route) ? [{ $ref: "#/components/parameters/IfNoneMatch" }] : []),
     ],

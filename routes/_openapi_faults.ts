@@ -1,4 +1,5 @@
 import { type FaultCode, FAULTS } from "../core/fault.ts";
+import { POINTER } from "./_openapi_schemas.ts";
 import type { ApiResponse, Header, JsonSchema, Ref } from "./_openapi_types.ts";
 import type { Route } from "./_route.ts";
 
@@ -49,21 +50,34 @@ export const HEADERS: Readonly<Record<string, Header>> = {
   },
 };
 
+/** What every refusal has, as the interface says it and as JSON-RPC carries it. */
+const ERROR_CODE: JsonSchema = {
+  type: "string",
+  enum: CODES,
+  description: "What programs act on.",
+};
+const ERROR_DETAILS: JsonSchema = {
+  type: "object",
+  properties: { request_id: { type: "string", description: "As in X-Request-Id." } },
+  required: ["request_id"],
+  additionalProperties: {},
+};
+
+const pointTo = (name: string): JsonSchema => ({ $ref: `${POINTER}${name}` });
+/** The code and the details of a refusal. */
+export const CODE = pointTo("ErrorCode");
+export const DETAILS = pointTo("ErrorDetails");
+
 /** The error object of the interface. */
-export const ERROR_SCHEMA: JsonSchema = {
+const ERROR_SCHEMA: JsonSchema = {
   type: "object",
   properties: {
     error: {
       type: "object",
       properties: {
-        code: { type: "string", enum: CODES, description: "What programs act on." },
+        code: CODE,
         message: { type: "string", description: "What is wrong and what to do, for people." },
-        details: {
-          type: "object",
-          properties: { request_id: { type: "string", description: "As in X-Request-Id." } },
-          required: ["request_id"],
-          additionalProperties: {},
-        },
+        details: DETAILS,
       },
       required: ["code", "message", "details"],
     },
@@ -72,7 +86,14 @@ export const ERROR_SCHEMA: JsonSchema = {
 };
 
 /** One for all: generated clients make a type of every schema that is written out. */
-export const ERROR: JsonSchema = { $ref: "#/components/schemas/Error" };
+export const ERROR = pointTo("ApiError");
+
+/** The components that refusals consist of. */
+export const ERROR_SCHEMAS = {
+  ApiError: ERROR_SCHEMA,
+  ErrorCode: ERROR_CODE,
+  ErrorDetails: ERROR_DETAILS,
+};
 
 /** Every fault that a route may answer with: its own and those that its declaration implies. */
 export function faultsOf(route: Route): readonly FaultCode[] {

@@ -2,10 +2,12 @@ import { z } from "zod";
 import { canonicalJson } from "../core/canonical.ts";
 import { PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN, passwordProblem } from "../core/passwords.ts";
 import { SCOPE_LIST } from "../core/scopes.ts";
+import { SEVERITIES } from "../core/streams/severity.ts";
 import { canonicalEmail } from "../core/text.ts";
 import { ISO_CHARS_MAX, ISO_PATTERN, readIso } from "../core/time/iso.ts";
 import { PERIOD_CHARS_MAX, PERIOD_FORMS } from "../core/time/period.ts";
 import { SUSPENSION_REASONS } from "../kv/records/standing.ts";
+import { SHIELD_MODES } from "../kv/records/shield.ts";
 import { CreatedWith as CredentialInRecord } from "../kv/records/created_with.ts";
 
 /** An opaque id in a path or a body. */
@@ -18,8 +20,24 @@ export const Id = z.string().regex(
 /** A path that names one resource. */
 export const IdParams = z.strictObject({ id: Id });
 
+/** The halves of what an organization has: real data, and data for tests. */
+export const Space = z.enum(["live", "test"]).meta({ id: "Space" });
+
+/** What commands are checked for, and what becomes of those that fail. */
+export const ShieldMode = z.enum(SHIELD_MODES).meta({ id: "ShieldMode" });
+
+/** How much something matters, from the mildest on. */
+export const Severity = z.enum(SEVERITIES).meta({ id: "Severity" });
+
+/** An answer that tells nothing of what becomes of what was sent. */
+export const Accepted = z.object({ accepted: z.literal(true) }).meta({ id: "Accepted" });
+
+const Credential = CredentialInRecord.extend({
+  kind: CredentialInRecord.shape.kind.meta({ id: "CredentialKind" }),
+}).meta({ id: "CreatedWith" });
+
 /** The credential that something was made with. */
-export const CreatedWith = CredentialInRecord.nullable().meta({
+export const CreatedWith = Credential.nullable().meta({
   description: "The API key (`api_key`), sign-in (`session`) or other issuer (`issuer`, by its " +
     "address) that made it; null when an earlier version of Relay did not keep it.",
 });
@@ -38,7 +56,9 @@ export const standing = {
       description:
         "The rights that it needs and that person lacks. What takes one of them is not done.",
     }),
-  }).nullable().meta({ description: "Null while that person has all the rights that it needs." }),
+  }).meta({ id: "Suspension" }).nullable().meta({
+    description: "Null while that person has all the rights that it needs.",
+  }),
 };
 
 /** How somebody takes such a thing over. */
@@ -102,7 +122,9 @@ export const commaList = <const T extends readonly string[]>(words: T, most: num
     .transform((text) => text.split(",")).pipe(z.array(z.enum(words)).min(1));
 
 /** Yes or no in a query. */
-export const Flag = z.enum(["true", "false"]).transform((text) => text === "true");
+export const Flag = z.enum(["true", "false"]).meta({ id: "Flag" }).transform((text) =>
+  text === "true"
+);
 
 /** How much of a list a caller wants at once. */
 export const PageLimit = wholeNumber(1, 200).prefault(50).meta({
@@ -130,7 +152,7 @@ export const listOf = <N extends string, T extends z.ZodType>(name: N, item: T) 
   return z.object({ ...items, pagination: Pagination });
 };
 
-export const ScopeName = z.enum(SCOPE_LIST);
+export const ScopeName = z.enum(SCOPE_LIST).meta({ id: "Scope" });
 
 /** A name for people: printable, not blank at its ends. */
 export const Name = z.string().min(1).max(100).regex(/^[^\p{Cc}\p{Cs}]*$/u, "no control characters")

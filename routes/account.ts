@@ -2,7 +2,15 @@ import { z } from "zod";
 import { accountInfo, logIn, signUp } from "../core/accounts.ts";
 import { refreshSession } from "../core/account/refresh.ts";
 import { route } from "./_route.ts";
-import { Email, Name, NewPassword, OPEN_BODY_BYTES_MAX, ScopeName, Timestamp } from "./_schemas.ts";
+import {
+  Email,
+  Name,
+  NewPassword,
+  OPEN_BODY_BYTES_MAX,
+  ScopeName,
+  Space,
+  Timestamp,
+} from "./_schemas.ts";
 
 const SignedIn = z.object({
   token: z.string(),
@@ -36,7 +44,7 @@ const AccountInfo = z.object({
   }),
   credential: z.object({ type: z.enum(["jwt", "api_key"]), id: z.string() }),
   scopes: z.array(ScopeName),
-  space: z.enum(["live", "test"]),
+  space: Space,
 }).meta({ id: "AccountInfo" });
 
 const Jwks = z.object({ keys: z.array(z.record(z.string(), z.unknown())) }).meta({ id: "Jwks" });

@@ -19,8 +19,9 @@ import {
   Timestamp,
 } from "./_schemas.ts";
 
-const AgentStatus = z.enum(["online", "degraded", "offline"]);
-const ReportedStatus = z.enum(REPORTED_STATUSES);
+/** How an agent is, as far as its link tells. */
+export const AgentStatus = z.enum(["online", "degraded", "offline"]).meta({ id: "AgentStatus" });
+const ReportedStatus = z.enum(REPORTED_STATUSES).meta({ id: "ReportedStatus" });
 
 const Agent = z.object({
   id: z.string(),

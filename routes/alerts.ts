@@ -2,19 +2,20 @@ import { z } from "zod";
 import { listAlerts, resolveAlert } from "../core/alerts/alerts.ts";
 import { ingestAlerts } from "../core/alerts/ingest.ts";
 import { REPORTS_MAX } from "../core/alerts/report.ts";
-import { ALERT_SEVERITIES, ALERT_STATES } from "../kv/records/alert.ts";
+import { ALERT_STATES } from "../kv/records/alert.ts";
 import { route } from "./_route.ts";
-import { Id, listOf, PageQuery, Reason, Timestamp } from "./_schemas.ts";
+import { Id, listOf, PageQuery, Reason, Severity, Timestamp } from "./_schemas.ts";
 
 const INGEST_BYTES_MAX = 8 * 1024 * 1024;
 
 const Texts = z.record(z.string(), z.string());
+const AlertState = z.enum(ALERT_STATES).meta({ id: "AlertState" });
 const Alert = z.object({
   alert_id: z.string(),
   source: z.string(),
   name: z.string(),
-  severity: z.enum(ALERT_SEVERITIES),
-  state: z.enum(ALERT_STATES),
+  severity: Severity,
+  state: AlertState,
   fingerprint: z.string().meta({ description: "Names the alert within its source." }),
   agent_id: z.string().nullable(),
   labels: Texts,
@@ -43,8 +44,8 @@ export const alertRoutes = [
     access: { scope: "system:read" },
     effect: "read",
     query: PageQuery.extend({
-      state: z.enum(ALERT_STATES).default("active").meta({ description: "Alerts of this state." }),
-      severity: z.enum(ALERT_SEVERITIES).optional().meta({
+      state: AlertState.default("active").meta({ description: "Alerts of this state." }),
+      severity: Severity.optional().meta({
         description: "Alerts of this very severity.",
       }),
       source: Source.optional().meta({ description: "Alerts of this source." }),

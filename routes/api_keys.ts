@@ -15,7 +15,16 @@ import {
   Scopes,
 } from "./_api_key_schemas.ts";
 import { route } from "./_route.ts";
-import { changeOf, IdParams, listOf, Name, Named, PageQuery, ScopeName } from "./_schemas.ts";
+import {
+  changeOf,
+  IdParams,
+  listOf,
+  Name,
+  Named,
+  PageQuery,
+  ScopeName,
+  Space,
+} from "./_schemas.ts";
 
 export const apiKeyRoutes = [
   route({
@@ -36,7 +45,7 @@ export const apiKeyRoutes = [
       name: Name.meta({ examples: ["deploy pipeline"] }),
       description: z.string().max(1000).default(""),
       scopes: Scopes,
-      type: z.enum(["live", "test"]).default("live")
+      type: Space.default("live")
         .meta({ description: "A test key sees and makes test data only." }),
       expires_days: z.int().min(1).max(3650).optional().meta({
         description: `Days until it expires; ${EXPIRES_DAYS_DEFAULT} unless said. A key that a ` +
@@ -61,7 +70,7 @@ export const apiKeyRoutes = [
     access: { signedIn: true },
     effect: "read",
     query: PageQuery.extend({
-      type: z.enum(["live", "test"]).optional().meta({ description: "Keys of this space." }),
+      type: Space.optional().meta({ description: "Keys of this space." }),
     }),
     success: { status: 200, body: listOf("api_keys", ApiKey) },
     faults: ["FORBIDDEN"],

@@ -75,7 +75,9 @@ const Filter = z.strictObject({
   resource_id: RowText.max(128).optional().meta({
     description: "The id of what it was done to.",
   }),
-  result: z.enum(RESULTS).optional().meta({ description: "What came of what the row reports." }),
+  result: z.enum(RESULTS).meta({ id: "AuditResult" }).optional().meta({
+    description: "What came of what the row reports.",
+  }),
   text: RowText.max(200).optional().meta({
     description: "What stands somewhere in `details`, whatever its case.",
   }),

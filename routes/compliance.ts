@@ -7,9 +7,10 @@ import { HTML, reportPage } from "./_report_page.ts";
 import { route } from "./_route.ts";
 import { Id, listOf, PageQuery, Period, Timestamp } from "./_schemas.ts";
 
+const ReportType = z.enum(REPORT_TYPES).meta({ id: "ReportType" });
 const Report = z.object({
   id: z.string(),
-  type: z.enum(REPORT_TYPES),
+  type: ReportType,
   status: z.enum(REPORT_STATUSES),
   period: z.object({ asked: z.string(), from: Timestamp, to: Timestamp })
     .describe("Both ends belong to it."),
@@ -44,7 +45,7 @@ export const complianceRoutes = [
       details: ({ type, period }) => ({ type, period }),
     },
     body: z.strictObject({
-      type: z.enum(REPORT_TYPES).meta({ description: "Which evidence pack." }),
+      type: ReportType.meta({ description: "Which evidence pack." }),
       period: Period,
     }),
     rules: { "body.period": PERIOD_RULE },

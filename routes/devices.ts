@@ -15,7 +15,7 @@ import {
   Timestamp,
 } from "./_schemas.ts";
 
-const TrustStatus = z.enum(["pending", "trusted", "revoked"]);
+const TrustStatus = z.enum(["pending", "trusted", "revoked"]).meta({ id: "TrustStatus" });
 
 const Device = z.object({
   id: z.string(),

@@ -1,12 +1,11 @@
 import { z } from "zod";
 import { NOTIFICATION } from "../core/streams/notification.ts";
-import { SEVERITIES } from "../core/streams/severity.ts";
 import { EVENT_RIGHTS, retryAfterMs } from "../core/streams/streams.ts";
 import type { Stream, StreamFilter } from "../core/streams/stream.ts";
 import { EVENT_TYPES } from "../core/webhooks/event_types.ts";
 import { acceptedOf } from "./_accept.ts";
 import { route } from "./_route.ts";
-import { commaList, Id } from "./_schemas.ts";
+import { commaList, Id, Severity } from "./_schemas.ts";
 import { SseSink } from "./_sse.ts";
 
 const EVENT_STREAM = "text/event-stream";
@@ -20,7 +19,7 @@ const Types = commaList([...EVENT_TYPES, NOTIFICATION], 2000).meta({
 export const StreamQuery = z.strictObject({
   types: Types.optional(),
   agent_id: Id.optional(),
-  severity: z.enum(SEVERITIES).optional().meta({ description: "At least this one." }),
+  severity: Severity.optional().meta({ description: "At least this one." }),
   last_event_id: z.string().max(128).optional().meta({
     description: "Where to go on; the header `Last-Event-ID` says the same and wins.",
   }),

@@ -11,6 +11,7 @@ import {
 import { GIT_PROVIDERS, PLAN_ACTIONS } from "../kv/records/gitops.ts";
 import { route } from "./_route.ts";
 import {
+  Accepted,
   ADOPTION,
   anything,
   CreatedWith,
@@ -52,10 +53,12 @@ const Secret = z.string().min(1).max(SECRET_CHARS_MAX).regex(
   "no control characters",
 );
 
+const GitProvider = z.enum(GIT_PROVIDERS).meta({ id: "GitProvider" });
+const PlanAction = z.enum(PLAN_ACTIONS).meta({ id: "PlanAction" });
 const Repository = z.object({
   id: z.string(),
   name: z.string(),
-  provider: z.enum(GIT_PROVIDERS),
+  provider: GitProvider,
   url: z.string(),
   branch: z.string(),
   policy_path: z.string(),
@@ -72,7 +75,7 @@ const Repository = z.object({
     commit: z.string(),
     seen_at: Timestamp,
     changes: z.array(
-      z.object({ action: z.enum(PLAN_ACTIONS), name: z.string(), path: z.string() }),
+      z.object({ action: PlanAction, name: z.string(), path: z.string() }),
     ).describe("The first 20 changes; a dry run of the apply shows all."),
     changes_total: z.int(),
   }).nullable().describe("A head that an unsigned push made Relay see, and that is not in force."),
@@ -83,7 +86,7 @@ const Repository = z.object({
 }).meta({ id: "Repository" });
 
 const PlanStep = z.object({
-  action: z.enum(PLAN_ACTIONS).describe(
+  action: PlanAction.describe(
     "`pinned`: a rollback holds it, though the file says otherwise. `unpin`: the file says the same as " +
       "the version in force, so the pin has no meaning any more.",
   ),
@@ -109,7 +112,7 @@ const Applied = z.object({
 
 const RepositoryBody = z.strictObject({
   name: Name.meta({ examples: ["policies"] }),
-  provider: z.enum(GIT_PROVIDERS),
+  provider: GitProvider,
   url: RepoUrl,
   branch: Branch.default("main"),
   policy_path: PolicyPath.default(""),
@@ -290,7 +293,7 @@ export const gitopsRoutes = [
       repository: anything("Its address or its path, or the host's own object."),
     }),
     bodyBytesMax: PUSH_BYTES_MAX,
-    success: { status: 202, body: z.object({ accepted: z.literal(true) }) },
+    success: { status: 202, body: Accepted },
     faults: [],
     handle: async (work, { body, bodyText }) => await receivePush(work, body, bodyText),
   }),

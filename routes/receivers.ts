@@ -2,7 +2,7 @@ import { z } from "zod";
 import { receiveAlertmanager } from "../core/ingest/alertmanager.ts";
 import { receiveGeneric } from "../core/ingest/generic.ts";
 import { route } from "./_route.ts";
-import { anything } from "./_schemas.ts";
+import { Accepted, anything } from "./_schemas.ts";
 
 const TOKEN_CHARS_MAX = 512;
 
@@ -17,7 +17,7 @@ const receiver = {
     }),
   }),
   ignoresUnknownQuery: true,
-  success: { status: 202, body: z.object({ accepted: z.literal(true) }) },
+  success: { status: 202, body: Accepted },
   faults: [],
 } as const;
 

@@ -5,7 +5,7 @@ import { SCOPE_LIST } from "../core/scopes.ts";
 import { route } from "./_route.ts";
 import { changeOf, Id, listOf, PageQuery, RoleName, ScopeName, Timestamp } from "./_schemas.ts";
 
-const Permissions = z.array(z.enum([...SCOPE_LIST, "all"])).max(64)
+const Permissions = z.array(z.enum([...SCOPE_LIST, "all"]).meta({ id: "Permission" })).max(64)
   .meta({ description: "Scopes, or `all`." });
 
 const Role = z.object({
@@ -26,7 +26,7 @@ const RolesOfUser = z.object({
 }).meta({ id: "RolesOfUser" });
 
 const NameParams = z.strictObject({ name: RoleName });
-const UserBody = z.strictObject({ user_id: Id });
+const UserBody = z.strictObject({ user_id: Id }).meta({ id: "RoleMember" });
 const ownEvent = (event: string) => ({ byRule: `${event}, when it changes something` });
 
 export const roleRoutes = [

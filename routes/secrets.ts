@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { KEY_STATUSES } from "../core/api_keys/show.ts";
 import { listSecrets, SECRET_TYPES } from "../core/secrets/list.ts";
+import { KeyStatus } from "./_api_key_schemas.ts";
 import { route } from "./_route.ts";
 import { listOf, PageQuery, Timestamp } from "./_schemas.ts";
 
@@ -9,7 +9,7 @@ const Secret = z.object({
   type: z.enum(SECRET_TYPES),
   name: z.string(),
   holds: z.array(z.string()).meta({ description: "Names of the secrets; never their values." }),
-  status: z.enum(KEY_STATUSES).nullable().meta({
+  status: KeyStatus.nullable().meta({
     description: "Of an API key: it is listed until it is deleted. Null for what has none.",
   }),
   created_at: Timestamp,

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { createLinkCode, deleteLink, listLinks } from "../core/telegram/links.ts";
 import { receiveTelegram } from "../core/telegram/receive.ts";
 import { route } from "./_route.ts";
-import { anything, IdParams, listOf, PageQuery, Timestamp } from "./_schemas.ts";
+import { Accepted, anything, IdParams, listOf, PageQuery, Timestamp } from "./_schemas.ts";
 
 const TelegramLink = z.object({
   id: z.string(),
@@ -33,14 +33,15 @@ export const telegramRoutes = [
     success: {
       status: 200,
       body: z.union([
-        z.object({ accepted: z.literal(true) }),
-        z.object({ method: z.literal("sendMessage"), chat_id: z.int(), text: z.string() }),
+        Accepted,
+        z.object({ method: z.literal("sendMessage"), chat_id: z.int(), text: z.string() })
+          .meta({ id: "TelegramMessage" }),
         z.object({
           method: z.literal("answerCallbackQuery"),
           callback_query_id: z.string(),
           text: z.string(),
           show_alert: z.literal(true),
-        }),
+        }).meta({ id: "TelegramAnswer" }),
       ]),
     },
     accepted: "The same with a right secret, a wrong one and none: there is nothing to answer.",
