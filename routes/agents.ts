@@ -8,15 +8,7 @@ import {
   showAgent,
 } from "../core/agents/agents.ts";
 import { route, type RouteSpec } from "./_route.ts";
-import {
-  Id,
-  IdParams,
-  listOf,
-  Named,
-  OPEN_BODY_BYTES_MAX,
-  PageQuery,
-  Timestamp,
-} from "./_schemas.ts";
+import { Id, IdParams, listOf, Named, PageQuery, Timestamp } from "./_schemas.ts";
 
 const AgentStatus = z.enum(["online", "degraded", "offline"]);
 const ReportedStatus = z.enum(["ok", "degraded", "error"]);
@@ -140,7 +132,6 @@ export const agentRoutes = [
     effect: "steps",
     audit: { none: "an unproved claim, kept apart from what is known" },
     body: z.strictObject({ agent_id: Id, status: ReportedStatus }),
-    bodyBytesMax: OPEN_BODY_BYTES_MAX,
     success: {
       status: 202,
       body: z.object({ agent_id: z.string(), status: ReportedStatus, received_at: Timestamp }),
