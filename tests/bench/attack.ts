@@ -19,7 +19,7 @@ function bodyOf(size: number): string {
   return `{${members.join(",")}}`;
 }
 
-async function send(body: string): Promise<void> {
+async function send(body: Uint8Array<ArrayBuffer>): Promise<void> {
   let status: string;
   try {
     const answer = await fetch(url, { method: "POST", headers, body });
@@ -36,10 +36,12 @@ Deno.addSignalListener("SIGTERM", () => {
   Deno.exit(0);
 });
 
-await send(bodyOf(Number(bytes)));
+// Made before: the attacker must not take the processor from whom it attacks.
+const bodies = Array.from({ length: 16 }, () => new TextEncoder().encode(bodyOf(Number(bytes))));
+await send(bodies[0]!);
 console.log("{}");
-for (let n = 0; n < Number(atOnce); n++) void goOn();
+for (let n = 0; n < Number(atOnce); n++) void goOn(n);
 
-async function goOn(): Promise<never> {
-  for (;;) await send(bodyOf(Number(bytes)));
+async function goOn(from: number): Promise<never> {
+  for (let at = from;; at++) await send(bodies[at % bodies.length]!);
 }
