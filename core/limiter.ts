@@ -129,12 +129,13 @@ export class Limiter {
     return this.#take(this.#claims("delivery", key, null));
   }
 
-  /** A public endpoint, by the client's network. */
-  takeForAddress(address: string): LimitState | Promise<LimitState> {
+  /** A public endpoint, by the client's network; a large body counts as several requests, in an empty window always admitted. */
+  takeForAddress(address: string, requests = 1): LimitState | Promise<LimitState> {
     const limit = this.parts.config().limits.public_per_minute;
     if (limit === null) return this.unlimited();
     const claim = claimOf(OTHER_LIMITS.address, networkOf(address), limit);
-    return this.parts.addresses.takeAll([claim]);
+    const amount = Math.min(requests, limit);
+    return this.parts.addresses.takeAll([amount === 1 ? claim : { ...claim, amount }]);
   }
 
   /** A report about one agent: what others say of it takes nothing from what it says itself. */

@@ -3,7 +3,8 @@ import { checkIdempotencyKey } from "../core/commands/idempotency_key.ts";
 import { Fault } from "../core/fault.ts";
 import { faultOf, headersOf, okJson, refusalHeaders } from "../routes/_answer.ts";
 import { recordUse } from "../routes/_call.ts";
-import { mustSayJson, readText } from "../routes/_input.ts";
+import { BODY_BYTES_MAX, mustSayJson, readText } from "../routes/_body.ts";
+import { OPEN_BODY_BYTES_MAX } from "../routes/_open_body.ts";
 import { copyInfo } from "../routes/_request.ts";
 import type { Service, Visit } from "../routes/_mount.ts";
 import type { Route } from "../routes/_route.ts";
@@ -80,9 +81,10 @@ async function post(server: Server, visit: Visit, alwaysStreams: boolean): Promi
   const { app, request } = visit;
   mustSayJson(app, request);
   if (visit.info.idempotencyKey !== null) checkIdempotencyKey(visit.info.idempotencyKey);
+  const bytesMax = visit.actor.kind === "anonymous" ? OPEN_BODY_BYTES_MAX : BODY_BYTES_MAX;
   let read: Message | Reply | null = null;
   try {
-    read = parseMessage(await readText(app, request).catch(unread));
+    read = await parseMessage(await readText(app, request, { bytesMax }).catch(unread));
     // Whoever holds a body back gets no more from it than the rights of when it was there.
     const now = { ...visit, actor: await visit.identifyAgain() };
     if (!("method" in read)) return await takeReply(server, now, read);

@@ -27,7 +27,9 @@ import {
   identifyAgain,
   identifyIfAccepted,
 } from "./_identify.ts";
-import { parseNoQuery, queryFor, queryOf, readJson } from "./_input.ts";
+import { BODY_BYTES_MAX, readJson } from "./_body.ts";
+import { parseNoQuery, queryFor, queryOf } from "./_input.ts";
+import { openBounds } from "./_open_body.ts";
 import { keepPagesOut, letPagesIn } from "./_origin.ts";
 import { byRank, contestedOf, pattern } from "./_paths.ts";
 import { bearerOffered } from "./_protocols.ts";
@@ -177,12 +179,16 @@ async function serve(app: App, route: Route, c: Context<Env>): Promise<Response>
       const missing = missingRights(route, actor);
       if (missing !== null) throw await deny(app, route, actor, request, missing);
       const params = c.req.param();
-      let bodyText = "";
       agent = route.agent === undefined ? null : params[route.agent]!;
+      const query = c.req.url.includes("?") ? queryFor(route, c.req.queries()) : {};
+      const bounds = actor === ANONYMOUS
+        ? openBounds(route, { app, request, query }, (state) => limit = state)
+        : { bytesMax: route.bodyBytesMax ?? BODY_BYTES_MAX };
+      let bodyText = "";
       const result = await call(app, route, actor, request, {
         params,
-        query: c.req.url.includes("?") ? queryFor(route, c.req.queries()) : {},
-        body: () => readJson(app, c.req.raw, route.bodyBytesMax, (text) => bodyText = text),
+        query,
+        body: () => readJson(app, c.req.raw, bounds, (text) => bodyText = text),
         bodyText: () => bodyText,
         accept: c.req.header("accept") ?? "*/*",
         headers,

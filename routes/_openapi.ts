@@ -8,7 +8,7 @@ import {
   faultsOf,
   HEADERS,
 } from "./_openapi_faults.ts";
-import { BODY_BYTES_MAX } from "./_input.ts";
+import { bodyBytesMaxOf } from "./_open_body.ts";
 import { collectSchemas, type Schemas } from "./_openapi_schemas.ts";
 import { linksOf } from "./_openapi_links.ts";
 import { MCP_SCHEMAS, mcpOperations } from "./_openapi_mcp.ts";
@@ -169,7 +169,7 @@ function operation(
     ...("scope" in access && { "x-required-scopes": scopesOf(access) }),
     ...("host" in access && { "x-host-only": true }),
     ...(route.liveOnly && { "x-live-only": true }),
-    ...(route.body && { "x-body-bytes-max": route.bodyBytesMax ?? BODY_BYTES_MAX }),
+    ...(route.body && { "x-body-bytes-max": bodyBytesMaxOf(route) }),
     ...(route.tool && { "x-mcp-tool": route.tool }),
   };
 }

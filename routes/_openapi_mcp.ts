@@ -1,5 +1,5 @@
 import type { FaultCode } from "../core/fault.ts";
-import { BODY_BYTES_MAX } from "./_input.ts";
+import { BODY_BYTES_MAX } from "./_body.ts";
 import { CODE, DETAILS, ERROR, EVERY_RESPONSE, faultResponses } from "./_openapi_faults.ts";
 import type { ApiResponse, JsonSchema, Operation } from "./_openapi_types.ts";
 

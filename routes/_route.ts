@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { Accepted } from "../core/accepted.ts";
-import type { Actor, Reading, Stepping, Writing } from "../core/app.ts";
+import type { Actor, App, Reading, RequestInfo, Stepping, Writing } from "../core/app.ts";
 import type { ResourceType } from "../core/audit_events/resources.ts";
 import type { WithCookie } from "../core/cookie.ts";
 import type { DetailsOf, EventType } from "../core/events.ts";
@@ -77,6 +77,24 @@ export type Success<R extends z.ZodType> =
     readonly fixed?: true;
   };
 
+/** A public route's caller, before the body is read. */
+export interface Caller {
+  readonly app: App;
+  readonly request: RequestInfo;
+  readonly query: Readonly<Record<string, string>>;
+}
+
+/** Who may send a public route more than the 16 KiB that everybody may. */
+export interface LargerBody {
+  readonly bytesMax: number;
+  /** What it takes, as the end of the refusal of a larger body. */
+  readonly unless: string;
+  /** Found out before more is read. */
+  readonly mayCome: (caller: Caller) => boolean | Promise<boolean>;
+  /** Found out from the bytes as they came, before they are parsed. */
+  readonly proved?: (caller: Caller, bytes: Uint8Array) => Promise<boolean>;
+}
+
 type WorkOf<E extends Effect> = E extends "read" ? Reading : E extends "write" ? Writing : Stepping;
 
 interface Input<P, Q, B> {
@@ -119,8 +137,9 @@ export interface RouteSpec<E extends Effect, P, Q, B, R extends z.ZodType> {
    * sentence that begins with the path.
    */
   readonly rules?: Readonly<Record<string, string>>;
-  /** Largest body in bytes; 1 MiB unless said. */
+  /** Largest body in bytes of a caller who is known; 1 MiB unless said. Others send 16 KiB at most. */
   readonly bodyBytesMax?: number;
+  readonly largerBody?: LargerBody;
   readonly success: Success<R>;
   /** When the rule may answer 202 with the same body, by `Accepted`; the text says when. */
   readonly accepted?: string;
@@ -161,6 +180,7 @@ export interface Route {
   readonly body?: Shape;
   readonly rules?: Readonly<Record<string, string>>;
   readonly bodyBytesMax?: number;
+  readonly largerBody?: LargerBody;
   readonly success: Success<z.ZodType>;
   readonly accepted?: string;
   readonly faults: readonly FaultCode[];

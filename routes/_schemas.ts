@@ -158,9 +158,6 @@ export const ScopeName = z.enum(SCOPE_LIST).meta({ id: "Scope" });
 export const Name = z.string().min(1).max(100).regex(/^[^\p{Cc}\p{Cs}]*$/u, "no control characters")
   .refine((text) => text.trim() === text, "no space at the ends");
 
-/** The largest body that is taken without a credential: a megabyte of small values is a tenth of a second of work. */
-export const OPEN_BODY_BYTES_MAX = 16 * 1024;
-
 /** Any JSON object. */
 export const JsonObject = z.record(z.string(), z.unknown());
 

@@ -2,15 +2,7 @@ import { z } from "zod";
 import { accountInfo, logIn, signUp } from "../core/accounts.ts";
 import { refreshSession } from "../core/account/refresh.ts";
 import { route } from "./_route.ts";
-import {
-  Email,
-  Name,
-  NewPassword,
-  OPEN_BODY_BYTES_MAX,
-  ScopeName,
-  Space,
-  Timestamp,
-} from "./_schemas.ts";
+import { Email, Name, NewPassword, ScopeName, Space, Timestamp } from "./_schemas.ts";
 
 const SignedIn = z.object({
   token: z.string(),
@@ -71,7 +63,6 @@ export const accountRoutes = [
       invite_code: z.string().min(1).max(128).optional()
         .meta({ description: "Joins the organization that invited, instead of making one." }),
     }),
-    bodyBytesMax: OPEN_BODY_BYTES_MAX,
     rules: {
       "body.invite_code": "is of an invitation that is open",
       "body.claim_code": "is the code that the server printed",
@@ -98,7 +89,6 @@ export const accountRoutes = [
       code: z.string().min(1).max(64).optional()
         .meta({ description: "Of the authenticator, or a recovery code." }),
     }),
-    bodyBytesMax: OPEN_BODY_BYTES_MAX,
     success: { status: 200, body: SignedIn },
     faults: ["INVALID_LOGIN"],
     handle: (work, { body }) => logIn(work, body),
@@ -116,7 +106,6 @@ export const accountRoutes = [
     effect: "steps",
     audit: { byRule: "session_refreshed, refresh_token_reused" },
     body: z.strictObject({ refresh_token: z.string().min(1).max(512) }),
-    bodyBytesMax: OPEN_BODY_BYTES_MAX,
     success: { status: 200, body: SignedIn },
     faults: ["INVALID_TOKEN"],
     handle: (work, { body }) => refreshSession(work, body.refresh_token),

@@ -9,15 +9,7 @@ import {
 import { reportHeartbeat } from "../core/agents/heartbeat.ts";
 import { REPORTED_STATUSES } from "../kv/records/agent.ts";
 import { route, type RouteSpec } from "./_route.ts";
-import {
-  Id,
-  IdParams,
-  listOf,
-  Named,
-  OPEN_BODY_BYTES_MAX,
-  PageQuery,
-  Timestamp,
-} from "./_schemas.ts";
+import { Id, IdParams, listOf, Named, PageQuery, Timestamp } from "./_schemas.ts";
 
 /** How an agent is, as far as its link tells. */
 export const AgentStatus = z.enum(["online", "degraded", "offline"]).meta({ id: "AgentStatus" });
@@ -148,7 +140,6 @@ export const agentRoutes = [
     effect: "steps",
     audit: { none: "a claim, kept apart from what is known" },
     body: z.object({ agent_id: Id, status: ReportedStatus }),
-    bodyBytesMax: OPEN_BODY_BYTES_MAX,
     success: {
       status: 202,
       body: z.object({

@@ -10,7 +10,6 @@ import {
   listOf,
   Name,
   Named,
-  OPEN_BODY_BYTES_MAX,
   PageQuery,
   Timestamp,
 } from "./_schemas.ts";
@@ -79,7 +78,6 @@ export const deviceRoutes = [
     noStore: true,
     audit: { byRule: "device_paired, in the organization of whoever made the code" },
     body: z.strictObject({ device_name: Name, pairing_code: Secret }),
-    bodyBytesMax: OPEN_BODY_BYTES_MAX,
     rules: {
       "body.pairing_code": "is a code that was made and has not been used",
     },
@@ -108,7 +106,6 @@ export const deviceRoutes = [
     noStore: true,
     audit: { byRule: "device_confirmed" },
     body: z.strictObject({ device_id: Id, token: Secret }),
-    bodyBytesMax: OPEN_BODY_BYTES_MAX,
     rules: {
       "body.token": "is the token of the device that waits",
     },

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { applyPolicies } from "../core/gitops/apply.ts";
 import { receivePush } from "../core/gitops/hooks.ts";
+import { claimsProof, isProvedPush } from "../core/gitops/large_push.ts";
 import {
   adoptRepository,
   createRepository,
@@ -283,7 +284,7 @@ export const gitopsRoutes = [
       "Takes `event` and `repository`, and what GitHub, GitLab and Gitea send of a push, with their " +
       "signatures. A signed one makes Relay apply what the repository says, with the right of the person " +
       "for whom it is synced; after an unsigned one Relay only shows what is pending. The answer is the " +
-      "same for one that is known and one that is not.",
+      "same for one that is known and one that is not. A body of more than 16 KiB must be signed.",
     access: { public: "it only makes Relay look at a repository that is registered" },
     effect: "steps",
     audit: { none: "what the look brings is told by the events of the policies" },
@@ -292,7 +293,12 @@ export const gitopsRoutes = [
       event: anything("`push`; what else a host tells is not obeyed."),
       repository: anything("Its address or its path, or the host's own object."),
     }),
-    bodyBytesMax: PUSH_BYTES_MAX,
+    largerBody: {
+      bytesMax: PUSH_BYTES_MAX,
+      unless: "it is signed with the webhook secret of the repository that it names",
+      mayCome: ({ request }) => claimsProof(request.gitHook),
+      proved: ({ app, request }, bytes) => isProvedPush(app, request.gitHook, bytes),
+    },
     success: { status: 202, body: Accepted },
     faults: [],
     handle: async (work, { body, bodyText }) => await receivePush(work, body, bodyText),

@@ -1,7 +1,10 @@
 import { z } from "zod";
 import { receiveAlertmanager } from "../core/ingest/alertmanager.ts";
 import { receiveGeneric } from "../core/ingest/generic.ts";
-import { route } from "./_route.ts";
+import { findIngestToken } from "../core/ingest/tokens.ts";
+import type { IngestPurpose } from "../kv/records/ingest.ts";
+import { BODY_BYTES_MAX } from "./_body.ts";
+import { type LargerBody, route } from "./_route.ts";
 import { Accepted, anything } from "./_schemas.ts";
 
 const TOKEN_CHARS_MAX = 512;
@@ -22,8 +25,15 @@ const receiver = {
 } as const;
 
 const TOKEN =
-  "The token goes into `Authorization: Bearer`, `X-Ingest-Token` or `token`. The answer " +
-  "is the same with a right token, a wrong one and none.";
+  "The token goes into `Authorization: Bearer`, `X-Ingest-Token` or `token`. Up to 16 KiB the answer " +
+  "is the same with a right token, a wrong one and none; a larger body needs a right one.";
+
+const largerBody = (purpose: IngestPurpose): LargerBody => ({
+  bytesMax: BODY_BYTES_MAX,
+  unless: "it comes with an ingest token of this purpose",
+  mayCome: async ({ app, request, query }) =>
+    await findIngestToken(app, query.token ?? request.ingestToken, purpose) !== null,
+});
 
 export const receiverRoutes = [
   route({
@@ -32,6 +42,7 @@ export const receiverRoutes = [
     path: "/api/webhooks/alertmanager",
     summary: "Take the notifications of a Prometheus Alertmanager",
     description: TOKEN,
+    largerBody: largerBody("alertmanager"),
     body: z.looseObject({
       status: anything("`firing` or `resolved`."),
       alerts: anything("The alerts, as in Alertmanager's webhook message of version 4."),
@@ -45,6 +56,7 @@ export const receiverRoutes = [
     path: "/api/webhooks/generic-alert",
     summary: "Take an alert in a form of its sender's own",
     description: TOKEN,
+    largerBody: largerBody("generic"),
     body: z.looseObject({
       event: anything("What happened: the alert's name."),
       payload: anything("An object with the alert's other fields, as the import takes them."),

@@ -1,6 +1,8 @@
 import { z } from "zod";
+import { findIngestToken } from "../core/ingest/tokens.ts";
 import { createLinkCode, deleteLink, listLinks } from "../core/telegram/links.ts";
 import { receiveTelegram } from "../core/telegram/receive.ts";
+import { BODY_BYTES_MAX } from "./_body.ts";
 import { route } from "./_route.ts";
 import { Accepted, anything, IdParams, listOf, PageQuery, Timestamp } from "./_schemas.ts";
 
@@ -24,6 +26,12 @@ export const telegramRoutes = [
     effect: "steps",
     audit: { byRule: "approval_resolved, approval_given, telegram_linked or ingest_refused" },
     ignoresUnknownQuery: true,
+    largerBody: {
+      bytesMax: BODY_BYTES_MAX,
+      unless: "it comes with the secret of a bot",
+      mayCome: async ({ app, request }) =>
+        await findIngestToken(app, request.telegramSecret, "telegram") !== null,
+    },
     body: z.looseObject({
       update_id: anything("Of an Update: its number, by which a repetition is known."),
       message: anything("Of an Update: the message. In the short form: its text."),
