@@ -11,7 +11,7 @@ export type People = readonly string[];
 
 /** Stands for every person. */
 const EVERYBODY = "*";
-/** Those who may know what somebody reset whom nobody knows. */
+/** The group for a secret that an unknown person may know. */
 export const everybody = (): string[] => [EVERYBODY];
 /** More people than this are remembered as everybody. */
 const PEOPLE_MAX = 16;
