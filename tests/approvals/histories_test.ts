@@ -5,6 +5,8 @@ import type { Tally } from "./organization.ts";
 
 /** Histories that share one relay; it is held to what every relay promises when it ends. */
 const TOGETHER = 25;
+/** A long run says how far it is. */
+const TELL_EVERY = 1_000;
 const wanted = Number(Deno.env.get("RELAY_HISTORIES") ?? 150);
 const chosen = Deno.env.get("RELAY_HISTORIES_SEED");
 const seed = Number(chosen ?? crypto.getRandomValues(new Uint32Array(1))[0]! % 1_000_000_000);
@@ -45,6 +47,7 @@ Deno.test(`approvals, ${wanted} histories from seed ${seed}: nobody approves the
   console.log(`RELAY_HISTORIES_SEED=${seed} RELAY_HISTORIES=${wanted}`);
   const tally: Tally = new Map();
   for (let first = 0; first < wanted; first += TOGETHER) {
+    if (first > 0 && first % TELL_EVERY === 0) console.log(`${first} histories`);
     await using world = await World.open({ seed: seed + first });
     await world.signUp(); // the host, whose administrators change no settings
     for (let n = first; n < Math.min(first + TOGETHER, wanted); n++) {
