@@ -15,6 +15,7 @@ import { giverOf } from "../roles/grant.ts";
 import { adopt } from "../standing/adopt.ts";
 import { INGEST_TOKEN } from "../standing/kinds.ts";
 import { showStanding } from "../standing/suspension.ts";
+import { rememberGone } from "../telegram/bot_makers.ts";
 import { sha256Hex } from "../text.ts";
 
 const PREFIX = "svc_ingest_";
@@ -86,11 +87,12 @@ export async function listIngestTokens(work: Work, paging: Paging) {
 }
 
 /** Ends a token before this answers. @throws {Fault} FORBIDDEN, NOT_FOUND */
-export async function deleteIngestToken({ actor, tx }: Writing, id: string) {
+export async function deleteIngestToken({ app, actor, tx }: Writing, id: string) {
   mustHoldNewValue(actor);
   const token = await tx.get(ingestTokens, actor.tenant, id);
   if (token === null) throw new Fault("NOT_FOUND", "There is no such ingest token.");
   tx.delete(ingestTokens, actor.tenant, id);
+  rememberGone(app, tx, actor.tenant, token);
   return { id, name: token.name, purpose: token.purpose };
 }
 

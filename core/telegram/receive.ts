@@ -18,7 +18,8 @@ import { Fault } from "../fault.ts";
 import { ACCEPTED, receive } from "../ingest/receive.ts";
 import { homeOf } from "../roles/grant.ts";
 import { rightsOf } from "../roles/rights.ts";
-import { isTrustedBot, linkAccount, makersOf } from "./links.ts";
+import { makersOf } from "./bot_makers.ts";
+import { isTrustedBot, linkAccount } from "./links.ts";
 import { type ChatCommand, type ChatMessage, readUpdate, TelegramBody } from "./update.ts";
 
 /** Longer than Telegram tries to deliver an update. */
