@@ -3,7 +3,8 @@ import { checkIdempotencyKey } from "../core/commands/idempotency_key.ts";
 import { Fault } from "../core/fault/fault.ts";
 import { faultOf, headersOf, okJson, refusalHeaders } from "../routes/call/answer.ts";
 import { recordUse } from "../routes/call/call.ts";
-import { mustSayJson, readText } from "../routes/call/input.ts";
+import { BODY_BYTES_MAX, mustSayJson, readText } from "../routes/http/body.ts";
+import { OPEN_BODY_BYTES_MAX } from "../routes/http/open_body.ts";
 import { copyInfo } from "../routes/http/request.ts";
 import type { Service, Visit } from "../routes/http/mount.ts";
 import type { Route } from "../routes/call/route.ts";
@@ -81,9 +82,10 @@ async function post(server: Server, visit: Visit, alwaysStreams: boolean): Promi
   const { app, request } = visit;
   mustSayJson(app, request);
   if (visit.info.idempotencyKey !== null) checkIdempotencyKey(visit.info.idempotencyKey);
+  const bytesMax = visit.actor.kind === "anonymous" ? OPEN_BODY_BYTES_MAX : BODY_BYTES_MAX;
   let read: Message | Reply | null = null;
   try {
-    read = parseMessage(await readText(request).catch(unread));
+    read = await parseMessage(await readText(app, request, { bytesMax }).catch(unread));
     // Whoever holds a body back gets no more from it than the rights of when it was there.
     const now = { ...visit, actor: await visit.identifyAgain() };
     if (!("method" in read)) return await takeReply(server, now, read);

@@ -1,4 +1,5 @@
 import { Fault, type FaultCode } from "../core/fault/fault.ts";
+import { parseJson, TooManyParts } from "../core/work/sliced_json.ts";
 
 /** The revision that is current, and the older ones whose clients are served too, newest first. */
 export const CURRENT = "2026-07-28";
@@ -75,11 +76,15 @@ const ID_CHARS_MAX = 256;
  * Reads the body of a POST.
  * @throws {RpcError} parseError, invalidRequest, invalidParams
  */
-export function parseMessage(text: string): Message | Reply {
+export async function parseMessage(text: string): Promise<Message | Reply> {
   let value: unknown;
   try {
-    value = JSON.parse(text);
-  } catch {
+    value = await parseJson(text);
+  } catch (error) {
+    if (error instanceof TooManyParts) {
+      const why = `The body has too many parts: ${error.message}.`;
+      throw new RpcError(CODES.invalidRequest, why, { status: 400 });
+    }
     throw new RpcError(CODES.parseError, "The body is not JSON.", { status: 400 });
   }
   const invalid = (why: string, id: Id | null = null) =>

@@ -2,14 +2,7 @@ import { z } from "zod";
 import { accountInfo, logIn, signUp } from "../core/access/sign_in/accounts.ts";
 import { refreshSession } from "../core/access/sign_in/refresh.ts";
 import { route } from "./call/route.ts";
-import {
-  Email,
-  Name,
-  NewPassword,
-  OPEN_BODY_BYTES_MAX,
-  ScopeName,
-  Timestamp,
-} from "./schemas/schemas.ts";
+import { Email, Name, NewPassword, ScopeName, Space, Timestamp } from "./schemas/schemas.ts";
 
 const SignedIn = z.object({
   token: z.string(),
@@ -43,7 +36,7 @@ const AccountInfo = z.object({
   }),
   credential: z.object({ type: z.enum(["jwt", "api_key"]), id: z.string() }),
   scopes: z.array(ScopeName),
-  space: z.enum(["live", "test"]),
+  space: Space,
 }).meta({ id: "AccountInfo" });
 
 const Jwks = z.object({ keys: z.array(z.record(z.string(), z.unknown())) }).meta({ id: "Jwks" });
@@ -70,7 +63,6 @@ export const accountRoutes = [
       invite_code: z.string().min(1).max(128).optional()
         .meta({ description: "Joins the organization that invited, instead of making one." }),
     }),
-    bodyBytesMax: OPEN_BODY_BYTES_MAX,
     rules: {
       "body.invite_code": "is of an invitation that is open",
       "body.claim_code": "is the code that the server printed",
@@ -97,7 +89,6 @@ export const accountRoutes = [
       code: z.string().min(1).max(64).optional()
         .meta({ description: "Of the authenticator, or a recovery code." }),
     }),
-    bodyBytesMax: OPEN_BODY_BYTES_MAX,
     success: { status: 200, body: SignedIn },
     faults: ["INVALID_LOGIN"],
     handle: (work, { body }) => logIn(work, body),
@@ -115,7 +106,6 @@ export const accountRoutes = [
     effect: "steps",
     audit: { byRule: "session_refreshed, refresh_token_reused" },
     body: z.strictObject({ refresh_token: z.string().min(1).max(512) }),
-    bodyBytesMax: OPEN_BODY_BYTES_MAX,
     success: { status: 200, body: SignedIn },
     faults: ["INVALID_TOKEN"],
     handle: (work, { body }) => refreshSession(work, body.refresh_token),

@@ -20,6 +20,7 @@ import {
   NewPassword,
   PageQuery,
   Pagination,
+  Space,
   Timestamp,
 } from "./schemas/schemas.ts";
 
@@ -48,7 +49,7 @@ const SecondFactor = z.object({
 const Notification = z.object({
   id: z.string(),
   type: z.string().meta({ description: "Such as approval_requested or agent_lost." }),
-  space: z.enum(["live", "test"]),
+  space: Space,
   resource_type: z.string(),
   resource_id: z.string(),
   details: JsonObject,
@@ -59,7 +60,7 @@ const Notification = z.object({
 const Password = z.string().min(1).max(1024);
 const CodeBody = z.strictObject({
   code: z.string().min(1).max(64).meta({ description: "Of the authenticator." }),
-});
+}).meta({ id: "AuthenticatorCode" });
 const RecoveryCodes = z.array(z.string()).meta({ description: "Each is good for one sign-in." });
 
 export const accountCareRoutes = [

@@ -16,8 +16,8 @@ const Figures = z.object({
   median_wait_seconds: z.int().nullable().meta({
     description: "How long these waited: at most a fifth too high; null of none.",
   }),
-});
-const Row = Figures.extend({ start: Timestamp });
+}).meta({ id: "ActivityFigures" });
+const Row = Figures.extend({ start: Timestamp }).meta({ id: "ActivityRow" });
 
 export const adminDashboardRoutes = [
   route({

@@ -34,7 +34,7 @@ const Plan = z.object({
   currency: z.string(),
   features: z.array(z.string()),
   requests_per_minute: z.int().meta({ description: "In force; 2147483647 means no limit." }),
-  limit_source: z.enum(["plan", "configuration"]),
+  limit_source: z.enum(["plan", "configuration"]).meta({ id: "LimitSource" }),
   accounts: z.int().nullable().meta({ description: "How many have it; null but for the host." }),
   created_at: Timestamp,
   updated_at: Timestamp,

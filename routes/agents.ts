@@ -3,23 +3,17 @@ import {
   deleteAgent,
   listAgents,
   ownedAgent,
-  reportHeartbeat,
   restartAgent,
   showAgent,
 } from "../core/agents/agents.ts";
+import { reportHeartbeat } from "../core/agents/heartbeat.ts";
+import { REPORTED_STATUSES } from "../kv/records/agent.ts";
 import { route, type RouteSpec } from "./call/route.ts";
-import {
-  Id,
-  IdParams,
-  listOf,
-  Named,
-  OPEN_BODY_BYTES_MAX,
-  PageQuery,
-  Timestamp,
-} from "./schemas/schemas.ts";
+import { Id, IdParams, listOf, Named, PageQuery, Timestamp } from "./schemas/schemas.ts";
 
-const AgentStatus = z.enum(["online", "degraded", "offline"]);
-const ReportedStatus = z.enum(["ok", "degraded", "error"]);
+/** How an agent is, as far as its link tells. */
+export const AgentStatus = z.enum(["online", "degraded", "offline"]).meta({ id: "AgentStatus" });
+const ReportedStatus = z.enum(REPORTED_STATUSES).meta({ id: "ReportedStatus" });
 
 const Agent = z.object({
   id: z.string(),
@@ -133,17 +127,27 @@ export const agentRoutes = [
     method: "POST",
     path: "/api/v1/heartbeat",
     summary: "Report an agent's health without its link",
-    description: "Kept as `reported_status`. Anybody may claim this, so it changes no status, is " +
-      "no sign of life and emits no event; agents tell their health through their link. At most " +
-      "60 a minute for one agent.",
-    access: { public: "the interface asks no credential here" },
+    description: "Kept as `reported_status`. With the credential that the agent registered with, " +
+      "an API key or its device's, it is `verified` and a sign of life: `last_seen_at` moves. " +
+      "Without it anybody may claim this, so it is neither. It never changes `status`, which is " +
+      "`online` only while the agent has a link, and emits no event. At most 60 a minute for one " +
+      "agent, and as many by the agent itself. Fields that Relay does not know are ignored.",
+    access: {
+      public: "the interface asks no credential here",
+      credential: "optional",
+      devices: true,
+    },
     effect: "steps",
-    audit: { none: "an unproved claim, kept apart from what is known" },
-    body: z.strictObject({ agent_id: Id, status: ReportedStatus }),
-    bodyBytesMax: OPEN_BODY_BYTES_MAX,
+    audit: { none: "a claim, kept apart from what is known" },
+    body: z.object({ agent_id: Id, status: ReportedStatus }),
     success: {
       status: 202,
-      body: z.object({ agent_id: z.string(), status: ReportedStatus, received_at: Timestamp }),
+      body: z.object({
+        agent_id: z.string(),
+        status: ReportedStatus,
+        verified: z.boolean().meta({ description: "True for the agent's own credential." }),
+        received_at: Timestamp,
+      }),
     },
     faults: ["AGENT_NOT_FOUND"],
     handle: (work, { body }) => reportHeartbeat(work, body),

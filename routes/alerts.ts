@@ -2,19 +2,20 @@ import { z } from "zod";
 import { listAlerts, resolveAlert } from "../core/commands/alerts/alerts.ts";
 import { ingestAlerts } from "../core/commands/alerts/ingest.ts";
 import { REPORTS_MAX } from "../core/commands/alerts/report.ts";
-import { ALERT_SEVERITIES, ALERT_STATES } from "../kv/records/alert.ts";
+import { ALERT_STATES } from "../kv/records/alert.ts";
 import { route } from "./call/route.ts";
-import { Id, listOf, PageQuery, Reason, Timestamp } from "./schemas/schemas.ts";
+import { Id, listOf, PageQuery, Reason, Severity, Timestamp } from "./schemas/schemas.ts";
 
 const INGEST_BYTES_MAX = 8 * 1024 * 1024;
 
 const Texts = z.record(z.string(), z.string());
+const AlertState = z.enum(ALERT_STATES).meta({ id: "AlertState" });
 const Alert = z.object({
   alert_id: z.string(),
   source: z.string(),
   name: z.string(),
-  severity: z.enum(ALERT_SEVERITIES),
-  state: z.enum(ALERT_STATES),
+  severity: Severity,
+  state: AlertState,
   fingerprint: z.string().meta({ description: "Names the alert within its source." }),
   agent_id: z.string().nullable(),
   labels: Texts,
@@ -43,8 +44,8 @@ export const alertRoutes = [
     access: { scope: "system:read" },
     effect: "read",
     query: PageQuery.extend({
-      state: z.enum(ALERT_STATES).default("active").meta({ description: "Alerts of this state." }),
-      severity: z.enum(ALERT_SEVERITIES).optional().meta({
+      state: AlertState.default("active").meta({ description: "Alerts of this state." }),
+      severity: Severity.optional().meta({
         description: "Alerts of this very severity.",
       }),
       source: Source.optional().meta({ description: "Alerts of this source." }),
@@ -74,19 +75,28 @@ export const alertRoutes = [
     method: "POST",
     path: "/api/shield/ingest",
     summary: "Import alerts; the same one again changes the one that is there",
-    description: "Each alert takes `name`, and may take `severity` (`info`, `warning`, " +
-      "`critical`), `state` (`active`, `resolved`), `fingerprint`, `agent_id`, `labels`, " +
-      "`annotations`, `starts_at` and `ends_at`. Without a fingerprint, the name and the labels are " +
-      "one. What is malformed is told by its index; all others are stored.",
+    description:
+      "Each alert needs a name (`name`, or `title` and others), and may have `severity` " +
+      "(`info`, `warning`, `critical`, or a word of another scale in any case), `state`, " +
+      "`fingerprint` or `id`, `agent_id`, `labels`, `annotations`, `description`, `starts_at` or " +
+      "`timestamp`, and `ends_at`. Without a fingerprint, the name and the labels are one. Fields that " +
+      "Relay does not know are kept in the annotation `payload`. What is malformed is told by its " +
+      "index; all others are stored.",
     access: { scope: "system:write" },
     effect: "steps",
     audit: { byRule: "alerts_ingested" },
     body: z.strictObject({ source: Source, alerts: z.array(z.unknown()).max(REPORTS_MAX) }),
     bodyBytesMax: INGEST_BYTES_MAX,
+    rules: {
+      "body.source": "is not `shield`, which is the shield's own",
+      "body.alerts": "holds at least one alert that can be read, or is empty",
+    },
     success: {
       status: 200,
       body: z.object({
-        stored: z.int().meta({ description: "How many of the alerts were taken." }),
+        accepted: z.int().meta({ description: "How many of the alerts were taken." }),
+        rejected: z.int().meta({ description: "How many could not be read; `errors` says why." }),
+        stored: z.int().meta({ description: "The same as `accepted`, under its former name." }),
         created: z.int(),
         updated: z.int(),
         resolved: z.int(),

@@ -23,6 +23,7 @@ import {
   Named,
   PageQuery,
   ScopeName,
+  Space,
 } from "./schemas/schemas.ts";
 
 export const apiKeyRoutes = [
@@ -44,7 +45,7 @@ export const apiKeyRoutes = [
       name: Name.meta({ examples: ["deploy pipeline"] }),
       description: z.string().max(1000).default(""),
       scopes: Scopes,
-      type: z.enum(["live", "test"]).default("live")
+      type: Space.default("live")
         .meta({ description: "A test key sees and makes test data only." }),
       expires_days: z.int().min(1).max(3650).optional().meta({
         description: `Days until it expires; ${EXPIRES_DAYS_DEFAULT} unless said. A key that a ` +
@@ -69,7 +70,7 @@ export const apiKeyRoutes = [
     access: { signedIn: true },
     effect: "read",
     query: PageQuery.extend({
-      type: z.enum(["live", "test"]).optional().meta({ description: "Keys of this space." }),
+      type: Space.optional().meta({ description: "Keys of this space." }),
     }),
     success: { status: 200, body: listOf("api_keys", ApiKey) },
     faults: ["FORBIDDEN"],

@@ -9,16 +9,24 @@ import {
 import { Policy } from "../core/shield/policy/policy.ts";
 import { ShieldResult } from "../core/shield/result.ts";
 import { APPROVAL_STATUSES } from "../kv/records/approval.ts";
-import { COMMAND_STATUSES } from "../kv/records/command.ts";
-import { SHIELD_MODES } from "../kv/records/shield.ts";
+import { CommandStatus } from "./commands.ts";
 import { route } from "./call/route.ts";
-import { changeOf, Id, listOf, PageQuery, Reason, Timestamp } from "./schemas/schemas.ts";
+import {
+  changeOf,
+  Id,
+  listOf,
+  PageQuery,
+  Reason,
+  ShieldMode,
+  Timestamp,
+} from "./schemas/schemas.ts";
 
+const ApprovalStatus = z.enum(APPROVAL_STATUSES).meta({ id: "ApprovalStatus" });
 const Approval = z.object({
   pid: z.string().meta({ description: "The id of the blocked process." }),
-  status: z.enum(APPROVAL_STATUSES),
+  status: ApprovalStatus,
   command_id: z.string(),
-  command_status: z.enum(COMMAND_STATUSES).nullable(),
+  command_status: CommandStatus.nullable(),
   agent_id: z.string(),
   command: z.string(),
   command_sha256: z.string(),
@@ -47,10 +55,9 @@ const Approval = z.object({
   resolved_at: Timestamp.nullable(),
 }).meta({ id: "Approval" });
 
-const Mode = z.enum(SHIELD_MODES);
 const Settings = z.object({
-  mode: Mode,
-  agent_modes: z.record(z.string(), Mode),
+  mode: ShieldMode,
+  agent_modes: z.record(z.string(), ShieldMode),
   approvals: z.object({
     required: z.int(),
     roles: z.array(z.string()),
@@ -68,7 +75,7 @@ const Settings = z.object({
     requested_by: z.string(),
     created_at: Timestamp,
     expires_at: Timestamp,
-  }).nullable().meta({
+  }).meta({ id: "PendingSelfApproval" }).nullable().meta({
     description: "Turning on self-approval, while it waits for a second administrator.",
   }),
 }).meta({ id: "ShieldSettings" });
@@ -89,7 +96,8 @@ function showChange(
 }
 
 const ProcessParams = z.strictObject({ pid: Id });
-const DecisionBody = z.strictObject({ reason: Reason.optional() });
+const DecisionBody = z.strictObject({ reason: Reason.optional() })
+  .meta({ id: "ApprovalDecision" });
 
 const decide = {
   method: "POST",
@@ -109,7 +117,7 @@ const decideChange = {
   effect: "write",
   body: z.strictObject({
     id: Id.meta({ description: "`pending_self_approval.id` of the settings." }),
-  }),
+  }).meta({ id: "SelfApprovalDecision" }),
   success: { status: 200, body: Settings },
 } as const;
 
@@ -138,7 +146,7 @@ export const approvalRoutes = [
     access: { scope: "approvals:read" },
     effect: "read",
     query: PageQuery.extend({
-      status: z.enum(APPROVAL_STATUSES).optional().meta({
+      status: ApprovalStatus.optional().meta({
         description: "Requests of this status.",
       }),
     }),
@@ -187,10 +195,10 @@ export const approvalRoutes = [
       details: showChange,
     },
     body: changeOf(Settings, {
-      mode: Mode.optional().meta({
+      mode: ShieldMode.optional().meta({
         description: "`enforce` binds; the others let pass, and say what would be.",
       }),
-      agent_modes: z.record(Id, Mode).refine(
+      agent_modes: z.record(Id, ShieldMode).refine(
         (modes) => Object.keys(modes).length <= 500,
         "at most 500 agents",
       ).optional().meta({ description: "Modes of single agents, by id." }),

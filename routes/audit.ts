@@ -1,8 +1,11 @@
 import { z } from "zod";
-import { queryAudit, recordRead, registerAuditEvent, RESULTS } from "../core/events/trail/query.ts";
+import { recordRead, registerAuditEvent } from "../core/events/trail/query.ts";
 import { proveConsistency, proveEvent, readCheckpoint } from "../core/events/trail/checkpoints.ts";
 import { exportAudit, READERS, whileReadable } from "../core/events/trail/export.ts";
 import { EXPORTS } from "../core/events/trail/export_formats.ts";
+import { queryAudit } from "../core/events/trail/search.ts";
+import { RESULTS } from "../core/events/trail/result.ts";
+import { RESOURCE_TYPES } from "../core/events/types/resources.ts";
 import { acceptedOf } from "./call/accept.ts";
 import { route } from "./call/route.ts";
 import {
@@ -10,7 +13,8 @@ import {
   Id,
   Instant,
   JsonObject,
-  PageLimit,
+  LastInstant,
+  PageQuery,
   Pagination,
   Timestamp,
   wholeNumber,
@@ -46,26 +50,35 @@ const Checkpoint = z.object({
 
 const Size = wholeNumber(1, Number.MAX_SAFE_INTEGER);
 
+/** A text that a row of the log can hold. */
+const RowText = z.string().min(1).refine((text) => text.isWellFormed(), "no half characters");
+
 /** Types of events, an organization's own among them, of which any will do. */
 export const AuditTypes = z.string().max(2000).transform((text) => text.split(",")).pipe(
-  z.array(z.string().min(1).max(64)),
+  z.array(RowText.max(64)),
 ).meta({ description: "One of these types, separated by commas." });
 
 const Filter = z.strictObject({
-  start_time: Instant.optional().meta({ description: "From this instant on." }),
-  end_time: Instant.optional().meta({ description: "Up to this instant, itself included." }),
+  start_time: Instant.optional().meta({
+    description: "From this instant on, or from the beginning of this date; UTC without a zone.",
+  }),
+  end_time: LastInstant.optional().meta({
+    description: "Up to this instant or the end of this date, included; UTC without a zone.",
+  }),
   event_type: AuditTypes.optional(),
-  actor: z.string().min(1).max(128).optional().meta({
+  actor: RowText.max(128).optional().meta({
     description: "The id of the user, the API key or whoever else did it.",
   }),
-  resource_type: z.string().min(1).max(64).optional().meta({
+  resource_type: z.enum(RESOURCE_TYPES).optional().meta({
     description: "What it was done to, such as `api_key` or `agent`.",
   }),
-  resource_id: z.string().min(1).max(128).optional().meta({
+  resource_id: RowText.max(128).optional().meta({
     description: "The id of what it was done to.",
   }),
-  result: z.enum(RESULTS).optional().meta({ description: "What came of what the row reports." }),
-  text: z.string().min(1).max(200).optional().meta({
+  result: z.enum(RESULTS).meta({ id: "AuditResult" }).optional().meta({
+    description: "What came of what the row reports.",
+  }),
+  text: RowText.max(200).optional().meta({
     description: "What stands somewhere in `details`, whatever its case.",
   }),
 });
@@ -83,12 +96,15 @@ export const auditRoutes = [
     path: "/api/audit",
     summary: "Query the audit log, newest first",
     description:
-      "Shows every change that was answered before the query began. `pagination.total` " +
-      "counts the whole log; go on with `cursor`.",
+      "Shows every change that was answered before the query began. Go on with `cursor`, or pass over " +
+      "rows with `offset`, which counts from the cursor where both are there. Rows that come meanwhile, " +
+      "the record of this query among them, move offsets, and no cursor. `pagination.total` counts the " +
+      "rows that match; with a cursor it is that of the first page. With filters it is exact up to " +
+      "10,000; beyond, and where the query has looked at 500,000 rows, `total_is_at_least` is true.",
     access: { scope: READERS },
     effect: "read",
     query: Filter.extend({
-      limit: PageLimit,
+      ...PageQuery.shape,
       cursor: z.string().max(64).optional().meta({
         description: "The `cursor` of the answer before.",
       }),
@@ -98,13 +114,17 @@ export const auditRoutes = [
       body: z.object({
         events: z.array(AuditEvent),
         cursor: z.string().nullable(),
-        pagination: Pagination,
+        pagination: Pagination.extend({
+          total_is_at_least: z.boolean().meta({
+            description: "True when there may be more that match than `total` says.",
+          }),
+        }).meta({ id: "AuditPagination" }),
       }),
     },
     faults: [],
     tool: { destructive: false },
-    handle: (work, { query: { limit, cursor, ...filter } }) =>
-      queryAudit(work, filterOf(filter), { limit, cursor }),
+    handle: (work, { query: { limit, offset, cursor, ...filter } }) =>
+      queryAudit(work, filterOf(filter), { limit, offset, cursor }),
   }),
   route({
     id: "audit.export",
@@ -226,8 +246,7 @@ export const auditRoutes = [
         /^[a-z][a-z0-9_.]{0,63}$/,
         "lower case letters, digits, _ and .",
       ).meta({ examples: ["deploy.finished"] }),
-      actor: z.string().min(1).max(128)
-        .refine((text) => text.isWellFormed(), "no half characters").optional(),
+      actor: RowText.max(128).optional(),
       details: boundedObject(DETAILS_BYTES_MAX).default({}),
     }),
     success: { status: 201, body: RegisteredEvent },

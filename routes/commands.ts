@@ -30,12 +30,15 @@ export const CommandText = z.string().min(1).max(COMMAND_CHARS_MAX)
 /** How long a command may take, as bodies say it. */
 export const Timeout = z.int().min(1).max(TIMEOUT_SECONDS_MAX).default(60).meta(TIMEOUT);
 
+/** What became of a command. */
+export const CommandStatus = z.enum(COMMAND_STATUSES).meta({ id: "CommandStatus" });
+
 /** A command as every answer shows it. */
 export const Command = z.object({
   command_id: z.string(),
   agent_id: z.string(),
   command: z.string(),
-  status: z.enum(COMMAND_STATUSES),
+  status: CommandStatus,
   approval_id: z.string().nullable().meta({
     description: "The blocked process that people decide.",
   }),

@@ -1,14 +1,16 @@
 import { z } from "zod";
+import { PERIOD_RULE } from "../core/codec/period.ts";
 import { listReports, readReport, requestReport } from "../core/compliance/reports.ts";
 import { REPORT_STATUSES, REPORT_TYPES } from "../kv/records/report.ts";
 import { acceptedOf } from "./call/accept.ts";
 import { HTML, reportPage } from "./pages/report_page.ts";
 import { route } from "./call/route.ts";
-import { Id, listOf, PageQuery, Timestamp } from "./schemas/schemas.ts";
+import { Id, listOf, PageQuery, Period, Timestamp } from "./schemas/schemas.ts";
 
+const ReportType = z.enum(REPORT_TYPES).meta({ id: "ReportType" });
 const Report = z.object({
   id: z.string(),
-  type: z.enum(REPORT_TYPES),
+  type: ReportType,
   status: z.enum(REPORT_STATUSES),
   period: z.object({ asked: z.string(), from: Timestamp, to: Timestamp })
     .describe("Both ends belong to it."),
@@ -43,11 +45,10 @@ export const complianceRoutes = [
       details: ({ type, period }) => ({ type, period }),
     },
     body: z.strictObject({
-      type: z.enum(REPORT_TYPES).meta({ description: "Which evidence pack." }),
-      period: z.string().min(1).max(32).describe(
-        "`24h`, `30d`, `2026-Q3`, or `2026-07-01..2026-09-30` (whole days, UTC).",
-      ),
+      type: ReportType.meta({ description: "Which evidence pack." }),
+      period: Period,
     }),
+    rules: { "body.period": PERIOD_RULE },
     success: { status: 202, body: Report },
     faults: ["CONFLICT"],
     tool: { destructive: false },

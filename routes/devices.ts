@@ -10,12 +10,11 @@ import {
   listOf,
   Name,
   Named,
-  OPEN_BODY_BYTES_MAX,
   PageQuery,
   Timestamp,
 } from "./schemas/schemas.ts";
 
-const TrustStatus = z.enum(["pending", "trusted", "revoked"]);
+const TrustStatus = z.enum(["pending", "trusted", "revoked"]).meta({ id: "TrustStatus" });
 
 const Device = z.object({
   id: z.string(),
@@ -79,7 +78,6 @@ export const deviceRoutes = [
     noStore: true,
     audit: { byRule: "device_paired, in the organization of whoever made the code" },
     body: z.strictObject({ device_name: Name, pairing_code: Secret }),
-    bodyBytesMax: OPEN_BODY_BYTES_MAX,
     rules: {
       "body.pairing_code": "is a code that was made and has not been used",
     },
@@ -108,7 +106,6 @@ export const deviceRoutes = [
     noStore: true,
     audit: { byRule: "device_confirmed" },
     body: z.strictObject({ device_id: Id, token: Secret }),
-    bodyBytesMax: OPEN_BODY_BYTES_MAX,
     rules: {
       "body.token": "is the token of the device that waits",
     },

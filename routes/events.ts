@@ -1,12 +1,11 @@
 import { z } from "zod";
 import { NOTIFICATION } from "../core/events/streams/notification.ts";
-import { SEVERITIES } from "../core/events/streams/severity.ts";
 import { EVENT_RIGHTS, retryAfterMs } from "../core/events/streams/streams.ts";
 import type { Stream, StreamFilter } from "../core/events/streams/stream.ts";
 import { EVENT_TYPES } from "../core/events/types/webhook_events.ts";
 import { acceptedOf } from "./call/accept.ts";
 import { route } from "./call/route.ts";
-import { commaList, Id } from "./schemas/schemas.ts";
+import { commaList, Id, Severity } from "./schemas/schemas.ts";
 import { SseSink } from "./http/sse.ts";
 
 const EVENT_STREAM = "text/event-stream";
@@ -20,7 +19,7 @@ const Types = commaList([...EVENT_TYPES, NOTIFICATION], 2000).meta({
 export const StreamQuery = z.strictObject({
   types: Types.optional(),
   agent_id: Id.optional(),
-  severity: z.enum(SEVERITIES).optional().meta({ description: "At least this one." }),
+  severity: Severity.optional().meta({ description: "At least this one." }),
   last_event_id: z.string().max(128).optional().meta({
     description: "Where to go on; the header `Last-Event-ID` says the same and wins.",
   }),

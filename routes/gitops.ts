@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { applyPolicies } from "../core/policies/apply.ts";
 import { receivePush } from "../core/policies/hooks.ts";
+import { claimsProof, isProvedPush } from "../core/policies/large_push.ts";
 import {
   adoptRepository,
   createRepository,
@@ -11,6 +12,7 @@ import {
 import { GIT_PROVIDERS, PLAN_ACTIONS } from "../kv/records/gitops.ts";
 import { route } from "./call/route.ts";
 import {
+  Accepted,
   ADOPTION,
   anything,
   CreatedWith,
@@ -52,10 +54,12 @@ const Secret = z.string().min(1).max(SECRET_CHARS_MAX).regex(
   "no control characters",
 );
 
+const GitProvider = z.enum(GIT_PROVIDERS).meta({ id: "GitProvider" });
+const PlanAction = z.enum(PLAN_ACTIONS).meta({ id: "PlanAction" });
 const Repository = z.object({
   id: z.string(),
   name: z.string(),
-  provider: z.enum(GIT_PROVIDERS),
+  provider: GitProvider,
   url: z.string(),
   branch: z.string(),
   policy_path: z.string(),
@@ -72,7 +76,7 @@ const Repository = z.object({
     commit: z.string(),
     seen_at: Timestamp,
     changes: z.array(
-      z.object({ action: z.enum(PLAN_ACTIONS), name: z.string(), path: z.string() }),
+      z.object({ action: PlanAction, name: z.string(), path: z.string() }),
     ).describe("The first 20 changes; a dry run of the apply shows all."),
     changes_total: z.int(),
   }).nullable().describe("A head that an unsigned push made Relay see, and that is not in force."),
@@ -83,7 +87,7 @@ const Repository = z.object({
 }).meta({ id: "Repository" });
 
 const PlanStep = z.object({
-  action: z.enum(PLAN_ACTIONS).describe(
+  action: PlanAction.describe(
     "`pinned`: a rollback holds it, though the file says otherwise. `unpin`: the file says the same as " +
       "the version in force, so the pin has no meaning any more.",
   ),
@@ -98,6 +102,9 @@ const PlanStep = z.object({
 const Applied = z.object({
   dry_run: z.boolean(),
   commit: z.string().describe("The head of the branch."),
+  policy_id: z.string().nullable().describe(
+    "The policy that stands under the path, where it is exactly one; `plan` names each of several.",
+  ),
   changed: z.boolean().describe("False for a plan that leaves everything as it is."),
   plan: z.array(PlanStep).describe("Every policy that is concerned, deletions too."),
   version: z.string().describe("The name of all policies in force afterwards; empty for none."),
@@ -106,7 +113,7 @@ const Applied = z.object({
 
 const RepositoryBody = z.strictObject({
   name: Name.meta({ examples: ["policies"] }),
-  provider: z.enum(GIT_PROVIDERS),
+  provider: GitProvider,
   url: RepoUrl,
   branch: Branch.default("main"),
   policy_path: PolicyPath.default(""),
@@ -277,7 +284,7 @@ export const gitopsRoutes = [
       "Takes `event` and `repository`, and what GitHub, GitLab and Gitea send of a push, with their " +
       "signatures. A signed one makes Relay apply what the repository says, with the right of the person " +
       "for whom it is synced; after an unsigned one Relay only shows what is pending. The answer is the " +
-      "same for one that is known and one that is not.",
+      "same for one that is known and one that is not. A body of more than 16 KiB must be signed.",
     access: { public: "it only makes Relay look at a repository that is registered" },
     effect: "steps",
     audit: { none: "what the look brings is told by the events of the policies" },
@@ -286,8 +293,13 @@ export const gitopsRoutes = [
       event: anything("`push`; what else a host tells is not obeyed."),
       repository: anything("Its address or its path, or the host's own object."),
     }),
-    bodyBytesMax: PUSH_BYTES_MAX,
-    success: { status: 202, body: z.object({ accepted: z.literal(true) }) },
+    largerBody: {
+      bytesMax: PUSH_BYTES_MAX,
+      unless: "it is signed with the webhook secret of the repository that it names",
+      mayCome: ({ request }) => claimsProof(request.gitHook),
+      proved: ({ app, request }, bytes) => isProvedPush(app, request.gitHook, bytes),
+    },
+    success: { status: 202, body: Accepted },
     faults: [],
     handle: async (work, { body, bodyText }) => await receivePush(work, body, bodyText),
   }),

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { JOB_STATUSES } from "../kv/records/backup.ts";
-import { SHIELD_MODES } from "../kv/records/shield.ts";
 import {
   listBackups,
   listRestores,
@@ -11,7 +10,8 @@ import { getDrift } from "../core/policies/drift.ts";
 import { getGuard } from "../core/policies/guard.ts";
 import { restorePlan } from "../core/protocol/transfers.ts";
 import { route } from "./call/route.ts";
-import { Id, listOf, PageQuery, Timestamp } from "./schemas/schemas.ts";
+import { AgentStatus } from "./agents.ts";
+import { Id, listOf, PageQuery, ShieldMode, Timestamp } from "./schemas/schemas.ts";
 
 const AgentParams = z.strictObject({ agent_id: Id });
 
@@ -41,10 +41,13 @@ const Drift = z.object({
   })),
 }).meta({ id: "Drift" });
 
+/** What came of a check of the shield. */
+export const CanaryStatus = z.enum(["passed", "failed"]).meta({ id: "CanaryStatus" });
+
 const Guard = z.object({
   agent_id: z.string(),
-  status: z.enum(["online", "degraded", "offline"]),
-  mode: z.enum(SHIELD_MODES),
+  status: AgentStatus,
+  mode: ShieldMode,
   policy: z.object({
     version: z.string().describe("What verdicts and approvals are bound to."),
     applied: z.string().nullable().describe("The policies that concern the agent."),
@@ -55,7 +58,7 @@ const Guard = z.object({
   last_canary: z.object({
     at: Timestamp,
     by: z.string(),
-    status: z.enum(["passed", "failed"]),
+    status: CanaryStatus,
     failed: z.array(z.string()),
     through_agent: z.boolean(),
   }).nullable(),
@@ -73,7 +76,7 @@ const Guard = z.object({
 const job = {
   id: z.string(),
   agent_id: z.string(),
-  status: z.enum(JOB_STATUSES),
+  status: z.enum(JOB_STATUSES).meta({ id: "JobStatus" }),
   error: z.string().nullable(),
   attempts: z.int().describe("More than one when the link was lost on the way."),
   created_by: z.string(),

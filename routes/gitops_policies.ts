@@ -24,7 +24,7 @@ const Policy = z.object({
   latest_version: z.string().describe("The newest one; another after a rollback."),
   digest: z.string(),
   agent_labels: z.record(z.string(), z.string()).describe("Labels of the agents that it concerns."),
-  pinned: z.object({ by: z.string(), at: Timestamp }).nullable()
+  pinned: z.object({ by: z.string(), at: Timestamp }).meta({ id: "PolicyPin" }).nullable()
     .describe("After a rollback: who holds it at this version."),
   created_at: Timestamp,
   updated_at: Timestamp,

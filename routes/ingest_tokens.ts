@@ -19,7 +19,7 @@ import {
   Timestamp,
 } from "./schemas/schemas.ts";
 
-const Purpose = z.enum(INGEST_PURPOSES);
+const Purpose = z.enum(INGEST_PURPOSES).meta({ id: "IngestPurpose" });
 const IngestToken = z.object({
   id: z.string(),
   name: z.string(),

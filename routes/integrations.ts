@@ -27,7 +27,7 @@ import {
 
 const CONFIG_BYTES_MAX = 16 * 1024;
 
-const Type = z.enum(INTEGRATION_TYPES);
+const Type = z.enum(INTEGRATION_TYPES).meta({ id: "IntegrationType" });
 
 const Integration = z.object({
   id: z.string(),

@@ -19,7 +19,7 @@ const Limits = z.object({
     remaining: z.int().meta({ description: "What is left now, at the least." }),
     resets_at: Timestamp.nullable(),
   })),
-}).meta({ id: "Limits" });
+}).meta({ id: "LimitState" });
 
 export const limitRoutes = [
   route({

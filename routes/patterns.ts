@@ -1,13 +1,11 @@
 import { z } from "zod";
 import { listPatterns, switchPatterns } from "../core/commands/guard/patterns.ts";
-import { PACKS, RuleId } from "../core/shield/policy/policy.ts";
+import { PackName, RuleId } from "../core/shield/policy/policy.ts";
 import { route } from "./call/route.ts";
 import { PageQuery, Pagination } from "./schemas/schemas.ts";
 
 /** A request that switches every rule has a tenth of it. */
 const BODY_BYTES_MAX = 64 * 1024;
-
-const PackName = z.enum(PACKS);
 
 const Patterns = z.object({
   patterns: z.array(z.object({
@@ -26,7 +24,7 @@ const Patterns = z.object({
   disabled_rules: z.array(z.string()),
   policy_version: z.string(),
   pagination: Pagination,
-}).meta({ id: "Patterns" });
+}).meta({ id: "PatternList" });
 
 export const patternRoutes = [
   route({

@@ -26,7 +26,7 @@ const User = z.object({
 
 const Invitation = z.object({
   id: z.string(),
-  status: z.enum(["open", "accepted", "withdrawn", "expired"]),
+  status: z.enum(["open", "accepted", "withdrawn", "expired"]).meta({ id: "InvitationStatus" }),
   email: z.string().nullable(),
   roles: z.array(z.string()),
   invited_by: z.string(),

@@ -1,8 +1,11 @@
 import { z } from "zod";
 import { receiveAlertmanager } from "../core/commands/ingest/alertmanager.ts";
 import { receiveGeneric } from "../core/commands/ingest/generic.ts";
-import { route } from "./call/route.ts";
-import { anything } from "./schemas/schemas.ts";
+import { findIngestToken } from "../core/commands/ingest/tokens.ts";
+import type { IngestPurpose } from "../kv/records/ingest.ts";
+import { BODY_BYTES_MAX } from "./http/body.ts";
+import { type LargerBody, route } from "./call/route.ts";
+import { Accepted, anything } from "./schemas/schemas.ts";
 
 const TOKEN_CHARS_MAX = 512;
 
@@ -17,13 +20,20 @@ const receiver = {
     }),
   }),
   ignoresUnknownQuery: true,
-  success: { status: 202, body: z.object({ accepted: z.literal(true) }) },
+  success: { status: 202, body: Accepted },
   faults: [],
 } as const;
 
 const TOKEN =
-  "The token goes into `Authorization: Bearer`, `X-Ingest-Token` or `token`. The answer " +
-  "is the same with a right token, a wrong one and none.";
+  "The token goes into `Authorization: Bearer`, `X-Ingest-Token` or `token`. Up to 16 KiB the answer " +
+  "is the same with a right token, a wrong one and none; a larger body needs a right one.";
+
+const largerBody = (purpose: IngestPurpose): LargerBody => ({
+  bytesMax: BODY_BYTES_MAX,
+  unless: "it comes with an ingest token of this purpose",
+  mayCome: async ({ app, request, query }) =>
+    await findIngestToken(app, query.token ?? request.ingestToken, purpose) !== null,
+});
 
 export const receiverRoutes = [
   route({
@@ -32,6 +42,7 @@ export const receiverRoutes = [
     path: "/api/webhooks/alertmanager",
     summary: "Take the notifications of a Prometheus Alertmanager",
     description: TOKEN,
+    largerBody: largerBody("alertmanager"),
     body: z.looseObject({
       status: anything("`firing` or `resolved`."),
       alerts: anything("The alerts, as in Alertmanager's webhook message of version 4."),
@@ -45,11 +56,10 @@ export const receiverRoutes = [
     path: "/api/webhooks/generic-alert",
     summary: "Take an alert in a form of its sender's own",
     description: TOKEN,
+    largerBody: largerBody("generic"),
     body: z.looseObject({
       event: anything("What happened: the alert's name."),
-      payload: anything(
-        "An object. `severity`, `status`, `fingerprint`, `labels`, `agent_id` and `summary` are used.",
-      ),
+      payload: anything("An object with the alert's other fields, as the import takes them."),
     }),
     handle: (work, { query, body }) =>
       receiveGeneric(work, query.token ?? work.request.ingestToken, body),

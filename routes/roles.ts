@@ -19,7 +19,7 @@ import {
   Timestamp,
 } from "./schemas/schemas.ts";
 
-const Permissions = z.array(z.enum([...SCOPE_LIST, "all"])).max(64)
+const Permissions = z.array(z.enum([...SCOPE_LIST, "all"]).meta({ id: "Permission" })).max(64)
   .meta({ description: "Scopes, or `all`." });
 
 const Role = z.object({
@@ -40,7 +40,7 @@ const RolesOfUser = z.object({
 }).meta({ id: "RolesOfUser" });
 
 const NameParams = z.strictObject({ name: RoleName });
-const UserBody = z.strictObject({ user_id: Id });
+const UserBody = z.strictObject({ user_id: Id }).meta({ id: "RoleMember" });
 const ownEvent = (event: string) => ({ byRule: `${event}, when it changes something` });
 
 export const roleRoutes = [

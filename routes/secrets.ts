@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { KEY_STATUSES } from "../core/access/keys/show.ts";
 import { listSecrets, SECRET_TYPES } from "../core/host/secrets/list.ts";
+import { KeyStatus } from "./schemas/api_keys.ts";
 import { route } from "./call/route.ts";
 import { listOf, PageQuery, Timestamp } from "./schemas/schemas.ts";
 
@@ -9,7 +9,7 @@ const Secret = z.object({
   type: z.enum(SECRET_TYPES),
   name: z.string(),
   holds: z.array(z.string()).meta({ description: "Names of the secrets; never their values." }),
-  status: z.enum(KEY_STATUSES).nullable().meta({
+  status: KeyStatus.nullable().meta({
     description: "Of an API key: it is listed until it is deleted. Null for what has none.",
   }),
   created_at: Timestamp,

@@ -4,9 +4,9 @@ import { runCanary } from "../core/commands/guard/canary.ts";
 import { evaluateCommands, replayPolicy } from "../core/commands/guard/evaluate.ts";
 import { Policy } from "../core/shield/policy/policy.ts";
 import { ShieldLayer, ShieldResult, Verdict } from "../core/shield/result.ts";
-import { SHIELD_MODES } from "../kv/records/shield.ts";
+import { CanaryStatus } from "./gitops_agents.ts";
 import { route } from "./call/route.ts";
-import { Id, Timestamp } from "./schemas/schemas.ts";
+import { Id, ShieldMode, Timestamp } from "./schemas/schemas.ts";
 
 const COMMANDS_MAX = 1_000;
 const LABELS_MAX = 64;
@@ -60,9 +60,9 @@ export const Replay = z.object({
 }).meta({ id: "Replay" });
 
 const CanaryReport = z.object({
-  status: z.enum(["passed", "failed"]),
+  status: CanaryStatus,
   failed: z.array(z.string()).describe("The layers that failed, and `agent`."),
-  mode: z.enum(SHIELD_MODES).describe("The organization's; the checks are not bound by it."),
+  mode: ShieldMode.describe("The organization's; the checks are not bound by it."),
   layers: z.array(z.object({
     layer: ShieldLayer,
     passed: z.boolean(),

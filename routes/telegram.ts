@@ -1,8 +1,10 @@
 import { z } from "zod";
+import { findIngestToken } from "../core/commands/ingest/tokens.ts";
 import { createLinkCode, deleteLink, listLinks } from "../core/integrations/telegram/links.ts";
 import { receiveTelegram } from "../core/integrations/telegram/receive.ts";
+import { BODY_BYTES_MAX } from "./http/body.ts";
 import { route } from "./call/route.ts";
-import { anything, IdParams, listOf, PageQuery, Timestamp } from "./schemas/schemas.ts";
+import { Accepted, anything, IdParams, listOf, PageQuery, Timestamp } from "./schemas/schemas.ts";
 
 const TelegramLink = z.object({
   id: z.string(),
@@ -24,6 +26,12 @@ export const telegramRoutes = [
     effect: "steps",
     audit: { byRule: "approval_resolved, approval_given, telegram_linked or ingest_refused" },
     ignoresUnknownQuery: true,
+    largerBody: {
+      bytesMax: BODY_BYTES_MAX,
+      unless: "it comes with the secret of a bot",
+      mayCome: async ({ app, request }) =>
+        await findIngestToken(app, request.telegramSecret, "telegram") !== null,
+    },
     body: z.looseObject({
       update_id: anything("Of an Update: its number, by which a repetition is known."),
       message: anything("Of an Update: the message. In the short form: its text."),
@@ -33,14 +41,15 @@ export const telegramRoutes = [
     success: {
       status: 200,
       body: z.union([
-        z.object({ accepted: z.literal(true) }),
-        z.object({ method: z.literal("sendMessage"), chat_id: z.int(), text: z.string() }),
+        Accepted,
+        z.object({ method: z.literal("sendMessage"), chat_id: z.int(), text: z.string() })
+          .meta({ id: "TelegramMessage" }),
         z.object({
           method: z.literal("answerCallbackQuery"),
           callback_query_id: z.string(),
           text: z.string(),
           show_alert: z.literal(true),
-        }),
+        }).meta({ id: "TelegramAnswer" }),
       ]),
     },
     accepted: "The same with a right secret, a wrong one and none: there is nothing to answer.",

@@ -1,14 +1,19 @@
 import { z } from "zod";
-import { getUsage, type PeriodName, PERIODS } from "../core/access/usage/report.ts";
+import { SERIES_DAYS } from "../kv/store/series.ts";
+import { PERIOD_RULE } from "../core/codec/period.ts";
+import { getUsage } from "../core/access/usage/report.ts";
 import { route } from "./call/route.ts";
-import { IdParams, Timestamp } from "./schemas/schemas.ts";
-
-const Period = z.enum(Object.keys(PERIODS) as [PeriodName, ...PeriodName[]]);
+import { IdParams, Period, Timestamp } from "./schemas/schemas.ts";
 
 const Usage = z.object({
   key_id: z.string(),
   name: z.string(),
-  period: z.object({ from: z.iso.date(), to: z.iso.date() }),
+  period: z.object({ from: z.iso.date(), to: z.iso.date() }).meta({
+    description: "The first and the last UTC day that the figures are of.",
+  }),
+  complete: z.boolean().meta({
+    description: "False when the period begins before what is kept: the figures begin later.",
+  }),
   total_requests: z.int().meta({ description: "Admitted requests, whatever was answered." }),
   total_mcp_calls: z.int(),
   avg_requests_per_day: z.int(),
@@ -21,7 +26,7 @@ const Usage = z.object({
     requests: z.int(),
     mcp_calls: z.int(),
     rate_limit_hits: z.int(),
-  })).meta({ description: "By UTC day, for 24h by hour; the last one is under way." }),
+  })).meta({ description: "By UTC day, of up to two days by hour." }),
 }).meta({ id: "ApiKeyUsage" });
 
 export const usageRoutes = [
@@ -31,21 +36,20 @@ export const usageRoutes = [
     path: "/api/v1/api-keys/{id}/usage",
     summary: "What a key has done lately",
     description:
-      "Of the last 24 hours, or of the last 7, 30 or 90 UTC days, the hour or day under way " +
-      "included; for whoever may read the key. `total_requests` counts every request that was " +
-      "admitted, from 2xx to 5xx, 403 among them; one that was refused with 429 is in " +
-      "`rate_limit_hits` only, one refused with 401 is nobody's. MCP calls are counted apart. At " +
-      "most ten agents and endpoints are named, the busiest first. The figures are exact after a " +
-      "clean stop; a crash loses less than its last second. They are kept for 92 days, " +
-      "`last_used_at` as long as the key.",
+      "By whole hours for a period of up to two days, else by whole UTC days, as far as the hour or " +
+      "day under way: `7d` is today and the six days before. For whoever may read the key. " +
+      "`total_requests` counts every request that was admitted, from 2xx to 5xx, 403 among them; one " +
+      "that was refused with 429 is in `rate_limit_hits` only, one refused with 401 is nobody's. MCP " +
+      "calls are counted apart. At most ten agents and endpoints are named, the busiest first. The " +
+      "figures are exact after a clean stop; a crash loses less than its last second. They are kept " +
+      `for ${SERIES_DAYS} days, \`last_used_at\` as long as the key.`,
     access: { signedIn: true },
     effect: "read",
     params: IdParams,
     query: z.strictObject({
-      period: Period.default("7d").meta({
-        description: "The last hours, or UTC days with the one under way.",
-      }),
+      period: Period.default("7d"),
     }),
+    rules: { "query.period": PERIOD_RULE },
     success: { status: 200, body: Usage },
     faults: ["NOT_FOUND", "FORBIDDEN"],
     handle: (work, { params, query }) => getUsage(work, params.id, query.period),

@@ -74,7 +74,8 @@ export const webhookDeliveryRoutes = [
     },
     success: {
       status: 200,
-      body: z.object({ matched: z.int().nullable(), recovery: Recovery.nullable() }),
+      body: z.object({ matched: z.int().nullable(), recovery: Recovery.nullable() })
+        .meta({ id: "WebhookRecoveryStart" }),
     },
     accepted: "It has begun: its recovery tells how far it is.",
     faults: ["NOT_FOUND", "CONFLICT"],

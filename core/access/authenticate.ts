@@ -44,7 +44,8 @@ export async function authenticate(
     );
   }
   if (credential.startsWith(DEVICE_PREFIX)) {
-    const message = "A device's credential opens its own link and nothing else. Use an API key.";
+    const message = "A device's credential opens its own link and reports its agent's health, " +
+      "nothing else. Use an API key.";
     throw new Fault("INVALID_API_KEY", message, { reason: "device" });
   }
   if (credential.startsWith("svc_")) return await authenticateKey(app, credential);

@@ -1,11 +1,10 @@
-import { type AgentRecord, agents } from "../../kv/records/agent.ts";
+import { type AgentRecord, agents, lastSeenMs } from "../../kv/records/agent.ts";
 import { agentStates, canaryRuns } from "../../kv/records/agent_state.ts";
 import { deletedAgents } from "../../kv/records/backup.ts";
-import type { Stepping, Work, Writing } from "../work/work.ts";
+import type { Work, Writing } from "../work/work.ts";
 import { lapseForAgent } from "../commands/approvals/lapse.ts";
 import { countAgent } from "./count.ts";
 import { Fault } from "../fault/fault.ts";
-import { mustPass } from "../access/limits/limiter.ts";
 import { listPage, pageOf, type Paging } from "../../kv/store/paging.ts";
 import { iso, isoOrNull } from "../codec/instant.ts";
 
@@ -16,7 +15,7 @@ export function showAgent(agent: AgentRecord) {
     name: agent.name,
     status: agent.status,
     reported_status: agent.reported_status,
-    last_seen_at: isoOrNull(agent.last_seen_ms),
+    last_seen_at: isoOrNull(lastSeenMs(agent)),
     connected_at: isoOrNull(agent.connected_at_ms),
     version: agent.version,
     platform: agent.platform,
@@ -92,34 +91,10 @@ export async function restartAgent(work: Writing, id: string) {
   return showAgent(agent);
 }
 
-/**
- * Stores what anybody may claim about an agent; it changes no status and is no sign of life.
- * @throws {Fault} AGENT_NOT_FOUND, RATE_LIMIT_EXCEEDED
- */
-export async function reportHeartbeat(
-  { app, db }: Stepping,
-  { agent_id, status }: {
-    agent_id: string;
-    status: NonNullable<AgentRecord["reported_status"]>;
-  },
-) {
-  const found = await db.lookup(agents, "id", [agent_id]);
-  if (found === null) throw new Fault("AGENT_NOT_FOUND");
-  const now = app.ports.clock.now();
-  mustPass(await app.limiter.takeForAgent(agent_id), now);
-  await app.store.transact(async (tx) => {
-    const agent = await tx.get(agents, found.tenant, agent_id);
-    if (agent === null) throw new Fault("AGENT_NOT_FOUND");
-    if (agent.reported_status === status) return;
-    tx.put(agents, found.tenant, { ...agent, reported_status: status });
-  });
-  return { agent_id, status, received_at: iso(now) };
-}
-
 /** The fault of a command for an agent that has no link. */
 export const offline = (agent: AgentRecord, details: Readonly<Record<string, unknown>> = {}) =>
   new Fault("AGENT_OFFLINE", `The agent ${agent.name} is not connected. Start it and try again.`, {
     agent_id: agent.id,
-    last_seen_at: isoOrNull(agent.last_seen_ms),
+    last_seen_at: isoOrNull(lastSeenMs(agent)),
     ...details,
   });

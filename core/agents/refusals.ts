@@ -11,7 +11,7 @@ export async function noteRefusal<T extends "receipt_refused" | "checkpoint_refu
   details: DetailsOf<T>,
 ): Promise<void> {
   try {
-    const resource = { type: "agent", id: agentId };
+    const resource = { type: "agent", id: agentId } as const;
     await app.store.transact((tx) =>
       emit<T>({ ...app, actor: RELAY_ACTOR }, tx, tenant, { type, resource, details })
     );

@@ -74,7 +74,7 @@ export async function registerAgent(
       lost_at_ms: null,
     });
     countAgent(tx, tenant, known?.status ?? null, "online");
-    const resource = { type: "agent", id: agent.id };
+    const resource = { type: "agent", id: agent.id } as const;
     const { name, version, platform, hostname, labels } = agent;
     const details = { name, version, platform, hostname, labels };
     if (known === null) {
@@ -127,7 +127,7 @@ async function mayServe(
 }
 
 function newAgent(id: string, created_at_ms: number) {
-  return { id, created_at_ms, reported_status: null };
+  return { id, created_at_ms, reported_status: null, reported_at_ms: null };
 }
 
 /** What an agent says that it holds, as its record shows it: null for no policy. */

@@ -12,7 +12,8 @@ Usage:
 
 Whoever has the store may do this; it needs no account. Stop the relay first where RELAY_KV is a
 path. The new password is printed once and kept nowhere: its owner signs in with it and changes it
-by POST /api/account/password. All their sessions end; their API keys go on.
+by POST /api/account/password. All their sessions end; their API keys go on. Until they have changed
+it, what they approve counts as everybody's, because whoever reset it could have signed in.
 
 Options:
   --without-second-factor   Take their second factor away too: they have lost it.

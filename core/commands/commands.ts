@@ -250,6 +250,7 @@ async function block(
       resource: { type: "command", id: fresh.id },
       agentId: agent.id,
       details: {
+        command_id: fresh.id,
         ...textForEvent(fresh.command),
         shield_result: { risk_score, threats, layer },
         policy_id: decidedBy,

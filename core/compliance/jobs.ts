@@ -88,7 +88,7 @@ async function finish(
       scan: scan && { ...scan, position: scan.size, counted: null },
       pack: { blob, sha256, note },
     });
-    const resource = { type: "report", id };
+    const resource = { type: "report", id } as const;
     emit({ ports: app.ports, signals: app.signals, actor: { id: requested_by } }, tx, tenant, {
       type: "compliance_report_generated",
       resource,

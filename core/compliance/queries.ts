@@ -1,4 +1,4 @@
-import { resultOf, RESULTS } from "../events/trail/query.ts";
+import { type Result, resultOf } from "../events/trail/result.ts";
 import type { EventRow, EventType } from "../events/events.ts";
 
 /** A question to the audit log: all that is said must hold of a row. */
@@ -7,7 +7,7 @@ export interface Query {
   /** Any of these. */
   readonly event_types: readonly EventType[];
   /** As the filter `result` of the audit log. */
-  readonly result?: (typeof RESULTS)[number];
+  readonly result?: Result;
   /** Members of `details` and their values. */
   readonly details?: Readonly<Record<string, string>>;
   /** Two members of `details` that are there and hold the same. */

@@ -7,8 +7,8 @@ import { keyText } from "../events/trail/note.ts";
 import { Fault } from "../fault/fault.ts";
 import { listPage, type Paging } from "../../kv/store/paging.ts";
 import { iso, isoOrNull } from "../codec/instant.ts";
+import { readPeriod } from "../codec/period.ts";
 import type { Pack } from "./pack.ts";
-import { readPeriod } from "./period.ts";
 
 /** Reports of one organization and space that may be under way at once. */
 const UNFINISHED_MAX = 10;
@@ -34,7 +34,7 @@ export async function requestReport(
   const report: ReportRecord = {
     id: app.ports.entropy.id("rep"),
     type,
-    period: readPeriod(period, now),
+    period: readPeriod(period, now, "body.period").period,
     status: "queued",
     requested_by: actor,
     created_at_ms: now,

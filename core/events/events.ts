@@ -4,6 +4,7 @@ import type { Tenant } from "../../kv/store/collection.ts";
 import type { Signals } from "../work/signals.ts";
 import type { Actor, RequestInfo } from "../work/work.ts";
 import type { AuditEventType } from "./types/event.ts";
+import type { ResourceType } from "./types/resources.ts";
 import { AUDIT_EVENTS, type AuditEventName } from "./types/table.ts";
 import { canonicalJson } from "../codec/canonical.ts";
 import { iso } from "../codec/instant.ts";
@@ -33,7 +34,7 @@ export const isOwnEvent = (type: string): boolean => Object.hasOwn(OWN_EVENTS, t
 /** What happened, as a rule says it. */
 export interface Happening<T extends EventType = EventType> {
   readonly type: T;
-  readonly resource: { readonly type: string; readonly id: string };
+  readonly resource: { readonly type: ResourceType; readonly id: string };
   /** The agent that it concerns, where the resource is not the agent itself. */
   readonly agentId?: string | undefined;
   /** Becomes the audit row's `details` and the webhook's `payload`. */

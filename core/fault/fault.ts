@@ -13,6 +13,7 @@ export const FAULTS = {
   POLICY_NOT_FOUND: { status: 404, title: "There is no such policy." },
   METHOD_NOT_ALLOWED: { status: 405, title: "This path does not take that method." },
   NOT_ACCEPTABLE: { status: 406, title: "None of the accepted media types can be given." },
+  REQUEST_TIMEOUT: { status: 408, title: "The body stopped arriving. Send the request again." },
   CONFLICT: { status: 409, title: "The resource exists already or is in another state." },
   AGENT_OFFLINE: { status: 409, title: "The agent is not connected." },
   GONE: { status: 410, title: "This was here and is no longer." },

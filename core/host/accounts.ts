@@ -107,7 +107,7 @@ function tellBoth<T extends "account_plan_changed" | "account_activated" | "acco
   type: T,
   details: DetailsOf<T>,
 ): void {
-  const happening = { type, resource: { type: "account", id }, details };
+  const happening = { type, resource: { type: "account" as const, id }, details };
   emit({ ports: app.ports, signals: app.signals, actor, request }, tx, actor.tenant, happening);
   if (id === actor.tenant.org) return;
   // Who it was at the host is not the account's to know.

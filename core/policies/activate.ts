@@ -120,10 +120,8 @@ function writeSteps(
   tenant: Tenant,
   { before, after, plan, wanted, url }: Change,
 ): void {
-  const by = {
-    user: applier.request === undefined ? null : applier.actor.id,
-    ...(applier.onBehalfOf !== undefined && { on_behalf_of: applier.onBehalfOf }),
-  };
+  const onBehalf = applier.onBehalfOf === undefined ? {} : { on_behalf_of: applier.onBehalfOf };
+  const by = { user: applier.request === undefined ? null : applier.actor.id, ...onBehalf };
   const documents = new Map(wanted.candidates.map((one) => [one.path, one.document]));
   const repositoryId = wanted.repositoryId;
   const find = (set: PolicySetRecord, path: string) =>
@@ -137,7 +135,7 @@ function writeSteps(
       emit(applier, tx, tenant, {
         type: "policy_unpinned",
         resource: { type: "policy", id },
-        details: { name, reason: "the file says the same as the version in force" },
+        details: { name, reason: "the file says the same as the version in force", ...onBehalf },
       });
     }
     if (action !== "create" && action !== "update") continue;

@@ -14,7 +14,7 @@ import { policySetOf } from "./book.ts";
 import { fetchPolicyFiles, normalPath } from "./git/fetch.ts";
 import { GitFailure } from "./git/git_failure.ts";
 import { concerns, mergePolicies } from "./merge.ts";
-import { candidateOf, carryOut, isIdle, planPolicies, type Wanted } from "./plan.ts";
+import { candidateOf, carryOut, isIdle, planPolicies, type PlanStep, type Wanted } from "./plan.ts";
 import { readPolicyFile } from "./read_document.ts";
 import { type Reading, repositoryAt, sourceOf } from "./repositories.ts";
 import { mustFit } from "./set_bounds.ts";
@@ -52,12 +52,22 @@ export async function applyPolicies(work: Stepping, input: ApplyInput) {
     ? null
     : await replayCommands(work, { replay: input.replay, candidate });
   const about = { dry_run: input.dry_run, commit: wanted.commit, replay };
-  if (input.dry_run) return { ...about, changed: !isIdle(plan), plan, version: after.version };
+  if (input.dry_run) {
+    const planned = { changed: !isIdle(plan), plan, version: after.version };
+    return { ...about, ...planned, policy_id: onlyPolicy(plan) };
+  }
   const alongside = async (tx: Tx) => {
     work.recordUse(tx, 200);
     await tellOfOldValue(work, tx);
   };
-  return { ...about, ...await activate(work, tenant, repository, wanted, alongside) };
+  const carried = await activate(work, tenant, repository, wanted, alongside);
+  return { ...about, ...carried, policy_id: onlyPolicy(carried.plan) };
+}
+
+/** The policy of an apply that leaves exactly one in force; null otherwise, and before it is created. */
+function onlyPolicy(plan: readonly PlanStep[]): string | null {
+  const [only, another] = plan.filter(({ action }) => action !== "delete");
+  return another === undefined ? only?.policy_id ?? null : null;
 }
 
 /** Fetches and reads what a branch says under a path. @throws {Fault} VALIDATION_FAILED, UNAVAILABLE */

@@ -12,31 +12,31 @@ const SIGNATURES_MAX = 8;
 /** How a push shows whom it is from: by its secret's signature, by the secret, or not at all. */
 export type Proof = "signed" | "dated" | "token" | "none";
 
-type Check = (secret: string, headers: GitHookHeaders, text: string, nowMs: number) => Proof | null;
+/** As it came, or the same as text. */
+type Body = string | Uint8Array;
+type Check = (secret: string, headers: GitHookHeaders, body: Body, nowMs: number) => Proof | null;
 
-const hex = (secret: string, text: string) =>
-  createHmac("sha256", secret).update(text).digest("hex");
+const hex = (secret: string, body: Body) => createHmac("sha256", secret).update(body).digest("hex");
 
-const byHubSignature: Check = (secret, { hubSignature }, text) =>
-  hubSignature !== null && constantTimeEqual(hubSignature, `sha256=${hex(secret, text)}`)
+const byHubSignature: Check = (secret, { hubSignature }, body) =>
+  hubSignature !== null && constantTimeEqual(hubSignature, `sha256=${hex(secret, body)}`)
     ? "signed"
     : null;
 
-const byGiteaSignature: Check = (secret, { giteaSignature }, text) =>
-  giteaSignature !== null && constantTimeEqual(giteaSignature, hex(secret, text)) ? "signed" : null;
+const byGiteaSignature: Check = (secret, { giteaSignature }, body) =>
+  giteaSignature !== null && constantTimeEqual(giteaSignature, hex(secret, body)) ? "signed" : null;
 
 const byGitlabToken: Check = (secret, { gitlabToken }) =>
   gitlabToken !== null && constantTimeEqual(gitlabToken, secret) ? "token" : null;
 
 /** Standard Webhooks: the signature covers the id and the time too. */
-const byStandardWebhooks: Check = (secret, headers, text, nowMs) => {
+const byStandardWebhooks: Check = (secret, headers, body, nowMs) => {
   const { webhookId, webhookTimestamp, webhookSignature } = headers;
   if (webhookId === null || webhookTimestamp === null || webhookSignature === null) return null;
   const atMs = Number(webhookTimestamp) * 1000;
   if (!(Math.abs(nowMs - atMs) <= TOLERANCE_MS)) return null;
-  const mac = createHmac("sha256", standardKey(secret)).update(
-    `${webhookId}.${webhookTimestamp}.${text}`,
-  );
+  const mac = createHmac("sha256", standardKey(secret))
+    .update(`${webhookId}.${webhookTimestamp}.`).update(body);
   const right = `v1,${mac.digest("base64")}`;
   const given = webhookSignature.split(" ").slice(0, SIGNATURES_MAX);
   return given.some((one) => constantTimeEqual(one, right)) ? "dated" : null;
@@ -55,13 +55,13 @@ export function proofOf(
   { sealer, ports }: App,
   { id, provider, sealed_webhook_secret: sealed }: RepositoryRecord,
   headers: GitHookHeaders,
-  text: string,
+  body: Body,
 ): Proof | null {
   if (sealed === null) return "none";
   const secret = sealer.open(sealed, id);
   const now = ports.clock.now();
   for (const check of CHECKS[provider]) {
-    const proof = check(secret, headers, text, now);
+    const proof = check(secret, headers, body, now);
     if (proof !== null) return proof;
   }
   return null;

@@ -1,6 +1,4 @@
-import { everyQueued } from "../../kv/store/pages.ts";
 import { gitDeliveries, repositories, type RepositoryRecord } from "../../kv/records/gitops.ts";
-import type { Store } from "../../kv/store/store.ts";
 import type { Found } from "../../kv/store/reader.ts";
 import type { App, GitHookHeaders, Stepping } from "../work/work.ts";
 import { ACCEPTED } from "../commands/ingest/receive.ts";
@@ -8,20 +6,14 @@ import { sha256Hex } from "../codec/text.ts";
 import { nextTurn } from "../ports/turn.ts";
 import { addressOf, pathOf } from "./git/address.ts";
 import { type Proof, proofOf } from "./hook_proof.ts";
+import { KEY_CHARS_MAX, type NamedRepository, registered } from "./registered.ts";
 
-/** Registrations, over all organizations, that one push is offered to: each has a signature checked. */
-const MATCHES_MAX = 1_000;
 /** Those of them that have no secret; anybody can make some for an address that is not theirs. */
 const UNSIGNED_MAX = 50;
-const PAGE = 50;
 /** Longer than any host tries to deliver a push. */
 const DELIVERY_KEPT_MS = 3 * 24 * 60 * 60 * 1000;
 /** What nobody signed makes a host be asked this often at most. */
 const UNSIGNED_EVERY_MS = 10_000;
-/** Addresses of one push that are looked up. */
-const NAMES_MAX = 8;
-/** An address, a path or a host's name for its event: what is longer is none that is registered. */
-const KEY_CHARS_MAX = 512;
 /** Where hosts write the addresses of a repository in the object that stands for it. */
 const ADDRESS_FIELDS = [
   "clone_url",
@@ -42,11 +34,7 @@ export interface PushBody {
 }
 
 /** What a push says of itself. */
-interface Push {
-  /** Addresses of the repository, host and path. */
-  readonly addresses: readonly string[];
-  /** The path alone, where no host is told. */
-  readonly path: string | null;
+interface Push extends NamedRepository {
   /** Null where none is told. */
   readonly branch: string | null;
   /** True for a body that is like no other, because it names the new commit. */
@@ -112,22 +100,6 @@ function namesOf(named: unknown): string[] {
   return ADDRESS_FIELDS.map((field) => fields[field]).filter((name): name is string =>
     typeof name === "string" && name.length <= KEY_CHARS_MAX
   );
-}
-
-/** The registrations, in every organization, that a push may be about. */
-async function* registered(store: Store, push: Push): AsyncGenerator<Found<RepositoryRecord>> {
-  const seen = new Set<string>();
-  const keys = push.addresses.slice(0, NAMES_MAX).map((key) => ["pushed", key] as const);
-  for (const [index, key] of push.path === null ? keys : [["pushed_path", push.path] as const]) {
-    if (key === "" || key.length > KEY_CHARS_MAX) continue;
-    const options = { prefix: [key.toLowerCase()], limit: PAGE };
-    for await (const one of everyQueued(store, repositories, index, options)) {
-      if (seen.has(one.record.id)) continue;
-      if (seen.size === MATCHES_MAX) return;
-      seen.add(one.record.id);
-      yield one;
-    }
-  }
 }
 
 /** What makes a push known when it comes again; the body too, where no header is signed. */

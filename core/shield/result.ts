@@ -7,12 +7,15 @@ export const APPROVE_SCORE = 30;
 export const DENY_SCORE = 70;
 
 /** What the shield says about one command. */
-export const Verdict = z.enum(["allow", "approve", "deny"]);
+export const Verdict = z.enum(["allow", "approve", "deny"]).meta({ id: "Verdict" });
 export type Verdict = z.infer<typeof Verdict>;
 
 /** The layer that decided: the organization's policy, a rule pack, the parsed structure, or a chain over a session. */
-export const ShieldLayer = z.enum(["policy", "patterns", "structure", "behaviour"]);
+export const ShieldLayer = z.enum(["policy", "patterns", "structure", "behaviour"])
+  .meta({ id: "ShieldLayer" });
 export type ShieldLayer = z.infer<typeof ShieldLayer>;
+
+const Span = z.object({ start: z.int().min(0), end: z.int().min(0) }).meta({ id: "Span" });
 
 /** The shield's answer for one command; offsets of `span` are UTF-16 units of the command as given. */
 export const ShieldResult = z.object({
@@ -23,9 +26,9 @@ export const ShieldResult = z.object({
   rule_ids: z.array(z.string()).describe("Stable ids of the rules that matched, the worst first."),
   explanation: z.string().describe("Why, in a sentence for people."),
   safer_alternative: z.string().nullable(),
-  span: z.object({ start: z.int().min(0), end: z.int().min(0) }).nullable()
+  span: Span.nullable()
     .describe("The part of the command that the worst finding is about."),
-});
+}).meta({ id: "ShieldResult" });
 export type ShieldResult = z.infer<typeof ShieldResult>;
 
 /** What it says of most commands. */

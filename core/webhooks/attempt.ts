@@ -127,14 +127,15 @@ async function findObstacle(
   const spent = lost && attempt - attempts_before >= policyOf(webhook).max_retries;
   if (spent) return { status: "failed", ...LOST };
   if (!await isOn(app, tenant)) return { due_at_ms };
-  // A test is of nobody's data: it needs no right, and goes to a webhook that is off.
-  if (test || !isWebhookEvent(event_type)) return null;
+  const held = webhook.active ? null : { status: "pending", held: true, ...lost && LOST } as const;
+  // A test is of nobody's data, so it needs no right.
+  if (test || !isWebhookEvent(event_type)) return held;
   // Whoever steers a webhook may read what it subscribes to now, and perhaps not what it once did.
   const wanted = webhook.events.includes(event_type);
   if (!wanted || !await mayReceive(app, tenant, webhook, event_type)) {
     return { status: "failed", error: NOT_ALLOWED };
   }
-  return webhook.active ? null : { status: "pending", held: true, ...lost && LOST };
+  return held;
 }
 
 /** The record, unless the lease ran out and somebody else has it: then their outcome counts. */

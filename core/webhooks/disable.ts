@@ -24,7 +24,7 @@ export async function disableFailing(
 ): Promise<void> {
   const { id, name, url } = webhook;
   await switchOff(app, tx, tenant, webhook);
-  const resource = { type: "webhook", id };
+  const resource = { type: "webhook", id } as const;
   const details = { name, url, ...why };
   emit({ ports: app.ports, signals: app.signals, actor: RELAY_ACTOR }, tx, tenant, {
     type: "webhook_disabled",

@@ -17,7 +17,7 @@ import { attemptOf } from "./attempt.ts";
 import { keptAttempts, requeued, writeDelivery } from "./ledger.ts";
 import { underWayOf } from "./leases.ts";
 import type { UndeliveredKey } from "./recoveries.ts";
-import { ownedWebhook } from "./rules.ts";
+import { mustBeEnabled, ownedWebhook } from "./rules.ts";
 import { showDelivery } from "./show.ts";
 
 /** Which deliveries a caller wants to see; times are those at which they were made, in ms. */
@@ -139,9 +139,7 @@ export async function resendDelivery(work: Writing, id: string, deliveryId: stri
   const { app, actor, tx } = work;
   const webhook = await ownedWebhook(work, id);
   const delivery = await ownedDelivery(work, id, deliveryId);
-  if (!webhook.active && !delivery.test) {
-    throw new Fault("CONFLICT", "The webhook is disabled. Enable it first.");
-  }
+  mustBeEnabled(webhook);
   const { status } = delivery;
   if (stateOf(delivery) === "pending" && (status === "pending" || status === "sending")) {
     throw new Fault("CONFLICT", "The delivery is on its way already.");

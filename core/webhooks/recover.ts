@@ -14,7 +14,7 @@ import { emit } from "../events/events.ts";
 import { Fault } from "../fault/fault.ts";
 import { iso, isoOrNull } from "../codec/instant.ts";
 import { finished, isRecoverable } from "./recoveries.ts";
-import { ownedWebhook } from "./rules.ts";
+import { mustBeEnabled, ownedWebhook } from "./rules.ts";
 
 /** What can be asked for again, and the state in which its deliveries are. */
 export const RECOVERABLE = {
@@ -68,7 +68,7 @@ export function startRecovery(
 export async function recoverDeliveries(work: Writing, id: string, range: RecoveryRange) {
   const { actor, tx, app } = work;
   const webhook = await ownedWebhook(work, id);
-  if (!webhook.active) throw new Fault("CONFLICT", "The webhook is disabled. Enable it first.");
+  mustBeEnabled(webhook);
   const running = await tx.list(recoveries, actor.tenant, {
     index: "webhook",
     prefix: [id],

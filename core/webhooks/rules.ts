@@ -19,6 +19,14 @@ export async function ownedWebhook({ db, actor }: Work, id: string): Promise<Web
   return webhook;
 }
 
+/** @throws {Fault} CONFLICT for a disabled webhook, with what enables it */
+export function mustBeEnabled({ id, active }: WebhookRecord): void {
+  if (active) return;
+  const message = "The webhook is disabled, so nothing is sent. Enable it first, with " +
+    `POST /api/v1/webhooks/${id}/enable or PATCH and \`active\`: true.`;
+  throw new Fault("CONFLICT", message, { active });
+}
+
 /** True while the organization is switched on. */
 export async function isOn({ store }: App, { org }: Tenant): Promise<boolean> {
   return (await store.get(organizations, SYSTEM, org))?.active ?? false;

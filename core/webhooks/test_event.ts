@@ -1,8 +1,7 @@
 import type { Writing } from "../work/work.ts";
-import { Fault } from "../fault/fault.ts";
 import { iso } from "../codec/instant.ts";
 import { PING, WEBHOOK_EVENTS, type WebhookEventType } from "../events/types/webhook_events.ts";
-import { ownedWebhook } from "./rules.ts";
+import { mustBeEnabled, ownedWebhook } from "./rules.ts";
 import { showDelivery } from "./show.ts";
 
 /**
@@ -16,11 +15,7 @@ export async function testWebhook(
 ) {
   const { app, actor, tx } = work;
   const webhook = await ownedWebhook(work, id);
-  if (!webhook.active) {
-    const message = "The webhook is disabled, so nothing is sent. Enable it first, with " +
-      `POST /api/v1/webhooks/${id}/enable or PATCH and \`active\`: true.`;
-    throw new Fault("CONFLICT", message, { active: false });
-  }
+  mustBeEnabled(webhook);
   const payload = type === PING.type
     ? { message: "The webhook works.", webhook_id: id, events: webhook.events }
     : WEBHOOK_EVENTS[type].example;

@@ -9,6 +9,8 @@ export interface Claim {
   readonly limit: number;
   /** Windows begin at the multiples of this since the Unix epoch. */
   readonly windowMs: number;
+  /** How many are taken together; 1 unless said. */
+  readonly amount?: number;
 }
 
 /** What a taker is answered. */
@@ -39,7 +41,7 @@ interface Window {
   taken: number;
   /** The engine's read or write that others wait for. */
   refill: Promise<void> | null;
-  /** Since when nothing is known to be left; null while something is. */
+  /** Since when nothing, or less than somebody wanted, is known to be left; null while something is. */
   dryAtMs: number | null;
   readAtMs: number;
   watched: boolean;
@@ -91,7 +93,7 @@ export class LeasedCounters {
   ) {}
 
   /**
-   * Takes one from the current window of each claim, or from none. Answers at once unless a lease must
+   * Takes what is wanted from the current window of each claim, or from none. Answers at once unless a lease must
    * be renewed.
    */
   takeAll<C extends Claim>(claims: Claims<C>): Grant<C> | Promise<Grant<C>> {
@@ -155,12 +157,12 @@ export class LeasedCounters {
     return window;
   }
 
-  /** All windows have one to spend: nothing else runs until each has spent it. */
+  /** All windows have enough to spend: nothing else runs until each has spent it. */
   #spend<C extends Claim>(claims: Claims<C>, windows: readonly Window[]): Grant<C> {
     let claim: C = claims[0], remaining = Infinity, resetMs = 0;
     for (let at = 0; at < claims.length; at++) {
       const window = windows[at]!, each = claims[at]!;
-      window.used++;
+      window.used += amountOf(each);
       const left = this.#leftOf(window, each), endMs = window.startMs + each.windowMs;
       if (left > remaining || left === remaining && endMs <= resetMs) continue;
       claim = each;
@@ -186,7 +188,8 @@ export class LeasedCounters {
       const window = windows[at]!, claim = claims[at]!;
       if (!isDry(window, claim)) continue;
       if (this.instances > 1) {
-        if (Math.abs(nowMs - window.dryAtMs!) < RETURNS_MS) continue;
+        window.dryAtMs ??= nowMs;
+        if (Math.abs(nowMs - window.dryAtMs) < RETURNS_MS) continue;
         this.#lookAgain(window, nowMs);
       }
       const endMs = window.startMs + claim.windowMs;
@@ -231,8 +234,9 @@ export class LeasedCounters {
       const entries = await this.store.kv.getMany<number[]>(short.map(({ window }) => window.at));
       const takes = short.map(({ claim, window }, at) => {
         const taken = entries[at]!.value ?? 0;
-        const held = leaseUnder(window, taken, claim.limit) > 0;
-        return { taken, held, share: held ? 0 : this.#share(claim.limit - taken) };
+        const lacking = amountOf(claim) - leaseUnder(window, taken, claim.limit);
+        const held = lacking <= 0;
+        return { taken, held, share: held ? 0 : this.#share(claim.limit - taken, lacking) };
       });
       if (takes.some(({ held, share }) => !held && share === 0)) {
         return takes.map(({ taken }) => ({ taken, share: 0 }));
@@ -248,9 +252,9 @@ export class LeasedCounters {
     for (const [at, { taken, share }] of read.entries()) this.#apply(short[at]!, taken, share);
   }
 
-  #share(left: number): number {
+  #share(left: number, lacking: number): number {
     if (left <= 0) return 0;
-    const least = this.instances > 1 ? 1 : SOLE_SHARE_MIN;
+    const least = this.instances > 1 ? lacking : Math.max(lacking, SOLE_SHARE_MIN);
     return Math.min(left, Math.max(least, Math.floor(left / (2 * this.instances))));
   }
 
@@ -310,12 +314,14 @@ export class LeasedCounters {
   }
 }
 
-const isReady = (window: Window, { limit }: Claim) =>
-  window.used < window.spendable && window.limit === limit;
+const amountOf = ({ amount = 1 }: Claim): number => amount;
 
-const isDry = (window: Window, { limit }: Claim) =>
-  window.dryAtMs !== null && window.limit === limit && window.used >= window.spendable &&
-  window.taken >= limit;
+const isReady = (window: Window, claim: Claim) =>
+  window.used + amountOf(claim) <= window.spendable && window.limit === claim.limit;
+
+/** True when less is left than is wanted, as far as this instance knows. */
+const isDry = ({ limit, spendable, used, taken }: Window, claim: Claim) =>
+  limit === claim.limit && spendable - used + Math.max(0, limit - taken) < amountOf(claim);
 
 /** What may be spent of a lease, which may have been taken under a higher limit than this one. */
 function leaseUnder({ granted, used }: Window, taken: number, limit: number): number {

@@ -17,7 +17,14 @@ import { FOLLOWERS_MAX } from "../store/limits.ts";
 import type { Line } from "./line.ts";
 import { markAll } from "./marks.ts";
 import { RecentMap } from "../store/recent.ts";
-import { lastNumber, oldestSegment, readAfter, readBefore, setSegment } from "./segments.ts";
+import {
+  lastNumber,
+  oldestSegment,
+  readAfter,
+  readBefore,
+  segmentsBefore,
+  setSegment,
+} from "./segments.ts";
 import type { Store } from "../store/store.ts";
 import type { Reader } from "../store/reader.ts";
 import type { Tx } from "../store/tx.ts";
@@ -139,6 +146,11 @@ export class EventLog {
   /** Events with numbers below `before`, newest first, at most `limit`. */
   readBack(tenant: Tenant, before: number, limit: number): Promise<Sequenced[]> {
     return readBefore(this.store.kv, tenant, before, limit);
+  }
+
+  /** Events with numbers below `before`, newest first, a segment at a time: for as far as somebody looks. */
+  backwards(tenant: Tenant, before: number): AsyncGenerator<Sequenced[]> {
+    return segmentsBefore(this.store.kv, tenant, before);
   }
 
   /** The oldest segment that is kept, and what removes it; null when it is the only one. */

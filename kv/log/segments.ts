@@ -51,6 +51,18 @@ export async function readAfter(
   return out;
 }
 
+/** Events with numbers below `before`, newest first, a segment at a time. */
+export async function* segmentsBefore(
+  kv: Deno.Kv,
+  tenant: Tenant,
+  before: number,
+): AsyncGenerator<Sequenced[]> {
+  const selector = { prefix: segmentsOf(tenant), end: segmentKey(tenant, before) };
+  for await (const entry of kv.list<Uint8Array>(selector, { reverse: true, batchSize: 16 })) {
+    yield decodeSegment(entry).filter(({ seq }) => seq < before).reverse();
+  }
+}
+
 /** Events with numbers below `before`, newest first, at most `limit`. */
 export async function readBefore(
   kv: Deno.Kv,
@@ -59,11 +71,8 @@ export async function readBefore(
   limit: number,
 ): Promise<Sequenced[]> {
   const out: Sequenced[] = [];
-  const selector = { prefix: segmentsOf(tenant), end: segmentKey(tenant, before) };
-  for await (const entry of kv.list<Uint8Array>(selector, { reverse: true, batchSize: 16 })) {
-    for (const event of decodeSegment(entry).reverse()) {
-      if (event.seq < before && out.length < limit) out.push(event);
-    }
+  for await (const events of segmentsBefore(kv, tenant, before)) {
+    out.push(...events.slice(0, limit - out.length));
     if (out.length >= limit) break;
   }
   return out;

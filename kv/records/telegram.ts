@@ -42,6 +42,23 @@ export const telegramCodes = collection({
   expiresAt: (code) => code.expires_at_ms,
 });
 
+/** A bot that is gone, while a code that it may have been shown still works. */
+const GoneBotRecord = z.strictObject({
+  /** The ingest token's. */
+  id: z.string(),
+  /** Who may have read what it was shown. */
+  makers: AlsoOf,
+  gone_at_ms: z.number(),
+  expires_at_ms: z.number(),
+});
+
+/** Lives in the live space, as codes do. */
+export const goneBots = collection({
+  name: "telegram_gone_bots",
+  schema: GoneBotRecord,
+  expiresAt: (bot) => bot.expires_at_ms,
+});
+
 /** An update that was answered: what comes again gets the same answer and does nothing. */
 const TelegramUpdateRecord = z.strictObject({
   /** The ingest token's id and Telegram's number. */

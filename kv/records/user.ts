@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { collection } from "../store/collection.ts";
+import { AlsoOf } from "./also_of.ts";
 import { madeWith, StoredCreatedWith } from "./created_with.ts";
 import { Sealed } from "./sealed.ts";
 
@@ -9,6 +10,8 @@ export const UserRecord = z.strictObject({
   email: z.string(),
   /** PHC string of the password hash. */
   password: z.string(),
+  /** Who beside the person may know the password. */
+  also_of: AlsoOf,
   roles: z.array(z.string()),
   active: z.boolean(),
   /** Sessions of an earlier epoch have ended: it changes with the password, and when the user is switched off. */

@@ -25,8 +25,10 @@ export interface SeriesDay<T> {
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** How long a day can be read: the longest question is 90 days, and the engine's expiry may come early in a day. */
-const KEPT_MS = 92 * DAY_MS;
+/** How many UTC days can be read, the one under way included: two quarters, so that the last one is whole. */
+export const SERIES_DAYS = 184;
+/** The engine's expiry may come early in a day. */
+const KEPT_MS = (SERIES_DAYS + 1) * DAY_MS;
 const DROPPED_AT_ONCE = 100;
 
 const seriesKey = ({ tenant, name, id }: Series) => [tenant.org, tenant.space, `${name}@`, id];

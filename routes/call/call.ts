@@ -7,7 +7,7 @@ import type { Scope } from "../../core/work/scopes.ts";
 import type { Appending } from "../../kv/log/appends.ts";
 import type { Tx } from "../../kv/store/tx.ts";
 import { faultOf } from "./answer.ts";
-import { identifyAgain } from "../http/identify.ts";
+import { authenticatorFor, identifyAgain } from "../http/identify.ts";
 import { parse, parseNoQuery } from "./input.ts";
 import type { Route } from "./route.ts";
 
@@ -47,7 +47,7 @@ export async function call(
     };
     // Whoever holds a body back gets no more from it than the rights of when it was there.
     if (route.body && raw.headers && caller.kind !== "anonymous") {
-      actor = await identifyAgain(app, raw.headers);
+      actor = await identifyAgain(app, raw.headers, authenticatorFor(route));
       const missing = missingRights(route, actor);
       if (missing !== null) throw lacking(actor, missing);
     }

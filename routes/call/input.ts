@@ -1,28 +1,21 @@
 import { z } from "zod";
-import type { App } from "../../core/work/work.ts";
 import { Fault } from "../../core/fault/fault.ts";
 import type { Route } from "./route.ts";
 
-/** What a route that says nothing takes. */
-export const BODY_BYTES_MAX = 1024 * 1024;
 /** Faults that one answer tells; a body of a megabyte may have a hundred thousand. */
 const ISSUES_MAX = 100;
 /** Characters of each, and of the path to it, which the caller chose. */
 const ISSUE_CHARS_MAX = 500;
 const NO_QUERY = z.strictObject({});
 
-/** What is not there, and what is no number in a query and no instant, said in people's words. */
+/** What is not there, and what is no number in a query, said in people's words. */
 z.config({
-  customError: ({ code, input, format }) => {
-    if (format === "datetime") return "must be an instant with its zone: 2026-01-31T12:00:00Z";
+  customError: ({ code, input }) => {
     if (code !== "invalid_type") return undefined;
     if (input === undefined) return "is missing";
     return Number.isNaN(input) ? "must be a whole number in decimal digits" : undefined;
   },
 });
-
-const utf8 = new TextDecoder("utf-8", { fatal: true });
-const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i;
 
 /**
  * Checks one part of the input against its schema.
@@ -56,7 +49,8 @@ function knownNames(schema: z.ZodType, { code, path }: z.core.$ZodIssue): string
   return `; known here: ${names.length === 0 ? "none" : names.join(", ")}`;
 }
 
-const short = (text: string): string =>
+/** Of what the caller chose, as much as an answer repeats. */
+export const short = (text: string): string =>
   text.length <= ISSUE_CHARS_MAX ? text : `${text.slice(0, ISSUE_CHARS_MAX).toWellFormed()}…`;
 
 /** Parameters that HTTP libraries and links add for caches and statistics: every endpoint ignores them. */
@@ -99,115 +93,4 @@ export function queryOf({ url }: Request): Record<string, string> {
 export function parseNoQuery(query: Readonly<Record<string, unknown>>): unknown {
   for (const _ in query) return parse(NO_QUERY, query, "query");
   return query;
-}
-
-/**
- * Reads a JSON body; none at all is the same as `{}`.
- * @throws {Fault} PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, VALIDATION_FAILED
- */
-export async function readJson(
-  app: App,
-  request: Request,
-  bytesMax = BODY_BYTES_MAX,
-  /** Gets the text as it came: what a signature is over. */
-  keep: (text: string) => void = () => {},
-): Promise<unknown> {
-  const text = await readText(request, bytesMax);
-  keep(text);
-  if (text.trim() === "") return {};
-  mustSayJson(app, request);
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    const message = `The body is not JSON: ${(cause as Error).message}`;
-    throw new Fault("VALIDATION_FAILED", message, {
-      issues: [{ path: "body", message: "not JSON" }],
-    }, { cause });
-  }
-}
-
-/**
- * A page of another site can send any body without a type, but none as JSON unless it is let in. So a local
- * relay insists on the type, where others take its absence for JSON.
- * @throws {Fault} UNSUPPORTED_MEDIA_TYPE for a body that says it is something else
- */
-export function mustSayJson({ settings }: Pick<App, "settings">, { headers }: Request): void {
-  const type = headers.get("content-type");
-  if (type === null ? !settings.local : JSON_TYPE.test(type)) return;
-  const message = type === null
-    ? "Send `Content-Type: application/json` with the body."
-    : `Send the body as application/json, not ${short(type)}.`;
-  throw new Fault("UNSUPPORTED_MEDIA_TYPE", message);
-}
-
-/**
- * Reads a body as text, and no more of it than allowed.
- * @throws {Fault} PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE when it is compressed, VALIDATION_FAILED when it
- * is not UTF-8 or breaks off
- */
-export async function readText(request: Request, bytesMax = BODY_BYTES_MAX): Promise<string> {
-  const coding = request.headers.get("content-encoding")?.toLowerCase() ?? "identity";
-  if (coding !== "identity") {
-    const message = `Send the body as it is, without Content-Encoding: ${short(coding)}.`;
-    throw new Fault("UNSUPPORTED_MEDIA_TYPE", message);
-  }
-  const tooLarge = () =>
-    new Fault("PAYLOAD_TOO_LARGE", `The body may have at most ${bytesMax} bytes.`, {
-      limit_bytes: bytesMax,
-    });
-  const length = request.headers.get("content-length");
-  if (length !== null && Number(length) > bytesMax) throw tooLarge();
-  const whole = length === null
-    ? await collect(request.body, bytesMax, tooLarge)
-    // A body that has a stream made for it is read no more in one piece, as it came: that is dear.
-    : await request.bytes().catch(brokenOff);
-  try {
-    return utf8.decode(whole);
-  } catch (cause) {
-    throw new Fault("VALIDATION_FAILED", "The body is not UTF-8.", {
-      issues: [{ path: "body", message: "not UTF-8" }],
-    }, { cause });
-  }
-}
-
-/** A body of unknown length, as far as it is allowed. */
-async function collect(
-  body: ReadableStream<Uint8Array> | null,
-  bytesMax: number,
-  tooLarge: () => Fault,
-): Promise<Uint8Array> {
-  if (body === null) return new Uint8Array();
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of arriving(body)) {
-    bytes += chunk.length;
-    if (bytes > bytesMax) throw tooLarge();
-    chunks.push(chunk);
-  }
-  return chunks.length === 1 ? chunks[0]! : concat(chunks, bytes);
-}
-
-async function* arriving(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
-  try {
-    yield* body;
-  } catch (cause) {
-    brokenOff(cause);
-  }
-}
-
-/** A client that goes away in the middle of its body is no bug. */
-function brokenOff(cause: unknown): never {
-  throw new Fault("VALIDATION_FAILED", "The body broke off.", {
-    issues: [{ path: "body", message: "broke off" }],
-  }, { cause });
-}
-
-function concat(chunks: readonly Uint8Array[], bytes: number): Uint8Array {
-  const whole = new Uint8Array(bytes);
-  let at = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, at);
-    at += chunk.length;
-  }
-  return whole;
 }

@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { Accepted } from "../../core/work/accepted.ts";
-import type { Actor, App, Reading, Stepping, Writing } from "../../core/work/work.ts";
+import type { Actor, App, Reading, RequestInfo, Stepping, Writing } from "../../core/work/work.ts";
+import type { ResourceType } from "../../core/events/types/resources.ts";
 import type { WithCookie } from "../../core/work/cookie.ts";
 import type { DetailsOf, EventType } from "../../core/events/events.ts";
 import type { FaultCode } from "../../core/fault/fault.ts";
@@ -13,7 +14,12 @@ type Out<S> = S extends z.ZodType ? z.output<S> : undefined;
 /** Who may call. There is no default: a route without `access` does not compile. */
 export type Access =
   /** Nobody needs to say who they are; the text says why. Whoever does, may be told more. */
-  | { readonly public: string; readonly credential?: "optional" }
+  | {
+    readonly public: string;
+    readonly credential?: "optional";
+    /** A device's credential counts here, which elsewhere opens only the device's own link. */
+    readonly devices?: true;
+  }
   /** Any live credential; the rule decides the rest. */
   | {
     readonly signedIn: true;
@@ -37,7 +43,7 @@ export type Audit<R, I> =
   | {
     [T in EventType]: {
       readonly event: T;
-      readonly resource: string;
+      readonly resource: ResourceType;
       readonly id: (result: R, input: I) => string;
       /** The agent that it concerns, where the resource is not the agent itself. */
       readonly agentId?: (result: R) => string | null;
@@ -70,6 +76,24 @@ export type Success<R extends z.ZodType> =
     /** The same object until the next version: it has an ETag, and whoever has it already gets 304. */
     readonly fixed?: true;
   };
+
+/** A public route's caller, before the body is read. */
+export interface Caller {
+  readonly app: App;
+  readonly request: RequestInfo;
+  readonly query: Readonly<Record<string, string>>;
+}
+
+/** Who may send a public route more than the 16 KiB that everybody may. */
+export interface LargerBody {
+  readonly bytesMax: number;
+  /** What it takes, as the end of the refusal of a larger body. */
+  readonly unless: string;
+  /** Found out before more is read. */
+  readonly mayCome: (caller: Caller) => boolean | Promise<boolean>;
+  /** Found out from the bytes as they came, before they are parsed. */
+  readonly proved?: (caller: Caller, bytes: Uint8Array) => Promise<boolean>;
+}
 
 type WorkOf<E extends Effect> = E extends "read" ? Reading : E extends "write" ? Writing : Stepping;
 
@@ -113,8 +137,9 @@ export interface RouteSpec<E extends Effect, P, Q, B, R extends z.ZodType> {
    * sentence that begins with the path.
    */
   readonly rules?: Readonly<Record<string, string>>;
-  /** Largest body in bytes; 1 MiB unless said. */
+  /** Largest body in bytes of a caller who is known; 1 MiB unless said. Others send 16 KiB at most. */
   readonly bodyBytesMax?: number;
+  readonly largerBody?: LargerBody;
   readonly success: Success<R>;
   /** When the rule may answer 202 with the same body, by `Accepted`; the text says when. */
   readonly accepted?: string;
@@ -160,6 +185,7 @@ export interface Route {
   readonly body?: Shape;
   readonly rules?: Readonly<Record<string, string>>;
   readonly bodyBytesMax?: number;
+  readonly largerBody?: LargerBody;
   readonly success: Success<z.ZodType>;
   readonly accepted?: string;
   readonly faults: readonly FaultCode[];

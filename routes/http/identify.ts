@@ -1,6 +1,7 @@
 import type { Actor, App, RequestInfo } from "../../core/work/work.ts";
 import { knownHolder } from "../../core/access/keys/holder.ts";
 import { ANONYMOUS, authenticate } from "../../core/access/authenticate.ts";
+import { authenticateSocket } from "../../core/agents/devices/holder.ts";
 import { Fault } from "../../core/fault/fault.ts";
 import { type LimitState, mustPass } from "../../core/access/limits/limiter.ts";
 import { credentialOf, hasCookie, hasCredential, spaceOf } from "./request.ts";
@@ -14,6 +15,10 @@ export function asksWho({ access }: Route, headers: Headers): boolean {
   if (!("public" in access)) return true;
   return access.credential === "optional" && hasCredential(headers);
 }
+
+/** What finds out who holds a credential that is shown to this route. */
+export const authenticatorFor = ({ access }: Pick<Route, "access">): typeof authenticate =>
+  "public" in access && access.devices ? authenticateSocket : authenticate;
 
 /** Who is asking: at once for a key that was used lately, which most callers are. */
 export function identify(
@@ -37,9 +42,10 @@ export async function identifyIfAccepted(
   app: App,
   headers: Headers,
   request: RequestInfo,
+  who: typeof authenticate,
 ): Promise<Actor> {
   try {
-    return await identify(app, headers, request, () => {});
+    return await identify(app, headers, request, () => {}, credentialOf, who);
   } catch (error) {
     if (error instanceof Fault && (error.status === 401 || error.status === 429)) return ANONYMOUS;
     throw error;
@@ -77,7 +83,11 @@ async function lookUp(
  * answers do.
  * @throws {Fault} INVALID_TOKEN, INVALID_API_KEY
  */
-export function identifyAgain(app: App, headers: Headers): Promise<Actor> {
+export function identifyAgain(
+  app: App,
+  headers: Headers,
+  who: typeof authenticate = authenticate,
+): Promise<Actor> {
   const credential = credentialOf(headers);
-  return authenticate(app, credential, spaceOf(headers, credential));
+  return who(app, credential, spaceOf(headers, credential));
 }

@@ -20,8 +20,16 @@ import {
   whenRead,
 } from "../call/answer.ts";
 import { call, deny, denyTestSpace, missingRights } from "../call/call.ts";
-import { asksWho, identify, identifyAgain, identifyIfAccepted } from "./identify.ts";
-import { parseNoQuery, queryFor, queryOf, readJson } from "../call/input.ts";
+import {
+  asksWho,
+  authenticatorFor,
+  identify,
+  identifyAgain,
+  identifyIfAccepted,
+} from "./identify.ts";
+import { BODY_BYTES_MAX, readJson } from "./body.ts";
+import { parseNoQuery, queryFor, queryOf } from "../call/input.ts";
+import { openBounds } from "./open_body.ts";
 import { keepPagesOut, letPagesIn } from "./origin.ts";
 import { byRank, contestedOf, pattern } from "./paths.ts";
 import { bearerOffered } from "./protocols.ts";
@@ -147,12 +155,15 @@ async function serve(app: App, route: Route, c: Context<Env>): Promise<Response>
     const { headers } = c.req.raw;
     if (asksWho(route, headers)) {
       const identified = "public" in route.access
-        ? identifyIfAccepted(app, headers, request)
+        ? identifyIfAccepted(app, headers, request, authenticatorFor(route))
         : identify(app, headers, request, (state) => limit = state);
       actor = identified instanceof Promise ? await identified : identified;
     }
     if (actor !== ANONYMOUS) {
-      const admission = app.limiter.admit(actor, "rest");
+      // Many machines that report must not spend what the organization's people have.
+      const admission = actor.kind === "device"
+        ? app.limiter.takeForAgent(actor.id, "itself")
+        : app.limiter.admit(actor, "rest");
       limit = admission instanceof Promise ? await admission : admission;
       holds = limit.admitted;
     } else if (!route.unlimited && limit === null) {
@@ -168,12 +179,16 @@ async function serve(app: App, route: Route, c: Context<Env>): Promise<Response>
       const missing = missingRights(route, actor);
       if (missing !== null) throw await deny(app, route, actor, request, missing);
       const params = c.req.param();
-      let bodyText = "";
       agent = route.agent === undefined ? null : params[route.agent]!;
+      const query = c.req.url.includes("?") ? queryFor(route, c.req.queries()) : {};
+      const bounds = actor === ANONYMOUS
+        ? openBounds(route, { app, request, query }, (state) => limit = state)
+        : { bytesMax: route.bodyBytesMax ?? BODY_BYTES_MAX };
+      let bodyText = "";
       const result = await call(app, route, actor, request, {
         params,
-        query: c.req.url.includes("?") ? queryFor(route, c.req.queries()) : {},
-        body: () => readJson(app, c.req.raw, route.bodyBytesMax, (text) => bodyText = text),
+        query,
+        body: () => readJson(app, c.req.raw, bounds, (text) => bodyText = text),
         bodyText: () => bodyText,
         accept: c.req.header("accept") ?? "*/*",
         headers,

@@ -1,7 +1,9 @@
 import { type FaultCode, FAULTS } from "../../core/fault/fault.ts";
+import { POINTER } from "./schemas.ts";
 import type { ApiResponse, Header, JsonSchema, Ref } from "./types.ts";
 import type { Route } from "../call/route.ts";
 
+const OF_BODIES = ["REQUEST_TIMEOUT", "PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"] as const;
 const CODES = Object.keys(FAULTS) as FaultCode[];
 
 /** The headers of every response. */
@@ -48,21 +50,34 @@ export const HEADERS: Readonly<Record<string, Header>> = {
   },
 };
 
+/** What every refusal has, as the interface says it and as JSON-RPC carries it. */
+const ERROR_CODE: JsonSchema = {
+  type: "string",
+  enum: CODES,
+  description: "What programs act on.",
+};
+const ERROR_DETAILS: JsonSchema = {
+  type: "object",
+  properties: { request_id: { type: "string", description: "As in X-Request-Id." } },
+  required: ["request_id"],
+  additionalProperties: {},
+};
+
+const pointTo = (name: string): JsonSchema => ({ $ref: `${POINTER}${name}` });
+/** The code and the details of a refusal. */
+export const CODE = pointTo("ErrorCode");
+export const DETAILS = pointTo("ErrorDetails");
+
 /** The error object of the interface. */
-export const ERROR_SCHEMA: JsonSchema = {
+const ERROR_SCHEMA: JsonSchema = {
   type: "object",
   properties: {
     error: {
       type: "object",
       properties: {
-        code: { type: "string", enum: CODES, description: "What programs act on." },
+        code: CODE,
         message: { type: "string", description: "What is wrong and what to do, for people." },
-        details: {
-          type: "object",
-          properties: { request_id: { type: "string", description: "As in X-Request-Id." } },
-          required: ["request_id"],
-          additionalProperties: {},
-        },
+        details: DETAILS,
       },
       required: ["code", "message", "details"],
     },
@@ -71,7 +86,14 @@ export const ERROR_SCHEMA: JsonSchema = {
 };
 
 /** One for all: generated clients make a type of every schema that is written out. */
-export const ERROR: JsonSchema = { $ref: "#/components/schemas/Error" };
+export const ERROR = pointTo("ApiError");
+
+/** The components that refusals consist of. */
+export const ERROR_SCHEMAS = {
+  ApiError: ERROR_SCHEMA,
+  ErrorCode: ERROR_CODE,
+  ErrorDetails: ERROR_DETAILS,
+};
 
 /** Every fault that a route may answer with: its own and those that its declaration implies. */
 export function faultsOf(route: Route): readonly FaultCode[] {
@@ -85,7 +107,7 @@ export function faultsOf(route: Route): readonly FaultCode[] {
     "scope" in route.access && "INSUFFICIENT_SCOPES",
     // Of a local server, to pages of other sites and under other names.
     "FORBIDDEN",
-    ...(route.body ? ["PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"] as const : []),
+    ...(route.body ? OF_BODIES : []),
     (identified || !route.unlimited) && "RATE_LIMIT_EXCEEDED",
     "INTERNAL_ERROR",
     "UNAVAILABLE",

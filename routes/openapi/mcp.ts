@@ -1,6 +1,6 @@
-import { type FaultCode, FAULTS } from "../../core/fault/fault.ts";
-import { BODY_BYTES_MAX } from "../call/input.ts";
-import { ERROR, EVERY_RESPONSE, faultResponses } from "./faults.ts";
+import type { FaultCode } from "../../core/fault/fault.ts";
+import { BODY_BYTES_MAX } from "../http/body.ts";
+import { CODE, DETAILS, ERROR, EVERY_RESPONSE, faultResponses } from "./faults.ts";
 import type { ApiResponse, JsonSchema, Operation } from "./types.ts";
 
 const FAULTS_OF_MCP: readonly FaultCode[] = [
@@ -13,6 +13,7 @@ const FAULTS_OF_MCP: readonly FaultCode[] = [
   "NOT_FOUND",
   "METHOD_NOT_ALLOWED",
   "NOT_ACCEPTABLE",
+  "REQUEST_TIMEOUT",
   "PAYLOAD_TOO_LARGE",
   "UNSUPPORTED_MEDIA_TYPE",
   "RATE_LIMIT_EXCEEDED",
@@ -74,13 +75,8 @@ export const MCP_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
         description: "The same as the error object of this interface says, and what the protocol " +
           "asks for beside it.",
         properties: {
-          code: { type: "string", enum: Object.keys(FAULTS) },
-          details: {
-            type: "object",
-            properties: { request_id: { type: "string", description: "As in X-Request-Id." } },
-            required: ["request_id"],
-            additionalProperties: {},
-          },
+          code: CODE,
+          details: DETAILS,
         },
         required: ["code", "details"],
         additionalProperties: {},

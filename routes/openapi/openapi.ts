@@ -1,14 +1,15 @@
 import { IDEMPOTENCY_KEY } from "../../core/commands/idempotency_key.ts";
 import { FAULTS } from "../../core/fault/fault.ts";
 import { SCOPES } from "../../core/work/scopes.ts";
-import { ERROR_SCHEMA, EVERY_RESPONSE, faultResponses, faultsOf, HEADERS } from "./faults.ts";
-import { BODY_BYTES_MAX } from "../call/input.ts";
+import { ERROR_SCHEMAS, EVERY_RESPONSE, faultResponses, faultsOf, HEADERS } from "./faults.ts";
+import { bodyBytesMaxOf } from "../http/open_body.ts";
 import { collectSchemas, type Schemas } from "./schemas.ts";
 import { linksOf } from "./links.ts";
 import { MCP_SCHEMAS, mcpOperations } from "./mcp.ts";
-import { socketOperation } from "./socket.ts";
+import { SOCKET_SCHEMAS, socketOperation } from "./socket.ts";
 import type { ApiResponse, JsonSchema, OpenApi, Operation, Parameter } from "./types.ts";
 import type { Access, Route } from "../call/route.ts";
+import { Space } from "../schemas/schemas.ts";
 import { StreamQuery } from "../events.ts";
 
 const SECURITY_SCHEMES = {
@@ -34,13 +35,13 @@ const SECURITY_SCHEMES = {
   },
 } as const;
 
-const PARAMETERS: Readonly<Record<string, Parameter>> = {
-  Space: {
+const parametersOf = (schemas: Schemas): Record<string, Parameter> => ({
+  SpaceHeader: {
     name: "X-Relay-Space",
     in: "header",
     required: false,
     description: "The space that a signed-in user works in. An API key has its own.",
-    schema: { type: "string", enum: ["live", "test"], default: "live" },
+    schema: { ...schemas.render(Space, "input"), default: "live" },
   },
   IdempotencyKey: {
     name: "Idempotency-Key",
@@ -56,6 +57,13 @@ const PARAMETERS: Readonly<Record<string, Parameter>> = {
     description: "The `ETag` of what you have: 304 when it is the same still.",
     schema: { type: "string" },
   },
+});
+
+/** Those that no route declares. */
+const OWN_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
+  ...ERROR_SCHEMAS,
+  ...MCP_SCHEMAS,
+  ...SOCKET_SCHEMAS,
 };
 
 const ABOUT = [
@@ -87,8 +95,12 @@ export function openapi(routes: readonly Route[], version: string): OpenApi {
   }
   paths["/ws"] = { get: socketOperation(parameters(StreamQuery, "query", schemas), responses) };
   Object.assign(paths, mcpOperations(responses));
-  const settled = schemas.settle({ paths, responses: sorted(responses) });
-  for (const name of ["Error", ...Object.keys(MCP_SCHEMAS)]) {
+  const settled = schemas.settle({
+    paths,
+    responses: sorted(responses),
+    parameters: parametersOf(schemas),
+  });
+  for (const name of Object.keys(OWN_SCHEMAS)) {
     if (name in settled.schemas) throw new Error(`A schema has the id ${name}.`);
   }
   return {
@@ -107,9 +119,9 @@ export function openapi(routes: readonly Route[], version: string): OpenApi {
     ],
     paths: settled.document.paths,
     components: {
-      schemas: { Error: ERROR_SCHEMA, ...MCP_SCHEMAS, ...settled.schemas },
+      schemas: { ...OWN_SCHEMAS, ...settled.schemas },
       responses: settled.document.responses,
-      parameters: PARAMETERS,
+      parameters: settled.document.parameters,
       headers: HEADERS,
       securitySchemes: SECURITY_SCHEMES,
     },
@@ -135,7 +147,7 @@ function operation(
     parameters: [
       ...parameters(route.params, "path", schemas),
       ...parameters(route.query, "query", schemas),
-      ...(security(access).length > 0 ? [{ $ref: "#/components/parameters/Space" }] : []),
+      ...(security(access).length > 0 ? [{ $ref: "#/components/parameters/SpaceHeader" }] : []),
       ...(route.idempotencyKey ? [{ $ref: "#/components/parameters/IdempotencyKey" }] : []),
       ...(isFixed(route) ? [{ $ref: "#/components/parameters/IfNoneMatch" }] : []),
     ],
@@ -151,7 +163,7 @@ function operation(
     ...("scope" in access && { "x-required-scopes": scopesOf(access) }),
     ...("host" in access && { "x-host-only": true }),
     ...(route.liveOnly && { "x-live-only": true }),
-    ...(route.body && { "x-body-bytes-max": route.bodyBytesMax ?? BODY_BYTES_MAX }),
+    ...(route.body && { "x-body-bytes-max": bodyBytesMaxOf(route) }),
     ...(route.tool && { "x-mcp-tool": route.tool }),
   };
 }

@@ -4,6 +4,9 @@ import type { JsonSchema } from "./types.ts";
 /** The side of a schema that a document shows: what callers write, or what they get. */
 export type Io = "input" | "output";
 
+/** Where a document has its schemas. */
+export const POINTER = "#/components/schemas/";
+
 /** Collects the schemas of one document; those with a `meta.id` become components. */
 export interface Schemas {
   /** Renders one schema; its pointers are good only after `settle`. */
@@ -16,6 +19,25 @@ export interface Schemas {
   readonly settle: <T>(document: T) => { document: T; schemas: Record<string, JsonSchema> };
 }
 
+/**
+ * Writes choices of words where they are used, for readers that show or follow no pointers to them;
+ * `definitions` are those at `prefix`.
+ */
+export function inlineChoices<T>(
+  node: T,
+  definitions: Readonly<Record<string, JsonSchema>>,
+  prefix: string,
+): T {
+  return JSON.parse(JSON.stringify(node), (_key, value) => {
+    const pointer: unknown = value?.$ref;
+    if (typeof pointer !== "string" || !pointer.startsWith(prefix)) return value;
+    const definition = definitions[pointer.slice(prefix.length)];
+    if (definition?.enum === undefined) return value;
+    const { $ref: _, ...others } = value;
+    return { ...definition, ...others };
+  });
+}
+
 /** A schema with its definitions inside, for documents that have no components. */
 export function standaloneSchema(schema: z.ZodType, io: Io): JsonSchema {
   const { $schema: _, $defs = {}, ...body } = z.toJSONSchema(schema, {
@@ -24,12 +46,11 @@ export function standaloneSchema(schema: z.ZodType, io: Io): JsonSchema {
     override: ({ jsonSchema }) => tidy(jsonSchema, io),
   });
   const name = typeof body.$ref === "string" ? body.$ref.replace("#/$defs/", "") : null;
-  const { [name ?? ""]: root, ...rest } = $defs;
+  const { [name ?? ""]: root, ...others } = $defs as Record<string, JsonSchema>;
+  const rest = Object.fromEntries(Object.entries(others).filter(([, one]) => !one.enum));
   const whole = { ...(root ?? body), ...(Object.keys(rest).length > 0 && { $defs: rest }) };
-  return whole as JsonSchema;
+  return inlineChoices(whole as JsonSchema, others, "#/$defs/");
 }
-
-const POINTER = "#/components/schemas/";
 
 /** A collector for one document. */
 export function collectSchemas(): Schemas {

@@ -22,12 +22,17 @@ const FAULTS_OF_SOCKET: readonly FaultCode[] = [
 const RIGHTS = [AGENT_RIGHT, ...EVENT_RIGHTS];
 const SCHEMES = ["bearer_jwt", "bearer_api_key", "api_key_header"];
 
+/** The subprotocols of a socket. */
+export const SOCKET_SCHEMAS = {
+  Subprotocol: { type: "string", enum: [EVENTS_PROTOCOL, AGENT_PROTOCOL] },
+} as const;
+const PROTOCOL = { $ref: "#/components/schemas/Subprotocol" };
+
 /** WebSockets, which leave HTTP and so are no route; `query` is what a stream of events takes. */
 export function socketOperation(
   query: readonly Parameter[],
   components: Record<string, ApiResponse>,
 ): Operation {
-  const protocol = { type: "string", enum: [EVENTS_PROTOCOL, AGENT_PROTOCOL] };
   return {
     operationId: "socket.open",
     tags: ["agents"],
@@ -47,7 +52,7 @@ export function socketOperation(
         in: "header",
         required: false,
         description: "The subprotocols that the client speaks.",
-        schema: protocol,
+        schema: PROTOCOL,
       },
     ],
     responses: {
@@ -57,7 +62,7 @@ export function socketOperation(
           ...EVERY_RESPONSE,
           "Sec-WebSocket-Protocol": {
             description: "The subprotocol that both sides speak from here on, if one was offered.",
-            schema: protocol,
+            schema: PROTOCOL,
           },
         },
       },

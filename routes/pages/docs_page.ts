@@ -4,6 +4,7 @@ import { SCRIPT } from "./docs_script.ts";
 import { STYLE } from "./docs_style.ts";
 import { type Endpoint, lastOf } from "./docs_try.ts";
 import { type Html, inline, markup, prose, trusted } from "./html.ts";
+import { inlineChoices, POINTER } from "../openapi/schemas.ts";
 import type { OpenApi } from "../openapi/types.ts";
 import type { Content } from "../call/route.ts";
 
@@ -31,7 +32,7 @@ interface Area {
 export function docsPage(document: OpenApi): Content {
   return {
     type: "text/html; charset=utf-8",
-    body: page(document).markup,
+    body: page(inlineChoices(document, document.components.schemas, POINTER)).markup,
     headers: {
       "content-security-policy": POLICY,
       "x-content-type-options": "nosniff",

@@ -1,7 +1,6 @@
 import { type Html, markup, type Part, prose } from "./html.ts";
+import { POINTER } from "../openapi/schemas.ts";
 import type { JsonSchema, OpenApi } from "../openapi/types.ts";
-
-const POINTER = "#/components/schemas/";
 
 /** The fields of a schema as nested lists, or nothing when it has none. */
 export function fieldList(document: OpenApi, schema: JsonSchema): Html | null {

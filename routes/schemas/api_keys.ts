@@ -2,10 +2,13 @@ import { z } from "zod";
 import { KEY_CHECKS } from "../../core/access/keys/explain.ts";
 import { MADE_TYPES } from "../../core/access/keys/made_things.ts";
 import { KEY_STATUSES } from "../../core/access/keys/show.ts";
-import { boundedObject, CreatedWith, JsonObject, ScopeName, Timestamp } from "./schemas.ts";
+import { boundedObject, CreatedWith, JsonObject, ScopeName, Space, Timestamp } from "./schemas.ts";
 
 const METADATA_BYTES_MAX = 16 * 1024;
 const GRACE_HOURS_MAX = 168;
+
+/** Whether a key works, and for how long. */
+export const KeyStatus = z.enum(KEY_STATUSES).meta({ id: "ApiKeyStatus" });
 
 /** What a caller may say of a key's metadata. */
 export const Metadata = boundedObject(METADATA_BYTES_MAX);
@@ -25,7 +28,7 @@ export const ApiKey = z.object({
   name: z.string(),
   description: z.string(),
   key: z.string().meta({ description: "The first characters; the whole value only once." }),
-  type: z.enum(["live", "test"]),
+  type: Space,
   scopes: z.array(ScopeName),
   metadata: JsonObject,
   created_by: z.string(),
@@ -37,19 +40,19 @@ export const ApiKey = z.object({
     description: "While it is rotating: until when the old value works.",
   }),
   last_used: Timestamp.nullable(),
-  status: z.enum(KEY_STATUSES),
+  status: KeyStatus,
   notice: z.string().nullable().meta({ description: "Why to rotate it, when it is time to." }),
   rate_limits: z.object({
     requests_per_minute: z.int(),
     mcp_calls_per_minute: z.int(),
     max_concurrent: z.int(),
-  }),
+  }).meta({ id: "ApiKeyRateLimits" }),
 }).meta({ id: "ApiKey" });
 
 const Made = z.object({
   type: z.enum(MADE_TYPES),
   id: z.string(),
-  space: z.enum(["live", "test"]),
+  space: Space,
   reason: z.string().optional().meta({ description: "Why it could not be ended." }),
 }).meta({ id: "MadeWithApiKey" });
 
@@ -78,7 +81,7 @@ const LimitLeft = z.object({
   limit: z.int(),
   remaining: z.int(),
   reset_at: Timestamp.nullable(),
-});
+}).meta({ id: "LimitLeft" });
 
 /** Why a key may or may not. */
 export const Explanation = z.object({
@@ -91,10 +94,10 @@ export const Explanation = z.object({
     message: z.string(),
   })),
   key: z.object({
-    status: z.enum(KEY_STATUSES),
+    status: KeyStatus,
     scopes: z.array(ScopeName),
-    type: z.enum(["live", "test"]),
-    space: z.enum(["live", "test"]),
+    type: Space,
+    space: Space,
     expires_at: Timestamp,
   }),
   creator: z.object({

@@ -6,8 +6,12 @@ import {
   passwordProblem,
 } from "../../core/access/sign_in/passwords.ts";
 import { SCOPE_LIST } from "../../core/work/scopes.ts";
+import { SEVERITIES } from "../../core/events/streams/severity.ts";
 import { canonicalEmail } from "../../core/codec/text.ts";
+import { ISO_CHARS_MAX, ISO_PATTERN, readIso } from "../../core/codec/iso.ts";
+import { PERIOD_CHARS_MAX, PERIOD_FORMS } from "../../core/codec/period.ts";
 import { SUSPENSION_REASONS } from "../../kv/records/standing.ts";
+import { SHIELD_MODES } from "../../kv/records/shield.ts";
 import { CreatedWith as CredentialInRecord } from "../../kv/records/created_with.ts";
 
 /** An opaque id in a path or a body. */
@@ -20,8 +24,24 @@ export const Id = z.string().regex(
 /** A path that names one resource. */
 export const IdParams = z.strictObject({ id: Id });
 
+/** The halves of what an organization has: real data, and data for tests. */
+export const Space = z.enum(["live", "test"]).meta({ id: "Space" });
+
+/** What commands are checked for, and what becomes of those that fail. */
+export const ShieldMode = z.enum(SHIELD_MODES).meta({ id: "ShieldMode" });
+
+/** How much something matters, from the mildest on. */
+export const Severity = z.enum(SEVERITIES).meta({ id: "Severity" });
+
+/** An answer that tells nothing of what becomes of what was sent. */
+export const Accepted = z.object({ accepted: z.literal(true) }).meta({ id: "Accepted" });
+
+const Credential = CredentialInRecord.extend({
+  kind: CredentialInRecord.shape.kind.meta({ id: "CredentialKind" }),
+}).meta({ id: "CreatedWith" });
+
 /** The credential that something was made with. */
-export const CreatedWith = CredentialInRecord.nullable().meta({
+export const CreatedWith = Credential.nullable().meta({
   description: "The API key (`api_key`), sign-in (`session`) or other issuer (`issuer`, by its " +
     "address) that made it; null when an earlier version of Relay did not keep it.",
 });
@@ -40,7 +60,9 @@ export const standing = {
       description:
         "The rights that it needs and that person lacks. What takes one of them is not done.",
     }),
-  }).nullable().meta({ description: "Null while that person has all the rights that it needs." }),
+  }).meta({ id: "Suspension" }).nullable().meta({
+    description: "Null while that person has all the rights that it needs.",
+  }),
 };
 
 /** How somebody takes such a thing over. */
@@ -64,10 +86,31 @@ export function changeOf<W extends z.ZodRawShape>(record: z.ZodObject, writable:
   return z.strictObject({ ...Object.fromEntries(others), ...writable } as W);
 }
 
-/** An instant as callers may write it, in ms since the epoch. */
-export const Instant = z.iso.datetime({ offset: true, local: false }).transform((text) =>
-  Date.parse(text)
-);
+/** A date or an instant as callers may write it. */
+const isoSpan = z.string().max(ISO_CHARS_MAX).meta({
+  pattern: `^${ISO_PATTERN}$`,
+  examples: ["2026-01-31T12:00:00Z", "2026-01-31"],
+}).transform((text, context) => {
+  const span = readIso(text);
+  if (span !== null) return span;
+  context.addIssue({
+    code: "custom",
+    message: "must be a date or an instant in ISO 8601, such as 2026-01-31 or 2026-01-31T12:00:00Z",
+  });
+  return z.NEVER;
+});
+
+/** An instant, or the beginning of a date, in ms since the epoch; UTC unless it names another zone. */
+export const Instant = isoSpan.transform(({ fromMs }) => fromMs);
+
+/** An instant, or the last millisecond of a date: the end of what includes it. */
+export const LastInstant = isoSpan.transform(({ toMs }) => toMs);
+
+/** A span of time in the one grammar of periods, which the rule reads. */
+export const Period = z.string().min(1).max(PERIOD_CHARS_MAX).meta({
+  description: `A period: ${PERIOD_FORMS}.`,
+  examples: ["7d"],
+});
 
 /** A whole number as a query has it, in plain decimal digits; a tool's argument is a number already. */
 export const wholeNumber = (least: number, most: number) =>
@@ -83,7 +126,9 @@ export const commaList = <const T extends readonly string[]>(words: T, most: num
     .transform((text) => text.split(",")).pipe(z.array(z.enum(words)).min(1));
 
 /** Yes or no in a query. */
-export const Flag = z.enum(["true", "false"]).transform((text) => text === "true");
+export const Flag = z.enum(["true", "false"]).meta({ id: "Flag" }).transform((text) =>
+  text === "true"
+);
 
 /** How much of a list a caller wants at once. */
 export const PageLimit = wholeNumber(1, 200).prefault(50).meta({
@@ -111,14 +156,11 @@ export const listOf = <N extends string, T extends z.ZodType>(name: N, item: T) 
   return z.object({ ...items, pagination: Pagination });
 };
 
-export const ScopeName = z.enum(SCOPE_LIST);
+export const ScopeName = z.enum(SCOPE_LIST).meta({ id: "Scope" });
 
 /** A name for people: printable, not blank at its ends. */
 export const Name = z.string().min(1).max(100).regex(/^[^\p{Cc}\p{Cs}]*$/u, "no control characters")
   .refine((text) => text.trim() === text, "no space at the ends");
-
-/** The largest body that is taken without a credential: a megabyte of small values is a tenth of a second of work. */
-export const OPEN_BODY_BYTES_MAX = 16 * 1024;
 
 /** Any JSON object. */
 export const JsonObject = z.record(z.string(), z.unknown());

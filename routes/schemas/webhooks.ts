@@ -13,9 +13,9 @@ import {
   Timestamp,
 } from "./schemas.ts";
 
-const EventType = z.enum(EVENT_TYPES);
+const EventType = z.enum(EVENT_TYPES).meta({ id: "WebhookEventType" });
 /** A ping is what a test sends when nothing else is asked for. */
-export const TestType = z.enum([PING.type, ...EVENT_TYPES]);
+export const TestType = z.enum([PING.type, ...EVENT_TYPES]).meta({ id: "DeliveryEventType" });
 export const Url = z.string().min(1).max(2048)
   .meta({ examples: ["https://hooks.example.com/relay"] });
 export const Secret = z.string().min(8).max(256)
@@ -35,7 +35,7 @@ export const Webhook = z.object({
   custom_headers: z.record(z.string(), z.string()).meta({
     description: "Each value is `********` for a caller without secrets:read.",
   }),
-  retry_policy: RetryPolicy,
+  retry_policy: RetryPolicy.meta({ id: "RetryPolicy" }),
   previous_secret_ends_at: Timestamp.nullable().meta({
     description: "Until then the secret before the last change signs too.",
   }),
@@ -54,7 +54,7 @@ export const NewWebhook = Webhook.extend({
   secret: z.string().optional().meta({ description: "The secret that Relay made." }),
 }).meta({ id: "NewWebhook" });
 
-const Status = z.enum(DELIVERY_STATUSES);
+const Status = z.enum(DELIVERY_STATUSES).meta({ id: "DeliveryStatus" });
 
 /** What is known of an attempt, the latest one's in the delivery itself. */
 const outcome = {
@@ -94,8 +94,12 @@ export const LogQuery = PageQuery.extend({
   status: Status.optional().meta({ description: "Deliveries of this status." }),
   event_type: TestType.optional().meta({ description: "Deliveries of events of this type." }),
   held: Flag.optional().meta({ description: "Deliveries that are held, or not." }),
-  since: Instant.optional().meta({ description: "Made from this instant on." }),
-  until: Instant.optional().meta({ description: "Made before this instant." }),
+  since: Instant.optional().meta({
+    description: "Made from this instant or date on; UTC without a zone.",
+  }),
+  until: Instant.optional().meta({
+    description: "Made before this instant, or before this date begins.",
+  }),
 });
 
 export const HeldChoice = z.union([

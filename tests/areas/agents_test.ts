@@ -189,7 +189,11 @@ Deno.test("heartbeat: what anybody reports is kept apart, and is no sign of life
   await world.advance(1_000);
   const body = { agent_id: agent.id, status: "error" };
   const answer = await world.call("POST", "/api/v1/heartbeat", { body });
-  deq([answer.status, answer.body], [202, { ...body, received_at: "2030-01-01T00:00:01.000Z" }]);
+  deq([answer.status, answer.body], [202, {
+    ...body,
+    verified: false,
+    received_at: "2030-01-01T00:00:01.000Z",
+  }]);
   deq(await show(world, owner, agent.id), { ...before, reported_status: "error" });
   deq(await typesOf(world, owner, agent.id), types);
   for (const wrong of [{ agent_id: agent.id, status: "fine" }, { agent_id: "", status: "ok" }]) {

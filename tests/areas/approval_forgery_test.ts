@@ -1,64 +1,12 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
 import { haveInCommon, unite } from "../../core/access/keys/also_of.ts";
-import { type Account, World } from "../support/world.ts";
-import { exec, linkAgent, type Linked, runsOf } from "./fixtures.ts";
+import { World } from "../support/world.ts";
+import { approve, link, refused, says, setUp, waiting } from "./approval_fixtures.ts";
 import { makeIngestToken } from "./ingest_fixtures.ts";
 import { KEYS, rotate } from "./key_fixtures.ts";
 
-const RISKY = "systemctl stop nginx";
-const ACCOUNT = 5_123_456_789;
-
-interface Here extends Linked {
-  /** Whoever asks for a command and tries to approve it. */
-  readonly admin: Account;
-  readonly colleague: Account;
-}
-
-async function setUp(world: World, required = 1): Promise<Here> {
-  await world.signUp(); // the host, whose administrators change no keys
-  const here = await linkAgent(world);
-  const admin = await world.join(here.owner, ["admin"]);
-  const colleague = await world.join(here.owner, ["admin"]);
-  const body = { approvals: { required } };
-  await world.call("PATCH", "/api/shield/settings", { as: here.owner.token, body });
-  return { ...here, admin, colleague };
-}
-
-/** A command that waits; its process id. */
-async function waiting(world: World, here: Linked, as: string): Promise<string> {
-  const { status, body } = await exec(world, here, RISKY, { as });
-  eq(status, 202);
-  return body.approval_id;
-}
-
-const approve = (world: World, pid: string, as: string) =>
-  world.call("POST", `/api/shield/approve/${pid}`, { as, body: {} });
-
-/** That an approval was refused and wrote nothing. */
-async function refused(world: World, here: Here, pid: string, as: string): Promise<void> {
-  const { status, body } = await approve(world, pid, as);
-  deq([status, body.error.code], [403, "FORBIDDEN"]);
-  const path = `/api/shield/approvals/${pid}`;
-  const { body: stored } = await world.call("GET", path, { as: here.owner.token });
-  await world.settle();
-  deq([stored.status, stored.decisions, runsOf(here.agent)], ["pending", [], []]);
-}
-
 const change = (world: World, id: string, as: string, scopes: readonly string[]) =>
   world.call("PATCH", `${KEYS}/${id}`, { as, body: { scopes } });
-
-const says = (world: World, secret: string, message: string) =>
-  world.call("POST", "/api/tg/webhook", {
-    body: { chat_id: ACCOUNT, message },
-    headers: { "x-telegram-bot-api-secret-token": secret },
-  });
-
-/** Links a person's chat through a bot. */
-async function link(world: World, who: Account, secret: string): Promise<void> {
-  const path = "/api/shield/telegram-links";
-  const { body } = await world.call("POST", path, { as: who.token });
-  await says(world, secret, body.message);
-}
 
 Deno.test("updateApiKey: an administrator gives an owner's key no scope", async () => {
   await using world = await World.open();
@@ -168,6 +116,33 @@ Deno.test("telegram: whoever reads a code at their own bot links nobody's accoun
   const pid = await waiting(world, here, here.admin.token);
   const { body: { text } } = await says(world, other.token, `/approve ${pid}`);
   eq(text.startsWith("Whoever asked for this may hold"), true, text);
+});
+
+Deno.test("telegram: whoever read a code at a bot that is gone by now links nobody's account elsewhere", async () => {
+  await using world = await World.open();
+  const here = await setUp(world);
+  const other = await makeIngestToken(world, here.owner, "telegram");
+  const path = "/api/shield/telegram-links";
+  const { body: { message } } = await world.call("POST", path, { as: here.colleague.token });
+  const bot = await makeIngestToken(world, here.admin, "telegram");
+  await world.call("DELETE", `/api/v1/ingest-tokens/${bot.id}`, { as: here.admin.token });
+  world.clock.nowMs += 9 * 60_000;
+  await says(world, other.token, message);
+  const pid = await waiting(world, here, here.admin.token);
+  const { body: { text } } = await says(world, other.token, `/approve ${pid}`);
+  eq(text.startsWith("Whoever asked for this may hold"), true, text);
+});
+
+Deno.test("telegram: a bot that was gone before a code was made has read nothing of it", async () => {
+  await using world = await World.open();
+  const here = await setUp(world);
+  const bot = await makeIngestToken(world, here.admin, "telegram");
+  await world.call("DELETE", `/api/v1/ingest-tokens/${bot.id}`, { as: here.admin.token });
+  world.clock.nowMs += 1;
+  const other = await makeIngestToken(world, here.owner, "telegram");
+  await link(world, here.colleague, other.token);
+  const pid = await waiting(world, here, here.admin.token);
+  eq((await says(world, other.token, `/approve ${pid}`)).body.text, `${pid} is approved.`);
 });
 
 Deno.test("approvals: nobody gives two of them through another's key", async () => {

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { resultOf } from "../../core/events/trail/query.ts";
+import { mayHaveResult, resultOf, RESULTS } from "../../core/events/trail/result.ts";
 import type { EventRow } from "../../core/events/events.ts";
 import { type Account, World } from "../support/world.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";
@@ -357,7 +357,11 @@ Deno.test("resultOf: a row's outcome is that of what it reports, not that it was
     ],
   };
   for (const [result, rows] of Object.entries(cases)) {
-    for (const [type, details] of rows) eq(of(type, details), result, `${type} ${result}`);
+    for (const [type, details] of rows) {
+      eq(of(type, details), result, `${type} ${result}`);
+      const row = { seq: 1, type, json: JSON.stringify({ details }) };
+      for (const other of RESULTS) ok(other !== result || mayHaveResult(row, other), type);
+    }
   }
 });
 
@@ -373,15 +377,15 @@ Deno.test("audit: a query of long ago does not read what came since", async () =
     await world.settle();
   }
   const { log } = world.app;
-  const readBack = log.readBack.bind(log);
+  const backwards = log.backwards.bind(log);
   const starts: number[] = [];
-  log.readBack = (...args) => {
+  log.backwards = (...args) => {
     starts.push(args[1]);
-    return readBack(...args);
+    return backwards(...args);
   };
   const text = `?end_time=2030-01-01T00:05:00Z&limit=200&event_type=note`;
   const { events } = (await query(world, owner, text)).body;
-  log.readBack = readBack;
+  log.backwards = backwards;
   eq(events.length, 20);
   ok(starts.every((start) => start <= before.seq + 1), `${starts}`);
 });

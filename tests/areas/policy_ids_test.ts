@@ -24,15 +24,37 @@ Deno.test("command_denied: policy_id is the applied policy's id, as apply answer
   });
   const dry = await apply({ dry_run: true });
   deq(dry.body.plan.map((step: { policy_id: null }) => step.policy_id), [null, null, null]);
-  const { body: { plan } } = await apply();
+  const { body } = await apply();
+  const { plan } = body;
   const idOf = (path: string) =>
     plan.find((step: { path: string }) => step.path === `policies/${path}`).policy_id;
+  eq(body.policy_id, null);
   const cases = { nmap: "basics.yaml", socat: "basics.no.yaml" };
   for (const [command, path] of Object.entries(cases)) {
     const id = await deniedBy(world, here, command);
     eq(id, idOf(path));
     eq((await get(`policies/${id}`)).status, 200);
   }
+});
+
+Deno.test("gitops.apply: answers the policy_id of the one policy under the path, which can be looked up and rolled back", async () => {
+  await using world = await World.open();
+  const { owner, host, apply, get } = await withRepository(world);
+  await host.commit({ "policies/basics.yaml": forbidding("nmap") });
+  eq((await apply({ dry_run: true })).body.policy_id, null);
+  const { policy_id } = (await apply()).body;
+  eq((await get(`policies/${policy_id}`)).body.id, policy_id);
+  await host.commit({ "policies/basics.yaml": forbidding("socat") });
+  for (let n = 0; n < 2; n++) eq((await apply()).body.policy_id, policy_id);
+  const body = { policy_id, version: "1" };
+  const rolled = await world.call("POST", "/api/v1/gitops/rollback", { as: owner.token, body });
+  eq(rolled.status, 200, rolled.text);
+  await host.commit({ "policies/tools.yaml": forbidding("nc") });
+  const next = (await apply()).body;
+  const { policy_id: created } = next.plan.find(
+    ({ action }: { action: string }) => action === "create",
+  );
+  deq([next.policy_id, next.plan.length], [created, 2]);
 });
 
 Deno.test("command_denied: policy_id is shield for the shield's own policy, else the pack of the patterns", async () => {

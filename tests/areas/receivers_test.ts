@@ -111,7 +111,7 @@ Deno.test("alertmanager: status and alerts are enough, and what is malformed kee
   await using world = await World.open();
   const { owner, token } = await setUp(world);
   const labels = { alertname: "Slow", severity: "page" };
-  const alerts = [{ labels }, "not an alert", { labels: { alertname: "x", n: 1 } }];
+  const alerts = [{ labels }, "not an alert", { labels: ["x"] }];
   for (let n = 0; n < 2; n++) {
     eq((await notify(world, token.token, { status: "firing", alerts })).status, 202);
   }
@@ -325,7 +325,9 @@ async function fuzz(world: World, account: Account, seed: number, rounds: number
         "x-telegram-bot-api-secret-token": token,
       };
       const { status, text } = await world.call("POST", path, { body, headers });
-      ok([200, 202, 400].includes(status), `seed ${seed}: ${path} answered ${text} to ${body}`);
+      const larger = new TextEncoder().encode(body).length > 16 * 1024;
+      const expected = larger && !known ? [413] : [200, 202, 400];
+      ok(expected.includes(status), `seed ${seed}: ${path} answered ${text} to ${body}`);
     }
     if (!known) deq(await storedKeys(world), before, `seed ${seed}: stored without a token`);
   }

@@ -125,6 +125,28 @@ Deno.test("repositories: a sync names the person with whose right it applies", a
   deq([version.created_by, version.on_behalf_of], ["relay", here.maker.userId]);
 });
 
+Deno.test("repositories: a sync that ends a pin names the person with whose right it does", async () => {
+  await using world = await World.open();
+  const here = await registered(world, { webhook_secret: HOOK_SECRET });
+  let n = 0;
+  const push = async (program: string) => {
+    const files = { "a.yaml": forbidding(program), "README.md": `${++n}` };
+    await pushSigned(world, here.git, await here.git.host.commit(files));
+    await world.settle();
+  };
+  await push("nmap");
+  await push("nc");
+  const { body: { policies: [{ id: policy_id }] } } = await here.git.get("policies");
+  await asOwner(world, here, "/api/v1/gitops/rollback", { policy_id, version: "1" });
+  await push("nmap");
+  const ended = (await eventsOf(world, here.owner, policy_id)).at(-1)!;
+  deq([ended.event_type, ended.actor, ended.details["on_behalf_of"]], [
+    "policy_unpinned",
+    "relay",
+    here.maker.userId,
+  ]);
+});
+
 Deno.test("standing things: administrators are told of each suspension once, and it ends with the rights' return", async () => {
   await using world = await World.open();
   const here = await registered(world, { sync_seconds: 60 });

@@ -18,7 +18,7 @@ export async function happen(
 ): Promise<void> {
   const tenant = { org, space: "live" } as const;
   const work = { ...world.app, actor: { id: userId } };
-  const resource = { type: "test", id: "t_1" };
+  const resource = { type: "endpoint", id: "t_1" } as const;
   const json = eventJson(work, tenant, { type, resource, ...(agentId && { agentId }), details });
   await world.app.store.append(tenant, type, json);
 }

@@ -75,6 +75,7 @@ Deno.test("usage: every figure is exact at once, and the same after a clean stop
     key_id: key.id,
     name: "a key",
     period: { from: "2029-12-26", to: "2030-01-01" },
+    complete: true,
     total_requests: 9,
     total_mcp_calls: 1,
     avg_requests_per_day: 1,
@@ -238,7 +239,7 @@ Deno.test("usage: whoever may read a key, the key included, and nobody else; a w
   const missing = await ask(world, stranger.token, `${PATH}/key_missing/usage`);
   for (const { body } of [hidden, missing]) delete body.error.details.request_id;
   deq([hidden.status, hidden.body], [404, missing.body]);
-  for (const period of ["1d", "7", "", "7D"]) {
+  for (const period of ["0d", "7", "", "7D", "2031-Q1"]) {
     const { status, body } = await ask(world, owner.token, `${path}?period=${period}`);
     deq([status, body.error.details.issues[0].path], [400, "query.period"]);
   }

@@ -159,8 +159,33 @@ Deno.test("webhooks.resend: a new round has all attempts of the policy; what is 
   const last = await newest(world, owner, hook.id);
   deq([last.attempt, last.final], [4, true]);
   await act(world, owner, hook.id, "disable");
-  const refused = await resend();
-  deq([refused.status, refused.body.error.code], [409, "CONFLICT"]);
+  const since = new Date(0).toISOString();
+  for (const path of [`deliveries/${id}/resend`, "recover", "test"]) {
+    const { status, body } = await world.call("POST", `${HOOKS}/${hook.id}/${path}`, {
+      as: owner.token,
+      body: path === "recover" ? { since } : {},
+    });
+    deq([status, body.error.code], [409, "CONFLICT"], path);
+    ok(body.error.message.includes(`POST /api/v1/webhooks/${hook.id}/enable`), path);
+  }
+});
+
+Deno.test("webhooks.test: one that is due while the webhook is disabled is held, and goes out once it is enabled", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const hook = await hear(world, owner);
+  answering(world, 500);
+  await act(world, owner, hook.id, "test");
+  const { id } = await newest(world, owner, hook.id);
+  await act(world, owner, hook.id, "disable");
+  answering(world, 204);
+  await world.advance(60_000);
+  const held = await newest(world, owner, hook.id);
+  deq([held.id, held.status, held.held, world.network.sent.length], [id, "pending", true, 1]);
+  await act(world, owner, hook.id, "enable");
+  await world.settle();
+  const sent = await newest(world, owner, hook.id);
+  deq([sent.id, sent.status, world.network.sent.length], [id, "succeeded", 2]);
 });
 
 Deno.test("webhooks.recover: sends what failed in a time once more; a dry run only counts", async () => {

@@ -17,7 +17,7 @@ const TURNS = 200;
 /** An event that nothing else in these tests causes, so that no later one brings it along. */
 async function policyGoes(world: World, owner: Account): Promise<void> {
   const type = "policy_deleted";
-  const resource = { type: "policy", id: "pol_1" };
+  const resource = { type: "policy", id: "pol_1" } as const;
   const event = { type, resource, details: WEBHOOK_EVENTS[type].example } as const;
   const json = eventJson({ ...world.app, actor: RELAY_ACTOR }, liveOf(owner), event);
   await world.app.store.append(liveOf(owner), type, json);

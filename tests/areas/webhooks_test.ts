@@ -179,6 +179,7 @@ Deno.test("delivery: the envelope, signed over its raw bytes, with the five head
   deq([sent.delivery_id, sent.event_id], [delivery.id, delivery.event_id]);
   deq(Object.keys(sent.payload).sort(), [
     "command",
+    "command_id",
     "correlation_id",
     "policy_id",
     "rule_id",

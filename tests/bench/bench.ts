@@ -1,6 +1,7 @@
 import { benchAudit } from "./audit.ts";
 import { agentMemory, betterAuth, exec, manyReads, mcpBesideOthers, mcpReads } from "./reads.ts";
 import { benchShield } from "./shield.ts";
+import { stall } from "./stall.ts";
 import { stalled } from "./stalled.ts";
 import { fanOut, idleSubscribers } from "./streams.ts";
 import { benchSequencing } from "./sequencing.ts";
@@ -25,6 +26,7 @@ const ALONE: Readonly<Record<string, () => unknown>> = {
   webhooks: benchWebhooks,
   refuse: refusals,
   unknown: unknownKeys,
+  stall,
 };
 /** Those that load one relay, which they share with an organization on it. */
 const ON_A_RELAY: Readonly<Record<string, (target: Target) => unknown>> = {

@@ -38,6 +38,7 @@ export async function untilOffline(base: string, token: string, id: string): Pro
 /** How many events the organization's log holds. */
 export async function logLength(base: string, token: string): Promise<number> {
   const headers = { authorization: `Bearer ${token}` };
-  const answer = await (await fetch(`${base}/api/audit?limit=1`, { headers })).json();
-  return answer.pagination.total;
+  const answer = await fetch(`${base}/api/audit?limit=1`, { headers });
+  if (!answer.ok) throw new Error(await answer.text());
+  return (await answer.json()).pagination.total;
 }

@@ -33,7 +33,9 @@ async function probe(base: string, stop: AbortSignal): Promise<number[]> {
   const took: number[] = [];
   while (!stop.aborted) {
     const startedMs = performance.now();
-    await (await fetch(`${base}/healthz`)).body?.cancel();
+    const answer = await fetch(`${base}/healthz`);
+    await answer.body?.cancel();
+    if (!answer.ok) throw new Error(`/healthz answered ${answer.status}`);
     took.push(performance.now() - startedMs);
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }

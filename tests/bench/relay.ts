@@ -13,8 +13,8 @@ import { routes, upgrades } from "../../routes/index.ts";
 
 /**
  * A relay as `relay serve` runs it, on a new store, with limits so high that only their cost shows.
- * Arguments: another limit for a key's requests a minute, how many tools more there are, and `unsequenced`
- * for a log whose rows become no leaves.
+ * Arguments: another limit for a key's requests a minute, how many tools more there are, `unsequenced`
+ * for a log whose rows become no leaves, and a limit for an address's requests a minute.
  */
 const HIGH = 2_000_000_000;
 const keyRequests = Number(Deno.args[0] ?? HIGH);
@@ -31,7 +31,7 @@ const env = {
         max_concurrent: HIGH,
         burst_per_10_seconds: HIGH,
       },
-      public_per_minute: null,
+      public_per_minute: Deno.args[3] === undefined ? null : Number(Deno.args[3]),
     },
     outbound: { allow_private_targets: true },
   }),
@@ -92,7 +92,7 @@ function ownRoutes(): Route[] {
       faults: [],
       handle: (work, { body: { type, id, pad } }) => {
         const { tx, actor: { tenant } } = work;
-        const resource = { type: "agent", id };
+        const resource = { type: "agent", id } as const;
         const details = { command_id: id, pad };
         tx.append(tenant, type, eventJson(work, tenant, { type, resource, details }));
         return null;

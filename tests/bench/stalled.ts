@@ -139,6 +139,7 @@ async function makeEvent({ base, key }: Target, type: string, pad: string): Prom
 
 /** In bytes, after a collection of garbage. */
 async function memory({ base }: Target): Promise<number> {
-  const { used } = await (await fetch(`${base}/bench/memory`)).json();
-  return used;
+  const answer = await fetch(`${base}/bench/memory`);
+  if (!answer.ok) throw new Error(await answer.text());
+  return (await answer.json()).used;
 }

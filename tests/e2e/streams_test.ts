@@ -122,7 +122,7 @@ Deno.test("streams: a WebSocket that resumes is replayed what its key may read n
   const key = await makeKey(owner, ["agents:read", "approvals:read"]);
   const actor = await authenticate(app, key, "live");
   const happen = async (type: string) => {
-    const resource = { type: "test", id: "t_1" };
+    const resource = { type: "endpoint", id: "t_1" } as const;
     const json = eventJson(
       { ...app, actor },
       actor.tenant,
@@ -178,7 +178,7 @@ Deno.test("docs/streams.md: its reader goes on after every break, and misses not
   const { messages } = await import(`data:text/javascript,${encodeURIComponent(recipe)}`);
   const written: string[] = [];
   const happen = async () => {
-    const resource = { type: "test", id: `t_${written.length}` };
+    const resource = { type: "endpoint", id: `t_${written.length}` } as const;
     const details = { ...WEBHOOK_EVENTS.agent_created.example, name: "web\u2028: 1" };
     const happening = { type: "agent_created", resource, details } as const;
     const json = eventJson({ ...app, actor }, actor.tenant, happening);

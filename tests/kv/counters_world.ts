@@ -10,6 +10,8 @@ import type { Random } from "../support/random.ts";
 export const TEN_SECONDS_MS = 10_000;
 export const MINUTE_MS = 60_000;
 
+const amountOf = ({ amount = 1 }: Claim): number => amount;
+
 export const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 interface Options {
@@ -63,6 +65,10 @@ export class CountersWorld implements AsyncDisposable {
     return this.#admitted.get(this.#windowOf(key, windowMs)) ?? 0;
   }
 
+  #fits(claim: Claim): boolean {
+    return this.admitted(claim) + amountOf(claim) <= claim.limit;
+  }
+
   /** One taker, whose answer is held to the law at the instant when it comes. */
   take(at: number, claims: Claims): void {
     const taken = this.all[at]!.takeAll(claims);
@@ -81,7 +87,7 @@ export class CountersWorld implements AsyncDisposable {
     if (admitted) {
       for (const each of claims) {
         const name = this.#windowOf(each.key, each.windowMs);
-        this.#admitted.set(name, (this.#admitted.get(name) ?? 0) + 1);
+        this.#admitted.set(name, (this.#admitted.get(name) ?? 0) + amountOf(each));
         ok(this.admitted(each) <= each.limit, `${where} admitted more`);
         const left = each.limit - this.admitted(each);
         if (this.exact) {
@@ -89,9 +95,9 @@ export class CountersWorld implements AsyncDisposable {
         }
       }
     } else if (this.exact) {
-      ok(this.admitted(claim) >= claim.limit, `${where} refused although one was left`);
+      ok(!this.#fits(claim), `${where} refused although enough was left`);
       for (const each of claims) {
-        ok(this.admitted(each) < each.limit || this.#endOf(each) <= resetMs, where);
+        ok(this.#fits(each) || this.#endOf(each) <= resetMs, where);
       }
     }
     const left = Math.max(0, claim.limit - this.admitted(claim));
@@ -164,8 +170,10 @@ export function someClaims(dice: Random, most: number): Claims {
   return [{ key: "plan", limit: 1 + dice.below(2 * most), windowMs: MINUTE_MS }, ...claims];
 }
 
-/** Some of them, in some order. */
+/** Some of them, in some order; now and then a taker wants several of each. */
 export function subset(dice: Random, claims: Claims): Claims {
-  const [first, ...others] = dice.shuffle(claims);
+  const amount = 2 + dice.below(6);
+  const wanted = dice.chance(0.2) ? claims.map((claim) => ({ ...claim, amount })) : claims;
+  const [first, ...others] = dice.shuffle(wanted);
   return [first!, ...others.slice(0, dice.below(claims.length))];
 }

@@ -75,10 +75,10 @@ const BAD_BODIES: readonly [string, number, number, unknown?][] = [
   ['{"jsonrpc":"2.0","id":8,"method":"constructor"}', 404, -32601, 8],
   ['{"jsonrpc":"2.0","id":"a","method":"unknown/method"}', 404, -32601, "a"],
   ['{"jsonrpc":"2.0","id":9,"result":{}}', 400, -32600],
-  [`${"[".repeat(100_000)}`, 400, -32700],
+  [`${"[".repeat(16_000)}`, 400, -32700],
   [
     '{"jsonrpc":"2.0","id":10,"method":"tools/call","params":{"name":"health","requestState":' +
-    `${"[".repeat(20_000)}${"]".repeat(20_000)}}}`,
+    `${"[".repeat(8_000)}${"]".repeat(8_000)}}}`,
     200,
     -32602,
     10,
@@ -99,6 +99,33 @@ Deno.test("mcp: malformed messages get the specified error, and nothing else hap
     ok(!/\.ts\b/.test(JSON.stringify(reply.body)), "no stack");
   }
   deq(world.logged, []);
+});
+
+Deno.test("mcp: a body of more than 16 KiB needs a credential, and is then read", async () => {
+  await using world = await World.open();
+  const { token } = await world.signUp();
+  const ping = (size: number) =>
+    JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping", params: { x: "x".repeat(size) } });
+  const deep = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
+  for (const path of ["/mcp", "/mcp/stream"]) {
+    const send = async (body: string, as?: string) => {
+      const headers = {
+        "content-type": "application/json",
+        ...(as !== undefined && { authorization: `Bearer ${as}` }),
+      };
+      const url = `http://localhost${path}`;
+      const reply = await readReply(
+        await world.send(new Request(url, { method: "POST", headers, body })),
+      );
+      return [reply.status, reply.body.error?.code];
+    };
+    deq(await send(ping(16_000)), [200, undefined]);
+    deq(await send(ping(17_000)), [413, "PAYLOAD_TOO_LARGE"]);
+    deq(await send(ping(17_000), "no token"), [401, "INVALID_TOKEN"]);
+    deq(await send(ping(900_000), token), [200, undefined]);
+    deq(await send(ping(1_100_000), token), [413, "PAYLOAD_TOO_LARGE"]);
+    deq(await send(deep, token), [400, -32600]);
+  }
 });
 
 Deno.test("mcp: a batch of the revision 2025-03-26 is refused whole with the documented error", async () => {

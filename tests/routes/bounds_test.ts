@@ -67,10 +67,3 @@ Deno.test("bounds: a text or an object is taken up to its most, and no longer", 
     }
   }
 });
-
-Deno.test("bounds: what needs no credential takes a small body, unless another service sends it", () => {
-  for (const { id, access, body, bodyBytesMax = Infinity } of routes) {
-    if (!("public" in access) || body === undefined || id.startsWith("receivers.")) continue;
-    eq(bodyBytesMax, 16 * 1024, id);
-  }
-});

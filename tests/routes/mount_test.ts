@@ -153,10 +153,11 @@ Deno.test("mount: what is missing, no number or none of the alternatives is told
     await message("GET", "/api/v1/api-keys?limit=abc"),
     "query.limit: must be a whole number in decimal digits",
   );
-  for (const time of ["yesterday", "2026-01-31", "2026-01-31T12:00:00"]) {
+  for (const time of ["yesterday", "2026-02-29", "1769860800"]) {
     eq(
       await message("GET", `/api/audit?start_time=${time}`),
-      "query.start_time: must be an instant with its zone: 2026-01-31T12:00:00Z",
+      "query.start_time: must be a date or an instant in ISO 8601, such as 2026-01-31 or " +
+        "2026-01-31T12:00:00Z",
     );
   }
   const held = await message("POST", "/api/v1/webhooks/wh_1/enable", { held: "some" });

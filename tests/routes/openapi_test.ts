@@ -127,15 +127,38 @@ Deno.test("openapi: every fault of every route is there with its code and senten
 });
 
 Deno.test("openapi: every refusal points to the one error schema", () => {
-  const error = { $ref: "#/components/schemas/Error" };
+  const error = { $ref: "#/components/schemas/ApiError" };
   for (const [name, { content }] of Object.entries(document.components.responses)) {
     const { schema } = content!["application/json"]!;
     deq(schema.anyOf?.[0] ?? schema, error, name);
     deq(schema.anyOf !== undefined, name.startsWith("Mcp"), name);
   }
-  deq(document.components.schemas.Error!.properties!.error!.properties!.code!.enum, [
-    ...Object.keys(FAULTS),
-  ]);
+  deq(document.components.schemas.ErrorCode!.enum, Object.keys(FAULTS));
+});
+
+Deno.test("openapi: an object or a choice of words that stands in several places is one component", () => {
+  const seen = new Map<string, number>();
+  for (const { description: _, default: __, examples: ___, ...schema } of schemasIn(document)) {
+    const isObject = Object.keys(schema.properties ?? {}).length > 0;
+    if (!isObject && (schema.enum ?? []).length < 2) continue;
+    const written = JSON.stringify(schema);
+    seen.set(written, (seen.get(written) ?? 0) + 1);
+  }
+  deq([...seen].filter(([, times]) => times > 1), []);
+});
+
+Deno.test("openapi: no two components share a name, since generated Go has one namespace", () => {
+  const { schemas, responses, parameters } = document.components;
+  const names = [schemas, responses, parameters].flatMap((entries) => Object.keys(entries));
+  deq(names.filter((name, i) => names.indexOf(name) !== i), []);
+});
+
+Deno.test("openapi: no schema has the name of its own list or object, since generated Python reuses the variable", () => {
+  for (const [name, { properties = {} }] of Object.entries(document.components.schemas)) {
+    const variable = name.replaceAll(/(?<!^)[A-Z]/g, "_$&").toLowerCase();
+    const { items, properties: inner } = properties[variable] ?? {};
+    deq(items ?? inner, undefined, name);
+  }
 });
 
 Deno.test("openapi: patterns are of the dialect that ECMAScript and Python share, types are single or nullable", () => {
@@ -200,6 +223,7 @@ Deno.test("openapi: a declaration implies its faults", () => {
     "INVALID_API_KEY",
     "INSUFFICIENT_SCOPES",
     "FORBIDDEN",
+    "REQUEST_TIMEOUT",
     "PAYLOAD_TOO_LARGE",
     "UNSUPPORTED_MEDIA_TYPE",
     "RATE_LIMIT_EXCEEDED",
@@ -228,7 +252,9 @@ Deno.test("openapi: the same routes give the same bytes", () => {
 
 Deno.test("collectSchemas: inputs are shown as callers write them", () => {
   const { document: shown } = settled((render) => render(z.object({ at: Instant }), "input"));
-  deq(shown.properties, { at: { type: "string", format: "date-time" } });
+  const { pattern, examples = [], ...rest } = shown.properties!.at!;
+  deq(rest, { type: "string", maxLength: 35 });
+  for (const at of examples) ok(new RegExp(pattern!).test(at as string), `${at}`);
 });
 
 Deno.test("collectSchemas: sides that differ get names of their own, and so do those that hold them", () => {

@@ -1,4 +1,5 @@
 import { type ApiKeyRecord, apiKeys } from "../../../kv/records/api_key.ts";
+import { users } from "../../../kv/records/user.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
 import type { Actor } from "../../work/work.ts";
 
@@ -10,6 +11,8 @@ export type People = readonly string[];
 
 /** Stands for every person. */
 const EVERYBODY = "*";
+/** The group for a secret that an unknown person may know. */
+export const everybody = (): string[] => [EVERYBODY];
 /** More people than this are remembered as everybody. */
 const PEOPLE_MAX = 16;
 
@@ -33,11 +36,16 @@ export const isAmong = (some: People, others: People): boolean =>
   others.includes(EVERYBODY) || some.every((id) => others.includes(id));
 
 /**
- * Everybody who may be acting through the credential in hand. A key is read again in the caller's
- * transaction: another instance may have given its value to somebody a moment ago.
+ * Everybody who may be acting through the credential in hand. A key, and the person who signed in, are read
+ * again in the caller's transaction: another instance may have given somebody the value or the password a
+ * moment ago.
  */
 export async function peopleBehind(db: Reader, actor: Actor): Promise<string[]> {
-  const { kind, id, tenant, userId, alsoOf = [] } = actor;
+  const { kind, id, tenant, userId, sessionId, alsoOf = [] } = actor;
+  if (sessionId !== null) {
+    const user = await db.get(users, { ...tenant, space: "live" }, userId);
+    return user === null ? everybody() : unite([userId], user.also_of);
+  }
   if (kind !== "api_key") return unite([userId], alsoOf);
   const key = await db.get(apiKeys, tenant, id);
   return key === null ? [EVERYBODY] : unite([userId], holdersOf(key, actor.key?.valueHash));

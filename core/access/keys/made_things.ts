@@ -9,6 +9,7 @@ import { roles } from "../../../kv/records/role.ts";
 import { users } from "../../../kv/records/user.ts";
 import { webhooks } from "../../../kv/records/webhook.ts";
 import type { Writing } from "../../work/work.ts";
+import type { ResourceType } from "../../events/types/resources.ts";
 import { deleteDevice } from "../../agents/devices/devices.ts";
 import { deletePairingCode } from "../../agents/devices/pair.ts";
 import { type DetailsOf, emit, type EventType } from "../../events/events.ts";
@@ -50,7 +51,7 @@ function kind<T extends Row>(
 /** Ends something by its rule and writes the event that its route would write. */
 function ended<T extends EventType, R>(
   type: T,
-  resource: string,
+  resource: ResourceType,
   rule: (work: Writing, id: string) => Promise<R>,
   details: (result: R) => DetailsOf<T>,
 ): MadeKind["end"] {

@@ -129,17 +129,19 @@ export class Limiter {
     return this.#take(this.#claims("delivery", key, null));
   }
 
-  /** A public endpoint, by the client's network. */
-  takeForAddress(address: string): LimitState | Promise<LimitState> {
+  /** A public endpoint, by the client's network; a large body counts as several requests, in an empty window always admitted. */
+  takeForAddress(address: string, requests = 1): LimitState | Promise<LimitState> {
     const limit = this.parts.config().limits.public_per_minute;
     if (limit === null) return this.unlimited();
     const claim = claimOf(OTHER_LIMITS.address, networkOf(address), limit);
-    return this.parts.addresses.takeAll([claim]);
+    const amount = Math.min(requests, limit);
+    return this.parts.addresses.takeAll([amount === 1 ? claim : { ...claim, amount }]);
   }
 
-  /** What comes in about one agent without its credential, whoever sends it. */
-  takeForAgent(id: string): LimitState | Promise<LimitState> {
-    const claim = claimOf(OTHER_LIMITS.agent, id, AGENT_REPORTS_PER_MINUTE);
+  /** A report about one agent: what others say of it takes nothing from what it says itself. */
+  takeForAgent(id: string, by: "itself" | "anybody"): LimitState | Promise<LimitState> {
+    const counted = by === "itself" ? `${id}:own` : id;
+    const claim = claimOf(OTHER_LIMITS.agent, counted, AGENT_REPORTS_PER_MINUTE);
     return this.parts.counters.takeAll([claim]);
   }
 

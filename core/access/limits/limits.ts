@@ -4,7 +4,7 @@ import { type Config, planOf } from "../../work/config.ts";
 
 const MINUTE_MS = 60_000;
 const TEN_SECONDS_MS = 10_000;
-/** What anybody may report of one agent: a report every second is more than enough. */
+/** Reports about one agent, by others and as many by itself: one every second is more than enough. */
 export const AGENT_REPORTS_PER_MINUTE = 60;
 
 /** What a key's own limits are called, in its record, in the configuration and in an override. */

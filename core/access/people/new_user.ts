@@ -21,6 +21,7 @@ export async function insertUser(
   return tx.insert(users, tenant, {
     id: ports.entropy.id("usr"),
     ...given,
+    also_of: [],
     active: true,
     session_epoch: 0,
     language: "en",

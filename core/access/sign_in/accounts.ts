@@ -182,7 +182,7 @@ async function enter(
       const user = password === now.password ? now : tx.put(users, tenant, { ...now, password });
       const shown = await takeSecondFactor(app, tx, tenant.org, id, code);
       const by = { ...work, actor: { id } };
-      const resource = { type: "user", id };
+      const resource = { type: "user", id } as const;
       if (shown === "recovery_code") {
         const details = { email: user.email, address: work.request.address };
         emit(by, tx, tenant, { type: "recovery_code_used", resource, details });

@@ -27,7 +27,8 @@ export async function changePassword(
   const password = await hashPassword(input.new_password, app.ports);
   return await app.store.transact(async (tx) => {
     const now = await mustBeUnchanged(tx, actor, user);
-    const sessions_ended = await startSessionsAnew(tx, actor, { ...now, password });
+    const theirs = { ...now, password, also_of: [] };
+    const sessions_ended = await startSessionsAnew(tx, actor, theirs);
     emit(work, tx, actor.tenant, {
       type: "password_changed",
       resource: { type: "user", id: user.id },

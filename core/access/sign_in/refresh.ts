@@ -41,7 +41,7 @@ export async function refreshSession(work: Stepping, text: string) {
     if (session.epoch !== user.session_epoch) throw refusal("ended");
     const by = { ...work, actor: { id: user.id } };
     const happened = {
-      resource: { type: "session", id: session.id },
+      resource: { type: "session", id: session.id } as const,
       details: { email: user.email, address: work.request.address },
     };
     if (token.count === session.refresh_count) {

@@ -4,6 +4,7 @@ import type { Store } from "../../../kv/store/store.ts";
 import { type DetailsOf, eventJson, OPERATOR_ACTOR } from "../../events/events.ts";
 import { makeSecretText } from "../keys/value.ts";
 import { hashPassword } from "./passwords.ts";
+import { everybody } from "../keys/also_of.ts";
 import type { Ports } from "../../ports/ports.ts";
 import { homeOf } from "../roles/grant.ts";
 import { canonicalEmail } from "../../codec/text.ts";
@@ -40,7 +41,9 @@ export async function resetPassword(
     if (found === null) throw new Error(`nobody here has the email ${JSON.stringify(email)}`);
     const { tenant, record: user } = found;
     const session = { tenant, sessionId: null };
-    const sessions_ended = await startSessionsAnew(tx, session, { ...user, password: hash });
+    // Whoever has the store reads the new password, and nobody can tell who that is.
+    const changed = { ...user, password: hash, also_of: everybody() };
+    const sessions_ended = await startSessionsAnew(tx, session, changed);
     const home = homeOf(tenant.org);
     const factor = withoutSecondFactor ? await tx.get(secondFactors, home, user.id) : null;
     if (factor !== null) tx.delete(secondFactors, home, user.id);
@@ -49,7 +52,7 @@ export async function resetPassword(
       second_factor_removed: factor !== null,
       sessions_ended,
     };
-    const resource = { type: "user", id: user.id };
+    const resource = { type: "user", id: user.id } as const;
     const work = { ports, actor: OPERATOR_ACTOR };
     const happening = { type: "password_reset", resource, details } as const;
     tx.append(tenant, happening.type, eventJson(work, tenant, happening));

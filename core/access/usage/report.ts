@@ -2,31 +2,21 @@ import { ownedKey, tenantOfKey } from "../keys/owned.ts";
 import type { Work } from "../../work/work.ts";
 import { iso, isoOrNull } from "../../codec/instant.ts";
 import { DAY_MS, HOUR_MS, type Hours, type StoredDay } from "./day.ts";
-
-/** What may be asked for: so many steps, the last of which is under way. */
-export const PERIODS = {
-  "24h": { steps: 24, stepMs: HOUR_MS },
-  "7d": { steps: 7, stepMs: DAY_MS },
-  "30d": { steps: 30, stepMs: DAY_MS },
-  "90d": { steps: 90, stepMs: DAY_MS },
-} as const;
-export type PeriodName = keyof typeof PERIODS;
+import { stepsOf } from "./steps.ts";
 
 /** Agents and endpoints that are named. */
 const TOP = 10;
 
 /**
- * What a key has done in the last hours or UTC days, the one under way included.
- * @throws {Fault} NOT_FOUND
+ * What a key has done in a period, by whole hours or UTC days, the one under way included.
+ * @throws {Fault} NOT_FOUND, VALIDATION_FAILED
  */
-export async function getUsage(work: Work, id: string, name: PeriodName) {
+export async function getUsage(work: Work, id: string, asked: string) {
   const { app } = work;
   const key = await ownedKey(work, id, "system:read");
   const home = tenantOfKey(work, key);
-  const { steps, stepMs } = PERIODS[name];
   const now = app.ports.clock.now();
-  const toMs = (Math.floor(now / stepMs) + 1) * stepMs;
-  const fromMs = toMs - steps * stepMs;
+  const { steps, stepMs, fromMs, toMs, complete } = stepsOf(asked, now);
   const days = await app.usage.days(home, id, Math.floor(fromMs / DAY_MS) * DAY_MS, toMs);
 
   const series = Array.from({ length: steps }, (_, step) => ({
@@ -54,10 +44,11 @@ export async function getUsage(work: Work, id: string, name: PeriodName) {
   return {
     key_id: key.id,
     name: key.name,
-    period: { from: dateOf(fromMs), to: dateOf(now) },
+    period: { from: dateOf(Math.min(fromMs, toMs - 1)), to: dateOf(Math.min(now, toMs - 1)) },
+    complete,
     total_requests,
     total_mcp_calls: sum("mcp_calls"),
-    avg_requests_per_day: Math.round(total_requests * DAY_MS / (steps * stepMs)),
+    avg_requests_per_day: steps === 0 ? 0 : Math.round(total_requests * DAY_MS / (steps * stepMs)),
     rate_limit_hits: sum("rate_limit_hits"),
     last_used_at: isoOrNull(await app.usage.lastUsed(home, id)),
     top_agents: top(agents).map(([agent_id, requests]) => ({ agent_id, requests })),

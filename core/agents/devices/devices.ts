@@ -1,4 +1,4 @@
-import { agents } from "../../../kv/records/agent.ts";
+import { agents, lastSeenMs } from "../../../kv/records/agent.ts";
 import { type DeviceRecord, devices } from "../../../kv/records/device.ts";
 import type { Tenant } from "../../../kv/store/collection.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
@@ -105,7 +105,7 @@ export async function showDevice(db: Reader, tenant: Tenant, device: DeviceRecor
     labels: device.labels,
     trust_status: device.trust,
     agent_id: agent?.id ?? null,
-    last_seen_at: isoOrNull(agent?.last_seen_ms ?? null),
+    last_seen_at: isoOrNull(agent && lastSeenMs(agent)),
     created_by: device.created_by,
     created_with: device.created_with,
     created_at: iso(device.created_at_ms),

@@ -1,13 +1,13 @@
 import type { Stepping } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
 import { SHIELD_SOURCE } from "./denied.ts";
-import { readReports } from "./report.ts";
+import { readReports, type ReportError } from "./report.ts";
 import { takeReports } from "./take_all.ts";
 
 /**
  * Imports alerts: the same one again changes the one that is there. Malformed ones are told by their place,
  * all others are taken.
- * @throws {Fault} VALIDATION_FAILED for the shield's own source
+ * @throws {Fault} VALIDATION_FAILED for the shield's own source, and when not one of the alerts can be read
  */
 export async function ingestAlerts(
   work: Stepping,
@@ -20,6 +20,7 @@ export async function ingestAlerts(
   }
   const { actor } = work;
   const { reports, errors } = await readReports(alerts);
+  if (reports.length === 0 && errors.length > 0) throw allMalformed(errors);
   const { created, updated, resolved } = await takeReports(
     { ...work, tenant: actor.tenant },
     { source, delivery: null },
@@ -30,5 +31,31 @@ export async function ingestAlerts(
       inLast: (tx) => work.recordUse(tx, 200),
     },
   );
-  return { stored: reports.length, created, updated, resolved, errors };
+  const accepted = reports.length;
+  return {
+    accepted,
+    rejected: errors.length,
+    stored: accepted,
+    created,
+    updated,
+    resolved,
+    errors,
+  };
+}
+
+/** A refusal names this many of them; the count of all is beside them. */
+const ISSUES_MAX = 100;
+
+function allMalformed(errors: readonly ReportError[]): Fault {
+  const { index, message } = errors[0]!;
+  return new Fault(
+    "VALIDATION_FAILED",
+    `None of the ${errors.length} alerts can be read, and nothing was stored. Alert ${index}: ${message}`,
+    {
+      accepted: 0,
+      rejected: errors.length,
+      issues: errors.slice(0, ISSUES_MAX)
+        .map(({ index, message }) => ({ path: `body.alerts.${index}`, message })),
+    },
+  );
 }

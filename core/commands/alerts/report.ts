@@ -5,12 +5,10 @@ import { canonicalJson } from "../../codec/canonical.ts";
 import { few } from "../../fault/few.ts";
 import { sha256Hex } from "../../codec/text.ts";
 import { nextTurn } from "../../ports/turn.ts";
+import { charsOf, ENTRIES_MAX, NAME_CHARS_MAX, readSent, TEXT_CHARS_MAX } from "./sent.ts";
 
 /** Reports that one request may bring. */
 export const REPORTS_MAX = 10_000;
-/** Labels and annotations of one alert, together: a batch of them fits into one commit. */
-const TEXT_CHARS_MAX = 16_000;
-const ENTRIES_MAX = 64;
 /** How many are read before others get their turn: with as many entries as they may have, some 10 ms of work. */
 const REPORTS_A_TURN = 64;
 
@@ -18,13 +16,18 @@ const text = (charsMax: number) =>
   z.string().max(charsMax).refine((value) => value.isWellFormed(), "no half characters");
 const texts = few(ENTRIES_MAX, z.record(text(200).min(1), text(4_000)));
 const visible = z.string().regex(/^[\x21-\x7e]{1,128}$/, "1 to 128 visible ASCII characters");
-const instant = z.iso.datetime({ offset: true }).transform((value) => Date.parse(value));
+const instant = z.iso.datetime("send ISO 8601, such as 2026-01-31T12:00:00Z, or Unix time")
+  .transform((value) => Date.parse(value));
 
-/** One alert as callers import it. */
+const SEVERITY_HELP = "send info, warning, critical or a word of another scale, such as HIGH, P2 " +
+  "or Sev1; no number, because scales count in both directions";
+const STATE_HELP = "send active or resolved";
+
+/** One alert as `readSent` reads it. */
 const AlertReport = z.strictObject({
-  name: text(200).min(1),
-  severity: z.enum(ALERT_SEVERITIES).default("warning"),
-  state: z.enum(ALERT_STATES).default("active"),
+  name: text(NAME_CHARS_MAX).min(1),
+  severity: z.enum(ALERT_SEVERITIES, SEVERITY_HELP).default("warning"),
+  state: z.enum(ALERT_STATES, STATE_HELP).default("active"),
   fingerprint: visible.optional(),
   agent_id: visible.nullable().default(null),
   labels: texts.default({}),
@@ -35,9 +38,6 @@ const AlertReport = z.strictObject({
   ({ labels, annotations }) => charsOf(labels) + charsOf(annotations) <= TEXT_CHARS_MAX,
   `labels and annotations have at most ${TEXT_CHARS_MAX} characters`,
 );
-
-const charsOf = (entries: Readonly<Record<string, string>>) =>
-  Object.entries(entries).reduce((sum, [name, value]) => sum + name.length + value.length, 0);
 
 /** What a source says of one alert; times in ms. */
 export interface Report {
@@ -64,13 +64,14 @@ const MESSAGE_MAX = 200;
 /** Reads reports one by one: a malformed one is told and keeps no other from being taken. */
 export async function readReports(
   items: readonly unknown[],
+  read: (item: unknown) => unknown = readSent,
 ): Promise<{ reports: Report[]; errors: ReportError[] }> {
   const reports: Report[] = [], errors: ReportError[] = [];
   for (const [index, item] of items.entries()) {
     if (index % REPORTS_A_TURN === REPORTS_A_TURN - 1) await nextTurn();
-    const read = AlertReport.safeParse(item);
-    if (read.success) reports.push(reportOf(read.data));
-    else errors.push({ index, message: firstIssue(read.error) });
+    const checked = AlertReport.safeParse(read(item));
+    if (checked.success) reports.push(reportOf(checked.data));
+    else errors.push({ index, message: firstIssue(checked.error) });
   }
   return { reports, errors };
 }
@@ -92,7 +93,7 @@ function reportOf(input: z.infer<typeof AlertReport>): Report {
     labels,
     annotations,
     startsAtMs: input.starts_at ?? null,
-    endsAtMs: input.ends_at ?? null,
+    endsAtMs: state === "resolved" ? input.ends_at ?? null : null,
   };
 }
 

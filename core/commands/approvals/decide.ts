@@ -2,7 +2,7 @@ import { agents } from "../../../kv/records/agent.ts";
 import { type ApprovalRecord, approvals, type Decision } from "../../../kv/records/approval.ts";
 import { type UserRecord, users } from "../../../kv/records/user.ts";
 import { haveInCommon, type People, peopleBehind, without } from "../../access/keys/also_of.ts";
-import type { Writing } from "../../work/work.ts";
+import type { Actor, Writing } from "../../work/work.ts";
 import { aboutCommand } from "../about.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
@@ -84,15 +84,22 @@ function mustBeOpen(approval: ApprovalRecord, nowMs: number): void {
 
 /** Whoever asked approves by no credential that they may hold. */
 function mustBeOfOthers({ actor }: Writing, approval: ApprovalRecord, people: People): void {
-  if (approval.self_approval || !haveInCommon(askersOf(approval), people)) return;
-  throw new Fault(
-    "FORBIDDEN",
-    approval.requested_user === actor.userId
-      ? "Nobody approves their own request here. Ask somebody else, or allow it: " +
-        "approvals.self_approval of PATCH /api/shield/settings."
-      : "Whoever asked for this may hold the same credential: the value of an API key that somebody " +
-        "else made, rotated or widened, or the secret of a bot. Decide with one that only you hold.",
-  );
+  const askers = askersOf(approval);
+  if (approval.self_approval || !haveInCommon(askers, people)) return;
+  throw new Fault("FORBIDDEN", refusalOf(actor, approval, haveInCommon(askers, [])));
+}
+
+function refusalOf({ userId }: Actor, approval: ApprovalRecord, byAnybody: boolean): string {
+  if (approval.requested_user === userId) {
+    return "Nobody approves their own request here. Ask somebody else, or allow it: " +
+      "approvals.self_approval of PATCH /api/shield/settings.";
+  }
+  return byAnybody
+    ? "Anybody may have asked for this: it was asked with a password that was reset, or with what was " +
+      "made by it. Change the password or rotate the key, and ask again."
+    : "Whoever asked for this may hold the same credential: an API key that somebody else made, " +
+      "rotated or widened, a bot's secret, or a password that was reset. Use one that only you hold: " +
+      "rotate the key, or change the password.";
 }
 
 function mustHaveRole({ roles }: ApprovalRecord, decider: UserRecord | null): void {

@@ -4,6 +4,7 @@ import { users } from "../../../kv/records/user.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import { mustActForPerson } from "../../access/people/person.ts";
+import { isAmong, peopleBehind } from "../../access/keys/also_of.ts";
 import type { Actor, Work, Writing } from "../../work/work.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
@@ -23,7 +24,7 @@ const SHIELD = { type: "shield", id: "shield" } as const;
 /**
  * Whether people may approve their own requests after a change of the settings. Turning it on waits for
  * somebody else who may change the settings; where there is nobody it is on at once.
- * @throws {Fault} FORBIDDEN for an API key that turns it on, CONFLICT while somebody else's change waits
+ * @throws {Fault} FORBIDDEN for an API key, and a password that was reset, CONFLICT while somebody else's change waits
  */
 export async function selfApprovalAfter(
   work: Writing,
@@ -32,7 +33,7 @@ export async function selfApprovalAfter(
 ): Promise<boolean> {
   if (wanted === before || !wanted) return wanted;
   const { actor, tx } = work;
-  mustBePerson(actor);
+  await mustBePerson(work);
   const waiting = await tx.get(selfApprovalChanges, actor.tenant, RECORD_ID);
   if (waiting === null && !await isAnotherThere(tx, actor)) {
     await allow(work, actor.userId, null);
@@ -71,12 +72,12 @@ async function allow(work: Writing, requested_by: string, confirmed_by: string |
 
 /**
  * Takes a second person's word for a change that waits.
- * @throws {Fault} NOT_FOUND, FORBIDDEN for an API key and for who asked for it, CONFLICT when they may not
- * change the settings any more
+ * @throws {Fault} NOT_FOUND, FORBIDDEN for an API key, for a password that was reset and for who asked for
+ * it, CONFLICT when they may not change the settings any more
  */
 export async function confirmSelfApproval(work: Writing, changeId: string): Promise<void> {
   const { actor, tx } = work;
-  mustBePerson(actor);
+  await mustBePerson(work);
   const change = await waitingChange(tx, actor.tenant, changeId);
   if (change.requested_by === actor.userId) {
     throw new Fault("FORBIDDEN", "Somebody else confirms what you asked for.");
@@ -127,11 +128,17 @@ async function isAnotherThere(tx: Tx, actor: Actor): Promise<boolean> {
 const mayChange = async (db: Reader, { tenant }: Actor, userId: string): Promise<boolean> =>
   (await personRights(db, tenant.org, userId)).has(RIGHT);
 
-/** Keys are handed around: who asks and who confirms are two people. */
-function mustBePerson(actor: Actor): void {
+/** Keys are handed around, and others may know a password that was reset: two people ask and confirm. */
+async function mustBePerson({ actor, tx }: Writing): Promise<void> {
   mustActForPerson(actor);
-  if (actor.kind === "user") return;
-  throw new Fault("FORBIDDEN", "Only a person allows self-approval: sign in and ask again.");
+  if (actor.kind !== "user") {
+    throw new Fault("FORBIDDEN", "Only a person allows self-approval: sign in and ask again.");
+  }
+  if (isAmong(await peopleBehind(tx, actor), [actor.userId])) return;
+  throw new Fault(
+    "FORBIDDEN",
+    "Your password was reset, so others may know it. Change it by POST /api/account/password first.",
+  );
 }
 
 const waits = ({ change_id, requested_by }: SelfApprovalChangeRecord) =>

@@ -16,6 +16,7 @@ import { giverOf } from "../../access/roles/grant.ts";
 import { adopt } from "../../access/standing/adopt.ts";
 import { INGEST_TOKEN } from "../../access/standing/kinds.ts";
 import { showStanding } from "../../access/standing/suspension.ts";
+import { rememberGone } from "../../integrations/telegram/bot_makers.ts";
 import { sha256Hex } from "../../codec/text.ts";
 
 const PREFIX = "svc_ingest_";
@@ -87,11 +88,12 @@ export async function listIngestTokens(work: Work, paging: Paging) {
 }
 
 /** Ends a token before this answers. @throws {Fault} FORBIDDEN, NOT_FOUND */
-export async function deleteIngestToken({ actor, tx }: Writing, id: string) {
+export async function deleteIngestToken({ app, actor, tx }: Writing, id: string) {
   mustHoldNewValue(actor);
   const token = await tx.get(ingestTokens, actor.tenant, id);
   if (token === null) throw new Fault("NOT_FOUND", "There is no such ingest token.");
   tx.delete(ingestTokens, actor.tenant, id);
+  rememberGone(app, tx, actor.tenant, token);
   return { id, name: token.name, purpose: token.purpose };
 }
 

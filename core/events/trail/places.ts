@@ -12,13 +12,18 @@ const TIMESTAMP_LENGTH = "2000-01-01T00:00:00.000Z".length;
 export const atMs = ({ json }: Pick<Sequenced, "json">): number =>
   Date.parse((JSON.parse(json) as EventRow).timestamp);
 
+/** The same of a row that is as it was written: its time is its last member. */
+export const timeOf = ({ json }: Pick<Sequenced, "json">): number => Date.parse(timeText(json));
+
+const timeText = (json: string): string => json.slice(-TIMESTAMP_LENGTH - 2, -2);
+
 type Times = Pick<AuditTreeRecord, "latest" | "set_back">;
 
 /** What is known of the times of a log's rows, after these. */
 export function timesAfter({ latest, set_back }: Times, rows: readonly Sequenced[]): Times {
   for (const { seq, json } of rows) {
-    // The last member of each row; such times compare as texts.
-    const time = json.slice(-TIMESTAMP_LENGTH - 2, -2);
+    // Such times compare as texts.
+    const time = timeText(json);
     if (time >= latest) latest = time;
     else if (Date.parse(latest) - Date.parse(time) > CLOCK_SLACK_MS) {
       latest = time;

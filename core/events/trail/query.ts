@@ -1,12 +1,12 @@
-import { Buffer } from "node:buffer";
 import { tenantKey } from "../../../kv/store/collection.ts";
 import type { Sequenced } from "../../../kv/log/log.ts";
 import type { Reading, Writing } from "../../work/work.ts";
+import type { ResourceType } from "../types/resources.ts";
 import { type DetailsOf, eventJson, type EventRow, isOwnEvent } from "../events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { iso } from "../../codec/instant.ts";
 import { mustFollow } from "./cursor.ts";
-import { CLOCK_SLACK_MS, isInOrder, rowsBefore } from "./places.ts";
+import { type Result, resultOf } from "./result.ts";
 
 /** What an audit query may ask for; times in ms, all conditions must hold. */
 export interface AuditFilter {
@@ -15,9 +15,9 @@ export interface AuditFilter {
   /** One of these. */
   readonly event_type?: readonly string[] | undefined;
   readonly actor?: string | undefined;
-  readonly resource_type?: string | undefined;
+  readonly resource_type?: ResourceType | undefined;
   readonly resource_id?: string | undefined;
-  readonly result?: (typeof RESULTS)[number] | undefined;
+  readonly result?: Result | undefined;
   /** What the details must hold, whatever its case. */
   readonly text?: string | undefined;
 }
@@ -26,61 +26,8 @@ export interface AuditFilter {
 export type AuditEvent = EventRow & { readonly seq: number };
 
 const PAGE = 500;
-/** One query reads at most this many rows; the cursor goes on from there. */
+/** One look at what is new reads at most this many rows; its cursor goes on from there. */
 const SCAN_MAX = 20_000;
-
-/**
- * Events that match, newest first. A query shows every change that was answered before it began. The
- * cursor is the number of the oldest event that was looked at.
- */
-export async function queryAudit(
-  work: Reading,
-  filter: AuditFilter,
-  { limit, cursor }: { limit: number; cursor?: string | undefined },
-) {
-  const { app, actor } = work;
-  const { tenant } = actor;
-  const tree = await app.audit.reach(tenant);
-  const head = await app.log.head(tenant);
-  // Where a clock was set back, a time is no place in the log.
-  const inOrder = isInOrder(tree);
-  let before = cursor === undefined ? head + 1 : positionOf(cursor, head);
-  if (filter.endMs !== undefined && inOrder) {
-    // What is newer need not be looked at row by row.
-    const until = filter.endMs + CLOCK_SLACK_MS + 1;
-    before = 1 + await rowsBefore(app, tenant, until, { from: 0, to: before - 1 });
-  }
-  const events: AuditEvent[] = [];
-  let scanned = 0;
-  scan: while (before > 1 && scanned < SCAN_MAX) {
-    const page = await app.log.readBack(tenant, before, PAGE);
-    if (page.length === 0) {
-      before = 1;
-      break;
-    }
-    for (const sequenced of page) {
-      const event = showEvent(sequenced);
-      const { startMs } = filter;
-      if (startMs !== undefined && inOrder && atMs(event) < startMs - CLOCK_SLACK_MS) {
-        before = 1;
-        break scan;
-      }
-      if (matches(event, filter)) {
-        if (events.length === limit) break scan;
-        events.push(event);
-      }
-      before = sequenced.seq;
-      scanned++;
-    }
-  }
-  const more = before > 1;
-  await recordRead(work, "audit_read", { filter: describe(filter), events: events.length });
-  return {
-    events,
-    cursor: more ? cursorOf(before) : null,
-    pagination: { total: head, limit, offset: 0, has_more: more },
-  };
-}
 
 /**
  * Events after a place in the log, oldest first, and the place to go on from; without a place, the newest
@@ -134,7 +81,7 @@ export async function recordRead<
   details: DetailsOf<T>,
 ): Promise<void> {
   const { tenant } = actor;
-  const resource = { type: "audit_log", id: tenantKey(tenant) };
+  const resource = { type: "audit_log", id: tenantKey(tenant) } as const;
   const json = eventJson({ ports: app.ports, actor, request }, tenant, { type, resource, details });
   await app.store.append(tenant, type, json);
 }
@@ -194,44 +141,9 @@ export function matches(event: AuditEvent, filter: AuditFilter): boolean {
     (filter.text === undefined || holdsText(event, filter.text));
 }
 
-/** The outcomes that a filter may ask for. */
-export const RESULTS = ["success", "failure", "denied"] as const;
-
-const DENIED = /^(access_denied|command_denied|.*_refused|approval_mismatch)$/;
-const FAILED = /_failed$|^command_timeout$/;
-
-/** What came of what a row reports. */
-export function resultOf({ event_type, details }: EventRow): (typeof RESULTS)[number] {
-  if (DENIED.test(event_type)) return "denied";
-  if (FAILED.test(event_type)) return "failure";
-  const { status, decision } = details;
-  switch (event_type) {
-    case "api_key_used":
-      if (typeof status !== "number" || status < 400) return "success";
-      return status === 403 ? "denied" : "failure";
-    case "command_executed":
-      return status === "failed" ? "failure" : "success";
-    case "approval_resolved":
-      return decision === "rejected" ? "denied" : decision === "expired" ? "failure" : "success";
-    default:
-      return "success";
-  }
-}
-
 /** Whether the details hold a text, in a name or a value, whatever its case. */
-function holdsText({ details }: EventRow, text: string): boolean {
-  const wanted = JSON.stringify(text).slice(1, -1).toLowerCase();
-  return JSON.stringify(details).toLowerCase().includes(wanted);
-}
+const holdsText = ({ details }: EventRow, text: string): boolean =>
+  JSON.stringify(details).toLowerCase().includes(textInJson(text));
 
-function positionOf(cursor: string, head: number): number {
-  const text = Buffer.from(cursor, "base64url").toString();
-  const position = Number(text);
-  const ours = /^[1-9]\d{0,15}$/.test(text) && cursorOf(position) === cursor;
-  if (ours && position <= head) return position;
-  throw new Fault("VALIDATION_FAILED", "The cursor is not one that this list gave.", {
-    issues: [{ path: "query.cursor", message: "is not a cursor of this list" }],
-  });
-}
-
-const cursorOf = (position: number): string => Buffer.from(`${position}`).toString("base64url");
+/** A text as the JSON of what holds it has it, in lower case. */
+export const textInJson = (text: string): string => JSON.stringify(text).slice(1, -1).toLowerCase();

@@ -88,6 +88,7 @@ export const gitopsEvents = {
       name: policyName,
       version: z.string().optional().describe("The version in force, when somebody asked for it."),
       reason: z.string().optional().describe("There when an apply did it."),
+      on_behalf_of: id("person with whose right Relay itself made the change").optional(),
     }),
     example: { name: "production", version: "7" },
   }),

@@ -130,6 +130,9 @@ export const WEBHOOK_EVENTS = {
     ...commands,
     meaning: "command blocked by policy",
     payload: z.strictObject({
+      command_id: id("command").optional().describe(
+        "The id of the command. Not there in rows of earlier versions.",
+      ),
       ...cutCommand,
       shield_result: shieldResult,
       policy_id: z.string().describe(
@@ -144,6 +147,7 @@ export const WEBHOOK_EVENTS = {
       user: z.string().describe("The user who asked, or who made the API key that did."),
     }),
     example: {
+      command_id: "cmd_0m3x7",
       command: "rm -rf /",
       shield_result: { risk_score: 100, threats: ["destructive_delete"], layer: "patterns" },
       policy_id: "filesystem",

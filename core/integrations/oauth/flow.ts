@@ -111,7 +111,7 @@ export async function finishFlow(work: Stepping, query: CallbackQuery) {
   if (provider === null) throw unknownState();
   const sent = Object.entries(query).filter(([, value]) => value !== undefined);
   const as = { ...app, app, actor, request: work.request };
-  const resource = { type: "integration", id: record.id };
+  const resource = { type: "integration", id: record.id } as const;
   const details = { name: record.name, type: record.type };
   try {
     const answer = await exchangeCode(app, tenant.org, provider, client, {

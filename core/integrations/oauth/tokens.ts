@@ -176,7 +176,7 @@ async function expire(
     const record = await tx.get(integrations, tenant, claimed.id);
     if (record?.token_version !== claimed.token_version) return null;
     const { id, name, type } = record;
-    const resource = { type: "integration", id };
+    const resource = { type: "integration", id } as const;
     const details = { name, type, error };
     emit({ ports: app.ports, signals: app.signals, actor: RELAY_ACTOR }, tx, tenant, {
       type: "integration_expired",

@@ -5,9 +5,8 @@ import {
   type TelegramLinkRecord,
   telegramLinks,
 } from "../../../kv/records/telegram.ts";
-import type { Reader } from "../../../kv/store/reader.ts";
 import { mustActForPerson } from "../../access/people/person.ts";
-import { type People, unite, without } from "../../access/keys/also_of.ts";
+import { peopleBehind, unite, without } from "../../access/keys/also_of.ts";
 import type { Actor, App, Work, Writing } from "../../work/work.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
@@ -18,14 +17,12 @@ import { homeOf } from "../../access/roles/grant.ts";
 import { INGEST_TOKEN } from "../../access/standing/kinds.ts";
 import { suspensionOf } from "../../access/standing/suspension.ts";
 import { sha256Hex } from "../../codec/text.ts";
+import { botMakers, CODE_TTL_MS, goneMakers } from "./bot_makers.ts";
 import type { Sender } from "./update.ts";
 
 /** 80 bits, of which nobody guesses one within ten minutes. */
 const CODE_BYTES = 10;
-const CODE_TTL_MS = 10 * 60 * 1000;
 const LINKS_MAX = 20;
-/** More ingest tokens than both spaces of an organization have. */
-const TOKENS_READ_MAX = 200;
 
 /**
  * Makes the code that links the caller's Telegram account; an earlier one is void.
@@ -36,7 +33,8 @@ export async function createLinkCode({ app, actor, tx }: Writing) {
   const { clock, entropy } = app.ports;
   const code = makeSecretText("", CODE_BYTES, entropy);
   const expires_at_ms = clock.now() + CODE_TTL_MS;
-  const also_of = without(await botMakers(tx, actor.tenant.org), actor.userId);
+  const people = unite(await peopleBehind(tx, actor), await botMakers(tx, actor.tenant.org));
+  const also_of = without(people, actor.userId);
   const record = { id: actor.userId, hash: sha256Hex(code), also_of, expires_at_ms };
   tx.put(telegramCodes, homeOf(actor.tenant.org), record);
   return { code, message: `/link ${code}`, expires_at: iso(expires_at_ms) };
@@ -83,22 +81,10 @@ export async function isTrustedBot(
   return await suspensionOf(store, tenant, INGEST_TOKEN, token) === null;
 }
 
-/** Who may speak through a bot as anybody who linked an account: those who may know its secret. */
-export const makersOf = ({ created_by, also_of }: IngestTokenRecord): People => [
-  created_by,
-  ...also_of,
-];
-
-/** The makers of an organization's bots: a code that is sent to one of them may be used at another. */
-async function botMakers(db: Reader, org: string): Promise<People> {
-  const spaces = (["live", "test"] as const).map((space) =>
-    db.list(ingestTokens, { org, space }, { limit: TOKENS_READ_MAX })
-  );
-  const tokens = (await Promise.all(spaces)).flatMap(({ items }) => items);
-  return unite(...tokens.filter(({ purpose }) => purpose === "telegram").map(makersOf));
-}
-
-/** Links an account to the person whose code it sent, and takes it from whom it was linked to before. */
+/**
+ * Links an account to the person whose code it sent, and takes it from whom it was linked to before. Any bot
+ * that was there since the code was made may have been shown it.
+ */
 export async function linkAccount(
   work: Writing,
   token: IngestTokenRecord,
@@ -114,6 +100,11 @@ export async function linkAccount(
     return `You have linked ${LINKS_MAX} accounts already. Delete one of the links first.`;
   }
   tx.delete(telegramCodes, home, known.id);
+  const madeMs = known.expires_at_ms - CODE_TTL_MS;
+  const makers = [
+    await botMakers(tx, home.org),
+    await goneMakers(tx, home.org, madeMs),
+  ];
   const before = await tx.find(telegramLinks, home, "account", [token.id, telegramId]);
   if (before !== null) tx.delete(telegramLinks, home, before.id);
   const link = tx.insert(telegramLinks, home, {
@@ -122,7 +113,7 @@ export async function linkAccount(
     telegram_id: telegramId,
     username,
     user_id: known.id,
-    also_of: without(unite(known.also_of, await botMakers(tx, home.org)), known.id),
+    also_of: without(unite(known.also_of, ...makers), known.id),
     created_at_ms: app.ports.clock.now(),
   });
   emit({ ...work, actor: { id: known.id } }, tx, home, {

@@ -18,7 +18,8 @@ import { Fault } from "../../fault/fault.ts";
 import { ACCEPTED, receive } from "../../commands/ingest/receive.ts";
 import { homeOf } from "../../access/roles/grant.ts";
 import { rightsOf } from "../../access/roles/rights.ts";
-import { isTrustedBot, linkAccount, makersOf } from "./links.ts";
+import { makersOf } from "./bot_makers.ts";
+import { isTrustedBot, linkAccount } from "./links.ts";
 import { type ChatCommand, type ChatMessage, readUpdate, TelegramBody } from "./update.ts";
 
 /** Longer than Telegram tries to deliver an update. */

@@ -5,6 +5,7 @@ import type { Link } from "../../agents/link.ts";
 import type { App } from "../../work/work.ts";
 import type { TransferReply } from "../../protocol/transfers.ts";
 import { carryBackup, carryRestore, JobFailed } from "./carry.ts";
+import { mayStillAsk } from "../job_right.ts";
 import { dropJobs, finishJob, type JobKind, pruneJobs } from "./finish.ts";
 
 /** Agents whose configuration is carried at once, in all and of one organization: each holds an archive in memory. */
@@ -135,6 +136,9 @@ export class Transfers {
     this.#ends.set(link, app.ports.clock.now() + CARRY_MS_MAX);
     try {
       if (job.attempt > ATTEMPTS_MAX) throw new JobFailed("its link broke too often");
+      if (!await mayStillAsk(app, tenant, job)) {
+        throw new JobFailed("who asked for it may not do so any more");
+      }
       if (backup !== null) await carryBackup(app, tenant, link, backup);
       if (restore !== null) await carryRestore(app, tenant, link, restore);
       await pruneJobs(app, tenant, job);

@@ -1,3 +1,4 @@
+import type { Function as FunctionNode } from "unbash";
 import { hasFlag, optionValues } from "../programs/arguments.ts";
 import { evaluate } from "./brackets.ts";
 import { BudgetSpent, spend } from "./budget.ts";
@@ -77,7 +78,7 @@ export function execute(argv: readonly string[], call: Call, scope: Scope, home 
   if (defined !== undefined) {
     const isActive = scope.active.has(defined);
     if (!scope.functions.isDoubtful(program)) {
-      if (!isActive) return callFunction(defined, args, scope, call.span, call.stdin);
+      if (!isActive) return callRedirected(defined, args, call, scope);
       if (scope.concurrent) report(scope, FORK_BOMB, call.span);
       return NOTHING;
     }
@@ -114,6 +115,20 @@ export function execute(argv: readonly string[], call: Call, scope: Scope, home 
     execute([program, ...args], { ...call, redirections, isFollowed: true }, fork(scope));
   }
   return noteOutput(command, inner, scope);
+}
+
+/** Calls a function; the call's redirections hold for all that it runs. */
+function callRedirected(
+  defined: FunctionNode,
+  args: readonly string[],
+  { redirections, span, stdin }: Call,
+  scope: Scope,
+): Flow {
+  if (redirections.length === 0) return callFunction(defined, args, scope, span, stdin);
+  judgeRedirections(redirections, span, scope);
+  const written = callFunction(defined, args, within(scope, { unread: false }), span, stdin);
+  noteRedirections(redirections, written, scope);
+  return written;
 }
 
 /** Notes the files that a command writes, and answers what it writes to its output, where that is read. */

@@ -20,6 +20,9 @@ const KNOWN = new Set(RULES.map((rule) => rule.id));
 /** What nobody could read stays for people to decide, whatever a policy says. */
 export const FIXED: ReadonlySet<string> = new Set([UNPARSEABLE.id, OVER_BUDGET.id]);
 
+/** The name of a pack. */
+export const PackName = z.enum(PACKS).meta({ id: "PackName" });
+
 const Text = z.string().min(1).max(TEXT_MAX);
 /** A list of names or patterns. */
 export const Words = z.array(Text).min(1).max(WORDS_MAX);
@@ -46,10 +49,11 @@ const Clock = z.string().refine(
   (text) => minutesOf(text) !== null,
   "must be a time of day such as 08:30",
 );
+const Weekday = z.enum(["mon", "tue", "wed", "thu", "fri", "sat", "sun"]).meta({ id: "Weekday" });
 const Hours = z.strictObject({
   from: Clock,
   to: Clock.describe("At or before `from`: it runs over midnight."),
-  days: z.array(z.enum(["mon", "tue", "wed", "thu", "fri", "sat", "sun"])).min(1).optional()
+  days: z.array(Weekday).min(1).optional()
     .describe("Days on which it begins; all of them unless said."),
   timezone: Text.refine(isTimeZone, "is no time zone").optional().describe("UTC unless said."),
 });
@@ -69,7 +73,7 @@ const Match = z.strictObject({
       "to allow, every operand that `arguments` does not name must lie in them.",
   ),
   rule_ids: z.array(RuleId).min(1).max(WORDS_MAX).optional(),
-  packs: z.array(z.enum(PACKS)).min(1).optional(),
+  packs: z.array(PackName).min(1).optional(),
   labels: Labels.optional().describe("Labels that the agent must have."),
   roles: Words.optional().describe("One of these roles has whoever asks."),
   users: Words.optional().describe("Ids of users, or of their API keys."),
@@ -109,7 +113,7 @@ export const POLICY_FIELDS = {
     approve: z.int().min(1).max(100).default(APPROVE_SCORE),
     deny: z.int().min(1).max(101).default(DENY_SCORE).describe("101 refuses nothing by its score."),
   }).optional(),
-  disabled_packs: z.array(z.enum(PACKS)).max(PACKS.length).optional()
+  disabled_packs: z.array(PackName).max(PACKS.length).optional()
     .describe("Packs whose rules do not count, but for what nobody could read."),
   disabled_rules: z.array(RuleId.refine((id) => !FIXED.has(id), "cannot be disabled")).max(
     WORDS_MAX,

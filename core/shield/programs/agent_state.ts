@@ -21,8 +21,16 @@ const SYSTEMD_CREDENTIAL = "relay-token";
 /** Memory and environment of a process. */
 const PROCESS_FILES = ["environ", "mem"];
 
+/** The number of the standard input: a file that the agent read its credential from stays open there. */
+const STDIN = "0";
+/** The names of the process that looks. */
+const OWN_PROCESS = new Set(["self", "thread-self"]);
+/** Programs that read every file below a folder that is no device. */
+const READERS_OF_ALL = new Set("ack ag cp egrep ggrep grep rg rsync tar".split(" "));
+
 /** Few words pass this, so most commands cost no more. */
-const MAY_CONCERN = /relay|\bproc\b|run\/credentials|\.local|\/\.[^/]*[*?[]|var\/lib\//i;
+const MAY_CONCERN =
+  /relay|\bproc\b|^\/[^/]*[*?[]|run\/credentials|\.local|\/\.[^/]*[*?[]|var\/lib\//i;
 
 /** Programs that say where files are and whose, or only what they are told. */
 const LOOKERS = new Set(
@@ -56,7 +64,8 @@ export function touchesAgentState(command: SimpleCommand): boolean {
   return ownArgs(command).some((arg) =>
     concerns(arg) && (!looks || READ_BY_LOOKERS.test(arg)) &&
     pathsIn(arg, name).some((path) =>
-      isTouched(path) || DESCENDERS.has(name) && holdsState(locate(cwd, path))
+      isTouched(path) || DESCENDERS.has(name) && holdsState(locate(cwd, path)) ||
+      READERS_OF_ALL.has(name) && holdsProcesses(locate(cwd, path))
     )
   );
 }
@@ -89,12 +98,21 @@ function isAgentState(raw: string): boolean {
   const [first, top, folder] = parts;
   const last = parts.at(-1)!;
   if (last === SYSTEMD_CREDENTIAL) return true;
-  if (first === "" && top === "proc" && parts.length > 3) {
-    if (PROCESS_FILES.some((name) => mayBe(last, name))) return true;
-  }
+  if (isOfProcess(parts)) return true;
   if (first === "" && top === "run" && folder === "credentials" && parts.length > 3) return true;
   if (first === "" && top === "etc" && folder === "relay" && mayBe(last, "token")) return true;
   return parts.some((_, at) => isStateFolder(parts, at));
+}
+
+/** Whether a path leads to the environment or memory of a process, or to the standard input of another one. */
+function isOfProcess(parts: readonly string[]): boolean {
+  const at = parts.findIndex((part) => mayBe(part, "proc"));
+  // `proc/environ` is a file of a project, where nothing says that it is the folder of all processes.
+  if (parts[0] !== "" || at < 0 || parts.length < at + 3) return false;
+  const last = parts.at(-1)!;
+  if (PROCESS_FILES.some((name) => mayBe(last, name))) return true;
+  const process = parts[at + 1]!;
+  return mayBe(parts[at + 2]!, "fd") && mayBe(last, STDIN) && !OWN_PROCESS.has(process);
 }
 
 /** Whether this part of a path is a state folder, by its name, by what is before it and by the file that is meant. */
@@ -142,6 +160,14 @@ function holdsState(raw: string): boolean {
   const below = parts.slice(home);
   return home > 0 && below.length > 0 && below.length <= STATE_PARENTS.length &&
     below.every((part, at) => mayBe(part, STATE_PARENTS[at]!));
+}
+
+/** Whether a path is the folder of all processes, or of one. */
+function holdsProcesses(raw: string): boolean {
+  const [first, top, process, ...more] = normalizePath(raw).split("/");
+  if (first !== "" || top !== "proc" || more.length > 0) return false;
+  return process === undefined || OWN_PROCESS.has(process) || process.includes(UNKNOWN) ||
+    /^[\d*?[\]-]+$/.test(process);
 }
 
 /** Whether a part of a path is this name, or a pattern that the name fits. */

@@ -1,0 +1,37 @@
+import { SERIES_DAYS } from "../../../kv/store/series.ts";
+import { readPeriod } from "../../codec/period.ts";
+import { DAY_MS, HOUR_MS } from "./day.ts";
+
+/** Longer periods go by days. */
+const HOURLY_MS = 2 * DAY_MS;
+
+/** The hours or UTC days that a period covers. */
+export interface Steps {
+  readonly steps: number;
+  readonly stepMs: number;
+  /** Where the first step begins. */
+  readonly fromMs: number;
+  /** Where the last step ends. */
+  readonly toMs: number;
+  /** False when the period begins before what is kept: earlier steps are left out. */
+  readonly complete: boolean;
+}
+
+/**
+ * The whole hours, or beyond two days the UTC days, that a period touches, up to the one under way. One up to
+ * now has as many steps as it says, the last of which is under way.
+ * @throws {Fault} VALIDATION_FAILED
+ */
+export function stepsOf(asked: string, nowMs: number): Steps {
+  const { period: { from_ms, to_ms }, untilNow } = readPeriod(asked, nowMs, "query.period");
+  const lengthMs = to_ms - from_ms;
+  const stepMs = lengthMs <= HOURLY_MS ? HOUR_MS : DAY_MS;
+  const startOf = (ms: number) => Math.floor(ms / stepMs) * stepMs;
+  // What ends with an instant does not touch the step that begins there.
+  const lastMs = untilNow ? nowMs : Math.min(Math.max(from_ms, to_ms - 1), nowMs);
+  const toMs = startOf(lastMs) + stepMs;
+  const beginsMs = untilNow ? toMs - Math.ceil(lengthMs / stepMs) * stepMs : startOf(from_ms);
+  const keptMs = (Math.floor(nowMs / DAY_MS) + 1 - SERIES_DAYS) * DAY_MS;
+  const fromMs = Math.min(Math.max(beginsMs, keptMs), toMs);
+  return { steps: (toMs - fromMs) / stepMs, stepMs, fromMs, toMs, complete: beginsMs >= keptMs };
+}

@@ -1,0 +1,45 @@
+import type { Tenant } from "../../kv/store/collection.ts";
+import { type AgentRecord, agents } from "../../kv/records/agent.ts";
+import type { Actor, Stepping } from "../work/work.ts";
+import { Fault } from "../fault/fault.ts";
+import { mustPass } from "../access/limits/limiter.ts";
+import { iso } from "../codec/instant.ts";
+
+/**
+ * Stores what is reported of an agent's health. Anybody may report; only with the agent's own credential is
+ * it a sign of life. Neither changes the status, which the link alone decides.
+ * @throws {Fault} AGENT_NOT_FOUND, RATE_LIMIT_EXCEEDED
+ */
+export async function reportHeartbeat(
+  { app, actor, db }: Stepping,
+  { agent_id, status }: {
+    agent_id: string;
+    status: NonNullable<AgentRecord["reported_status"]>;
+  },
+) {
+  const found = await db.lookup(agents, "id", [agent_id]);
+  if (found === null) throw new Fault("AGENT_NOT_FOUND");
+  const now = app.ports.clock.now();
+  const by = isOwnCredential(actor, found.tenant, found.record) ? "itself" : "anybody";
+  mustPass(await app.limiter.takeForAgent(agent_id, by), now);
+  const verified = await app.store.transact(async (tx) => {
+    const agent = await tx.get(agents, found.tenant, agent_id);
+    if (agent === null) throw new Fault("AGENT_NOT_FOUND");
+    const own = isOwnCredential(actor, found.tenant, agent);
+    if (own || agent.reported_status !== status) {
+      const reported_at_ms = own ? now : agent.reported_at_ms;
+      tx.put(agents, found.tenant, { ...agent, reported_status: status, reported_at_ms });
+    }
+    return own;
+  });
+  return { agent_id, status, verified, received_at: iso(now) };
+}
+
+/** True for the key or the device that the agent registered with. */
+const isOwnCredential = (
+  { id, kind, tenant }: Actor,
+  { org, space }: Tenant,
+  { credential_id }: AgentRecord,
+): boolean =>
+  (kind === "api_key" || kind === "device") && id === credential_id && tenant.org === org &&
+  tenant.space === space;

@@ -1,0 +1,59 @@
+import { fingerprintOf } from "../alerts/report.ts";
+import {
+  cut,
+  isBounded,
+  NAME_CHARS_MAX,
+  NOTE_CHARS_MAX,
+  PAYLOAD,
+  readSent,
+  type Sent,
+} from "../alerts/sent.ts";
+
+const ANNOTATIONS_MAX = 16;
+const ANNOTATION_CHARS_MAX = 500;
+
+interface Options {
+  /** What the request says in another place. */
+  readonly fixed?: Sent;
+  /** What holds where the alert says nothing. */
+  readonly defaults?: Sent;
+}
+
+/**
+ * Reads an alert whose sender is told nothing of it, because the answer is the same for all: what cannot be
+ * read gets a default and what is too long is cut, so that the alert is not lost.
+ */
+export function readLenient(sent: unknown, { fixed = {}, defaults = {} }: Options): unknown {
+  const read = readSent(sent, { fixed, lenient: true });
+  if (read === sent) return sent;
+  const item = read as Sent;
+  const name = item.name ?? defaults.name;
+  const { labels, annotations } = item;
+  if (typeof name !== "string" || !isBounded(labels) || !isBounded(annotations)) return item;
+  const wellFormed = wellFormedOf(labels as Texts);
+  return {
+    ...item,
+    name: cut(name, NAME_CHARS_MAX),
+    state: item.state ?? defaults.state,
+    fingerprint: item.fingerprint ?? fingerprintOf(name.toWellFormed(), wellFormed),
+    labels: wellFormed,
+    annotations: shortened(annotations as Texts),
+  };
+}
+
+/** Lenient reading leaves nothing else in labels and annotations. */
+type Texts = Readonly<Record<string, string>>;
+
+const wellFormedOf = (labels: Texts) =>
+  Object.fromEntries(Object.entries(labels).map((pair) => pair.map((text) => text.toWellFormed())));
+
+/** The first annotations, each cut, and the payload. */
+function shortened({ [PAYLOAD]: payload, ...others }: Texts) {
+  const first = Object.entries(others).filter(([name]) => name !== "").slice(0, ANNOTATIONS_MAX);
+  return {
+    ...Object.fromEntries(
+      first.map(([name, text]) => [cut(name, NAME_CHARS_MAX), cut(text, ANNOTATION_CHARS_MAX)]),
+    ),
+    ...(payload !== undefined && { [PAYLOAD]: cut(payload, NOTE_CHARS_MAX) }),
+  };
+}

@@ -1,0 +1,112 @@
+/**
+ * Who may be acting, told by what was seen to happen and by nothing that Relay keeps: every credential knows
+ * which people were given it, and as whose its use has to count.
+ */
+
+/** A person, by the id of the account that they accepted. */
+export type Person = string;
+/** People as whom something counts. */
+export type Group = ReadonlySet<Person> | "everybody";
+
+export const joined = (a: Group, b: Group): Group =>
+  a === "everybody" || b === "everybody" ? "everybody" : new Set([...a, ...b]);
+
+export const shareSomebody = (a: Group, b: Group): boolean =>
+  a === "everybody"
+    ? b === "everybody" || b.size > 0
+    : [...a].some((p) => b === "everybody" || b.has(p));
+
+/** The account of one person, with the ways in that others were given. */
+export interface Account {
+  readonly id: Person;
+  readonly email: string;
+  readonly roles: Set<string>;
+  active: boolean;
+  password: string;
+  /** Who knows the password. */
+  passwordOf: Set<Person>;
+  /** As whom a sign-in counts. */
+  counts: Group;
+  /** The secret of the second factor, and who saw it. */
+  factor: { readonly secret: string; readonly knownTo: Person } | null;
+}
+
+/** A sign-in, and who holds it. */
+export interface Session {
+  readonly kind: "session";
+  readonly account: Account;
+  readonly holder: Person;
+  readonly text: string;
+  readonly sinceMs: number;
+}
+
+export interface Key {
+  readonly id: string;
+  readonly account: Account;
+  scopes: readonly string[];
+  /** The newest value first, then the one before it. */
+  values: readonly KeyValue[];
+}
+
+export interface KeyValue {
+  readonly kind: "key";
+  readonly text: string;
+  readonly account: Account;
+  /** Everybody who saw it in an answer. */
+  readonly knownTo: Set<Person>;
+  counts: Group;
+}
+
+export type Credential = Session | KeyValue;
+
+export interface Bot {
+  readonly id: string;
+  text: string;
+  knownTo: Set<Person>;
+  counts: Group;
+  /** Null while it is there. */
+  goneMs: number | null;
+}
+
+/** What links a Telegram account to whoever made it. */
+export interface Code {
+  readonly account: Account;
+  readonly text: string;
+  readonly madeMs: number;
+  readonly counts: Group;
+  readonly knownTo: Set<Person>;
+}
+
+export interface Link {
+  readonly account: Account;
+  readonly bot: Bot;
+  /** The Telegram account, and whose it is. */
+  readonly telegram: number;
+  readonly holder: Person;
+  readonly counts: Group;
+}
+
+/** A command that waits, or waited. */
+export interface Request {
+  readonly pid: string;
+  readonly commandId: string;
+  /** Whoever really asked. */
+  readonly asker: Person;
+  readonly counts: Group;
+  readonly selfAllowed: boolean;
+  readonly required: number;
+  readonly votes: { readonly by: Person; readonly counts: Group }[];
+  approved: boolean;
+}
+
+/** As whom the use of a credential counts. */
+export const countsAs = (credential: Credential): Group =>
+  credential.kind === "session" ? credential.account.counts : credential.counts;
+
+/** How many of these groups have nobody in common with each other, at the most. */
+export function mostApart(groups: readonly Group[]): number {
+  const [first, ...rest] = groups;
+  if (first === undefined) return 0;
+  const apart = rest.filter((other) => !shareSomebody(first, other));
+  return Math.max(mostApart(rest), 1 + mostApart(apart));
+}
