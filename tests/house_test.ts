@@ -1,0 +1,99 @@
+import { deepStrictEqual as deq } from "node:assert/strict";
+import { circlesOf, readSourceGraph } from "./support/source_graph.ts";
+
+/**
+ * The areas of core/, lowest first. An area imports only areas before it. `core/start.ts` is the composition: it
+ * builds the areas' parts, so it imports all of them, and only the commands in cli import it.
+ */
+const AREAS = [
+  "fault",
+  "codec",
+  "ports",
+  "protocol",
+  "shield",
+  "work",
+  "events",
+  "access",
+  "agents",
+  "commands",
+  "policies",
+  "webhooks",
+  "integrations",
+  "compliance",
+  "host",
+  "start.ts",
+  "cli",
+];
+const COMPOSITION = "core/start.ts";
+/** Source files directly in one folder. The declarations of routes are the table of contents. */
+const FOLDER_FILES_MAX = 30;
+const ROUTES_FILES_MAX = 60;
+/** Files that import one file. The table of failures and the collection helper are used everywhere. */
+const IMPORTERS_MAX = 120;
+const USED_EVERYWHERE = ["core/fault/fault.ts", "kv/store/collection.ts"];
+
+const graph = await readSourceGraph();
+const edges = graph.files.flatMap((from) =>
+  [...graph.imports.get(from)!].map((to) => ({ from, to }))
+);
+
+const areaOf = (file: string): string | null =>
+  file.startsWith("core/") ? file.split("/")[1]! : null;
+const faceOf = (area: string) => `core/${area}/${area}.ts`;
+
+Deno.test("house: core/ holds the areas of the table and the composition, and nothing else", () => {
+  const found = new Set(graph.files.map(areaOf).filter((area) => area !== null));
+  deq([...found].sort(), [...AREAS].sort());
+});
+
+Deno.test("house: an area imports only areas before it in the table", () => {
+  const upward = edges.filter(({ from, to }) => {
+    const [importer, imported] = [areaOf(from), areaOf(to)];
+    if (importer === null || imported === null) return false;
+    return AREAS.indexOf(imported) > AREAS.indexOf(importer);
+  });
+  deq(upward.map(({ from, to }) => `${from} imports ${to}`), []);
+});
+
+Deno.test("house: an area is entered by its face", () => {
+  const past = edges.filter(({ from, to }) => {
+    const area = areaOf(to);
+    return area !== null && area !== areaOf(from) && to !== faceOf(area) && to !== COMPOSITION;
+  });
+  deq(past.map(({ from, to }) => `${from} imports ${to}`), []);
+});
+
+Deno.test("house: a face says in a paragraph what its area promises", async () => {
+  const silent: string[] = [];
+  for (const area of AREAS) {
+    if (area === "start.ts") continue;
+    const text = await Deno.readTextFile(faceOf(area));
+    if (!/^\/\*\*\n( \*[^\n]*\n){2,} \*\//.test(text)) silent.push(faceOf(area));
+  }
+  deq(silent, []);
+});
+
+Deno.test("house: no circle of files, type-only imports included", () => {
+  deq(circlesOf(graph), []);
+});
+
+Deno.test(`house: no folder has over ${FOLDER_FILES_MAX} files, routes/ at most ${ROUTES_FILES_MAX}`, () => {
+  const counts = new Map<string, number>();
+  for (const file of graph.files) {
+    const folder = file.slice(0, Math.max(0, file.lastIndexOf("/")));
+    counts.set(folder, (counts.get(folder) ?? 0) + 1);
+  }
+  const crowded = [...counts].filter(([folder, count]) =>
+    count > (folder === "routes" ? ROUTES_FILES_MAX : FOLDER_FILES_MAX)
+  );
+  deq(crowded, []);
+});
+
+Deno.test(`house: no file is imported by over ${IMPORTERS_MAX} others`, () => {
+  const importers = new Map<string, number>();
+  for (const { to } of edges) importers.set(to, (importers.get(to) ?? 0) + 1);
+  const popular = [...importers].filter(([file, count]) =>
+    count > IMPORTERS_MAX && !USED_EVERYWHERE.includes(file)
+  );
+  deq(popular, []);
+});
