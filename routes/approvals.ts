@@ -7,7 +7,7 @@ import {
   updateShieldSettings,
 } from "../core/commands/guard/settings.ts";
 import { Policy } from "../core/shield/policy/policy.ts";
-import { ShieldResult } from "../core/shield/result.ts";
+import { ShieldResult } from "../core/shield/model.ts";
 import { APPROVAL_STATUSES } from "../kv/records/approval.ts";
 import { COMMAND_STATUSES } from "../kv/records/command.ts";
 import { SHIELD_MODES } from "../kv/records/shield.ts";

@@ -3,7 +3,7 @@ import { few } from "../core/fault/few.ts";
 import { runCanary } from "../core/commands/guard/canary.ts";
 import { evaluateCommands, replayPolicy } from "../core/commands/guard/evaluate.ts";
 import { Policy } from "../core/shield/policy/policy.ts";
-import { ShieldLayer, ShieldResult, Verdict } from "../core/shield/result.ts";
+import { ShieldLayer, ShieldResult, Verdict } from "../core/shield/model.ts";
 import { SHIELD_MODES } from "../kv/records/shield.ts";
 import { route } from "./call/route.ts";
 import { Id, Timestamp } from "./schemas/schemas.ts";

@@ -1,9 +1,8 @@
-import type { Finding } from "./command.ts";
+import type { Finding, Flow, Rule, Verdict } from "./model.ts";
 import { decide, type Decision } from "./decide.ts";
 import { type Examination, examineCommand } from "./examine.ts";
 import type { Policy } from "./policy/policy.ts";
 import type { Circumstances } from "./policy/policy_context.ts";
-import type { Verdict } from "./result.ts";
 import {
   DATA_LEAVES,
   DEFENSES_DOWN,
@@ -11,8 +10,16 @@ import {
   RUNS_WRITTEN,
   SECRET_LEAVES,
 } from "./packs/behaviour.ts";
-import type { Rule } from "./rule.ts";
-import type { Memory } from "../commands/guard/sessions.ts";
+
+/** What a session has done so far, as far as later commands may build on it. */
+export interface Memory {
+  readonly files: ReadonlyMap<string, Flow>;
+  readonly defensesDown: string | null;
+  /** Whether one of these files came over the network. */
+  downloaded(paths: Iterable<string>): boolean;
+  /** The commands that made these files, the oldest first. */
+  stepsOf(paths: Iterable<string>): string[];
+}
 
 /** A command, judged with what its session did before. */
 export interface Chained {

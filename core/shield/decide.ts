@@ -1,11 +1,17 @@
 import { BudgetSpent, type Comparing, fullBudget } from "./interpreter/budget.ts";
-import type { Finding } from "./command.ts";
+import {
+  APPROVE_SCORE,
+  DENY_SCORE,
+  type Finding,
+  HARMLESS,
+  type Rule,
+  type ShieldResult,
+  type Verdict,
+} from "./model.ts";
 import type { Examination } from "./examine.ts";
 import type { Policy, PolicyRule } from "./policy/policy.ts";
 import { type Circumstances, rulesThatHold } from "./policy/policy_context.ts";
 import { matchesCommand, matchesLoose } from "./policy/policy_match.ts";
-import { APPROVE_SCORE, DENY_SCORE, HARMLESS, type ShieldResult, type Verdict } from "./result.ts";
-import type { Rule } from "./rule.ts";
 import { OVER_BUDGET, UNPARSEABLE } from "./packs/structure.ts";
 import { judge, scoreFindings, scoreRule } from "./score.ts";
 

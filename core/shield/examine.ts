@@ -1,5 +1,5 @@
 import { BudgetSpent, fullBudget, workOf } from "./interpreter/budget.ts";
-import type { Finding, Flow } from "./command.ts";
+import type { Finding, Flow } from "./model.ts";
 import { FileNames } from "./programs/file_names.ts";
 import {
   MAX_COMMAND_BYTES,

@@ -1,6 +1,4 @@
-import type { Finding } from "./command.ts";
-import { APPROVE_SCORE, DENY_SCORE, type Verdict } from "./result.ts";
-import type { Rule } from "./rule.ts";
+import { APPROVE_SCORE, DENY_SCORE, type Finding, type Rule, type Verdict } from "./model.ts";
 
 /** Blast radius × irreversibility on 0–100: 5 × 5 is 100, 2 × 4 the first that needs approval. */
 export function scoreRule(rule: Pick<Rule, "blast" | "irreversibility">): number {

@@ -3,7 +3,7 @@ import { judgeChain } from "../../core/shield/behaviour.ts";
 import { examineCommand } from "../../core/shield/examine.ts";
 import { inspectCommand } from "../../core/shield/inspect.ts";
 import { Policy } from "../../core/shield/policy/policy.ts";
-import type { ShieldResult } from "../../core/shield/result.ts";
+import type { ShieldResult } from "../../core/shield/model.ts";
 import { Sessions, WINDOW_MS } from "../../core/commands/guard/sessions.ts";
 
 /** A session whose commands are judged one after the other, at instants moved by hand. */

@@ -6,7 +6,7 @@ import { examineCommand } from "../../core/shield/examine.ts";
 import { inspectCommand } from "../../core/shield/inspect.ts";
 import { MAX_COMMAND_BYTES } from "../../core/shield/interpreter/limits.ts";
 import { Policy } from "../../core/shield/policy/policy.ts";
-import { ShieldResult } from "../../core/shield/result.ts";
+import { ShieldResult } from "../../core/shield/model.ts";
 import { Sessions } from "../../core/commands/guard/sessions.ts";
 import { CORES, OBFUSCATIONS, WRAPPERS } from "./cases.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { inspectCommand } from "../../core/shield/inspect.ts";
 import { MAX_COMMAND_BYTES } from "../../core/shield/interpreter/limits.ts";
 import { RULES } from "../../core/shield/packs/packs.ts";
-import { ShieldResult } from "../../core/shield/result.ts";
+import { ShieldResult } from "../../core/shield/model.ts";
 import { scoreRule } from "../../core/shield/score.ts";
 
 function verdicts(commands: readonly string[]): string[] {

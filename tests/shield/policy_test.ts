@@ -340,7 +340,7 @@ Deno.test("failedTests: others get their turn while many tests run", async () =>
       turns++;
     }
   };
-  const seen = failedTests(Policy.parse({}), tests).then(({ length }) => [length, turns]);
+  const seen = failedTests(Policy.parse({}), tests, nextTurn).then(({ length }) => [length, turns]);
   await others();
   const [failed, before] = await seen;
   eq(failed, tests.length);

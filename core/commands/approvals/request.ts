@@ -10,7 +10,7 @@ import { textForEvent } from "../text.ts";
 import { emit } from "../../events/events.ts";
 import { iso } from "../../work/lists.ts";
 import type { PolicyApprovals } from "../../shield/decide.ts";
-import type { ShieldResult } from "../../shield/result.ts";
+import type { ShieldResult } from "../../shield/model.ts";
 import { notifyHolders } from "../../access/people/notify.ts";
 import type { ShieldInForce } from "../guard/settings.ts";
 import { sha256Hex } from "../../codec/text.ts";

@@ -8,7 +8,7 @@ import { CANARY_CHECKS, CANARY_POLICY, type CanaryCheck } from "./canary_checks.
 import { isSwitched } from "../../shield/decide.ts";
 import { examineCommand } from "../../shield/examine.ts";
 import { inspectCommand, type ShieldContext } from "../../shield/inspect.ts";
-import type { ShieldLayer, ShieldResult, Verdict } from "../../shield/result.ts";
+import type { ShieldLayer, ShieldResult, Verdict } from "../../shield/model.ts";
 import type { Policy } from "../../shield/policy/policy.ts";
 import { Sessions } from "./sessions.ts";
 import { policiesFor, shieldInForce } from "./settings.ts";

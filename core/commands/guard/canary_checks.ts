@@ -1,5 +1,5 @@
 import { Policy } from "../../shield/policy/policy.ts";
-import type { ShieldLayer, Verdict } from "../../shield/result.ts";
+import type { ShieldLayer, Verdict } from "../../shield/model.ts";
 
 /** One command, or the last of several, and what its layer has to say. */
 export interface CanaryCheck {

@@ -14,7 +14,7 @@ import type { Policy } from "../../shield/policy/policy.ts";
 import { asksForRoles, type Circumstances, type Who } from "../../shield/policy/policy_context.ts";
 import { examineAgain } from "./remember.ts";
 import { policiesFor, shieldInForce, withPatterns } from "./settings.ts";
-import type { Verdict } from "../../shield/result.ts";
+import type { Verdict } from "../../shield/model.ts";
 
 /** Work that is done before others get their turn, in characters of ordinary script: some 10 ms. */
 const SLICE_WORK = 16 * 1024;

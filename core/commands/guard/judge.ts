@@ -6,8 +6,7 @@ import type { Decision, PolicyApprovals } from "../../shield/decide.ts";
 import type { Policy } from "../../shield/policy/policy.ts";
 import { asksForRoles, type Who } from "../../shield/policy/policy_context.ts";
 import { examineAgain } from "./remember.ts";
-import type { ShieldResult } from "../../shield/result.ts";
-import type { Pack } from "../../shield/rule.ts";
+import type { Pack, ShieldResult } from "../../shield/model.ts";
 import { RULES } from "../../shield/packs/packs.ts";
 import { modeFor, policiesFor, type ShieldInForce } from "./settings.ts";
 

@@ -3,7 +3,7 @@ import { Fault } from "../../fault/fault.ts";
 import { pageOf, type Paging } from "../../work/lists.ts";
 import { counts } from "../../shield/decide.ts";
 import { FIXED, PACKS, type Policy } from "../../shield/policy/policy.ts";
-import type { Pack } from "../../shield/rule.ts";
+import type { Pack } from "../../shield/model.ts";
 import { RULES } from "../../shield/packs/packs.ts";
 import { scoreRule } from "../../shield/score.ts";
 import { changeShieldSettings, policyAndPatterns, shieldInForce } from "./settings.ts";

@@ -1,6 +1,6 @@
 import type { ArrayValue, Word } from "unbash";
 import { spend } from "./budget.ts";
-import { perhaps, UNKNOWN } from "../command.ts";
+import { perhaps, UNKNOWN } from "../model.ts";
 import { expandText, expandWord, type Expansion } from "./expand.ts";
 import type { Scope } from "./scope.ts";
 

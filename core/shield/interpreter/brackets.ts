@@ -1,7 +1,7 @@
 import type { ArithmeticExpression, TestExpression } from "unbash";
 import { isNoArithmetic } from "./arithmetic.ts";
 import { spend } from "./budget.ts";
-import { type Span, UNKNOWN } from "../command.ts";
+import { type Span, UNKNOWN } from "../model.ts";
 import { expandParts, expandText } from "./expand.ts";
 import { assign, fork, type Scope } from "./scope.ts";
 import { lookUp } from "./parameter.ts";

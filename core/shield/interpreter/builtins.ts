@@ -1,6 +1,6 @@
 import { hasFlag, operands, optionValues } from "../programs/arguments.ts";
 import { spend } from "./budget.ts";
-import { flowText, NOTHING, perhaps, type SimpleCommand, UNKNOWN } from "../command.ts";
+import { flowText, NOTHING, perhaps, type SimpleCommand, UNKNOWN } from "../model.ts";
 import { computeOutput } from "../programs/output.ts";
 import { followLinks } from "./links.ts";
 import { MAX_FOLDER_CHARS } from "./limits.ts";

@@ -11,13 +11,13 @@ import {
   newCommand,
   NOTHING,
   type Redirection,
+  type Rule,
   type SimpleCommand,
   type Span,
   UNKNOWN,
-} from "../command.ts";
+} from "../model.ts";
 import { computeOutput, readsSecret } from "../programs/output.ts";
 import { argumentsOf } from "./parameter.ts";
-import type { Rule } from "../rule.ts";
 import {
   matchShelf,
   RULE_NAMES,
@@ -35,12 +35,12 @@ import {
 } from "../packs/structure.ts";
 import { MAX_DEPTH } from "./limits.ts";
 import { hasGlob } from "../programs/paths.ts";
-import { programOf } from "../programs/programs.ts";
+import { type Program, programOf } from "../programs/programs.ts";
 import { matchesGlob } from "./glob.ts";
 import { noteRedirections, quietOutput } from "../programs/effects.ts";
 import { folderOf, fork, give, readFile, readInputs, report, type Scope, within } from "./scope.ts";
 import { callEither, callFunction } from "./functions.ts";
-import { type Inner, isDownloaded, STDIN_PATHS, withoutDashes } from "./inner.ts";
+import { type Inner, isDownloaded, type ReadFile, STDIN_PATHS, withoutDashes } from "./inner.ts";
 import { aliasKey, followAll, writtenPrograms } from "./links.ts";
 import { SHELLS } from "../programs/shells.ts";
 import { runText } from "./variables.ts";
@@ -87,7 +87,6 @@ export function execute(argv: readonly string[], call: Call, scope: Scope, home 
   const command = newCommand({
     name: kind.name,
     program,
-    kind,
     args,
     redirections: call.redirections,
     assignments: call.assignments,
@@ -97,7 +96,7 @@ export function execute(argv: readonly string[], call: Call, scope: Scope, home 
     wrappers: scope.wrappers,
     span: call.span,
   });
-  judge(command, scope, kind.isPlain ? NONE : hiddenNames(command, scope));
+  judge(command, kind, scope, kind.isPlain ? NONE : hiddenNames(command, scope));
   if (call.assignments.size > 0 || kind.isBuiltin) {
     runVariables(assignmentsOf(command), call.span, scope);
   }
@@ -107,18 +106,23 @@ export function execute(argv: readonly string[], call: Call, scope: Scope, home 
   }
   const files = writtenPrograms(program, kind.hasFolder, scope);
   const runs = !kind.runsNothing || files.length > 0;
-  const inner = runs ? runInners(command, files, scope, home) : null;
+  const inner = runs ? runInners(command, kind, files, scope, home) : null;
   const followed = call.isFollowed ? null : followAll(kind.name, args, call.redirections, scope);
   if (followed !== null) {
     const { args, redirections } = followed;
     execute([program, ...args], { ...call, redirections, isFollowed: true }, fork(scope));
   }
-  return noteOutput(command, inner, scope);
+  return noteOutput(command, kind, inner, scope);
 }
 
 /** Notes the files that a command writes, and answers what it writes to its output, where that is read. */
-function noteOutput(command: SimpleCommand, inner: Flow | null, scope: Scope): Flow {
-  const { redirections, kind } = command;
+function noteOutput(
+  command: SimpleCommand,
+  kind: Program,
+  inner: Flow | null,
+  scope: Scope,
+): Flow {
+  const { redirections } = command;
   if (scope.unread && redirections.length === 0 && kind.noteFiles === null) return NOTHING;
   let written = inner;
   const output = () =>
@@ -134,6 +138,7 @@ function noteOutput(command: SimpleCommand, inner: Flow | null, scope: Scope): F
 /** Runs what a command runs, and answers what the last of it writes; null for a command that runs nothing. */
 function runInners(
   command: SimpleCommand,
+  kind: Program,
   files: readonly Flow[],
   scope: Scope,
   home: Scope,
@@ -142,7 +147,7 @@ function runInners(
   const place = files.length === 0
     ? scope
     : within(scope, { active: new Set([...scope.active, aliasKey(command.program)]) });
-  for (const inner of innersOf(command, files, scope)) {
+  for (const inner of innersOf(command, kind, files, scope)) {
     written = runInner(inner, command, place, home);
   }
   // What `tar -I zstd` writes is the compressor's, and still holds what tar has read.
@@ -184,7 +189,6 @@ export function judgeRedirections(
   const command = newCommand({
     name: "",
     program: "",
-    kind: programOf(""),
     args: [],
     redirections,
     assignments,
@@ -194,19 +198,19 @@ export function judgeRedirections(
     wrappers: scope.wrappers,
     span,
   });
-  judge(command, scope);
+  judge(command, programOf(""), scope);
 }
 
 /** Holds a command against the rules of its name, or of other names that it may have, and those of all. */
 function judge(
   command: SimpleCommand,
+  kind: Program,
   scope: Scope,
   others: readonly string[] = NONE,
 ): void {
-  const matched = matchShelf(command.kind.shelf, command);
+  const matched = matchShelf(kind.shelf, command);
   for (const name of others) {
-    const other = newCommand({ ...command, name, kind: programOf(name) });
-    matched.push(...matchShelf(other.kind.shelf, other));
+    matched.push(...matchShelf(programOf(name).shelf, newCommand({ ...command, name })));
   }
   for (const rule of RULES_FOR_ALL) if (rule.match(command)) matched.push(rule);
   if (command.redirections.some(isTelling)) matchMore(RULES_FOR_REDIRECTED, command, matched);
@@ -237,17 +241,18 @@ const ONE_OF = `${UNKNOWN} `;
 
 function innersOf(
   command: SimpleCommand,
+  kind: Program,
   files: readonly Flow[],
   scope: Scope,
 ): readonly Inner[] {
   const read = (path: string) => readFile(scope, path);
-  const { kind, name, args } = command;
+  const { name, args } = command;
   if (name === "." || name === "source") {
     const [path = ""] = withoutDashes(args);
     const flow = read(path) ?? (STDIN_PATHS.has(path) ? command.stdin : null);
     return flow === null ? [] : [{ kind: "shell", flow }];
   }
-  const inners = kind.hasFolder && files.length > 0 ? NO_INNERS : kind.unwrap(command, read);
+  const inners = kind.hasFolder && files.length > 0 ? NO_INNERS : unwrap(command, kind, read);
   const startups = SHELLS.has(name)
     ? STARTUPS.map((variable) => read(scope.values.get(variable) ?? ""))
     : [];
@@ -262,6 +267,13 @@ function innersOf(
 const NO_INNERS: readonly Inner[] = [];
 /** Variables that name a file which a shell reads when it starts. */
 const STARTUPS = ["BASH_ENV", "ENV"];
+
+/** Asks a program's unwrapper; one that answers null never runs anything, and is not asked again. */
+function unwrap(command: SimpleCommand, kind: Program, read: ReadFile): readonly Inner[] {
+  const inners = kind.runsNothing ? null : kind.unwrap(command, read);
+  if (inners === null) kind.runsNothing = true;
+  return inners ?? NO_INNERS;
+}
 
 /** What of the shell's state is the same for the code that a command runs. */
 function placeFor(

@@ -10,7 +10,7 @@ import type {
   WordPart,
 } from "unbash";
 import { expandBraces } from "./braces.ts";
-import { UNKNOWN } from "../command.ts";
+import { UNKNOWN } from "../model.ts";
 import { PARSE_FACTOR } from "./limits.ts";
 import { parseShell } from "./parse.ts";
 import { expandParameter, listOf, lookUp, operate, sliceOf, type Variables } from "./parameter.ts";

@@ -1,5 +1,5 @@
 import type { Function as FunctionNode } from "unbash";
-import type { Flow, Span } from "../command.ts";
+import type { Flow, Span } from "../model.ts";
 import type { Kept, Value } from "./names.ts";
 import { argumentsOf } from "./parameter.ts";
 import { fork, type Scope, walkBranch, within } from "./scope.ts";

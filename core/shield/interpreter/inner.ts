@@ -1,4 +1,4 @@
-import { type Flow, FROM_NETWORK, NOTHING, textFlow } from "../command.ts";
+import { type Flow, FROM_NETWORK, NOTHING, textFlow } from "../model.ts";
 
 /** Code that a command runs: another program, shell text, or code of another language. */
 export type Inner =

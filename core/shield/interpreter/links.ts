@@ -1,5 +1,5 @@
 import { spendCompare } from "./budget.ts";
-import { type Flow, known, type Redirection, UNKNOWN } from "../command.ts";
+import { type Flow, known, type Redirection, UNKNOWN } from "../model.ts";
 import { locate, normalizePath } from "../programs/paths.ts";
 import { folderOf, hasFiles, type Inspection, readFile, type Scope, writeFile } from "./scope.ts";
 

@@ -1,5 +1,5 @@
 import type { AndOr, CompoundList, Statement } from "unbash";
-import { type Flow, mergeFlows, NOTHING } from "../command.ts";
+import { type Flow, mergeFlows, NOTHING } from "../model.ts";
 import { eitherFolder, folderOf, fork, type Scope, walkBranch } from "./scope.ts";
 import { walkList, walkNode } from "./walk.ts";
 

@@ -1,4 +1,4 @@
-import { perhaps, UNKNOWN } from "../command.ts";
+import { perhaps, UNKNOWN } from "../model.ts";
 
 /** What a name stands for, and what it stands for if the place that set it did not run. */
 interface Entry<V> {

@@ -1,5 +1,5 @@
 import type { ParameterExpansionPart, ParameterOperation, Word } from "unbash";
-import { perhaps, TEMPORARY_FOLDER, UNKNOWN } from "../command.ts";
+import { perhaps, TEMPORARY_FOLDER, UNKNOWN } from "../model.ts";
 import { quoteWord } from "./inner.ts";
 import type { Values } from "./names.ts";
 

@@ -1,6 +1,6 @@
 import type { Redirection as RedirectionNode } from "unbash";
 import { namedFile } from "../programs/bulk.ts";
-import { type Flow, known, NOTHING, perhaps, type Redirection, textFlow } from "../command.ts";
+import { type Flow, known, NOTHING, perhaps, type Redirection, textFlow } from "../model.ts";
 import { expandParts, expandText, type Expansion } from "./expand.ts";
 import { STDIN_PATHS } from "./inner.ts";
 import { readFile, type Scope, writeFile } from "./scope.ts";

@@ -5,15 +5,15 @@ import {
   type Flow,
   known,
   mergeFlows,
+  type Rule,
   type SimpleCommand,
   type Span,
   UNKNOWN,
-} from "../command.ts";
+} from "../model.ts";
 import { FileNames } from "../programs/file_names.ts";
 import { type Kept, Names, type Value, Values } from "./names.ts";
 import { argumentsOf, type Positional } from "./parameter.ts";
 import { locate, normalizePath } from "../programs/paths.ts";
-import type { Rule } from "../rule.ts";
 
 /** What is shared by the whole inspection of one command. */
 export interface Inspection {

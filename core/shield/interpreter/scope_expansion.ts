@@ -5,7 +5,7 @@ import type {
   WordPart,
 } from "unbash";
 import { spend } from "./budget.ts";
-import { type Flow, flowText, NOTHING, UNKNOWN } from "../command.ts";
+import { type Flow, flowText, NOTHING, UNKNOWN } from "../model.ts";
 import type { Expansion } from "./expand.ts";
 import { UNPARSEABLE } from "../packs/structure.ts";
 import { fork, report, type Scope } from "./scope.ts";

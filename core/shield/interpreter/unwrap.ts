@@ -1,5 +1,5 @@
 import { hasFlag, optionValues } from "../programs/arguments.ts";
-import { type SimpleCommand, textFlow } from "../command.ts";
+import { type SimpleCommand, textFlow } from "../model.ts";
 import {
   type Inner,
   quoteWord,
@@ -21,10 +21,8 @@ import {
 } from "../programs/unwrap_items.ts";
 import { innerCommand, innerOf, type Wrapper, wrappersOf } from "../programs/wrappers.ts";
 
-const NONE: readonly Inner[] = [];
-
-/** Finds everything that a command runs besides itself. */
-export type Unwrapper = (command: SimpleCommand, readFile: ReadFile) => readonly Inner[];
+/** Finds everything that a command runs besides itself; null for a program that never runs anything. */
+export type Unwrapper = (command: SimpleCommand, readFile: ReadFile) => readonly Inner[] | null;
 
 /** How the commands of a program are unwrapped. */
 export function unwrapperOf(name: string): Unwrapper {
@@ -41,17 +39,13 @@ function unwrapOrdinary(
   command: SimpleCommand,
   wrappers: readonly Wrapper[],
   readFile: ReadFile,
-): readonly Inner[] {
-  if (command.kind.runsNothing) return NONE;
+): readonly Inner[] | null {
   const inner: Inner[] = [];
   const texts = shellOptions(command, readFile);
   const codes = codeOptions(command, readFile);
   const may = wrappers.length > 0 || texts !== null || codes !== null ||
     CONTAINERS.has(command.name) || opensShell(command);
-  if (!may) {
-    command.kind.runsNothing = true;
-    return NONE;
-  }
+  if (!may) return null;
   for (const wrapper of wrappers) {
     const found = innerCommand(wrapper, command.args);
     if (found === null) continue;

@@ -11,7 +11,7 @@ import type {
   SyntaxNode,
 } from "unbash";
 import { BudgetSpent, spend, spendParse } from "./budget.ts";
-import { type Flow, known, mergeFlows, NOTHING, perhaps, type Span, UNKNOWN } from "../command.ts";
+import { type Flow, known, mergeFlows, NOTHING, perhaps, type Span, UNKNOWN } from "../model.ts";
 import { type Call, execute, judgeRedirections, runVariables } from "./execute.ts";
 import { walkArithmetic, walkBrackets, walkTest } from "./brackets.ts";
 import { parseShell } from "./parse.ts";

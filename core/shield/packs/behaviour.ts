@@ -1,4 +1,4 @@
-import type { Blast, Irreversibility, Rule } from "../rule.ts";
+import type { Blast, Irreversibility, Rule } from "../model.ts";
 
 function chain(
   id: string,

@@ -1,5 +1,5 @@
 import { hasFlag, hasOption, operands, subcommand } from "../programs/arguments.ts";
-import type { Rule } from "../rule.ts";
+import type { Rule } from "../model.ts";
 import { defineRule } from "./define.ts";
 
 const SAFER = "Show the plan first (terraform plan, --dry-run), and have it reviewed.";

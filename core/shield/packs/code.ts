@@ -6,7 +6,7 @@ import { RUNNERS } from "../programs/runners.ts";
 import { classifyPath } from "../programs/paths.ts";
 import { isPowershell } from "../code/powershell.ts";
 import { isSecret } from "../programs/secrets.ts";
-import type { Blast, Irreversibility, Rule } from "../rule.ts";
+import type { Blast, Irreversibility, Rule } from "../model.ts";
 import { scanSql } from "../code/sql.ts";
 import { METADATA } from "./network.ts";
 

@@ -1,7 +1,6 @@
 import { hasFlag, optionValues } from "../programs/arguments.ts";
-import type { SimpleCommand } from "../command.ts";
+import type { Rule, SimpleCommand } from "../model.ts";
 import { isDisk, normalizePath } from "../programs/paths.ts";
-import type { Rule } from "../rule.ts";
 import { isSecret } from "../programs/secrets.ts";
 import { verbRule } from "./define.ts";
 

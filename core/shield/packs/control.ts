@@ -1,6 +1,5 @@
 import { isRehearsal, operands } from "../programs/arguments.ts";
-import type { SimpleCommand } from "../command.ts";
-import type { Irreversibility, Rule } from "../rule.ts";
+import type { Irreversibility, Rule, SimpleCommand } from "../model.ts";
 import { type Tool, TOOL_VALUED, TOOLS } from "./tools.ts";
 
 /** What the verb of a management tool does to the thing that it names. */

@@ -1,12 +1,11 @@
 import { attachesToAgent, printsEnvironment, touchesAgentState } from "../programs/agent_state.ts";
 import { hasFlag, isRehearsal, operands, optionValues } from "../programs/arguments.ts";
 import { isWholeFolder } from "../programs/bulk.ts";
-import type { SimpleCommand } from "../command.ts";
+import type { Condition, Rule, SimpleCommand } from "../model.ts";
 import { classifyPath, locate } from "../programs/paths.ts";
 import { isEveryday, isSecret } from "../programs/secrets.ts";
 import { READERS, readsSecret } from "../programs/output.ts";
 import { readPhrases } from "./phrases.ts";
-import type { Condition, Rule } from "../rule.ts";
 import { findScope } from "../programs/unwrap_items.ts";
 import { defineRule, phraseRule } from "./define.ts";
 

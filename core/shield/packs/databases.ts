@@ -1,7 +1,6 @@
 import { hasFlag, operands, optionValues } from "../programs/arguments.ts";
-import type { SimpleCommand } from "../command.ts";
+import type { Rule, SimpleCommand } from "../model.ts";
 import { readPhrases } from "./phrases.ts";
-import type { Rule } from "../rule.ts";
 import { scanSql, type SqlHarm } from "../code/sql.ts";
 import { defineRule } from "./define.ts";
 

@@ -1,7 +1,6 @@
 import { hasFlag, hasOption, optionValues } from "../programs/arguments.ts";
-import { once, type SimpleCommand } from "../command.ts";
+import { once, type Rule, type SimpleCommand } from "../model.ts";
 import { readPhrases, wordsTold } from "./phrases.ts";
-import type { Rule } from "../rule.ts";
 import { defineRule, phraseRule } from "./define.ts";
 
 const PROTECTIONS = readPhrases([

@@ -1,7 +1,13 @@
 import { isRehearsal, operands, wordsOf } from "../programs/arguments.ts";
-import { once, type SimpleCommand } from "../command.ts";
+import {
+  type Blast,
+  type Irreversibility,
+  once,
+  type Pack,
+  type Rule,
+  type SimpleCommand,
+} from "../model.ts";
 import { readPhrases } from "./phrases.ts";
-import type { Blast, Irreversibility, Pack, Rule } from "../rule.ts";
 
 const NO_WORDS: readonly string[] = [];
 

@@ -1,5 +1,5 @@
 import { hasFlag, hasOption, isRehearsal, operands, optionValues } from "../programs/arguments.ts";
-import type { SimpleCommand } from "../command.ts";
+import type { Blast, Irreversibility, Rule, SimpleCommand } from "../model.ts";
 import {
   classifyPath,
   hasGlob,
@@ -8,7 +8,6 @@ import {
   locate,
   type PathKind,
 } from "../programs/paths.ts";
-import type { Blast, Irreversibility, Rule } from "../rule.ts";
 
 const EXPLAIN = "It overwrites a disk, and everything on it is lost.";
 const SAFER = "Check the device with lsblk, and write to a file or a loop image first.";

@@ -1,8 +1,7 @@
 import { hasFlag, operands, optionValues, wordsOf } from "../programs/arguments.ts";
 import { isAccounts, isWholeFolder } from "../programs/bulk.ts";
-import type { SimpleCommand } from "../command.ts";
+import type { Rule, SimpleCommand } from "../model.ts";
 import { isSecret } from "../programs/secrets.ts";
-import type { Rule } from "../rule.ts";
 import { defineRule } from "./define.ts";
 import { SENDERS } from "./network.ts";
 import { uploads } from "./sending.ts";

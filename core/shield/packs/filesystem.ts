@@ -1,5 +1,5 @@
 import { hasFlag, hasOption, isRehearsal, operands } from "../programs/arguments.ts";
-import { once, type SimpleCommand, UNKNOWN } from "../command.ts";
+import { type Condition, once, type Rule, type SimpleCommand, UNKNOWN } from "../model.ts";
 import {
   asFolder,
   classifyPath,
@@ -10,7 +10,6 @@ import {
   normalizePath,
   type PathKind,
 } from "../programs/paths.ts";
-import type { Condition, Rule } from "../rule.ts";
 import { findScope } from "../programs/unwrap_items.ts";
 import { WRITERS, writtenPaths } from "../programs/written.ts";
 import { REMOVAL_VALUED } from "./removals.ts";

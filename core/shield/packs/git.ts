@@ -1,6 +1,12 @@
 import { hasFlag, hasOption, isRehearsal, isUnknown, optionValues } from "../programs/arguments.ts";
-import { newCommand, once, type SimpleCommand } from "../command.ts";
-import type { Blast, Irreversibility, Rule } from "../rule.ts";
+import {
+  type Blast,
+  type Irreversibility,
+  newCommand,
+  once,
+  type Rule,
+  type SimpleCommand,
+} from "../model.ts";
 import { defineRule, phraseRule } from "./define.ts";
 
 const GLOBAL_VALUED = new Set([

@@ -1,5 +1,5 @@
 import { hasFlag, hasOption, optionValues } from "../programs/arguments.ts";
-import type { Rule } from "../rule.ts";
+import type { Rule } from "../model.ts";
 import { verbRule } from "./define.ts";
 
 const KUBECTL = ["kubectl", "oc", "k3s", "microk8s", "kubecolor", "k"];

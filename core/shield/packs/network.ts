@@ -1,7 +1,6 @@
 import { hasFlag, hasOption, operands, optionValues } from "../programs/arguments.ts";
-import type { SimpleCommand } from "../command.ts";
+import type { Rule, SimpleCommand } from "../model.ts";
 import { classifyPath } from "../programs/paths.ts";
-import type { Rule } from "../rule.ts";
 import { SHELLS } from "../programs/shells.ts";
 import { sendsSecret, uploads } from "./sending.ts";
 

@@ -1,6 +1,5 @@
 import { hasFlag, optionValues } from "../programs/arguments.ts";
-import { type SimpleCommand, UNKNOWN } from "../command.ts";
-import type { Rule } from "../rule.ts";
+import { type Rule, type SimpleCommand, UNKNOWN } from "../model.ts";
 import { defineRule } from "./define.ts";
 
 /** Package managers and registries. */

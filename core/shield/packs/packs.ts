@@ -1,5 +1,4 @@
-import type { SimpleCommand } from "../command.ts";
-import type { Condition, Rule } from "../rule.ts";
+import type { Condition, Rule, SimpleCommand } from "../model.ts";
 import { BEHAVIOUR_RULES } from "./behaviour.ts";
 import { CLOUD_RULES } from "./cloud.ts";
 import { CODE_RULES } from "./code.ts";

@@ -1,7 +1,6 @@
 import { hasFlag } from "../programs/arguments.ts";
-import { once, type SimpleCommand } from "../command.ts";
+import { once, type Rule, type SimpleCommand } from "../model.ts";
 import { asFolder, classifyPath, locate, normalizePath } from "../programs/paths.ts";
-import type { Rule } from "../rule.ts";
 import { WRITERS, writtenPaths } from "../programs/written.ts";
 import { defineRule } from "./define.ts";
 

@@ -1,4 +1,4 @@
-import { once, type SimpleCommand } from "../command.ts";
+import { once, type SimpleCommand } from "../model.ts";
 
 /** Whether one of the words that a phrase asks for stands there. */
 type Word = (said: readonly string[], at: number) => boolean;

@@ -1,5 +1,5 @@
 import { wordsTold } from "./phrases.ts";
-import type { Rule } from "../rule.ts";
+import type { Rule } from "../model.ts";
 import { phraseRule } from "./define.ts";
 
 /** What databases, queues and the tools of application frameworks are told. */

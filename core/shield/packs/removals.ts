@@ -1,7 +1,6 @@
 import { hasFlag, isRehearsal, operands } from "../programs/arguments.ts";
-import { once, type SimpleCommand } from "../command.ts";
+import { type Condition, once, type Rule, type SimpleCommand } from "../model.ts";
 import { classifyPath, hasGlob, holdsSystem, locate, type PathKind } from "../programs/paths.ts";
-import type { Condition, Rule } from "../rule.ts";
 
 const REMOVERS = [
   "rm",

@@ -1,5 +1,5 @@
 import { operands, optionValues } from "../programs/arguments.ts";
-import { FROM_SECRET, once, type SimpleCommand } from "../command.ts";
+import { FROM_SECRET, once, type SimpleCommand } from "../model.ts";
 import { carries } from "../programs/output.ts";
 import { isSecret } from "../programs/secrets.ts";
 

@@ -1,4 +1,4 @@
-import type { Rule } from "../rule.ts";
+import type { Rule } from "../model.ts";
 
 type Raised = Omit<Rule, "pack" | "commands" | "match"> & { readonly pack?: Rule["pack"] };
 

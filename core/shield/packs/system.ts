@@ -1,8 +1,7 @@
 import { hasFlag, hasOption, operands, optionValues } from "../programs/arguments.ts";
 import { isWholeFolder } from "../programs/bulk.ts";
-import type { SimpleCommand } from "../command.ts";
+import type { Rule, SimpleCommand } from "../model.ts";
 import { holdsSystem, isVital, locate } from "../programs/paths.ts";
-import type { Rule } from "../rule.ts";
 import { defineRule } from "./define.ts";
 
 /** Folders on which a running system stands. */

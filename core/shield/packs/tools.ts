@@ -1,4 +1,4 @@
-import type { Blast, Pack } from "../rule.ts";
+import type { Blast, Pack } from "../model.ts";
 
 /** A management tool: where its verb stands, and how much hangs on it. */
 export interface Tool {

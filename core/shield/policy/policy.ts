@@ -1,9 +1,8 @@
 import { z } from "zod";
-import { few } from "../../fault/few.ts";
+import { few } from "./few.ts";
 import { isTimeZone } from "./local_time.ts";
-import type { Pack } from "../rule.ts";
+import { APPROVE_SCORE, DENY_SCORE, type Pack, Verdict } from "../model.ts";
 import { RULES } from "../packs/packs.ts";
-import { APPROVE_SCORE, DENY_SCORE, Verdict } from "../result.ts";
 import { OVER_BUDGET, UNPARSEABLE } from "../packs/structure.ts";
 
 /** A whole policy document, as JSON, in bytes of UTF-8. */

@@ -1,10 +1,9 @@
 import { operands } from "../programs/arguments.ts";
 import { type Comparing, spendCompare } from "../interpreter/budget.ts";
-import { once, type SimpleCommand, UNKNOWN } from "../command.ts";
+import { once, type Rule, type SimpleCommand, UNKNOWN } from "../model.ts";
 import { matchesGlob, matchesPathGlob } from "../interpreter/glob.ts";
 import { hasGlob, locate, normalizePath } from "../programs/paths.ts";
 import type { PolicyRule } from "./policy.ts";
-import type { Rule } from "../rule.ts";
 
 /** What a rule costs besides the characters that it compares. */
 const RULE_COST = 4;

@@ -1,5 +1,5 @@
 import { fullBudget } from "../interpreter/budget.ts";
-import { type SimpleCommand, UNKNOWN } from "../command.ts";
+import { type SimpleCommand, UNKNOWN } from "../model.ts";
 import { matchesGlob } from "../interpreter/glob.ts";
 import { hasGlob, locate, normalizePath } from "./paths.ts";
 import { innerCommand, wrappersOf } from "./wrappers.ts";

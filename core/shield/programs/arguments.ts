@@ -1,5 +1,5 @@
 import { valuedPart } from "./clusters.ts";
-import { type SimpleCommand, UNKNOWN } from "../command.ts";
+import { type SimpleCommand, UNKNOWN } from "../model.ts";
 
 /** Whether a short letter (also inside a cluster such as `-rf`) or a long name is among the options. */
 export function hasFlag(

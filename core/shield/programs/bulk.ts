@@ -1,5 +1,5 @@
 import { hasFlag, operands } from "./arguments.ts";
-import { type Flow, NOTHING, type SimpleCommand } from "../command.ts";
+import { type Flow, NOTHING, type SimpleCommand } from "../model.ts";
 import { classifyPath, isDisk, locate, normalizePath } from "./paths.ts";
 import { isSecret } from "./secrets.ts";
 

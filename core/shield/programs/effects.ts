@@ -7,7 +7,7 @@ import {
   type Redirection,
   type SimpleCommand,
   textFlow,
-} from "../command.ts";
+} from "../model.ts";
 import { quoteWord } from "../interpreter/inner.ts";
 import { nameProgram, noteLink } from "../interpreter/links.ts";
 import { isSecret } from "./secrets.ts";

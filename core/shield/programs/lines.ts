@@ -1,5 +1,5 @@
 import { hasFlag, operands, optionValues } from "./arguments.ts";
-import { type SimpleCommand, UNKNOWN } from "../command.ts";
+import { type SimpleCommand, UNKNOWN } from "../model.ts";
 
 /** What a program that copies its input makes of a known text; null for what is not computed here. */
 export function copyText(command: SimpleCommand, text: string): string | null {

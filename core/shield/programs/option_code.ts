@@ -1,5 +1,5 @@
 import { clusterValues, hasFlag, operands, optionValues } from "./arguments.ts";
-import type { SimpleCommand } from "../command.ts";
+import type { SimpleCommand } from "../model.ts";
 import { quoteWord, type ReadFile } from "../interpreter/inner.ts";
 import { debuggerTexts } from "../code/unwrap_code.ts";
 

@@ -10,7 +10,7 @@ import {
   type SimpleCommand,
   textFlow,
   UNKNOWN,
-} from "../command.ts";
+} from "../model.ts";
 import { decodeBase32, decodeBase64, decodeHex, expandSet, translate } from "../code/decode.ts";
 import { namedFile, readsBulk } from "./bulk.ts";
 import { isSecret } from "./secrets.ts";

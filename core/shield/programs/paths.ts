@@ -1,4 +1,4 @@
-import { TEMPORARY_FOLDER, UNKNOWN } from "../command.ts";
+import { TEMPORARY_FOLDER, UNKNOWN } from "../model.ts";
 
 /** What is lost when this path and everything below it goes. */
 export type PathKind =

@@ -3,7 +3,7 @@ import { hasFlag, operands, optionValues } from "./arguments.ts";
 import { isWholeFolder } from "./bulk.ts";
 import { decodeEscapes } from "../code/decode.ts";
 import { MAX_EXPANDED_CHARS } from "../interpreter/limits.ts";
-import { flowText, newCommand, NOTHING, type SimpleCommand, UNKNOWN } from "../command.ts";
+import { flowText, newCommand, NOTHING, type SimpleCommand, UNKNOWN } from "../model.ts";
 import { type Inner, quoteWord, shellText } from "../interpreter/inner.ts";
 import { innerOf } from "./wrappers.ts";
 

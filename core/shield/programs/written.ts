@@ -1,5 +1,5 @@
 import { hasFlag, operands, optionValues } from "./arguments.ts";
-import type { SimpleCommand } from "../command.ts";
+import type { SimpleCommand } from "../model.ts";
 
 /** Where each of these programs writes: its last operand, every one, or what an option names. */
 const WRITES: ReadonlyMap<string, (command: SimpleCommand) => readonly string[]> = new Map([

@@ -1,5 +1,4 @@
-import type { Program } from "./programs/programs.ts";
-import type { Rule } from "./rule.ts";
+import { z } from "zod";
 
 /** What stands for a part of a word that cannot be known before it runs; NUL cannot occur in a real argument. */
 export const UNKNOWN = "\0";
@@ -98,8 +97,6 @@ export interface SimpleCommand {
   readonly name: string;
   /** The program as written, such as `/bin/rm`. */
   readonly program: string;
-  /** What the tables say of the program. */
-  readonly kind: Program;
   /** The arguments after the name; UNKNOWN stands for what cannot be known. */
   readonly args: readonly string[];
   readonly redirections: readonly Redirection[];
@@ -130,7 +127,6 @@ export function newCommand(given: Omit<SimpleCommand, "memo">): SimpleCommand {
   return {
     name: given.name,
     program: given.program,
-    kind: given.kind,
     args: given.args,
     redirections: given.redirections,
     assignments: given.assignments,
@@ -159,3 +155,91 @@ export function once<T>(command: SimpleCommand, ask: (command: SimpleCommand) =>
   facts.push(ask, fact);
   return fact;
 }
+
+/** 1 one file, 2 one project or container, 3 a data set, 4 a machine or account, 5 everything within reach. */
+export type Blast = 1 | 2 | 3 | 4 | 5;
+/** 1 undone at once, 2 with a command, 3 by redoing work, 4 only from a backup, 5 not at all. */
+export type Irreversibility = 1 | 2 | 3 | 4 | 5;
+
+/** The rule packs; an organization's policy may speak of a whole pack. */
+export type Pack =
+  | "filesystem"
+  | "disks"
+  | "git"
+  | "network"
+  | "credentials"
+  | "containers"
+  | "kubernetes"
+  | "cloud"
+  | "databases"
+  | "packages"
+  | "services"
+  | "persistence"
+  | "code"
+  | "structure"
+  | "behaviour";
+
+/** What a question says of a command, such as its subcommand, has to be one of these. */
+export interface Condition {
+  readonly ask: (command: SimpleCommand) => string;
+  readonly answers: readonly string[];
+}
+
+/** One line of the rule table. */
+export interface Rule {
+  /** Stable: `<pack>.<what>`; it stands in audit rows and in policies. */
+  readonly id: string;
+  readonly pack: Pack;
+  /** Names that this rule looks at; null looks at every command; an empty list is raised by the walk itself. */
+  readonly commands: readonly string[] | null;
+  /** It also looks at every command with redirections, or with variables set before it. */
+  readonly also?: readonly ("redirected" | "assigned")[];
+  /** Only commands of which this is true are shown to `match`; rules that ask the same are found by the answer. */
+  readonly when?: Condition;
+  match(command: SimpleCommand): boolean;
+  readonly blast: Blast;
+  readonly irreversibility: Irreversibility;
+  readonly threat: string;
+  readonly explanation: string;
+  readonly safer_alternative: string | null;
+}
+
+/** From this score on a person must approve the command. */
+export const APPROVE_SCORE = 30;
+/** From this score on the command is refused, and cannot be approved. */
+export const DENY_SCORE = 70;
+
+/** What the shield says about one command. */
+export const Verdict = z.enum(["allow", "approve", "deny"]);
+export type Verdict = z.infer<typeof Verdict>;
+
+/** The layer that decided: the organization's policy, a rule pack, the parsed structure, or a chain over a session. */
+export const ShieldLayer = z.enum(["policy", "patterns", "structure", "behaviour"]);
+export type ShieldLayer = z.infer<typeof ShieldLayer>;
+
+/** The shield's answer for one command; offsets of `span` are UTF-16 units of the command as given. */
+export const ShieldResult = z.object({
+  verdict: Verdict,
+  risk_score: z.int().min(0).max(100).describe("Blast radius × irreversibility of what was found."),
+  threats: z.array(z.string()).describe("Kinds of harm, the worst first."),
+  layer: ShieldLayer,
+  rule_ids: z.array(z.string()).describe("Stable ids of the rules that matched, the worst first."),
+  explanation: z.string().describe("Why, in a sentence for people."),
+  safer_alternative: z.string().nullable(),
+  span: z.object({ start: z.int().min(0), end: z.int().min(0) }).nullable()
+    .describe("The part of the command that the worst finding is about."),
+});
+export type ShieldResult = z.infer<typeof ShieldResult>;
+
+/** What it says of most commands. */
+export const HARMLESS: ShieldResult = {
+  verdict: "allow",
+  risk_score: 0,
+  threats: [],
+  layer: "structure",
+  rule_ids: [],
+  explanation: "Nothing harmful was found.",
+  safer_alternative: null,
+  span: null,
+};
+for (const part of [HARMLESS.threats, HARMLESS.rule_ids, HARMLESS]) Object.freeze(part);
