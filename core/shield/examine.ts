@@ -10,7 +10,8 @@ import {
 import type { Examined } from "./policy/policy_match.ts";
 import { OVER_BUDGET, UNPARSEABLE } from "./packs/structure.ts";
 import { type Inspection, outermost, report } from "./interpreter/scope.ts";
-import { walkText } from "./interpreter/walk.ts";
+import { walkText } from "./interpreter/text.ts";
+import { WALKER } from "./interpreter/walk.ts";
 
 /** What a command says and does by itself; who asks, where and under which policy comes later. */
 export interface Examination {
@@ -38,6 +39,7 @@ export function examineCommand(
   earlier: ReadonlyMap<string, Flow> = NO_FILES,
 ): Examination {
   const inspection: Inspection = {
+    walker: WALKER,
     budget: fullBudget(),
     findings: new Map(),
     commands: [],

@@ -1,5 +1,5 @@
 import { hasFlag, optionValues } from "../programs/arguments.ts";
-import { evaluate } from "./brackets.ts";
+import { evaluate } from "./evaluate.ts";
 import { BudgetSpent, spend } from "./budget.ts";
 import { assignmentsOf, EVALUATORS, updateScope } from "./builtins.ts";
 import { scanCode } from "../code/code.ts";
@@ -45,7 +45,7 @@ import { aliasKey, followAll, writtenPrograms } from "./links.ts";
 import { SHELLS } from "../programs/shells.ts";
 import { runText } from "./variables.ts";
 import { SEPARATORS } from "../code/powershell.ts";
-import { walkForeign, walkText } from "./walk.ts";
+import { walkForeign, walkText } from "./text.ts";
 
 /** What stands around a command's words. */
 export interface Call {

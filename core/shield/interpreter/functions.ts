@@ -3,13 +3,12 @@ import type { Flow, Span } from "../model.ts";
 import type { Kept, Value } from "./names.ts";
 import { argumentsOf } from "./parameter.ts";
 import { fork, type Scope, walkBranch, within } from "./scope.ts";
-import { walkNode } from "./walk.ts";
 
 /** A definition is walked once as it stands; each call walks it again with its arguments. */
 export function defineFunction(node: FunctionNode, scope: Scope): void {
   const name = node.name.value;
   scope.functions.set(name, node);
-  walkNode(
+  scope.inspection.walker.node(
     node.body,
     fork(scope, {
       positional: argumentsOf(null),
@@ -32,7 +31,7 @@ export function callFunction(
   const active = new Set([...scope.active, node]);
   const locals = new Map<string, Kept<Value>>();
   const { hasLeft } = scope.shell;
-  const written = walkNode(
+  const written = scope.inspection.walker.node(
     node.body,
     within(scope, { positional: argumentsOf(args), span, active, locals, defining: false }),
     stdin,

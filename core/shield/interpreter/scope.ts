@@ -1,4 +1,9 @@
-import type { Function as FunctionNode } from "unbash";
+import type {
+  ArithmeticExpression,
+  CompoundList,
+  Function as FunctionNode,
+  PipelineNode,
+} from "unbash";
 import { type Budget, spend } from "./budget.ts";
 import {
   type Finding,
@@ -15,8 +20,17 @@ import { type Kept, Names, type Value, Values } from "./names.ts";
 import { argumentsOf, type Positional } from "./parameter.ts";
 import { locate, normalizePath } from "../programs/paths.ts";
 
+/** The walk, as far as its parts call back into it: a function, a list or a word may hold any other code. */
+export interface Walker {
+  /** Walks a command and answers what it writes. @throws {BudgetSpent} */
+  node(node: PipelineNode | CompoundList, scope: Scope, stdin: Flow | null): Flow;
+  /** Walks `((…))`. @throws {BudgetSpent} */
+  brackets(expression: ArithmeticExpression | undefined, text: string, scope: Scope): void;
+}
+
 /** What is shared by the whole inspection of one command. */
 export interface Inspection {
+  readonly walker: Walker;
   readonly budget: Budget;
   /** The first place of each rule that matched. */
   readonly findings: Map<Rule, Finding>;

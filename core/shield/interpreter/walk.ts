@@ -4,17 +4,15 @@ import type {
   Command,
   CompoundList,
   For,
-  ParsedScript,
   PipelineNode,
   Redirection as RedirectionNode,
   Select,
   SyntaxNode,
 } from "unbash";
-import { BudgetSpent, spend, spendParse } from "./budget.ts";
+import { spend } from "./budget.ts";
 import { type Flow, known, mergeFlows, NOTHING, perhaps, type Span, UNKNOWN } from "../model.ts";
 import { type Call, execute, judgeRedirections, runVariables } from "./execute.ts";
 import { walkArithmetic, walkBrackets, walkTest } from "./brackets.ts";
-import { parseShell } from "./parse.ts";
 import {
   assignElement,
   assignElements,
@@ -29,7 +27,6 @@ import { noteRedirections } from "../programs/effects.ts";
 import type { Kept, Value } from "./names.ts";
 import { defineFunction } from "./functions.ts";
 import { expandRedirections } from "./redirections.ts";
-import { MAX_DEPTH } from "./limits.ts";
 import { ASIDE, walkBody, walkStatements } from "./lists.ts";
 import {
   assign,
@@ -39,79 +36,13 @@ import {
   give,
   inputOf,
   replaceInput,
-  report,
   type Scope,
+  type Walker,
   within,
 } from "./scope.ts";
-import { UNPARSEABLE } from "../packs/structure.ts";
-
-/** Parses text and walks all that it runs. @throws {BudgetSpent} */
-export function walkText(text: string, scope: Scope, stdin: Flow | null): Flow {
-  spendParse(scope.inspection.budget, text.length);
-  if (scope.wrappers.length > MAX_DEPTH) throw new BudgetSpent();
-  const script = parseShell(text);
-  if (script.errors === undefined || script.errors.length === 0) {
-    return walkScript(script, scope, stdin);
-  }
-  report(scope, UNPARSEABLE, scope.span ?? { start: 0, end: text.length });
-  if (text.includes("\n")) walkPieces(text, "\n", fork(scope), true);
-  walkPieces(text, "\n;|&", fork(scope), false);
-  return NOTHING;
-}
-
-/**
- * Walks code of another language whose commands are much like a shell's: what does not read as one is no fault.
- * Then what stands between the first separators is looked at as a whole, and between the second ones in any case.
- */
-export function walkForeign(
-  text: string,
-  [whole, smallest]: readonly [string, string],
-  scope: Scope,
-): void {
-  spendParse(scope.inspection.budget, text.length);
-  const script = parseShell(text);
-  if (script.errors === undefined || script.errors.length === 0) {
-    walkScript(script, scope, null);
-    return;
-  }
-  walkPieces(text, whole, fork(scope), true);
-  walkPieces(text, smallest, scope, false);
-}
-
-/** To parse even the smallest piece takes as long as this many characters of one. */
-const PIECE_COST = 64;
-
-/**
- * Of a broken text a shell still runs the good lines before the broken one, and another shell may
- * read it otherwise: so its lines, and then its smallest pieces, are looked at on their own. What
- * the parser recovers from the whole is not used: more text could change it, and lower the score.
- */
-function walkPieces(text: string, separators: string, scope: Scope, whole: boolean): void {
-  for (let from = 0, i = 0; i <= text.length; i++) {
-    if (i < text.length && !separators.includes(text[i] ?? "")) continue;
-    const piece = text.slice(from, i);
-    if (piece.trim() !== "") {
-      spendParse(scope.inspection.budget, piece.length + PIECE_COST);
-      const script = parseShell(piece);
-      const span = scope.span ?? { start: from, end: i };
-      if (!whole || script.errors === undefined) walkScript(script, within(scope, { span }), null);
-    }
-    from = i + 1;
-  }
-}
-
-/** Walks what was parsed. */
-export function walkScript(script: ParsedScript, scope: Scope, stdin: Flow | null): Flow {
-  return walkStatements(script.commands, scope, stdin);
-}
-
-/** Walks what stands between `do` and `done` and the like. */
-export function walkList(list: CompoundList, scope: Scope, stdin: Flow | null): Flow {
-  return walkStatements(list.commands, scope, stdin);
-}
 
 /** Walks whatever stands in a statement. */
-export function walkNode(
+function walkNode(
   node: PipelineNode | CompoundList,
   scope: Scope,
   stdin: Flow | null,
@@ -147,13 +78,16 @@ export function walkNode(
       return output;
     }
     case "CompoundList":
-      return walkList(node, scope, stdin);
+      return walkStatements(node.commands, scope, stdin);
     case "BraceGroup":
-      return walkList(node.body, scope, stdin);
+      return walkStatements(node.body.commands, scope, stdin);
     case "Subshell":
-      return walkList(node.body, fork(scope), stdin);
+      return walkStatements(node.body.commands, fork(scope), stdin);
     case "If": {
-      const flows = [walkList(node.clause, scope, stdin), walkBody(node.then, scope, stdin)];
+      const flows = [
+        walkStatements(node.clause.commands, scope, stdin),
+        walkBody(node.then, scope, stdin),
+      ];
       for (const elif of node.elif) {
         flows.push(walkBody(elif.clause, scope, stdin), walkBody(elif.then, scope, stdin));
       }
@@ -162,7 +96,7 @@ export function walkNode(
     }
     case "While":
       return mergeFlows([
-        walkList(node.clause, scope, stdin),
+        walkStatements(node.clause.commands, scope, stdin),
         walkBody(node.body, scope, stdin),
       ]);
     case "For":
@@ -349,3 +283,6 @@ function expandAssignments(node: Command, scope: Scope, expansion: ScopeExpansio
 function spanOf(node: SyntaxNode, scope: Scope): Span {
   return scope.span ?? { start: node.pos, end: node.end };
 }
+
+/** The walk, as its parts call back into it. */
+export const WALKER: Walker = { node: walkNode, brackets: walkBrackets };
