@@ -6,8 +6,7 @@ import {
   getShieldSettings,
   updateShieldSettings,
 } from "../core/commands/guard/settings.ts";
-import { Policy } from "../core/shield/policy/policy.ts";
-import { ShieldResult } from "../core/shield/model.ts";
+import { Policy, ShieldResult } from "../core/shield/shield.ts";
 import { APPROVAL_STATUSES } from "../kv/records/approval.ts";
 import { COMMAND_STATUSES } from "../kv/records/command.ts";
 import { SHIELD_MODES } from "../kv/records/shield.ts";

@@ -3,7 +3,7 @@ import type { Tenant } from "../../kv/store/collection.ts";
 import { CommandRecord, commands } from "../../kv/records/command.ts";
 import { findOnShelf, putOnShelf } from "../../kv/store/shelf.ts";
 import type { Reader, Store } from "../../kv/store/store.ts";
-import { HARMLESS } from "../shield/model.ts";
+import { HARMLESS } from "../shield/shield.ts";
 
 const SHELF = "commands";
 /** A command that ended this soon goes on the shelf, where it is found by its id's time. */

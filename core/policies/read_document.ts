@@ -11,7 +11,7 @@ import {
 } from "yaml";
 import type { z } from "zod";
 import { nextTurn } from "../ports/turn.ts";
-import { failedTests } from "../shield/policy/policy_tests.ts";
+import { failedTests } from "../shield/shield.ts";
 import { type NamedDocument, PolicyDocument } from "./document.ts";
 import { mergePolicies } from "./merge.ts";
 import type { PolicyFile } from "./policy_files.ts";

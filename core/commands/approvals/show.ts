@@ -3,7 +3,7 @@ import { commands } from "../../../kv/records/command.ts";
 import type { Work } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
 import { iso, isoOrNull, type Paging, showPage } from "../../work/lists.ts";
-import type { ShieldResult } from "../../shield/model.ts";
+import type { ShieldResult } from "../../shield/shield.ts";
 
 /** The status at an instant: one whose time is over has expired, whether or not that is on record yet. */
 export function statusNow(

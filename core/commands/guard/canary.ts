@@ -3,13 +3,18 @@ import type { Stepping } from "../../work/work.ts";
 import { startCommand } from "../commands.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
-import { judgeChain } from "../../shield/behaviour.ts";
+import {
+  examineCommand,
+  inspectCommand,
+  isSwitched,
+  judgeChain,
+  type Policy,
+  type ShieldContext,
+  type ShieldLayer,
+  type ShieldResult,
+  type Verdict,
+} from "../../shield/shield.ts";
 import { CANARY_CHECKS, CANARY_POLICY, type CanaryCheck } from "./canary_checks.ts";
-import { isSwitched } from "../../shield/decide.ts";
-import { examineCommand } from "../../shield/examine.ts";
-import { inspectCommand, type ShieldContext } from "../../shield/inspect.ts";
-import type { ShieldLayer, ShieldResult, Verdict } from "../../shield/model.ts";
-import type { Policy } from "../../shield/policy/policy.ts";
 import { Sessions } from "./sessions.ts";
 import { policiesFor, shieldInForce } from "./settings.ts";
 

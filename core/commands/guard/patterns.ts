@@ -1,11 +1,15 @@
 import type { Work, Writing } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
 import { pageOf, type Paging } from "../../work/lists.ts";
-import { counts } from "../../shield/decide.ts";
-import { FIXED, PACKS, type Policy } from "../../shield/policy/policy.ts";
-import type { Pack } from "../../shield/model.ts";
-import { RULES } from "../../shield/packs/packs.ts";
-import { scoreRule } from "../../shield/score.ts";
+import {
+  counts,
+  FIXED,
+  type Pack,
+  PACKS,
+  type Policy,
+  RULES,
+  scoreRule,
+} from "../../shield/shield.ts";
 import { changeShieldSettings, policyAndPatterns, shieldInForce } from "./settings.ts";
 
 /** Which packs and single rules are to count; what is not named stays as it is. */

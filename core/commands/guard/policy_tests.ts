@@ -1,7 +1,6 @@
 import { Fault } from "../../fault/fault.ts";
 import { nextTurn } from "../../ports/turn.ts";
-import type { Policy } from "../../shield/policy/policy.ts";
-import { failedTests } from "../../shield/policy/policy_tests.ts";
+import { failedTests, type Policy } from "../../shield/shield.ts";
 
 /**
  * Runs the tests of a policy under the policy that will be in force.

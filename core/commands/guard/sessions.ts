@@ -1,7 +1,11 @@
 import { RecentMap } from "../../../kv/store/recent.ts";
-import { type Flow, mergeFlows, NOTHING } from "../../shield/model.ts";
-import type { Memory } from "../../shield/behaviour.ts";
-import type { Examination } from "../../shield/examine.ts";
+import {
+  type Examination,
+  type Flow,
+  type Memory,
+  mergeFlows,
+  NOTHING,
+} from "../../shield/shield.ts";
 
 /** How long a command is remembered for the chains that later ones may complete. */
 export const WINDOW_MS = 30 * 60 * 1000;
