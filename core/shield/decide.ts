@@ -158,7 +158,7 @@ function liftBy(
  */
 function covers({ match }: PolicyRule, rule: Rule, denies: number): boolean {
   if (match.rule_ids?.includes(rule.id) || match.packs?.includes(rule.pack)) return true;
-  return (rule.commands?.length ?? 0) > 0 && rule.also === undefined && scoreRule(rule) < denies;
+  return (rule.commands?.length ?? 0) > 0 && rule.also === null && scoreRule(rule) < denies;
 }
 
 function byPolicy(verdict: Verdict, { rule, span }: Said, found: ShieldResult): Decision {

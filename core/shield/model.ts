@@ -185,24 +185,53 @@ export interface Condition {
   readonly answers: readonly string[];
 }
 
+/** What was read of code of another language. */
+export interface CodeScan {
+  readonly language: string;
+  readonly code: string;
+  /** Lower-case names, with their dots: `os.system`, `require`, `shutil.rmtree`. */
+  readonly names: ReadonlySet<string>;
+  readonly strings: readonly string[];
+  /** Strings that the code hands to a shell, or arguments that it joins into a command. */
+  readonly shellTexts: readonly string[];
+  /** PowerShell's own statements, as far as they read as those of a shell. */
+  readonly statements: readonly string[];
+  /** Whether it starts a program by anything but a literal. */
+  readonly computes: boolean;
+  /** Whether it deletes anything but what a literal names; that is among the texts for a shell. */
+  readonly removesUnseen: boolean;
+}
+
 /** One line of the rule table. */
 export interface Rule {
   /** Stable: `<pack>.<what>`; it stands in audit rows and in policies. */
   readonly id: string;
   readonly pack: Pack;
+  /** What the command does, in a few words. */
+  readonly title: string;
   /** Names that this rule looks at; null looks at every command; an empty list is raised by the walk itself. */
   readonly commands: readonly string[] | null;
   /** It also looks at every command with redirections, or with variables set before it. */
-  readonly also?: readonly ("redirected" | "assigned")[];
+  readonly also: readonly ("redirected" | "assigned")[] | null;
   /** Only commands of which this is true are shown to `match`; rules that ask the same are found by the answer. */
-  readonly when?: Condition;
-  match(command: SimpleCommand): boolean;
+  readonly when: Condition | null;
+  readonly match: (command: SimpleCommand) => boolean;
+  /** Whether code of another language does what the rule is about; null for a rule about commands. */
+  readonly matchCode: ((scan: CodeScan) => boolean) | null;
   readonly blast: Blast;
   readonly irreversibility: Irreversibility;
   readonly threat: string;
   readonly explanation: string;
   readonly safer_alternative: string | null;
+  /** Commands on which it fires; of a list, on the last. */
+  readonly hits: Examples;
+  /** Everyday commands like them on which no rule of its pack fires. */
+  readonly misses: Examples;
 }
+
+/** A command, or the commands of one session in their order. */
+export type Example = string | readonly string[];
+export type Examples = readonly [Example, Example, ...Example[]];
 
 /** From this score on a person must approve the command. */
 export const APPROVE_SCORE = 30;

@@ -1,4 +1,4 @@
-import type { CodeScan } from "./code.ts";
+import type { CodeScan } from "../model.ts";
 import { classifyPath } from "../programs/paths.ts";
 import { isPowershell } from "./powershell.ts";
 

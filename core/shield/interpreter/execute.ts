@@ -363,7 +363,7 @@ function runCode(flow: Flow, language: string, command: SimpleCommand, scope: Sc
   if (!isRunnable(seen, command.span, scope)) return;
   const scan = scanCode(flow.text ?? "", language, scope.inspection.budget);
   for (const rule of RULES_FOR_CODE) {
-    if (rule.matchCode(scan)) report(scope, rule, command.span);
+    if (rule.matchCode?.(scan)) report(scope, rule, command.span);
   }
   for (const text of scan.shellTexts) {
     walkText(text, fork(scope, { positional: argumentsOf([]) }), null);

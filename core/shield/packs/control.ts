@@ -1,9 +1,7 @@
 import { isRehearsal, operands } from "../programs/arguments.ts";
 import type { Irreversibility, Rule, SimpleCommand } from "../model.ts";
-import { type Tool, TOOL_VALUED, TOOLS } from "./tools.ts";
-
-/** What the verb of a management tool does to the thing that it names. */
-type Harm = "destroy" | "delete" | "disable";
+import { rule } from "./rule.ts";
+import { type Harm, type Tool, TOOL_VALUED, TOOLS } from "./tools.ts";
 
 const HARMS: ReadonlyMap<string, Harm> = new Map([
   ...[
@@ -111,19 +109,27 @@ const MILD = new Set([
   "archive",
 ]);
 
-const LEVELS: readonly { harm: Harm; irreversibility: Irreversibility; explanation: string }[] = [
+const LEVELS: readonly {
+  harm: Harm;
+  verb: string;
+  irreversibility: Irreversibility;
+  explanation: string;
+}[] = [
   {
     harm: "destroy",
+    verb: "Destroy",
     irreversibility: 5,
     explanation: "It destroys what it names, and nothing is kept.",
   },
   {
     harm: "delete",
+    verb: "Delete",
     irreversibility: 4,
     explanation: "It deletes what it names, which only a backup brings back.",
   },
   {
     harm: "disable",
+    verb: "Disable",
     irreversibility: 3,
     explanation: "It takes away or switches off what others rely on.",
   },
@@ -225,17 +231,21 @@ const LAST_VERBS = new Set(["delete", "destroy", "purge", "remove"]);
 /** Three rules for each tool: it destroys, deletes or disables. */
 export const CONTROL_RULES: readonly Rule[] = TOOLS.flatMap((tool) => {
   const ask = (command: SimpleCommand) => findHarm(command, tool) ?? "";
-  return LEVELS.map(({ harm, irreversibility, explanation }): Rule => ({
-    id: `${tool.pack}.${(tool.names[0] ?? "").replaceAll("-", "_")}_${harm}`,
-    pack: tool.pack,
-    commands: tool.names,
-    when: { ask, answers: [harm] },
-    match: () => true,
-    blast: tool.blast,
-    irreversibility,
-    threat: harm === "disable" ? "service_disruption" : "resource_deletion",
-    explanation,
-    safer_alternative:
-      "List what it would touch first, use a rehearsal (--dry-run) where there is one, and keep a backup.",
-  }));
+  return LEVELS.map(({ harm, verb, irreversibility, explanation }) =>
+    rule({
+      id: `${tool.pack}.${(tool.names[0] ?? "").replaceAll("-", "_")}_${harm}`,
+      title: `${verb} with ${tool.names[0]}`,
+      commands: tool.names,
+      when: { ask, answers: [harm] },
+      match: () => true,
+      evenRehearsed: true,
+      weight: [tool.blast, irreversibility],
+      threat: harm === "disable" ? "service_disruption" : "resource_deletion",
+      explanation,
+      safer:
+        "List what it would touch first, use a rehearsal (--dry-run) where there is one, and keep a backup.",
+      hits: tool.hits[harm],
+      misses: tool.misses,
+    })
+  );
 });

@@ -1,8 +1,8 @@
+import { rule } from "./rule.ts";
 import { hasFlag, operands, optionValues } from "../programs/arguments.ts";
 import type { Rule, SimpleCommand } from "../model.ts";
 import { readPhrases } from "./phrases.ts";
 import { scanSql, type SqlHarm } from "../code/sql.ts";
-import { defineRule } from "./define.ts";
 
 const CLIENTS = [
   "psql",
@@ -86,45 +86,50 @@ const DROPS = readPhrases([
 
 /** Databases, their clients and their files. */
 export const DATABASE_RULES: readonly Rule[] = [
-  {
+  rule({
     id: "databases.sql_destroys",
-    pack: "databases",
+    title: "Drop or empty tables",
     commands: CLIENTS,
     when: { ask: sqlHarm, answers: ["destroys"] },
     match: () => true,
-    blast: 4,
-    irreversibility: 4,
+    evenRehearsed: true,
+    weight: [4, 4],
     threat: "data_loss",
     explanation: "The SQL drops or empties tables, or deletes without a condition.",
-    safer_alternative:
-      "Take a dump first, run it in a transaction, and look at the count before COMMIT.",
-  },
-  {
+    safer: "Take a dump first, run it in a transaction, and look at the count before COMMIT.",
+    hits: ["psql -c 'drop table x'", "mysql -e 'delete from users'"],
+    misses: ["psql -d app -c '\\dt+'", "mysql -e 'select 1'"],
+  }),
+  rule({
     id: "databases.sql_changes",
-    pack: "databases",
+    title: "Delete rows or change rights",
     commands: CLIENTS,
     when: { ask: sqlHarm, answers: ["changes"] },
     match: () => true,
-    blast: 2,
-    irreversibility: 4,
+    evenRehearsed: true,
+    weight: [2, 4],
     threat: "data_change",
     explanation: "The SQL deletes rows, changes rights or drops parts of a table.",
-    safer_alternative: "Run it in a transaction and look at the result before COMMIT.",
-  },
-  defineRule(
-    "databases",
-    "drop",
-    [...DROPS.names, "pg_restore"],
-    (command) =>
+    safer: "Run it in a transaction and look at the result before COMMIT.",
+    hits: ["mysql -e 'delete from users where id = 1'", `psql -c "COPY users TO '/tmp/u.csv'"`],
+    misses: ["psql -c 'select count(*) from users'", "sqlite3 app.db .tables"],
+  }),
+  rule({
+    id: "databases.drop",
+    title: "Delete a database or restore over one",
+    commands: [...DROPS.names, "pg_restore"],
+    match: (command) =>
       DROPS.matches(command) || (command.name === "pg_restore" && hasFlag(command, "c", "clean")),
-    [4, 4],
-    "data_loss",
-    "It deletes a database or restores over one.",
-    "Take a dump first, or restore into a new database.",
-  ),
-  {
+    weight: [4, 4],
+    threat: "data_loss",
+    explanation: "It deletes a database or restores over one.",
+    safer: "Take a dump first, or restore into a new database.",
+    hits: ["dropdb app", "mongorestore --drop dump/"],
+    misses: ["etcdctl endpoint health", "pg_restore --list app.dump"],
+  }),
+  rule({
     id: "databases.redis_flush",
-    pack: "databases",
+    title: "Empty or stop a Redis server",
     commands: ["redis-cli", "valkey-cli", "keydb-cli", "dragonfly-cli"],
     match: (command) => {
       const words = [
@@ -141,40 +146,46 @@ export const DATABASE_RULES: readonly Rule[] = [
         (words[0] === "eval" &&
           words.some((word) => word.includes("flushall") || word.includes("redis.call")));
     },
-    blast: 4,
-    irreversibility: 4,
+    evenRehearsed: true,
+    weight: [4, 4],
     threat: "data_loss",
     explanation: "It empties, stops or reconfigures a Redis server.",
-    safer_alternative: "Delete the named keys, and run BGSAVE first.",
-  },
-  {
+    safer: "Delete the named keys, and run BGSAVE first.",
+    hits: ["redis-cli FLUSHALL", "redis-cli shutdown nosave"],
+    misses: ["redis-cli GET user:1", "redis-cli INFO memory"],
+  }),
+  rule({
     id: "databases.redis_delete",
-    pack: "databases",
+    title: "Delete Redis keys",
     commands: ["redis-cli", "valkey-cli", "keydb-cli", "dragonfly-cli"],
     match: (command) =>
       ["del", "unlink", "xtrim", "ltrim"].includes(
         operands(command, REDIS_VALUED)[0]?.toLowerCase() ?? "",
       ),
-    blast: 2,
-    irreversibility: 4,
+    evenRehearsed: true,
+    weight: [2, 4],
     threat: "data_loss",
     explanation: "It deletes keys.",
-    safer_alternative: "Rename the key, or give it an expiry.",
-  },
-  {
+    safer: "Rename the key, or give it an expiry.",
+    hits: ["redis-cli DEL user:1", "redis-cli --scan --pattern 'session:*' | xargs redis-cli del"],
+    misses: ["redis-cli --latency", "redis-cli TTL user:1"],
+  }),
+  rule({
     id: "databases.mongo_drop",
-    pack: "databases",
+    title: "Drop a MongoDB collection or database",
     commands: ["mongosh", "mongo"],
     match: (command) => {
       const text = [...command.args, command.stdin?.text ?? ""].join(" ").toLowerCase();
       return MONGO.some((needle) => text.includes(needle));
     },
-    blast: 4,
-    irreversibility: 4,
+    evenRehearsed: true,
+    weight: [4, 4],
     threat: "data_loss",
     explanation: "It drops a collection or database, or deletes every document.",
-    safer_alternative: "Take a mongodump first, and count what the filter matches.",
-  },
+    safer: "Take a mongodump first, and count what the filter matches.",
+    hits: ["mongosh --eval 'db.dropDatabase()'", "mongo prod --eval 'db.users.remove({})'"],
+    misses: ["mongosh --eval 'db.stats()'", "mongosh --eval 'db.users.find().limit(5)'"],
+  }),
 ];
 
 const REDIS_VALUED = new Set(["-h", "-p", "-a", "-n", "-u", "-s", "--user", "--pass", "-i", "-r"]);

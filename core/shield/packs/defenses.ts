@@ -1,7 +1,7 @@
+import { rule } from "./rule.ts";
 import { hasFlag, hasOption, optionValues } from "../programs/arguments.ts";
 import { once, type Rule, type SimpleCommand } from "../model.ts";
 import { readPhrases, wordsTold } from "./phrases.ts";
-import { defineRule, phraseRule } from "./define.ts";
 
 const PROTECTIONS = readPhrases([
   "aa-teardown|aa-disable|aa-complain|set-mppreference …",
@@ -21,10 +21,10 @@ const PROTECTIONS = readPhrases([
 
 /** The firewall, the machine's protections, its kernel and its network. */
 export const DEFENSE_RULES: readonly Rule[] = [
-  defineRule(
-    "services",
-    "firewall",
-    [
+  rule({
+    id: "services.firewall",
+    title: "Take the firewall down",
+    commands: [
       "iptables",
       "ip6tables",
       "nft",
@@ -36,7 +36,7 @@ export const DEFENSE_RULES: readonly Rule[] = [
       "iptables-restore",
       "ip6tables-restore",
     ],
-    (command, words) => {
+    match: (command, words) => {
       switch (command.name) {
         case "ufw":
           return ["disable", "reset", "delete"].includes(words[0] ?? "") ||
@@ -64,16 +64,18 @@ export const DEFENSE_RULES: readonly Rule[] = [
             concernsAll(command);
       }
     },
-    [4, 4],
-    "defense_evasion",
-    "It takes the firewall down, or locks everybody out.",
-    "Add one rule, with a timer that takes it back.",
-  ),
-  defineRule(
-    "services",
-    "protection",
-    [...PROTECTIONS.names, "auditctl", "apparmor_parser", "bcdedit"],
-    (command, words) => {
+    weight: [4, 4],
+    threat: "defense_evasion",
+    explanation: "It takes the firewall down, or locks everybody out.",
+    safer: "Add one rule, with a timer that takes it back.",
+    hits: ["iptables -F", "ufw disable"],
+    misses: ["ufw status verbose", "iptables -L -n"],
+  }),
+  rule({
+    id: "services.protection",
+    title: "Switch a protection off",
+    commands: [...PROTECTIONS.names, "auditctl", "apparmor_parser", "bcdedit"],
+    match: (command, words) => {
       switch (command.name) {
         case "auditctl":
           return hasFlag(command, "D") || (hasFlag(command, "e") && words.includes("0"));
@@ -85,15 +87,18 @@ export const DEFENSE_RULES: readonly Rule[] = [
           return PROTECTIONS.matches(command) || savesHive(command, words);
       }
     },
-    [4, 4],
-    "defense_evasion",
-    "It switches a protection of the machine off, or deletes its shadow copies or logs.",
-    null,
-  ),
-  defineRule(
-    "services",
-    "kernel",
-    [
+    weight: [4, 4],
+    threat: "defense_evasion",
+    explanation:
+      "It switches a protection of the machine off, or deletes its shadow copies or logs.",
+    safer: null,
+    hits: ["setenforce 0", "auditctl -e 0"],
+    misses: ["wevtutil gl Security", "wmic os get caption"],
+  }),
+  rule({
+    id: "services.kernel",
+    title: "Change the running kernel",
+    commands: [
       "insmod",
       "modprobe",
       "rmmod",
@@ -106,7 +111,7 @@ export const DEFENSE_RULES: readonly Rule[] = [
       "flashrom",
       "bpftool",
     ],
-    (command, words) => {
+    match: (command, words) => {
       if (command.name === "sysctl") {
         // Without a file, -p and --system put the machine's own settings in force again.
         return hasFlag(command, "w", "write") || words.some((word) => word.includes("=")) ||
@@ -121,29 +126,33 @@ export const DEFENSE_RULES: readonly Rule[] = [
       }
       return words.length > 0 || command.name !== "rmmod";
     },
-    [4, 2],
-    "system_tampering",
-    "It changes the running kernel or how the machine boots.",
-    "Put it into configuration and have it reviewed.",
-  ),
-  defineRule(
-    "services",
-    "sysrq",
-    null,
-    (command) =>
+    weight: [4, 2],
+    threat: "system_tampering",
+    explanation: "It changes the running kernel or how the machine boots.",
+    safer: "Put it into configuration and have it reviewed.",
+    hits: ["insmod evil.ko", "modprobe -r ext4"],
+    misses: ["sysctl --system", "lsmod"],
+  }),
+  rule({
+    id: "services.sysrq",
+    title: "Crash or restart through the kernel",
+    commands: null,
+    also: ["redirected"],
+    match: (command) =>
       command.redirections.some((one) =>
         one.operator.includes(">") && one.target.startsWith("/proc/sysrq")
       ),
-    [5, 4],
-    "denial_of_service",
-    "It makes the kernel stop, crash or restart at once.",
-    null,
-    ["redirected"],
-  ),
-  phraseRule(
-    "services",
-    "network_down",
-    [
+    weight: [5, 4],
+    threat: "denial_of_service",
+    explanation: "It makes the kernel stop, crash or restart at once.",
+    safer: null,
+    hits: ["echo b > /proc/sysrq-trigger", "echo c > /proc/sysrq-trigger"],
+    misses: ["cat /proc/sys/kernel/sysrq", "echo b > notes.txt"],
+  }),
+  rule({
+    id: "services.network_down",
+    title: "Cut the machine off the network",
+    phrases: [
       "ip link|l down",
       "ip flush|blackhole",
       "ip replace default",
@@ -154,11 +163,13 @@ export const DEFENSE_RULES: readonly Rule[] = [
       "route del|delete|flush",
       "rfkill block",
     ],
-    [4, 2],
-    "service_disruption",
-    "It may cut the machine off the network.",
-    "Plan it with somebody at the console.",
-  ),
+    weight: [4, 2],
+    threat: "service_disruption",
+    explanation: "It may cut the machine off the network.",
+    safer: "Plan it with somebody at the console.",
+    hits: ["rfkill block all", "ip route del default"],
+    misses: ["nmcli device status", "ip route show"],
+  }),
 ];
 
 /** A file of settings that is written together with its option: `-p/tmp/x`, `--load=x`. */

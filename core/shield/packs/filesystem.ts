@@ -1,3 +1,4 @@
+import { rule } from "./rule.ts";
 import { hasFlag, hasOption, isRehearsal, operands } from "../programs/arguments.ts";
 import { type Condition, once, type Rule, type SimpleCommand, UNKNOWN } from "../model.ts";
 import {
@@ -68,75 +69,80 @@ function syncsRegenerable(command: SimpleCommand): boolean {
 
 /** Files, folders and their permissions. */
 export const FILESYSTEM_RULES: readonly Rule[] = [
-  {
+  rule({
     id: "filesystem.shred",
-    pack: "filesystem",
+    title: "Overwrite files beyond recovery",
     commands: ["shred", "srm", "wipe", "sfill", "scrub"],
-    match: (command) =>
-      command.name !== "srm" && operands(command, REMOVAL_VALUED).length > 0 &&
-      !isRehearsal(command),
-    blast: 2,
-    irreversibility: 5,
+    match: (command) => command.name !== "srm" && operands(command, REMOVAL_VALUED).length > 0,
+    weight: [2, 5],
     threat: "destructive_delete",
     explanation: "It overwrites files so that nothing can bring them back.",
-    safer_alternative: "Delete them normally and keep the backup.",
-  },
-  {
+    safer: "Delete them normally and keep the backup.",
+    hits: ["shred -u customers.csv", "find / -size +1k -exec shred -u {} +"],
+    misses: ["shred --help", "rm -f scratch.txt"],
+  }),
+  rule({
     id: "filesystem.find_delete_everything",
-    pack: "filesystem",
+    title: "Delete everything below a system or home folder",
     commands: ["find", "gfind"],
     when: DELETES,
     match: findDeletes("root", "system", "home"),
-    blast: 5,
-    irreversibility: 5,
+    evenRehearsed: true,
+    weight: [5, 5],
     threat: "destructive_delete",
     explanation: "It deletes everything that find reaches below a system or home folder.",
-    safer_alternative: "Run it with -print instead of -delete first, and narrow it.",
-  },
-  {
+    safer: "Run it with -print instead of -delete first, and narrow it.",
+    hits: ["find / -delete", "find /etc -delete"],
+    misses: ["find / -name '*.conf'", "find . -empty -type d"],
+  }),
+  rule({
     id: "filesystem.find_delete",
-    pack: "filesystem",
+    title: "Delete whatever find matches",
     commands: ["find", "gfind"],
     when: DELETES,
     match: findDeletes("working_folder", "home_part", "system_part", "elsewhere", "unknown"),
-    blast: 3,
-    irreversibility: 4,
+    evenRehearsed: true,
+    weight: [3, 4],
     threat: "destructive_delete",
     explanation: "It deletes whatever find matches, without a list beforehand.",
-    safer_alternative: "Run it with -print instead of -delete first.",
-  },
-  {
+    safer: "Run it with -print instead of -delete first.",
+    hits: ["find . -name '*' -delete", "find /srv -type f -mtime +1 -delete"],
+    misses: ["find . -name x.pyc -delete", "find /srv -type f -mtime +1 -print"],
+  }),
+  rule({
     id: "filesystem.overwrite_system_file",
-    pack: "filesystem",
+    title: "Overwrite a system file",
     commands: null,
     also: ["redirected"],
     match: overwrites,
-    blast: 4,
-    irreversibility: 4,
+    evenRehearsed: true,
+    weight: [4, 4],
     threat: "system_tampering",
     explanation: "It overwrites a file that belongs to the system.",
-    safer_alternative: "Write to a new file, compare, and keep a copy of the old one.",
-  },
-  {
+    safer: "Write to a new file, compare, and keep a copy of the old one.",
+    hits: ["echo '' > /etc/fstab", "cat /dev/null > /etc/hosts"],
+    misses: ["echo done > out.log", "cat /etc/hosts > hosts.copy"],
+  }),
+  rule({
     id: "filesystem.write_system_file",
-    pack: "filesystem",
-    // What `sed -i` and the like change of one file is daily work.
+    title: "Write into a system folder",
     commands: WRITERS.filter((name) => !EDITORS.has(name)),
     match: (command) =>
-      !isRehearsal(command) && !keepsCopy(command) &&
+      !keepsCopy(command) &&
       once(command, writtenPaths).some((path) =>
         PROTECTED.some((start) => asFolder(locate(command.cwd, path)).startsWith(start)) &&
         holdsSystem(path, command.cwd)
       ),
-    blast: 4,
-    irreversibility: 3,
+    weight: [4, 3],
     threat: "system_tampering",
     explanation: "It writes into a folder that belongs to the system.",
-    safer_alternative: "Keep a copy of what was there, or use the package manager.",
-  },
-  {
+    safer: "Keep a copy of what was there, or use the package manager.",
+    hits: ["install evil /usr/bin/", "wget -O /usr/bin/ls http://x.example"],
+    misses: ["cp notes.md docs/", "wget -O page.html https://example.com"],
+  }),
+  rule({
     id: "filesystem.move_away",
-    pack: "filesystem",
+    title: "Move a system or home folder away",
     commands: ["mv", "gmv"],
     match: (command) => {
       const paths = operands(command);
@@ -146,64 +152,75 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
         paths.slice(0, -1).some((path) => isVital(path, command.cwd)) ||
         sources.some((kind) => kind === "root" || kind === "system" || kind === "home");
     },
-    blast: 4,
-    irreversibility: 5,
+    evenRehearsed: true,
+    weight: [4, 5],
     threat: "destructive_delete",
     explanation:
       "It moves a system or home folder away, or a file that the system needs, or throws files into /dev/null.",
-    safer_alternative: "Copy first, and move single files.",
-  },
-  {
+    safer: "Copy first, and move single files.",
+    hits: ["mv ~ /tmp/old", "mv /etc /tmp/etc.bak"],
+    misses: ["mv draft.md final.md", "mv build/app.bin bin/"],
+  }),
+  rule({
     id: "filesystem.truncate",
-    pack: "filesystem",
+    title: "Cut a file down",
     commands: ["truncate"],
     match: (command) =>
-      !isRehearsal(command) && !emptiesLogs(command) &&
+      !emptiesLogs(command) &&
       (hasOption(command, "-s0", "--size=0") ||
         command.args.some((arg) => arg === "0" || arg.startsWith("-s"))),
-    blast: 2,
-    irreversibility: 5,
+    weight: [2, 5],
     threat: "data_loss",
     explanation: "It cuts a file down, and what is cut off is gone.",
-    safer_alternative: "Copy the file first, or rotate it.",
-  },
-  {
+    safer: "Copy the file first, or rotate it.",
+    hits: ["truncate -s 0 prod.db", "truncate -s0 /srv/data/orders.csv"],
+    misses: ["truncate -s 0 app.log", "truncate --help"],
+  }),
+  rule({
     id: "filesystem.empties_file",
-    pack: "filesystem",
+    title: "Overwrite a system file or database with nothing",
     commands: ["cp", "dd", "install", "fallocate"],
-    match: (command) => !isRehearsal(command) && emptiesFile(command),
-    blast: 4,
-    irreversibility: 4,
+    match: emptiesFile,
+    weight: [4, 4],
     threat: "data_loss",
     explanation: "It writes nothing, or noise, over a file that belongs to the system.",
-    safer_alternative: "Stop the program that has it, and keep a copy.",
-  },
-  {
+    safer: "Stop the program that has it, and keep a copy.",
+    hits: [
+      "cp /dev/null /var/lib/dpkg/status",
+      "dd if=/dev/zero of=/var/lib/mysql/ibdata1 bs=1M count=1",
+    ],
+    misses: ["cp /dev/null app.log", "fallocate -l 1024 x"],
+  }),
+  rule({
     id: "filesystem.open_everything",
-    pack: "filesystem",
+    title: "Change permissions of a system or home folder",
     commands: ["chmod", "chown", "chgrp", "setfacl", "icacls", "takeown", "chattr"],
     match: (command) => changesTree(command, (path) => !HOLDS_DATA.test(normalizePath(path))),
-    blast: 5,
-    irreversibility: 4,
+    evenRehearsed: true,
+    weight: [5, 4],
     threat: "permission_change",
     explanation:
       "It changes the permissions of a whole system or home folder, which cannot be undone by one command.",
-    safer_alternative: "Change the one file or folder that needs it.",
-  },
-  {
+    safer: "Change the one file or folder that needs it.",
+    hits: ["chown -R nobody /usr", "takeown /f C:\\Windows /r"],
+    misses: ["chown anna notes.txt", "chmod -R g+w public"],
+  }),
+  rule({
     id: "filesystem.change_tree",
-    pack: "filesystem",
+    title: "Change permissions of a service's data",
     commands: ["chmod", "chown", "chgrp"],
     match: (command) => changesTree(command, (path) => HOLDS_DATA.test(normalizePath(path))),
-    blast: 3,
-    irreversibility: 3,
+    evenRehearsed: true,
+    weight: [3, 3],
     threat: "permission_change",
     explanation: "It changes the permissions of all that a service or a person keeps.",
-    safer_alternative: "Note the owner and mode of what is there first: getfacl -R.",
-  },
-  {
+    safer: "Note the owner and mode of what is there first: getfacl -R.",
+    hits: ["chown -R mysql:mysql /var/lib/mysql", "chmod -R u=rwX,g=rX /var/www"],
+    misses: ["chown www-data logo.png", "chmod 644 README.md"],
+  }),
+  rule({
     id: "filesystem.world_writable",
-    pack: "filesystem",
+    title: "Let every user change files",
     commands: ["chmod"],
     match: (command) => {
       const mode = operands(command)[0] ?? "";
@@ -213,57 +230,69 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
       return open &&
         (bare || operands(command).slice(1).some((path) => holdsSystem(path, command.cwd)));
     },
-    blast: 3,
-    irreversibility: 3,
+    evenRehearsed: true,
+    weight: [3, 3],
     threat: "permission_change",
     explanation: "It lets every user of the machine change these files.",
-    safer_alternative: "Give the one user or group that needs it the right: chmod g+w.",
-  },
-  {
+    safer: "Give the one user or group that needs it the right: chmod g+w.",
+    hits: ["chmod -R 777 /", "chmod -R a+w /srv"],
+    misses: ["chmod 755 deploy.sh", "find . -type f -name '*.sh' -exec chmod +x {} +"],
+  }),
+  rule({
     id: "filesystem.edit_tree",
-    pack: "filesystem",
+    title: "Edit every file below a system folder",
     commands: ["sed", "gsed", "perl", "chmod", "chown", "chgrp"],
     match: (command) => {
       const targets = operands(command).slice(1);
-      if (isRehearsal(command)) return false;
       if (command.name.startsWith("ch")) return targets.some(isBelowSystem);
       return hasFlag(command, "i", "in-place") &&
         targets.some((path) => isBelowSystem(path) || classifyPath(path) === "system");
     },
-    blast: 4,
-    irreversibility: 4,
+    weight: [4, 4],
     threat: "system_change",
     explanation: "It changes every file that is found below a folder of the system.",
-    safer_alternative: "Name the files.",
-  },
-  {
+    safer: "Name the files.",
+    hits: [
+      "find /etc -type f | xargs sed -i 's/a/b/'",
+      "find / -perm -4000 -exec chmod u-s {} \\;",
+    ],
+    misses: ["sed -i 's/a/b/' config.yml", "perl -pe 's/&$/x/' f"],
+  }),
+  rule({
     id: "filesystem.sync_deletes",
-    pack: "filesystem",
+    title: "Mirror a folder and delete what is missing",
     commands: ["rsync", "robocopy"],
+    evenRehearsed: true,
     match: (command) =>
       command.args.some((arg) => MIRRORS.has(arg.toLowerCase())) ||
       (command.args.includes("--remove-source-files") ||
           (command.args.some((arg) => arg.startsWith("--del")) && !syncsRegenerable(command))) &&
         !isRehearsal(command) && !hasFlag(command, "n"),
-    blast: 3,
-    irreversibility: 4,
+    weight: [3, 4],
     threat: "data_loss",
     explanation: "It deletes at one side what is missing at the other.",
-    safer_alternative: "Run it with --dry-run first, or keep what goes with --backup.",
-  },
-  {
+    safer: "Run it with --dry-run first, or keep what goes with --backup.",
+    hits: [
+      "rsync -a --delete /tmp/empty/ /var/lib/postgresql/",
+      "robocopy C:\\empty C:\\data /mir",
+    ],
+    misses: ["rsync -avn --delete src/ dst/", "robocopy src dst /e"],
+  }),
+  rule({
     id: "filesystem.archive_removes",
-    pack: "filesystem",
+    title: "Delete files after archiving them",
     commands: ["tar", "gtar", "zip"],
     match: (command) =>
       hasOption(command, "--remove-files", "--delete") ||
       (command.name === "zip" && hasFlag(command, "m", "move")),
-    blast: 2,
-    irreversibility: 4,
+    evenRehearsed: true,
+    weight: [2, 4],
     threat: "data_loss",
     explanation: "It deletes files once they are archived, or takes entries out of the archive.",
-    safer_alternative: "Check the archive first, then delete the files.",
-  },
+    safer: "Check the archive first, then delete the files.",
+    hits: ["tar czf logs.tgz --remove-files /srv/logs", "zip -m archive.zip reports/*"],
+    misses: ["tar czf backup.tgz src", "zip -r site.zip public"],
+  }),
 ];
 
 /** `truncate -s 0 app.log` is what `> app.log` is. */

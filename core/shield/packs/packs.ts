@@ -54,7 +54,7 @@ export const RULES: readonly Rule[] = [
 
 /** Rules that look at every command. */
 export const RULES_FOR_ALL: readonly Rule[] = RULES.filter((rule) =>
-  rule.commands === null && rule.also === undefined
+  rule.commands === null && rule.also === null
 );
 
 /** Rules that look at every command with redirections. */
@@ -68,7 +68,7 @@ export const RULES_FOR_ASSIGNED: readonly Rule[] = RULES.filter((rule) =>
 );
 
 /** Rules about code of another language. */
-export const RULES_FOR_CODE = CODE_RULES;
+export const RULES_FOR_CODE: readonly Rule[] = RULES.filter((rule) => rule.matchCode !== null);
 
 /** A rule beside its question: rules are of many layouts, and these of one. */
 interface Look {
@@ -91,7 +91,7 @@ for (const rule of RULES) {
 
 function putOnShelf(rule: Rule, { always, asked }: Shelf): void {
   const look = { rule, match: rule.match };
-  if (rule.when === undefined) {
+  if (rule.when === null) {
     always.push(look);
     return;
   }

@@ -1,12 +1,12 @@
-import { phraseRule } from "./define.ts";
+import { rule } from "./rule.ts";
 import type { Rule } from "../model.ts";
 
 /** What clouds, clusters and their tools are told by words that no general verb tells. */
 export const CLOUD_PHRASES: readonly Rule[] = [
-  phraseRule(
-    "cloud",
-    "bucket_public",
-    [
+  rule({
+    id: "cloud.bucket_public",
+    title: "Open data or machines to everybody",
+    phrases: [
       "aws|gsutil|gcloud|az public-read|public-read-write|allusers|allusers:…|put-bucket-policy|put-bucket-acl",
       "aws ec2 authorize-security-group-ingress",
       "aws ec2 modify-snapshot-attribute",
@@ -21,15 +21,20 @@ export const CLOUD_PHRASES: readonly Rule[] = [
       "az storage account create|update --allow-blob-public-access=true",
       "az storage container create|set-permission --public-access=blob|container",
     ],
-    [3, 3],
-    "exposure",
-    "It may open data or machines to everybody.",
-    "Give the one account or network the right that it needs.",
-  ),
-  phraseRule(
-    "credentials",
-    "identity_change",
-    [
+    weight: [3, 3],
+    threat: "exposure",
+    explanation: "It may open data or machines to everybody.",
+    safer: "Give the one account or network the right that it needs.",
+    hits: [
+      "aws s3api put-bucket-acl --bucket b --acl public-read",
+      "gcloud compute firewall-rules update x --source-ranges 0.0.0.0/0",
+    ],
+    misses: ["aws s3api get-bucket-acl --bucket b", "gcloud compute firewall-rules list"],
+  }),
+  rule({
+    id: "credentials.identity_change",
+    title: "Grant rights or make new credentials",
+    phrases: [
       "aws iam create-user|create-access-key|update-access-key|create-login-profile|update-login-profile",
       "aws iam attach-user-policy|attach-role-policy|attach-group-policy|put-user-policy|put-role-policy|put-group-policy|create-policy-version",
       "aws iam add-user-to-group|update-assume-role-policy|add-role-to-instance-profile",
@@ -51,15 +56,17 @@ export const CLOUD_PHRASES: readonly Rule[] = [
       "vault|bao token create …policy=root",
       "ipmitool user set|enable|priv",
     ],
-    [4, 3],
-    "privilege_escalation",
-    "It grants rights or makes new credentials.",
-    "Have the grant reviewed, and make it through configuration.",
-  ),
-  phraseRule(
-    "cloud",
-    "takes_down",
-    [
+    weight: [4, 3],
+    threat: "privilege_escalation",
+    explanation: "It grants rights or makes new credentials.",
+    safer: "Have the grant reviewed, and make it through configuration.",
+    hits: ["aws iam create-access-key --user-name app", "gh ssh-key add evil.pub"],
+    misses: ["aws iam list-users", "npm token list"],
+  }),
+  rule({
+    id: "cloud.takes_down",
+    title: "Stop a service or a machine",
+    phrases: [
       "aws ecs update-service --desired-count=0",
       "aws autoscaling update-auto-scaling-group|set-desired-capacity --desired-capacity|--max-size=0",
       "aws lambda put-function-concurrency --reserved-concurrent-executions=0",
@@ -83,15 +90,17 @@ export const CLOUD_PHRASES: readonly Rule[] = [
       "consul leave",
       "vault|bao operator seal|step-down",
     ],
-    [3, 3],
-    "service_disruption",
-    "It stops a service or a machine, or makes it anew.",
-    "Restart it instead, or plan the change.",
-  ),
-  phraseRule(
-    "cloud",
-    "unprotect",
-    [
+    weight: [3, 3],
+    threat: "service_disruption",
+    explanation: "It stops a service or a machine, or makes it anew.",
+    safer: "Restart it instead, or plan the change.",
+    hits: ["aws ecs update-service --service web --desired-count 0", "fly scale count 0"],
+    misses: ["aws ecs update-service --service web --desired-count 3", "fly scale count 3"],
+  }),
+  rule({
+    id: "cloud.unprotect",
+    title: "Remove backups, logs or protections",
+    phrases: [
       "aws|gcloud|az --no-deletion-protection…|--no-enable-deletion-protection|--no-enable-termination-protection",
       "aws --no-disable-api-termination|--no-termination-protected",
       "aws rds modify-db-instance|modify-db-cluster --backup-retention-period=0",
@@ -104,40 +113,55 @@ export const CLOUD_PHRASES: readonly Rule[] = [
       "gsutil versioning set off",
       "gcloud storage buckets update --lifecycle-file|--no-versioning",
     ],
-    [3, 3],
-    "defense_evasion",
-    "It takes backups, logs or a protection against deletion away.",
-    "Leave the protection on until the deletion itself has been reviewed.",
-  ),
-  phraseRule(
-    "cloud",
-    "dns_change",
-    [
+    weight: [3, 3],
+    threat: "defense_evasion",
+    explanation: "It takes backups, logs or a protection against deletion away.",
+    safer: "Leave the protection on until the deletion itself has been reviewed.",
+    hits: [
+      "gcloud sql instances patch i --no-backup",
+      "aws guardduty update-detector --detector-id d --no-enable",
+    ],
+    misses: ["gcloud sql instances describe i", "aws guardduty list-detectors"],
+  }),
+  rule({
+    id: "cloud.dns_change",
+    title: "Change names of services",
+    phrases: [
       "aws route53 change-resource-record-sets",
       "gcloud dns record-sets transaction execute",
     ],
-    [3, 3],
-    "resource_change",
-    "It changes the names under which others find the services.",
-    "Note the present records first, and change single ones.",
-  ),
-  phraseRule(
-    "kubernetes",
-    "raw_change",
-    [
+    weight: [3, 3],
+    threat: "resource_change",
+    explanation: "It changes the names under which others find the services.",
+    safer: "Note the present records first, and change single ones.",
+    hits: [
+      "aws route53 change-resource-record-sets --hosted-zone-id Z1 --change-batch file://c.json",
+      "gcloud dns record-sets transaction execute --zone z",
+    ],
+    misses: ["aws route53 list-hosted-zones", "gcloud dns record-sets list --zone z"],
+  }),
+  rule({
+    id: "kubernetes.raw_change",
+    title: "Go around the cluster's checks",
+    phrases: [
       "kubectl|oc|kubecolor create|replace|delete --raw",
       "kubectl|oc|kubecolor patch …finalizers…",
       "kubectl|oc|kubecolor label|annotate …pod-security.kubernetes.io/enforce=privileged…",
     ],
-    [3, 3],
-    "resource_change",
-    "It goes around what the cluster checks: finalizers, or the security of pods.",
-    "Let the controller that owns the object do it.",
-  ),
-  phraseRule(
-    "containers",
-    "takes_down",
-    [
+    weight: [3, 3],
+    threat: "resource_change",
+    explanation: "It goes around what the cluster checks: finalizers, or the security of pods.",
+    safer: "Let the controller that owns the object do it.",
+    hits: [
+      "kubectl replace --raw /api/v1/namespaces/prod/finalize -f x.json",
+      `kubectl patch crd x -p '{"metadata":{"finalizers":[]}}' --type=merge`,
+    ],
+    misses: ["kubectl get --raw /healthz", "kubectl label pod web tier=front"],
+  }),
+  rule({
+    id: "containers.takes_down",
+    title: "Stop every copy of a service",
+    phrases: [
       "docker service scale …=0",
       "lxc|incus stop|delete|restart --all",
       "vboxmanage controlvm poweroff|reset",
@@ -146,85 +170,112 @@ export const CLOUD_PHRASES: readonly Rule[] = [
       "esxcli system shutdown poweroff|reboot",
       "esxcli system maintenancemode set true",
     ],
-    [3, 3],
-    "service_disruption",
-    "It stops every copy of a service, or cuts a machine's power.",
-    "Scale down step by step.",
-  ),
-  phraseRule(
-    "containers",
-    "loses_machine",
-    [
+    weight: [3, 3],
+    threat: "service_disruption",
+    explanation: "It stops every copy of a service, or cuts a machine's power.",
+    safer: "Scale down step by step.",
+    hits: ["docker service scale web=0", "lxc stop --all --force"],
+    misses: ["docker service scale web=3", "lxc stop web"],
+  }),
+  rule({
+    id: "containers.loses_machine",
+    title: "Delete a machine or its changes",
+    phrases: [
       "virsh snapshot-revert|vol-wipe|managedsave-remove",
       "vim-cmd vmsvc/destroy|vmsvc/unregister|vmsvc/snapshot.remove…|vmsvc/snapshot.revert",
       "vboxmanage unregistervm|closemedium --delete",
       "vboxmanage snapshot restore|restorecurrent",
       "k0s reset",
     ],
-    [3, 4],
-    "resource_deletion",
-    "It deletes a machine or a cluster, or what changed since a snapshot.",
-    "Take a snapshot of what is there first.",
-  ),
-  phraseRule(
-    "containers",
-    "opens_engine",
-    [
+    weight: [3, 4],
+    threat: "resource_deletion",
+    explanation: "It deletes a machine or a cluster, or what changed since a snapshot.",
+    safer: "Take a snapshot of what is there first.",
+    hits: ["virsh snapshot-revert web s1", "vim-cmd vmsvc/destroy 12"],
+    misses: ["virsh snapshot-list web", "vboxmanage snapshot web list"],
+  }),
+  rule({
+    id: "containers.opens_engine",
+    title: "Open the container engine",
+    phrases: [
       "dockerd -h|--host=tcp:…",
       "dockerd -htcp:…",
       "docker plugin install --grant-all-permissions",
     ],
-    [4, 4],
-    "privilege_escalation",
-    "It gives others the rights of the container engine, which are those of the machine.",
-    "Leave the engine on its local socket.",
-  ),
-  phraseRule(
-    "cloud",
-    "infrastructure_state",
-    [
+    weight: [4, 4],
+    threat: "privilege_escalation",
+    explanation:
+      "It gives others the rights of the container engine, which are those of the machine.",
+    safer: "Leave the engine on its local socket.",
+    hits: ["dockerd -H tcp://0.0.0.0:2375", "docker plugin install --grant-all-permissions evil/p"],
+    misses: ["dockerd --version", "docker plugin ls"],
+  }),
+  rule({
+    id: "cloud.infrastructure_state",
+    title: "Edit the infrastructure's state",
+    phrases: [
       "terraform|tofu|terragrunt state rm|mv|push|replace-provider",
       "terraform|tofu|terragrunt taint|force-unlock",
     ],
-    [3, 3],
-    "resource_change",
-    "It changes the record of what exists, by hand.",
-    "Show the plan first, and have it reviewed.",
-  ),
-  phraseRule(
-    "cloud",
-    "close_account",
-    [
+    weight: [3, 3],
+    threat: "resource_change",
+    explanation: "It changes the record of what exists, by hand.",
+    safer: "Show the plan first, and have it reviewed.",
+    hits: ["terraform state rm aws_instance.web", "terraform force-unlock -force 1234"],
+    misses: ["terraform state list", "terraform validate"],
+  }),
+  rule({
+    id: "cloud.close_account",
+    title: "End a service, database or account",
+    phrases: [
       "aws kms schedule-key-deletion",
       "aws rds|docdb|neptune delete-db-cluster|delete-db-instance",
       "aws organizations close-account|leave…",
     ],
-    [4, 5],
-    "resource_deletion",
-    "It ends a whole service, database or account.",
-    "Take a last snapshot, and have the end reviewed.",
-  ),
-  phraseRule(
-    "cloud",
-    "java_delete",
-    ["java ….jar delete-…|disable-…|shutdown|safe-shutdown|groovy"],
-    [3, 4],
-    "resource_deletion",
-    "It asks a server, through its command-line client, to delete something.",
-    "List what it would touch first.",
-  ),
-  phraseRule(
-    "credentials",
-    "overwrite_secret",
-    [
+    weight: [4, 5],
+    threat: "resource_deletion",
+    explanation: "It ends a whole service, database or account.",
+    safer: "Take a last snapshot, and have the end reviewed.",
+    hits: [
+      "aws organizations leave-organization",
+      "aws rds delete-db-instance --db-instance-identifier prod --skip-final-snapshot",
+    ],
+    misses: ["aws organizations list-accounts", "aws rds describe-db-instances"],
+  }),
+  rule({
+    id: "cloud.java_delete",
+    title: "Delete through a Java client",
+    phrases: ["java ….jar delete-…|disable-…|shutdown|safe-shutdown|groovy"],
+    weight: [3, 4],
+    threat: "resource_deletion",
+    explanation: "It asks a server, through its command-line client, to delete something.",
+    safer: "List what it would touch first.",
+    hits: [
+      "java -jar jenkins-cli.jar delete-job prod",
+      "java -jar jenkins-cli.jar -s http://jenkins.local/ delete-node agent-1",
+    ],
+    misses: [
+      "java -jar jenkins-cli.jar -s http://jenkins.local/ list-jobs",
+      "java -jar app.jar --port 8080",
+    ],
+  }),
+  rule({
+    id: "credentials.overwrite_secret",
+    title: "Replace a secret in use",
+    phrases: [
       "aws secretsmanager update-secret|put-secret-value|rotate-secret|restore-secret",
       "aws secretsmanager update-secret-version-stage",
       "aws kms disable-key|schedule-key-deletion|put-key-policy",
       "aws ssm put-parameter --overwrite",
     ],
-    [3, 4],
-    "credential_change",
-    "It replaces a secret that running programs use.",
-    "Add a new version beside the old one, then move the stage.",
-  ),
+    weight: [3, 4],
+    threat: "credential_change",
+    explanation: "It replaces a secret that running programs use.",
+    safer: "Add a new version beside the old one, then move the stage.",
+    hits: [
+      "aws secretsmanager put-secret-value --secret-id db --secret-string x",
+      "aws ssm put-parameter --name /app/db --value x --overwrite",
+    ],
+    misses: ["aws secretsmanager list-secrets", "aws ssm describe-parameters"],
+  }),
 ];

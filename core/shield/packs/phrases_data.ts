@@ -1,13 +1,13 @@
+import { rule } from "./rule.ts";
 import { wordsTold } from "./phrases.ts";
 import type { Rule } from "../model.ts";
-import { phraseRule } from "./define.ts";
 
 /** What databases, queues and the tools of application frameworks are told. */
 export const DATA_PHRASES: readonly Rule[] = [
-  phraseRule(
-    "databases",
-    "store_removed",
-    [
+  rule({
+    id: "databases.store_removed",
+    title: "Delete or format a data store",
+    phrases: [
       "hdfs|hadoop dfs|fs -rm -r|-r|-skiptrash",
       "hdfs|hadoop dfs|fs -rmr|-expunge",
       "hdfs namenode -format",
@@ -16,44 +16,57 @@ export const DATA_PHRASES: readonly Rule[] = [
       "mysql_install_db|mariadb-install-db …",
       "mysqld|mariadbd --initialize|--initialize-insecure",
     ],
-    [4, 4],
-    "data_loss",
-    "It deletes what a database or a cluster of disks holds, or makes an empty one over it.",
-    "Take a backup first, and name single files.",
-  ),
-  phraseRule(
-    "databases",
-    "told_to_empty",
-    [
+    weight: [4, 4],
+    threat: "data_loss",
+    explanation:
+      "It deletes what a database or a cluster of disks holds, or makes an empty one over it.",
+    safer: "Take a backup first, and name single files.",
+    hits: ["hdfs namenode -format -force", "hadoop fs -rmr /user/hive/warehouse"],
+    misses: ["hdfs dfs -ls -R /data", "neo4j-admin database info neo4j"],
+  }),
+  rule({
+    id: "databases.told_to_empty",
+    title: "Tell a store to empty itself",
+    phrases: [
       "nc|ncat|netcat|telnet flushall|flushdb|flush_all|shutdown",
       "rman delete|drop",
       "asmcmd rm|drop",
     ],
-    [4, 4],
-    "data_loss",
-    "It is told to empty a store, to delete backups or to stop a server.",
-    "Name single keys, or single backups that others replace.",
-    wordsTold,
-  ),
-  phraseRule(
-    "databases",
-    "cli_verbs",
-    [
+    words: wordsTold,
+    weight: [4, 4],
+    threat: "data_loss",
+    explanation: "It is told to empty a store, to delete backups or to stop a server.",
+    safer: "Name single keys, or single backups that others replace.",
+    hits: ["echo flush_all | nc localhost 11211", "rman target / <<< 'delete noprompt backup;'"],
+    misses: ["echo stats | nc localhost 11211", "rman target / <<< 'list backup;'"],
+  }),
+  rule({
+    id: "databases.cli_verbs",
+    title: "Delete Kafka topics or records",
+    phrases: [
       "kafka-topics|kafka-acls|kafka-configs|kafka-consumer-groups|kafka-reassign-partitions --delete|--remove|--delete-config|--delete-offsets|--reset-offsets|--cancel",
       "kafka-topics.sh|kafka-acls.sh|kafka-configs.sh|kafka-consumer-groups.sh|kafka-reassign-partitions.sh --delete|--remove|--delete-config|--delete-offsets|--reset-offsets|--cancel",
       "kafka-delete-records|kafka-delete-records.sh|kafka-streams-application-reset",
       "kafka-storage|kafka-storage.sh format",
       "zkcli.sh delete…|rmr",
     ],
-    [3, 4],
-    "data_loss",
-    "It deletes topics, groups, records or their settings.",
-    "Describe what it would touch first, and try --dry-run.",
-  ),
-  phraseRule(
-    "databases",
-    "framework_reset",
-    [
+    weight: [3, 4],
+    threat: "data_loss",
+    explanation: "It deletes topics, groups, records or their settings.",
+    safer: "Describe what it would touch first, and try --dry-run.",
+    hits: [
+      "kafka-topics.sh --delete --topic orders --bootstrap-server k:9092",
+      "kafka-consumer-groups --bootstrap-server localhost:9092 --delete --group billing",
+    ],
+    misses: [
+      "kafka-topics.sh --bootstrap-server k:9092 --list",
+      "kafka-acls --bootstrap-server localhost:9092 --list",
+    ],
+  }),
+  rule({
+    id: "databases.framework_reset",
+    title: "Reset an application's database",
+    phrases: [
       "python|python3 …manage.py flush|reset_db|sqlflush",
       "django-admin|manage.py flush|reset_db|sqlflush",
       "rails|rake db:drop|db:reset|db:purge|db:drop:all|db:migrate:reset|db:setup",
@@ -80,9 +93,11 @@ export const DATA_PHRASES: readonly Rule[] = [
       "wp reset|clean",
       "drush sql-drop|sql:drop",
     ],
-    [3, 4],
-    "data_loss",
-    "It drops, empties or rolls back the application's database.",
-    "Take a dump first, and run it on a copy.",
-  ),
+    weight: [3, 4],
+    threat: "data_loss",
+    explanation: "It drops, empties or rolls back the application's database.",
+    safer: "Take a dump first, and run it on a copy.",
+    hits: ["rails db:drop", "alembic downgrade base"],
+    misses: ["rails db:migrate", "php artisan route:list"],
+  }),
 ];

@@ -1,12 +1,12 @@
-import { phraseRule } from "./define.ts";
+import { rule } from "./rule.ts";
 import type { Rule } from "../model.ts";
 
 /** Windows programs, as their arguments are typed. */
 export const WINDOWS_PHRASES: readonly Rule[] = [
-  phraseRule(
-    "services",
-    "windows_protection",
-    [
+  rule({
+    id: "services.windows_protection",
+    title: "Switch a Windows protection off",
+    phrases: [
       "manage-bde -off|-forcerecovery|-lock",
       "manage-bde -protectors -delete|-disable",
       "reagentc /disable",
@@ -28,15 +28,17 @@ export const WINDOWS_PHRASES: readonly Rule[] = [
       "icacls …/grant… everyone:…|*s-1-1-0:…",
       "dism /disable-feature|/remove-package|/disable-feature:…|/remove-package:…",
     ],
-    [4, 4],
-    "defense_evasion",
-    "It switches a protection of the machine off, or changes how it starts.",
-    null,
-  ),
-  phraseRule(
-    "services",
-    "windows_removal",
-    [
+    weight: [4, 4],
+    threat: "defense_evasion",
+    explanation: "It switches a protection of the machine off, or changes how it starts.",
+    safer: null,
+    hits: ["reagentc /disable", "bootrec /fixmbr"],
+    misses: ["manage-bde -status", "reagentc /info"],
+  }),
+  rule({
+    id: "services.windows_removal",
+    title: "Remove or stop Windows services",
+    phrases: [
       "dsrm …",
       "appcmd delete|stop",
       "iisreset /stop|/reboot|/rebootonerror",
@@ -49,29 +51,33 @@ export const WINDOWS_PHRASES: readonly Rule[] = [
       "set-service disabled|-startuptype:disabled",
       "taskkill /fi username…",
     ],
-    [4, 3],
-    "service_disruption",
-    "It removes or stops what others rely on.",
-    "Restart the one service that needs it.",
-  ),
-  phraseRule(
-    "credentials",
-    "windows_store",
-    [
+    weight: [4, 3],
+    threat: "service_disruption",
+    explanation: "It removes or stops what others rely on.",
+    safer: "Restart the one service that needs it.",
+    hits: ["iisreset /stop", "tskill *"],
+    misses: ["iisreset /status", "appcmd list sites"],
+  }),
+  rule({
+    id: "credentials.windows_store",
+    title: "Take passwords out of a Windows store",
+    phrases: [
       "ntdsutil …",
       "esentutl …ntds.dit…",
       "netsh wlan show|export key=clear",
       "vaultcmd /listcreds…",
     ],
-    [4, 3],
-    "credential_access",
-    "It takes passwords or keys out of their store.",
-    null,
-  ),
-  phraseRule(
-    "network",
-    "odd_launcher",
-    [
+    weight: [4, 3],
+    threat: "credential_access",
+    explanation: "It takes passwords or keys out of their store.",
+    safer: null,
+    hits: ["netsh wlan show profile name=x key=clear", 'vaultcmd /listcreds:"Windows Credentials"'],
+    misses: ["netsh interface show interface", "netsh wlan show interfaces"],
+  }),
+  rule({
+    id: "network.odd_launcher",
+    title: "Start a program by an unusual way",
+    phrases: [
       "certutil -urlcache|-verifyctl http…",
       "bitsadmin /transfer|/addfile|/setnotifycmdline",
       "rundll32|wscript|cscript|explorer|regsvr32|msiexec|expand|extrac32 \\…|//…",
@@ -83,24 +89,28 @@ export const WINDOWS_PHRASES: readonly Rule[] = [
       "pcalua -a",
       "winrm invoke",
     ],
-    [4, 3],
-    "remote_code_execution",
-    "It fetches or starts a program by a way that is made for something else.",
-    "Download it to a file, check it, then run it by its name.",
-  ),
-  phraseRule(
-    "persistence",
-    "windows_setting",
-    [
+    weight: [4, 3],
+    threat: "remote_code_execution",
+    explanation: "It fetches or starts a program by a way that is made for something else.",
+    safer: "Download it to a file, check it, then run it by its name.",
+    hits: ["cmstp /s x.inf", "pcalua -a C:\\x.exe"],
+    misses: ["regsvr32 /s app.dll", "certutil -urlcache"],
+  }),
+  rule({
+    id: "persistence.windows_setting",
+    title: "Change which programs Windows starts",
+    phrases: [
       "setx path|pathext|comspec|psmodulepath",
       "assoc …=…",
       "ftype …=…",
       "new-itemproperty|set-itemproperty|new-item …/currentversion/run…|…/image…|hklm:…|hkey_local_machine…",
       "set-content|add-content|out-file c:/windows/…|$profile",
     ],
-    [3, 3],
-    "persistence",
-    "It changes which program runs when others are started, from now on.",
-    "Set it for one call, where everybody can see it.",
-  ),
+    weight: [3, 3],
+    threat: "persistence",
+    explanation: "It changes which program runs when others are started, from now on.",
+    safer: "Set it for one call, where everybody can see it.",
+    hits: ["assoc .exe=evil", 'setx PATH "C:\\evil;%PATH%" /m'],
+    misses: ["assoc .txt", "setx EDITOR vim"],
+  }),
 ];

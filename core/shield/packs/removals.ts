@@ -1,3 +1,4 @@
+import { rule } from "./rule.ts";
 import { hasFlag, isRehearsal, operands } from "../programs/arguments.ts";
 import { type Condition, once, type Rule, type SimpleCommand } from "../model.ts";
 import { classifyPath, hasGlob, holdsSystem, locate, type PathKind } from "../programs/paths.ts";
@@ -38,7 +39,7 @@ const TREES: Condition = {
 };
 
 function removes(command: SimpleCommand, kinds: readonly PathKind[]): boolean {
-  return once(command, placesOf).some((place) => kinds.includes(place)) && !isRehearsal(command);
+  return once(command, placesOf).some((place) => kinds.includes(place));
 }
 
 /** What each operand's loss would mean. */
@@ -64,110 +65,121 @@ function emptiesFolder(command: SimpleCommand): boolean {
     if (!hasGlob(path)) return false;
     const kind = classifyPath(locate(command.cwd, path));
     return kind === "root" || kind === "system" || kind === "home" || kind === "working_folder";
-  }) && !isRehearsal(command);
+  });
 }
 
 const SAFER_RM = "Name the exact folder, look at it with ls first, or move it to a trash folder.";
 
 /** Files and folders that are deleted by name. */
 export const REMOVAL_RULES: readonly Rule[] = [
-  {
+  rule({
     id: "filesystem.remove_root",
-    pack: "filesystem",
+    title: "Delete the whole file system",
     commands: REMOVERS,
     when: TREES,
-    match: (command) => removes(command, ["root"]) || hasFlag(command, "", "no-preserve-root"),
-    blast: 5,
-    irreversibility: 5,
+    match: (command) =>
+      (removes(command, ["root"]) && !isRehearsal(command)) ||
+      hasFlag(command, "", "no-preserve-root"),
+    evenRehearsed: true,
+    weight: [5, 5],
     threat: "destructive_delete",
     explanation: "It deletes the whole file system.",
-    safer_alternative: SAFER_RM,
-  },
-  {
+    safer: SAFER_RM,
+    hits: ["rm -rf /", "Remove-Item -Recurse -Force C:\\"],
+    misses: ["rm -f /tmp/build.log", "rm -rf node_modules"],
+  }),
+  rule({
     id: "filesystem.remove_system",
-    pack: "filesystem",
+    title: "Delete a system folder",
     commands: REMOVERS,
     when: TREES,
     match: removesTree("system"),
-    blast: 5,
-    irreversibility: 5,
+    weight: [5, 5],
     threat: "destructive_delete",
     explanation: "It deletes a folder that the system or all its users need.",
-    safer_alternative: SAFER_RM,
-  },
-  {
+    safer: SAFER_RM,
+    hits: ["rm -fr /etc", "rmdir /s /q C:\\Users"],
+    misses: ["rmdir empty-folder", "rm -rf ./dist"],
+  }),
+  rule({
     id: "filesystem.remove_home",
-    pack: "filesystem",
+    title: "Delete a home folder",
     commands: REMOVERS,
     when: TREES,
     match: removesTree("home"),
-    blast: 4,
-    irreversibility: 5,
+    weight: [4, 5],
     threat: "destructive_delete",
     explanation: "It deletes a whole home folder.",
-    safer_alternative: SAFER_RM,
-  },
-  {
+    safer: SAFER_RM,
+    hits: ["rm -rf ~", "rm -rf /home/anna"],
+    misses: ["rm -rf ~/.cache/pip", "rm -f ~/notes.txt.bak"],
+  }),
+  rule({
     id: "filesystem.remove_tree",
-    pack: "filesystem",
+    title: "Delete a folder outside the project",
     commands: REMOVERS,
     when: TREES,
     match: removesTree("working_folder", "home_part", "system_part", "elsewhere"),
-    blast: 3,
-    irreversibility: 5,
+    weight: [3, 5],
     threat: "destructive_delete",
     explanation: "It deletes a folder with everything in it, and no copy is kept.",
-    safer_alternative: SAFER_RM,
-  },
-  {
+    safer: SAFER_RM,
+    hits: ["npx rimraf /srv/app", "rm -rf ."],
+    misses: ["rm -rf /tmp/build-4711", "npx rimraf dist"],
+  }),
+  rule({
     id: "filesystem.remove_local_tree",
-    pack: "filesystem",
+    title: "Delete a folder of the project",
     commands: REMOVERS,
     when: TREES,
     match: removesTree("local"),
-    blast: 2,
-    irreversibility: 4,
+    weight: [2, 4],
     threat: "destructive_delete",
     explanation: "It deletes a folder of the project that no build makes again.",
-    safer_alternative: "Move the folder aside, or delete it with git so that it can come back.",
-  },
-  {
+    safer: "Move the folder aside, or delete it with git so that it can come back.",
+    hits: ["rm -rf src", "rm -r docs/manual"],
+    misses: ["rm -rf build", "rm -r node_modules/.cache"],
+  }),
+  rule({
     id: "filesystem.remove_unknown_tree",
-    pack: "filesystem",
+    title: "Delete a folder whose name is computed",
     commands: REMOVERS,
     when: TREES,
     match: (command) =>
       removes(command, ["unknown"]) ||
-      (!isRehearsal(command) && command.stdin !== null && operands(command).length === 0),
-    blast: 3,
-    irreversibility: 4,
+      (command.stdin !== null && operands(command).length === 0),
+    weight: [3, 4],
     threat: "destructive_delete",
     explanation:
       "It deletes a folder whose name is only known when it runs; an empty variable makes it another one.",
-    safer_alternative: 'Write the path out, or guard it: rm -rf "${DIR:?}/build".',
-  },
-  {
+    safer: 'Write the path out, or guard it: rm -rf "${DIR:?}/build".',
+    hits: ["rm -rf $X", "cat list.txt | xargs rm -rf"],
+    misses: ['D=build; rm -rf "$D"', 'rm -f "$FILE"'],
+  }),
+  rule({
     id: "filesystem.remove_all_files",
-    pack: "filesystem",
+    title: "Empty a folder with a wildcard",
     commands: FILE_REMOVERS,
     match: emptiesFolder,
-    blast: 3,
-    irreversibility: 4,
+    weight: [3, 4],
     threat: "destructive_delete",
     explanation: "A wildcard deletes every file of a folder.",
-    safer_alternative: "Name the files, or list what the wildcard matches first.",
-  },
-  {
+    safer: "Name the files, or list what the wildcard matches first.",
+    hits: ["rm -f /srv/*", "rm -f ~/*"],
+    misses: ["rm -f *.o", "rm -f build/*"],
+  }),
+  rule({
     id: "filesystem.remove_system_file",
-    pack: "filesystem",
+    title: "Delete a system file",
     commands: FILE_REMOVERS,
     match: (command) =>
       removes(command, ["system_part", "system", "root"]) &&
       pathsOf(command).some((path) => holdsSystem(path, command.cwd)),
-    blast: 4,
-    irreversibility: 4,
+    weight: [4, 4],
     threat: "destructive_delete",
     explanation: "It deletes a file that belongs to the system.",
-    safer_alternative: "Let the package manager remove it, or keep a copy beside it.",
-  },
+    safer: "Let the package manager remove it, or keep a copy beside it.",
+    hits: ["unlink /etc/fstab", "sudo rm -f /boot/vmlinuz-6.1"],
+    misses: ["rm -f app/etc/settings.json", "unlink current-release"],
+  }),
 ];

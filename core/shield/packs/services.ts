@@ -1,6 +1,6 @@
+import { rule } from "./rule.ts";
 import { hasFlag, hasOption, optionValues } from "../programs/arguments.ts";
 import { type Rule, type SimpleCommand, UNKNOWN } from "../model.ts";
-import { defineRule } from "./define.ts";
 
 const CRITICAL = [
   "ssh",
@@ -117,36 +117,40 @@ const POWER_CALL = /(?:^|\.)(?:PowerOff|Reboot|Halt|KExec|Suspend|Hibernate)$/;
 
 /** Services, processes and users. */
 export const SERVICE_RULES: readonly Rule[] = [
-  defineRule(
-    "services",
-    "stop_critical",
-    MANAGERS,
-    (command, words) => {
+  rule({
+    id: "services.stop_critical",
+    title: "Stop a critical service",
+    commands: MANAGERS,
+    match: (command, words) => {
       const unit = stopsService(command, words);
       return unit !== null && isCritical(unit);
     },
-    [4, 3],
-    "service_disruption",
-    "It stops a service without which the machine cannot be reached, watched or used.",
-    "Restart it instead, or plan the change with somebody at the console.",
-  ),
-  defineRule(
-    "services",
-    "stop",
-    MANAGERS,
-    (command, words) => {
+    weight: [4, 3],
+    threat: "service_disruption",
+    explanation: "It stops a service without which the machine cannot be reached, watched or used.",
+    safer: "Restart it instead, or plan the change with somebody at the console.",
+    hits: ["systemctl stop sshd", "rc-service sshd stop"],
+    misses: ["systemctl status sshd", "service nginx status"],
+  }),
+  rule({
+    id: "services.stop",
+    title: "Stop or disable a service",
+    commands: MANAGERS,
+    match: (command, words) => {
       const unit = stopsService(command, words);
       return unit !== null && !isCritical(unit);
     },
-    [3, 3],
-    "service_disruption",
-    "It stops or disables a service.",
-    "Restart it instead.",
-  ),
-  defineRule(
-    "services",
-    "power",
-    [
+    weight: [3, 3],
+    threat: "service_disruption",
+    explanation: "It stops or disables a service.",
+    safer: "Restart it instead.",
+    hits: ["systemctl stop nginx", "pm2 delete all"],
+    misses: ["systemctl start nginx", "pm2 list"],
+  }),
+  rule({
+    id: "services.power",
+    title: "Stop or restart the machine",
+    commands: [
       "shutdown",
       "reboot",
       "halt",
@@ -162,7 +166,7 @@ export const SERVICE_RULES: readonly Rule[] = [
       "dbus-send",
       "gdbus",
     ],
-    (command, words) => {
+    match: (command, words) => {
       if (command.name.endsWith("dbus") || BUSES.has(command.name)) {
         return command.args.some((arg) => POWER_CALL.test(arg));
       }
@@ -186,16 +190,18 @@ export const SERVICE_RULES: readonly Rule[] = [
       }
       return !(command.name === "shutdown" && hasFlag(command, "c"));
     },
-    [4, 3],
-    "service_disruption",
-    "It stops or restarts the machine.",
-    "Restart the one service that needs it.",
-  ),
-  defineRule(
-    "services",
-    "kill_everything",
-    ["kill", "killall5", "pkill", "killall", "skill", "kill.exe", "taskkill"],
-    (command) => {
+    weight: [4, 3],
+    threat: "service_disruption",
+    explanation: "It stops or restarts the machine.",
+    safer: "Restart the one service that needs it.",
+    hits: ["shutdown -h now", "init 0"],
+    misses: ["shutdown --help", "busctl list"],
+  }),
+  rule({
+    id: "services.kill_everything",
+    title: "Kill every process",
+    commands: ["kill", "killall5", "pkill", "killall", "skill", "kill.exe", "taskkill"],
+    match: (command) => {
       const targets = command.args.filter((arg, i) => arg === "-1" ? i > 0 : !arg.startsWith("-"));
       if (command.name === "killall5") {
         return true;
@@ -208,16 +214,18 @@ export const SERVICE_RULES: readonly Rule[] = [
         (command.args.includes(".") || command.args.includes("") ||
           (hasFlag(command, "u", "euid") && targets.includes("root")));
     },
-    [5, 4],
-    "service_disruption",
-    "It kills every process, or the first one.",
-    "Kill the one process by its number.",
-  ),
-  defineRule(
-    "services",
-    "kill_critical",
-    ["pkill", "killall", "taskkill", "stop-process", "kill"],
-    (command, words) =>
+    weight: [5, 4],
+    threat: "service_disruption",
+    explanation: "It kills every process, or the first one.",
+    safer: "Kill the one process by its number.",
+    hits: ["kill -9 -1", "pkill -f ."],
+    misses: ["kill -TERM 4321", "kill $(cat app.pid)"],
+  }),
+  rule({
+    id: "services.kill_critical",
+    title: "Kill a critical service",
+    commands: ["pkill", "killall", "taskkill", "stop-process", "kill"],
+    match: (command, words) =>
       !onlyReloads(command) &&
       words.some((word) =>
         command.name !== "kill"
@@ -225,25 +233,29 @@ export const SERVICE_RULES: readonly Rule[] = [
           // The number that `pidof sshd` prints.
           : word.startsWith(UNKNOWN) && isCritical(word.slice(1))
       ),
-    [4, 3],
-    "service_disruption",
-    "It kills a service without which the machine cannot be reached, watched or used.",
-    "Restart the service instead.",
-  ),
-  defineRule(
-    "services",
-    "kill_by_name",
-    ["pkill", "killall", "taskkill", "stop-process", "xkill"],
-    (_command, words) => words.length > 0,
-    [2, 3],
-    "service_disruption",
-    "It kills every process of that name.",
-    "Kill the one process by its number.",
-  ),
-  defineRule(
-    "services",
-    "users",
-    [
+    weight: [4, 3],
+    threat: "service_disruption",
+    explanation: "It kills a service without which the machine cannot be reached, watched or used.",
+    safer: "Restart the service instead.",
+    hits: ["pkill sshd", "kill -9 $(pidof auditd)"],
+    misses: ["pgrep -fa sshd", "kill -9 4711"],
+  }),
+  rule({
+    id: "services.kill_by_name",
+    title: "Kill processes by name",
+    commands: ["pkill", "killall", "taskkill", "stop-process", "xkill"],
+    match: (_command, words) => words.length > 0,
+    weight: [2, 3],
+    threat: "service_disruption",
+    explanation: "It kills every process of that name.",
+    safer: "Kill the one process by its number.",
+    hits: ["pkill node", 'taskkill /fi "imagename eq node.exe"'],
+    misses: ["pgrep -fa node", "kill -TERM 4321"],
+  }),
+  rule({
+    id: "services.users",
+    title: "Change users and their rights",
+    commands: [
       "userdel",
       "groupadd",
       "groupmod",
@@ -262,7 +274,7 @@ export const SERVICE_RULES: readonly Rule[] = [
       "chsh",
       "net",
     ],
-    (command, words) => {
+    match: (command, words) => {
       if (command.name === "net") {
         const what = (words[0] ?? "").toLowerCase();
         return what === "stop" ||
@@ -277,16 +289,18 @@ export const SERVICE_RULES: readonly Rule[] = [
       if (command.name === "usermod") return hasFlag(command, "aGgulLdso", ...USERMOD_OPTIONS);
       return true;
     },
-    [4, 3],
-    "account_change",
-    "It changes who may use the machine, and with what rights.",
-    "Have an administrator do it through configuration.",
-  ),
-  defineRule(
-    "services",
-    "resource_hog",
-    ["stress", "stress-ng", "fallocate", "hping3", "slowloris"],
-    (command, words) =>
+    weight: [4, 3],
+    threat: "account_change",
+    explanation: "It changes who may use the machine, and with what rights.",
+    safer: "Have an administrator do it through configuration.",
+    hits: ["userdel -r anna", "groupadd -g 0 x"],
+    misses: ["usermod -c 'Bob' bob", "visudo -cf /tmp/sudoers.new"],
+  }),
+  rule({
+    id: "services.resource_hog",
+    title: "Use up a machine",
+    commands: ["stress", "stress-ng", "fallocate", "hping3", "slowloris"],
+    match: (command, words) =>
       command.name === "fallocate"
         ? optionValues(command, "-l", "--length").some((size) =>
           /^(?:\d+(?:\.\d+)?[TPE]|\d{3,}G|\d{12,})/i.test(size)
@@ -296,34 +310,41 @@ export const SERVICE_RULES: readonly Rule[] = [
         : command.name.startsWith("stress")
         ? words.length >= 0 && command.args.length > 0
         : command.name === "slowloris",
-    [3, 3],
-    "denial_of_service",
-    "It uses up the machine or floods another one.",
-    "Set a small limit, on a test machine.",
-  ),
-  defineRule(
-    "services",
-    "fills_disk",
-    ["dd", "cat", "yes"],
-    fillsDisk,
-    [3, 3],
-    "denial_of_service",
-    "It writes without end, until the disk is full.",
-    "Say how much: dd count=, head -c.",
-  ),
-  defineRule(
-    "services",
-    "remote_module",
-    ["ansible"],
-    (command) =>
+    weight: [3, 3],
+    threat: "denial_of_service",
+    explanation: "It uses up the machine or floods another one.",
+    safer: "Set a small limit, on a test machine.",
+    hits: ["stress-ng --cpu 64", "fallocate -l 500G /fill"],
+    misses: ["fallocate -l 50G disk.img", "nproc"],
+  }),
+  rule({
+    id: "services.fills_disk",
+    title: "Write without end",
+    commands: ["dd", "cat", "yes"],
+    match: fillsDisk,
+    weight: [3, 3],
+    threat: "denial_of_service",
+    explanation: "It writes without end, until the disk is full.",
+    safer: "Say how much: dd count=, head -c.",
+    hits: ["yes > /tmp/fill", "cat /dev/urandom > /tmp/fill"],
+    misses: ["yes > /dev/null &", "dd if=/dev/zero of=/dev/null"],
+  }),
+  rule({
+    id: "services.remote_module",
+    title: "Restart or clear many machines",
+    commands: ["ansible"],
+    match: (command) =>
       !hasOption(command, "--check", "-C") &&
       (optionValues(command, "-m", "--module-name").some((name) => ENDING_MODULE.test(name)) ||
         optionValues(command, "-a", "--args").some((text) => text.includes("state=absent"))),
-    [4, 3],
-    "service_disruption",
-    "It restarts machines, or removes what is installed on them, on every host it names.",
-    "Run it with --check first, and on one host.",
-  ),
+    weight: [4, 3],
+    threat: "service_disruption",
+    explanation:
+      "It restarts machines, or removes what is installed on them, on every host it names.",
+    safer: "Run it with --check first, and on one host.",
+    hits: ["ansible all -b -m reboot", "ansible all -m apt -a 'name=nginx state=absent'"],
+    misses: ["ansible all -m ping", "ansible-playbook site.yml --check"],
+  }),
 ];
 
 /** Modules of ansible that end a machine's work. */

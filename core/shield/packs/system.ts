@@ -1,8 +1,8 @@
+import { rule } from "./rule.ts";
 import { hasFlag, hasOption, operands, optionValues } from "../programs/arguments.ts";
 import { isWholeFolder } from "../programs/bulk.ts";
 import type { Rule, SimpleCommand } from "../model.ts";
 import { holdsSystem, isVital, locate } from "../programs/paths.ts";
-import { defineRule } from "./define.ts";
 
 /** Folders on which a running system stands. */
 const BASES = new Set([
@@ -44,57 +44,65 @@ function extractsOver(command: SimpleCommand): boolean {
 
 /** The system's own files, mounts and clock. */
 export const SYSTEM_RULES: readonly Rule[] = [
-  defineRule(
-    "filesystem",
-    "extract_over_system",
-    ["tar", "gtar", "bsdtar", "unzip", "cpio"],
-    extractsOver,
-    [4, 4],
-    "system_tampering",
-    "It unpacks an archive over the system's own folders.",
-    "Unpack it into an empty folder, compare, and copy what is needed.",
-  ),
-  defineRule(
-    "filesystem",
-    "system_attributes",
-    ["chattr", "setfacl", "chflags"],
-    (command, words) =>
+  rule({
+    id: "filesystem.extract_over_system",
+    title: "Unpack an archive over system folders",
+    commands: ["tar", "gtar", "bsdtar", "unzip", "cpio"],
+    match: extractsOver,
+    weight: [4, 4],
+    threat: "system_tampering",
+    explanation: "It unpacks an archive over the system's own folders.",
+    safer: "Unpack it into an empty folder, compare, and copy what is needed.",
+    hits: ["tar -C / -xzf backup.tgz", "unzip -d /etc site.zip"],
+    misses: ["tar xzf release.tgz", "unzip -l site.zip"],
+  }),
+  rule({
+    id: "filesystem.system_attributes",
+    title: "Change attributes of a system file",
+    commands: ["chattr", "setfacl", "chflags"],
+    match: (command, words) =>
       words.some((path) => isBase(path) || holdsSystem(path, command.cwd)) &&
       !hasOption(command, "--get"),
-    [4, 2],
-    "permission_change",
-    "It changes who may read or change a file of the system.",
-    "Change the file through configuration that is reviewed.",
-  ),
-  defineRule(
-    "filesystem",
-    "system_owner",
-    ["chmod", "chown", "chgrp"],
-    ({ cwd }, words) =>
+    weight: [4, 2],
+    threat: "permission_change",
+    explanation: "It changes who may read or change a file of the system.",
+    safer: "Change the file through configuration that is reviewed.",
+    hits: ["chattr -i /etc/passwd", "setfacl -m u:nobody:rwx /etc/shadow"],
+    misses: ["chattr +i notes.txt", "setfacl -m u:anna:r report.pdf"],
+  }),
+  rule({
+    id: "filesystem.system_owner",
+    title: "Change the owner or mode of a system file",
+    commands: ["chmod", "chown", "chgrp"],
+    match: ({ cwd }, words) =>
       words.slice(1).some((path) => isBase(locate(cwd, path)) || isVital(path, cwd)),
-    [4, 2],
-    "permission_change",
-    "It changes who may use a folder or a program that the system needs.",
-    "Leave it as its package made it.",
-  ),
-  defineRule(
-    "persistence",
-    "install_setuid",
-    ["install", "ginstall"],
-    (command) =>
+    weight: [4, 2],
+    threat: "permission_change",
+    explanation: "It changes who may use a folder or a program that the system needs.",
+    safer: "Leave it as its package made it.",
+    hits: ["chmod u+s /bin/bash", "chown nobody /etc"],
+    misses: ["chown anna notes.txt", "chgrp staff shared.txt"],
+  }),
+  rule({
+    id: "persistence.install_setuid",
+    title: "Install a program with its owner's rights",
+    commands: ["install", "ginstall"],
+    match: (command) =>
       optionValues(command, "-m", "--mode").some((mode) =>
         (mode.length === 4 && "2467".includes(mode[0] ?? "")) || mode.includes("+s")
       ),
-    [4, 4],
-    "privilege_escalation",
-    "It installs a program that runs with its owner's rights, whoever starts it.",
-    "Give the right through sudo, for one command.",
-  ),
-  defineRule(
-    "disks",
-    "mount_over",
-    ["mount", "umount"],
-    (command, words) =>
+    weight: [4, 4],
+    threat: "privilege_escalation",
+    explanation: "It installs a program that runs with its owner's rights, whoever starts it.",
+    safer: "Give the right through sudo, for one command.",
+    hits: ["install -m 4755 sh /usr/local/bin/rootsh", "install -m u+s helper /opt/app/helper"],
+    misses: ["install -m 755 relay bin/relay", "install -d public/assets"],
+  }),
+  rule({
+    id: "disks.mount_over",
+    title: "Mount over a system folder",
+    commands: ["mount", "umount"],
+    match: (command, words) =>
       command.name === "umount"
         ? hasFlag(command, "lf", "lazy", "force")
         : words.length > 0 && isBase(words.at(-1) ?? "") &&
@@ -102,42 +110,49 @@ export const SYSTEM_RULES: readonly Rule[] = [
               optionValues(command, "-o").some((how) => how.includes("remount"))) ||
           hasOption(command, "--bind", "--rbind", "-B") &&
             holdsSystem(words.at(-1) ?? "", command.cwd),
-    [4, 2],
-    "system_tampering",
-    "It puts another file system over a folder that the system uses, or tears one away.",
-    "Mount it on an empty folder below /mnt.",
-  ),
-  defineRule(
-    "services",
-    "clock",
-    ["timedatectl", "date", "hwclock", "set-date"],
-    (command, words) =>
+    weight: [4, 2],
+    threat: "system_tampering",
+    explanation:
+      "It puts another file system over a folder that the system uses, or tears one away.",
+    safer: "Mount it on an empty folder below /mnt.",
+    hits: ["mount --bind /tmp/fake /etc", "umount -lf /data"],
+    misses: ["mount -o ro /dev/sdb1 /mnt", "umount /mnt/usb"],
+  }),
+  rule({
+    id: "services.clock",
+    title: "Change the machine's clock",
+    commands: ["timedatectl", "date", "hwclock", "set-date"],
+    match: (command, words) =>
       command.name === "date"
         ? hasFlag(command, "s", "set")
         : command.name === "hwclock"
         ? hasOption(command, "--set", "--hctosys", "-s")
         : command.name === "set-date" || (words[0] ?? "").startsWith("set-t"),
-    [3, 3],
-    "system_tampering",
-    "It changes the machine's clock, on which certificates, logs and schedules rest.",
-    "Let the time service set the clock.",
-  ),
-  defineRule(
-    "services",
-    "kill_users",
-    ["fuser", "loginctl", "pkill", "killall", "skill", "slay"],
-    (command, words) =>
+    weight: [3, 3],
+    threat: "system_tampering",
+    explanation: "It changes the machine's clock, on which certificates, logs and schedules rest.",
+    safer: "Let the time service set the clock.",
+    hits: ["date -s '2001-01-01'", "timedatectl set-time '2001-01-01'"],
+    misses: ["date -u +%FT%TZ", "timedatectl status"],
+  }),
+  rule({
+    id: "services.kill_users",
+    title: "Kill every process of a user",
+    commands: ["fuser", "loginctl", "pkill", "killall", "skill", "slay"],
+    match: (command, words) =>
       command.name === "fuser"
         ? hasFlag(command, "k") &&
           (hasFlag(command, "mM") || words.some((path) => isWholeFolder(command, path)))
         : command.name === "loginctl"
         ? ["terminate-user", "kill-user", "terminate-seat"].includes(words[0] ?? "")
         : hasFlag(command, "uU", "user", "euid", "uid") && killsAll(command),
-    [4, 3],
-    "service_disruption",
-    "It kills every process of a user or of a file system.",
-    "Kill the one process by its number.",
-  ),
+    weight: [4, 3],
+    threat: "service_disruption",
+    explanation: "It kills every process of a user or of a file system.",
+    safer: "Kill the one process by its number.",
+    hits: ["pkill -9 -u postgres", "loginctl terminate-user anna"],
+    misses: ["loginctl list-sessions", "pgrep -u postgres"],
+  }),
 ];
 
 /** `pkill -u name` without a process name. */

@@ -1,4 +1,7 @@
-import type { Blast, Pack } from "../model.ts";
+import type { Blast, Examples, Pack } from "../model.ts";
+
+/** What the verb of a management tool does to the thing that it names. */
+export type Harm = "destroy" | "delete" | "disable";
 
 /** A management tool: where its verb stands, and how much hangs on it. */
 export interface Tool {
@@ -15,6 +18,9 @@ export interface Tool {
   readonly skip?: number;
   /** Options before the verb whose value is the next word. */
   readonly valued?: readonly string[];
+  /** Examples of each of its rules. */
+  readonly hits: Readonly<Record<Harm, Examples>>;
+  readonly misses: Examples;
 }
 
 /** Options of management tools whose value is the next word. */
@@ -63,19 +69,115 @@ export const TOOLS: readonly Tool[] = [
     skip: 1,
     blast: 3,
     also: ["reset", "reboot", "stop", "cancel", "release", "failover", "restore"],
+    hits: {
+      destroy: [
+        "aws ec2 terminate-instances --instance-ids i-1",
+        "aws sqs purge-queue --queue-url https://sqs/q",
+      ],
+      delete: ["aws iam delete-role --role-name app", "aws route53 delete-hosted-zone --id Z1"],
+      disable: [
+        "aws cloudtrail stop-logging --name t",
+        "aws ec2 stop-instances --instance-ids i-1",
+      ],
+    },
+    misses: ["aws configure list", "aws ec2 describe-instances"],
   },
-  { names: ["gcloud"], pack: "cloud", depth: 6, blast: 3, also: ["reset", "drain", "failover"] },
-  { names: ["az"], pack: "cloud", depth: 6, blast: 3, also: ["failover"] },
-  { names: ["gsutil"], pack: "cloud", depth: 1, blast: 3 },
-  { names: ["bq", "tmutil"], pack: "databases", depth: 1, blast: 3 },
-  { names: ["influx", "etcdctl", "zkcli"], pack: "databases", depth: 2, blast: 3 },
+  {
+    names: ["gcloud"],
+    pack: "cloud",
+    depth: 6,
+    blast: 3,
+    also: ["reset", "drain", "failover"],
+    hits: {
+      destroy: [
+        "gcloud kms keys versions destroy 1 --key k --keyring r --location global",
+        "gcloud secrets versions destroy 1 --secret db",
+      ],
+      delete: ["gcloud projects delete p-1", "gcloud sql instances delete prod"],
+      disable: [
+        "gcloud services disable run.googleapis.com",
+        "gcloud iam service-accounts disable app@p-1.iam.gserviceaccount.com",
+      ],
+    },
+    misses: ["gcloud projects list", "gcloud config list"],
+  },
+  {
+    names: ["az"],
+    pack: "cloud",
+    depth: 6,
+    blast: 3,
+    also: ["failover"],
+    hits: {
+      destroy: ["az keyvault purge --name kv", "az appconfig purge --name config"],
+      delete: ["az aks delete -g rg -n prod -y", "az vm delete -g rg -n vm1 --yes"],
+      disable: ["az vm extension disable -n agent", "az sql failover-group failover --name fg"],
+    },
+    misses: ["az vm list -o table", "az vm start -g rg -n vm"],
+  },
+  {
+    names: ["gsutil"],
+    pack: "cloud",
+    depth: 1,
+    blast: 3,
+    hits: {
+      destroy: ["gsutil wipe gs://bucket", "gsutil purge gs://bucket"],
+      delete: ["gsutil -m rm -r gs://bucket", "gsutil rb gs://bucket"],
+      disable: ["gsutil disable gs://bucket", "gsutil detach gs://bucket"],
+    },
+    misses: ["gsutil ls -l gs://reports", "gsutil cp build.zip gs://artifacts/build.zip"],
+  },
+  {
+    names: ["bq", "tmutil"],
+    pack: "databases",
+    depth: 1,
+    blast: 3,
+    hits: {
+      destroy: ["bq truncate analytics.events", "tmutil destroy /Volumes/b"],
+      delete: ["bq rm -r -f dataset", "tmutil delete /Volumes/b"],
+      disable: ["tmutil disable", "bq detach analytics.events"],
+    },
+    misses: ["bq ls", "tmutil status"],
+  },
+  {
+    names: ["influx", "etcdctl", "zkcli"],
+    pack: "databases",
+    depth: 2,
+    blast: 3,
+    hits: {
+      destroy: ["etcdctl purge", "zkcli destroy /app"],
+      delete: [
+        "influx delete --bucket b --start 1970-01-01T00:00:00Z --stop 2030-01-01T00:00:00Z",
+        'etcdctl del "" --prefix',
+      ],
+      disable: ["etcdctl auth disable", "etcdctl user revoke-role app root"],
+    },
+    misses: ["etcdctl endpoint health", "influx bucket list"],
+  },
   {
     names: ["azcopy", "s3cmd", "mc", "s5cmd", "b2", "ossutil", "coscli", "swift"],
     pack: "cloud",
     depth: 2,
     blast: 3,
+    hits: {
+      destroy: ["s3cmd purge s3://bucket", "swift wipe reports"],
+      delete: ["azcopy remove https://store.example/reports", "s3cmd del s3://bucket/report.csv"],
+      disable: ["s5cmd detach s3://bucket", "s3cmd disable s3://bucket"],
+    },
+    misses: ["mc ls store/reports", "s3cmd ls"],
   },
-  { names: ["rclone"], pack: "cloud", depth: 1, blast: 3, also: ["cleanup"] },
+  {
+    names: ["rclone"],
+    pack: "cloud",
+    depth: 1,
+    blast: 3,
+    also: ["cleanup"],
+    hits: {
+      destroy: ["rclone purge remote:backups", "rclone wipe remote:backups"],
+      delete: ["rclone delete remote:backups/old", "rclone cleanup remote:"],
+      disable: ["rclone detach remote:backups", "rclone disable remote:backups"],
+    },
+    misses: ["rclone lsd remote:", "rclone copy ./dist remote:site"],
+  },
   {
     names: [
       "doctl",
@@ -109,6 +211,12 @@ export const TOOLS: readonly Tool[] = [
     pack: "cloud",
     depth: 5,
     blast: 3,
+    hits: {
+      destroy: ["nomad system purge", "openstack stack destroy web"],
+      delete: ["doctl compute droplet delete 123 -f", "argocd app delete prod --cascade"],
+      disable: ["doctl compute volume-action detach 1 2", "openstack service disable nova"],
+    },
+    misses: ["nomad job status web", "doctl compute droplet list"],
   },
   {
     names: [
@@ -173,6 +281,12 @@ export const TOOLS: readonly Tool[] = [
     blast: 3,
     also: ["reset", "rollback", "pause"],
     except: ["build remove", "cache clear"],
+    hits: {
+      destroy: ["fly apps destroy api -y", "cdk destroy --all --force"],
+      delete: ["vercel rm my-app --yes", "serverless remove"],
+      disable: ["heroku pg:reset DATABASE", "firebase hosting:disable"],
+    },
+    misses: ["fly scale count 3", "heroku logs --tail -a app"],
   },
   {
     names: ["terraform", "tofu", "terragrunt"],
@@ -180,13 +294,36 @@ export const TOOLS: readonly Tool[] = [
     depth: 3,
     blast: 4,
     also: ["force"],
+    hits: {
+      destroy: ["tofu destroy", "terraform -chdir=infra/prod destroy"],
+      delete: ["terraform workspace delete prod", "terraform state rm aws_instance.web"],
+      disable: ["terraform force-unlock -force 1234", "tofu force-unlock 1234"],
+    },
+    misses: ["terraform validate", "terraform state list"],
   },
-  { names: ["pulumi", "cdktf", "crossplane", "spacectl"], pack: "cloud", depth: 2, blast: 4 },
+  {
+    names: ["pulumi", "cdktf", "crossplane", "spacectl"],
+    pack: "cloud",
+    depth: 2,
+    blast: 4,
+    hits: {
+      destroy: ["pulumi destroy --yes", "cdktf destroy web"],
+      delete: ["pulumi stack rm prod", "pulumi state delete urn:pulumi:prod"],
+      disable: ["pulumi policy disable acme/rules", "spacectl stack disable web"],
+    },
+    misses: ["pulumi preview --diff", "pulumi stack ls"],
+  },
   {
     names: ["ansible-galaxy", "knife", "vagrant", "packer", "salt-key", "puppet", "chef"],
     pack: "cloud",
     depth: 2,
     blast: 2,
+    hits: {
+      destroy: ["vagrant destroy -f", "knife environment purge prod"],
+      delete: ["knife node delete web1", "ansible-galaxy remove acme.web"],
+      disable: ["vagrant suspend web", "knife node revoke web1"],
+    },
+    misses: ["knife node list", "vagrant status"],
   },
   {
     names: ["vault", "bao", "openbao"],
@@ -194,6 +331,15 @@ export const TOOLS: readonly Tool[] = [
     depth: 3,
     blast: 3,
     also: ["compact"],
+    hits: {
+      destroy: [
+        "vault kv destroy -versions=1,2 secret/prod/db",
+        "bao kv destroy -versions=1 secret/app",
+      ],
+      delete: ["vault policy delete app", "vault kv metadata delete secret/prod"],
+      disable: ["vault secrets disable kv/", "vault lease revoke aws/creds/app/1"],
+    },
+    misses: ["vault status", "vault kv list secret/"],
   },
   {
     names: [
@@ -218,6 +364,12 @@ export const TOOLS: readonly Tool[] = [
     pack: "credentials",
     depth: 3,
     blast: 3,
+    hits: {
+      destroy: ["doppler projects purge app", "bw purge"],
+      delete: ["op item delete 4f3b2c", "doppler configs delete dev"],
+      disable: ["certbot revoke --cert-name example.com", "op user suspend anna"],
+    },
+    misses: ["certbot certificates", "doppler configs"],
   },
   {
     names: [
@@ -241,14 +393,40 @@ export const TOOLS: readonly Tool[] = [
     depth: 3,
     blast: 4,
     also: ["compact", "cleanup", "gc"],
+    hits: {
+      destroy: ["borg rdelete", "tarsnap nuke"],
+      delete: ["restic forget --keep-last 0 --prune", "velero backup delete all --confirm"],
+      disable: ["barman archive disable", "velero schedule disable nightly"],
+    },
+    misses: ["restic snapshots", "borg list /backup"],
   },
-  { names: ["kafka-topics", "kafka-topics.sh"], pack: "databases", depth: 1, blast: 3 },
+  {
+    names: ["kafka-topics", "kafka-topics.sh"],
+    pack: "databases",
+    depth: 1,
+    blast: 3,
+    hits: {
+      destroy: ["kafka-topics destroy orders", "kafka-topics.sh purge orders"],
+      delete: ["kafka-topics delete orders", "kafka-topics.sh remove orders"],
+      disable: ["kafka-topics disable orders", "kafka-topics.sh suspend orders"],
+    },
+    misses: [
+      "kafka-topics.sh --bootstrap-server k:9092 --list",
+      "kafka-topics --bootstrap-server k:9092 --describe",
+    ],
+  },
   {
     names: ["rabbitmqctl", "rabbitmqadmin"],
     pack: "databases",
     depth: 2,
     blast: 3,
     also: ["clear", "reset", "force", "stop"],
+    hits: {
+      destroy: ["rabbitmqctl purge_queue jobs", "rabbitmqadmin purge queue name=jobs"],
+      delete: ["rabbitmqctl delete_user ci-bot", "rabbitmqadmin delete queue name=jobs"],
+      disable: ["rabbitmqctl reset", "rabbitmqctl stop_app"],
+    },
+    misses: ["rabbitmqctl list_queues", "rabbitmqadmin list queues"],
   },
   {
     names: [
@@ -266,6 +444,12 @@ export const TOOLS: readonly Tool[] = [
     depth: 3,
     blast: 3,
     also: ["reset"],
+    hits: {
+      destroy: ["nats stream purge ORDERS", "nats kv purge CONFIG"],
+      delete: ["nats stream delete ORDERS", "rpk topic delete orders"],
+      disable: ["pulsar-admin topics unsubscribe -s app orders", "temporal schedule reset nightly"],
+    },
+    misses: ["nats stream info ORDERS", "rpk topic list"],
   },
   {
     names: ["airflow", "prefect", "dagster", "mlflow", "dvc"],
@@ -274,6 +458,12 @@ export const TOOLS: readonly Tool[] = [
     blast: 3,
     also: ["reset", "gc"],
     except: ["remove"],
+    hits: {
+      destroy: ["dvc destroy", "prefect work-queue purge jobs"],
+      delete: ["airflow dags delete etl_daily -y", "dvc gc -w -c -f"],
+      disable: ["airflow db reset -y", "prefect deployment disable etl"],
+    },
+    misses: ["mlflow experiments search", "airflow dags list"],
   },
   {
     names: ["gh", "glab", "hub", "tea", "bb"],
@@ -282,6 +472,12 @@ export const TOOLS: readonly Tool[] = [
     blast: 3,
     also: ["archive", "transfer"],
     except: ["cache delete", "alias delete", "label delete"],
+    hits: {
+      destroy: ["gh codespace purge", "hub destroy acme/app"],
+      delete: ["gh repo delete acme/app --yes", "glab repo delete acme/app"],
+      disable: ["gh repo archive acme/app", "glab repo transfer acme/app other"],
+    },
+    misses: ["gh pr merge 42 --squash", "glab mr list"],
   },
   {
     names: [
@@ -300,6 +496,12 @@ export const TOOLS: readonly Tool[] = [
     pack: "cloud",
     depth: 3,
     blast: 3,
+    hits: {
+      destroy: ["tkn pipeline purge build", "drone repo destroy acme/app"],
+      delete: ["circleci namespace delete acme", "drone secret rm acme/app"],
+      disable: ["gitlab-runner unregister --all-runners", "drone repo disable acme/app"],
+    },
+    misses: ["gitlab-runner status", "circleci project list"],
   },
   {
     names: ["docker", "podman", "nerdctl"],
@@ -312,6 +514,12 @@ export const TOOLS: readonly Tool[] = [
       "compose rm",
       "image prune",
     ],
+    hits: {
+      destroy: ["docker context destroy prod", "podman machine wipe"],
+      delete: ["docker stack rm prod", "docker volume rm data"],
+      disable: ["docker plugin disable acme/log", "docker network disable front"],
+    },
+    misses: ["docker compose up -d", "docker ps"],
   },
   {
     names: ["docker-compose", "podman-compose"],
@@ -319,6 +527,12 @@ export const TOOLS: readonly Tool[] = [
     depth: 1,
     blast: 2,
     except: ["rm"],
+    hits: {
+      destroy: ["docker-compose destroy", "podman-compose destroy"],
+      delete: ["docker-compose delete", "podman-compose remove"],
+      disable: ["docker-compose disable web", "podman-compose disable web"],
+    },
+    misses: ["docker-compose up -d", "docker-compose rm -f api"],
   },
   {
     names: [
@@ -353,6 +567,12 @@ export const TOOLS: readonly Tool[] = [
     depth: 3,
     blast: 3,
     also: ["reset"],
+    hits: {
+      destroy: ["qm destroy 100", "pct destroy 101"],
+      delete: ["incus delete -f web", "eksctl delete cluster prod"],
+      disable: ["kubeadm reset -f", "virsh detach web"],
+    },
+    misses: ["virsh list --all", "minikube start --cpus 4"],
   },
   {
     names: ["helm", "helmfile", "kustomize"],
@@ -360,5 +580,11 @@ export const TOOLS: readonly Tool[] = [
     depth: 2,
     blast: 3,
     except: ["repo remove", "plugin uninstall", "plugin remove"],
+    hits: {
+      destroy: ["helmfile destroy", "helmfile -e prod destroy"],
+      delete: ["helm uninstall payments -n prod", "helm delete checkout"],
+      disable: ["helm release suspend payments", "helmfile disable payments"],
+    },
+    misses: ["helm template ./chart", "helm get values web"],
   },
 ];
