@@ -1,12 +1,11 @@
 import { rule } from "./rule.ts";
 import { attachesToAgent, printsEnvironment, touchesAgentState } from "../programs/agent_state.ts";
-import { hasFlag, isRehearsal, operands, optionValues } from "../programs/arguments.ts";
+import { hasFlag, operands, optionValues } from "../programs/arguments.ts";
 import { isWholeFolder } from "../programs/bulk.ts";
 import type { Condition, Rule, SimpleCommand } from "../model.ts";
 import { classifyPath, locate } from "../programs/paths.ts";
 import { isEveryday, isSecret } from "../programs/secrets.ts";
 import { READERS, readsSecret } from "../programs/output.ts";
-import { readPhrases } from "./phrases.ts";
 import { findScope } from "../programs/unwrap_items.ts";
 
 /** A project's `.env` is read every day; a private key is not. */
@@ -26,26 +25,6 @@ const isKey = (path: string): boolean => isSecret(path) && !isEveryday(path);
 const TAKE_INPUT = new Set(["", "exec", "mapfile", "read", "readarray"]);
 
 const SEARCHERS = ["grep", "egrep", "fgrep", "rg", "ag", "ack", "find", "gfind", "fd", "locate"];
-
-/** Stores and clouds that are asked for one credential. */
-const SECRET_PRINTERS = readPhrases([
-  "aws secretsmanager get-secret-value",
-  "aws configure export-credentials",
-  "aws ec2 get-password-data",
-  "gcloud auth print-access-token|print-identity-token",
-  "gcloud secrets versions access",
-  "az account get-access-token",
-  "az keyvault secret show",
-  "az storage account keys list",
-  "kubectl create token",
-  "kubectl config view --raw",
-  "vault|bao kv get",
-  "op item get",
-  "op read op:…",
-  "bw|lpass get password",
-  "heroku config:get",
-  "pass|gopass show",
-]);
 
 /** Keys, tokens and passwords. */
 export const CREDENTIAL_RULES: readonly Rule[] = [
@@ -253,8 +232,24 @@ export const CREDENTIAL_RULES: readonly Rule[] = [
   rule({
     id: "credentials.print",
     title: "Print a credential",
-    commands: SECRET_PRINTERS.names,
-    match: (command) => SECRET_PRINTERS.matches(command),
+    phrases: [
+      "aws secretsmanager get-secret-value",
+      "aws configure export-credentials",
+      "aws ec2 get-password-data",
+      "gcloud auth print-access-token|print-identity-token",
+      "gcloud secrets versions access",
+      "az account get-access-token",
+      "az keyvault secret show",
+      "az storage account keys list",
+      "kubectl create token",
+      "kubectl config view --raw",
+      "vault|bao kv get",
+      "op item get",
+      "op read op:…",
+      "bw|lpass get password",
+      "heroku config:get",
+      "pass|gopass show",
+    ],
     weight: [2, 3],
     threat: "credential_access",
     explanation: "It prints a credential.",

@@ -1,6 +1,6 @@
 import { rule } from "./rule.ts";
 import { hasFlag, hasOption, isRehearsal, operands, optionValues } from "../programs/arguments.ts";
-import type { Blast, Irreversibility, Rule, SimpleCommand } from "../model.ts";
+import type { Rule, SimpleCommand } from "../model.ts";
 import {
   classifyPath,
   hasGlob,

@@ -1,36 +1,40 @@
 import type { Condition, Rule, SimpleCommand } from "../model.ts";
 import { BEHAVIOUR_RULES } from "./behaviour.ts";
-import { CLOUD_RULES } from "./cloud.ts";
-import { CODE_RULES } from "./code.ts";
+import { CLOUD_RULES } from "./cloud/infrastructure.ts";
+import { CODE_RULES } from "./code/code.ts";
 import { CONTAINER_RULES } from "./containers.ts";
-import { CONTROL_RULES } from "./control.ts";
+import { CONTROL_RULES } from "./tools/control.ts";
 import { CREDENTIAL_RULES } from "./credentials.ts";
-import { DATABASE_RULES } from "./databases.ts";
-import { DEFENSE_RULES } from "./defenses.ts";
+import { DATABASE_RULES } from "./databases/clients.ts";
+import { DEFENSE_RULES } from "./services/defenses.ts";
 import { DISK_RULES } from "./disks.ts";
-import { EXFILTRATION_RULES } from "./exfiltration.ts";
-import { FILESYSTEM_RULES } from "./filesystem.ts";
-import { GIT_RULES } from "./git.ts";
+import { EXFILTRATION_RULES } from "./network/exfiltration.ts";
+import { FILESYSTEM_RULES } from "./filesystem/files.ts";
+import { HISTORY_RULES } from "./git/history.ts";
+import { WORK_RULES } from "./git/work.ts";
 import { KUBERNETES_RULES } from "./kubernetes.ts";
-import { NETWORK_RULES } from "./network.ts";
+import { NETWORK_RULES } from "./network/network.ts";
+import { REQUEST_RULES } from "./network/requests.ts";
 import { PACKAGE_RULES } from "./packages.ts";
-import { CLOUD_PHRASES } from "./phrases_cloud.ts";
-import { DATA_PHRASES } from "./phrases_data.ts";
-import { MACHINE_PHRASES } from "./phrases_machine.ts";
-import { WINDOWS_PHRASES } from "./phrases_windows.ts";
+import { CLOUD_PHRASES } from "./cloud/phrases.ts";
+import { DATA_PHRASES } from "./databases/phrases.ts";
+import { MACHINE_PHRASES } from "./machine/phrases.ts";
+import { WINDOWS_PHRASES } from "./machine/windows.ts";
 import { PERSISTENCE_RULES } from "./persistence.ts";
-import { REMOVAL_RULES } from "./removals.ts";
-import { SERVICE_RULES } from "./services.ts";
+import { REMOVAL_RULES } from "./filesystem/removals.ts";
+import { SERVICE_RULES } from "./services/services.ts";
 import { STRUCTURE_RULES } from "./structure.ts";
-import { SYSTEM_RULES } from "./system.ts";
+import { SYSTEM_RULES } from "./filesystem/system.ts";
 
 /** The one table of rules; ids are unique and stable. */
 export const RULES: readonly Rule[] = [
   ...REMOVAL_RULES,
   ...FILESYSTEM_RULES,
   ...DISK_RULES,
-  ...GIT_RULES,
+  ...WORK_RULES,
+  ...HISTORY_RULES,
   ...NETWORK_RULES,
+  ...REQUEST_RULES,
   ...CREDENTIAL_RULES,
   ...DATABASE_RULES,
   ...KUBERNETES_RULES,

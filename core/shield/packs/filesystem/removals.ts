@@ -1,7 +1,7 @@
-import { rule } from "./rule.ts";
-import { hasFlag, isRehearsal, operands } from "../programs/arguments.ts";
-import { type Condition, once, type Rule, type SimpleCommand } from "../model.ts";
-import { classifyPath, hasGlob, holdsSystem, locate, type PathKind } from "../programs/paths.ts";
+import { rule } from "../rule.ts";
+import { hasFlag, isRehearsal, operands } from "../../programs/arguments.ts";
+import { type Condition, once, type Rule, type SimpleCommand } from "../../model.ts";
+import { classifyPath, hasGlob, holdsSystem, locate, type PathKind } from "../../programs/paths.ts";
 
 const REMOVERS = [
   "rm",

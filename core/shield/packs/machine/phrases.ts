@@ -1,6 +1,6 @@
-import { rule } from "./rule.ts";
-import { wordsTold } from "./phrases.ts";
-import type { Rule } from "../model.ts";
+import { rule } from "../rule.ts";
+import { wordsTold } from "../phrases.ts";
+import type { Rule } from "../../model.ts";
 
 /** What the programs of one machine are told by words that no other rule knows. */
 export const MACHINE_PHRASES: readonly Rule[] = [

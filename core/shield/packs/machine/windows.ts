@@ -1,5 +1,5 @@
-import { rule } from "./rule.ts";
-import type { Rule } from "../model.ts";
+import { rule } from "../rule.ts";
+import type { Rule } from "../../model.ts";
 
 /** Windows programs, as their arguments are typed. */
 export const WINDOWS_PHRASES: readonly Rule[] = [

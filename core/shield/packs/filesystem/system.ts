@@ -1,8 +1,8 @@
-import { rule } from "./rule.ts";
-import { hasFlag, hasOption, operands, optionValues } from "../programs/arguments.ts";
-import { isWholeFolder } from "../programs/bulk.ts";
-import type { Rule, SimpleCommand } from "../model.ts";
-import { holdsSystem, isVital, locate } from "../programs/paths.ts";
+import { rule } from "../rule.ts";
+import { hasFlag, hasOption, operands, optionValues } from "../../programs/arguments.ts";
+import { isWholeFolder } from "../../programs/bulk.ts";
+import type { Rule, SimpleCommand } from "../../model.ts";
+import { holdsSystem, isVital, locate } from "../../programs/paths.ts";
 
 /** Folders on which a running system stands. */
 const BASES = new Set([

@@ -1,6 +1,6 @@
-import { rule } from "./rule.ts";
-import { hasFlag, hasOption, isRehearsal, operands } from "../programs/arguments.ts";
-import { type Condition, once, type Rule, type SimpleCommand, UNKNOWN } from "../model.ts";
+import { rule } from "../rule.ts";
+import { hasFlag, hasOption, isRehearsal, operands } from "../../programs/arguments.ts";
+import { type Condition, once, type Rule, type SimpleCommand, UNKNOWN } from "../../model.ts";
 import {
   asFolder,
   classifyPath,
@@ -10,9 +10,9 @@ import {
   locate,
   normalizePath,
   type PathKind,
-} from "../programs/paths.ts";
-import { findScope } from "../programs/unwrap_items.ts";
-import { WRITERS, writtenPaths } from "../programs/written.ts";
+} from "../../programs/paths.ts";
+import { findScope } from "../../programs/unwrap_items.ts";
+import { WRITERS, writtenPaths } from "../../programs/written.ts";
 import { REMOVAL_VALUED } from "./removals.ts";
 
 const DELETES: Condition = {

@@ -1,7 +1,10 @@
-import { isRehearsal, operands } from "../programs/arguments.ts";
-import type { Irreversibility, Rule, SimpleCommand } from "../model.ts";
-import { rule } from "./rule.ts";
-import { type Harm, type Tool, TOOL_VALUED, TOOLS } from "./tools.ts";
+import { isRehearsal, operands } from "../../programs/arguments.ts";
+import type { Irreversibility, Rule, SimpleCommand } from "../../model.ts";
+import { rule } from "../rule.ts";
+import { CLOUD_TOOLS } from "./clouds.ts";
+import { DELIVERY_TOOLS } from "./delivery.ts";
+import { STORE_TOOLS } from "./stores.ts";
+import { type Harm, type Tool, TOOL_VALUED } from "./tool.ts";
 
 const HARMS: ReadonlyMap<string, Harm> = new Map([
   ...[
@@ -134,6 +137,8 @@ const LEVELS: readonly {
     explanation: "It takes away or switches off what others rely on.",
   },
 ];
+
+const TOOLS = [...CLOUD_TOOLS, ...STORE_TOOLS, ...DELIVERY_TOOLS];
 
 const valuedOf = new Map(
   TOOLS.map((tool) => [tool, new Set([...tool.valued ?? [], ...TOOL_VALUED])]),

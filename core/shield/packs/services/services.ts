@@ -1,6 +1,6 @@
-import { rule } from "./rule.ts";
-import { hasFlag, hasOption, optionValues } from "../programs/arguments.ts";
-import { type Rule, type SimpleCommand, UNKNOWN } from "../model.ts";
+import { rule } from "../rule.ts";
+import { hasFlag, hasOption, optionValues } from "../../programs/arguments.ts";
+import { type Rule, type SimpleCommand, UNKNOWN } from "../../model.ts";
 
 const CRITICAL = [
   "ssh",

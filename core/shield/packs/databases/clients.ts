@@ -1,8 +1,7 @@
-import { rule } from "./rule.ts";
-import { hasFlag, operands, optionValues } from "../programs/arguments.ts";
-import type { Rule, SimpleCommand } from "../model.ts";
-import { readPhrases } from "./phrases.ts";
-import { scanSql, type SqlHarm } from "../code/sql.ts";
+import { rule } from "../rule.ts";
+import { hasFlag, operands, optionValues } from "../../programs/arguments.ts";
+import type { Rule, SimpleCommand } from "../../model.ts";
+import { scanSql, type SqlHarm } from "../../code/sql.ts";
 
 const CLIENTS = [
   "psql",
@@ -72,18 +71,6 @@ function sqlHarm(command: SimpleCommand): SqlHarm {
 
 const REDIS_WORDS = new Set(["flushall", "flushdb", "shutdown", "swapdb", "debug", "script"]);
 
-const DROPS = readPhrases([
-  "dropdb|dropuser|pg_dropcluster|pg_resetwal|cassandra-cli …",
-  "mysqladmin drop|shutdown|flush-privileges|password",
-  "mongorestore --drop",
-  "nodetool decommission|removenode|clearsnapshot|assassinate|drain|truncatehints",
-  "pg_ctl -m|--mode=immediate",
-  "etcdctl del",
-  "etcdctl member remove",
-  "consul kv delete",
-  "consul force-leave",
-]);
-
 /** Databases, their clients and their files. */
 export const DATABASE_RULES: readonly Rule[] = [
   rule({
@@ -117,9 +104,19 @@ export const DATABASE_RULES: readonly Rule[] = [
   rule({
     id: "databases.drop",
     title: "Delete a database or restore over one",
-    commands: [...DROPS.names, "pg_restore"],
-    match: (command) =>
-      DROPS.matches(command) || (command.name === "pg_restore" && hasFlag(command, "c", "clean")),
+    phrases: [
+      "dropdb|dropuser|pg_dropcluster|pg_resetwal|cassandra-cli …",
+      "mysqladmin drop|shutdown|flush-privileges|password",
+      "mongorestore --drop",
+      "nodetool decommission|removenode|clearsnapshot|assassinate|drain|truncatehints",
+      "pg_ctl -m|--mode=immediate",
+      "etcdctl del",
+      "etcdctl member remove",
+      "consul kv delete",
+      "consul force-leave",
+    ],
+    commands: ["pg_restore"],
+    match: (command) => command.name === "pg_restore" && hasFlag(command, "c", "clean"),
     weight: [4, 4],
     threat: "data_loss",
     explanation: "It deletes a database or restores over one.",

@@ -1,6 +1,6 @@
-import { rule } from "./rule.ts";
-import { wordsTold } from "./phrases.ts";
-import type { Rule } from "../model.ts";
+import { rule } from "../rule.ts";
+import { wordsTold } from "../phrases.ts";
+import type { Rule } from "../../model.ts";
 
 /** What databases, queues and the tools of application frameworks are told. */
 export const DATA_PHRASES: readonly Rule[] = [

@@ -1,7 +1,7 @@
-import { operands, optionValues } from "../programs/arguments.ts";
-import { FROM_SECRET, once, type SimpleCommand } from "../model.ts";
-import { carries } from "../programs/output.ts";
-import { isSecret } from "../programs/secrets.ts";
+import { operands, optionValues } from "../../programs/arguments.ts";
+import { FROM_SECRET, once, type SimpleCommand } from "../../model.ts";
+import { carries } from "../../programs/output.ts";
+import { isSecret } from "../../programs/secrets.ts";
 
 const UPLOADERS = new Set(
   "curl wget irm iwr invoke-restmethod invoke-webrequest".split(" "),

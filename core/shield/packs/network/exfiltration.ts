@@ -1,8 +1,8 @@
-import { rule } from "./rule.ts";
-import { hasFlag, operands, optionValues, wordsOf } from "../programs/arguments.ts";
-import { isAccounts, isWholeFolder } from "../programs/bulk.ts";
-import type { Rule, SimpleCommand } from "../model.ts";
-import { isSecret } from "../programs/secrets.ts";
+import { rule } from "../rule.ts";
+import { hasFlag, operands, optionValues, wordsOf } from "../../programs/arguments.ts";
+import { isAccounts, isWholeFolder } from "../../programs/bulk.ts";
+import type { Rule, SimpleCommand } from "../../model.ts";
+import { isSecret } from "../../programs/secrets.ts";
 import { SENDERS } from "./network.ts";
 import { uploads } from "./sending.ts";
 

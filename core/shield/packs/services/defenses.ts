@@ -1,23 +1,7 @@
-import { rule } from "./rule.ts";
-import { hasFlag, hasOption, optionValues } from "../programs/arguments.ts";
-import { once, type Rule, type SimpleCommand } from "../model.ts";
-import { readPhrases, wordsTold } from "./phrases.ts";
-
-const PROTECTIONS = readPhrases([
-  "aa-teardown|aa-disable|aa-complain|set-mppreference …",
-  "setenforce 0|permissive",
-  "semanage permissive -a|--add",
-  "spctl …disable…",
-  "csrutil|vssadmin|wbadmin|reg disable|delete|add",
-  "sc delete|create|config",
-  "auditpol|mountvol /clear|/remove|/d",
-  "certutil …addstore",
-  "wevtutil cl|clear-log",
-  "wmic call|delete",
-  "fsutil set…|delete…|create…|disable…|reset…|wipe…|stop…|enlarge…|dismount…|strip…|enforce…",
-  "fsutil modify…|clear…|remove…|commit…|rollback…|initiate…",
-  "cipher /w…",
-]);
+import { rule } from "../rule.ts";
+import { hasFlag, hasOption, optionValues } from "../../programs/arguments.ts";
+import { once, type Rule, type SimpleCommand } from "../../model.ts";
+import { wordsTold } from "../phrases.ts";
 
 /** The firewall, the machine's protections, its kernel and its network. */
 export const DEFENSE_RULES: readonly Rule[] = [
@@ -74,7 +58,22 @@ export const DEFENSE_RULES: readonly Rule[] = [
   rule({
     id: "services.protection",
     title: "Switch a protection off",
-    commands: [...PROTECTIONS.names, "auditctl", "apparmor_parser", "bcdedit"],
+    phrases: [
+      "aa-teardown|aa-disable|aa-complain|set-mppreference …",
+      "setenforce 0|permissive",
+      "semanage permissive -a|--add",
+      "spctl …disable…",
+      "csrutil|vssadmin|wbadmin|reg disable|delete|add",
+      "sc delete|create|config",
+      "auditpol|mountvol /clear|/remove|/d",
+      "certutil …addstore",
+      "wevtutil cl|clear-log",
+      "wmic call|delete",
+      "fsutil set…|delete…|create…|disable…|reset…|wipe…|stop…|enlarge…|dismount…|strip…|enforce…",
+      "fsutil modify…|clear…|remove…|commit…|rollback…|initiate…",
+      "cipher /w…",
+    ],
+    commands: ["auditctl", "apparmor_parser", "bcdedit"],
     match: (command, words) => {
       switch (command.name) {
         case "auditctl":
@@ -84,7 +83,7 @@ export const DEFENSE_RULES: readonly Rule[] = [
         case "bcdedit":
           return words.length > 0 && !words[0]!.toLowerCase().startsWith("/enum");
         default:
-          return PROTECTIONS.matches(command) || savesHive(command, words);
+          return savesHive(command, words);
       }
     },
     weight: [4, 4],

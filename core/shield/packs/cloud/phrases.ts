@@ -1,5 +1,5 @@
-import { rule } from "./rule.ts";
-import type { Rule } from "../model.ts";
+import { rule } from "../rule.ts";
+import type { Rule } from "../../model.ts";
 
 /** What clouds, clusters and their tools are told by words that no general verb tells. */
 export const CLOUD_PHRASES: readonly Rule[] = [
