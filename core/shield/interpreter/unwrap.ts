@@ -8,7 +8,8 @@ import {
   STDIN_PATHS,
   withoutDashes,
 } from "./inner.ts";
-import { afterFirst, shellOptions } from "../programs/option_code.ts";
+import { shellOptions } from "../programs/option_code.ts";
+import { afterFirst } from "../programs/texts.ts";
 import { interpreterOf, SHELLS } from "../programs/shells.ts";
 import { codeOptions, codeText, unwrapInterpreter, unwrapSed } from "../code/unwrap_code.ts";
 import {
@@ -19,7 +20,8 @@ import {
   unwrapParallel,
   unwrapXargs,
 } from "../programs/unwrap_items.ts";
-import { innerCommand, innerOf, type Wrapper, wrappersOf } from "../programs/wrappers.ts";
+import { innerCommand, type Wrapper } from "../programs/wrapper.ts";
+import { innerOf, wrappersOf } from "../programs/wrappers.ts";
 
 /** Finds everything that a command runs besides itself; null for a program that never runs anything. */
 export type Unwrapper = (command: SimpleCommand, readFile: ReadFile) => readonly Inner[] | null;

@@ -2,7 +2,7 @@ import { rule } from "./rule.ts";
 import { hasFlag } from "../programs/arguments.ts";
 import { once, type Rule, type SimpleCommand } from "../model.ts";
 import { asFolder, classifyPath, locate, normalizePath } from "../programs/paths.ts";
-import { WRITERS, writtenPaths } from "../programs/written.ts";
+import { WRITERS, writtenPaths } from "../programs/effects.ts";
 
 /** One pattern for all: a path is looked through once, not once for each place. */
 const anyOf = (...places: readonly string[]) =>

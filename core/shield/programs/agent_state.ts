@@ -2,7 +2,9 @@ import { fullBudget } from "../interpreter/budget.ts";
 import { type SimpleCommand, UNKNOWN } from "../model.ts";
 import { matchesGlob } from "../interpreter/glob.ts";
 import { hasGlob, locate, normalizePath } from "./paths.ts";
-import { innerCommand, wrappersOf } from "./wrappers.ts";
+import { factsOf } from "./families.ts";
+import { innerCommand } from "./wrapper.ts";
+import { wrappersOf } from "./wrappers.ts";
 
 /** The start of a state folder's name; the agent warns where it is called otherwise. */
 const FOLDER = "relay-agent";
@@ -33,10 +35,7 @@ const LOOKERS = new Set(
 /** Options of these whose file is read. */
 const READ_BY_LOOKERS = /^--files0-from=/;
 /** Programs that may read all that is below a folder. */
-const DESCENDERS = new Set(
-  ("7z ack ag bsdtar chmod chown cp cpio find gcp gfind gmv grep gtar gzip mv pax rclone rg rsync scp tar zip")
-    .split(" "),
-);
+const DESCENDERS = factsOf("descends");
 /** Programs whose own language names files: `sed 'r path'`, `.read path`. */
 const SCRIPTED = new Set(
   "ed ex gdb gsed lldb m4 mysql mariadb psql sed sqlite3 vi vim nvim".split(" "),

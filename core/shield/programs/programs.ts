@@ -1,5 +1,6 @@
 import { BUILTINS } from "../interpreter/builtins.ts";
-import { type FileNoter, fileNoterOf } from "./effects.ts";
+import { fileNoterOf } from "./effects.ts";
+import type { FileNoter } from "./family.ts";
 import { type Shelf, shelfOf } from "../packs/packs.ts";
 import { type Unwrapper, unwrapperOf } from "../interpreter/unwrap.ts";
 

@@ -12,7 +12,7 @@ import {
   type PathKind,
 } from "../../programs/paths.ts";
 import { findScope } from "../../programs/unwrap_items.ts";
-import { WRITERS, writtenPaths } from "../../programs/written.ts";
+import { WRITERS, writtenPaths } from "../../programs/effects.ts";
 import { REMOVAL_VALUED } from "./removals.ts";
 
 const DELETES: Condition = {

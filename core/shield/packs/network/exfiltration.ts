@@ -4,7 +4,7 @@ import { isAccounts, isWholeFolder } from "../../programs/bulk.ts";
 import type { Rule, SimpleCommand } from "../../model.ts";
 import { isSecret } from "../../programs/secrets.ts";
 import { SENDERS } from "./network.ts";
-import { uploads } from "./sending.ts";
+import { uploads } from "../../programs/families/transfer.ts";
 
 /** `host:path`, `remote:bucket`, `s3://bucket`. */
 function isRemote(word: string): boolean {

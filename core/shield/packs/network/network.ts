@@ -3,7 +3,8 @@ import { hasFlag, operands, optionValues } from "../../programs/arguments.ts";
 import type { Rule, SimpleCommand } from "../../model.ts";
 import { classifyPath } from "../../programs/paths.ts";
 import { SHELLS } from "../../programs/shells.ts";
-import { sendsSecret, uploads } from "./sending.ts";
+import { uploads } from "../../programs/families/transfer.ts";
+import { sendsSecret } from "./sending.ts";
 
 const CONNECTORS = [
   "nc",
