@@ -31,7 +31,7 @@ export interface Chained {
 
 const STRICTNESS: Readonly<Record<Verdict, number>> = { allow: 0, approve: 1, deny: 2 };
 
-/** Looks whether a command completes what earlier ones of its session began. */
+/** Judges whether a command completes a chain that earlier commands of its session began. */
 export function judgeChain(
   command: string,
   alone: Examination,
@@ -83,7 +83,7 @@ function chainsOf(alone: Examination, together: Examination, memory: Memory): Ru
   return chains;
 }
 
-/** What somebody does once nobody watches. */
+/** Threats that make use of a protection that is down. */
 const FOOTHOLDS: ReadonlySet<string> = new Set([
   "account_change",
   "credential_access",

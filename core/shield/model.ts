@@ -1,20 +1,20 @@
 import { z } from "zod";
 
-/** What stands for a part of a word that cannot be known before it runs; NUL cannot occur in a real argument. */
+/** The marker for a part of a word that is unknown before the command runs; NUL cannot occur in an argument. */
 export const UNKNOWN = "\0";
 
-/** UNKNOWN with its origin: text from the network, decoded text, a credential. They survive variables and quotes. */
+/** Markers for an unknown part of known origin: the network, a decoder, a credential. */
 export const FROM_NETWORK = "\0\x01";
 export const FROM_DECODER = "\0\x02";
 export const FROM_SECRET = "\0\x03";
 
-/** The folder for temporary files, which is not set everywhere. */
+/** The marker for the folder of temporary files, whose variable may be unset. */
 export const TEMPORARY_FOLDER = "\0\x04";
 
-/** Text that may come out otherwise, or be empty. */
+/** A text that may also be another one, or empty. */
 export const perhaps = (text: string): string => text === "" ? UNKNOWN : `${UNKNOWN} ${text}`;
 
-/** Bytes that flow between commands: their text if it is known, and what is known of their origin. */
+/** Bytes that flow between commands: their text, if it is known, and their origin. */
 export interface Flow {
   readonly text: string | null;
   /** Comes from the network. */
@@ -25,7 +25,7 @@ export interface Flow {
   readonly secret: boolean;
   /** Holds a database, or folders of the system or of people, as a whole. */
   readonly bulk: boolean;
-  /** The paths that it lists, as far as the names say; for what `xargs` makes of them. */
+  /** The paths that it lists, as far as they are known; `xargs` reads them. */
   readonly paths?: readonly string[];
 }
 
@@ -37,7 +37,7 @@ export const NOTHING: Flow = {
   bulk: false,
 };
 
-/** The word that stands for a flow inside other text. */
+/** The text of a flow, or the marker for its origin. */
 export function flowText(flow: Flow): string {
   if (flow.text !== null) return flow.text;
   if (flow.network) return FROM_NETWORK;
@@ -45,7 +45,7 @@ export function flowText(flow: Flow): string {
   return flow.secret ? FROM_SECRET : UNKNOWN;
 }
 
-/** A flow of text that may hold such words. */
+/** A flow of text that may contain markers. */
 export function textFlow(text: string): Flow {
   return {
     text,
@@ -61,7 +61,7 @@ export function known(text: string, from: Flow = NOTHING): Flow {
   return { ...from, text };
 }
 
-/** One flow after the other. */
+/** Concatenates flows. */
 export function mergeFlows(flows: readonly Flow[]): Flow {
   let text: string | null = "";
   let network = false;
@@ -78,7 +78,7 @@ export function mergeFlows(flows: readonly Flow[]): Flow {
   return { text, network, decoded, secret, bulk };
 }
 
-/** One redirection of a command; `fd` is null where the operator's own default applies. */
+/** One redirection of a command; `fd` is null where the operator's default applies. */
 export interface Redirection {
   readonly operator: string;
   readonly fd: number | null;
@@ -97,24 +97,24 @@ export interface SimpleCommand {
   readonly name: string;
   /** The program as written, such as `/bin/rm`. */
   readonly program: string;
-  /** The arguments after the name; UNKNOWN stands for what cannot be known. */
+  /** The arguments after the name; they may contain markers for unknown parts. */
   readonly args: readonly string[];
   readonly redirections: readonly Redirection[];
   readonly assignments: ReadonlyMap<string, string>;
   /** The folder that the line has changed to; `.` where it has not. */
   readonly cwd: string;
-  /** What it reads; null when nothing is piped in. */
+  /** Its standard input; null when nothing is piped in. */
   readonly stdin: Flow | null;
-  /** What the files hold that it names, as far as the line wrote them itself; null for nothing. */
+  /** The content of the files that it names, as far as the line itself wrote them; null for none. */
   readonly inputs: Flow | null;
   /** The wrappers around it, the outermost first: `["sudo", "sh"]`. */
   readonly wrappers: readonly string[];
   readonly span: Span;
-  /** What has been found out about it; see `once`. */
+  /** Answers of `once` and other questions about the command. */
   readonly memo: Memo;
 }
 
-/** What was asked of a command before; null for what was not asked yet. */
+/** Cached answers about a command; null for a question that was not asked yet. */
 interface Memo {
   words: readonly string[] | null;
   rehearsal: boolean | null;
@@ -122,7 +122,7 @@ interface Memo {
   facts: unknown[] | null;
 }
 
-/** A command of which nothing was asked yet. All have one layout: fields are read most of the time. */
+/** Makes a command. The fields are copied one by one so that all commands have the same hidden class. */
 export function newCommand(given: Omit<SimpleCommand, "memo">): SimpleCommand {
   return {
     name: given.name,
@@ -146,7 +146,7 @@ export interface Finding {
   readonly wrapped: boolean;
 }
 
-/** What a function says of a command: many rules ask the same, so it is asked once. */
+/** Asks a function about a command and caches the answer, because many rules ask the same. */
 export function once<T>(command: SimpleCommand, ask: (command: SimpleCommand) => T): T {
   const facts = command.memo.facts ??= [];
   const at = facts.indexOf(ask);
@@ -156,12 +156,12 @@ export function once<T>(command: SimpleCommand, ask: (command: SimpleCommand) =>
   return fact;
 }
 
-/** 1 one file, 2 one project or container, 3 a data set, 4 a machine or account, 5 everything within reach. */
+/** 1: one file. 2: one project or container. 3: a data set. 4: a machine or account. 5: everything within reach. */
 export type Blast = 1 | 2 | 3 | 4 | 5;
-/** 1 undone at once, 2 with a command, 3 by redoing work, 4 only from a backup, 5 not at all. */
+/** Undone: 1 at once, 2 with a command, 3 by redoing work, 4 only from a backup, 5 not at all. */
 export type Irreversibility = 1 | 2 | 3 | 4 | 5;
 
-/** The rule packs; an organization's policy may speak of a whole pack. */
+/** The rule packs; a policy may name a whole pack. */
 export type Pack =
   | "filesystem"
   | "disks"
@@ -179,13 +179,13 @@ export type Pack =
   | "structure"
   | "behaviour";
 
-/** What a question says of a command, such as its subcommand, has to be one of these. */
+/** A question about a command, such as its subcommand, and the answers that the rule accepts. */
 export interface Condition {
   readonly ask: (command: SimpleCommand) => string;
   readonly answers: readonly string[];
 }
 
-/** What was read of code of another language. */
+/** The scan of code in another language. */
 export interface CodeScan {
   readonly language: string;
   readonly code: string;
@@ -194,29 +194,29 @@ export interface CodeScan {
   readonly strings: readonly string[];
   /** Strings that the code hands to a shell, or arguments that it joins into a command. */
   readonly shellTexts: readonly string[];
-  /** PowerShell's own statements, as far as they read as those of a shell. */
+  /** PowerShell statements, in a form that a shell parser can read. */
   readonly statements: readonly string[];
-  /** Whether it starts a program by anything but a literal. */
+  /** Whether it starts a program whose name is not a literal. */
   readonly computes: boolean;
-  /** Whether it deletes anything but what a literal names; that is among the texts for a shell. */
+  /** Whether it deletes a path that is not a literal; literal paths are among `shellTexts`. */
   readonly removesUnseen: boolean;
 }
 
-/** One line of the rule table. */
+/** A rule, as `rule()` makes it. */
 export interface Rule {
   /** Stable: `<pack>.<what>`; it stands in audit rows and in policies. */
   readonly id: string;
   readonly pack: Pack;
   /** What the command does, in a few words. */
   readonly title: string;
-  /** Names that this rule looks at; null looks at every command; an empty list is raised by the walk itself. */
+  /** Names of the programs it matches; null for every command; empty for a rule that the walk raises. */
   readonly commands: readonly string[] | null;
-  /** It also looks at every command with redirections, or with variables set before it. */
+  /** It also matches any command with redirections, or with variables set before it. */
   readonly also: readonly ("redirected" | "assigned")[] | null;
-  /** Only commands of which this is true are shown to `match`; rules that ask the same are found by the answer. */
+  /** A condition for asking `match`; the index of rules uses it, so rules that share a question are found by its answer. */
   readonly when: Condition | null;
   readonly match: (command: SimpleCommand) => boolean;
-  /** Whether code of another language does what the rule is about; null for a rule about commands. */
+  /** Whether code in another language matches; null for a rule about commands. */
   readonly matchCode: ((scan: CodeScan) => boolean) | null;
   readonly blast: Blast;
   readonly irreversibility: Irreversibility;
@@ -238,7 +238,7 @@ export const APPROVE_SCORE = 30;
 /** From this score on the command is refused, and cannot be approved. */
 export const DENY_SCORE = 70;
 
-/** What the shield says about one command. */
+/** The shield's verdict on one command. */
 export const Verdict = z.enum(["allow", "approve", "deny"]);
 export type Verdict = z.infer<typeof Verdict>;
 
@@ -260,7 +260,7 @@ export const ShieldResult = z.object({
 });
 export type ShieldResult = z.infer<typeof ShieldResult>;
 
-/** What it says of most commands. */
+/** The result for a command without findings. */
 export const HARMLESS: ShieldResult = {
   verdict: "allow",
   risk_score: 0,

@@ -5,10 +5,10 @@ export function scoreRule(rule: Pick<Rule, "blast" | "irreversibility">): number
   return 4 * rule.blast * rule.irreversibility;
 }
 
-/** Five points for company at most: many small findings never cross a threshold that none of them crosses. */
+/** Caps the bonus for further findings, so that many small findings cross no threshold that none of them crosses. */
 const MAX_COMPANY_POINTS = 5;
 
-/** The worst finding, and a point for each other rule; a further or worse finding never lowers it. */
+/** The score of the worst finding plus a point for each other rule; a further or worse finding never lowers it. */
 export function scoreFindings(
   findings: readonly Finding[],
   labels: Readonly<Record<string, string>>,
@@ -44,7 +44,7 @@ function weighLabels(labels: Readonly<Record<string, string>>): number {
   return weight;
 }
 
-/** From which scores on a command needs approval, and is refused. */
+/** The scores from which a command needs approval, and from which it is refused. */
 export interface Thresholds {
   readonly approve: number;
   readonly deny: number;

@@ -8,7 +8,7 @@
  * This file is the shield's only entrance; everything else in the folder is private.
  */
 export { judgeChain, type Memory } from "./behaviour.ts";
-export { counts, decide, type Decision, isSwitched, type PolicyApprovals } from "./decide.ts";
+export { decide, type Decision, disablesRules, isEnabled, type PolicyApprovals } from "./decide.ts";
 export { type Examination, examineCommand } from "./examine.ts";
 export { inspectCommand, type ShieldContext } from "./inspect.ts";
 export { comparingWork, fullBudget } from "./interpreter/budget.ts";

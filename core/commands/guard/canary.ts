@@ -4,9 +4,9 @@ import { startCommand } from "../commands.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import {
+  disablesRules,
   examineCommand,
   inspectCommand,
-  isSwitched,
   judgeChain,
   type Policy,
   type ShieldContext,
@@ -61,7 +61,7 @@ export function checkLayers(
         : inspect(command, layer === "policy" ? { ...context, policy: CANARY_POLICY } : context);
       const { verdict } = found;
       if (isAsExpected({ layer, expect }, found)) return [];
-      const wanted = isOfPatterns(layer) && isSwitched(policy) &&
+      const wanted = isOfPatterns(layer) && disablesRules(policy) &&
         isAsExpected(
           { layer, expect },
           inspect(command, { ...context, policy: withAllPatterns(policy) }),

@@ -2,8 +2,8 @@ import type { Work, Writing } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
 import { pageOf, type Paging } from "../../work/lists.ts";
 import {
-  counts,
   FIXED,
+  isEnabled,
   type Pack,
   PACKS,
   type Policy,
@@ -67,7 +67,7 @@ function switched(off: readonly string[], change: NonNullable<PatternChange["pac
 function showPack(pack: Pack, policy: Pick<Policy, "disabled_packs" | "disabled_rules">) {
   const rules = RULES.filter((rule) => rule.pack === pack).map((rule) => ({
     id: rule.id,
-    enabled: counts(rule, policy),
+    enabled: isEnabled(rule, policy),
     fixed: FIXED.has(rule.id),
     risk_score: scoreRule(rule),
     threat: rule.threat,

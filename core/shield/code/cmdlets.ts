@@ -44,7 +44,7 @@ const DESTRUCTIVE = new Set([
   "stop-webapppool",
   "stop-website",
 ]);
-/** They touch only the session that runs them. */
+/** Nouns of cmdlets that change only their own session. */
 const HARMLESS = new Set([
   "clear-host",
   "clear-variable",

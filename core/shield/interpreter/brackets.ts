@@ -88,7 +88,7 @@ export function walkArithmetic(expression: ArithmeticExpression | undefined, sco
 const ASSIGNING = new Set(["=", "+=", "-=", "*=", "/=", "%=", "<<=", ">>=", "&=", "^=", "|="]);
 const STEPS = new Set(["++", "--"]);
 
-/** What arithmetic makes of a variable is not computed here. */
+/** A variable that arithmetic changes becomes unknown. */
 function forget(target: ArithmeticExpression, scope: Scope): void {
   if (target.type === "ArithmeticWord") assign(scope, target.value, UNKNOWN);
 }

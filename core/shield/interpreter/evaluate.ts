@@ -4,7 +4,7 @@ import { lookUp } from "./parameter.ts";
 import { fork, type Scope } from "./scope.ts";
 import { walkText } from "./text.ts";
 
-/** Arithmetic computes the names in it and in their values, and so runs the code in their subscripts. */
+/** Arithmetic evaluates names and their values in turn, and so runs the code in subscripts. */
 export function evaluate(
   text: string,
   scope: Scope,

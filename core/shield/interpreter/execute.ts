@@ -19,7 +19,7 @@ import {
 import { computeOutput, readsSecret } from "../programs/output.ts";
 import { argumentsOf } from "./parameter.ts";
 import {
-  matchShelf,
+  matchRules,
   RULE_NAMES,
   RULES_FOR_ALL,
   RULES_FOR_ASSIGNED,
@@ -47,19 +47,19 @@ import { runText } from "./variables.ts";
 import { SEPARATORS } from "../code/powershell.ts";
 import { walkForeign, walkText } from "./text.ts";
 
-/** What stands around a command's words. */
+/** The context of a command's words. */
 export interface Call {
   readonly assignments: ReadonlyMap<string, string>;
   readonly redirections: readonly Redirection[];
   readonly stdin: Flow | null;
   readonly span: Span;
-  /** The links in it are followed; set where it is judged once more. */
+  /** Set when the command is judged a second time, with its links followed. */
   readonly isFollowed?: boolean;
 }
 
 /**
- * Judges one command and all that it runs, and answers what it writes. What it sets holds in its `home`,
- * where the variables in front of it do not. @throws {BudgetSpent}
+ * Judges one command and all that it runs, and answers its output. Its assignments take effect in `home`; the
+ * variables in front of it do not. @throws {BudgetSpent}
  */
 export function execute(argv: readonly string[], call: Call, scope: Scope, home = scope): Flow {
   spend(scope.inspection.budget, call.stdin?.text?.length ?? 0);
@@ -69,7 +69,7 @@ export function execute(argv: readonly string[], call: Call, scope: Scope, home 
   const args = argv.slice(1);
   if (program === "") return args.length === 0 ? known("") : NOTHING;
   if (scope.values.isCertain && program.includes(UNKNOWN)) {
-    // A variable that is not set is nothing: `$run rm` is `rm`.
+    // An unset variable expands to nothing: `$run rm` is `rm`.
     const name = program.replaceAll(UNKNOWN, "");
     return execute(name === "" ? args : [name, ...args], call, scope, home);
   }
@@ -154,7 +154,7 @@ function runInners(
   return written !== null && readsSecret(command) ? { ...written, secret: true } : written;
 }
 
-/** `2>&1` and `> /dev/null` stand behind every second command and say nothing. */
+/** Whether a redirection matters to a rule; `2>&1` and `> /dev/null` are common and harmless. */
 function isTelling({ target }: Redirection): boolean {
   return target !== "/dev/null" && target !== "1" && target !== "2";
 }
@@ -201,16 +201,16 @@ export function judgeRedirections(
   judge(command, programOf(""), scope);
 }
 
-/** Holds a command against the rules of its name, or of other names that it may have, and those of all. */
+/** Matches a command with the rules of its name, of other possible names, and of all commands. */
 function judge(
   command: SimpleCommand,
   kind: Program,
   scope: Scope,
   others: readonly string[] = NONE,
 ): void {
-  const matched = matchShelf(kind.shelf, command);
+  const matched = matchRules(kind.rules, command);
   for (const name of others) {
-    matched.push(...matchShelf(programOf(name).shelf, newCommand({ ...command, name })));
+    matched.push(...matchRules(programOf(name).rules, newCommand({ ...command, name })));
   }
   for (const rule of RULES_FOR_ALL) if (rule.match(command)) matched.push(rule);
   if (command.redirections.some(isTelling)) matchMore(RULES_FOR_REDIRECTED, command, matched);
@@ -236,7 +236,7 @@ function hiddenNames(command: SimpleCommand, scope: Scope): readonly string[] {
 }
 
 const NONE: readonly string[] = [];
-/** In front of words of which nobody knows which one runs; a slash in them ends no folder. */
+/** Begins a list of words of which any may run; a slash in it ends no folder. */
 const ONE_OF = `${UNKNOWN} `;
 
 function innersOf(
@@ -268,14 +268,14 @@ const NO_INNERS: readonly Inner[] = [];
 /** Variables that name a file which a shell reads when it starts. */
 const STARTUPS = ["BASH_ENV", "ENV"];
 
-/** Asks a program's unwrapper; one that answers null never runs anything, and is not asked again. */
+/** Asks a program's unwrapper, and never again one that answers null. */
 function unwrap(command: SimpleCommand, kind: Program, read: ReadFile): readonly Inner[] {
   const inners = kind.runsNothing ? null : kind.unwrap(command, read);
   if (inners === null) kind.runsNothing = true;
   return inners ?? NO_INNERS;
 }
 
-/** What of the shell's state is the same for the code that a command runs. */
+/** The shell state that the code inside a command shares or inherits. */
 function placeFor(
   { name, args }: SimpleCommand,
   { values, functions, shell }: Scope,
@@ -293,13 +293,13 @@ function placeFor(
   };
 }
 
-/** `command export x=1` sets its variable for all that comes behind. */
+/** `command export x=1` sets its variable for the rest of the line. */
 const IN_PLACE = new Set(["command", "builtin"]);
 
 /** They change the shell that they run in. */
 const EVALUATING = new Set(["eval", ".", "source"]);
 
-/** Programs that give what they run another environment, here or at the other end. */
+/** Programs that run a command in another environment, here or remotely. */
 const CLEANERS = new Set(
   "sudo sudo-rs doas su runuser ssh slogin rsh autossh docker podman nerdctl kubectl oc lxc incus"
     .split(" "),
@@ -356,7 +356,7 @@ function isRunnable(flow: Flow, span: Span, scope: Scope): boolean {
 
 function runCode(flow: Flow, language: string, command: SimpleCommand, scope: Scope): void {
   if (isDownloaded(flow)) return report(scope, DOWNLOADED_CODE, command.span);
-  // What awk is given in a variable is a pattern most of the time.
+  // An unknown program of awk is usually a pattern.
   const seen = flow.text?.trim() === UNKNOWN && !language.endsWith("awk")
     ? { ...flow, text: null }
     : flow;
@@ -377,7 +377,7 @@ function walkSubscripts(command: SimpleCommand, scope: Scope): void {
   const { name, args, span } = command;
   if (!EVALUATORS.has(name)) return;
   const isNumber = name === "let" || hasFlag(command, "i");
-  // What printf prints is no name.
+  // The operands of printf are no names.
   for (const arg of name === "printf" ? optionValues(command, "-v") : args) {
     const at = arg.indexOf("[");
     if (at >= 0) evaluate(arg.slice(at), scope, span);

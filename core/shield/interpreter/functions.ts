@@ -41,7 +41,7 @@ export function callFunction(
   return written;
 }
 
-/** Calls a function that may be another one, or none at all: then the program of that name runs. */
+/** Calls a doubtful function: both definitions run, and the caller runs the program of that name as well. */
 export function callEither(
   name: string,
   defined: FunctionNode,

@@ -31,7 +31,7 @@ function walkStatement(statement: Statement, scope: Scope, stdin: Flow | null): 
     : scope.inspection.walker.node(node, inner, stdin);
 }
 
-/** In the background, with its own variables: nobody knows what comes first. */
+/** In the background, with its own variables and in no certain order. */
 export const ASIDE: Partial<Scope> = { concurrent: true, conditional: true };
 
 /** `a && b || c`: each part that stands behind another one may not run. */
@@ -44,7 +44,7 @@ function walkChain({ commands, operators }: AndOr, scope: Scope, stdin: Flow | n
     end = i + 1;
     while (!otherwise && operators[end - 1] === "&&") end++;
     const part = commands.slice(i, end);
-    // Behind `||` the part before may have failed to change the folder.
+    // Behind `||` the part before has failed, maybe before it changed the folder.
     const folder = folderOf(scope);
     const from = otherwise ? eitherFolder(start, folder) : folder;
     const walkPart = (branch: Scope) => part.map((command) => walker.node(command, branch, stdin));

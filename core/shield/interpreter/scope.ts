@@ -42,13 +42,13 @@ export interface Inspection {
   readonly links: Map<string, string>;
   /** What commands before it wrote to files. */
   readonly earlier: ReadonlyMap<string, Flow>;
-  /** The last parts of all these paths: most words name none of them, and that is quickly seen. */
+  /** The file names of all these paths, to reject most words quickly. */
   readonly fileNames: FileNames;
   /** The files of earlier commands that it reads. */
   readonly recalled: Set<string>;
 }
 
-/** What a shell is about; a subshell has its own. */
+/** The state of a shell process; a subshell has a copy. */
 interface Shell {
   /** The folder that it has changed to; `.` where it has not. */
   folder: string;
@@ -60,24 +60,24 @@ interface Shell {
   input: { readonly given: Flow | null; readonly flow: Flow } | null;
 }
 
-/** What holds at one place of the command. */
+/** The state at one place of the command. */
 export interface Scope {
   readonly inspection: Inspection;
   readonly values: Values;
   readonly functions: Names<FunctionNode>;
   readonly shell: Shell;
-  /** What the local variables of the function that runs were outside of it; null outside of functions. */
+  /** The outer values of the running function's local variables; null outside of functions. */
   readonly locals: Map<string, Kept<Value>> | null;
   readonly positional: Positional;
   /** The wrappers around this place, the outermost first. */
   readonly wrappers: readonly string[];
-  /** Where the enclosing command stands; null while offsets of the text itself are right. */
+  /** The span of the enclosing command; null while offsets of the text itself apply. */
   readonly span: Span | null;
   /** The functions that are being called, and the aliases by the paths they are kept at. */
   readonly active: ReadonlySet<FunctionNode | string>;
   /** In a pipe or in the background: what is called here runs beside its caller. */
   readonly concurrent: boolean;
-  /** In a branch that may not run: what is set here may not hold later. */
+  /** In a branch that may not run: its assignments may not hold later. */
   readonly conditional: boolean;
   /** In a function's definition: its arguments are not known yet. */
   readonly defining: boolean;
@@ -104,7 +104,7 @@ export function outermost(inspection: Inspection): Scope {
   };
 }
 
-/** The same place but for some changes. */
+/** A scope that shares this one's variables, with some changes. */
 export function within(scope: Scope, changes: Partial<Scope>): Scope {
   return Object.assign(copyOf(scope, scope.values, scope.functions, scope.shell), changes);
 }
@@ -120,7 +120,7 @@ export function fork(scope: Scope, changes: Partial<Scope> = NO_CHANGES): Scope 
 
 const NO_CHANGES: Partial<Scope> = {};
 
-/** All scopes have one layout: they are read most of the time. */
+/** Copies the fields one by one so that all scopes have the same hidden class. */
 function copyOf(
   scope: Scope,
   values: Scope["values"],
@@ -150,7 +150,7 @@ export function report(scope: Scope, rule: Rule, span: Span): void {
   if (!findings.has(rule)) findings.set(rule, { rule, span, wrapped: scope.wrappers.length > 0 });
 }
 
-/** The place as it is if nothing doubtful has taken hold; the arrays are what they were before. */
+/** A copy in which no doubtful assignment took effect, and arrays have their earlier values. */
 export function forkCertain(scope: Scope, arrays: readonly [string, Kept<Value>][]): Scope {
   spend(scope.inspection.budget, scope.values.size);
   const values = scope.values.forkCertain();
@@ -158,7 +158,7 @@ export function forkCertain(scope: Scope, arrays: readonly [string, Kept<Value>]
   return fork(scope, { values, conditional: true });
 }
 
-/** Walks what may not run, from a folder: what it sets holds in it, and is doubtful behind it. */
+/** Walks a branch that may not run: its assignments hold inside it, and are doubtful afterwards. */
 export function walkBranch<T>(
   scope: Scope,
   walk: (branch: Scope) => T,
@@ -180,7 +180,7 @@ export function walkBranch<T>(
   return result;
 }
 
-/** The arguments may be as they were, or as a branch has set or shifted them. */
+/** Merges the arguments of a branch that may have set or shifted them. */
 function mixArguments({ positional, inspection }: Scope, branch: Positional): void {
   const { words } = positional;
   positional.sure &&= branch.sure;
@@ -190,7 +190,7 @@ function mixArguments({ positional, inspection }: Scope, branch: Positional): vo
   positional.words = [...new Set([...branch.words, ...words ?? []])];
 }
 
-/** What has become otherwise where nothing doubtful has taken hold is doubtful. */
+/** Marks what differs in the copy without doubtful assignments as doubtful. */
 export function doubtWhere(scope: Scope, certain: Scope): void {
   scope.values.doubtWhere(certain.values);
   mixArguments(scope, certain.positional);
@@ -218,19 +218,19 @@ export function folderOf(scope: Scope): string {
   return scope.shell.folder;
 }
 
-/** What is known of a folder that is one of two. */
+/** The folder when it is one of two; UNKNOWN if they are too different to tell. */
 export function eitherFolder(one: string, other: string): string {
   if (one === other) return one;
   const [first, second] = [normalizePath(one), normalizePath(other)];
   if (first === second) return one;
-  // Nothing below the folder where the line begins is worse to lose than that folder.
+  // The starting folder stands for everything below it: losing it is the worst case.
   return isBelow(first) && isBelow(second) ? "." : UNKNOWN;
 }
 
 const isBelow = (folder: string) =>
   !["/", "~", "..", UNKNOWN].some((start) => folder.startsWith(start));
 
-/** What a command reads that was given this: since `exec <file` that file. */
+/** The standard input of a command; since `exec <file` it is that file. */
 export function inputOf({ shell: { input } }: Scope, given: Flow | null): Flow | null {
   return input !== null && input.given === given ? input.flow : given;
 }
@@ -285,7 +285,7 @@ export function writeFile(scope: Scope, path: string, flow: Flow, append: boolea
   const { files } = scope.inspection;
   const doubtful = scope.conditional || scope.shell.keepsFiles;
   const before = append || doubtful ? readFile(scope, path) : null;
-  // Where it may not have been written, both contents have to be judged, one after the other.
+  // A write that may not have happened leaves both contents to be judged.
   const parts = before === null ? [flow] : append ? [before, flow] : [before, known("\n"), flow];
   const key = fileKey(scope, path);
   files.set(key, parts.length === 1 ? flow : mergeFlows(parts));

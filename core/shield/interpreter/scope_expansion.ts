@@ -13,8 +13,8 @@ import { evaluate } from "./evaluate.ts";
 import { walkStatements } from "./lists.ts";
 
 /**
- * The words of one place, filled in with what holds there. A class, because each command needs one and four
- * closures for each would cost a tenth of it all.
+ * Expands words with the variables of one place. A class, because every command needs one: a closure for each
+ * method would be made anew for each command.
  */
 export class ScopeExpansion implements Expansion {
   readonly values;

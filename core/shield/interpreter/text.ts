@@ -21,8 +21,8 @@ export function walkText(text: string, scope: Scope, stdin: Flow | null): Flow {
 }
 
 /**
- * Walks code of another language whose commands are much like a shell's: what does not read as one is no fault.
- * Then what stands between the first separators is looked at as a whole, and between the second ones in any case.
+ * Walks code of a language with commands like a shell's; text that does not parse is no finding. The pieces between
+ * the first separators are then walked if they parse, and those between the second in any case.
  */
 export function walkForeign(
   text: string,
@@ -39,13 +39,13 @@ export function walkForeign(
   walkPieces(text, smallest, scope, false);
 }
 
-/** To parse even the smallest piece takes as long as this many characters of one. */
+/** The fixed cost of parsing a piece, in characters. */
 const PIECE_COST = 64;
 
 /**
- * Of a broken text a shell still runs the good lines before the broken one, and another shell may
- * read it otherwise: so its lines, and then its smallest pieces, are looked at on their own. What
- * the parser recovers from the whole is not used: more text could change it, and lower the score.
+ * A shell runs the valid lines before a syntax error, and another shell may read the text otherwise. So the lines,
+ * and then the smallest pieces, are walked on their own. What the parser recovers from the whole is not used: more
+ * text could change it, and lower the score.
  */
 function walkPieces(text: string, separators: string, scope: Scope, whole: boolean): void {
   for (let from = 0, i = 0; i <= text.length; i++) {

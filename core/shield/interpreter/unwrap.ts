@@ -61,7 +61,7 @@ function unwrapOrdinary(
   return inner.length === 0 && opensShell(command) ? unwrapStdin(command) : inner;
 }
 
-/** What stands in a terminal once these keys are pressed: `Enter`, `C-m` and `^M` end a line. */
+/** The text that these keys type into a terminal: `Enter`, `C-m` and `^M` end a line. */
 function typedLines(keys: readonly string[]): string {
   return keys.map((key) => ENTER.test(key) ? "\n" : key.replaceAll(/\^M|\\(?:r|n|015|012)/g, "\n"))
     .join(" ");
@@ -69,7 +69,7 @@ function typedLines(keys: readonly string[]): string {
 
 const ENTER = /^(?:k?enter|kpenter|c-[mj])$/i;
 
-/** Whether a program without a command starts a shell, here or at the other end, that runs what it reads. */
+/** Whether a program without a command starts a shell, here or remotely, that runs its standard input. */
 function opensShell(command: SimpleCommand): boolean {
   if (ASKED_SHELLS.has(command.name)) return hasFlag(command, "is", "login", "shell");
   return LOGINS.has(command.name);
@@ -81,7 +81,7 @@ const LOGINS = new Set(
     "linux64 newgrp pkexec run0 lxc-attach").split(" "),
 );
 
-/** `docker run --entrypoint sh image -c text`: the program stands before its arguments' image. */
+/** `docker run --entrypoint sh image -c text`: the program stands before the image, its arguments behind it. */
 function entrypoint(command: SimpleCommand, found: readonly Inner[]): Inner[] {
   const first = found.find((inner) => inner.kind === "argv");
   return optionValues(command, "--entrypoint").map((program) => ({

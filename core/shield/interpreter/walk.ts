@@ -41,7 +41,7 @@ import {
   within,
 } from "./scope.ts";
 
-/** Walks whatever stands in a statement. */
+/** Walks any node of the syntax tree. */
 function walkNode(
   node: PipelineNode | CompoundList,
   scope: Scope,
@@ -111,7 +111,7 @@ function walkNode(
       defineFunction(node, scope);
       return known("");
     case "Coproc":
-      // Whoever holds its other end writes to it.
+      // Its input comes from whoever holds the other end.
       return walkNode(node.body, fork(scope, ASIDE), NOTHING);
     case "TestCommand":
       walkTest(node.expression, scope);
@@ -122,7 +122,7 @@ function walkNode(
   }
 }
 
-/** Numbers of one loop that are walked one by one; more of them say nothing new. */
+/** Numbers of one loop that are walked one by one; further ones add nothing. */
 const MAX_NUMBERS = 16;
 
 function walkLoop(node: For | Select, scope: Scope, stdin: Flow | null): Flow {
@@ -156,7 +156,7 @@ function walkCase(node: Case, scope: Scope, stdin: Flow | null): Flow {
 const NO_ASSIGNMENTS = new Map<string, string>();
 const NO_NODES: readonly RedirectionNode[] = [];
 
-/** The parser makes a list of them when it is asked; most commands have none. */
+/** The parser builds this list on access, and most commands have no redirections. */
 function redirectsOf(node: Command): readonly RedirectionNode[] {
   const none = node.prefix.length === 0 && node.args.length === node.suffix.length;
   return none ? NO_NODES : node.redirects;
@@ -202,7 +202,7 @@ function walkCommand(node: Command, scope: Scope, given: Flow | null): Flow {
     for (const [name, value] of assignments) give(inner, name, value);
   }
   if (behind !== null) {
-    // A plain sh knows no `&>`: for it a command ends at the `&`, and the words behind are the next one.
+    // A plain sh has no `&>`: the command ends at the `&`, and the words behind it are the next command.
     const next = { assignments: NO_ASSIGNMENTS, redirections: [], stdin, span };
     execute(argv.slice(behind), next, fork(scope, { concurrent: true }));
   }
@@ -226,7 +226,7 @@ function walkCommand(node: Command, scope: Scope, given: Flow | null): Flow {
     : { ...mergeFlows([output, other]), text: null };
 }
 
-/** Walks a command once more, as it is if nothing doubtful has taken hold. */
+/** Walks a command once more, without any doubtful assignment. */
 function walkCertain(node: Command, scope: Scope, certain: Scope, given: Flow | null): void {
   walkCommand(node, certain, given);
   doubtWhere(scope, certain);
@@ -236,10 +236,10 @@ function walkCertain(node: Command, scope: Scope, certain: Scope, given: Flow | 
 const isForInput = ({ descriptor }: RedirectionNode) =>
   descriptor?.type !== "FileDescriptor" || descriptor.value === 0;
 
-/** What stands in front of these still holds behind them, in a plain sh. */
+/** In a plain sh, variables in front of these builtins keep their values. */
 const SPECIAL = new Set([":", "eval", "export", "readonly", "set", "shift", "trap", "unset"]);
 
-/** Runs a command as it is where `${x+word}` is nothing. */
+/** Runs a command with `${x+word}` left out. */
 function executeWithout({ name, args }: Command, call: Call, scope: Scope, stdin: Flow | null) {
   const expansion = new ScopeExpansion(scope, stdin, true);
   const words = [...name === undefined ? [] : [name], ...args].filter((arg) => arg.type === "Word");
@@ -249,7 +249,7 @@ function executeWithout({ name, args }: Command, call: Call, scope: Scope, stdin
 const isElement = ({ index, value }: Assignment): boolean =>
   index !== undefined || value.type === "ArrayValue";
 
-/** What the arrays were that are set in front of a command. */
+/** The earlier states of the arrays that are set in front of a command. */
 function keepArrays({ prefix }: Command, { values }: Scope): [string, Kept<Value>][] {
   return prefix.filter((part) => part.type === "Assignment").filter(isElement)
     .map(({ name }) => [name, values.keep(name)]);

@@ -284,7 +284,7 @@ export const CREDENTIAL_RULES: readonly Rule[] = [
 const KEY_WORDS =
   /svc_(?:device|live)_|private key|begin rsa|begin openssh|aws_secret|secret_access_key/;
 
-/** Looks through a whole machine or home for keys. */
+/** Whether a command searches a whole machine or home for keys. */
 function hunts(command: SimpleCommand): boolean {
   if (command.name === "find" || command.name === "gfind") {
     return optionValues(command, "-name", "-iname", "-path").some(namesKey) &&

@@ -56,17 +56,17 @@ export const RULES: readonly Rule[] = [
   ...BEHAVIOUR_RULES,
 ];
 
-/** Rules that look at every command. */
+/** Rules about every command. */
 export const RULES_FOR_ALL: readonly Rule[] = RULES.filter((rule) =>
   rule.commands === null && rule.also === null
 );
 
-/** Rules that look at every command with redirections. */
+/** Rules about every command with redirections. */
 export const RULES_FOR_REDIRECTED: readonly Rule[] = RULES.filter((rule) =>
   rule.also?.includes("redirected")
 );
 
-/** Rules that look at every command with variables set before it. */
+/** Rules about every command with variables set in front of it. */
 export const RULES_FOR_ASSIGNED: readonly Rule[] = RULES.filter((rule) =>
   rule.also?.includes("assigned")
 );
@@ -75,59 +75,59 @@ export const RULES_FOR_ASSIGNED: readonly Rule[] = RULES.filter((rule) =>
 export const RULES_FOR_CODE: readonly Rule[] = RULES.filter((rule) => rule.matchCode !== null);
 
 /** A rule beside its question: rules are of many layouts, and these of one. */
-interface Look {
+interface Entry {
   readonly rule: Rule;
   readonly match: Rule["match"];
 }
 
-/** The rules of one program: some look at every call, the others at those with the right answer. */
-export interface Shelf {
-  readonly always: Look[];
-  readonly asked: { readonly ask: Condition["ask"]; readonly byAnswer: Map<string, Look[]> }[];
+/** The rules for one program: those for every call, and those that depend on the answer to a question. */
+export interface ProgramRules {
+  readonly always: Entry[];
+  readonly asked: { readonly ask: Condition["ask"]; readonly byAnswer: Map<string, Entry[]> }[];
 }
 
-const shelves = new Map<string, Shelf>();
+const index = new Map<string, ProgramRules>();
 for (const rule of RULES) {
   for (const name of new Set(rule.commands ?? [])) {
-    putOnShelf(rule, shelves.getOrInsertComputed(name, () => ({ always: [], asked: [] })));
+    addToIndex(rule, index.getOrInsertComputed(name, () => ({ always: [], asked: [] })));
   }
 }
 
-function putOnShelf(rule: Rule, { always, asked }: Shelf): void {
-  const look = { rule, match: rule.match };
+function addToIndex(rule: Rule, { always, asked }: ProgramRules): void {
+  const entry = { rule, match: rule.match };
   if (rule.when === null) {
-    always.push(look);
+    always.push(entry);
     return;
   }
   const { ask, answers } = rule.when;
   let question = asked.find((one) => one.ask === ask);
   if (question === undefined) asked.push(question = { ask, byAnswer: new Map() });
   for (const answer of answers) {
-    question.byAnswer.getOrInsertComputed(answer, () => []).push(look);
+    question.byAnswer.getOrInsertComputed(answer, () => []).push(entry);
   }
 }
 
-/** The names that some rule looks at. */
-export const RULE_NAMES: readonly string[] = [...shelves.keys()];
+/** The names of all programs that have rules. */
+export const RULE_NAMES: readonly string[] = [...index.keys()];
 
 const places = new Map(RULES.map((rule, place) => [rule, place]));
 
-/** The rules of a name, null for none; `mkfs.anything` counts as `mkfs`. */
-export function shelfOf(name: string): Shelf | null {
-  return shelves.get(name) ?? (name.startsWith("mkfs.") ? shelves.get("mkfs") : null) ?? null;
+/** The rules for a program; null for none. `mkfs.anything` counts as `mkfs`. */
+export function rulesFor(name: string): ProgramRules | null {
+  return index.get(name) ?? (name.startsWith("mkfs.") ? index.get("mkfs") : null) ?? null;
 }
 
-/** The rules of a shelf that match a command, in the table's order. */
-export function matchShelf(shelf: Shelf | null, command: SimpleCommand): Rule[] {
+/** The matching rules for a command, in the table's order. */
+export function matchRules(rules: ProgramRules | null, command: SimpleCommand): Rule[] {
   const matched: Rule[] = [];
-  if (shelf === null) return matched;
-  for (const { rule, match } of shelf.always) if (match(command)) matched.push(rule);
-  for (const { ask, byAnswer } of shelf.asked) {
+  if (rules === null) return matched;
+  for (const { rule, match } of rules.always) if (match(command)) matched.push(rule);
+  for (const { ask, byAnswer } of rules.asked) {
     const answer = ask(command);
-    const looks = answer === "" ? undefined : byAnswer.get(answer);
-    if (looks === undefined) continue;
-    for (const { rule, match } of looks) if (match(command)) matched.push(rule);
+    const entries = answer === "" ? undefined : byAnswer.get(answer);
+    if (entries === undefined) continue;
+    for (const { rule, match } of entries) if (match(command)) matched.push(rule);
   }
-  if (matched.length < 2 || shelf.asked.length === 0) return matched;
+  if (matched.length < 2 || rules.asked.length === 0) return matched;
   return matched.sort((a, b) => (places.get(a) ?? 0) - (places.get(b) ?? 0));
 }

@@ -1,7 +1,7 @@
 import { rule } from "./rule.ts";
 import type { Rule } from "../model.ts";
 
-/** The text is no shell that the parser understands. */
+/** The text is not valid shell. */
 export const UNPARSEABLE = rule({
   id: "structure.unparseable",
   title: "Invalid shell",
@@ -13,7 +13,7 @@ export const UNPARSEABLE = rule({
   misses: ['echo "closed"', "if true; then echo yes; fi"],
 });
 
-/** The command is longer, deeper or more tangled than the shield reads. */
+/** The command exceeds the limits of an inspection. */
 export const OVER_BUDGET = rule({
   id: "structure.over_budget",
   title: "Too long or too tangled",
@@ -79,7 +79,7 @@ export const DECODED_CODE = rule({
   misses: ["echo aGVsbG8= | base64 -d", "base64 -d token.txt"],
 });
 
-/** A function starts itself beside itself, without end. */
+/** A function starts copies of itself in the background without end. */
 export const FORK_BOMB = rule({
   id: "services.fork_bomb",
   title: "Start copies without end",

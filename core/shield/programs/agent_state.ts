@@ -23,16 +23,16 @@ const SYSTEMD_CREDENTIAL = "relay-token";
 /** Memory and environment of a process. */
 const PROCESS_FILES = ["environ", "mem"];
 
-/** Few words pass this, so most commands cost no more. */
+/** A quick test that few words pass. */
 const MAY_CONCERN = /relay|\bproc\b|run\/credentials|\.local|\/\.[^/]*[*?[]|var\/lib\//i;
 
-/** Programs that say where files are and whose, or only what they are told. */
+/** Programs that show a file's place and owner, or their own arguments, but not its content. */
 const LOOKERS = new Set(
   ("[ [[ : alias basename cd chdir declare df dir dirname du echo export la ll local ls lsd eza exa mkdir " +
     "namei popd printf pushd pwd readlink readonly realpath set stat test true type typeset unset which")
     .split(" "),
 );
-/** Options of these whose file is read. */
+/** Options of these programs whose file is read. */
 const READ_BY_LOOKERS = /^--files0-from=/;
 /** Programs that may read all that is below a folder. */
 const DESCENDERS = factsOf("descends");
@@ -96,7 +96,7 @@ function isAgentState(raw: string): boolean {
   return parts.some((_, at) => isStateFolder(parts, at));
 }
 
-/** Whether this part of a path is a state folder, by its name, by what is before it and by the file that is meant. */
+/** Whether this part of a path is a state folder, by its name, the folders before it and the file behind it. */
 function isStateFolder(parts: readonly string[], at: number): boolean {
   const part = parts[at]!;
   const isNamed = part.startsWith(FOLDER) && !part.includes(".");
@@ -109,7 +109,7 @@ function isStateFolder(parts: readonly string[], at: number): boolean {
     (file === UNKNOWN || KEY_FILES.some((name) => mayBe(file, name)));
 }
 
-/** Whether a folder of this name may hold state wherever it is: it is named from the root, or from a home. */
+/** Whether a folder of this name may hold state anywhere: it is named from the root or from a home. */
 const isOwnFolder = (parts: readonly string[], at: number): boolean =>
   (parts[0] === "" || parts[0] === "~") && !OTHER_PLACES.has(parts[at - 1] ?? "");
 
@@ -170,7 +170,7 @@ export function printsEnvironment({ args }: SimpleCommand): boolean {
   );
 }
 
-/** A command of gdb about a process that nobody knows. */
+/** A command of gdb about an unknown process. */
 const ATTACHES = new RegExp(`\\battach\\s+${UNKNOWN}`);
 
 /** Whether a debugger is attached to the parent process, or to one that is found by the agent's name. */

@@ -103,7 +103,7 @@ export function clusterValues({ args }: SimpleCommand, letter: string): string[]
   );
 }
 
-/** Whether the start of an argument is that of an option, and no option of its own. */
+/** Whether an argument abbreviates an option and is not another option. */
 function startsOption(
   arg: string,
   length: number,
@@ -150,7 +150,7 @@ export function subcommand(
   return operands(command, valued).map((word) => word.toLowerCase());
 }
 
-/** Asking for help, a version or a rehearsal harms nothing; after `--` such a word is a file's name. */
+/** Whether a command only asks for help, a version or a rehearsal; after `--` such a word is a file's name. */
 export function isRehearsal(command: SimpleCommand): boolean {
   return command.memo.rehearsal ??= rehearses(command);
 }
@@ -166,10 +166,10 @@ function rehearses(command: SimpleCommand): boolean {
   return false;
 }
 
-/** `--version 1.2.0` names the version that something is done to. */
+/** `--version 1.2.0` names a version to act on. */
 const isVersionOf = (arg: string, next = ""): boolean => arg === "--version" && /^v?\d/.test(next);
 
-/** Options whose next word is theirs, whatever it looks like. */
+/** Options that take the next word as their value, even one that looks like an option. */
 const TAKES_WORD = new Set([
   "-e",
   "-f",

@@ -2,7 +2,7 @@ import { type Flow, NOTHING, type SimpleCommand } from "../model.ts";
 import { classifyPath, isDisk, locate, normalizePath } from "./paths.ts";
 import { isSecret } from "./secrets.ts";
 
-/** Whether a path is a folder of the system or of people, as a whole. */
+/** Whether a path is a whole folder of the system or of people. */
 export function isWholeFolder(command: SimpleCommand, path: string): boolean {
   return ["root", "system", "home"].includes(classifyPath(locate(command.cwd, path)));
 }
@@ -13,7 +13,7 @@ export function isAccounts(path: string): boolean {
   return place === "/etc/passwd" || place === "/etc/group" || place === "/etc/master.passwd";
 }
 
-/** What a file holds that the line did not write, as far as its name tells. */
+/** The content of a file that the line did not write, as far as its name tells. */
 export function namedFile(path: string): Flow {
   return { ...NOTHING, secret: isSecret(path), bulk: isAccounts(path) || isDisk(path) };
 }

@@ -78,7 +78,7 @@ const ENVIRONMENT_PRINTERS = new Set([
   "envsubst",
 ]);
 
-/** Nothing, for programs that write nothing worth following; null where the output has to be computed. */
+/** An empty output for programs whose output need not be followed; null where it has to be computed. */
 export function quietOutput(command: SimpleCommand): Flow | null {
   if (
     SILENT.has(command.name) &&
@@ -110,7 +110,7 @@ const ENVIRONMENT_WORDS = new Set([
   "-b",
 ]);
 
-/** Remembers what redirections write. */
+/** Notes the files that redirections write. */
 export function noteRedirections(
   redirections: readonly Redirection[],
   output: Flow,

@@ -8,7 +8,7 @@ import { GIT } from "./families/git.ts";
 import { REMOTE } from "./families/remote.ts";
 import { TRANSFER } from "./families/transfer.ts";
 
-/** The families of programs of which more is known than one thing. */
+/** The families of programs of which more than one fact is known. */
 export const FAMILIES: readonly Family[] = [
   ...FILES,
   ...TRANSFER,
@@ -20,7 +20,7 @@ export const FAMILIES: readonly Family[] = [
   ...GIT,
 ];
 
-/** One fact of each program that it is known of. */
+/** One fact, by the name of each program for which it is known. */
 export function factsOf<K extends keyof Family>(
   field: K,
 ): ReadonlyMap<string, NonNullable<Family[K]>> {

@@ -1,4 +1,4 @@
-/** The last parts of the paths of files that are known, made to say quickly that a word names none of them. */
+/** The names of all known files, built to reject quickly a word that names none of them. */
 export class FileNames {
   readonly #names = new Set<string>();
   /** A bit for each class of last characters; a path that ends in `.` or `/` may name any of them. */
@@ -36,7 +36,7 @@ const DOT = 0x2e;
 const SLASH = 0x2f;
 const EQUALS = 0x3d;
 const AT = 0x40;
-/** More of them say little more. */
+/** Longer sums distinguish little more. */
 const MAX_SUMMED = 8;
 
 /** A sum below 1,024 of the last character and of those before it, as far as the last mark. */

@@ -26,7 +26,7 @@ const DUMPS = factsOf("dumps");
 
 /** Without arguments these print every variable, tokens included. */
 const ENVIRONMENT = new Set(["env", "printenv", "set", "export", "declare", "history"]);
-/** What a command writes, as far as it can be told without running it. */
+/** The output of a command, as far as it can be told without running it. */
 export function computeOutput(command: SimpleCommand, readFile: ReadFile): Flow {
   const incoming = command.stdin ?? NOTHING;
   const { name, args } = command;
@@ -122,10 +122,10 @@ export function computeOutput(command: SimpleCommand, readFile: ReadFile): Flow 
 /** Options of pgrep and pidof whose value is no program's name. */
 const FINDER_VALUED = new Set(["-d", "-g", "-G", "-o", "-P", "-s", "-t", "-u", "-U"]);
 
-/** A flow of what a command writes; null for a text that is not known. */
+/** The flow of a text that a command writes; null stands for an unknown text. */
 const writtenFlow = (text: string | null): Flow => text === null ? NOTHING : textFlow(text);
 
-/** The one word that a command says something about. */
+/** The only operand, as a line; null where there are several. */
 function onlyOperand(command: SimpleCommand): string | null {
   const words = operands(command);
   return words.length > 1 ? null : `${words[0] ?? ""}\n`;

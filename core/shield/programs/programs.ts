@@ -1,23 +1,23 @@
 import { BUILTINS } from "../interpreter/builtins.ts";
 import { fileNoterOf } from "./effects.ts";
 import type { FileNoter } from "./family.ts";
-import { type Shelf, shelfOf } from "../packs/packs.ts";
+import { type ProgramRules, rulesFor } from "../packs/packs.ts";
 import { type Unwrapper, unwrapperOf } from "../interpreter/unwrap.ts";
 
-/** What the tables say of a program: they are asked once for each name, not for each command. */
+/** All that the tables say of a program, looked up once for each name. */
 export interface Program {
-  /** As it stands in the command. */
+  /** The name as the command spells it. */
   readonly written: string;
   /** Lower case, without its folder. */
   readonly name: string;
-  /** Whether it is letters, digits and the like: nothing unknown, no wildcard. */
+  /** Whether it contains no marker and no wildcard. */
   readonly isPlain: boolean;
   readonly hasFolder: boolean;
-  readonly shelf: Shelf | null;
+  readonly rules: ProgramRules | null;
   readonly noteFiles: FileNoter | null;
   readonly isBuiltin: boolean;
   readonly unwrap: Unwrapper;
-  /** Whether it runs nothing else, whatever its arguments; false as long as nobody has looked. */
+  /** Whether it never runs another program; false until its unwrapper has answered null. */
   runsNothing: boolean;
 }
 
@@ -35,7 +35,7 @@ function placeOf(written: string): number {
   return sum & (PLACES - 1);
 }
 
-/** What is known of a program by how it is written. */
+/** Looks a program up by its spelling. */
 export function programOf(written: string): Program {
   if (written.length > NAME_CHARS_MAX) return lookUp(written);
   const place = placeOf(written);
@@ -56,7 +56,7 @@ function lookUp(spelling: string): Program {
     name,
     isPlain: isPlain(written),
     hasFolder: written.includes("/"),
-    shelf: shelfOf(name),
+    rules: rulesFor(name),
     noteFiles: fileNoterOf(name),
     isBuiltin: BUILTINS.has(name),
     unwrap: written.startsWith("/etc/init.d/") ? unwrapService : unwrapperOf(name),
@@ -72,7 +72,7 @@ function nameOf(program: string): string {
   return VARIANTS.get(name) ?? name;
 }
 
-/** The same program for one of several kernels. */
+/** Variants of a program for different kernel interfaces. */
 const VARIANTS: ReadonlyMap<string, string> = new Map(
   ["iptables", "ip6tables", "iptables-restore", "ip6tables-restore"].flatMap((name) => {
     const [first = "", ...rest] = name.split("-");

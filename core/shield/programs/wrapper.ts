@@ -21,12 +21,12 @@ export interface Wrapper {
   readonly ends: boolean;
 }
 
-/** A wrapper as it is written down: words stand in one text, and what is left out is empty. */
+/** The short form of a wrapper: words stand in one text, and omitted fields are empty. */
 export type WrapperFields =
   & Partial<Omit<Wrapper, "verbs" | "long">>
   & { readonly verbs?: string; readonly long?: string };
 
-/** Completes a wrapper. */
+/** Fills in the omitted fields of a wrapper. */
 export function wrapperOf(fields: WrapperFields): Wrapper {
   return {
     verbs: words(fields.verbs),

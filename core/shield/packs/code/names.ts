@@ -77,7 +77,7 @@ const OPENERS = new Set([
   "writefile",
   "writefilesync",
 ]);
-/** A mode that a file is opened with to be written, or one of Perl that stands before its name. */
+/** A mode for opening a file to write, also Perl's in front of the file's name. */
 const WRITES = /^[wax][bt+]*$|^r[bt]*\+|^\+?>/;
 /** Node's modules whose short names delete. */
 export const FILE_MODULES = new Set(["fs", "node:fs", "fs/promises", "node:fs/promises"]);
@@ -139,7 +139,7 @@ const TRUNCATERS = new Set([
 ]);
 export const KILLERS = new Set(["os.kill", "process.kill", "killpg"]);
 
-/** Whether the code says one of these names; it looks through whichever of both are fewer. */
+/** Whether the code contains one of these names. */
 export function has(scan: CodeScan, names: ReadonlySet<string>): boolean {
   return !names.isDisjointFrom(scan.names);
 }

@@ -52,7 +52,7 @@ function keepsCopy(command: SimpleCommand): boolean {
 
 const COPY_TAIL = /^[.~_-][^/]*$/;
 
-/** Whatever a search finds below the root or a folder of the system. */
+/** Whether a word is anything that a search finds below the root or a system folder. */
 function isBelowSystem(path: string): boolean {
   const found = [UNKNOWN, "*"].find((end) => path.endsWith(`/${end}`));
   if (found === undefined) return false;
@@ -60,7 +60,7 @@ function isBelowSystem(path: string): boolean {
   return kind === "root" || kind === "system";
 }
 
-/** Whether the folder that is synchronized is made again by a build, or temporary. */
+/** Whether the target of a synchronization is temporary or can be built again. */
 function syncsRegenerable(command: SimpleCommand): boolean {
   const target = operands(command).at(-1) ?? UNKNOWN;
   const kind = classifyPath(locate(command.cwd, target));
@@ -295,7 +295,7 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
   }),
 ];
 
-/** `truncate -s 0 app.log` is what `> app.log` is. */
+/** `truncate -s 0 app.log` equals `> app.log`. */
 function emptiesLogs(command: SimpleCommand): boolean {
   const files = operands(command, SIZED);
   return files.length > 0 &&
@@ -318,7 +318,7 @@ function emptiesFile(command: SimpleCommand): boolean {
     once(command, writtenPaths).some((path) => holdsSystem(path, command.cwd));
 }
 
-/** What robocopy deletes by. */
+/** Options by which robocopy deletes. */
 const MIRRORS = new Set(["/mir", "/purge", "/mov", "/move"]);
 
 /** Whole folders of the system or of people whose permissions change, down to the last file. */
@@ -331,7 +331,7 @@ function changesTree(command: SimpleCommand, concerns: (path: string) => boolean
     ).some((path) => ["root", "system", "home"].includes(classifyPath(path)) && concerns(path));
 }
 
-/** One service's data, or one person's: to hand it to its owner is daily work. */
+/** The data of one service or person; handing it to its owner is daily work. */
 const HOLDS_DATA =
   /^(?:\/(?:opt|srv|mnt|media|data|home\/[\w.-]+|var\/(?:www|lib\/(?:mysql|postgresql)))|~)$/;
 

@@ -19,7 +19,7 @@ const REMOVERS = [
   "rmdir",
   "deltree",
 ];
-/** Alone, rmdir only takes folders that are empty. */
+/** Without options, rmdir deletes only empty folders. */
 const FILE_REMOVERS = REMOVERS.filter((name) => name !== "rmdir");
 const RECURSIVE_ALWAYS = new Set(["rimraf", "deltree", "rd"]);
 /** Options of these programs that take a value. */
@@ -32,7 +32,7 @@ function isRecursive(command: SimpleCommand): boolean {
 
 const RECURSIVE_FLAGS = new Set(["-recurse", "-r", "/s"]);
 
-/** Most rules about removal only look at whole trees. */
+/** Most rules about removal concern whole trees. */
 const TREES: Condition = {
   ask: (command) => isRecursive(command) ? "tree" : "files",
   answers: ["tree"],
@@ -42,7 +42,7 @@ function removes(command: SimpleCommand, kinds: readonly PathKind[]): boolean {
   return once(command, placesOf).some((place) => kinds.includes(place));
 }
 
-/** What each operand's loss would mean. */
+/** The kind of each operand's path. */
 function placesOf(command: SimpleCommand): PathKind[] {
   return pathsOf(command).map((path) => classifyPath(locate(command.cwd, path)));
 }

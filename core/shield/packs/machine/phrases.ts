@@ -2,7 +2,7 @@ import { rule } from "../rule.ts";
 import { wordsTold } from "../phrases.ts";
 import type { Rule } from "../../model.ts";
 
-/** What the programs of one machine are told by words that no other rule knows. */
+/** Commands to the programs of one machine. */
 export const MACHINE_PHRASES: readonly Rule[] = [
   rule({
     id: "disks.change_volume",

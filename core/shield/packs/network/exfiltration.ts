@@ -36,12 +36,12 @@ function copiesOut(command: SimpleCommand): boolean {
 
 const COPY_VALUED = new Set(["-e", "--rsh", "-i", "-P", "-o", "-F", "--profile", "--region"]);
 
-/** Arguments that make a program a server of files. */
+/** Arguments that make a program serve files. */
 const isServing = (arg: string): boolean =>
   arg === "http.server" || arg === "SimpleHTTPServer" || arg === "-S" || arg === "httpd" ||
   arg === "-run";
 
-/** Data that leaves as a whole, and doors that are opened from inside. */
+/** Data that leaves in bulk, and access that is opened from inside. */
 export const EXFILTRATION_RULES: readonly Rule[] = [
   rule({
     id: "network.data_leaves",

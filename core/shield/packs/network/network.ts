@@ -98,7 +98,7 @@ const LISTENS = /-listen:/;
 const mentions = (command: SimpleCommand, what: RegExp): boolean =>
   command.args.some((arg) => what.test(arg.toLowerCase()));
 
-/** Data that leaves, shells that are handed out, requests that destroy at the other end. */
+/** Data that leaves, and shells that are handed out. */
 export const NETWORK_RULES: readonly Rule[] = [
   rule({
     id: "network.shell_over_socket",

@@ -31,7 +31,7 @@ export function sendsSecret(command: SimpleCommand): boolean {
   return CLOUD_COPIERS.has(command.name) && copiesToCloud(command);
 }
 
-/** Of what is fetched the address stands first; `az` and `gcloud` upload without one, `mc` has names: `store/bucket`. */
+/** A download names the address first. `az` and `gcloud` upload without an address; `mc` has names: `store/bucket`. */
 function copiesToCloud({ name, args }: SimpleCommand): boolean {
   const isAddress = (arg: string) =>
     arg.includes("://") || (name === "mc" && /^\w[\w-]*\//.test(arg));

@@ -112,7 +112,7 @@ export const DEFENSE_RULES: readonly Rule[] = [
     ],
     match: (command, words) => {
       if (command.name === "sysctl") {
-        // Without a file, -p and --system put the machine's own settings in force again.
+        // Without a file, -p and --system only reload the machine's own settings.
         return hasFlag(command, "w", "write") || words.some((word) => word.includes("=")) ||
           (hasFlag(command, "pf", "load") && words.length > 0) ||
           command.args.some((arg) => SYSCTL_FILE.test(arg));
@@ -174,14 +174,14 @@ export const DEFENSE_RULES: readonly Rule[] = [
 /** A file of settings that is written together with its option: `-p/tmp/x`, `--load=x`. */
 const SYSCTL_FILE = /^-(?:[a-z]*[pf].|-l[a-z]*=)/;
 
-/** Whether a part of the registry with the machine's passwords and keys, or one above them, is written out. */
+/** Whether a part of the registry that contains passwords or keys is written out. */
 function savesHive({ name }: SimpleCommand, [verb = "", hive = ""]: readonly string[]): boolean {
   return name === "reg" && /^(?:save|export)$/i.test(verb) && HIVES.test(hive);
 }
 
 const HIVES = /^(?:hklm|hkey_local_machine)[\\/]*(?:(?:sam|security).*|system)?$/i;
 
-/** `iptables -I INPUT -j ACCEPT`: a rule for whatever comes in. */
+/** `iptables -I INPUT -j ACCEPT`: a rule for all traffic. */
 function concernsAll(command: SimpleCommand): boolean {
   const into = optionValues(command, "-A", "-I", "--append", "--insert");
   const targets = optionValues(command, "-j", "--jump");

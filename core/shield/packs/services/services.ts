@@ -107,7 +107,7 @@ function onlyReloads({ args }: SimpleCommand): boolean {
   return signals.length > 0 && signals.every((signal) => RELOADS.test(signal));
 }
 
-/** Of `net`: what decides who may use the machine, or see its folders. */
+/** Subcommands of `net` that decide who may use the machine or see its folders. */
 const NET_CHANGES = new Set(["group", "localgroup", "share", "user"]);
 
 const USERMOD_OPTIONS = ["append", "groups", "gid", "uid", "login", "lock", "home", "shell"];
@@ -347,12 +347,12 @@ export const SERVICE_RULES: readonly Rule[] = [
   }),
 ];
 
-/** Modules of ansible that end a machine's work. */
+/** Modules of ansible that stop a machine. */
 const ENDING_MODULE = /(?:^|\.)(?:reboot|shutdown|win_reboot)$/;
 
 const ENDLESS = new Set(["/dev/zero", "/dev/random", "/dev/urandom"]);
 
-/** Whether what never ends is written to a file, and nothing says how much of it. */
+/** Whether an endless output is written to a file without a limit. */
 function fillsDisk(command: SimpleCommand, words: readonly string[]): boolean {
   const isFile = (path: string) => path !== "" && !path.startsWith("/dev/");
   if (command.name === "dd") {

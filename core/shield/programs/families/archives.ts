@@ -4,7 +4,7 @@ import { hasFlag, operands, optionValues } from "../arguments.ts";
 import { isWholeFolder } from "../bulk.ts";
 import type { Family, FileNoter, Finder } from "../family.ts";
 
-/** Notes that what a command writes out also stands in these files. */
+/** Notes that these files hold the output of a command. */
 export const noteOutputIn = (find: Finder): FileNoter => (command, output, scope) => {
   for (const path of find(command)) writeFile(scope, path, output(), false);
 };

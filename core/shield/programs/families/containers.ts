@@ -7,7 +7,7 @@ const SHARED = "profile user workdir env env-file detach-keys context host confi
 const forVerbs = (verbs: readonly string[], fields: WrapperFields): WrapperFields[] =>
   verbs.map((one) => ({ ...fields, verbs: one }));
 
-/** What they save or export holds all files of a container. */
+/** `docker save` and `docker export` write out all files of a container. */
 const dumpsContainer = ({ args }: SimpleCommand): boolean =>
   args.includes("save") || args.includes("export");
 

@@ -60,7 +60,7 @@ function assignedSettings({ assignments }: SimpleCommand): string[] {
 
 const GIT_KEY = "GIT_CONFIG_KEY_";
 
-/** What `git config name value` keeps for later: each two words that may be the name and the value. */
+/** Settings that `git config name value` stores: each two words that may be the name and the value. */
 function keptSettings({ args }: SimpleCommand): (readonly [string, string])[] {
   const config = args.indexOf("config");
   if (config < 0) return [];

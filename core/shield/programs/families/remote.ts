@@ -18,7 +18,7 @@ const copierPrograms = (command: SimpleCommand) => [
 
 const lastOperand = (command: SimpleCommand) => operands(command).slice(-1);
 
-/** What is copied to another machine; nothing where the target is here. */
+/** The files that are copied to another machine; none for a local target. */
 function copiedAway(command: SimpleCommand): readonly string[] {
   const paths = operands(command);
   return (paths.at(-1) ?? "").includes(":") ? paths.slice(0, -1) : [];
