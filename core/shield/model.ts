@@ -118,25 +118,13 @@ export interface SimpleCommand {
 interface Memo {
   words: readonly string[] | null;
   rehearsal: boolean | null;
-  /** Questions, each followed by its answer: they are too few for a map. */
-  facts: unknown[] | null;
+  /** Answers by question. */
+  facts: Map<unknown, unknown> | null;
 }
 
-/** Makes a command. The fields are copied one by one so that all commands have the same hidden class. */
+/** Makes a command without cached answers. */
 export function newCommand(given: Omit<SimpleCommand, "memo">): SimpleCommand {
-  return {
-    name: given.name,
-    program: given.program,
-    args: given.args,
-    redirections: given.redirections,
-    assignments: given.assignments,
-    cwd: given.cwd,
-    stdin: given.stdin,
-    inputs: given.inputs,
-    wrappers: given.wrappers,
-    span: given.span,
-    memo: { words: null, rehearsal: null, facts: null },
-  };
+  return { ...given, memo: { words: null, rehearsal: null, facts: null } };
 }
 
 /** A rule that matched, and where. */
@@ -148,11 +136,10 @@ export interface Finding {
 
 /** Asks a function about a command and caches the answer, because many rules ask the same. */
 export function once<T>(command: SimpleCommand, ask: (command: SimpleCommand) => T): T {
-  const facts = command.memo.facts ??= [];
-  const at = facts.indexOf(ask);
-  if (at >= 0) return facts[at + 1] as T;
+  const facts = command.memo.facts ??= new Map();
+  if (facts.has(ask)) return facts.get(ask) as T;
   const fact = ask(command);
-  facts.push(ask, fact);
+  facts.set(ask, fact);
   return fact;
 }
 

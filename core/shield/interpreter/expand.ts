@@ -39,21 +39,10 @@ export function addWords(word: Word, expansion: Expansion, words: string[]): voi
   } else words.push(...expandWord(word, expansion));
 }
 
-/** Characters that mean nothing to the shell wherever they stand in a word. */
-const BARE = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,=%+@";
-const IS_BARE: readonly boolean[] = Array.from(
-  { length: 128 },
-  (_, code) => BARE.includes(String.fromCharCode(code)),
-);
-
 /** Whether a word is plain text, so that its parts need not be parsed. */
-function isBare(text: string): boolean {
-  for (let i = 0; i < text.length; i++) {
-    const c = text.charCodeAt(i);
-    if (c >= 128 || !IS_BARE[c]) return false;
-  }
-  return true;
-}
+const isBare = (text: string): boolean => BARE.test(text);
+
+const BARE = /^[\w\-./:,=%+@]*$/;
 
 /** The words that a word becomes: braces expanded, variables and substitutions filled in and split. */
 export function expandWord(word: Word, expansion: Expansion): string[] {

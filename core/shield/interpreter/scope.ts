@@ -106,41 +106,18 @@ export function outermost(inspection: Inspection): Scope {
 
 /** A scope that shares this one's variables, with some changes. */
 export function within(scope: Scope, changes: Partial<Scope>): Scope {
-  return Object.assign(copyOf(scope, scope.values, scope.functions, scope.shell), changes);
+  return { ...scope, ...changes };
 }
 
 /** A scope whose variables do not leak out: a subshell, a pipe's stage, a substitution. */
-export function fork(scope: Scope, changes: Partial<Scope> = NO_CHANGES): Scope {
-  const { folder, hasLeft, keepsFiles, input } = scope.shell;
-  const shell = { folder, hasLeft, keepsFiles, input };
-  const copy = copyOf(scope, scope.values.fork(), scope.functions.fork(), shell);
-  copy.positional = { words: scope.positional.words, sure: scope.positional.sure };
-  return changes === NO_CHANGES ? copy : Object.assign(copy, changes);
-}
-
-const NO_CHANGES: Partial<Scope> = {};
-
-/** Copies the fields one by one so that all scopes have the same hidden class. */
-function copyOf(
-  scope: Scope,
-  values: Scope["values"],
-  functions: Scope["functions"],
-  shell: Shell,
-) {
+export function fork(scope: Scope, changes: Partial<Scope> = {}): Scope {
   return {
-    inspection: scope.inspection,
-    values,
-    functions,
-    shell,
-    locals: scope.locals,
-    positional: scope.positional,
-    wrappers: scope.wrappers,
-    span: scope.span,
-    active: scope.active,
-    concurrent: scope.concurrent,
-    conditional: scope.conditional,
-    defining: scope.defining,
-    unread: scope.unread,
+    ...scope,
+    values: scope.values.fork(),
+    functions: scope.functions.fork(),
+    shell: { ...scope.shell },
+    positional: { ...scope.positional },
+    ...changes,
   };
 }
 

@@ -74,16 +74,10 @@ export const RULES_FOR_ASSIGNED: readonly Rule[] = RULES.filter((rule) =>
 /** Rules about code of another language. */
 export const RULES_FOR_CODE: readonly Rule[] = RULES.filter((rule) => rule.matchCode !== null);
 
-/** A rule beside its question: rules are of many layouts, and these of one. */
-interface Entry {
-  readonly rule: Rule;
-  readonly match: Rule["match"];
-}
-
 /** The rules for one program: those for every call, and those that depend on the answer to a question. */
 export interface ProgramRules {
-  readonly always: Entry[];
-  readonly asked: { readonly ask: Condition["ask"]; readonly byAnswer: Map<string, Entry[]> }[];
+  readonly always: Rule[];
+  readonly asked: { readonly ask: Condition["ask"]; readonly byAnswer: Map<string, Rule[]> }[];
 }
 
 const index = new Map<string, ProgramRules>();
@@ -94,16 +88,15 @@ for (const rule of RULES) {
 }
 
 function addToIndex(rule: Rule, { always, asked }: ProgramRules): void {
-  const entry = { rule, match: rule.match };
   if (rule.when === null) {
-    always.push(entry);
+    always.push(rule);
     return;
   }
   const { ask, answers } = rule.when;
   let question = asked.find((one) => one.ask === ask);
   if (question === undefined) asked.push(question = { ask, byAnswer: new Map() });
   for (const answer of answers) {
-    question.byAnswer.getOrInsertComputed(answer, () => []).push(entry);
+    question.byAnswer.getOrInsertComputed(answer, () => []).push(rule);
   }
 }
 
@@ -121,12 +114,11 @@ export function rulesFor(name: string): ProgramRules | null {
 export function matchRules(rules: ProgramRules | null, command: SimpleCommand): Rule[] {
   const matched: Rule[] = [];
   if (rules === null) return matched;
-  for (const { rule, match } of rules.always) if (match(command)) matched.push(rule);
+  for (const rule of rules.always) if (rule.match(command)) matched.push(rule);
   for (const { ask, byAnswer } of rules.asked) {
-    const answer = ask(command);
-    const entries = answer === "" ? undefined : byAnswer.get(answer);
-    if (entries === undefined) continue;
-    for (const { rule, match } of entries) if (match(command)) matched.push(rule);
+    for (const rule of byAnswer.get(ask(command)) ?? []) {
+      if (rule.match(command)) matched.push(rule);
+    }
   }
   if (matched.length < 2 || rules.asked.length === 0) return matched;
   return matched.sort((a, b) => (places.get(a) ?? 0) - (places.get(b) ?? 0));

@@ -19,10 +19,7 @@ export function hasFlag(
 
 /** Whether one of the letters stands behind the dash. */
 function sharesLetter(arg: string, letters: string): boolean {
-  for (let at = 1; at < arg.length; at++) {
-    const letter = arg.charCodeAt(at);
-    for (let i = 0; i < letters.length; i++) if (letters.charCodeAt(i) === letter) return true;
-  }
+  for (const letter of arg.slice(1)) if (letters.includes(letter)) return true;
   return false;
 }
 
@@ -42,11 +39,7 @@ const MIN_START = 3;
 /** Whether one of these stands among the arguments exactly, or followed by `=`. */
 export function hasOption(command: SimpleCommand, ...options: readonly string[]): boolean {
   for (const arg of command.args) {
-    const second = arg.charCodeAt(1);
-    for (const option of options) {
-      if (option.charCodeAt(1) !== second) continue;
-      if (arg === option || isAssigned(arg, option)) return true;
-    }
+    if (options.some((option) => arg === option || isAssigned(arg, option))) return true;
   }
   return false;
 }

@@ -2,6 +2,7 @@ import { BUILTINS } from "../interpreter/builtins.ts";
 import { fileNoterOf } from "./effects.ts";
 import type { FileNoter } from "./family.ts";
 import { type ProgramRules, rulesFor } from "../packs/packs.ts";
+import { copyFlat } from "../interpreter/parse.ts";
 import { type Unwrapper, unwrapperOf } from "../interpreter/unwrap.ts";
 
 /** All that the tables say of a program, looked up once for each name. */
@@ -21,36 +22,22 @@ export interface Program {
   runsNothing: boolean;
 }
 
-/**
- * Programs are few, and named again and again. Each has two places, and a newcomer takes one from another: a map
- * would hash every word that is cut out of a command, which costs more than all else here.
- */
-const NAME_CHARS_MAX = 32;
-const PLACES = 2_048;
-const programs: (Program | null)[] = Array(PLACES).fill(null);
-
-function placeOf(written: string): number {
-  let sum = 0;
-  for (let i = 0; i < written.length; i++) sum = (Math.imul(sum, 31) + written.charCodeAt(i)) | 0;
-  return sum & (PLACES - 1);
-}
+/** Programs that were looked up; the map starts anew when it is full. */
+const PROGRAMS_MAX = 2_048;
+const programs = new Map<string, Program>();
 
 /** Looks a program up by its spelling. */
 export function programOf(written: string): Program {
-  if (written.length > NAME_CHARS_MAX) return lookUp(written);
-  const place = placeOf(written);
-  const first = programs[place] ?? null;
-  if (first?.written === written) return first;
-  const second = programs[place ^ 1] ?? null;
-  if (second?.written === written) return second;
-  programs[place ^ 1] = first;
-  return programs[place] = lookUp(written);
+  const known = programs.get(written);
+  if (known !== undefined) return known;
+  if (programs.size >= PROGRAMS_MAX) programs.clear();
+  const program = lookUp(copyFlat(written));
+  programs.set(program.written, program);
+  return program;
 }
 
-function lookUp(spelling: string): Program {
-  const written = keepOnce(spelling);
-  const lower = nameOf(written);
-  const name = lower === written ? written : keepOnce(lower);
+function lookUp(written: string): Program {
+  const name = copyFlat(nameOf(written));
   return {
     written,
     name,
@@ -84,12 +71,6 @@ const VARIANTS: ReadonlyMap<string, string> = new Map(
 const unwrapService: Unwrapper = ({ name, args }) => [
   { kind: "argv", argv: ["service", name, ...args] },
 ];
-
-/**
- * The same text as a property's name, of which memory holds one: to compare it with the names in the tables costs
- * nothing, and the command that it was cut out of need not stay.
- */
-const keepOnce = (text: string): string => Object.keys({ [text]: null })[0]!;
 
 function isPlain(program: string): boolean {
   for (let i = 0; i < program.length; i++) {
