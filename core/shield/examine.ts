@@ -89,7 +89,7 @@ function nestsTooDeep(command: string): boolean {
   return opensTooMany(command, "(", ")") || opensTooMany(command, "{", "}");
 }
 
-/** Jumps from bracket to bracket, because a script has few: looking at each character takes 85 % longer on long words. */
+/** Jumps from bracket to bracket: looking at each character takes 85 % longer on long words. */
 function opensTooMany(command: string, opening: string, closing: string): boolean {
   let depth = 0;
   let closed = command.indexOf(closing);
