@@ -27,7 +27,7 @@ function says(name: string, ...args: readonly string[]): boolean {
   }));
 }
 
-Deno.test("readPhrases: the words of a phrase stand in its order, whatever stands between them", () => {
+Deno.test("readPhrases: the words of a phrase match in their order, with any others between them", () => {
   deq(PHRASES.names, ["tool", "other", "alone"]);
   const meant = [
     says("tool", "--quiet", "Remove", "x", "--force"),

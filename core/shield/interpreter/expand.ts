@@ -40,9 +40,9 @@ export function addWords(word: Word, expansion: Expansion, words: string[]): voi
 }
 
 /** Whether a word is plain text, so that its parts need not be parsed. */
-const isBare = (text: string): boolean => BARE.test(text);
+const isBare = (text: string): boolean => !SPECIAL.test(text);
 
-const BARE = /^[\w\-./:,=%+@]*$/;
+const SPECIAL = /[^\w\-./:,=%+@]/;
 
 /** The words that a word becomes: braces expanded, variables and substitutions filled in and split. */
 export function expandWord(word: Word, expansion: Expansion): string[] {
