@@ -35,6 +35,7 @@ import {
 } from "../packs/structure.ts";
 import { MAX_DEPTH } from "./limits.ts";
 import { hasGlob } from "../programs/paths.ts";
+import { factsOf } from "../programs/families.ts";
 import { type Program, programOf } from "../programs/programs.ts";
 import { matchesGlob } from "./glob.ts";
 import { noteRedirections, quietOutput } from "../programs/effects.ts";
@@ -284,7 +285,7 @@ function placeFor(
   if (name === "trap" || name === "alias") return {};
   const others = functions.forkProgram(false);
   if (IN_PLACE.has(name)) return { values, functions: others, shell };
-  const cleans = CLEANERS.has(name) || (name === "env" && args[0]?.startsWith("-"));
+  const cleans = OWN_ENVIRONMENT.has(name) || (name === "env" && args[0]?.startsWith("-"));
   return {
     values: values.forkProgram(!cleans),
     functions: others,
@@ -299,11 +300,7 @@ const IN_PLACE = new Set(["command", "builtin"]);
 /** They change the shell that they run in. */
 const EVALUATING = new Set(["eval", ".", "source"]);
 
-/** Programs that run a command in another environment, here or remotely. */
-const CLEANERS = new Set(
-  "sudo sudo-rs doas su runuser ssh slogin rsh autossh docker podman nerdctl kubectl oc lxc incus"
-    .split(" "),
-);
+const OWN_ENVIRONMENT = factsOf("ownEnvironment");
 
 function runInner(inner: Inner, command: SimpleCommand, scope: Scope, home: Scope): Flow {
   const { name } = command;

@@ -1,4 +1,4 @@
-import { hasFlag, optionValues } from "../programs/arguments.ts";
+import { optionValues } from "../programs/arguments.ts";
 import { type SimpleCommand, textFlow } from "../model.ts";
 import {
   type Inner,
@@ -8,6 +8,7 @@ import {
   STDIN_PATHS,
   withoutDashes,
 } from "./inner.ts";
+import { factsOf } from "../programs/families.ts";
 import { shellOptions } from "../programs/option_code.ts";
 import { afterFirst } from "../programs/texts.ts";
 import { interpreterOf, SHELLS } from "../programs/shells.ts";
@@ -46,7 +47,7 @@ function unwrapOrdinary(
   const texts = shellOptions(command, readFile);
   const codes = codeOptions(command, readFile);
   const may = wrappers.length > 0 || texts !== null || codes !== null ||
-    CONTAINERS.has(command.name) || opensShell(command);
+    ENTRYPOINTS.has(command.name) || opensShell(command);
   if (!may) return null;
   for (const wrapper of wrappers) {
     const found = innerCommand(wrapper, command.args);
@@ -57,7 +58,7 @@ function unwrapOrdinary(
   }
   if (texts !== null) { for (const text of texts) inner.push(shellText(text)); }
   if (codes !== null) inner.push(...codes);
-  if (CONTAINERS.has(command.name)) inner.push(...entrypoint(command, inner));
+  inner.push(...entrypoint(command, inner));
   return inner.length === 0 && opensShell(command) ? unwrapStdin(command) : inner;
 }
 
@@ -71,26 +72,18 @@ const ENTER = /^(?:k?enter|kpenter|c-[mj])$/i;
 
 /** Whether a program without a command starts a shell, here or remotely, that runs its standard input. */
 function opensShell(command: SimpleCommand): boolean {
-  if (ASKED_SHELLS.has(command.name)) return hasFlag(command, "is", "login", "shell");
-  return LOGINS.has(command.name);
+  return OPENS_SHELL.get(command.name)?.(command) ?? false;
 }
 
-const ASKED_SHELLS = new Set(["sudo", "sudo-rs", "doas"]);
-const LOGINS = new Set(
-  ("ssh slogin rsh autossh tsh chroot nsenter unshare fakeroot fakechroot schroot proot setarch linux32 " +
-    "linux64 newgrp pkexec run0 lxc-attach").split(" "),
-);
+const OPENS_SHELL = factsOf("opensShell");
+const ENTRYPOINTS = factsOf("entrypoints");
 
-/** `docker run --entrypoint sh image -c text`: the program stands before the image, its arguments behind it. */
+/** An entrypoint runs with the arguments behind the image. */
 function entrypoint(command: SimpleCommand, found: readonly Inner[]): Inner[] {
   const first = found.find((inner) => inner.kind === "argv");
-  return optionValues(command, "--entrypoint").map((program) => ({
-    kind: "argv",
-    argv: [program, ...first?.argv ?? []],
-  }));
+  const programs = ENTRYPOINTS.get(command.name)?.(command) ?? [];
+  return programs.map((program) => ({ kind: "argv", argv: [program, ...first?.argv ?? []] }));
 }
-
-const CONTAINERS = new Set(["docker", "podman", "nerdctl", "docker-compose", "podman-compose"]);
 
 /** `sh -c text`, `sh file`, `sh < input`. */
 function unwrapShell(command: SimpleCommand, readFile: ReadFile): Inner[] {

@@ -7,6 +7,7 @@ import { FILES } from "./families/files.ts";
 import { GIT } from "./families/git.ts";
 import { REMOTE } from "./families/remote.ts";
 import { TRANSFER } from "./families/transfer.ts";
+import { USERS } from "./families/users.ts";
 
 /** The families of programs of which more than one fact is known. */
 export const FAMILIES: readonly Family[] = [
@@ -18,6 +19,7 @@ export const FAMILIES: readonly Family[] = [
   ...CONTAINERS,
   ...DATABASES,
   ...GIT,
+  ...USERS,
 ];
 
 /** One fact, by the name of each program for which it is known. */

@@ -14,6 +14,12 @@ export interface Family {
   readonly names: readonly string[];
   /** How they name another program that they run. */
   readonly wrappers?: readonly WrapperFields[];
+  /** Programs that an option puts in front of the arguments of the inner command: `--entrypoint sh`. */
+  readonly entrypoints?: Finder;
+  /** What they run does not inherit the shell's variables, here or remotely. */
+  readonly ownEnvironment?: true;
+  /** Whether a call without an inner command starts a shell that runs its standard input. */
+  readonly opensShell?: (command: SimpleCommand) => boolean;
   /** Command lines in their options; see also `wrappers`. */
   readonly runs?: (command: SimpleCommand, readFile: ReadFile) => readonly string[];
   /**

@@ -12,15 +12,6 @@ function wrap(names: string, fields: WrapperFields = {}) {
   for (const name of words(names)) table.set(name, [...table.get(name) ?? [], wrapper]);
 }
 
-wrap("sudo", {
-  short: "ugpCTRDhrtUac",
-  long:
-    "user group prompt chdir chroot host role type other-user command-timeout close-from login-class",
-  assigns: true,
-});
-wrap("doas", { short: "uCa", assigns: true });
-wrap("sudo-rs pkexec", { short: "u", long: "user", assigns: true });
-wrap("run0", { short: "ugD", long: "user group nice chdir setenv", assigns: true });
 wrap("env", { short: "uCa", long: "unset chdir argv0", assigns: true });
 wrap("nice", { short: "n", long: "adjustment" });
 wrap("ionice", { short: "cnpPu", long: "class classdata" });

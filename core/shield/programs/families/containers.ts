@@ -1,4 +1,5 @@
 import type { SimpleCommand } from "../../model.ts";
+import { optionValues } from "../arguments.ts";
 import type { Family } from "../family.ts";
 import type { WrapperFields } from "../wrapper.ts";
 
@@ -10,6 +11,9 @@ const forVerbs = (verbs: readonly string[], fields: WrapperFields): WrapperField
 /** `docker save` and `docker export` write out all files of a container. */
 const dumpsContainer = ({ args }: SimpleCommand): boolean =>
   args.includes("save") || args.includes("export");
+
+/** `docker run --entrypoint sh image -c text`: the program stands before the image, its arguments behind it. */
+const entrypoints = (command: SimpleCommand) => optionValues(command, "--entrypoint");
 
 const CLUSTER =
   "namespace context kubeconfig cluster container user as server token image target pod-running-timeout filename";
@@ -36,6 +40,8 @@ export const CONTAINERS: readonly Family[] = [
       }),
     ],
     dumps: dumpsContainer,
+    entrypoints,
+    ownEnvironment: true,
   },
   {
     names: ["podman"],
@@ -52,6 +58,7 @@ export const CONTAINERS: readonly Family[] = [
         skip: 1,
       },
     ],
+    entrypoints,
   },
   {
     names: ["kubectl", "oc", "k3s", "microk8s", "kubecolor"],
@@ -59,6 +66,7 @@ export const CONTAINERS: readonly Family[] = [
   },
   {
     names: ["kubectl", "oc"],
+    ownEnvironment: true,
     wrappers: [{
       verbs: "run",
       short: "nls",
@@ -70,4 +78,5 @@ export const CONTAINERS: readonly Family[] = [
     names: ["kubectl"],
     wrappers: [{ verbs: "kubectl exec", short: "ncsf", long: CLUSTER, skip: 1 }],
   },
+  { names: ["lxc", "incus"], ownEnvironment: true },
 ];

@@ -52,6 +52,12 @@ export const REMOTE: readonly Family[] = [
   },
   { names: ["ssh"], runs: sshPrograms, output: "network" },
   {
+    names: ["ssh", "slogin", "rsh", "autossh"],
+    ownEnvironment: true,
+    opensShell: () => true,
+  },
+  { names: ["tsh"], opensShell: () => true },
+  {
     names: ["scp"],
     runs: copierPrograms,
     reads: "shown",
