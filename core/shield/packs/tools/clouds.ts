@@ -1,4 +1,4 @@
-import { type Tool } from "./tool.ts";
+import type { Tool } from "./tool.ts";
 
 /** Tools of clouds, platforms and infrastructure. */
 export const CLOUD_TOOLS: readonly Tool[] = [

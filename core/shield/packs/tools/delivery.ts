@@ -1,4 +1,4 @@
-import { type Tool } from "./tool.ts";
+import type { Tool } from "./tool.ts";
 
 /** Tools of repositories, pipelines, containers and clusters. */
 export const DELIVERY_TOOLS: readonly Tool[] = [

@@ -1,4 +1,4 @@
-import { type Tool } from "./tool.ts";
+import type { Tool } from "./tool.ts";
 
 /** Tools of secrets, backups, queues and data. */
 export const STORE_TOOLS: readonly Tool[] = [
