@@ -6,8 +6,7 @@ import {
   getShieldSettings,
   updateShieldSettings,
 } from "../core/commands/guard/settings.ts";
-import { Policy } from "../core/shield/policy/policy.ts";
-import { ShieldResult } from "../core/shield/result.ts";
+import { Policy, ShieldResult } from "../core/shield/shield.ts";
 import { APPROVAL_STATUSES } from "../kv/records/approval.ts";
 import { CommandStatus } from "./commands.ts";
 import { route } from "./call/route.ts";

@@ -8,7 +8,7 @@ import {
   startCommand,
 } from "../core/commands/commands.ts";
 import { Fault } from "../core/fault/fault.ts";
-import { ShieldResult } from "../core/shield/result.ts";
+import { ShieldResult } from "../core/shield/shield.ts";
 import { within } from "../core/ports/within.ts";
 import { COMMAND_STATUSES } from "../kv/records/command.ts";
 import { route } from "./call/route.ts";

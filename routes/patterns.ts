@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { listPatterns, switchPatterns } from "../core/commands/guard/patterns.ts";
-import { PackName, RuleId } from "../core/shield/policy/policy.ts";
+import { PackName, RuleId } from "../core/shield/shield.ts";
 import { route } from "./call/route.ts";
 import { PageQuery, Pagination } from "./schemas/schemas.ts";
 

@@ -86,9 +86,9 @@ Deno.test("tidy: a file can be read in one sitting", async () => {
   deq(long, []);
 });
 
-/** The names that a file takes of others, at its start or when it needs them. */
+/** The names that a file takes of others: at its start, when it needs them, or to pass them on as a face. */
 const IMPORTS = [
-  /import (?:type )?\{(?<names>[^}]*)\} from "(?<from>\.[^"]+)"/g,
+  /(?:import|export) (?:type )?\{(?<names>[^}]*)\} from "(?<from>\.[^"]+)"/g,
   /const \{(?<names>[^}]*)\} = await import\("(?<from>\.[^"]+)"\)/g,
   /\(await import\("(?<from>\.[^"]+)"\)\)\.(?<names>\w+)/g,
 ];
@@ -107,8 +107,12 @@ Deno.test("tidy: a value that is exported is used by another file", async () => 
     ),
   );
   const complaints = product.flatMap(({ path, code }) =>
-    [...code.matchAll(/^export (?:async )?(?:const|function\*?|class) (\w+)/gm)]
-      .map(([, name]) => `${path} ${name}`)
+    [
+      ...code.matchAll(/^export (?:async )?(?:const|function\*?|class) (\w+)/gm),
+      ...[...code.matchAll(/^export \{([^}]*)\} from/gm)].flatMap(([, names]) => [
+        ...names!.matchAll(/(?<!type )\b(?!type\b)(\w+)/g),
+      ]),
+    ].map(([, name]) => `${path} ${name}`)
       .filter((name) => !used.has(name))
   );
   deq(complaints, []);

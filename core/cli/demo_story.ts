@@ -1,4 +1,4 @@
-import type { ShieldResult } from "../shield/result.ts";
+import type { ShieldResult } from "../shield/shield.ts";
 import { type Client, clientOf, expectStatus, type Refusal } from "./client.ts";
 import { showAudit } from "./demo_audit.ts";
 import { type Program, startProgram } from "./program.ts";

@@ -1,6 +1,6 @@
 import type { CommandRecord } from "../../kv/records/command.ts";
 import type { App } from "../work/work.ts";
-import type { ShieldResult } from "../shield/result.ts";
+import type { ShieldResult } from "../shield/shield.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 

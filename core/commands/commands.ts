@@ -15,7 +15,7 @@ import { requestApproval } from "./approvals/request.ts";
 import { withdrawCommand } from "./approvals/withdraw.ts";
 import { judgeForAgent, type Judgement } from "./guard/judge.ts";
 import { knownShield, shieldInForce } from "./guard/settings.ts";
-import type { ShieldResult } from "../shield/result.ts";
+import type { ShieldResult } from "../shield/shield.ts";
 import { sha256Hex } from "../codec/text.ts";
 import { within } from "../ports/within.ts";
 import { type Beginning, beginRecord } from "./begin.ts";

@@ -4,7 +4,7 @@ import { CommandRecord, commands } from "../../kv/records/command.ts";
 import { findOnShelf, putOnShelf } from "../../kv/store/shelf.ts";
 import type { Store } from "../../kv/store/store.ts";
 import type { Reader } from "../../kv/store/reader.ts";
-import { HARMLESS } from "../shield/result.ts";
+import { HARMLESS } from "../shield/shield.ts";
 
 const SHELF = "commands";
 /** A command that ended this soon goes on the shelf, where it is found by its id's time. */

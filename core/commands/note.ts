@@ -1,7 +1,7 @@
 import type { Tenant } from "../../kv/store/collection.ts";
 import type { CommandRecord } from "../../kv/records/command.ts";
 import type { App } from "../work/work.ts";
-import { inspectCommand } from "../shield/inspect.ts";
+import { inspectCommand } from "../shield/shield.ts";
 import { beginRecord } from "./begin.ts";
 
 type Fields = [

@@ -6,7 +6,7 @@ import type { App, Stepping } from "../work/work.ts";
 import { mustStillHave } from "../access/authenticate.ts";
 import { Fault } from "../fault/fault.ts";
 import { type PolicyFor, replayCommands } from "../commands/guard/evaluate.ts";
-import type { Policy } from "../shield/policy/policy.ts";
+import type { Policy } from "../shield/shield.ts";
 import { policyAndPatterns, shieldInForce } from "../commands/guard/settings.ts";
 import { nextTurn } from "../ports/turn.ts";
 import { activate } from "./activate.ts";

@@ -8,7 +8,7 @@ import {
 import { RecentMap } from "../../kv/store/recent.ts";
 import type { Reader } from "../../kv/store/reader.ts";
 import type { PolicyFrame } from "../protocol/protocol.ts";
-import type { Policy } from "../shield/policy/policy.ts";
+import type { Policy } from "../shield/shield.ts";
 import { policyVersionOf } from "../protocol/statements.ts";
 import { sha256Hex } from "../codec/text.ts";
 import type { NamedDocument } from "./document.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { SHIELD_MODES } from "../../kv/records/shield.ts";
-import { checkPolicy, Labels, POLICY_FIELDS, RuleName, Words } from "../shield/policy/policy.ts";
+import { checkPolicy, Labels, POLICY_FIELDS, RuleName, Words } from "../shield/shield.ts";
 
 const DESCRIPTION_CHARS_MAX = 1024;
 const RETENTION_DAYS_MAX = 3650;

@@ -1,6 +1,5 @@
 import type { ShieldMode } from "../../kv/records/shield.ts";
-import type { Policy, PolicyRule } from "../shield/policy/policy.ts";
-import { APPROVE_SCORE, DENY_SCORE } from "../shield/result.ts";
+import { APPROVE_SCORE, DENY_SCORE, type Policy, type PolicyRule } from "../shield/shield.ts";
 import type { NamedDocument } from "./document.ts";
 
 /** What several policies say together of one agent. */

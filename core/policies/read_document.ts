@@ -10,7 +10,8 @@ import {
   type YAMLMap,
 } from "yaml";
 import type { z } from "zod";
-import { failedTests } from "../shield/policy/policy_tests.ts";
+import { nextTurn } from "../ports/turn.ts";
+import { failedTests } from "../shield/shield.ts";
 import { type NamedDocument, PolicyDocument } from "./document.ts";
 import { mergePolicies } from "./merge.ts";
 import type { PolicyFile } from "./policy_files.ts";
@@ -103,7 +104,7 @@ export async function readPolicyFile({ path: file, text }: PolicyFile): Promise<
   }
   const { tests = [], agents } = document;
   const policy = mergePolicies([document], null).policy ?? { rules: [] };
-  const broken = await failedTests(policy, tests, agents?.labels);
+  const broken = await failedTests(policy, tests, nextTurn, agents?.labels);
   if (broken.length > 0) {
     return failed(broken.map(({ at: index, message }) => ({
       ...at(["tests", index]),

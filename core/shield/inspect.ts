@@ -2,9 +2,9 @@ import { decide } from "./decide.ts";
 import { examineCommand } from "./examine.ts";
 import type { Policy } from "./policy/policy.ts";
 import type { Who } from "./policy/policy_context.ts";
-import type { ShieldResult } from "./result.ts";
+import type { ShieldResult } from "./model.ts";
 
-/** What is known of the place where the command would run, and of who asks. */
+/** Where the command would run, and who asks for it. */
 export interface ShieldContext {
   /** The agent's labels; `env=prod` raises scores. */
   readonly labels?: Readonly<Record<string, string>>;

@@ -1,16 +1,14 @@
-import type { Finding } from "./command.ts";
-import { APPROVE_SCORE, DENY_SCORE, type Verdict } from "./result.ts";
-import type { Rule } from "./rule.ts";
+import { APPROVE_SCORE, DENY_SCORE, type Finding, type Rule, type Verdict } from "./model.ts";
 
 /** Blast radius × irreversibility on 0–100: 5 × 5 is 100, 2 × 4 the first that needs approval. */
 export function scoreRule(rule: Pick<Rule, "blast" | "irreversibility">): number {
   return 4 * rule.blast * rule.irreversibility;
 }
 
-/** Five points for company at most: many small findings never cross a threshold that none of them crosses. */
+/** Caps the bonus for further findings, so that many small findings cross no threshold that none of them crosses. */
 const MAX_COMPANY_POINTS = 5;
 
-/** The worst finding, and a point for each other rule; a further or worse finding never lowers it. */
+/** The score of the worst finding plus a point for each other rule; a further or worse finding never lowers it. */
 export function scoreFindings(
   findings: readonly Finding[],
   labels: Readonly<Record<string, string>>,
@@ -46,7 +44,7 @@ function weighLabels(labels: Readonly<Record<string, string>>): number {
   return weight;
 }
 
-/** From which scores on a command needs approval, and is refused. */
+/** The scores from which a command needs approval, and from which it is refused. */
 export interface Thresholds {
   readonly approve: number;
   readonly deny: number;

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { RULES } from "../../core/shield/packs/packs.ts";
+import { RULES } from "../../core/shield/shield.ts";
 import { withRepository } from "../gitops/fixtures.ts";
 import { type Account, World } from "../support/world.ts";
 import { exec, linkAgent } from "./fixtures.ts";

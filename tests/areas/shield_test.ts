@@ -2,7 +2,7 @@ import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/stric
 import { setImmediate } from "node:timers";
 import { checkLayers } from "../../core/commands/guard/canary.ts";
 import { emit } from "../../core/events/events.ts";
-import { inspectCommand } from "../../core/shield/inspect.ts";
+import { inspectCommand } from "../../core/shield/shield.ts";
 import { nextTurn } from "../../core/ports/turn.ts";
 import { WEBHOOK_EVENTS } from "../../core/events/types/webhook_events.ts";
 import { type Account, World } from "../support/world.ts";

@@ -1,7 +1,4 @@
-import { decide } from "../../core/shield/decide.ts";
-import { examineCommand } from "../../core/shield/examine.ts";
-import { inspectCommand } from "../../core/shield/inspect.ts";
-import { Policy } from "../../core/shield/policy/policy.ts";
+import { decide, examineCommand, inspectCommand, Policy } from "../../core/shield/shield.ts";
 import { ADVERSARIES, fillUp } from "../shield/adversaries.ts";
 import { DANGEROUS, HARMLESS } from "../shield/field.ts";
 import { sized } from "./size.ts";

@@ -2,7 +2,7 @@ import { deepStrictEqual as deq, ok } from "node:assert/strict";
 import { z } from "zod";
 import { readReports } from "../../core/commands/alerts/report.ts";
 import { few } from "../../core/fault/few.ts";
-import { Policy } from "../../core/shield/policy/policy.ts";
+import { Policy } from "../../core/shield/shield.ts";
 import { nextTurn } from "../../core/ports/turn.ts";
 import { routes } from "../../routes/index.ts";
 

@@ -4,7 +4,7 @@ import { PolicyDocument, policyJsonSchema } from "../../core/policies/document.t
 import { mergePolicies } from "../../core/policies/merge.ts";
 import { readPolicyFile } from "../../core/policies/read_document.ts";
 import { addressOf } from "../../core/policies/git/address.ts";
-import { inspectCommand } from "../../core/shield/inspect.ts";
+import { inspectCommand } from "../../core/shield/shield.ts";
 import { World } from "../support/world.ts";
 
 const read = (text: string, path = "policies/a.yaml") => readPolicyFile({ path, text });

@@ -190,7 +190,7 @@ Deno.test("inspectCommand: every spelling of changing an agent's credential or k
   assert.deepEqual(allowed(WRITES.flatMap((command) => FORMS.map((form) => form(command)))), []);
 });
 
-Deno.test("inspectCommand: what only looks like an agent's credential is allowed", () => {
+Deno.test("inspectCommand: files that resemble an agent's credential are allowed", () => {
   const harmless = [
     "cat credential.json.md",
     "cat docs/credential.json.example",

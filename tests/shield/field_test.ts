@@ -7,21 +7,21 @@ import { OPTION_FORMS } from "./option_forms.ts";
 const judged = (commands: readonly string[]) =>
   commands.map((command) => ({ command, ...inspectCommand(command) }));
 
-Deno.test("inspectCommand: what harms is stopped in every area of daily work", () => {
+Deno.test("inspectCommand: harmful commands are stopped in every area of daily work", () => {
   ok(DANGEROUS.length > 300);
   console.log(`${DANGEROUS.length} dangerous commands`);
   const missed = judged(DANGEROUS).filter(({ verdict }) => verdict === "allow");
   deq(missed.map(({ command }) => command), []);
 });
 
-Deno.test("inspectCommand: daily work is not asked about", () => {
+Deno.test("inspectCommand: daily work needs no approval", () => {
   ok(HARMLESS.length > 300);
   console.log(`${HARMLESS.length} harmless commands`);
   const stopped = judged(HARMLESS).filter(({ verdict }) => verdict !== "allow");
   deq(stopped.map(({ command, rule_ids }) => `${command} (${rule_ids.join(", ")})`), []);
 });
 
-Deno.test("inspectCommand: a command is seen through every way to run one", () => {
+Deno.test("inspectCommand: a dangerous command is found in every way to run one", () => {
   const cores = ["rm -rf /", "git reset --hard", "mkfs.ext4 /dev/sda", "cat /etc/shadow"];
   const forms = [...FORMS, ...OPTION_FORMS];
   const missed = forms.flatMap((wrap) => cores.map(wrap))

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { inspectCommand } from "../../core/shield/inspect.ts";
 
-Deno.test("inspectCommand: a file is the one that the folder makes it, and what find finds is below its start", () => {
+Deno.test("inspectCommand: paths are resolved in the current folder, and find finds paths below its start", () => {
   const dangers = [
     "cd /etc && > passwd",
     "cd /etc; cp /dev/null passwd",

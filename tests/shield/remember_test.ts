@@ -1,7 +1,7 @@
 import { ok, strictEqual as eq } from "node:assert/strict";
 import { examineAgain } from "../../core/commands/guard/remember.ts";
 
-Deno.test("examineAgain: a short line is remembered, unless it grows to much more", () => {
+Deno.test("examineAgain: a short line is cached, unless it expands to much more", () => {
   const short = "ls -la /srv/remembered";
   eq(examineAgain(short), examineAgain(short));
   const growing = `a=${"x".repeat(64)};${"a=$a$a;".repeat(11)}echo $a > y`;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { inspectCommand } from "../../core/shield/inspect.ts";
 
-Deno.test("inspectCommand: what may not have been set is read both ways", () => {
+Deno.test("inspectCommand: doubtful values are read both ways", () => {
   const doubtful = [
     "false && x=echo; $x rm -rf /",
     '[ -n "$DRY" ] && run=echo; sudo $run rm -rf /',
@@ -49,7 +49,7 @@ Deno.test("inspectCommand: what may not have been set is read both ways", () => 
   assert.deepEqual(certain.filter((command) => inspectCommand(command).verdict !== "allow"), []);
 });
 
-Deno.test("inspectCommand: a folder counts only where the line is in it for certain", () => {
+Deno.test("inspectCommand: the current folder counts only where it is certain", () => {
   const elsewhere = [
     "false && cd /tmp/x; rm -rf *",
     "false && cd /tmp/x || rm -rf *",
@@ -77,7 +77,7 @@ Deno.test("inspectCommand: a folder counts only where the line is in it for cert
   assert.deepEqual(harmless.filter((command) => inspectCommand(command).verdict !== "allow"), []);
 });
 
-Deno.test("inspectCommand: a program is known by every name that the line gives it", () => {
+Deno.test("inspectCommand: a program is recognized by every name that the line gives it", () => {
   const renamed = [
     "alias x='rm -rf'\nx /",
     "alias x='rm -rf'\nalias y=x\ny /",
@@ -125,7 +125,7 @@ Deno.test("inspectCommand: a link that the line makes is followed", () => {
   assert.deepEqual(harmless.filter((command) => inspectCommand(command).verdict !== "allow"), []);
 });
 
-Deno.test("inspectCommand: builtins run their code behind dashes, and from whatever the shell reads", () => {
+Deno.test("inspectCommand: builtins run code behind `--`, and from the shell's input", () => {
   const builtins = [
     "trap -- 'rm -rf /' EXIT",
     "eval -- rm -rf /",
@@ -143,7 +143,7 @@ Deno.test("inspectCommand: builtins run their code behind dashes, and from whate
   assert.deepEqual(harmless.filter((command) => inspectCommand(command).verdict !== "allow"), []);
 });
 
-Deno.test("inspectCommand: arrays, arguments and what is made of a doubtful value are doubtful too", () => {
+Deno.test("inspectCommand: arrays, arguments and values computed from doubtful ones are doubtful too", () => {
   const doubtful = [
     'false && x=echo; a=(); a+=($x); "${a[@]}" rm -rf /',
     "false && x=echo; x=$x; $x rm -rf /",

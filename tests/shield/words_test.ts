@@ -5,7 +5,7 @@ import { inspectCommand } from "../../core/shield/inspect.ts";
 const verdictsOf = (commands: readonly string[]) =>
   commands.map((command) => `${inspectCommand(command).verdict}: ${command}`);
 
-Deno.test("inspectCommand: a word is what the shell makes of it, or unknown", () => {
+Deno.test("inspectCommand: words expand as in a shell, or are unknown", () => {
   const denied = [
     "${nope:+ls} rm -rf /",
     "env ${nope:+ls} rm -rf /",
@@ -86,7 +86,7 @@ Deno.test("inspectCommand: a word is what the shell makes of it, or unknown", ()
   assert.deepEqual(verdictsOf(harmless), harmless.map((command) => `allow: ${command}`));
 });
 
-Deno.test("inspectCommand: what is looked at has no end but the budget's", () => {
+Deno.test("inspectCommand: only the budget bounds the examination", () => {
   const many = "true ".repeat(64);
   const denied = [
     `parallel ::: ${many}'rm -rf /'`,
@@ -113,7 +113,7 @@ Deno.test("inspectCommand: what is looked at has no end but the budget's", () =>
   assert.equal(inspectCommand("for i in {1..60}; do echo $i; sleep 1; done").verdict, "allow");
 });
 
-Deno.test("examineCommand: each word behind find is one action's, however many there are", () => {
+Deno.test("examineCommand: each word behind find belongs to one action, in linear time", () => {
   for (const end of ["", "\\;", "{} +"]) {
     const { commands } = examineCommand(`find . ${"-exec rm ".repeat(1_500)}${end}`);
     const words = commands.reduce((sum, { command }) => sum + command.args.length, 0);
@@ -123,7 +123,7 @@ Deno.test("examineCommand: each word behind find is one action's, however many t
   assert.equal(inspectCommand("find / -exec echo {} + -exec rm -rf {} +").verdict, "deny");
 });
 
-Deno.test("inspectCommand: what a command writes is what it would write, or unknown", () => {
+Deno.test("inspectCommand: a command's output is computed, or unknown", () => {
   const denied = [
     "$(printf 'echo\\nrm\\n' | tail -1) -rf /",
     "$(printf 'rm\\necho\\n' | tac | tail -n 1) -rf /",
@@ -149,13 +149,13 @@ Deno.test("inspectCommand: what a command writes is what it would write, or unkn
   assert.deepEqual(unknown.filter((command) => inspectCommand(command).verdict === "allow"), []);
 });
 
-Deno.test("inspectCommand: a list in code that is longer than any is taken for computed, not searched again", () => {
+Deno.test("inspectCommand: an overlong list in code counts as computed and is not searched again", () => {
   const list = (words: number) => `perl -e 'system qw/ls ${"a ".repeat(words)}/'`;
   assert.equal(inspectCommand(list(100)).verdict, "allow");
   assert.deepEqual(inspectCommand(list(1_000)).rule_ids, ["code.run_computed"]);
 });
 
-Deno.test("inspectCommand: a service's data may be handed to its owner, if people agree; the system may not", () => {
+Deno.test("inspectCommand: changing the owner of a service's data needs approval; of the system's, it is refused", () => {
   assert.deepEqual(
     verdictsOf([
       "chown -R mysql:mysql /var/lib/mysql",
@@ -168,7 +168,7 @@ Deno.test("inspectCommand: a service's data may be handed to its owner, if peopl
   );
 });
 
-Deno.test("inspectCommand: a file that holds a file system is no disk", () => {
+Deno.test("inspectCommand: a file with a file system is not a disk", () => {
   const verdicts = (commands: readonly string[]) =>
     new Set(commands.map((command) => inspectCommand(command).verdict));
   assert.deepEqual(

@@ -2,7 +2,7 @@ import type { Tenant } from "../../../kv/store/collection.ts";
 import type { CommandRecord } from "../../../kv/records/command.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import type { App } from "../../work/work.ts";
-import type { ShieldResult } from "../../shield/result.ts";
+import type { ShieldResult } from "../../shield/shield.ts";
 import { fingerprintOf } from "./report.ts";
 import { alertIdOf, takeReport } from "./take.ts";
 

@@ -4,7 +4,7 @@ import type { Work } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
 import { type Paging, showPage } from "../../../kv/store/paging.ts";
 import { iso, isoOrNull } from "../../codec/instant.ts";
-import type { ShieldResult } from "../../shield/result.ts";
+import type { ShieldResult } from "../../shield/shield.ts";
 
 /** The status at an instant: one whose time is over has expired, whether or not that is on record yet. */
 export function statusNow(

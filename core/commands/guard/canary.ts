@@ -3,13 +3,18 @@ import type { Stepping } from "../../work/work.ts";
 import { startCommand } from "../commands.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
-import { judgeChain } from "../../shield/behaviour.ts";
+import {
+  disablesRules,
+  examineCommand,
+  inspectCommand,
+  judgeChain,
+  type Policy,
+  type ShieldContext,
+  type ShieldLayer,
+  type ShieldResult,
+  type Verdict,
+} from "../../shield/shield.ts";
 import { CANARY_CHECKS, CANARY_POLICY, type CanaryCheck } from "./canary_checks.ts";
-import { isSwitched } from "../../shield/decide.ts";
-import { examineCommand } from "../../shield/examine.ts";
-import { inspectCommand, type ShieldContext } from "../../shield/inspect.ts";
-import type { ShieldLayer, ShieldResult, Verdict } from "../../shield/result.ts";
-import type { Policy } from "../../shield/policy/policy.ts";
 import { Sessions } from "./sessions.ts";
 import { policiesFor, shieldInForce } from "./settings.ts";
 
@@ -56,7 +61,7 @@ export function checkLayers(
         : inspect(command, layer === "policy" ? { ...context, policy: CANARY_POLICY } : context);
       const { verdict } = found;
       if (isAsExpected({ layer, expect }, found)) return [];
-      const wanted = isOfPatterns(layer) && isSwitched(policy) &&
+      const wanted = isOfPatterns(layer) && disablesRules(policy) &&
         isAsExpected(
           { layer, expect },
           inspect(command, { ...context, policy: withAllPatterns(policy) }),

@@ -1,5 +1,4 @@
-import { Policy } from "../../shield/policy/policy.ts";
-import type { ShieldLayer, Verdict } from "../../shield/result.ts";
+import { Policy, type ShieldLayer, type Verdict } from "../../shield/shield.ts";
 
 /** One command, or the last of several, and what its layer has to say. */
 export interface CanaryCheck {

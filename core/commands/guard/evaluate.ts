@@ -7,14 +7,19 @@ import type { Reading } from "../../work/work.ts";
 import { findCommand } from "../finished.ts";
 import type { EventRow } from "../../events/events.ts";
 import { nextTurn } from "../../ports/turn.ts";
-import { comparingWork, fullBudget } from "../../shield/interpreter/budget.ts";
-import { decide } from "../../shield/decide.ts";
-import type { Examination } from "../../shield/examine.ts";
-import type { Policy } from "../../shield/policy/policy.ts";
-import { asksForRoles, type Circumstances, type Who } from "../../shield/policy/policy_context.ts";
+import {
+  asksForRoles,
+  type Circumstances,
+  comparingWork,
+  decide,
+  type Examination,
+  fullBudget,
+  type Policy,
+  type Verdict,
+  type Who,
+} from "../../shield/shield.ts";
 import { examineAgain } from "./remember.ts";
 import { policiesFor, shieldInForce, withPatterns } from "./settings.ts";
-import type { Verdict } from "../../shield/result.ts";
 
 /** Work that is done before others get their turn, in characters of ordinary script: some 10 ms. */
 const SLICE_WORK = 16 * 1024;

@@ -1,14 +1,18 @@
 import type { AgentRecord } from "../../../kv/records/agent.ts";
 import { users } from "../../../kv/records/user.ts";
 import type { Work } from "../../work/work.ts";
-import { judgeChain } from "../../shield/behaviour.ts";
-import type { Decision, PolicyApprovals } from "../../shield/decide.ts";
-import type { Policy } from "../../shield/policy/policy.ts";
-import { asksForRoles, type Who } from "../../shield/policy/policy_context.ts";
+import {
+  asksForRoles,
+  type Decision,
+  judgeChain,
+  type Pack,
+  type Policy,
+  type PolicyApprovals,
+  RULES,
+  type ShieldResult,
+  type Who,
+} from "../../shield/shield.ts";
 import { examineAgain } from "./remember.ts";
-import type { ShieldResult } from "../../shield/result.ts";
-import type { Pack } from "../../shield/rule.ts";
-import { RULES } from "../../shield/packs/packs.ts";
 import { modeFor, policiesFor, type ShieldInForce } from "./settings.ts";
 
 /** The verdict that binds. */

@@ -1,11 +1,15 @@
 import type { Work, Writing } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
 import { pageOf, type Paging } from "../../../kv/store/paging.ts";
-import { counts } from "../../shield/decide.ts";
-import { FIXED, PACKS, type Policy } from "../../shield/policy/policy.ts";
-import type { Pack } from "../../shield/rule.ts";
-import { RULES } from "../../shield/packs/packs.ts";
-import { scoreRule } from "../../shield/score.ts";
+import {
+  FIXED,
+  isEnabled,
+  type Pack,
+  PACKS,
+  type Policy,
+  RULES,
+  scoreRule,
+} from "../../shield/shield.ts";
 import { changeShieldSettings, policyAndPatterns, shieldInForce } from "./settings.ts";
 
 /** Which packs and single rules are to count; what is not named stays as it is. */
@@ -63,7 +67,7 @@ function switched(off: readonly string[], change: NonNullable<PatternChange["pac
 function showPack(pack: Pack, policy: Pick<Policy, "disabled_packs" | "disabled_rules">) {
   const rules = RULES.filter((rule) => rule.pack === pack).map((rule) => ({
     id: rule.id,
-    enabled: counts(rule, policy),
+    enabled: isEnabled(rule, policy),
     fixed: FIXED.has(rule.id),
     risk_score: scoreRule(rule),
     threat: rule.threat,

@@ -1,5 +1,5 @@
 import { RecentMap } from "../../../kv/store/recent.ts";
-import { type Examination, examineCommand } from "../../shield/examine.ts";
+import { type Examination, examineCommand } from "../../shield/shield.ts";
 
 /** Programs send the same short commands again and again; what they say depends on nothing else. */
 const REMEMBERED_MAX = 4_096;

@@ -1,6 +1,11 @@
 import { RecentMap } from "../../../kv/store/recent.ts";
-import { type Flow, mergeFlows, NOTHING } from "../../shield/command.ts";
-import type { Examination } from "../../shield/examine.ts";
+import {
+  type Examination,
+  type Flow,
+  type Memory,
+  mergeFlows,
+  NOTHING,
+} from "../../shield/shield.ts";
 
 /** How long a command is remembered for the chains that later ones may complete. */
 export const WINDOW_MS = 30 * 60 * 1000;
@@ -26,16 +31,6 @@ interface Session {
   readonly files: Map<string, Kept>;
   /** The last command that took a protection down. */
   defensesDown: { readonly step: string; readonly atMs: number } | null;
-}
-
-/** What a session has done so far, as far as later commands may build on it. */
-export interface Memory {
-  readonly files: ReadonlyMap<string, Flow>;
-  readonly defensesDown: string | null;
-  /** Whether one of these files came over the network. */
-  downloaded(paths: Iterable<string>): boolean;
-  /** The commands that made these files, the oldest first. */
-  stepsOf(paths: Iterable<string>): string[];
 }
 
 /** Remembers, in this process only, what each session's commands wrote to files. */

@@ -15,9 +15,8 @@ import { NO_POLICIES, POLICIES_ID, policySetOf } from "../../policies/book.ts";
 import type { Merged } from "../../policies/merge.ts";
 import { mustMatchRecord } from "../../work/read_only.ts";
 import { sha256Hex } from "../../codec/text.ts";
-import type { Policy } from "../../shield/policy/policy.ts";
-import type { Pack } from "../../shield/rule.ts";
-import { mustPassTests } from "../../shield/policy/policy_tests.ts";
+import type { Pack, Policy } from "../../shield/shield.ts";
+import { mustPassTests } from "./policy_tests.ts";
 import {
   confirmSelfApproval,
   pendingSelfApproval,

@@ -1,4 +1,4 @@
-import type { CodeScan } from "./code.ts";
+import type { CodeScan } from "../model.ts";
 import { classifyPath } from "../programs/paths.ts";
 import { isPowershell } from "./powershell.ts";
 
@@ -44,7 +44,7 @@ const DESTRUCTIVE = new Set([
   "stop-webapppool",
   "stop-website",
 ]);
-/** They touch only the session that runs them. */
+/** Nouns of cmdlets that change only their own session. */
 const HARMLESS = new Set([
   "clear-host",
   "clear-variable",

@@ -1,3 +1,4 @@
+import type { CodeScan } from "../model.ts";
 import { type Budget, spend } from "../interpreter/budget.ts";
 import { decodeEscapes } from "./decode.ts";
 import { quoteWord } from "../interpreter/inner.ts";
@@ -5,23 +6,6 @@ import { isPowershell, statementsOf } from "./powershell.ts";
 import { isRemover, removalAt, REMOVERS } from "./removers.ts";
 import { MAY_RUN, RUNNERS, runsComputed, startsLiteral } from "../programs/runners.ts";
 import { SHELLS } from "../programs/shells.ts";
-
-/** What code of another language says, as far as its tokens tell. */
-export interface CodeScan {
-  readonly language: string;
-  readonly code: string;
-  /** Lower-case names, with their dots: `os.system`, `require`, `shutil.rmtree`. */
-  readonly names: ReadonlySet<string>;
-  readonly strings: readonly string[];
-  /** Strings that the code hands to a shell, or arguments that it joins into a command. */
-  readonly shellTexts: readonly string[];
-  /** PowerShell's own statements, as far as they read as those of a shell. */
-  readonly statements: readonly string[];
-  /** Whether it starts a program by anything but a literal. */
-  readonly computes: boolean;
-  /** Whether it deletes anything but what a literal names; that is among the texts for a shell. */
-  readonly removesUnseen: boolean;
-}
 
 /** Reads code once, without a grammar: names, strings, and which strings become commands. */
 export function scanCode(code: string, language: string, budget: Budget): CodeScan {

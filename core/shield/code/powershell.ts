@@ -3,8 +3,8 @@ export const isPowershell = (language: string): boolean =>
   language === "powershell" || language === "pwsh";
 
 /**
- * PowerShell's statements, as far as they read as those of a shell: each block's on their own, of an assignment what is
- * assigned, and a value that is only written as what echo writes.
+ * PowerShell's statements in a form that a shell parser can read: each block on its own, the right side of an
+ * assignment, and a bare value as the operand of echo.
  */
 export function statementsOf(code: string): string[] {
   const statements: string[] = [];
@@ -47,10 +47,10 @@ const BLANK = /^(?:(?:[ \t]|`\r?\n)+|@|<#[\s\S]*)$/;
 const BEGINS = /^(?:\||[(;\n]|&&)/;
 const ASSIGNS = /^(?:(?:\$[\w:.]+|\0)[ \t]*)?(?:[+*/%-]|\?\?)?=$/;
 const CAST = /^\[.+\]$/;
-/** What stands for a variable that the line filled in may be a program's name; one with a property is none. */
+/** A variable that the line filled in may be a program's name; one with a property is not. */
 const VALUE = /^(?:["']|\$\w|\[|\0\.)/;
 
-/** Without backticks, and without a quote behind one: a shell would take it for one that opens or ends a string. */
+/** Removes backticks and the quotes behind them, which a shell would take for the start or end of a string. */
 const plain = (token: string): string => token.replaceAll(/`(?:["'`]|([\s\S])|$)/g, "$1");
 
 /** Marks between which pipelines, and then commands, stand in a statement that is not a shell's otherwise. */

@@ -50,12 +50,12 @@ export const REMOVERS: ReadonlySet<string> = new Set([
 /** Of these, names that delete one file. */
 const FILE_REMOVERS = /(?:^|\.|::)(?:os\.remove|unlink|unlinksync|file(?:\.|::)delete|deletefile)$/;
 
-/** Whether a name, or a part of it, deletes. */
+/** Whether a name, or a part of it, stands for deletion. */
 export function isRemover(name: string): boolean {
   return REMOVERS.has(name) || name.split(/\.|::/).some((part) => REMOVERS.has(part));
 }
 
-/** A call that deletes as the shell says it: `rmtree("build")` is `rm -r build`; null where its path is no literal. */
+/** A call that deletes, as shell text: `rmtree("build")` is `rm -r build`; null where the path is not a literal. */
 export function removalAt(code: string, end: number, name: string): string | null {
   FIRST_PATH.lastIndex = end;
   const path = FIRST_PATH.exec(code)?.[2];

@@ -1,11 +1,11 @@
 import { classifyPath, type PathKind } from "../programs/paths.ts";
 
-/** How much a text of SQL destroys: structure and whole tables, some rows, or nothing. */
+/** How much SQL destroys: structure and whole tables, some rows, or nothing. */
 export type SqlHarm = "destroys" | "changes" | "none";
 
 /**
- * Judges each statement by its first words; strings and comments are no code. `local`: no server runs it, so that
- * COPY writes a file of whoever asks. Linear in the text.
+ * Judges each statement by its first words; strings and comments are no code. `local`: no server runs it, so
+ * COPY writes a file of the caller. Linear in the text.
  */
 export function scanSql(text: string, local = false, depth = 0): SqlHarm {
   let worst: SqlHarm = "none";
@@ -21,7 +21,7 @@ export function scanSql(text: string, local = false, depth = 0): SqlHarm {
   return worst;
 }
 
-/** A string in a string in a string is enough. */
+/** How deep strings with SQL in them are followed. */
 const MAX_EXECUTES = 3;
 const EXECUTORS = new Set(["execute", "exec", "sp_executesql", "prepare"]);
 
@@ -43,7 +43,7 @@ const DROPPABLE_DATA = new Set([
   "series",
 ]);
 
-/** Words that write or read files of the server, or end what it does, wherever they stand. */
+/** Words that read or write the server's files or stop it, anywhere in a statement. */
 const SERVER_WORDS = new Set([
   "lo_export",
   "lo_import",

@@ -1,6 +1,6 @@
 import { decodeBase64 } from "./decode.ts";
 import { clusterValues, optionValues } from "../programs/arguments.ts";
-import { type Flow, type SimpleCommand, textFlow } from "../command.ts";
+import { type Flow, type SimpleCommand, textFlow } from "../model.ts";
 import { type Inner, type ReadFile, shellText, STDIN_PATHS, UNSEEN } from "../interpreter/inner.ts";
 import { scanSed } from "./sed.ts";
 import { type Interpreter, INTERPRETERS } from "../programs/shells.ts";

@@ -1,6 +1,6 @@
 import type { ArrayValue, Word } from "unbash";
 import { spend } from "./budget.ts";
-import { perhaps, UNKNOWN } from "../command.ts";
+import { perhaps, UNKNOWN } from "../model.ts";
 import { expandText, expandWord, type Expansion } from "./expand.ts";
 import type { Scope } from "./scope.ts";
 
@@ -29,14 +29,14 @@ export function assignElement(name: string, index: string, value: string, scope:
   scope.values.setList(name, [...words.slice(0, at), value, ...words.slice(at + 1)]);
 }
 
-/** What stands in front of `name+=(a b)`; null where it is not known how many words that are. */
+/** The elements before `name+=(a b)` appends to them; null where their number is unknown. */
 export function heldElements(name: string, scope: Scope): readonly string[] | null {
   const text = scope.values.get(name);
   return scope.values.list(name) ??
     (text === undefined ? [] : text.includes(UNKNOWN) ? null : [text]);
 }
 
-/** An array of which it is not known what stands where. */
+/** Makes a name an array whose order of elements is unknown. */
 export function mix(name: string, value: string, scope: Scope): void {
   scope.values.set(name, perhaps(`${scope.values.get(name) ?? ""} ${value}`));
 }

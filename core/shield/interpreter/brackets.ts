@@ -1,12 +1,13 @@
 import type { ArithmeticExpression, TestExpression } from "unbash";
 import { isNoArithmetic } from "./arithmetic.ts";
 import { spend } from "./budget.ts";
-import { type Span, UNKNOWN } from "../command.ts";
+import { UNKNOWN } from "../model.ts";
 import { expandParts, expandText } from "./expand.ts";
 import { assign, fork, type Scope } from "./scope.ts";
-import { lookUp } from "./parameter.ts";
 import { ScopeExpansion } from "./scope_expansion.ts";
-import { walkScript, walkText } from "./walk.ts";
+import { evaluate } from "./evaluate.ts";
+import { walkStatements } from "./lists.ts";
+import { walkText } from "./text.ts";
 
 /** `[[ … ]]`: its words, and the code in them. */
 export function walkTest(expression: TestExpression, scope: Scope): void {
@@ -75,7 +76,11 @@ export function walkArithmetic(expression: ArithmeticExpression | undefined, sco
       return;
     case "ArithmeticCommandExpansion":
       if (expression.script !== undefined) {
-        walkScript(expression.script, fork(scope, { wrappers: [...scope.wrappers, "$()"] }), null);
+        walkStatements(
+          expression.script.commands,
+          fork(scope, { wrappers: [...scope.wrappers, "$()"] }),
+          null,
+        );
       }
   }
 }
@@ -83,7 +88,7 @@ export function walkArithmetic(expression: ArithmeticExpression | undefined, sco
 const ASSIGNING = new Set(["=", "+=", "-=", "*=", "/=", "%=", "<<=", ">>=", "&=", "^=", "|="]);
 const STEPS = new Set(["++", "--"]);
 
-/** What arithmetic makes of a variable is not computed here. */
+/** A variable that arithmetic changes becomes unknown. */
 function forget(target: ArithmeticExpression, scope: Scope): void {
   if (target.type === "ArithmeticWord") assign(scope, target.value, UNKNOWN);
 }
@@ -94,23 +99,3 @@ function evaluateWhere(operator: string, text: string, scope: Scope): void {
 }
 
 const EVALUATING = new Set(["-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v", "-R"]);
-
-/** Arithmetic computes the names in it and in their values, and so runs the code in their subscripts. */
-export function evaluate(
-  text: string,
-  scope: Scope,
-  span: Span = scope.span ?? { start: 0, end: 0 },
-  seen: readonly string[] = [],
-): void {
-  if (text.includes("$(") || text.includes("`")) {
-    const place = fork(scope, { wrappers: [...scope.wrappers, "[]"], span });
-    walkText(`: "${text.replaceAll('"', "")}"`, place, null);
-    return;
-  }
-  for (const [match] of text.matchAll(/\$[\d@*]|[a-z_]\w*/gi)) {
-    const name = match.startsWith("$") ? match.slice(1) : match;
-    const value = seen.includes(name) ? undefined : lookUp(name, scope);
-    spend(scope.inspection.budget, value?.length ?? 0);
-    if (value !== undefined) evaluate(value, scope, span, [...seen, name]);
-  }
-}

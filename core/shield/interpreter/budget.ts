@@ -27,7 +27,7 @@ export function fullBudget(): Budget {
   };
 }
 
-/** What a step, and a character of each kind, costs beside a character of ordinary script. */
+/** The costs of a step and of characters, relative to a character of ordinary script. */
 const STEP_COST = 6;
 const PARSED_A_CHAR = 4;
 const EXPANDED_A_CHAR = 32;
@@ -38,7 +38,7 @@ export const workOf = ({ steps, parsed, chars, compared }: Budget): number =>
   (STEP_BUDGET - steps) * STEP_COST + (MAX_PARSED_CHARS - parsed) / PARSED_A_CHAR +
   (MAX_EXPANDED_CHARS - chars) / EXPANDED_A_CHAR + comparingWork({ compared });
 
-/** The same of comparing alone. */
+/** The same for comparing alone. */
 export const comparingWork = ({ compared }: Comparing): number =>
   (MAX_COMPARED_CHARS - compared) / COMPARED_A_CHAR;
 

@@ -1,6 +1,6 @@
 import { hasFlag, operands, optionValues } from "../programs/arguments.ts";
 import { spend } from "./budget.ts";
-import { flowText, NOTHING, perhaps, type SimpleCommand, UNKNOWN } from "../command.ts";
+import { flowText, NOTHING, perhaps, type SimpleCommand, UNKNOWN } from "../model.ts";
 import { computeOutput } from "../programs/output.ts";
 import { followLinks } from "./links.ts";
 import { MAX_FOLDER_CHARS } from "./limits.ts";
@@ -83,7 +83,7 @@ export function updateScope(command: SimpleCommand, scope: Scope): void {
   }
 }
 
-/** Sets names, exports them or no longer does, or makes them local to a function, in which they have no value then. */
+/** `declare`, `export` and the like: sets names, exports them or stops that, or makes them local without a value. */
 function declareNames(command: SimpleCommand, scope: Scope): void {
   const withdrawn = command.name === "export" ? hasFlag(command, "n") : command.args.includes("+x");
   const exported = command.name === "export" || hasFlag(command, "x");
@@ -122,7 +122,7 @@ function inputOf({ stdin }: SimpleCommand, scope: Scope): string {
   return text.trim();
 }
 
-/** `read a b`: one line falls into words; which one of many is read cannot be told. */
+/** `read a b`: one line splits into words; which one of several lines is read is unknown. */
 function readLine(command: SimpleCommand, scope: Scope): void {
   const input = inputOf(command, scope);
   const names = namesIn(command.args, READ_VALUE);
@@ -147,7 +147,7 @@ function namesIn(args: readonly string[], valued: RegExp): string[] {
 const READ_VALUE = /^-[^-pdnNtuia]*[pdnNtuia]$/;
 const MAPFILE_VALUE = /^-[^-dnOsuCc]*[dnOsuCc]$/;
 
-/** `set -e -- a b`: what is no option becomes the arguments. */
+/** `set -e -- a b`: the operands become the arguments. */
 function setArguments(args: readonly string[], scope: Scope): void {
   let from = 0;
   while (/^[-+]./.test(args[from] ?? "") && args[from] !== "--") {

@@ -1,6 +1,6 @@
 import type { Function as FunctionNode } from "unbash";
 import { hasFlag, optionValues } from "../programs/arguments.ts";
-import { evaluate } from "./brackets.ts";
+import { evaluate } from "./evaluate.ts";
 import { BudgetSpent, spend } from "./budget.ts";
 import { assignmentsOf, EVALUATORS, updateScope } from "./builtins.ts";
 import { scanCode } from "../code/code.ts";
@@ -12,15 +12,15 @@ import {
   newCommand,
   NOTHING,
   type Redirection,
+  type Rule,
   type SimpleCommand,
   type Span,
   UNKNOWN,
-} from "../command.ts";
+} from "../model.ts";
 import { computeOutput, readsSecret } from "../programs/output.ts";
 import { argumentsOf } from "./parameter.ts";
-import type { Rule } from "../rule.ts";
 import {
-  matchShelf,
+  matchRules,
   RULE_NAMES,
   RULES_FOR_ALL,
   RULES_FOR_ASSIGNED,
@@ -36,31 +36,32 @@ import {
 } from "../packs/structure.ts";
 import { MAX_DEPTH } from "./limits.ts";
 import { hasGlob } from "../programs/paths.ts";
-import { programOf } from "../programs/programs.ts";
+import { factsOf } from "../programs/families.ts";
+import { type Program, programOf } from "../programs/programs.ts";
 import { matchesGlob } from "./glob.ts";
 import { noteRedirections, quietOutput } from "../programs/effects.ts";
 import { folderOf, fork, give, readFile, readInputs, report, type Scope, within } from "./scope.ts";
 import { callEither, callFunction } from "./functions.ts";
-import { type Inner, isDownloaded, STDIN_PATHS, withoutDashes } from "./inner.ts";
+import { type Inner, isDownloaded, type ReadFile, STDIN_PATHS, withoutDashes } from "./inner.ts";
 import { aliasKey, followAll, writtenPrograms } from "./links.ts";
 import { SHELLS } from "../programs/shells.ts";
 import { runText } from "./variables.ts";
 import { SEPARATORS } from "../code/powershell.ts";
-import { walkForeign, walkText } from "./walk.ts";
+import { walkForeign, walkText } from "./text.ts";
 
-/** What stands around a command's words. */
+/** The context of a command's words. */
 export interface Call {
   readonly assignments: ReadonlyMap<string, string>;
   readonly redirections: readonly Redirection[];
   readonly stdin: Flow | null;
   readonly span: Span;
-  /** The links in it are followed; set where it is judged once more. */
+  /** Set when the command is judged a second time, with its links followed. */
   readonly isFollowed?: boolean;
 }
 
 /**
- * Judges one command and all that it runs, and answers what it writes. What it sets holds in its `home`,
- * where the variables in front of it do not. @throws {BudgetSpent}
+ * Judges one command and all that it runs, and answers its output. Its assignments take effect in `home`; the
+ * variables in front of it do not. @throws {BudgetSpent}
  */
 export function execute(argv: readonly string[], call: Call, scope: Scope, home = scope): Flow {
   spend(scope.inspection.budget, call.stdin?.text?.length ?? 0);
@@ -70,7 +71,7 @@ export function execute(argv: readonly string[], call: Call, scope: Scope, home 
   const args = argv.slice(1);
   if (program === "") return args.length === 0 ? known("") : NOTHING;
   if (scope.values.isCertain && program.includes(UNKNOWN)) {
-    // A variable that is not set is nothing: `$run rm` is `rm`.
+    // An unset variable expands to nothing: `$run rm` is `rm`.
     const name = program.replaceAll(UNKNOWN, "");
     return execute(name === "" ? args : [name, ...args], call, scope, home);
   }
@@ -88,7 +89,6 @@ export function execute(argv: readonly string[], call: Call, scope: Scope, home 
   const command = newCommand({
     name: kind.name,
     program,
-    kind,
     args,
     redirections: call.redirections,
     assignments: call.assignments,
@@ -98,7 +98,7 @@ export function execute(argv: readonly string[], call: Call, scope: Scope, home 
     wrappers: scope.wrappers,
     span: call.span,
   });
-  judge(command, scope, kind.isPlain ? NONE : hiddenNames(command, scope));
+  judge(command, kind, scope, kind.isPlain ? NONE : hiddenNames(command, scope));
   if (call.assignments.size > 0 || kind.isBuiltin) {
     runVariables(assignmentsOf(command), call.span, scope);
   }
@@ -108,13 +108,13 @@ export function execute(argv: readonly string[], call: Call, scope: Scope, home 
   }
   const files = writtenPrograms(program, kind.hasFolder, scope);
   const runs = !kind.runsNothing || files.length > 0;
-  const inner = runs ? runInners(command, files, scope, home) : null;
+  const inner = runs ? runInners(command, kind, files, scope, home) : null;
   const followed = call.isFollowed ? null : followAll(kind.name, args, call.redirections, scope);
   if (followed !== null) {
     const { args, redirections } = followed;
     execute([program, ...args], { ...call, redirections, isFollowed: true }, fork(scope));
   }
-  return noteOutput(command, inner, scope);
+  return noteOutput(command, kind, inner, scope);
 }
 
 /** Calls a function; the call's redirections hold for all that it runs. */
@@ -132,8 +132,13 @@ function callRedirected(
 }
 
 /** Notes the files that a command writes, and answers what it writes to its output, where that is read. */
-function noteOutput(command: SimpleCommand, inner: Flow | null, scope: Scope): Flow {
-  const { redirections, kind } = command;
+function noteOutput(
+  command: SimpleCommand,
+  kind: Program,
+  inner: Flow | null,
+  scope: Scope,
+): Flow {
+  const { redirections } = command;
   if (scope.unread && redirections.length === 0 && kind.noteFiles === null) return NOTHING;
   let written = inner;
   const output = () =>
@@ -149,6 +154,7 @@ function noteOutput(command: SimpleCommand, inner: Flow | null, scope: Scope): F
 /** Runs what a command runs, and answers what the last of it writes; null for a command that runs nothing. */
 function runInners(
   command: SimpleCommand,
+  kind: Program,
   files: readonly Flow[],
   scope: Scope,
   home: Scope,
@@ -157,14 +163,14 @@ function runInners(
   const place = files.length === 0
     ? scope
     : within(scope, { active: new Set([...scope.active, aliasKey(command.program)]) });
-  for (const inner of innersOf(command, files, scope)) {
+  for (const inner of innersOf(command, kind, files, scope)) {
     written = runInner(inner, command, place, home);
   }
   // What `tar -I zstd` writes is the compressor's, and still holds what tar has read.
   return written !== null && readsSecret(command) ? { ...written, secret: true } : written;
 }
 
-/** `2>&1` and `> /dev/null` stand behind every second command and say nothing. */
+/** Whether a redirection matters to a rule; `2>&1` and `> /dev/null` are common and harmless. */
 function isTelling({ target }: Redirection): boolean {
   return target !== "/dev/null" && target !== "1" && target !== "2";
 }
@@ -199,7 +205,6 @@ export function judgeRedirections(
   const command = newCommand({
     name: "",
     program: "",
-    kind: programOf(""),
     args: [],
     redirections,
     assignments,
@@ -209,19 +214,19 @@ export function judgeRedirections(
     wrappers: scope.wrappers,
     span,
   });
-  judge(command, scope);
+  judge(command, programOf(""), scope);
 }
 
-/** Holds a command against the rules of its name, or of other names that it may have, and those of all. */
+/** Matches a command with the rules of its name, of other possible names, and of all commands. */
 function judge(
   command: SimpleCommand,
+  kind: Program,
   scope: Scope,
   others: readonly string[] = NONE,
 ): void {
-  const matched = matchShelf(command.kind.shelf, command);
+  const matched = matchRules(kind.rules, command);
   for (const name of others) {
-    const other = newCommand({ ...command, name, kind: programOf(name) });
-    matched.push(...matchShelf(other.kind.shelf, other));
+    matched.push(...matchRules(programOf(name).rules, newCommand({ ...command, name })));
   }
   for (const rule of RULES_FOR_ALL) if (rule.match(command)) matched.push(rule);
   if (command.redirections.some(isTelling)) matchMore(RULES_FOR_REDIRECTED, command, matched);
@@ -247,22 +252,23 @@ function hiddenNames(command: SimpleCommand, scope: Scope): readonly string[] {
 }
 
 const NONE: readonly string[] = [];
-/** In front of words of which nobody knows which one runs; a slash in them ends no folder. */
+/** Begins a list of words of which any may run; a slash in it ends no folder. */
 const ONE_OF = `${UNKNOWN} `;
 
 function innersOf(
   command: SimpleCommand,
+  kind: Program,
   files: readonly Flow[],
   scope: Scope,
 ): readonly Inner[] {
   const read = (path: string) => readFile(scope, path);
-  const { kind, name, args } = command;
+  const { name, args } = command;
   if (name === "." || name === "source") {
     const [path = ""] = withoutDashes(args);
     const flow = read(path) ?? (STDIN_PATHS.has(path) ? command.stdin : null);
     return flow === null ? [] : [{ kind: "shell", flow }];
   }
-  const inners = kind.hasFolder && files.length > 0 ? NO_INNERS : kind.unwrap(command, read);
+  const inners = kind.hasFolder && files.length > 0 ? NO_INNERS : unwrap(command, kind, read);
   const startups = SHELLS.has(name)
     ? STARTUPS.map((variable) => read(scope.values.get(variable) ?? ""))
     : [];
@@ -278,7 +284,14 @@ const NO_INNERS: readonly Inner[] = [];
 /** Variables that name a file which a shell reads when it starts. */
 const STARTUPS = ["BASH_ENV", "ENV"];
 
-/** What of the shell's state is the same for the code that a command runs. */
+/** Asks a program's unwrapper, and never again one that answers null. */
+function unwrap(command: SimpleCommand, kind: Program, read: ReadFile): readonly Inner[] {
+  const inners = kind.runsNothing ? null : kind.unwrap(command, read);
+  if (inners === null) kind.runsNothing = true;
+  return inners ?? NO_INNERS;
+}
+
+/** The shell state that the code inside a command shares or inherits. */
 function placeFor(
   { name, args }: SimpleCommand,
   { values, functions, shell }: Scope,
@@ -287,7 +300,7 @@ function placeFor(
   if (name === "trap" || name === "alias") return {};
   const others = functions.forkProgram(false);
   if (IN_PLACE.has(name)) return { values, functions: others, shell };
-  const cleans = CLEANERS.has(name) || (name === "env" && args[0]?.startsWith("-"));
+  const cleans = OWN_ENVIRONMENT.has(name) || (name === "env" && args[0]?.startsWith("-"));
   return {
     values: values.forkProgram(!cleans),
     functions: others,
@@ -296,17 +309,13 @@ function placeFor(
   };
 }
 
-/** `command export x=1` sets its variable for all that comes behind. */
+/** `command export x=1` sets its variable for the rest of the line. */
 const IN_PLACE = new Set(["command", "builtin"]);
 
 /** They change the shell that they run in. */
 const EVALUATING = new Set(["eval", ".", "source"]);
 
-/** Programs that give what they run another environment, here or at the other end. */
-const CLEANERS = new Set(
-  "sudo sudo-rs doas su runuser ssh slogin rsh autossh docker podman nerdctl kubectl oc lxc incus"
-    .split(" "),
-);
+const OWN_ENVIRONMENT = factsOf("ownEnvironment");
 
 function runInner(inner: Inner, command: SimpleCommand, scope: Scope, home: Scope): Flow {
   const { name } = command;
@@ -359,14 +368,14 @@ function isRunnable(flow: Flow, span: Span, scope: Scope): boolean {
 
 function runCode(flow: Flow, language: string, command: SimpleCommand, scope: Scope): void {
   if (isDownloaded(flow)) return report(scope, DOWNLOADED_CODE, command.span);
-  // What awk is given in a variable is a pattern most of the time.
+  // An unknown program of awk is usually a pattern.
   const seen = flow.text?.trim() === UNKNOWN && !language.endsWith("awk")
     ? { ...flow, text: null }
     : flow;
   if (!isRunnable(seen, command.span, scope)) return;
   const scan = scanCode(flow.text ?? "", language, scope.inspection.budget);
   for (const rule of RULES_FOR_CODE) {
-    if (rule.matchCode(scan)) report(scope, rule, command.span);
+    if (rule.matchCode?.(scan)) report(scope, rule, command.span);
   }
   for (const text of scan.shellTexts) {
     walkText(text, fork(scope, { positional: argumentsOf([]) }), null);
@@ -380,7 +389,7 @@ function walkSubscripts(command: SimpleCommand, scope: Scope): void {
   const { name, args, span } = command;
   if (!EVALUATORS.has(name)) return;
   const isNumber = name === "let" || hasFlag(command, "i");
-  // What printf prints is no name.
+  // The operands of printf are no names.
   for (const arg of name === "printf" ? optionValues(command, "-v") : args) {
     const at = arg.indexOf("[");
     if (at >= 0) evaluate(arg.slice(at), scope, span);

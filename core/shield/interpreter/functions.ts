@@ -1,15 +1,14 @@
 import type { Function as FunctionNode } from "unbash";
-import type { Flow, Span } from "../command.ts";
+import type { Flow, Span } from "../model.ts";
 import type { Kept, Value } from "./names.ts";
 import { argumentsOf } from "./parameter.ts";
 import { fork, type Scope, walkBranch, within } from "./scope.ts";
-import { walkNode } from "./walk.ts";
 
 /** A definition is walked once as it stands; each call walks it again with its arguments. */
 export function defineFunction(node: FunctionNode, scope: Scope): void {
   const name = node.name.value;
   scope.functions.set(name, node);
-  walkNode(
+  scope.inspection.walker.node(
     node.body,
     fork(scope, {
       positional: argumentsOf(null),
@@ -32,7 +31,7 @@ export function callFunction(
   const active = new Set([...scope.active, node]);
   const locals = new Map<string, Kept<Value>>();
   const { hasLeft } = scope.shell;
-  const written = walkNode(
+  const written = scope.inspection.walker.node(
     node.body,
     within(scope, { positional: argumentsOf(args), span, active, locals, defining: false }),
     stdin,
@@ -42,7 +41,7 @@ export function callFunction(
   return written;
 }
 
-/** Calls a function that may be another one, or none at all: then the program of that name runs. */
+/** Calls a doubtful function: both definitions run, and the caller runs the program of that name as well. */
 export function callEither(
   name: string,
   defined: FunctionNode,

@@ -1,4 +1,4 @@
-import { type Flow, FROM_NETWORK, NOTHING, textFlow } from "../command.ts";
+import { type Flow, FROM_NETWORK, NOTHING, textFlow } from "../model.ts";
 
 /** Code that a command runs: another program, shell text, or code of another language. */
 export type Inner =
@@ -16,7 +16,7 @@ export type Inner =
   }
   | { readonly kind: "code"; readonly flow: Flow; readonly language: string };
 
-/** The content of a path, as far as the line itself tells. */
+/** Reads a file that the line itself wrote; null for any other. */
 export type ReadFile = (path: string) => Flow | null;
 
 /** Paths that stand for standard input. */

@@ -1,7 +1,7 @@
-/** The longest command that is inspected, in bytes of UTF-8; the wire takes no longer one either. */
+/** The longest command that is inspected, in bytes of UTF-8; the agent protocol has the same limit. */
 export const MAX_COMMAND_BYTES = 64 * 1024;
 
-/** Here-documents in one command: each makes the parser scan the rest again (10,000 in 60 KB took it 450 ms). */
+/** Here-documents in one command: each makes the parser scan the rest again (10,000 in 60 KB took 450 ms). */
 export const MAX_HEREDOCS = 64;
 
 /** Shell inside shell inside shell: `sudo sh -c "ssh h 'sh -c …'"` is 3 deep; nobody types 24. */
@@ -22,7 +22,7 @@ export const PARSE_FACTOR = 16;
 /** Words that one brace expansion may grow to; `{1..100000}` is not expanded. */
 export const MAX_BRACE_WORDS = 64;
 
-/** Characters of patterns and words that may be held against each other: some 20 ms. */
+/** Characters of patterns and words that may be compared: some 20 ms. */
 export const MAX_COMPARED_CHARS = 2_000_000;
 
 /** Bytes of nested shell text that are parsed for one inspection, the command itself included. */

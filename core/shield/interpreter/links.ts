@@ -1,9 +1,9 @@
 import { spendCompare } from "./budget.ts";
-import { type Flow, known, type Redirection, UNKNOWN } from "../command.ts";
+import { type Flow, known, type Redirection, UNKNOWN } from "../model.ts";
 import { locate, normalizePath } from "../programs/paths.ts";
 import { folderOf, hasFiles, type Inspection, readFile, type Scope, writeFile } from "./scope.ts";
 
-/** Where aliases are kept, and names that were given a program: as scripts in a folder that is searched first. */
+/** Aliases and hashed names are kept as scripts in this folder, which is searched first. */
 const NAMED = "/dev/named";
 
 /** Folders of programs that are searched where the line does not say which. */
@@ -18,12 +18,12 @@ export function nameProgram(scope: Scope, name: string, text: string): void {
   writeFile(scope, aliasKey(name), known(text), false);
 }
 
-/** The path of an alias; while it runs it is active, for an alias is not looked for in its own text. */
+/** The path of an alias; it is active while it runs, because an alias does not expand in its own text. */
 export function aliasKey(program: string): string {
   return `${NAMED}/${program}`;
 }
 
-/** What the line wrote to the files that a program's name may mean. */
+/** The content that the line wrote to the files that a program's name may refer to. */
 export function writtenPrograms(program: string, hasFolder: boolean, scope: Scope): Flow[] {
   if (!hasFiles(scope)) return NO_FLOWS;
   if (hasFolder) return [readFile(scope, program)].filter((flow) => flow !== null);
@@ -56,7 +56,7 @@ export function noteLink(scope: Scope, path: string, target: string): void {
   if (end !== at && !end.startsWith(`${at}/`)) scope.inspection.links.set(at, end);
 }
 
-/** A path with the links in it followed; the same path where there is none. */
+/** Follows the links in a path; answers the same path where there is none. */
 export function followLinks(scope: Scope, path: string, isWhole: boolean): string {
   if (scope.inspection.links.size === 0) return path;
   let at = normalizePath(locate(folderOf(scope), path));

@@ -1,7 +1,6 @@
 import type { AndOr, CompoundList, Statement } from "unbash";
-import { type Flow, mergeFlows, NOTHING } from "../command.ts";
+import { type Flow, mergeFlows, NOTHING } from "../model.ts";
 import { eitherFolder, folderOf, fork, type Scope, walkBranch } from "./scope.ts";
-import { walkList, walkNode } from "./walk.ts";
 
 /** Walks statements, one after the other. */
 export function walkStatements(
@@ -27,25 +26,28 @@ export function walkStatements(
 function walkStatement(statement: Statement, scope: Scope, stdin: Flow | null): Flow {
   const inner = statement.background ? fork(scope, ASIDE) : scope;
   const node = statement.command;
-  return node.type === "AndOr" ? walkChain(node, inner, stdin) : walkNode(node, inner, stdin);
+  return node.type === "AndOr"
+    ? walkChain(node, inner, stdin)
+    : scope.inspection.walker.node(node, inner, stdin);
 }
 
-/** In the background, with its own variables: nobody knows what comes first. */
+/** In the background, with its own variables and in no certain order. */
 export const ASIDE: Partial<Scope> = { concurrent: true, conditional: true };
 
 /** `a && b || c`: each part that stands behind another one may not run. */
 function walkChain({ commands, operators }: AndOr, scope: Scope, stdin: Flow | null): Flow {
   const start = folderOf(scope);
-  const flows = [walkNode(commands[0]!, scope, stdin)];
+  const { walker } = scope.inspection;
+  const flows = [walker.node(commands[0]!, scope, stdin)];
   for (let i = 1, end; i < commands.length; i = end) {
     const otherwise = operators[i - 1] === "||";
     end = i + 1;
     while (!otherwise && operators[end - 1] === "&&") end++;
     const part = commands.slice(i, end);
-    // Behind `||` the part before may have failed to change the folder.
+    // Behind `||` the part before has failed, maybe before it changed the folder.
     const folder = folderOf(scope);
     const from = otherwise ? eitherFolder(start, folder) : folder;
-    const walkPart = (branch: Scope) => part.map((command) => walkNode(command, branch, stdin));
+    const walkPart = (branch: Scope) => part.map((command) => walker.node(command, branch, stdin));
     flows.push(...walkBranch(scope, walkPart, from));
   }
   return mergeFlows(flows);
@@ -53,5 +55,5 @@ function walkChain({ commands, operators }: AndOr, scope: Scope, stdin: Flow | n
 
 /** Walks a list that may not run. */
 export function walkBody(list: CompoundList, scope: Scope, stdin: Flow | null): Flow {
-  return walkBranch(scope, (branch) => walkList(list, branch, stdin));
+  return walkBranch(scope, (branch) => walkStatements(list.commands, branch, stdin));
 }

@@ -1,6 +1,6 @@
-import { perhaps, UNKNOWN } from "../command.ts";
+import { perhaps, UNKNOWN } from "../model.ts";
 
-/** What a name stands for, and what it stands for if the place that set it did not run. */
+/** The value of a name, and its other value if the assignment did not run. */
 interface Entry<V> {
   readonly value: V;
   readonly other: V | undefined;
@@ -8,7 +8,7 @@ interface Entry<V> {
   readonly depth: number;
 }
 
-/** What a name was at one time, to be put back later. */
+/** The state of a name at one time, to be restored later. */
 export type Kept<V> = Entry<V> | undefined;
 
 const DOUBTFUL = -1;
@@ -16,8 +16,8 @@ const DOUBTFUL = -1;
 const EXPORTED = 1_000;
 
 /**
- * Named values that are shared with the place they were taken from until one of them is set. A value is doubtful
- * where what set it may not have run, or another program may not have been given it.
+ * Named values, copied on the first write after a fork. A value is doubtful where its assignment may not have run,
+ * or where another program may not have inherited it.
  */
 export class Names<V> {
   #map: Map<string, Entry<V>>;
@@ -26,7 +26,7 @@ export class Names<V> {
   readonly #doubts: { count: number };
   #depth = 0;
   #certainOnly = false;
-  /** What the names were that the open branches changed, the outermost first. */
+  /** The earlier state of the names that each open branch changed, the outermost first. */
   #branches: (Map<string, Kept<V>> | null)[] | null = null;
 
   constructor(map: Map<string, Entry<V>> = new Map(), own = true, doubts = { count: 0 }) {
@@ -60,7 +60,7 @@ export class Names<V> {
     return entry !== undefined && entry.depth < this.#depth;
   }
 
-  /** What a doubtful name may be instead; undefined where it may not be set. */
+  /** The other value of a doubtful name; undefined where it may be unset. */
   otherOf(name: string): V | undefined {
     return this.#map.get(name)?.other;
   }
@@ -69,20 +69,20 @@ export class Names<V> {
     this.restore(name, { value, other: undefined, depth: this.#depth });
   }
 
-  /** Programs that are started from here are given the name too. */
+  /** Exports the name to programs that are started from here. */
   export(name: string): void {
     const entry = this.#map.get(name);
     if (entry === undefined || entry.depth < this.#depth) return;
     this.restore(name, { ...entry, depth: this.#depth + EXPORTED });
   }
 
-  /** Makes a name doubtful: it may as well be something else, or not be set. */
+  /** Makes a name doubtful: it may also have the other value, or be unset. */
   doubt(name: string, other?: V): void {
     const entry = this.#map.get(name);
     if (entry !== undefined) this.restore(name, { value: entry.value, other, depth: DOUBTFUL });
   }
 
-  /** What a name is now, for `restore`. */
+  /** The present state of a name, for `restore`. */
   keep(name: string): Kept<V> {
     return this.#map.get(name);
   }
@@ -95,7 +95,7 @@ export class Names<V> {
     else this.#map.set(name, entry);
   }
 
-  /** Remembers what a name was when the innermost branch began. */
+  /** Remembers the state of a name at the beginning of the innermost branch. */
   #note(name: string, before: Kept<V>): void {
     if (this.#branches === null || this.#branches.length === 0) return;
     const branch = this.#branches[this.#branches.length - 1] ??= new Map();
@@ -107,7 +107,7 @@ export class Names<V> {
     (this.#branches ??= []).push(null);
   }
 
-  /** Ends a branch: what it changed is doubtful, or what `settle` makes of it. */
+  /** Ends a branch: names that it changed become doubtful, unless `settle` gives them a value. */
   closeBranch(settle: (name: string, before: V | undefined, now: V) => V | undefined): void {
     for (const [name, before] of this.#branches?.pop() ?? []) {
       this.#note(name, before);
@@ -130,7 +130,7 @@ export class Names<V> {
     return copy;
   }
 
-  /** A copy in which doubtful names are what they may be instead; it stays as it is when this one changes. */
+  /** A copy in which doubtful names have their other value; later changes do not affect it. */
   forkCertain(): Names<V> {
     this.#own = false;
     const copy = this.fork();
@@ -139,7 +139,7 @@ export class Names<V> {
     return copy;
   }
 
-  /** Makes doubtful what a copy of certain names has set to something else. */
+  /** Makes names doubtful that the copy without doubts has set to something else. */
   doubtWhere(copy: Names<V>, isSame: (one: V, other: V) => boolean): void {
     for (const name of copy.#branches?.[0]?.keys() ?? []) {
       const value = this.#map.get(name)?.value;
@@ -214,12 +214,12 @@ export class Values {
     if (AMBIENT.has(name)) this.#names.export(name);
   }
 
-  /** Programs that are started from here are given the variable too. */
+  /** Exports the variable to programs that are started from here. */
   export(name: string): void {
     this.#names.export(name);
   }
 
-  /** Makes a variable doubtful: it may as well not be set. */
+  /** Makes a variable doubtful: it may be unset. */
   doubt(name: string): void {
     this.#names.doubt(name);
   }
@@ -262,7 +262,7 @@ function isSame(one: Value, other: Value): boolean {
     (one.words?.every((word, i) => word === other.words?.[i]) ?? true);
 }
 
-/** Of an array that a branch may have changed both contents are kept; any other such value is not known. */
+/** An array that a branch may have changed keeps both contents; any other such value is unknown. */
 function settle(name: string, before: Value | undefined, now: Value): Value | undefined {
   if (before === undefined) return AMBIENT.has(name) ? { text: UNKNOWN, words: null } : undefined;
   if (isSame(before, now)) return before;

@@ -1,9 +1,9 @@
 import type { ParameterExpansionPart, ParameterOperation, Word } from "unbash";
-import { perhaps, TEMPORARY_FOLDER, UNKNOWN } from "../command.ts";
+import { perhaps, TEMPORARY_FOLDER, UNKNOWN } from "../model.ts";
 import { quoteWord } from "./inner.ts";
 import type { Values } from "./names.ts";
 
-/** What a variable is when the line does not set it; a home is written `~`. */
+/** Values of variables that the line does not set; a home is written `~`. */
 const DEFAULTS: ReadonlyMap<string, string> = new Map([
   ["HOME", "~"],
   ["TMPDIR", TEMPORARY_FOLDER],
@@ -23,7 +23,7 @@ const DEFAULTS: ReadonlyMap<string, string> = new Map([
 export interface Positional {
   /** Null where nothing is known of them. */
   words: readonly string[] | null;
-  /** Whether each stands where it is thought to stand. */
+  /** Whether the position of each is certain. */
   sure: boolean;
 }
 
@@ -34,9 +34,9 @@ export const argumentsOf = (words: readonly string[] | null): Positional => ({ w
 export interface Variables {
   readonly values: Values;
   readonly positional: Positional;
-  /** Whether `${x+word}` is nothing where nobody knows if `x` is set; else it is the word. */
+  /** Whether `${x+word}` expands to nothing when it is unknown if `x` is set; otherwise it is the word. */
   readonly leavesOut: boolean;
-  /** Whether there was such a word. */
+  /** Whether such a word occurred. */
   optional: boolean;
 }
 
@@ -60,7 +60,7 @@ export function lookUp(
   return DEFAULTS.get(name);
 }
 
-/** The words of `$@` or `${name[@]}`; null for what is no list, or an unknown one. */
+/** The words of `$@` or `${name[@]}`; null for anything else, and for an unknown list. */
 export function listOf(
   { parameter: name, index }: ParameterExpansionPart,
   variables: Variables,
@@ -72,7 +72,7 @@ export function listOf(
   return index?.text === "@" || index?.text === "*" ? variables.values.list(name) : null;
 }
 
-/** What an array holds at a place; a name that is none is one of one element. */
+/** An element of an array; a plain variable counts as an array of one element. */
 function lookUpElement(name: string, index: string, variables: Variables): string | undefined {
   const words = variables.values.list(name);
   const value = lookUp(name, variables);
@@ -87,7 +87,7 @@ function toInteger(text: string): number | null {
   return /^\s*(0|-?[1-9]\d{0,8})\s*$/.test(text) ? Number(text) : null;
 }
 
-/** `${…}` with its operator; what the shell would compute from disk or patterns comes out as UNKNOWN. */
+/** `${…}` with its operator; UNKNOWN where the result depends on files or patterns. */
 export function expandParameter(
   part: ParameterExpansionPart,
   variables: Variables,
@@ -112,14 +112,14 @@ export function expandParameter(
     return chosen;
   }
   if (value === undefined || value.includes(UNKNOWN)) {
-    // Their code runs all the same: `${x#$(…)}`.
+    // The code in the operands runs in any case: `${x#$(…)}`.
     for (const word of wordsOf(operation)) textOf(word);
     return value ?? UNKNOWN;
   }
   return operate(value, operation, textOf);
 }
 
-/** The value or what stands in for it; both where it may be empty, or may not be set at all. */
+/** The value or its substitute; both where the value may be empty or unset. */
 function chooseDefault(
   value: string | undefined,
   operator: string,
@@ -141,7 +141,7 @@ function chooseDefault(
   return mayBeEmpty(value) ? `${value} ${operand}` : value;
 }
 
-/** Whether there is nothing in a value that is known. */
+/** Whether a value consists of markers only. */
 function mayBeEmpty(value: string): boolean {
   for (let i = 0; i < value.length; i++) if (value.charCodeAt(i) > 4) return false;
   return true;

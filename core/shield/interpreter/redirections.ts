@@ -1,13 +1,13 @@
 import type { Redirection as RedirectionNode } from "unbash";
 import { namedFile } from "../programs/bulk.ts";
-import { type Flow, known, NOTHING, perhaps, type Redirection, textFlow } from "../command.ts";
+import { type Flow, known, NOTHING, perhaps, type Redirection, textFlow } from "../model.ts";
 import { expandParts, expandText, type Expansion } from "./expand.ts";
 import { STDIN_PATHS } from "./inner.ts";
 import { readFile, type Scope, writeFile } from "./scope.ts";
 
 const UNDIRECTED: ReturnType<typeof expandRedirections> = { redirections: [], input: null };
 
-/** Redirections with their targets filled in, and what they make a command read that would read `stdin`. */
+/** Redirections with expanded targets, and the standard input that they give a command instead of `stdin`. */
 export function expandRedirections(
   nodes: readonly RedirectionNode[],
   expansion: Expansion,
@@ -50,7 +50,7 @@ function readInput(path: string, scope: Scope, stdin: Flow | null): Flow {
   return readFile(scope, path) ?? namedFile(path);
 }
 
-/** What a numbered descriptor reads is found again as `<&3` and `/dev/fd/3`. */
+/** The input of a numbered descriptor is kept for `<&3` and `/dev/fd/3`. */
 function keepDescriptor(fd: number | null, flow: Flow, scope: Scope): void {
   if (fd !== null && fd > 2) writeFile(scope, `/dev/fd/${fd}`, flow, false);
 }

@@ -1,22 +1,36 @@
-import type { Function as FunctionNode } from "unbash";
+import type {
+  ArithmeticExpression,
+  CompoundList,
+  Function as FunctionNode,
+  PipelineNode,
+} from "unbash";
 import { type Budget, spend } from "./budget.ts";
 import {
   type Finding,
   type Flow,
   known,
   mergeFlows,
+  type Rule,
   type SimpleCommand,
   type Span,
   UNKNOWN,
-} from "../command.ts";
+} from "../model.ts";
 import { FileNames } from "../programs/file_names.ts";
 import { type Kept, Names, type Value, Values } from "./names.ts";
 import { argumentsOf, type Positional } from "./parameter.ts";
 import { locate, normalizePath } from "../programs/paths.ts";
-import type { Rule } from "../rule.ts";
+
+/** The walk, as far as its parts call back into it: a function, a list or a word may hold any other code. */
+export interface Walker {
+  /** Walks a command and answers what it writes. @throws {BudgetSpent} */
+  node(node: PipelineNode | CompoundList, scope: Scope, stdin: Flow | null): Flow;
+  /** Walks `((…))`. @throws {BudgetSpent} */
+  brackets(expression: ArithmeticExpression | undefined, text: string, scope: Scope): void;
+}
 
 /** What is shared by the whole inspection of one command. */
 export interface Inspection {
+  readonly walker: Walker;
   readonly budget: Budget;
   /** The first place of each rule that matched. */
   readonly findings: Map<Rule, Finding>;
@@ -28,13 +42,13 @@ export interface Inspection {
   readonly links: Map<string, string>;
   /** What commands before it wrote to files. */
   readonly earlier: ReadonlyMap<string, Flow>;
-  /** The last parts of all these paths: most words name none of them, and that is quickly seen. */
+  /** The file names of all these paths, to reject most words quickly. */
   readonly fileNames: FileNames;
   /** The files of earlier commands that it reads. */
   readonly recalled: Set<string>;
 }
 
-/** What a shell is about; a subshell has its own. */
+/** The state of a shell process; a subshell has a copy. */
 interface Shell {
   /** The folder that it has changed to; `.` where it has not. */
   folder: string;
@@ -46,24 +60,24 @@ interface Shell {
   input: { readonly given: Flow | null; readonly flow: Flow } | null;
 }
 
-/** What holds at one place of the command. */
+/** The state at one place of the command. */
 export interface Scope {
   readonly inspection: Inspection;
   readonly values: Values;
   readonly functions: Names<FunctionNode>;
   readonly shell: Shell;
-  /** What the local variables of the function that runs were outside of it; null outside of functions. */
+  /** The outer values of the running function's local variables; null outside of functions. */
   readonly locals: Map<string, Kept<Value>> | null;
   readonly positional: Positional;
   /** The wrappers around this place, the outermost first. */
   readonly wrappers: readonly string[];
-  /** Where the enclosing command stands; null while offsets of the text itself are right. */
+  /** The span of the enclosing command; null while offsets of the text itself apply. */
   readonly span: Span | null;
   /** The functions that are being called, and the aliases by the paths they are kept at. */
   readonly active: ReadonlySet<FunctionNode | string>;
   /** In a pipe or in the background: what is called here runs beside its caller. */
   readonly concurrent: boolean;
-  /** In a branch that may not run: what is set here may not hold later. */
+  /** In a branch that may not run: its assignments may not hold later. */
   readonly conditional: boolean;
   /** In a function's definition: its arguments are not known yet. */
   readonly defining: boolean;
@@ -90,43 +104,20 @@ export function outermost(inspection: Inspection): Scope {
   };
 }
 
-/** The same place but for some changes. */
+/** A scope that shares this one's variables, with some changes. */
 export function within(scope: Scope, changes: Partial<Scope>): Scope {
-  return Object.assign(copyOf(scope, scope.values, scope.functions, scope.shell), changes);
+  return { ...scope, ...changes };
 }
 
 /** A scope whose variables do not leak out: a subshell, a pipe's stage, a substitution. */
-export function fork(scope: Scope, changes: Partial<Scope> = NO_CHANGES): Scope {
-  const { folder, hasLeft, keepsFiles, input } = scope.shell;
-  const shell = { folder, hasLeft, keepsFiles, input };
-  const copy = copyOf(scope, scope.values.fork(), scope.functions.fork(), shell);
-  copy.positional = { words: scope.positional.words, sure: scope.positional.sure };
-  return changes === NO_CHANGES ? copy : Object.assign(copy, changes);
-}
-
-const NO_CHANGES: Partial<Scope> = {};
-
-/** All scopes have one layout: they are read most of the time. */
-function copyOf(
-  scope: Scope,
-  values: Scope["values"],
-  functions: Scope["functions"],
-  shell: Shell,
-) {
+export function fork(scope: Scope, changes: Partial<Scope> = {}): Scope {
   return {
-    inspection: scope.inspection,
-    values,
-    functions,
-    shell,
-    locals: scope.locals,
-    positional: scope.positional,
-    wrappers: scope.wrappers,
-    span: scope.span,
-    active: scope.active,
-    concurrent: scope.concurrent,
-    conditional: scope.conditional,
-    defining: scope.defining,
-    unread: scope.unread,
+    ...scope,
+    values: scope.values.fork(),
+    functions: scope.functions.fork(),
+    shell: { ...scope.shell },
+    positional: { ...scope.positional },
+    ...changes,
   };
 }
 
@@ -136,7 +127,7 @@ export function report(scope: Scope, rule: Rule, span: Span): void {
   if (!findings.has(rule)) findings.set(rule, { rule, span, wrapped: scope.wrappers.length > 0 });
 }
 
-/** The place as it is if nothing doubtful has taken hold; the arrays are what they were before. */
+/** A copy in which no doubtful assignment took effect, and arrays have their earlier values. */
 export function forkCertain(scope: Scope, arrays: readonly [string, Kept<Value>][]): Scope {
   spend(scope.inspection.budget, scope.values.size);
   const values = scope.values.forkCertain();
@@ -144,7 +135,7 @@ export function forkCertain(scope: Scope, arrays: readonly [string, Kept<Value>]
   return fork(scope, { values, conditional: true });
 }
 
-/** Walks what may not run, from a folder: what it sets holds in it, and is doubtful behind it. */
+/** Walks a branch that may not run: its assignments hold inside it, and are doubtful afterwards. */
 export function walkBranch<T>(
   scope: Scope,
   walk: (branch: Scope) => T,
@@ -166,7 +157,7 @@ export function walkBranch<T>(
   return result;
 }
 
-/** The arguments may be as they were, or as a branch has set or shifted them. */
+/** Merges the arguments of a branch that may have set or shifted them. */
 function mixArguments({ positional, inspection }: Scope, branch: Positional): void {
   const { words } = positional;
   positional.sure &&= branch.sure;
@@ -176,7 +167,7 @@ function mixArguments({ positional, inspection }: Scope, branch: Positional): vo
   positional.words = [...new Set([...branch.words, ...words ?? []])];
 }
 
-/** What has become otherwise where nothing doubtful has taken hold is doubtful. */
+/** Marks what differs in the copy without doubtful assignments as doubtful. */
 export function doubtWhere(scope: Scope, certain: Scope): void {
   scope.values.doubtWhere(certain.values);
   mixArguments(scope, certain.positional);
@@ -204,19 +195,19 @@ export function folderOf(scope: Scope): string {
   return scope.shell.folder;
 }
 
-/** What is known of a folder that is one of two. */
+/** The folder when it is one of two; UNKNOWN if they are too different to tell. */
 export function eitherFolder(one: string, other: string): string {
   if (one === other) return one;
   const [first, second] = [normalizePath(one), normalizePath(other)];
   if (first === second) return one;
-  // Nothing below the folder where the line begins is worse to lose than that folder.
+  // The starting folder stands for everything below it: losing it is the worst case.
   return isBelow(first) && isBelow(second) ? "." : UNKNOWN;
 }
 
 const isBelow = (folder: string) =>
   !["/", "~", "..", UNKNOWN].some((start) => folder.startsWith(start));
 
-/** What a command reads that was given this: since `exec <file` that file. */
+/** The standard input of a command; since `exec <file` it is that file. */
 export function inputOf({ shell: { input } }: Scope, given: Flow | null): Flow | null {
   return input !== null && input.given === given ? input.flow : given;
 }
@@ -271,7 +262,7 @@ export function writeFile(scope: Scope, path: string, flow: Flow, append: boolea
   const { files } = scope.inspection;
   const doubtful = scope.conditional || scope.shell.keepsFiles;
   const before = append || doubtful ? readFile(scope, path) : null;
-  // Where it may not have been written, both contents have to be judged, one after the other.
+  // A write that may not have happened leaves both contents to be judged.
   const parts = before === null ? [flow] : append ? [before, flow] : [before, known("\n"), flow];
   const key = fileKey(scope, path);
   files.set(key, parts.length === 1 ? flow : mergeFlows(parts));

@@ -5,16 +5,16 @@ import type {
   WordPart,
 } from "unbash";
 import { spend } from "./budget.ts";
-import { type Flow, flowText, NOTHING, UNKNOWN } from "../command.ts";
+import { type Flow, flowText, NOTHING, UNKNOWN } from "../model.ts";
 import type { Expansion } from "./expand.ts";
 import { UNPARSEABLE } from "../packs/structure.ts";
 import { fork, report, type Scope } from "./scope.ts";
-import { evaluate, walkBrackets } from "./brackets.ts";
-import { walkScript } from "./walk.ts";
+import { evaluate } from "./evaluate.ts";
+import { walkStatements } from "./lists.ts";
 
 /**
- * The words of one place, filled in with what holds there. A class, because each command needs one and four
- * closures for each would cost a tenth of it all.
+ * Expands words with the variables of one place. A class, because every command needs one: a closure for each
+ * method would be made anew for each command.
  */
 export class ScopeExpansion implements Expansion {
   readonly values;
@@ -47,7 +47,8 @@ export class ScopeExpansion implements Expansion {
   }
 
   compute(part: ArithmeticExpansionPart): void {
-    walkBrackets(part.expression, part.text.slice(3, -2), this.scope);
+    const text = part.text.slice(3, -2);
+    this.scope.inspection.walker.brackets(part.expression, text, this.scope);
   }
 
   evaluate(text: string): void {
@@ -57,7 +58,7 @@ export class ScopeExpansion implements Expansion {
 
 function substitute(part: CommandExpansionPart, scope: Scope, stdin: Flow | null): string {
   if (part.script === undefined) return UNKNOWN;
-  const flow = walkScript(part.script, inside("$()", part, scope), stdin);
+  const flow = walkStatements(part.script.commands, inside("$()", part, scope), stdin);
   const text = flowText(flow);
   let end = text.length;
   while (end > 0 && text[end - 1] === "\n") end--;
@@ -75,7 +76,7 @@ function substituteProcess(
   const input = part.operator === ">" ? stdin ?? NOTHING : stdin;
   const flow = part.script === undefined
     ? NOTHING
-    : walkScript(part.script, inside(`${part.operator}()`, part, scope), input);
+    : walkStatements(part.script.commands, inside(`${part.operator}()`, part, scope), input);
   files.set(path, flow);
   fileNames.add(path);
   return path;

@@ -1,5 +1,5 @@
-import { hasFlag, optionValues } from "../programs/arguments.ts";
-import { type SimpleCommand, textFlow } from "../command.ts";
+import { optionValues } from "../programs/arguments.ts";
+import { type SimpleCommand, textFlow } from "../model.ts";
 import {
   type Inner,
   quoteWord,
@@ -8,7 +8,9 @@ import {
   STDIN_PATHS,
   withoutDashes,
 } from "./inner.ts";
-import { afterFirst, shellOptions } from "../programs/option_code.ts";
+import { factsOf } from "../programs/families.ts";
+import { shellOptions } from "../programs/option_code.ts";
+import { afterFirst } from "../programs/texts.ts";
 import { interpreterOf, SHELLS } from "../programs/shells.ts";
 import { codeOptions, codeText, unwrapInterpreter, unwrapSed } from "../code/unwrap_code.ts";
 import {
@@ -19,12 +21,11 @@ import {
   unwrapParallel,
   unwrapXargs,
 } from "../programs/unwrap_items.ts";
-import { innerCommand, innerOf, type Wrapper, wrappersOf } from "../programs/wrappers.ts";
+import { innerCommand, type Wrapper } from "../programs/wrapper.ts";
+import { innerOf, wrappersOf } from "../programs/wrappers.ts";
 
-const NONE: readonly Inner[] = [];
-
-/** Finds everything that a command runs besides itself. */
-export type Unwrapper = (command: SimpleCommand, readFile: ReadFile) => readonly Inner[];
+/** Finds everything that a command runs besides itself; null for a program that never runs anything. */
+export type Unwrapper = (command: SimpleCommand, readFile: ReadFile) => readonly Inner[] | null;
 
 /** How the commands of a program are unwrapped. */
 export function unwrapperOf(name: string): Unwrapper {
@@ -41,17 +42,13 @@ function unwrapOrdinary(
   command: SimpleCommand,
   wrappers: readonly Wrapper[],
   readFile: ReadFile,
-): readonly Inner[] {
-  if (command.kind.runsNothing) return NONE;
+): readonly Inner[] | null {
   const inner: Inner[] = [];
   const texts = shellOptions(command, readFile);
   const codes = codeOptions(command, readFile);
   const may = wrappers.length > 0 || texts !== null || codes !== null ||
-    CONTAINERS.has(command.name) || opensShell(command);
-  if (!may) {
-    command.kind.runsNothing = true;
-    return NONE;
-  }
+    ENTRYPOINTS.has(command.name) || opensShell(command);
+  if (!may) return null;
   for (const wrapper of wrappers) {
     const found = innerCommand(wrapper, command.args);
     if (found === null) continue;
@@ -61,11 +58,11 @@ function unwrapOrdinary(
   }
   if (texts !== null) { for (const text of texts) inner.push(shellText(text)); }
   if (codes !== null) inner.push(...codes);
-  if (CONTAINERS.has(command.name)) inner.push(...entrypoint(command, inner));
+  inner.push(...entrypoint(command, inner));
   return inner.length === 0 && opensShell(command) ? unwrapStdin(command) : inner;
 }
 
-/** What stands in a terminal once these keys are pressed: `Enter`, `C-m` and `^M` end a line. */
+/** The text that these keys type into a terminal: `Enter`, `C-m` and `^M` end a line. */
 function typedLines(keys: readonly string[]): string {
   return keys.map((key) => ENTER.test(key) ? "\n" : key.replaceAll(/\^M|\\(?:r|n|015|012)/g, "\n"))
     .join(" ");
@@ -73,28 +70,20 @@ function typedLines(keys: readonly string[]): string {
 
 const ENTER = /^(?:k?enter|kpenter|c-[mj])$/i;
 
-/** Whether a program without a command starts a shell, here or at the other end, that runs what it reads. */
+/** Whether a program without a command starts a shell, here or remotely, that runs its standard input. */
 function opensShell(command: SimpleCommand): boolean {
-  if (ASKED_SHELLS.has(command.name)) return hasFlag(command, "is", "login", "shell");
-  return LOGINS.has(command.name);
+  return OPENS_SHELL.get(command.name)?.(command) ?? false;
 }
 
-const ASKED_SHELLS = new Set(["sudo", "sudo-rs", "doas"]);
-const LOGINS = new Set(
-  ("ssh slogin rsh autossh tsh chroot nsenter unshare fakeroot fakechroot schroot proot setarch linux32 " +
-    "linux64 newgrp pkexec run0 lxc-attach").split(" "),
-);
+const OPENS_SHELL = factsOf("opensShell");
+const ENTRYPOINTS = factsOf("entrypoints");
 
-/** `docker run --entrypoint sh image -c text`: the program stands before its arguments' image. */
+/** An entrypoint runs with the arguments behind the image. */
 function entrypoint(command: SimpleCommand, found: readonly Inner[]): Inner[] {
   const first = found.find((inner) => inner.kind === "argv");
-  return optionValues(command, "--entrypoint").map((program) => ({
-    kind: "argv",
-    argv: [program, ...first?.argv ?? []],
-  }));
+  const programs = ENTRYPOINTS.get(command.name)?.(command) ?? [];
+  return programs.map((program) => ({ kind: "argv", argv: [program, ...first?.argv ?? []] }));
 }
-
-const CONTAINERS = new Set(["docker", "podman", "nerdctl", "docker-compose", "podman-compose"]);
 
 /** `sh -c text`, `sh file`, `sh < input`. */
 function unwrapShell(command: SimpleCommand, readFile: ReadFile): Inner[] {

@@ -24,7 +24,7 @@ const OPTIONS: ReadonlyMap<string, string> = new Map([
 const PROMPTS = new Set(["PS0", "PS1", "PS2", "PS4"]);
 const RUN_TAILS = ["PAGER", "EDITOR", "_COMMAND", "ASKPASS"];
 
-/** The shell text that a variable's value is for those who read it; null for plain values. */
+/** The shell text in a variable that programs run; null for a plain value. */
 export function runText(name: string, value: string): string | null {
   if (value === "" || value.startsWith("\0")) return null;
   // Prompts are expanded, not run; `set -x` shows PS4 before every command.

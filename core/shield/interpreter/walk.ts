@@ -4,17 +4,15 @@ import type {
   Command,
   CompoundList,
   For,
-  ParsedScript,
   PipelineNode,
   Redirection as RedirectionNode,
   Select,
   SyntaxNode,
 } from "unbash";
-import { BudgetSpent, spend, spendParse } from "./budget.ts";
-import { type Flow, known, mergeFlows, NOTHING, perhaps, type Span, UNKNOWN } from "../command.ts";
+import { spend } from "./budget.ts";
+import { type Flow, known, mergeFlows, NOTHING, perhaps, type Span, UNKNOWN } from "../model.ts";
 import { type Call, execute, judgeRedirections, runVariables } from "./execute.ts";
 import { walkArithmetic, walkBrackets, walkTest } from "./brackets.ts";
-import { parseShell } from "./parse.ts";
 import {
   assignElement,
   assignElements,
@@ -29,7 +27,6 @@ import { noteRedirections } from "../programs/effects.ts";
 import type { Kept, Value } from "./names.ts";
 import { defineFunction } from "./functions.ts";
 import { expandRedirections } from "./redirections.ts";
-import { MAX_DEPTH } from "./limits.ts";
 import { ASIDE, walkBody, walkStatements } from "./lists.ts";
 import {
   assign,
@@ -39,79 +36,13 @@ import {
   give,
   inputOf,
   replaceInput,
-  report,
   type Scope,
+  type Walker,
   within,
 } from "./scope.ts";
-import { UNPARSEABLE } from "../packs/structure.ts";
 
-/** Parses text and walks all that it runs. @throws {BudgetSpent} */
-export function walkText(text: string, scope: Scope, stdin: Flow | null): Flow {
-  spendParse(scope.inspection.budget, text.length);
-  if (scope.wrappers.length > MAX_DEPTH) throw new BudgetSpent();
-  const script = parseShell(text);
-  if (script.errors === undefined || script.errors.length === 0) {
-    return walkScript(script, scope, stdin);
-  }
-  report(scope, UNPARSEABLE, scope.span ?? { start: 0, end: text.length });
-  if (text.includes("\n")) walkPieces(text, "\n", fork(scope), true);
-  walkPieces(text, "\n;|&", fork(scope), false);
-  return NOTHING;
-}
-
-/**
- * Walks code of another language whose commands are much like a shell's: what does not read as one is no fault.
- * Then what stands between the first separators is looked at as a whole, and between the second ones in any case.
- */
-export function walkForeign(
-  text: string,
-  [whole, smallest]: readonly [string, string],
-  scope: Scope,
-): void {
-  spendParse(scope.inspection.budget, text.length);
-  const script = parseShell(text);
-  if (script.errors === undefined || script.errors.length === 0) {
-    walkScript(script, scope, null);
-    return;
-  }
-  walkPieces(text, whole, fork(scope), true);
-  walkPieces(text, smallest, scope, false);
-}
-
-/** To parse even the smallest piece takes as long as this many characters of one. */
-const PIECE_COST = 64;
-
-/**
- * Of a broken text a shell still runs the good lines before the broken one, and another shell may
- * read it otherwise: so its lines, and then its smallest pieces, are looked at on their own. What
- * the parser recovers from the whole is not used: more text could change it, and lower the score.
- */
-function walkPieces(text: string, separators: string, scope: Scope, whole: boolean): void {
-  for (let from = 0, i = 0; i <= text.length; i++) {
-    if (i < text.length && !separators.includes(text[i] ?? "")) continue;
-    const piece = text.slice(from, i);
-    if (piece.trim() !== "") {
-      spendParse(scope.inspection.budget, piece.length + PIECE_COST);
-      const script = parseShell(piece);
-      const span = scope.span ?? { start: from, end: i };
-      if (!whole || script.errors === undefined) walkScript(script, within(scope, { span }), null);
-    }
-    from = i + 1;
-  }
-}
-
-/** Walks what was parsed. */
-export function walkScript(script: ParsedScript, scope: Scope, stdin: Flow | null): Flow {
-  return walkStatements(script.commands, scope, stdin);
-}
-
-/** Walks what stands between `do` and `done` and the like. */
-export function walkList(list: CompoundList, scope: Scope, stdin: Flow | null): Flow {
-  return walkStatements(list.commands, scope, stdin);
-}
-
-/** Walks whatever stands in a statement. */
-export function walkNode(
+/** Walks any node of the syntax tree. */
+function walkNode(
   node: PipelineNode | CompoundList,
   scope: Scope,
   stdin: Flow | null,
@@ -147,13 +78,16 @@ export function walkNode(
       return output;
     }
     case "CompoundList":
-      return walkList(node, scope, stdin);
+      return walkStatements(node.commands, scope, stdin);
     case "BraceGroup":
-      return walkList(node.body, scope, stdin);
+      return walkStatements(node.body.commands, scope, stdin);
     case "Subshell":
-      return walkList(node.body, fork(scope), stdin);
+      return walkStatements(node.body.commands, fork(scope), stdin);
     case "If": {
-      const flows = [walkList(node.clause, scope, stdin), walkBody(node.then, scope, stdin)];
+      const flows = [
+        walkStatements(node.clause.commands, scope, stdin),
+        walkBody(node.then, scope, stdin),
+      ];
       for (const elif of node.elif) {
         flows.push(walkBody(elif.clause, scope, stdin), walkBody(elif.then, scope, stdin));
       }
@@ -162,7 +96,7 @@ export function walkNode(
     }
     case "While":
       return mergeFlows([
-        walkList(node.clause, scope, stdin),
+        walkStatements(node.clause.commands, scope, stdin),
         walkBody(node.body, scope, stdin),
       ]);
     case "For":
@@ -177,7 +111,7 @@ export function walkNode(
       defineFunction(node, scope);
       return known("");
     case "Coproc":
-      // Whoever holds its other end writes to it.
+      // Its input comes from whoever holds the other end.
       return walkNode(node.body, fork(scope, ASIDE), NOTHING);
     case "TestCommand":
       walkTest(node.expression, scope);
@@ -188,7 +122,7 @@ export function walkNode(
   }
 }
 
-/** Numbers of one loop that are walked one by one; more of them say nothing new. */
+/** Numbers of one loop that are walked one by one; further ones add nothing. */
 const MAX_NUMBERS = 16;
 
 function walkLoop(node: For | Select, scope: Scope, stdin: Flow | null): Flow {
@@ -222,7 +156,7 @@ function walkCase(node: Case, scope: Scope, stdin: Flow | null): Flow {
 const NO_ASSIGNMENTS = new Map<string, string>();
 const NO_NODES: readonly RedirectionNode[] = [];
 
-/** The parser makes a list of them when it is asked; most commands have none. */
+/** The parser builds this list on access, and most commands have no redirections: scripts take 17 % longer with it. */
 function redirectsOf(node: Command): readonly RedirectionNode[] {
   const none = node.prefix.length === 0 && node.args.length === node.suffix.length;
   return none ? NO_NODES : node.redirects;
@@ -268,7 +202,7 @@ function walkCommand(node: Command, scope: Scope, given: Flow | null): Flow {
     for (const [name, value] of assignments) give(inner, name, value);
   }
   if (behind !== null) {
-    // A plain sh knows no `&>`: for it a command ends at the `&`, and the words behind are the next one.
+    // A plain sh has no `&>`: the command ends at the `&`, and the words behind it are the next command.
     const next = { assignments: NO_ASSIGNMENTS, redirections: [], stdin, span };
     execute(argv.slice(behind), next, fork(scope, { concurrent: true }));
   }
@@ -292,7 +226,7 @@ function walkCommand(node: Command, scope: Scope, given: Flow | null): Flow {
     : { ...mergeFlows([output, other]), text: null };
 }
 
-/** Walks a command once more, as it is if nothing doubtful has taken hold. */
+/** Walks a command once more, without any doubtful assignment. */
 function walkCertain(node: Command, scope: Scope, certain: Scope, given: Flow | null): void {
   walkCommand(node, certain, given);
   doubtWhere(scope, certain);
@@ -302,10 +236,10 @@ function walkCertain(node: Command, scope: Scope, certain: Scope, given: Flow | 
 const isForInput = ({ descriptor }: RedirectionNode) =>
   descriptor?.type !== "FileDescriptor" || descriptor.value === 0;
 
-/** What stands in front of these still holds behind them, in a plain sh. */
+/** In a plain sh, variables in front of these builtins keep their values. */
 const SPECIAL = new Set([":", "eval", "export", "readonly", "set", "shift", "trap", "unset"]);
 
-/** Runs a command as it is where `${x+word}` is nothing. */
+/** Runs a command with `${x+word}` left out. */
 function executeWithout({ name, args }: Command, call: Call, scope: Scope, stdin: Flow | null) {
   const expansion = new ScopeExpansion(scope, stdin, true);
   const words = [...name === undefined ? [] : [name], ...args].filter((arg) => arg.type === "Word");
@@ -315,7 +249,7 @@ function executeWithout({ name, args }: Command, call: Call, scope: Scope, stdin
 const isElement = ({ index, value }: Assignment): boolean =>
   index !== undefined || value.type === "ArrayValue";
 
-/** What the arrays were that are set in front of a command. */
+/** The earlier states of the arrays that are set in front of a command. */
 function keepArrays({ prefix }: Command, { values }: Scope): [string, Kept<Value>][] {
   return prefix.filter((part) => part.type === "Assignment").filter(isElement)
     .map(({ name }) => [name, values.keep(name)]);
@@ -349,3 +283,6 @@ function expandAssignments(node: Command, scope: Scope, expansion: ScopeExpansio
 function spanOf(node: SyntaxNode, scope: Scope): Span {
   return scope.span ?? { start: node.pos, end: node.end };
 }
+
+/** The walk, as its parts call back into it. */
+export const WALKER: Walker = { node: walkNode, brackets: walkBrackets };

@@ -1,82 +1,95 @@
+import { rule } from "./rule.ts";
 import { hasFlag, optionValues } from "../programs/arguments.ts";
-import type { SimpleCommand } from "../command.ts";
+import type { Rule, SimpleCommand } from "../model.ts";
 import { isDisk, normalizePath } from "../programs/paths.ts";
-import type { Rule } from "../rule.ts";
 import { isSecret } from "../programs/secrets.ts";
-import { verbRule } from "./define.ts";
 
 const DOCKER = ["docker", "podman", "nerdctl"];
 const COMPOSE = [...DOCKER, "docker-compose", "podman-compose"];
 
 /** Containers, their images and their volumes. */
 export const CONTAINER_RULES: readonly Rule[] = [
-  verbRule(
-    "containers",
-    "remove_force",
-    DOCKER,
-    (command, words) =>
+  rule({
+    id: "containers.remove_force",
+    title: "Delete containers or images in use",
+    commands: DOCKER,
+    subcommands: ["rm", "container", "rmi"],
+    match: (command, words) =>
       ((words[0] === "rm" || (words[0] === "container" && words[1] === "rm")) &&
         hasFlag(command, "fv", "force", "volumes")) ||
       (words[0] === "rmi" && hasFlag(command, "f", "force")),
-    [2, 3],
-    "resource_deletion",
-    "It deletes containers or images even if they are in use.",
-    "Stop the container first.",
-    ["rm", "container", "rmi"],
-  ),
-  verbRule(
-    "containers",
-    "volumes",
-    COMPOSE,
-    (command, words) =>
+    weight: [2, 3],
+    threat: "resource_deletion",
+    explanation: "It deletes containers or images even if they are in use.",
+    safer: "Stop the container first.",
+    hits: ["docker rm -f web", "podman rmi -f app:latest"],
+    misses: ["docker stop web", "docker images"],
+  }),
+  rule({
+    id: "containers.volumes",
+    title: "Delete volumes",
+    commands: COMPOSE,
+    subcommands: "any",
+    match: (command, words) =>
       (words[0] === "volume" && ["rm", "remove", "prune"].includes(words[1] ?? "")) ||
       (words.includes("down") && hasFlag(command, "v", "volumes", "rmi")) ||
       (wordsOfCompose(command, words).includes("rm") && hasFlag(command, "v", "volumes")) ||
       (words[0] === "system" && words[1] === "prune" && hasFlag(command, "", "volumes")),
-    [3, 5],
-    "data_loss",
-    "It deletes volumes, and the data in them.",
-    "Back the volume up first.",
-  ),
-  verbRule(
-    "containers",
-    "prune",
-    DOCKER,
-    (command, words) =>
+    weight: [3, 5],
+    threat: "data_loss",
+    explanation: "It deletes volumes, and the data in them.",
+    safer: "Back the volume up first.",
+    hits: ["docker compose down -v", "podman volume prune -f"],
+    misses: ["docker compose down", "docker volume ls"],
+  }),
+  rule({
+    id: "containers.prune",
+    title: "Delete stopped containers and unused images",
+    commands: DOCKER,
+    subcommands: "any",
+    match: (command, words) =>
       words[1] === "prune" && words[0] !== "volume" &&
       (hasFlag(command, "a", "all") || words[0] === "container" || words[0] === "system"),
-    [2, 4],
-    "resource_deletion",
-    "It deletes every stopped container and unused image.",
-    "Delete single images and containers by name.",
-  ),
-  verbRule(
-    "containers",
-    "remove_all",
-    DOCKER,
-    (command) => command.args.some((arg) => arg.includes("\0")) || hasFlag(command, "a", "all"),
-    [2, 4],
-    "resource_deletion",
-    "It stops or deletes containers that the line does not name.",
-    "Name the containers.",
-    ["rm", "rmi", "stop", "kill"],
-  ),
-  verbRule(
-    "containers",
-    "reset",
-    ["podman"],
-    (_command, words) => words[1] === "reset",
-    [3, 5],
-    "data_loss",
-    "It deletes all containers, images, networks and volumes.",
-    "Delete single ones by name.",
-    ["system"],
-  ),
-  verbRule(
-    "containers",
-    "escape",
-    [...COMPOSE, "ctr"],
-    (command, words) =>
+    weight: [2, 4],
+    threat: "resource_deletion",
+    explanation: "It deletes every stopped container and unused image.",
+    safer: "Delete single images and containers by name.",
+    hits: ["docker system prune -f", "podman image prune --all --force"],
+    misses: ["docker image prune", "docker system df"],
+  }),
+  rule({
+    id: "containers.remove_all",
+    title: "Delete containers the line does not name",
+    commands: DOCKER,
+    subcommands: ["rm", "rmi", "stop", "kill"],
+    match: (command) =>
+      command.args.some((arg) => arg.includes("\0")) || hasFlag(command, "a", "all"),
+    weight: [2, 4],
+    threat: "resource_deletion",
+    explanation: "It stops or deletes containers that the line does not name.",
+    safer: "Name the containers.",
+    hits: ["docker kill $(docker ps -q)", "podman rmi -a"],
+    misses: ["docker ps -a", "docker stop web"],
+  }),
+  rule({
+    id: "containers.reset",
+    title: "Delete all containers and volumes",
+    commands: ["podman"],
+    subcommands: ["system"],
+    match: (_command, words) => words[1] === "reset",
+    weight: [3, 5],
+    threat: "data_loss",
+    explanation: "It deletes all containers, images, networks and volumes.",
+    safer: "Delete single ones by name.",
+    hits: ["podman system reset --force", "podman system reset"],
+    misses: ["podman system df", "podman ps"],
+  }),
+  rule({
+    id: "containers.escape",
+    title: "Start a container that reaches the host",
+    commands: [...COMPOSE, "ctr"],
+    subcommands: "any",
+    match: (command, words) =>
       (words.includes("run") || words.includes("exec") || words.includes("create")) &&
       (hasFlag(command, "", "privileged") ||
         optionValues(command, "--pid", "--net", "--network", "--ipc", "--userns", "--uts").some((
@@ -88,22 +101,26 @@ export const CONTAINER_RULES: readonly Rule[] = [
         optionValues(command, "--cap-add").some((value) =>
           HOST_RIGHTS.has(value.toUpperCase().replace("CAP_", ""))
         )),
-    [4, 4],
-    "privilege_escalation",
-    "It starts a container that can reach the host itself.",
-    "Mount the one folder that is needed, without --privileged.",
-  ),
-  verbRule(
-    "containers",
-    "swarm",
-    DOCKER,
-    (command, words) => words[1] === "leave" && hasFlag(command, "f", "force"),
-    [4, 4],
-    "service_disruption",
-    "It takes the node out of its swarm by force.",
-    "Drain the node first.",
-    ["swarm"],
-  ),
+    weight: [4, 4],
+    threat: "privilege_escalation",
+    explanation: "It starts a container that can reach the host itself.",
+    safer: "Mount the one folder that is needed, without --privileged.",
+    hits: ["docker run -v /:/host alpine", "docker run --privileged alpine"],
+    misses: ['docker run -v "$PWD":/app alpine', "docker run --rm alpine echo hello"],
+  }),
+  rule({
+    id: "containers.swarm",
+    title: "Leave a swarm by force",
+    commands: DOCKER,
+    subcommands: ["swarm"],
+    match: (command, words) => words[1] === "leave" && hasFlag(command, "f", "force"),
+    weight: [4, 4],
+    threat: "service_disruption",
+    explanation: "It takes the node out of its swarm by force.",
+    safer: "Drain the node first.",
+    hits: ["docker swarm leave --force", "docker swarm leave -f"],
+    misses: ["docker swarm leave", "docker node ls"],
+  }),
 ];
 
 /** What `docker compose` or `docker-compose` is told; `docker rm` is another matter. */

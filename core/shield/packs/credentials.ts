@@ -1,14 +1,12 @@
+import { rule } from "./rule.ts";
 import { attachesToAgent, printsEnvironment, touchesAgentState } from "../programs/agent_state.ts";
-import { hasFlag, isRehearsal, operands, optionValues } from "../programs/arguments.ts";
+import { hasFlag, operands, optionValues } from "../programs/arguments.ts";
 import { isWholeFolder } from "../programs/bulk.ts";
-import type { SimpleCommand } from "../command.ts";
+import type { Condition, Rule, SimpleCommand } from "../model.ts";
 import { classifyPath, locate } from "../programs/paths.ts";
 import { isEveryday, isSecret } from "../programs/secrets.ts";
 import { READERS, readsSecret } from "../programs/output.ts";
-import { readPhrases } from "./phrases.ts";
-import type { Condition, Rule } from "../rule.ts";
 import { findScope } from "../programs/unwrap_items.ts";
-import { defineRule, phraseRule } from "./define.ts";
 
 /** A project's `.env` is read every day; a private key is not. */
 function readsKey(command: SimpleCommand): boolean {
@@ -28,119 +26,112 @@ const TAKE_INPUT = new Set(["", "exec", "mapfile", "read", "readarray"]);
 
 const SEARCHERS = ["grep", "egrep", "fgrep", "rg", "ag", "ack", "find", "gfind", "fd", "locate"];
 
-/** Stores and clouds that are asked for one credential. */
-const SECRET_PRINTERS = readPhrases([
-  "aws secretsmanager get-secret-value",
-  "aws configure export-credentials",
-  "aws ec2 get-password-data",
-  "gcloud auth print-access-token|print-identity-token",
-  "gcloud secrets versions access",
-  "az account get-access-token",
-  "az keyvault secret show",
-  "az storage account keys list",
-  "kubectl create token",
-  "kubectl config view --raw",
-  "vault|bao kv get",
-  "op item get",
-  "op read op:…",
-  "bw|lpass get password",
-  "heroku config:get",
-  "pass|gopass show",
-]);
-
 /** Keys, tokens and passwords. */
 export const CREDENTIAL_RULES: readonly Rule[] = [
-  {
+  rule({
     id: "credentials.read_key",
-    pack: "credentials",
+    title: "Read keys or password hashes",
     commands: READERS,
     when: READS,
     match: readsKey,
-    blast: 4,
-    irreversibility: 3,
+    evenRehearsed: true,
+    weight: [4, 3],
     threat: "credential_access",
     explanation: "It reads keys, tokens or password hashes.",
-    safer_alternative: "Ask for the one value through your secret store.",
-  },
-  {
+    safer: "Ask for the one value through your secret store.",
+    hits: ["cat /etc/shadow", "cat ~/.ssh/id_rsa"],
+    misses: ["getent passwd deploy", "cat ~/.ssh/id_rsa.pub"],
+  }),
+  rule({
     id: "credentials.read_settings",
-    pack: "credentials",
+    title: "Read a file that often holds credentials",
     commands: READERS,
     when: READS,
     match: (command) => !readsKey(command),
-    blast: 2,
-    irreversibility: 3,
+    evenRehearsed: true,
+    weight: [2, 3],
     threat: "credential_access",
     explanation: "It reads a file that often holds credentials.",
-    safer_alternative: "Read the one value that you need.",
-  },
-  {
+    safer: "Read the one value that you need.",
+    hits: ["vim .env", "cat .env"],
+    misses: ["cat .env.example", "less README.md"],
+  }),
+  rule({
     id: "credentials.read_key_in",
-    pack: "credentials",
+    title: "Read keys through the shell itself",
     commands: null,
     also: ["redirected"],
     match: ({ name, redirections }) =>
       TAKE_INPUT.has(name) &&
       redirections.some(({ operator, target }) => operator === "<" && isKey(target)),
-    blast: 4,
-    irreversibility: 3,
+    evenRehearsed: true,
+    weight: [4, 3],
     threat: "credential_access",
     explanation: "The shell itself reads keys, tokens or password hashes.",
-    safer_alternative: "Give the file to the one program that needs it.",
-  },
-  {
+    safer: "Give the file to the one program that needs it.",
+    hits: ["read x < /etc/shadow; echo $x", "{ cat; } < /etc/shadow"],
+    misses: ["read x < version.txt; echo $x", "mapfile lines < notes.txt"],
+  }),
+  rule({
     id: "credentials.agent_state",
-    pack: "credentials",
+    title: "Read or change the agent's credential",
     commands: null,
     match: touchesAgentState,
-    blast: 4,
-    irreversibility: 3,
+    evenRehearsed: true,
+    weight: [4, 3],
     threat: "credential_access",
     explanation:
       "It reads or changes the agent's own credential and keys, or the environment or memory of a process.",
-    safer_alternative: "Pair the machine again where its credential is in doubt.",
-  },
-  {
+    safer: "Pair the machine again where its credential is in doubt.",
+    hits: ["cat /proc/1/environ", "cat ~/.local/state/relay-agent/credential.json"],
+    misses: ["cat /proc/cpuinfo", "ls ~/.local/share"],
+  }),
+  rule({
     id: "credentials.print_environment",
-    pack: "credentials",
+    title: "Print the environment of processes",
     commands: ["ps"],
     match: printsEnvironment,
-    blast: 4,
-    irreversibility: 3,
+    evenRehearsed: true,
+    weight: [4, 3],
     threat: "credential_access",
     explanation: "It prints the environment of processes, which often holds credentials.",
-    safer_alternative: "Leave the environment out: ps -ef.",
-  },
-  {
+    safer: "Leave the environment out: ps -ef.",
+    hits: ["ps eww", "ps auxe"],
+    misses: ["ps aux | grep java", "ps -eo pid,etime,args"],
+  }),
+  rule({
     id: "credentials.attach_agent",
-    pack: "credentials",
+    title: "Attach to the agent's process",
     commands: ["gdb", "lldb", "strace", "ltrace", "gcore", "perf", "py-spy", "reptyr"],
     match: attachesToAgent,
-    blast: 4,
-    irreversibility: 3,
+    evenRehearsed: true,
+    weight: [4, 3],
     threat: "credential_access",
     explanation: "It looks into the memory of the agent's own process.",
-    safer_alternative: "Name the one process that is looked into by its number.",
-  },
-  {
+    safer: "Name the one process that is looked into by its number.",
+    hits: ["gdb -p $PPID", "strace -p $PPID"],
+    misses: ["strace -c -p 1234", "gdb -p 1234 -batch -ex 'info threads'"],
+  }),
+  rule({
     id: "credentials.remove_key",
-    pack: "credentials",
+    title: "Delete a key",
     commands: ["rm", "unlink", "shred", "srm", "grm"],
     match: (command) =>
       operands(command).some((path) => {
         if (!isKey(path)) return false;
         const kind = classifyPath(locate(command.cwd, path));
         return kind === "home_part" || kind === "system_part";
-      }) && !isRehearsal(command),
-    blast: 3,
-    irreversibility: 5,
+      }),
+    weight: [3, 5],
     threat: "credential_loss",
     explanation: "It deletes a key or a password that may exist only there.",
-    safer_alternative: "Move it aside until its successor is known to work.",
-  },
-  {
+    safer: "Move it aside until its successor is known to work.",
+    hits: ["rm ~/.ssh/id_ed25519", "shred -u ~/.ssh/id_rsa"],
+    misses: ["rm ~/notes.txt", "ssh-keygen -R host"],
+  }),
+  rule({
     id: "credentials.dump",
-    pack: "credentials",
+    title: "Dump passwords from memory or password files",
     commands: [
       "mimikatz",
       "mimipenguin",
@@ -157,16 +148,17 @@ export const CREDENTIAL_RULES: readonly Rule[] = [
       "john",
       "hashcat",
     ],
-    match: (command) => !isRehearsal(command),
-    blast: 4,
-    irreversibility: 4,
+    match: () => true,
+    weight: [4, 4],
     threat: "credential_access",
     explanation: "It takes passwords or keys out of memory or password files.",
-    safer_alternative: null,
-  },
-  {
+    safer: null,
+    hits: ["mimipenguin", "john hashes.txt"],
+    misses: ["john --help", "pgrep -fa node"],
+  }),
+  rule({
     id: "credentials.export_private_key",
-    pack: "credentials",
+    title: "Take a private key out of its store",
     commands: ["gpg", "gpg2", "security", "keytool", "secret-tool", "pass"],
     match: (command) =>
       command.args.some((arg) =>
@@ -178,15 +170,17 @@ export const CREDENTIAL_RULES: readonly Rule[] = [
           arg.startsWith("find-") && hasFlag(command, "wg") || arg.startsWith("delete-")
         )) ||
       (command.name === "pass" && command.args[0] === "rm"),
-    blast: 4,
-    irreversibility: 3,
+    evenRehearsed: true,
+    weight: [4, 3],
     threat: "credential_access",
     explanation: "It takes a private key or password out of its store.",
-    safer_alternative: "Leave the key where it is and sign or decrypt there.",
-  },
-  {
+    safer: "Leave the key where it is and sign or decrypt there.",
+    hits: ["gpg --export-secret-keys -a", "security find-generic-password -wa wifi"],
+    misses: ["gpg --verify x.sig x", "security find-identity -v -p codesigning"],
+  }),
+  rule({
     id: "credentials.change_password",
-    pack: "credentials",
+    title: "Change an account's password",
     commands: ["passwd", "chpasswd", "usermod", "chage", "dscl", "net", "net.exe"],
     match: (command) =>
       command.name === "chpasswd" ||
@@ -198,51 +192,78 @@ export const CREDENTIAL_RULES: readonly Rule[] = [
       (command.name === "dscl" && command.args.includes("-passwd")) ||
       (command.name.startsWith("net") && command.args[0]?.toLowerCase() === "user" &&
         command.args.length > 2),
-    blast: 4,
-    irreversibility: 3,
+    evenRehearsed: true,
+    weight: [4, 3],
     threat: "credential_change",
     explanation: "It changes or removes an account's password.",
-    safer_alternative: "Let the account's owner change it.",
-  },
-  defineRule(
-    "credentials",
-    "hunt",
-    SEARCHERS,
-    hunts,
-    [3, 3],
-    "credential_access",
-    "It looks for keys and passwords all over the machine.",
-    "Ask for the one credential that is needed.",
-  ),
-  defineRule(
-    "credentials",
-    "copy_secret",
-    ["docker", "podman", "kubectl", "oc", "lxc"],
-    (command) =>
+    safer: "Let the account's owner change it.",
+    hits: ["passwd -d root", "net user evil P@ss /add"],
+    misses: ["passwd -S anna", "usermod -c 'Bob' bob"],
+  }),
+  rule({
+    id: "credentials.hunt",
+    title: "Search the machine for keys and passwords",
+    commands: SEARCHERS,
+    match: hunts,
+    weight: [3, 3],
+    threat: "credential_access",
+    explanation: "It looks for keys and passwords all over the machine.",
+    safer: "Ask for the one credential that is needed.",
+    hits: ["grep -r 'BEGIN RSA PRIVATE KEY' /", "grep -r svc_device_ ~"],
+    misses: ["grep -rn 'rm -rf' docs/", "find . -name '*.ts'"],
+  }),
+  rule({
+    id: "credentials.copy_secret",
+    title: "Copy keys out of a container",
+    commands: ["docker", "podman", "kubectl", "oc", "lxc"],
+    match: (command) =>
       (command.args.includes("cp") || command.args.includes("pull")) &&
       operands(command).some((path) => {
         const inner = path.slice(path.indexOf(":") + 1);
         return isSecret(inner) && !isEveryday(inner);
       }),
-    [4, 3],
-    "credential_access",
-    "It copies keys, tokens or password hashes out of a container.",
-    "Ask for the one value through your secret store.",
-  ),
-  defineRule(
-    "credentials",
-    "print",
-    SECRET_PRINTERS.names,
-    (command) => SECRET_PRINTERS.matches(command),
-    [2, 3],
-    "credential_access",
-    "It prints a credential.",
-    "Let the program that needs it fetch it itself.",
-  ),
-  phraseRule(
-    "credentials",
-    "print_all",
-    [
+    weight: [4, 3],
+    threat: "credential_access",
+    explanation: "It copies keys, tokens or password hashes out of a container.",
+    safer: "Ask for the one value through your secret store.",
+    hits: ["docker cp web:/etc/shadow .", "kubectl cp prod/web:/root/.ssh/id_rsa ./id_rsa"],
+    misses: ["docker cp web:/app/report.csv .", "kubectl cp web:/tmp/profile.out ."],
+  }),
+  rule({
+    id: "credentials.print",
+    title: "Print a credential",
+    phrases: [
+      "aws secretsmanager get-secret-value",
+      "aws configure export-credentials",
+      "aws ec2 get-password-data",
+      "gcloud auth print-access-token|print-identity-token",
+      "gcloud secrets versions access",
+      "az account get-access-token",
+      "az keyvault secret show",
+      "az storage account keys list",
+      "kubectl create token",
+      "kubectl config view --raw",
+      "vault|bao kv get",
+      "op item get",
+      "op read op:…",
+      "bw|lpass get password",
+      "heroku config:get",
+      "pass|gopass show",
+    ],
+    weight: [2, 3],
+    threat: "credential_access",
+    explanation: "It prints a credential.",
+    safer: "Let the program that needs it fetch it itself.",
+    hits: [
+      "vault kv get -field=password secret/app/db",
+      "aws secretsmanager get-secret-value --secret-id my/secret",
+    ],
+    misses: ["vault kv list secret/", "aws s3 cp s3://b/x ."],
+  }),
+  rule({
+    id: "credentials.print_all",
+    title: "Print every credential of a store",
+    phrases: [
       "aws ssm get-parameters-by-path --with-decryption",
       "aws secretsmanager batch-get-secret-value",
       "bw export",
@@ -251,17 +272,19 @@ export const CREDENTIAL_RULES: readonly Rule[] = [
       "doppler secrets download",
       "keepassxc-cli|kpcli export",
     ],
-    [3, 3],
-    "credential_access",
-    "It prints all credentials of a store.",
-    "Ask for the one value that is needed.",
-  ),
+    weight: [3, 3],
+    threat: "credential_access",
+    explanation: "It prints all credentials of a store.",
+    safer: "Ask for the one value that is needed.",
+    hits: ['bw list items --session "$S"', "doppler secrets download --no-file --format json"],
+    misses: ["doppler secrets list", "aws configure list"],
+  }),
 ];
 
 const KEY_WORDS =
   /svc_(?:device|live)_|private key|begin rsa|begin openssh|aws_secret|secret_access_key/;
 
-/** Looks through a whole machine or home for keys. */
+/** Whether a command searches a whole machine or home for keys. */
 function hunts(command: SimpleCommand): boolean {
   if (command.name === "find" || command.name === "gfind") {
     return optionValues(command, "-name", "-iname", "-path").some(namesKey) &&

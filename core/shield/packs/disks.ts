@@ -1,5 +1,6 @@
+import { rule } from "./rule.ts";
 import { hasFlag, hasOption, isRehearsal, operands, optionValues } from "../programs/arguments.ts";
-import type { SimpleCommand } from "../command.ts";
+import type { Rule, SimpleCommand } from "../model.ts";
 import {
   classifyPath,
   hasGlob,
@@ -8,31 +9,9 @@ import {
   locate,
   type PathKind,
 } from "../programs/paths.ts";
-import type { Blast, Irreversibility, Rule } from "../rule.ts";
 
 const EXPLAIN = "It overwrites a disk, and everything on it is lost.";
 const SAFER = "Check the device with lsblk, and write to a file or a loop image first.";
-
-function disk(
-  id: string,
-  commands: readonly string[] | null,
-  match: (command: SimpleCommand) => boolean,
-  weight: readonly [Blast, Irreversibility] = [5, 5],
-  explanation = EXPLAIN,
-): Rule {
-  return {
-    id: `disks.${id}`,
-    pack: "disks",
-    commands,
-    ...(commands === null && { also: ["redirected"] as const }),
-    match,
-    blast: weight[0],
-    irreversibility: weight[1],
-    threat: "disk_destruction",
-    explanation,
-    safer_alternative: SAFER,
-  };
-}
 
 const isDiskFor = (command: SimpleCommand) => (path: string): boolean =>
   isDisk(locate(command.cwd, path));
@@ -94,74 +73,136 @@ const isOwnFile = (path: string): boolean => classifyPath(path) !== "elsewhere";
 
 /** Disks, partitions and volumes. */
 export const DISK_RULES: readonly Rule[] = [
-  disk(
-    "write_device",
-    ["dd", "dcfldd", "dc3dd", "ddrescue", "pv"],
-    (command) =>
+  rule({
+    id: "disks.write_device",
+    title: "Write to a disk",
+    commands: ["dd", "dcfldd", "dc3dd", "ddrescue", "pv"],
+    match: (command) =>
       command.args.some((arg) => arg.startsWith("of=") && isDiskFor(command)(arg.slice(3))) ||
       (command.name === "ddrescue" && isDiskFor(command)(operands(command)[1] ?? "")),
-  ),
-  disk(
-    "redirect_to_device",
-    null,
-    (command) =>
+    evenRehearsed: true,
+    weight: [5, 5],
+    threat: "disk_destruction",
+    explanation: EXPLAIN,
+    safer: SAFER,
+    hits: ["dd if=image.iso of=/dev/sdb", "pv image.img | dd of=/dev/sdb"],
+    misses: ["dd if=/dev/zero of=/dev/null", "dd if=/dev/zero of=disk.img bs=1M count=64"],
+  }),
+  rule({
+    id: "disks.redirect_to_device",
+    title: "Redirect output to a disk",
+    commands: null,
+    also: ["redirected"],
+    match: (command) =>
       command.redirections.some(({ operator, target }) =>
         operator.includes(">") && !isDescriptor(target) && isDiskFor(command)(target)
       ),
-  ),
-  disk("copy_to_device", [
-    "cp",
-    "mv",
-    "tee",
-    "install",
-    "sponge",
-    "cat",
-    "rm",
-    "truncate",
-    "fallocate",
-  ], (command) => {
-    if (command.name === "cat") return false;
-    const paths = command.name === "cp" || command.name === "mv"
-      ? operands(command).slice(-1)
-      : operands(command);
-    return paths.some(isDiskFor(command));
+    evenRehearsed: true,
+    weight: [5, 5],
+    threat: "disk_destruction",
+    explanation: EXPLAIN,
+    safer: SAFER,
+    hits: ["cat image.iso > /dev/sdb", "cat /dev/zero > /dev/sda"],
+    misses: ["cat image.iso > /dev/null", "cat image.iso > copy.iso"],
   }),
-  disk(
-    "format",
-    MAKERS,
-    (command) => operands(command).length > 0 && !lists(command) && !formatsFile(command),
-    [5, 5],
-    "It makes a new file system over whatever is there.",
-  ),
-  disk(
-    "format_file",
-    MAKERS,
-    (command) =>
+  rule({
+    id: "disks.copy_to_device",
+    title: "Copy a file over a disk",
+    commands: [
+      "cp",
+      "mv",
+      "tee",
+      "install",
+      "sponge",
+      "cat",
+      "rm",
+      "truncate",
+      "fallocate",
+    ],
+    match: (command) => {
+      if (command.name === "cat") return false;
+      const paths = command.name === "cp" || command.name === "mv"
+        ? operands(command).slice(-1)
+        : operands(command);
+      return paths.some(isDiskFor(command));
+    },
+    evenRehearsed: true,
+    weight: [5, 5],
+    threat: "disk_destruction",
+    explanation: EXPLAIN,
+    safer: SAFER,
+    hits: ["cp image.iso /dev/sdb", "tee /dev/sda < image.iso"],
+    misses: ["cp image.iso /mnt/usb/", "tee out.log < in.log"],
+  }),
+  rule({
+    id: "disks.format",
+    title: "Format a disk",
+    commands: MAKERS,
+    match: (command) => operands(command).length > 0 && !lists(command) && !formatsFile(command),
+    evenRehearsed: true,
+    weight: [5, 5],
+    threat: "disk_destruction",
+    explanation: "It makes a new file system over whatever is there.",
+    safer: SAFER,
+    hits: ["mkfs.ext4 /dev/sdb1", "mkfs.xfs -f /dev/sdc1"],
+    misses: ["mkfs.ext4 -F disk.img", "lsblk -f"],
+  }),
+  rule({
+    id: "disks.format_file",
+    title: "Format a file system or swap in a file",
+    commands: MAKERS,
+    match: (command) =>
       !lists(command) && formatsFile(command) && !operands(command, MAKER_VALUED).every(isOwnFile),
-    [2, 4],
-    "It makes a new file system, or swap, over a file.",
-  ),
-  disk(
-    "format_drive",
-    ["format"],
-    (command) => operands(command).some((arg) => arg.length <= 3 && arg.endsWith(":")),
-  ),
-  disk("wipe", [
-    "wipefs",
-    "blkdiscard",
-    "shred",
-    "badblocks",
-    "hdparm",
-    "nvme",
-    "sg_format",
-    "sg_sanitize",
-    "scrub",
-    "nwipe",
-    "dban",
-  ], wipes),
-  disk(
-    "partition",
-    [
+    evenRehearsed: true,
+    weight: [2, 4],
+    threat: "disk_destruction",
+    explanation: "It makes a new file system, or swap, over a file.",
+    safer: SAFER,
+    hits: ["mkswap /swapfile", "mkswap -f /swapfile"],
+    misses: ["mkfs -t ext4 /tmp/disk.img", "swapon --show"],
+  }),
+  rule({
+    id: "disks.format_drive",
+    title: "Format a Windows drive",
+    commands: ["format"],
+    match: (command) => operands(command).some((arg) => arg.length <= 3 && arg.endsWith(":")),
+    evenRehearsed: true,
+    weight: [5, 5],
+    threat: "disk_destruction",
+    explanation: EXPLAIN,
+    safer: SAFER,
+    hits: ["format c: /q", "cmd /c format d: /q /y"],
+    misses: ["format disk --help", "cmd /c dir C:\\"],
+  }),
+  rule({
+    id: "disks.wipe",
+    title: "Wipe a disk",
+    commands: [
+      "wipefs",
+      "blkdiscard",
+      "shred",
+      "badblocks",
+      "hdparm",
+      "nvme",
+      "sg_format",
+      "sg_sanitize",
+      "scrub",
+      "nwipe",
+      "dban",
+    ],
+    match: wipes,
+    evenRehearsed: true,
+    weight: [5, 5],
+    threat: "disk_destruction",
+    explanation: EXPLAIN,
+    safer: SAFER,
+    hits: ["wipefs -a /dev/sdb", "blkdiscard /dev/nvme1n1"],
+    misses: ["hdparm -tT /dev/sda", "wipefs --help"],
+  }),
+  rule({
+    id: "disks.partition",
+    title: "Change a partition table",
+    commands: [
       "fdisk",
       "sfdisk",
       "cfdisk",
@@ -173,13 +214,19 @@ export const DISK_RULES: readonly Rule[] = [
       "partx",
       "diskutil",
     ],
-    partitions,
-    [5, 4],
-    "It changes the partition table; a mistake loses every file system on the disk.",
-  ),
-  disk(
-    "remove_volume",
-    [
+    match: partitions,
+    evenRehearsed: true,
+    weight: [5, 4],
+    threat: "disk_destruction",
+    explanation: "It changes the partition table; a mistake loses every file system on the disk.",
+    safer: SAFER,
+    hits: ["sgdisk --zap-all /dev/sda", "parted /dev/sda mklabel gpt"],
+    misses: ["fdisk -l", "parted /dev/sda print"],
+  }),
+  rule({
+    id: "disks.remove_volume",
+    title: "Remove a volume or a pool",
+    commands: [
       "lvremove",
       "vgremove",
       "pvremove",
@@ -194,40 +241,63 @@ export const DISK_RULES: readonly Rule[] = [
       "multipath",
       "vgreduce",
     ],
-    removesVolume,
-    [4, 5],
-    "It removes a volume or a pool with all that it holds.",
-  ),
-  disk(
-    "resize_volume",
-    ["lvresize", "resize2fs"],
-    (command) =>
+    match: removesVolume,
+    evenRehearsed: true,
+    weight: [4, 5],
+    threat: "disk_destruction",
+    explanation: "It removes a volume or a pool with all that it holds.",
+    safer: SAFER,
+    hits: ["vgremove -f vg0", "zpool destroy tank"],
+    misses: ["zfs list -t snapshot", "mdadm --detail /dev/md0"],
+  }),
+  rule({
+    id: "disks.resize_volume",
+    title: "Shrink a volume",
+    commands: ["lvresize", "resize2fs"],
+    match: (command) =>
       command.name === "resize2fs"
         ? operands(command).length > 1 || hasFlag(command, "M")
         : [...optionValues(command, "-L", "--size"), ...optionValues(command, "-l", "--extents")]
           .some((size) => !size.startsWith("+")) && !hasFlag(command, "t", "test"),
-    [3, 4],
-    "It sets a size, and one that is smaller cuts off data.",
-  ),
-  disk(
-    "unmount",
-    ["umount", "swapoff"],
-    (command) =>
+    evenRehearsed: true,
+    weight: [3, 4],
+    threat: "disk_destruction",
+    explanation: "It sets a size, and one that is smaller cuts off data.",
+    safer: SAFER,
+    hits: ["lvresize -L 1G -f vg/root", "resize2fs /dev/vg/root 1G"],
+    misses: ["lvresize -L +10G vg/data", "resize2fs /dev/vg/root"],
+  }),
+  rule({
+    id: "disks.unmount",
+    title: "Unmount every file system or swap",
+    commands: ["umount", "swapoff"],
+    match: (command) =>
       hasFlag(command, "a", "all") ||
       ["/", "/home", "/var", "/usr", "/boot"].includes(operands(command)[0] ?? ""),
-    [4, 2],
-    "It takes file systems or swap away from running programs.",
-  ),
-  disk(
-    "repair_mounted",
-    ["fsck", "e2fsck", "xfs_repair", "debugfs", "tune2fs"],
-    (command) =>
+    evenRehearsed: true,
+    weight: [4, 2],
+    threat: "disk_destruction",
+    explanation: "It takes file systems or swap away from running programs.",
+    safer: SAFER,
+    hits: ["swapoff -a", "umount -a"],
+    misses: ["umount /mnt/usb", "mount"],
+  }),
+  rule({
+    id: "disks.repair_mounted",
+    title: "Change a file system in place",
+    commands: ["fsck", "e2fsck", "xfs_repair", "debugfs", "tune2fs"],
+    match: (command) =>
       namesDisk(command) && !hasFlag(command, "nN") &&
       (command.name !== "tune2fs" || !hasFlag(command, "l")) &&
       (command.name !== "debugfs" || hasFlag(command, "w")),
-    [4, 3],
-    "It changes a file system in place; on a mounted one it destroys data.",
-  ),
+    evenRehearsed: true,
+    weight: [4, 3],
+    threat: "disk_destruction",
+    explanation: "It changes a file system in place; on a mounted one it destroys data.",
+    safer: SAFER,
+    hits: ["fsck -y /dev/sda1", "tune2fs -O ^has_journal /dev/sda1"],
+    misses: ["fsck -n /dev/sda1", "tune2fs -l /dev/sda1"],
+  }),
 ];
 
 function wipes(command: SimpleCommand): boolean {

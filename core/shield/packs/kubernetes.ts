@@ -1,6 +1,6 @@
+import { rule } from "./rule.ts";
 import { hasFlag, hasOption, optionValues } from "../programs/arguments.ts";
-import type { Rule } from "../rule.ts";
-import { verbRule } from "./define.ts";
+import type { Rule } from "../model.ts";
 
 const KUBECTL = ["kubectl", "oc", "k3s", "microk8s", "kubecolor", "k"];
 
@@ -37,134 +37,170 @@ const SAFER_KUBECTL = "Run it with --dry-run=server first, and name single objec
 
 /** Clusters, and what runs in them. */
 export const KUBERNETES_RULES: readonly Rule[] = [
-  verbRule(
-    "kubernetes",
-    "delete_everything",
-    KUBECTL,
-    (command, words) => words.includes("delete") && hasFlag(command, "A", "all-namespaces"),
-    [5, 4],
-    "resource_deletion",
-    "It deletes objects in every namespace.",
-    SAFER_KUBECTL,
-  ),
-  verbRule(
-    "kubernetes",
-    "delete_big",
-    KUBECTL,
-    (command, words) =>
+  rule({
+    id: "kubernetes.delete_everything",
+    title: "Delete objects in every namespace",
+    commands: KUBECTL,
+    subcommands: "any",
+    match: (command, words) => words.includes("delete") && hasFlag(command, "A", "all-namespaces"),
+    weight: [5, 4],
+    threat: "resource_deletion",
+    explanation: "It deletes objects in every namespace.",
+    safer: SAFER_KUBECTL,
+    hits: ["kubectl delete pods --all -A", "kubectl delete crd --all"],
+    misses: ["kubectl get pods -A", "kubectl diff -f k8s/"],
+  }),
+  rule({
+    id: "kubernetes.delete_big",
+    title: "Delete a namespace, volume or the like",
+    commands: KUBECTL,
+    subcommands: ["delete"],
+    match: (command, words) =>
       (words[1] ?? "").split("/").join(",").split(",").some((kind) => BIG_KINDS.has(kind)) ||
       hasOption(command, "--all"),
-    [4, 4],
-    "resource_deletion",
-    "It deletes something that holds other objects or data.",
-    SAFER_KUBECTL,
-    ["delete"],
-  ),
-  verbRule(
-    "kubernetes",
-    "delete",
-    KUBECTL,
-    () => true,
-    [2, 4],
-    "resource_deletion",
-    "It deletes objects of the cluster.",
-    SAFER_KUBECTL,
-    ["delete"],
-  ),
-  verbRule(
-    "kubernetes",
-    "replace",
-    KUBECTL,
-    (command) => hasFlag(command, "", "force"),
-    [3, 4],
-    "resource_deletion",
-    "It deletes objects and makes them anew.",
-    "Use kubectl apply.",
-    ["replace"],
-  ),
-  verbRule(
-    "kubernetes",
-    "prune",
-    KUBECTL,
-    (command) => hasOption(command, "--prune"),
-    [3, 4],
-    "resource_deletion",
-    "It deletes every object that the files do not name.",
-    SAFER_KUBECTL,
-    ["apply"],
-  ),
-  verbRule(
-    "kubernetes",
-    "evict",
-    KUBECTL,
-    (command, words) =>
+    weight: [4, 4],
+    threat: "resource_deletion",
+    explanation: "It deletes something that holds other objects or data.",
+    safer: SAFER_KUBECTL,
+    hits: ["kubectl delete pvc data-0", "oc delete project payments"],
+    misses: ["kubectl get pvc", "oc get projects"],
+  }),
+  rule({
+    id: "kubernetes.delete",
+    title: "Delete objects of the cluster",
+    commands: KUBECTL,
+    subcommands: ["delete"],
+    match: () => true,
+    weight: [2, 4],
+    threat: "resource_deletion",
+    explanation: "It deletes objects of the cluster.",
+    safer: SAFER_KUBECTL,
+    hits: ["kubectl delete -f k8s/", "kubectl delete deployment api"],
+    misses: ["kubectl apply -f k8s/", "kubectl describe deployment api"],
+  }),
+  rule({
+    id: "kubernetes.replace",
+    title: "Delete objects and make them anew",
+    commands: KUBECTL,
+    subcommands: ["replace"],
+    match: (command) => hasFlag(command, "", "force"),
+    weight: [3, 4],
+    threat: "resource_deletion",
+    explanation: "It deletes objects and makes them anew.",
+    safer: "Use kubectl apply.",
+    hits: ["kubectl replace --force -f pod.yaml", "oc replace --force -f deploy.yaml"],
+    misses: ["kubectl diff -f pod.yaml", "kubectl rollout status deploy/api"],
+  }),
+  rule({
+    id: "kubernetes.prune",
+    title: "Delete objects that the files do not name",
+    commands: KUBECTL,
+    subcommands: ["apply"],
+    match: (command) => hasOption(command, "--prune"),
+    weight: [3, 4],
+    threat: "resource_deletion",
+    explanation: "It deletes every object that the files do not name.",
+    safer: SAFER_KUBECTL,
+    hits: ["kubectl apply --prune -f k8s/ -l app=web", "kubectl apply -f k8s/ --prune --all"],
+    misses: ["kubectl apply -f k8s/", "kubectl get all -l app=web"],
+  }),
+  rule({
+    id: "kubernetes.evict",
+    title: "Take every workload off a node",
+    commands: KUBECTL,
+    subcommands: ["drain", "patch", "taint"],
+    match: (command, words) =>
       words[0] === "drain" || command.args.some((arg) => arg.toLowerCase().includes("noexecute")),
-    [3, 3],
-    "service_disruption",
-    "It takes every workload off a node.",
-    "Cordon the node, and move workloads one by one.",
-    ["drain", "patch", "taint"],
-  ),
-  verbRule(
-    "kubernetes",
-    "scale_to_zero",
-    KUBECTL,
-    (command, words) =>
+    weight: [3, 3],
+    threat: "service_disruption",
+    explanation: "It takes every workload off a node.",
+    safer: "Cordon the node, and move workloads one by one.",
+    hits: [
+      "kubectl drain node-7 --ignore-daemonsets",
+      "kubectl taint nodes node-1 key=value:NoExecute",
+    ],
+    misses: ["kubectl get nodes", "kubectl describe node node-7"],
+  }),
+  rule({
+    id: "kubernetes.scale_to_zero",
+    title: "Stop every copy of a workload",
+    commands: KUBECTL,
+    subcommands: ["scale", "patch"],
+    match: (command, words) =>
       (words[0] === "scale" && optionValues(command, "--replicas").includes("0")) ||
       (words[0] === "patch" &&
         optionValues(command, "-p", "--patch").some((text) =>
           text.replaceAll(" ", "").includes('"replicas":0')
         )),
-    [3, 3],
-    "service_disruption",
-    "It stops every copy of a workload.",
-    "Scale down step by step.",
-    ["scale", "patch"],
-  ),
-  verbRule(
-    "kubernetes",
-    "read_secrets",
-    KUBECTL,
-    (command, words) =>
+    weight: [3, 3],
+    threat: "service_disruption",
+    explanation: "It stops every copy of a workload.",
+    safer: "Scale down step by step.",
+    hits: [
+      "kubectl scale deploy/api --replicas=0",
+      `kubectl patch deploy api -p '{"spec":{"replicas":0}}'`,
+    ],
+    misses: ["kubectl scale deploy/api --replicas=3", "kubectl get deploy api"],
+  }),
+  rule({
+    id: "kubernetes.read_secrets",
+    title: "Print the cluster's secrets",
+    commands: KUBECTL,
+    subcommands: ["get"],
+    match: (command, words) =>
       words.slice(1).some((word) => word.split("/", 1)[0]?.startsWith("secret")) &&
       optionValues(command, "-o", "--output").some((format) =>
         format !== "name" && format !== "wide"
       ),
-    [3, 3],
-    "credential_access",
-    "It prints the cluster's secrets.",
-    "Describe the secret, which shows names only.",
-    ["get"],
-  ),
-  verbRule(
-    "kubernetes",
-    "grant",
-    KUBECTL,
-    (command, words) =>
+    weight: [3, 3],
+    threat: "credential_access",
+    explanation: "It prints the cluster's secrets.",
+    safer: "Describe the secret, which shows names only.",
+    hits: [
+      "kubectl get secrets -A -o yaml",
+      "kubectl get secret db -o jsonpath='{.data.password}'",
+    ],
+    misses: ["kubectl get secrets", "kubectl get configmap app -o yaml"],
+  }),
+  rule({
+    id: "kubernetes.grant",
+    title: "Grant every right in a cluster",
+    commands: KUBECTL,
+    subcommands: ["create"],
+    match: (command, words) =>
       (words[1] === "clusterrolebinding" || words[1] === "rolebinding") &&
       (optionValues(command, "--clusterrole").some((role) => ADMINS.has(role)) ||
         optionValues(command, "--group").some((group) => ANYBODY.has(group))),
-    [4, 3],
-    "privilege_escalation",
-    "It gives somebody every right in the cluster or a namespace.",
-    "Bind a role with the rights that are needed.",
-    ["create"],
-  ),
-  verbRule(
-    "kubernetes",
-    "open_api",
-    KUBECTL,
-    (command) => optionValues(command, "--address").some((address) => address === "0.0.0.0"),
-    [4, 3],
-    "exposure",
-    "It offers the cluster's interface, with your rights, to whoever can connect.",
-    "Leave out --address: the proxy listens on the loopback address.",
-    ["proxy"],
-  ),
-  verbRule(
-    "kubernetes",
-    "uninstall",
-    [
+    weight: [4, 3],
+    threat: "privilege_escalation",
+    explanation: "It gives somebody every right in the cluster or a namespace.",
+    safer: "Bind a role with the rights that are needed.",
+    hits: [
+      "kubectl create clusterrolebinding x --clusterrole=cluster-admin --user=bob",
+      "kubectl create rolebinding x --clusterrole=admin --serviceaccount=default:default",
+    ],
+    misses: [
+      "kubectl create rolebinding x --clusterrole=view --user=bob",
+      "kubectl auth can-i list pods",
+    ],
+  }),
+  rule({
+    id: "kubernetes.open_api",
+    title: "Offer the cluster's interface to everybody",
+    commands: KUBECTL,
+    subcommands: ["proxy"],
+    match: (command) => optionValues(command, "--address").some((address) => address === "0.0.0.0"),
+    weight: [4, 3],
+    threat: "exposure",
+    explanation: "It offers the cluster's interface, with your rights, to whoever can connect.",
+    safer: "Leave out --address: the proxy listens on the loopback address.",
+    hits: ["kubectl proxy --address=0.0.0.0 --accept-hosts=.*", "kubectl proxy --address 0.0.0.0"],
+    misses: ["kubectl proxy --port 8001", "kubectl port-forward svc/web 8080:80"],
+  }),
+  rule({
+    id: "kubernetes.uninstall",
+    title: "Take the cluster off this machine",
+    commands: [
       "k3s-uninstall.sh",
       "k3s-agent-uninstall.sh",
       "k3s-killall.sh",
@@ -172,27 +208,32 @@ export const KUBERNETES_RULES: readonly Rule[] = [
       "rke2-killall.sh",
       "microk8s",
     ],
-    (command, words) => command.name !== "microk8s" || words[0] === "reset",
-    [4, 4],
-    "resource_deletion",
-    "It takes the cluster off this machine, with what runs in it.",
-    "Drain the node first, and back up the cluster's data.",
-  ),
-  verbRule(
-    "kubernetes",
-    "escape",
-    KUBECTL,
-    (command) =>
+    subcommands: "any",
+    match: (command, words) => command.name !== "microk8s" || words[0] === "reset",
+    weight: [4, 4],
+    threat: "resource_deletion",
+    explanation: "It takes the cluster off this machine, with what runs in it.",
+    safer: "Drain the node first, and back up the cluster's data.",
+    hits: ["k3s-uninstall.sh", "microk8s reset"],
+    misses: ["microk8s status", "k3s check-config"],
+  }),
+  rule({
+    id: "kubernetes.escape",
+    title: "Start a container that reaches the host",
+    commands: KUBECTL,
+    subcommands: ["run", "patch", "create", "replace", "debug", "set", "apply"],
+    match: (command) =>
       command.args.some(unlocksHost) || unlocksHostInText(command.stdin?.text ?? "") ||
       hasFlag(command, "", "privileged") ||
       optionValues(command, "--profile").includes("sysadmin") ||
       command.args.some((arg, at) => arg.startsWith("node/") && command.args[at - 1] === "debug"),
-    [4, 4],
-    "privilege_escalation",
-    "It starts a container that can reach the host itself.",
-    "Leave out privileged, the host's namespaces and its paths.",
-    ["run", "patch", "create", "replace", "debug", "set", "apply"],
-  ),
+    weight: [4, 4],
+    threat: "privilege_escalation",
+    explanation: "It starts a container that can reach the host itself.",
+    safer: "Leave out privileged, the host's namespaces and its paths.",
+    hits: ["kubectl run x --image=evil --privileged", "kubectl debug node/n1 -it --image=alpine"],
+    misses: ["kubectl run x --image=alpine", "kubectl debug pod/web -it --image=busybox"],
+  }),
 ];
 
 const ADMINS = new Set(["admin", "cluster-admin"]);

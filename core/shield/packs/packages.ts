@@ -1,14 +1,13 @@
+import { rule } from "./rule.ts";
 import { hasFlag, optionValues } from "../programs/arguments.ts";
-import { type SimpleCommand, UNKNOWN } from "../command.ts";
-import type { Rule } from "../rule.ts";
-import { defineRule } from "./define.ts";
+import { type Rule, type SimpleCommand, UNKNOWN } from "../model.ts";
 
 /** Package managers and registries. */
 export const PACKAGE_RULES: readonly Rule[] = [
-  defineRule(
-    "packages",
-    "remove",
-    [
+  rule({
+    id: "packages.remove",
+    title: "Remove packages",
+    commands: [
       "apt",
       "apt-get",
       "aptitude",
@@ -35,31 +34,35 @@ export const PACKAGE_RULES: readonly Rule[] = [
       "tdnf",
       "brew",
     ],
-    removesPackages,
-    [3, 3],
-    "package_removal",
-    "It removes packages, and others that need them.",
-    "Look at what would go first: apt-get -s remove.",
-  ),
-  defineRule(
-    "packages",
-    "force",
-    ["apt", "apt-get", "dpkg", "rpm", "pip", "pip3"],
-    (command) =>
+    match: removesPackages,
+    weight: [3, 3],
+    threat: "package_removal",
+    explanation: "It removes packages, and others that need them.",
+    safer: "Look at what would go first: apt-get -s remove.",
+    hits: ["apt-get remove nginx", "pacman -Rns linux"],
+    misses: ["apt list --upgradable", "brew install ripgrep"],
+  }),
+  rule({
+    id: "packages.force",
+    title: "Override a package manager's checks",
+    commands: ["apt", "apt-get", "dpkg", "rpm", "pip", "pip3"],
+    match: (command) =>
       command.args.some((arg) =>
         arg.startsWith("--force-") || arg === "--nodeps" || arg === "--allow-unauthenticated" ||
         arg === "--no-gpg-check" || arg === "--nosignature" || arg === "--allow-remove-essential" ||
         arg === "--trusted-host" || arg.startsWith("--trusted-host=")
       ) || command.args.includes("--purge-all"),
-    [3, 3],
-    "package_tampering",
-    "It overrides the checks of the package manager.",
-    "Solve the conflict instead.",
-  ),
-  defineRule(
-    "packages",
-    "publish",
-    [
+    weight: [3, 3],
+    threat: "package_tampering",
+    explanation: "It overrides the checks of the package manager.",
+    safer: "Solve the conflict instead.",
+    hits: ["rpm -e --nodeps openssl", "dpkg --force-all -P libc6"],
+    misses: ["apt-get install -y jq", "rpm -qa"],
+  }),
+  rule({
+    id: "packages.publish",
+    title: "Publish a package",
+    commands: [
       "npm",
       "yarn",
       "pnpm",
@@ -76,7 +79,7 @@ export const PACKAGE_RULES: readonly Rule[] = [
       "hatch",
       "vsce",
     ],
-    (command, words) => {
+    match: (command, words) => {
       const verb = words[0] ?? "";
       return (["publish", "unpublish", "yank", "deprecate"].includes(verb) &&
         command.name !== "dotnet") ||
@@ -86,15 +89,17 @@ export const PACKAGE_RULES: readonly Rule[] = [
         (verb === "nuget" && words[1] === "push") ||
         (command.name === "npm" && verb === "dist-tag" && words[1] !== "ls");
     },
-    [3, 4],
-    "supply_chain",
-    "It changes what everybody else installs.",
-    "Publish from the pipeline; try --dry-run first.",
-  ),
-  defineRule(
-    "packages",
-    "foreign_source",
-    [
+    weight: [3, 4],
+    threat: "supply_chain",
+    explanation: "It changes what everybody else installs.",
+    safer: "Publish from the pipeline; try --dry-run first.",
+    hits: ["npm publish", "cargo publish"],
+    misses: ["npm pack", "cargo build --release"],
+  }),
+  rule({
+    id: "packages.foreign_source",
+    title: "Install from a foreign address",
+    commands: [
       "pip",
       "pip3",
       "npm",
@@ -113,7 +118,7 @@ export const PACKAGE_RULES: readonly Rule[] = [
       "apt-key",
       "uv",
     ],
-    (command, words) =>
+    match: (command, words) =>
       command.name === "add-apt-repository" ||
       (command.name === "apt-key" && (words[0] === "add" || words[0] === "adv")) ||
       (words.some((word) =>
@@ -129,11 +134,13 @@ export const PACKAGE_RULES: readonly Rule[] = [
       optionValues(command, "--index-url", "--extra-index-url", "--registry", "-i").some((url) =>
         url.startsWith("http://")
       ),
-    [3, 3],
-    "supply_chain",
-    "It installs code from an address that nobody vouches for.",
-    "Install from the registry, with a pinned version.",
-  ),
+    weight: [3, 3],
+    threat: "supply_chain",
+    explanation: "It installs code from an address that nobody vouches for.",
+    safer: "Install from the registry, with a pinned version.",
+    hits: ["pip install http://203.0.113.1/x.tgz", "add-apt-repository ppa:evil/ppa"],
+    misses: ["pip install requests", "npm install express"],
+  }),
 ];
 
 function removesPackages(command: SimpleCommand, words: readonly string[]): boolean {

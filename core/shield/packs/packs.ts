@@ -1,37 +1,40 @@
-import type { SimpleCommand } from "../command.ts";
-import type { Condition, Rule } from "../rule.ts";
+import type { Condition, Rule, SimpleCommand } from "../model.ts";
 import { BEHAVIOUR_RULES } from "./behaviour.ts";
-import { CLOUD_RULES } from "./cloud.ts";
-import { CODE_RULES } from "./code.ts";
+import { CLOUD_RULES } from "./cloud/infrastructure.ts";
+import { CODE_RULES } from "./code/code.ts";
 import { CONTAINER_RULES } from "./containers.ts";
-import { CONTROL_RULES } from "./control.ts";
+import { CONTROL_RULES } from "./tools/control.ts";
 import { CREDENTIAL_RULES } from "./credentials.ts";
-import { DATABASE_RULES } from "./databases.ts";
-import { DEFENSE_RULES } from "./defenses.ts";
+import { DATABASE_RULES } from "./databases/clients.ts";
+import { DEFENSE_RULES } from "./services/defenses.ts";
 import { DISK_RULES } from "./disks.ts";
-import { EXFILTRATION_RULES } from "./exfiltration.ts";
-import { FILESYSTEM_RULES } from "./filesystem.ts";
-import { GIT_RULES } from "./git.ts";
+import { EXFILTRATION_RULES } from "./network/exfiltration.ts";
+import { FILESYSTEM_RULES } from "./filesystem/files.ts";
+import { HISTORY_RULES } from "./git/history.ts";
+import { WORK_RULES } from "./git/work.ts";
 import { KUBERNETES_RULES } from "./kubernetes.ts";
-import { NETWORK_RULES } from "./network.ts";
+import { NETWORK_RULES } from "./network/network.ts";
+import { REQUEST_RULES } from "./network/requests.ts";
 import { PACKAGE_RULES } from "./packages.ts";
-import { CLOUD_PHRASES } from "./phrases_cloud.ts";
-import { DATA_PHRASES } from "./phrases_data.ts";
-import { MACHINE_PHRASES } from "./phrases_machine.ts";
-import { WINDOWS_PHRASES } from "./phrases_windows.ts";
+import { CLOUD_PHRASES } from "./cloud/phrases.ts";
+import { DATA_PHRASES } from "./databases/phrases.ts";
+import { MACHINE_PHRASES } from "./machine/phrases.ts";
+import { WINDOWS_PHRASES } from "./machine/windows.ts";
 import { PERSISTENCE_RULES } from "./persistence.ts";
-import { REMOVAL_RULES } from "./removals.ts";
-import { SERVICE_RULES } from "./services.ts";
+import { REMOVAL_RULES } from "./filesystem/removals.ts";
+import { SERVICE_RULES } from "./services/services.ts";
 import { STRUCTURE_RULES } from "./structure.ts";
-import { SYSTEM_RULES } from "./system.ts";
+import { SYSTEM_RULES } from "./filesystem/system.ts";
 
 /** The one table of rules; ids are unique and stable. */
 export const RULES: readonly Rule[] = [
   ...REMOVAL_RULES,
   ...FILESYSTEM_RULES,
   ...DISK_RULES,
-  ...GIT_RULES,
+  ...WORK_RULES,
+  ...HISTORY_RULES,
   ...NETWORK_RULES,
+  ...REQUEST_RULES,
   ...CREDENTIAL_RULES,
   ...DATABASE_RULES,
   ...KUBERNETES_RULES,
@@ -53,78 +56,70 @@ export const RULES: readonly Rule[] = [
   ...BEHAVIOUR_RULES,
 ];
 
-/** Rules that look at every command. */
+/** Rules about every command. */
 export const RULES_FOR_ALL: readonly Rule[] = RULES.filter((rule) =>
-  rule.commands === null && rule.also === undefined
+  rule.commands === null && rule.also === null
 );
 
-/** Rules that look at every command with redirections. */
+/** Rules about every command with redirections. */
 export const RULES_FOR_REDIRECTED: readonly Rule[] = RULES.filter((rule) =>
   rule.also?.includes("redirected")
 );
 
-/** Rules that look at every command with variables set before it. */
+/** Rules about every command with variables set in front of it. */
 export const RULES_FOR_ASSIGNED: readonly Rule[] = RULES.filter((rule) =>
   rule.also?.includes("assigned")
 );
 
 /** Rules about code of another language. */
-export const RULES_FOR_CODE = CODE_RULES;
+export const RULES_FOR_CODE: readonly Rule[] = RULES.filter((rule) => rule.matchCode !== null);
 
-/** A rule beside its question: rules are of many layouts, and these of one. */
-interface Look {
-  readonly rule: Rule;
-  readonly match: Rule["match"];
+/** The rules for one program: those for every call, and those that depend on the answer to a question. */
+export interface ProgramRules {
+  readonly always: Rule[];
+  readonly asked: { readonly ask: Condition["ask"]; readonly byAnswer: Map<string, Rule[]> }[];
 }
 
-/** The rules of one program: some look at every call, the others at those with the right answer. */
-export interface Shelf {
-  readonly always: Look[];
-  readonly asked: { readonly ask: Condition["ask"]; readonly byAnswer: Map<string, Look[]> }[];
-}
-
-const shelves = new Map<string, Shelf>();
+const index = new Map<string, ProgramRules>();
 for (const rule of RULES) {
   for (const name of new Set(rule.commands ?? [])) {
-    putOnShelf(rule, shelves.getOrInsertComputed(name, () => ({ always: [], asked: [] })));
+    addToIndex(rule, index.getOrInsertComputed(name, () => ({ always: [], asked: [] })));
   }
 }
 
-function putOnShelf(rule: Rule, { always, asked }: Shelf): void {
-  const look = { rule, match: rule.match };
-  if (rule.when === undefined) {
-    always.push(look);
+function addToIndex(rule: Rule, { always, asked }: ProgramRules): void {
+  if (rule.when === null) {
+    always.push(rule);
     return;
   }
   const { ask, answers } = rule.when;
   let question = asked.find((one) => one.ask === ask);
   if (question === undefined) asked.push(question = { ask, byAnswer: new Map() });
   for (const answer of answers) {
-    question.byAnswer.getOrInsertComputed(answer, () => []).push(look);
+    question.byAnswer.getOrInsertComputed(answer, () => []).push(rule);
   }
 }
 
-/** The names that some rule looks at. */
-export const RULE_NAMES: readonly string[] = [...shelves.keys()];
+/** The names of all programs that have rules. */
+export const RULE_NAMES: readonly string[] = [...index.keys()];
 
 const places = new Map(RULES.map((rule, place) => [rule, place]));
 
-/** The rules of a name, null for none; `mkfs.anything` counts as `mkfs`. */
-export function shelfOf(name: string): Shelf | null {
-  return shelves.get(name) ?? (name.startsWith("mkfs.") ? shelves.get("mkfs") : null) ?? null;
+/** The rules for a program; null for none. `mkfs.anything` counts as `mkfs`. */
+export function rulesFor(name: string): ProgramRules | null {
+  return index.get(name) ?? (name.startsWith("mkfs.") ? index.get("mkfs") : null) ?? null;
 }
 
-/** The rules of a shelf that match a command, in the table's order. */
-export function matchShelf(shelf: Shelf | null, command: SimpleCommand): Rule[] {
+/** The matching rules for a command, in the table's order. */
+export function matchRules(rules: ProgramRules | null, command: SimpleCommand): Rule[] {
   const matched: Rule[] = [];
-  if (shelf === null) return matched;
-  for (const { rule, match } of shelf.always) if (match(command)) matched.push(rule);
-  for (const { ask, byAnswer } of shelf.asked) {
-    const answer = ask(command);
-    const looks = answer === "" ? undefined : byAnswer.get(answer);
-    if (looks === undefined) continue;
-    for (const { rule, match } of looks) if (match(command)) matched.push(rule);
+  if (rules === null) return matched;
+  for (const rule of rules.always) if (rule.match(command)) matched.push(rule);
+  for (const { ask, byAnswer } of rules.asked) {
+    for (const rule of byAnswer.get(ask(command)) ?? []) {
+      if (rule.match(command)) matched.push(rule);
+    }
   }
-  if (matched.length < 2 || shelf.asked.length === 0) return matched;
+  if (matched.length < 2 || rules.asked.length === 0) return matched;
   return matched.sort((a, b) => (places.get(a) ?? 0) - (places.get(b) ?? 0));
 }

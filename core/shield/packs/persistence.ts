@@ -1,9 +1,8 @@
+import { rule } from "./rule.ts";
 import { hasFlag } from "../programs/arguments.ts";
-import { once, type SimpleCommand } from "../command.ts";
+import { once, type Rule, type SimpleCommand } from "../model.ts";
 import { asFolder, classifyPath, locate, normalizePath } from "../programs/paths.ts";
-import type { Rule } from "../rule.ts";
-import { WRITERS, writtenPaths } from "../programs/written.ts";
-import { defineRule } from "./define.ts";
+import { WRITERS, writtenPaths } from "../programs/effects.ts";
 
 /** One pattern for all: a path is looked through once, not once for each place. */
 const anyOf = (...places: readonly string[]) =>
@@ -107,11 +106,11 @@ const LOGS = anyOf(
 
 /** What stays behind: start-up files, schedules, rights, and deleted traces. */
 export const PERSISTENCE_RULES: readonly Rule[] = [
-  defineRule(
-    "persistence",
-    "setuid",
-    ["chmod", "setcap", "chown"],
-    (command, words) => {
+  rule({
+    id: "persistence.setuid",
+    title: "Give a program its owner's rights",
+    commands: ["chmod", "setcap", "chown"],
+    match: (command, words) => {
       const mode = words[0] ?? "";
       if (command.name === "setcap") return words.length > 0;
       if (command.name === "chown") return false;
@@ -119,44 +118,59 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
         (mode.length === 4 &&
           (mode.startsWith("4") || mode.startsWith("6") || mode.startsWith("7")));
     },
-    [4, 4],
-    "privilege_escalation",
-    "It lets a program run with its owner's rights, whoever starts it.",
-    "Give the right through sudo, for one command.",
-  ),
-  defineRule(
-    "persistence",
-    "accounts_file",
-    WRITERS,
-    (command) =>
+    weight: [4, 4],
+    threat: "privilege_escalation",
+    explanation: "It lets a program run with its owner's rights, whoever starts it.",
+    safer: "Give the right through sudo, for one command.",
+    hits: ["chmod u+s /tmp/x", "setcap cap_setuid+ep /usr/bin/python3"],
+    misses: ["chmod u+x build.sh", "getcap /usr/bin/ping"],
+  }),
+  rule({
+    id: "persistence.accounts_file",
+    title: "Write to the accounts",
+    commands: WRITERS,
+    also: ["redirected"],
+    match: (command) =>
       once(command, allWrittenPaths).some((path) =>
         path.startsWith("/etc/") && ACCOUNT_FILES.some((file) =>
           path.startsWith(file) &&
           (path.startsWith("/", file.length) || path.startsWith(".d/", file.length))
         )
       ),
-    [5, 4],
-    "privilege_escalation",
-    "It writes to a file that decides who may log in or become root.",
-    "Use visudo, useradd or passwd, which check what they write.",
-    ["redirected"],
-  ),
-  defineRule(
-    "persistence",
-    "startup_file",
-    WRITERS,
-    startsItself,
-    [3, 4],
-    "persistence",
-    "It writes to a file that runs or decides by itself later: start-up, schedule, keys or rights.",
-    "Have the change reviewed, and keep a copy of the file.",
-    ["redirected"],
-  ),
-  defineRule(
-    "persistence",
-    "schedule",
-    ["crontab", "schtasks", "at", "batch", "register-scheduledtask", "systemd-run", "launchctl"],
-    (command, words) => {
+    weight: [5, 4],
+    threat: "privilege_escalation",
+    explanation: "It writes to a file that decides who may log in or become root.",
+    safer: "Use visudo, useradd or passwd, which check what they write.",
+    hits: ["patch /etc/passwd < x", "echo x >> /etc/sudoers"],
+    misses: ["cat /etc/passwd", "grep sudo /etc/group"],
+  }),
+  rule({
+    id: "persistence.startup_file",
+    title: "Write to a file that runs later",
+    commands: WRITERS,
+    also: ["redirected"],
+    match: startsItself,
+    weight: [3, 4],
+    threat: "persistence",
+    explanation:
+      "It writes to a file that runs or decides by itself later: start-up, schedule, keys or rights.",
+    safer: "Have the change reviewed, and keep a copy of the file.",
+    hits: ["echo x >> /etc/cron.d/x", "echo x >> ~/.bashrc"],
+    misses: ["cat ~/.bashrc", "tee out.log < in.log"],
+  }),
+  rule({
+    id: "persistence.schedule",
+    title: "Schedule something to run later",
+    commands: [
+      "crontab",
+      "schtasks",
+      "at",
+      "batch",
+      "register-scheduledtask",
+      "systemd-run",
+      "launchctl",
+    ],
+    match: (command, words) => {
       if (command.name === "crontab") {
         return !hasFlag(command, "lr") &&
           (words.length > 0 || command.stdin !== null || hasFlag(command, "e"));
@@ -177,25 +191,29 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
       }
       return true;
     },
-    [3, 3],
-    "persistence",
-    "It schedules something to run later, when nobody looks.",
-    "Put the schedule into configuration that is reviewed.",
-  ),
-  defineRule(
-    "persistence",
-    "crontab",
-    ["crontab"],
-    (command) => hasFlag(command, "r"),
-    [3, 5],
-    "data_loss",
-    "It deletes every scheduled job of the user.",
-    "Keep what crontab -l says.",
-  ),
-  defineRule(
-    "persistence",
-    "cover_tracks",
-    [
+    weight: [3, 3],
+    threat: "persistence",
+    explanation: "It schedules something to run later, when nobody looks.",
+    safer: "Put the schedule into configuration that is reviewed.",
+    hits: ["crontab evil.cron", "systemd-run --on-calendar=daily /tmp/x"],
+    misses: ["crontab -l", "schtasks /query"],
+  }),
+  rule({
+    id: "persistence.crontab",
+    title: "Delete a user's schedule",
+    commands: ["crontab"],
+    match: (command) => hasFlag(command, "r"),
+    weight: [3, 5],
+    threat: "data_loss",
+    explanation: "It deletes every scheduled job of the user.",
+    safer: "Keep what crontab -l says.",
+    hits: ["crontab -r", "crontab -u anna -r"],
+    misses: ["crontab -l", "crontab -l | grep backup"],
+  }),
+  rule({
+    id: "persistence.cover_tracks",
+    title: "Delete logs or history",
+    commands: [
       "history",
       "journalctl",
       "unset",
@@ -208,7 +226,8 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
       "sed",
       "gsed",
     ],
-    (command) => {
+    also: ["redirected", "assigned"],
+    match: (command) => {
       const truncates = command.redirections.some(({ operator, target }) =>
         (operator === ">" || operator === ">|") &&
         LOGS.test(normalizePath(locate(command.cwd, target)))
@@ -239,73 +258,87 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
       }
       return command.name === "dmesg" && hasFlag(command, "cC");
     },
-    [3, 4],
-    "defense_evasion",
-    "It deletes logs or history.",
-    "Rotate logs with logrotate, which keeps them.",
-    ["redirected", "assigned"],
-  ),
-  defineRule(
-    "persistence",
-    "preload",
-    ["export"],
-    (command) => {
+    weight: [3, 4],
+    threat: "defense_evasion",
+    explanation: "It deletes logs or history.",
+    safer: "Rotate logs with logrotate, which keeps them.",
+    hits: ["unset HISTFILE", "> /var/log/auth.log"],
+    misses: ["journalctl -k -b -1", "history | tail -20"],
+  }),
+  rule({
+    id: "persistence.preload",
+    title: "Load foreign code into programs",
+    commands: ["export"],
+    also: ["assigned"],
+    match: (command) => {
       const value = command.assignments.get("LD_PRELOAD") ??
         command.assignments.get("LD_AUDIT") ??
         command.assignments.get("DYLD_INSERT_LIBRARIES");
       return (value !== undefined && value !== "" && !value.startsWith("/usr/lib")) ||
         (command.name === "export" && command.args.some((arg) => arg.startsWith("LD_PRELOAD=")));
     },
-    [3, 3],
-    "persistence",
-    "It loads foreign code into the programs that it starts.",
-    null,
-    ["assigned"],
-  ),
-  defineRule(
-    "code",
-    "function_in_variable",
-    null,
-    (command) => {
+    weight: [3, 3],
+    threat: "persistence",
+    explanation: "It loads foreign code into the programs that it starts.",
+    safer: null,
+    hits: ["LD_PRELOAD=/tmp/evil.so sudo ls", "export LD_PRELOAD=/tmp/evil.so"],
+    misses: ["export NODE_ENV=production", "LD_LIBRARY_PATH=./lib ./app"],
+  }),
+  rule({
+    id: "code.function_in_variable",
+    title: "Hide a function in a variable",
+    commands: null,
+    also: ["assigned"],
+    match: (command) => {
       for (const value of command.assignments.values()) if (value.startsWith("() {")) return true;
       return false;
     },
-    [4, 5],
-    "obfuscation",
-    "It hides a function in a variable, which old shells run when they start.",
-    null,
-    ["assigned"],
-  ),
-  defineRule(
-    "persistence",
-    "authorize_key",
-    ["ssh-copy-id"],
-    (command, words) => words.length > 0 && !command.args.includes("-n"),
-    [3, 3],
-    "persistence",
-    "It lets the holder of a key log in to another machine from now on.",
-    "Put the key into configuration that is reviewed.",
-  ),
-  defineRule(
-    "persistence",
-    "miner",
-    ["xmrig", "minerd", "cgminer", "cpuminer", "ethminer", "t-rex", "nbminer"],
-    () => true,
-    [3, 3],
-    "resource_abuse",
-    "It mines coins on this machine.",
-    null,
-  ),
-  defineRule(
-    "persistence",
-    "mining_pool",
-    null,
-    minesCoins,
-    [3, 3],
-    "resource_abuse",
-    "It mines coins on this machine.",
-    null,
-  ),
+    weight: [4, 5],
+    threat: "obfuscation",
+    explanation: "It hides a function in a variable, which old shells run when they start.",
+    safer: null,
+    hits: ["env X='() { :;}; rm -rf /' bash -c :", "X='() { :;}; id' bash -c :"],
+    misses: ["env NODE_ENV=test npm test", "X='a b' bash -c :"],
+  }),
+  rule({
+    id: "persistence.authorize_key",
+    title: "Authorize a key on another machine",
+    commands: ["ssh-copy-id"],
+    match: (command, words) => words.length > 0 && !command.args.includes("-n"),
+    weight: [3, 3],
+    threat: "persistence",
+    explanation: "It lets the holder of a key log in to another machine from now on.",
+    safer: "Put the key into configuration that is reviewed.",
+    hits: ["ssh-copy-id anna@web1", "ssh-copy-id -i~/.ssh/new.pub anna@web1"],
+    misses: ["ssh-copy-id -n deploy@web1", "ssh-keygen -lf key.pub"],
+  }),
+  rule({
+    id: "persistence.miner",
+    title: "Mine coins",
+    commands: ["xmrig", "minerd", "cgminer", "cpuminer", "ethminer", "t-rex", "nbminer"],
+    match: () => true,
+    weight: [3, 3],
+    threat: "resource_abuse",
+    explanation: "It mines coins on this machine.",
+    safer: null,
+    hits: ["xmrig -o pool.example:443", "minerd -a sha256d"],
+    misses: ["nproc", "top -bn1"],
+  }),
+  rule({
+    id: "persistence.mining_pool",
+    title: "Connect to a mining pool",
+    commands: null,
+    match: minesCoins,
+    weight: [3, 3],
+    threat: "resource_abuse",
+    explanation: "It mines coins on this machine.",
+    safer: null,
+    hits: [
+      "nohup /tmp/.x/miner -o stratum+tcp://pool:3333 &",
+      "./x --url stratum+ssl://pool.example:443",
+    ],
+    misses: ["nohup ./server > server.log 2>&1 &", "./x --url https://example.com"],
+  }),
 ];
 
 /** This is asked of every command there is. */

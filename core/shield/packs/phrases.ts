@@ -1,21 +1,21 @@
-import { once, type SimpleCommand } from "../command.ts";
+import { once, type SimpleCommand } from "../model.ts";
 
-/** Whether one of the words that a phrase asks for stands there. */
+/** Whether a word of a phrase matches at this place. */
 type Word = (said: readonly string[], at: number) => boolean;
 type Test = (text: string) => boolean;
 
-/** Commands as they are typed, for a table of rules. */
+/** Phrases that were read, ready for matching. */
 export interface Phrases {
-  /** The programs that begin one. */
+  /** The programs that the phrases begin with. */
   readonly names: readonly string[];
-  /** Whether the command says one of them. */
+  /** Whether the command matches a phrase. */
   matches(command: SimpleCommand): boolean;
 }
 
 /**
  * Reads lines such as `aws ec2|rds delete-… --force`: the program, then words that stand among its arguments in this
- * order, whatever stands between them. `a|b` is one of both, `…` is any text; capital and small letters are one, and
- * `--a=b` is `--a b`. `-a|--all=x|y` is one of the options with one of the values right behind it.
+ * order, with any others between them. `a|b` is either of both, `…` is any text. Case does not matter, and
+ * `--a=b` equals `--a b`. `-a|--all=x|y` is one of the options, directly followed by one of the values.
  */
 export function readPhrases(
   lines: readonly string[],
@@ -74,7 +74,7 @@ export function wordsTold(command: SimpleCommand): readonly string[] {
   return [...once(command, wordsSaid), ...told];
 }
 
-/** Each word is taken where it stands first, so nothing is looked at twice. */
+/** Takes each word at its first place, so the time is linear. */
 function says(said: readonly string[], phrase: readonly Word[]): boolean {
   let at = 0;
   for (const word of phrase) {

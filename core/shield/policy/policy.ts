@@ -1,9 +1,8 @@
 import { z } from "zod";
-import { few } from "../../fault/few.ts";
+import { few } from "./few.ts";
 import { isTimeZone } from "./local_time.ts";
-import type { Pack } from "../rule.ts";
+import { APPROVE_SCORE, DENY_SCORE, type Pack, Verdict } from "../model.ts";
 import { RULES } from "../packs/packs.ts";
-import { APPROVE_SCORE, DENY_SCORE, Verdict } from "../result.ts";
 import { OVER_BUDGET, UNPARSEABLE } from "../packs/structure.ts";
 
 /** A whole policy document, as JSON, in bytes of UTF-8. */
@@ -17,7 +16,7 @@ const TEST_CHARS_MAX = 4096;
 /** The names of all packs. */
 export const PACKS = [...new Set(RULES.map((rule) => rule.pack))] as [Pack, ...Pack[]];
 const KNOWN = new Set(RULES.map((rule) => rule.id));
-/** What nobody could read stays for people to decide, whatever a policy says. */
+/** Rules about unreadable commands, which no policy can disable. */
 export const FIXED: ReadonlySet<string> = new Set([UNPARSEABLE.id, OVER_BUDGET.id]);
 
 /** The name of a pack. */
@@ -30,7 +29,7 @@ export const Words = z.array(Text).min(1).max(WORDS_MAX);
 export const Labels = few(
   WORDS_MAX,
   z.preprocess((labels, context) => {
-    // The library would drop this key: a rule would lose its condition, and concern every agent.
+    // zod drops this key: a rule would lose its condition and concern every agent.
     if (Object.hasOwn(Object(labels), "__proto__")) {
       context.addIssue("the key __proto__ is not read");
     }
@@ -125,7 +124,7 @@ export const POLICY_FIELDS = {
 
 type Fields = z.infer<z.ZodObject<typeof POLICY_FIELDS>>;
 
-/** Looks at what no single field shows. */
+/** Checks what concerns several fields. */
 export function checkPolicy(policy: Fields, context: z.RefinementCtx): void {
   const complain = (path: (string | number)[], message: string) =>
     context.addIssue({ code: "custom", path, message });

@@ -2,7 +2,7 @@ import { type Comparing, spendCompare } from "../interpreter/budget.ts";
 import { type Day, localTime } from "./local_time.ts";
 import { type Hours, minutesOf, type Policy, type PolicyRule } from "./policy.ts";
 
-/** What it costs to find out the time somewhere, in characters that are compared. */
+/** The cost of computing a local time, in compared characters. */
 const HOURS_COST = 512;
 
 /** Who asks for a command. */
@@ -31,7 +31,7 @@ export function rulesThatHold(
   return policy.rules.filter(({ match }) => holds(match, circumstances, comparing));
 }
 
-/** Whether a policy asks for the roles of whoever wants a command run. */
+/** Whether a policy has conditions on the caller's roles. */
 export function asksForRoles(policy: Policy | null): boolean {
   return policy?.rules.some(({ match }) => match.roles !== undefined) ?? false;
 }

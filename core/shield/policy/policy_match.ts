@@ -1,10 +1,9 @@
 import { operands } from "../programs/arguments.ts";
 import { type Comparing, spendCompare } from "../interpreter/budget.ts";
-import { once, type SimpleCommand, UNKNOWN } from "../command.ts";
+import { once, type Rule, type SimpleCommand, UNKNOWN } from "../model.ts";
 import { matchesGlob, matchesPathGlob } from "../interpreter/glob.ts";
 import { hasGlob, locate, normalizePath } from "../programs/paths.ts";
 import type { PolicyRule } from "./policy.ts";
-import type { Rule } from "../rule.ts";
 
 /** What a rule costs besides the characters that it compares. */
 const RULE_COST = 4;
@@ -15,7 +14,7 @@ export interface Examined {
   readonly rules: readonly Rule[];
 }
 
-/** Whether a policy's rule speaks of this command; who asks, where and when is asked elsewhere. @throws {BudgetSpent} */
+/** Whether a policy's rule matches this command; `rulesThatHold` checks the circumstances. @throws {BudgetSpent} */
 export function matchesCommand(
   { match, verdict }: PolicyRule,
   { command, rules }: Examined,
@@ -42,7 +41,7 @@ const isNamed = (name: string, patterns: readonly string[], comparing: Comparing
   !name.includes(UNKNOWN) &&
   patterns.some((each) => matchesGlob(each.toLowerCase(), name, comparing));
 
-/** Whether it speaks of findings that belong to no command: unreadable text, hidden code. @throws {BudgetSpent} */
+/** Whether it matches findings that belong to no command: unreadable text, hidden code. @throws {BudgetSpent} */
 export function matchesLoose(
   { match }: PolicyRule,
   loose: readonly Rule[],
@@ -107,7 +106,7 @@ function valueOf(arg: string): string[] {
   return slash < 0 ? [] : [arg.slice(slash)];
 }
 
-/** For an allowance nothing is taken on trust: every operand is known, and lies within the globs. */
+/** An allowance requires that every operand is known and lies within the globs. */
 function liesWithin(
   globs: readonly string[],
   named: readonly string[],
@@ -126,14 +125,14 @@ function liesWithin(
     if (word.includes(UNKNOWN)) return false;
     spendCompare(comparing, command.cwd.length + word.length);
     const path = normalizePath(locate(command.cwd, word));
-    // What a wildcard of the command's own finds is only certain below a `**`.
+    // A wildcard in the command is only certain to stay below a `**`.
     return globs.some((glob) =>
       matchesPathGlob(glob, path, comparing) && (!hasGlob(word) || glob.includes("**"))
     );
   });
 }
 
-/** For a refusal a wildcard, or a part that is not known, may be anything. */
+/** For a refusal, a wildcard or an unknown part may be anything. */
 function mayMatch(glob: string, path: string, comparing: Comparing): boolean {
   if (matchesPathGlob(glob, path, comparing)) return true;
   const known = literalStart(path);

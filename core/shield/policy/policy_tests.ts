@@ -1,27 +1,26 @@
-import { Fault } from "../../fault/fault.ts";
-import { nextTurn } from "../../ports/turn.ts";
 import { inspectCommand } from "../inspect.ts";
 import type { Policy, PolicyTest } from "./policy.ts";
 
-/** A test of a policy that fails. */
+/** A failed test of a policy. */
 export interface FailedTest {
-  /** Its place among the tests. */
+  /** Its index among the tests. */
   readonly at: number;
   readonly message: string;
 }
 
 /**
- * Runs the tests that a policy carries; `labels` are the agent's where a test names none. Others get their
- * turn after each: a hundred of them may take a second.
+ * Runs the tests of a policy; `labels` are the agent's where a test names none. A hundred tests may take a second,
+ * so `giveWay` runs before each and lets other requests proceed.
  */
 export async function failedTests(
   policy: Policy,
   tests: readonly PolicyTest[],
+  giveWay: () => Promise<void>,
   labels: Readonly<Record<string, string>> = {},
 ): Promise<FailedTest[]> {
   const failed: FailedTest[] = [];
   for (const [at, test] of tests.entries()) {
-    await nextTurn();
+    await giveWay();
     const { verdict, explanation } = inspectCommand(test.command, {
       labels: test.labels ?? labels,
       policy,
@@ -33,17 +32,4 @@ export async function failedTests(
     failed.push({ at, message });
   }
   return failed;
-}
-
-/** @throws {Fault} VALIDATION_FAILED with every test of the policy that fails under what will be in force */
-export async function mustPassTests(policy: Policy, inForce: Policy | null): Promise<void> {
-  const failed = await failedTests(inForce ?? policy, policy.tests ?? []);
-  const issues = failed.map(({ at, message }) => ({
-    path: `body.policy.tests.${at}`,
-    message,
-  }));
-  if (issues.length === 0) return;
-  throw new Fault("VALIDATION_FAILED", "A test of the policy fails, so it is not applied.", {
-    issues,
-  });
 }

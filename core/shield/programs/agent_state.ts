@@ -1,8 +1,10 @@
 import { fullBudget } from "../interpreter/budget.ts";
-import { type SimpleCommand, UNKNOWN } from "../command.ts";
+import { type SimpleCommand, UNKNOWN } from "../model.ts";
 import { matchesGlob } from "../interpreter/glob.ts";
 import { hasGlob, locate, normalizePath } from "./paths.ts";
-import { innerCommand, wrappersOf } from "./wrappers.ts";
+import { factsOf } from "./families.ts";
+import { innerCommand } from "./wrapper.ts";
+import { wrappersOf } from "./wrappers.ts";
 
 /** The start of a state folder's name; the agent warns where it is called otherwise. */
 const FOLDER = "relay-agent";
@@ -28,23 +30,20 @@ const OWN_PROCESS = new Set(["self", "thread-self"]);
 /** Programs that read every file below a folder that is no device. */
 const READERS_OF_ALL = new Set("ack ag cp egrep ggrep grep rg rsync tar".split(" "));
 
-/** Few words pass this, so most commands cost no more. */
+/** A quick test that few words pass. */
 const MAY_CONCERN =
   /relay|\bproc\b|^\/[^/]*[*?[]|run\/credentials|\.local|\/\.[^/]*[*?[]|var\/lib\//i;
 
-/** Programs that say where files are and whose, or only what they are told. */
+/** Programs that show a file's place and owner, or their own arguments, but not its content. */
 const LOOKERS = new Set(
   ("[ [[ : alias basename cd chdir declare df dir dirname du echo export la ll local ls lsd eza exa mkdir " +
     "namei popd printf pushd pwd readlink readonly realpath set stat test true type typeset unset which")
     .split(" "),
 );
-/** Options of these whose file is read. */
+/** Options of these programs whose file is read. */
 const READ_BY_LOOKERS = /^--files0-from=/;
 /** Programs that may read all that is below a folder. */
-const DESCENDERS = new Set(
-  ("7z ack ag bsdtar chmod chown cp cpio find gcp gfind gmv grep gtar gzip mv pax rclone rg rsync scp tar zip")
-    .split(" "),
-);
+const DESCENDERS = factsOf("descends");
 /** Programs whose own language names files: `sed 'r path'`, `.read path`. */
 const SCRIPTED = new Set(
   "ed ex gdb gsed lldb m4 mysql mariadb psql sed sqlite3 vi vim nvim".split(" "),
@@ -115,7 +114,7 @@ function isOfProcess(parts: readonly string[]): boolean {
   return mayBe(parts[at + 2]!, "fd") && mayBe(last, STDIN) && !OWN_PROCESS.has(process);
 }
 
-/** Whether this part of a path is a state folder, by its name, by what is before it and by the file that is meant. */
+/** Whether this part of a path is a state folder, by its name, the folders before it and the file behind it. */
 function isStateFolder(parts: readonly string[], at: number): boolean {
   const part = parts[at]!;
   const isNamed = part.startsWith(FOLDER) && !part.includes(".");
@@ -128,7 +127,7 @@ function isStateFolder(parts: readonly string[], at: number): boolean {
     (file === UNKNOWN || KEY_FILES.some((name) => mayBe(file, name)));
 }
 
-/** Whether a folder of this name may hold state wherever it is: it is named from the root, or from a home. */
+/** Whether a folder of this name may hold state anywhere: it is named from the root or from a home. */
 const isOwnFolder = (parts: readonly string[], at: number): boolean =>
   (parts[0] === "" || parts[0] === "~") && !OTHER_PLACES.has(parts[at - 1] ?? "");
 
@@ -197,7 +196,7 @@ export function printsEnvironment({ args }: SimpleCommand): boolean {
   );
 }
 
-/** A command of gdb about a process that nobody knows. */
+/** A command of gdb about an unknown process. */
 const ATTACHES = new RegExp(`\\battach\\s+${UNKNOWN}`);
 
 /** Whether a debugger is attached to the parent process, or to one that is found by the agent's name. */

@@ -1,5 +1,5 @@
 import { valuedPart } from "./clusters.ts";
-import { type SimpleCommand, UNKNOWN } from "../command.ts";
+import { type SimpleCommand, UNKNOWN } from "../model.ts";
 
 /** Whether a short letter (also inside a cluster such as `-rf`) or a long name is among the options. */
 export function hasFlag(
@@ -19,10 +19,7 @@ export function hasFlag(
 
 /** Whether one of the letters stands behind the dash. */
 function sharesLetter(arg: string, letters: string): boolean {
-  for (let at = 1; at < arg.length; at++) {
-    const letter = arg.charCodeAt(at);
-    for (let i = 0; i < letters.length; i++) if (letters.charCodeAt(i) === letter) return true;
-  }
+  for (const letter of arg.slice(1)) if (letters.includes(letter)) return true;
   return false;
 }
 
@@ -42,11 +39,7 @@ const MIN_START = 3;
 /** Whether one of these stands among the arguments exactly, or followed by `=`. */
 export function hasOption(command: SimpleCommand, ...options: readonly string[]): boolean {
   for (const arg of command.args) {
-    const second = arg.charCodeAt(1);
-    for (const option of options) {
-      if (option.charCodeAt(1) !== second) continue;
-      if (arg === option || isAssigned(arg, option)) return true;
-    }
+    if (options.some((option) => arg === option || isAssigned(arg, option))) return true;
   }
   return false;
 }
@@ -103,7 +96,7 @@ export function clusterValues({ args }: SimpleCommand, letter: string): string[]
   );
 }
 
-/** Whether the start of an argument is that of an option, and no option of its own. */
+/** Whether an argument abbreviates an option and is not another option. */
 function startsOption(
   arg: string,
   length: number,
@@ -150,7 +143,7 @@ export function subcommand(
   return operands(command, valued).map((word) => word.toLowerCase());
 }
 
-/** Asking for help, a version or a rehearsal harms nothing; after `--` such a word is a file's name. */
+/** Whether a command only asks for help, a version or a rehearsal; after `--` such a word is a file's name. */
 export function isRehearsal(command: SimpleCommand): boolean {
   return command.memo.rehearsal ??= rehearses(command);
 }
@@ -166,10 +159,10 @@ function rehearses(command: SimpleCommand): boolean {
   return false;
 }
 
-/** `--version 1.2.0` names the version that something is done to. */
+/** `--version 1.2.0` names a version to act on. */
 const isVersionOf = (arg: string, next = ""): boolean => arg === "--version" && /^v?\d/.test(next);
 
-/** Options whose next word is theirs, whatever it looks like. */
+/** Options that take the next word as their value, even one that looks like an option. */
 const TAKES_WORD = new Set([
   "-e",
   "-f",

@@ -1,4 +1,4 @@
-/** Short options that take a value, of programs that are often given several in one word: `curl -sXDELETE`. */
+/** Short options that take a value, of programs whose options are often bundled: `curl -sXDELETE`. */
 const VALUED_LETTERS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     "curl": "AbcCdDeEFhHKmoPQrtTuUwxXyYz",
@@ -14,7 +14,7 @@ const VALUED_LETTERS: ReadonlyMap<string, string> = new Map(
   }).flatMap(([names, letters]) => names.split(" ").map((name) => [name, letters] as const)),
 );
 
-/** What stands in a word of options from the first on that takes a value; null where none is known to. */
+/** The part of a bundle of options from the first one that takes a value; null where none does. */
 export function valuedPart(name: string, arg: string): string | null {
   const valued = arg.startsWith("--") ? undefined : VALUED_LETTERS.get(name);
   if (valued === undefined) return null;

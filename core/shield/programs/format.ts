@@ -2,7 +2,7 @@ import { BudgetSpent } from "../interpreter/budget.ts";
 import { decodeEscapes } from "../code/decode.ts";
 import { MAX_EXPANDED_CHARS } from "../interpreter/limits.ts";
 
-/** What `echo` writes; null where shells differ. */
+/** The output of `echo`; null where shells differ. */
 export function writeEcho(args: readonly string[]): string | null {
   let from = 0;
   while (ECHO_OPTIONS.test(args[from] ?? "")) from++;
@@ -15,7 +15,7 @@ export function writeEcho(args: readonly string[]): string | null {
 
 const ECHO_OPTIONS = /^-[neE]+$/;
 
-/** What `printf` writes; null for what is not computed here: widths, dates, a `\c` that ends it all. */
+/** The output of `printf`; null where it is not computed here: widths, dates, `\c`. */
 export function writeFormat(args: readonly string[]): string | null {
   const from = args[0] === "--" ? 1 : args[0] === "-v" ? 2 : 0;
   const values = args.slice(from + 1);

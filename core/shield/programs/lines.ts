@@ -1,7 +1,7 @@
 import { hasFlag, operands, optionValues } from "./arguments.ts";
-import { type SimpleCommand, UNKNOWN } from "../command.ts";
+import { type SimpleCommand, UNKNOWN } from "../model.ts";
 
-/** What a program that copies its input makes of a known text; null for what is not computed here. */
+/** The output of a program that copies parts of its input; null where it is not computed here. */
 export function copyText(command: SimpleCommand, text: string): string | null {
   switch (command.name) {
     case "head":

@@ -1,4 +1,4 @@
-import { hasFlag, operands, optionValues } from "./arguments.ts";
+import { hasFlag, operands } from "./arguments.ts";
 import {
   type Flow,
   FROM_NETWORK,
@@ -10,92 +10,23 @@ import {
   type SimpleCommand,
   textFlow,
   UNKNOWN,
-} from "../command.ts";
+} from "../model.ts";
 import { decodeBase32, decodeBase64, decodeHex, expandSet, translate } from "../code/decode.ts";
-import { namedFile, readsBulk } from "./bulk.ts";
+import { isAccounts, namedFile } from "./bulk.ts";
+import { factsOf } from "./families.ts";
 import { isSecret } from "./secrets.ts";
 import { writeEcho, writeFormat } from "./format.ts";
 import { copyText } from "./lines.ts";
 import { foundPaths } from "./unwrap_items.ts";
 import { type ReadFile, STDIN_PATHS } from "../interpreter/inner.ts";
 
-const DOWNLOADERS = new Set([
-  "curl",
-  "wget",
-  "wget2",
-  "fetch",
-  "aria2c",
-  "axel",
-  "http",
-  "https",
-  "httpie",
-  "xh",
-  "lynx",
-  "w3m",
-  "links",
-  "elinks",
-  "nc",
-  "ncat",
-  "netcat",
-  "socat",
-  "telnet",
-  "ftp",
-  "tftp",
-  "lftp",
-  "sftp",
-  "s_client",
-  "dig",
-  "host",
-  "nslookup",
-  "ssh",
-  "invoke-webrequest",
-  "iwr",
-  "invoke-restmethod",
-  "irm",
-  "get",
-  "gh",
-  "ipfs",
-]);
+const OUTPUT = factsOf("output");
+const READS = factsOf("reads");
+const DUMPS = factsOf("dumps");
+
 /** Without arguments these print every variable, tokens included. */
 const ENVIRONMENT = new Set(["env", "printenv", "set", "export", "declare", "history"]);
-const DECODERS = new Set([
-  "gunzip",
-  "zcat",
-  "gzcat",
-  "bunzip2",
-  "bzcat",
-  "unxz",
-  "xzcat",
-  "lzcat",
-  "unzstd",
-  "zstdcat",
-  "uudecode",
-  "unlzma",
-  "funzip",
-  "gpg",
-  "openssl",
-  "uncompress",
-  "lz4cat",
-  "brotli",
-  "age",
-  "rot13",
-  "basenc",
-  "iconv",
-]);
-const COMPRESSORS = new Set([
-  "gzip",
-  "bzip2",
-  "xz",
-  "zstd",
-  "lzma",
-  "lz4",
-  "tar",
-  "unzip",
-  "7z",
-  "pigz",
-]);
-
-/** What a command writes, as far as it can be told without running it. */
+/** The output of a command, as far as it can be told without running it. */
 export function computeOutput(command: SimpleCommand, readFile: ReadFile): Flow {
   const incoming = command.stdin ?? NOTHING;
   const { name, args } = command;
@@ -169,7 +100,8 @@ export function computeOutput(command: SimpleCommand, readFile: ReadFile): Flow 
       ) return decode(incoming, decodeBase64);
       break;
   }
-  if (DOWNLOADERS.has(name)) return { ...opaque(incoming), network: true };
+  const origin = OUTPUT.get(name);
+  if (origin === "network") return { ...opaque(incoming), network: true };
   if (ENVIRONMENT.has(name) && operands(command).length === 0) {
     return { ...opaque(incoming), secret: true };
   }
@@ -179,8 +111,8 @@ export function computeOutput(command: SimpleCommand, readFile: ReadFile): Flow 
   const read = readsSecret(command) || (command.inputs?.secret ?? false);
   const bulk = incoming.bulk || readsBulk(command) || (command.inputs?.bulk ?? false);
   if (
-    DECODERS.has(name) ||
-    (COMPRESSORS.has(name) && hasFlag(command, "d", "decompress", "uncompress"))
+    origin === "decoded" ||
+    (origin === "decoded_by_option" && hasFlag(command, "d", "decompress", "uncompress"))
   ) {
     return { ...opaque(incoming), decoded: true, secret: incoming.secret || read, bulk };
   }
@@ -190,10 +122,10 @@ export function computeOutput(command: SimpleCommand, readFile: ReadFile): Flow 
 /** Options of pgrep and pidof whose value is no program's name. */
 const FINDER_VALUED = new Set(["-d", "-g", "-G", "-o", "-P", "-s", "-t", "-u", "-U"]);
 
-/** A flow of what a command writes; null for a text that is not known. */
+/** The flow of a text that a command writes; null stands for an unknown text. */
 const writtenFlow = (text: string | null): Flow => text === null ? NOTHING : textFlow(text);
 
-/** The one word that a command says something about. */
+/** The only operand, as a line; null where there are several. */
 function onlyOperand(command: SimpleCommand): string | null {
   const words = operands(command);
   return words.length > 1 ? null : `${words[0] ?? ""}\n`;
@@ -216,88 +148,9 @@ function decode(flow: Flow, by: (text: string) => string): Flow {
     : { ...flow, text: by(flow.text).replaceAll("\0", ""), decoded: true };
 }
 
-/** Programs that print or copy what stands in the files that they are given. */
-export const READERS: readonly string[] = [
-  "cat",
-  "head",
-  "tail",
-  "less",
-  "more",
-  "bat",
-  "nl",
-  "tac",
-  "base64",
-  "xxd",
-  "od",
-  "hexdump",
-  "strings",
-  "grep",
-  "egrep",
-  "fgrep",
-  "rg",
-  "awk",
-  "sed",
-  "cut",
-  "sort",
-  "tar",
-  "gzip",
-  "zip",
-  "cp",
-  "scp",
-  "dd",
-  "openssl",
-  "jq",
-  "yq",
-  "view",
-  "base32",
-  "column",
-  "comm",
-  "curl",
-  "date",
-  "diff",
-  "expand",
-  "fold",
-  "getent",
-  "iconv",
-  "join",
-  "nano",
-  "nvim",
-  "paste",
-  "pr",
-  "rev",
-  "split",
-  "tee",
-  "uniq",
-  "vi",
-  "vim",
-  "xargs",
-  "zcat",
-  "zless",
-  "7z",
-  "batcat",
-  "bzip2",
-  "gc",
-  "get-content",
-  "gunzip",
-  "hexyl",
-  "pastebinit",
-  "qrencode",
-  "sqlite3",
-  "wl-copy",
-  "xclip",
-  "xsel",
-  "xz",
-  "zstd",
-];
-/** Of these only some arguments are read: what an option names, or an address of a file. */
-const READ_BY_OPTION: ReadonlyMap<string, (command: SimpleCommand) => readonly string[]> = new Map([
-  ["curl", ({ args }: SimpleCommand) => args.filter((arg) => arg.startsWith("file://"))],
-  ["date", (command) => optionValues(command, "-f", "--file")],
-  ["tee", () => []],
-  ["xargs", (command) => optionValues(command, "-a", "--arg-file")],
-]);
-
-const OPENERS = new Set([...READERS, "rsync", "gpg"]);
+/** Programs that show or copy the files that they are given. */
+export const READERS: readonly string[] = [...READS]
+  .flatMap(([name, reads]) => reads === "elsewhere" ? [] : [name]);
 
 /** Whether a command opens a file of credentials. */
 export function readsSecret(command: SimpleCommand): boolean {
@@ -305,11 +158,17 @@ export function readsSecret(command: SimpleCommand): boolean {
 }
 
 function opensSecret(command: SimpleCommand): boolean {
-  if (!OPENERS.has(command.name)) return false;
-  for (const arg of READ_BY_OPTION.get(command.name)?.(command) ?? command.args) {
+  const reads = READS.get(command.name);
+  if (reads === undefined) return false;
+  for (const arg of typeof reads === "function" ? reads(command) : command.args) {
     if (isSecret(arg.startsWith("if=") ? arg.slice(3) : arg)) return true;
   }
   return command.redirections.some((one) => one.operator === "<" && isSecret(one.target));
+}
+
+/** Whether a command writes out a database, a container, or whole folders of the system or of people. */
+function readsBulk(command: SimpleCommand): boolean {
+  return DUMPS.get(command.name)?.(command) ?? operands(command).some(isAccounts);
 }
 
 function readAll(command: SimpleCommand, incoming: Flow, readFile: ReadFile): Flow {

@@ -1,6 +1,6 @@
-import { TEMPORARY_FOLDER, UNKNOWN } from "../command.ts";
+import { TEMPORARY_FOLDER, UNKNOWN } from "../model.ts";
 
-/** What is lost when this path and everything below it goes. */
+/** What is lost when this path is deleted with everything below it. */
 export type PathKind =
   | "root"
   | "system"
@@ -141,7 +141,7 @@ const REGENERABLE = new Set([
   ".dart_tool",
 ]);
 
-/** Most paths are as they should be: nothing in them is empty, `.` or `..`. */
+/** Whether a path is normal: no part is empty, `.` or `..`. */
 function isNormal(path: string): boolean {
   if (isDotted(path, 0)) return false;
   for (let i = 0; i < path.length; i++) {
@@ -178,7 +178,7 @@ export function normalizePath(path: string): string {
   return (absolute ? "/" : "") + parts.join("/");
 }
 
-/** A path with a slash behind it: what is written to a folder comes to be below it. */
+/** A path with a slash behind it, for comparing with the beginnings of folders. */
 export const asFolder = (path: string): string => `${normalizePath(path)}/`;
 
 /** Where a path points, judged without looking at any disk; `~` and `$HOME` come in as `~`. */
@@ -198,7 +198,7 @@ export function classifyPath(raw: string): PathKind {
   return looksLikeFile(path) ? "local_file" : "local";
 }
 
-/** Where the folder is not set, what stands behind it begins at the root. */
+/** Where the variable is unset, the rest of the path begins at the root. */
 function isInTemporary(path: string): boolean {
   if (!path.startsWith(`${TEMPORARY_FOLDER}/`)) return false;
   const first = path.split("/", 2)[1] ?? "";
@@ -234,7 +234,7 @@ function looksLikeFile(path: string): boolean {
   return dot > 0 && name.length - dot <= 6 && name.length - dot > 1;
 }
 
-/** Whether one of its folders is; none is called `*`. */
+/** Whether one of the path's folders can be made again; none is called `*`. */
 function isRegenerable(path: string): boolean {
   for (let from = 0; from <= path.length;) {
     const slash = path.indexOf("/", from);
@@ -297,7 +297,7 @@ export function hasGlob(word: string): boolean {
   return word.includes("*") || word.includes("?") || (word.includes("[") && word.includes("]"));
 }
 
-/** Whether what stands behind `>&` is an open file, or its end, and no path. */
+/** Whether the target of `>&` is a descriptor, or closes one, and is no path. */
 export const isDescriptor = (target: string): boolean => /^(?:\d+-?|-)$/.test(target);
 
 const DISKS = [
@@ -338,7 +338,7 @@ export function isDisk(raw: string): boolean {
   );
 }
 
-/** Whether a path, seen from a folder, is one of the system, or a file in one that is not written every day. */
+/** Whether a path, seen from a folder, belongs to the system and is not written every day. */
 export function holdsSystem(from: string, folder: string): boolean {
   const path = normalizePath(locate(folder, from));
   if (OPEN_PLACES.some((start) => path.startsWith(start))) return false;
@@ -368,7 +368,7 @@ const VITAL_FILES = new Set([
   "/etc/sudoers",
 ]);
 
-/** Whether a path, seen from a folder, is a file without which no machine starts or nobody signs in. */
+/** Whether a path, seen from a folder, is a file that the machine needs to start or to sign people in. */
 export function isVital(from: string, folder: string): boolean {
   const path = normalizePath(locate(folder, from));
   return VITAL_FILES.has(path) || VITAL_FOLDERS.some((start) => path.startsWith(start));

@@ -1,61 +1,49 @@
 import { BUILTINS } from "../interpreter/builtins.ts";
-import { type FileNoter, fileNoterOf } from "./effects.ts";
-import { type Shelf, shelfOf } from "../packs/packs.ts";
+import { fileNoterOf } from "./effects.ts";
+import type { FileNoter } from "./family.ts";
+import { type ProgramRules, rulesFor } from "../packs/packs.ts";
+import { copyFlat } from "../interpreter/parse.ts";
 import { type Unwrapper, unwrapperOf } from "../interpreter/unwrap.ts";
 
-/** What the tables say of a program: they are asked once for each name, not for each command. */
+/** All that the tables say of a program, looked up once for each name. */
 export interface Program {
-  /** As it stands in the command. */
+  /** The name as the command spells it. */
   readonly written: string;
   /** Lower case, without its folder. */
   readonly name: string;
-  /** Whether it is letters, digits and the like: nothing unknown, no wildcard. */
+  /** Whether it contains no marker and no wildcard. */
   readonly isPlain: boolean;
   readonly hasFolder: boolean;
-  readonly shelf: Shelf | null;
+  readonly rules: ProgramRules | null;
   readonly noteFiles: FileNoter | null;
   readonly isBuiltin: boolean;
   readonly unwrap: Unwrapper;
-  /** Whether it runs nothing else, whatever its arguments; false as long as nobody has looked. */
+  /** Whether it never runs another program; false until its unwrapper has answered null. */
   runsNothing: boolean;
 }
 
-/**
- * Programs are few, and named again and again. Each has two places, and a newcomer takes one from another: a map
- * would hash every word that is cut out of a command, which costs more than all else here.
- */
-const NAME_CHARS_MAX = 32;
-const PLACES = 2_048;
-const programs: (Program | null)[] = Array(PLACES).fill(null);
+/** Programs that were looked up; the map starts anew when it is full. */
+const PROGRAMS_MAX = 2_048;
+const programs = new Map<string, Program>();
 
-function placeOf(written: string): number {
-  let sum = 0;
-  for (let i = 0; i < written.length; i++) sum = (Math.imul(sum, 31) + written.charCodeAt(i)) | 0;
-  return sum & (PLACES - 1);
-}
-
-/** What is known of a program by how it is written. */
+/** Looks a program up by its spelling. */
 export function programOf(written: string): Program {
-  if (written.length > NAME_CHARS_MAX) return lookUp(written);
-  const place = placeOf(written);
-  const first = programs[place] ?? null;
-  if (first?.written === written) return first;
-  const second = programs[place ^ 1] ?? null;
-  if (second?.written === written) return second;
-  programs[place ^ 1] = first;
-  return programs[place] = lookUp(written);
+  const known = programs.get(written);
+  if (known !== undefined) return known;
+  if (programs.size >= PROGRAMS_MAX) programs.clear();
+  const program = lookUp(copyFlat(written));
+  programs.set(program.written, program);
+  return program;
 }
 
-function lookUp(spelling: string): Program {
-  const written = keepOnce(spelling);
-  const lower = nameOf(written);
-  const name = lower === written ? written : keepOnce(lower);
+function lookUp(written: string): Program {
+  const name = copyFlat(nameOf(written));
   return {
     written,
     name,
     isPlain: isPlain(written),
     hasFolder: written.includes("/"),
-    shelf: shelfOf(name),
+    rules: rulesFor(name),
     noteFiles: fileNoterOf(name),
     isBuiltin: BUILTINS.has(name),
     unwrap: written.startsWith("/etc/init.d/") ? unwrapService : unwrapperOf(name),
@@ -71,7 +59,7 @@ function nameOf(program: string): string {
   return VARIANTS.get(name) ?? name;
 }
 
-/** The same program for one of several kernels. */
+/** Variants of a program for different kernel interfaces. */
 const VARIANTS: ReadonlyMap<string, string> = new Map(
   ["iptables", "ip6tables", "iptables-restore", "ip6tables-restore"].flatMap((name) => {
     const [first = "", ...rest] = name.split("-");
@@ -83,12 +71,6 @@ const VARIANTS: ReadonlyMap<string, string> = new Map(
 const unwrapService: Unwrapper = ({ name, args }) => [
   { kind: "argv", argv: ["service", name, ...args] },
 ];
-
-/**
- * The same text as a property's name, of which memory holds one: to compare it with the names in the tables costs
- * nothing, and the command that it was cut out of need not stay.
- */
-const keepOnce = (text: string): string => Object.keys({ [text]: null })[0]!;
 
 function isPlain(program: string): boolean {
   for (let i = 0; i < program.length; i++) {

@@ -131,7 +131,7 @@ function matchAt(pattern: RegExp, code: string, at: number): string | null {
 const TEXT =
   "(?:[rRbBuU]{0,2}\"(?:[^\"\\\\]|\\\\.)*\"|[rRbBuU]{0,2}'(?:[^'\\\\]|\\\\.)*'|`[^`\\\\]*`)";
 const LIST = `[\\[({]\\s*(?:${TEXT}\\s*(?:,\\s*)?)*[\\])}]`;
-/** The scan does not skip these, so each may be looked through again; nobody writes longer ones into a line. */
+/** The longest list that is read; the scan does not skip lists, so each may be read again. */
 const ANY = "{0,1000}";
 const BARE_WORDS =
   `\\*?(?:q[qw]?|%[wq])\\s?(?:\\([^)]${ANY}\\)|\\{[^}]${ANY}\\}|\\[[^\\]]${ANY}\\]|<[^>]${ANY}>|([^\\w\\s]).${ANY}?\\1)`;

@@ -80,7 +80,7 @@ const SECRET_TAILS = [
   ".mozilla/firefox",
   ".config/google-chrome",
 ];
-/** What a path must end with to have one of these tails; most end with something else. */
+/** The last characters of these endings, to reject most paths quickly. */
 const SECRET_ENDS = new Set(SECRET_TAILS.map((tail) => tail.slice(tail.lastIndexOf("/") + 1)));
 const SECRET_FOLDERS = new Set([
   ".ssh",
@@ -89,7 +89,7 @@ const SECRET_FOLDERS = new Set([
   ".password-store",
   "keychains",
 ]);
-/** Places of which every file is one, and the machine's own memory. */
+/** Folders in which every file is a secret, and the machine's memory. */
 const SECRET_PLACES =
   /^\/(?:(?:(?:var\/)?run\/secrets|etc\/ssl\/private|etc\/pki\/(?:tls\/)?private|etc\/networkmanager\/system-connections|var\/lib\/kubelet\/pki)(?:\/|$)|dev\/k?mem$|proc\/(?:kcore|\w+\/mem)$)/;
 /** Of these places: certificates, and the name of a pod's namespace. */
@@ -107,7 +107,7 @@ function bitsOf(...starts: readonly string[]): number[] {
 /** By the class of the first letter, a bit for each class of the second one of all these names. */
 const SECRET_STARTS: readonly number[] = bitsOf(
   ...[...SECRET_NAMES, ...SECRET_ENDS, ...SECRET_FOLDERS, "id_", "environ"],
-  // What stands before these is the name.
+  // The name stands before these characters.
   ...[".", "./", ".."],
 );
 
@@ -116,7 +116,7 @@ const startsSecret = (path: string, at: number): boolean =>
 
 const SLASH = 0x2f;
 
-/** Whether the last name of a path, or its folder's, begins as one of a secret does. */
+/** Whether the last name of a path, or its folder's, begins like the name of a secret. */
 function mayBeSecret(raw: string): boolean {
   const slash = raw.lastIndexOf("/");
   if (startsSecret(raw, slash + 1) || raw.includes("\\")) return true;
@@ -134,7 +134,7 @@ function isServiceKey(raw: string): boolean {
     path.endsWith(".key") && path.startsWith("/etc/") && !path.startsWith("/etc/apt/");
 }
 
-/** Whether a file by this name holds keys, tokens or password hashes. */
+/** Whether a file of this name holds keys, tokens or password hashes. */
 export function isSecret(raw: string): boolean {
   return mayBeSecret(raw) && isSecretName(raw) || isServiceKey(raw);
 }
@@ -161,7 +161,7 @@ function isSecretName(raw: string): boolean {
 /** `.env*`: a hidden file's name, and whatever follows. */
 const GLOBBED = /^(\.[^*?[]+)[*?[]/;
 
-/** A secret file that is read every day, such as a project's `.env`; a private key is not. */
+/** Whether a secret file is read in daily work, such as a project's `.env`, unlike a private key. */
 export function isEveryday(path: string): boolean {
   const name = path.slice(path.lastIndexOf("/") + 1);
   return name.startsWith(".env") || name === ".npmrc" || name.endsWith("_history");

@@ -3,7 +3,7 @@ import { hasFlag, operands, optionValues } from "./arguments.ts";
 import { isWholeFolder } from "./bulk.ts";
 import { decodeEscapes } from "../code/decode.ts";
 import { MAX_EXPANDED_CHARS } from "../interpreter/limits.ts";
-import { flowText, newCommand, NOTHING, type SimpleCommand, UNKNOWN } from "../command.ts";
+import { flowText, newCommand, NOTHING, type SimpleCommand, UNKNOWN } from "../model.ts";
 import { type Inner, quoteWord, shellText } from "../interpreter/inner.ts";
 import { innerOf } from "./wrappers.ts";
 
@@ -32,7 +32,7 @@ export function unwrapXargs(command: SimpleCommand): Inner[] {
   }));
 }
 
-/** Items that one command is given, or run for; nobody writes more of them into a line. */
+/** The most items that one command is given, or run for. */
 const MAX_ITEMS = 1_024;
 
 /** @throws {BudgetSpent} */
@@ -49,9 +49,9 @@ function checkFilling(template: string, placeholder: string, items: readonly str
   if (chars > MAX_EXPANDED_CHARS) throw new BudgetSpent();
 }
 
-/** What xargs makes of its input: pieces at a delimiter that it is told, or words. */
+/** The items that xargs makes of its input: pieces between a given delimiter, or words. */
 function splitItems(text: string, command: SimpleCommand): readonly string[] {
-  // NUL stands for the unknown here, so a text with real ones between its items is one item.
+  // NUL marks an unknown part here, so a text with NUL between its items counts as one item.
   if (hasFlag(command, "0", "null")) return [text];
   const delimiter = optionValues(command, "-d", "--delimiter")[0];
   if (delimiter === undefined || delimiter === "") return splitInput(text);
@@ -100,7 +100,7 @@ const FIND_NARROWERS = new Set([
   "-used",
 ]);
 
-/** The places that find starts from, and the name that narrows it: null for none, UNKNOWN where it is no name. */
+/** The starting points of find, and the name it looks for: null for any name, UNKNOWN for another condition. */
 export function findScope(command: SimpleCommand): { starts: string[]; narrowed: string | null } {
   const starts: string[] = [];
   let narrowed: string | null = null;
@@ -117,7 +117,7 @@ export function findScope(command: SimpleCommand): { starts: string[]; narrowed:
   return { starts: starts.length === 0 ? ["."] : starts, narrowed };
 }
 
-/** What find finds: a name below its start, or everything there where nothing narrows it. */
+/** The paths that find finds: a name below its start, or everything there without a condition. */
 export function foundPaths(command: SimpleCommand): string[] {
   const { starts, narrowed } = findScope(command);
   if (optionValues(command, "-maxdepth").includes("0")) return starts;
@@ -126,7 +126,7 @@ export function foundPaths(command: SimpleCommand): string[] {
   );
 }
 
-/** Of a folder of the system whatever may be found counts; of others nobody knows what is. */
+/** In a system folder, anything that may be found counts; the content of other folders is unknown. */
 function foundBelow(command: SimpleCommand, start: string): string {
   return `${start}/${isWholeFolder(command, start) ? "*" : UNKNOWN}`;
 }
@@ -140,7 +140,7 @@ export function unwrapFind(command: SimpleCommand): Inner[] {
   return actions.map((words) => ({ kind: "argv", argv: fill(words, targets) }));
 }
 
-/** The words of an action, which the next one ends too: each word is one action's. */
+/** The words of an action, up to the next action: each word belongs to one. */
 function actionAt(args: readonly string[], from: number): readonly string[] {
   let end = from;
   while (

@@ -1,58 +1,17 @@
-/** How a program that runs another program names it. */
-export interface Wrapper {
-  /** Subcommand words that must come first, such as `compose exec`. */
-  readonly verbs: readonly string[];
-  /** Short options whose value is the next argument. */
-  readonly short: string;
-  /** Short options that take the rest of their word: `nsenter -m/proc/1/ns/mnt`. */
-  readonly attached?: string;
-  /** Long options (without `--`) whose value is the next argument. */
-  readonly long: readonly string[];
-  /** Operands before the inner command: a duration, a host, a container. */
-  readonly skip: number;
-  /**
-   * `argv`: the rest is program and arguments. `shell`: the rest is joined and given to a shell. `keys`: the same,
-   * typed into a terminal, where a key ends each line.
-   */
-  readonly mode: "argv" | "shell" | "keys";
-  /** Whether `NAME=value` may stand before the inner command. */
-  readonly assigns: boolean;
-  /** Whether options end at the last operand, so that what follows is the inner command's. */
-  readonly ends: boolean;
-}
+import { FAMILIES } from "./families.ts";
+import { innerCommand, words, type Wrapper, type WrapperFields, wrapperOf } from "./wrapper.ts";
 
 const table = new Map<string, Wrapper[]>();
 
-function wrap(
-  names: string,
-  options: Partial<Omit<Wrapper, "verbs" | "long">> & { verbs?: string; long?: string } = {},
-) {
-  const wrapper: Wrapper = {
-    verbs: words(options.verbs),
-    short: options.short ?? "",
-    attached: options.attached ?? "",
-    long: words(options.long),
-    skip: options.skip ?? 0,
-    mode: options.mode ?? "argv",
-    assigns: options.assigns ?? false,
-    ends: options.ends ?? false,
-  };
+for (const { names, wrappers = [] } of FAMILIES) {
+  for (const fields of wrappers) wrap(names.join(" "), fields);
+}
+
+function wrap(names: string, fields: WrapperFields = {}) {
+  const wrapper = wrapperOf(fields);
   for (const name of words(names)) table.set(name, [...table.get(name) ?? [], wrapper]);
 }
 
-function words(text: string | undefined): string[] {
-  return text === undefined || text === "" ? [] : text.split(" ");
-}
-
-wrap("sudo", {
-  short: "ugpCTRDhrtUac",
-  long:
-    "user group prompt chdir chroot host role type other-user command-timeout close-from login-class",
-  assigns: true,
-});
-wrap("doas", { short: "uCa", assigns: true });
-wrap("sudo-rs pkexec", { short: "u", long: "user", assigns: true });
-wrap("run0", { short: "ugD", long: "user group nice chdir setenv", assigns: true });
 wrap("env", { short: "uCa", long: "unset chdir argv0", assigns: true });
 wrap("nice", { short: "n", long: "adjustment" });
 wrap("ionice", { short: "cnpPu", long: "class classdata" });
@@ -137,12 +96,6 @@ wrap("parallel", {
 });
 wrap("flock", { short: "wE", long: "timeout conflict-exit-code", skip: 1 });
 wrap("watch", { short: "nq", long: "interval equexit", mode: "shell" });
-wrap("ssh autossh mosh slogin rsh", {
-  short: "BbcDEeFIiJLlmOopQRSWwM",
-  long: "ssh predict port",
-  skip: 1,
-  mode: "shell",
-});
 wrap("pdsh clush pssh parallel-ssh dsh", {
   short: "wgxlftuhHAoeOp",
   long: "host hosts user",
@@ -155,47 +108,6 @@ wrap("start winrs", { mode: "shell" });
 wrap("psexec psexec64 paexec", { short: "upwrna", skip: 1 });
 wrap("machinectl", { verbs: "shell", short: "EM", long: "uid setenv machine", skip: 1 });
 
-const CONTAINER = "profile user workdir env env-file detach-keys context host config log-level";
-for (const verbs of ["exec", "container exec", "compose exec"]) {
-  wrap("docker podman nerdctl", {
-    verbs,
-    short: "uweHlcf",
-    long: `${CONTAINER} file project-name index`,
-    skip: 1,
-    ends: true,
-  });
-}
-wrap("docker-compose podman-compose", { verbs: "exec", short: "uwefp", long: CONTAINER, skip: 1 });
-for (const verbs of ["run", "container run", "compose run", "create"]) {
-  wrap("docker podman nerdctl", {
-    verbs,
-    short: "uwevphmclfHa",
-    long:
-      `${CONTAINER} volume publish name network net mount memory cpus hostname label add-host cap-add cap-drop ` +
-      "device dns entrypoint expose gpus ip ipc link log-driver log-opt pid platform pull restart runtime " +
-      "security-opt shm-size stop-signal sysctl tmpfs ulimit userns uts volumes-from cgroup-parent cidfile file project-name",
-    skip: 1,
-    ends: true,
-  });
-}
-wrap("docker-compose podman-compose", {
-  verbs: "run",
-  short: "uwevpf",
-  long: `${CONTAINER} name volume publish entrypoint`,
-  skip: 1,
-});
-const CLUSTER =
-  "namespace context kubeconfig cluster container user as server token image target pod-running-timeout filename";
-for (const verbs of ["exec", "rsh", "debug"]) {
-  wrap("kubectl oc k3s microk8s kubecolor", { verbs, short: "ncsf", long: CLUSTER, skip: 1 });
-}
-wrap("kubectl oc", {
-  verbs: "run",
-  short: "nls",
-  long: `${CLUSTER} labels overrides port restart env`,
-  skip: 1,
-});
-wrap("kubectl", { verbs: "kubectl exec", short: "ncsf", long: CLUSTER, skip: 1 });
 // `-t` is a number of seconds before crictl's verb, and asks for a terminal behind it.
 for (const short of ["rct", "rc"]) {
   wrap("crictl", {
@@ -243,8 +155,6 @@ wrap("pnpm yarn", { verbs: "dlx", long: "package" });
 wrap("conda mamba micromamba", { verbs: "run", short: "np", long: "name prefix cwd" });
 wrap("heroku railway", { verbs: "run", short: "a", long: "app service environment" });
 wrap("tsh", { verbs: "ssh", short: "lipJ", long: "login proxy", skip: 1, mode: "shell" });
-wrap("git", { verbs: "bisect run", short: "C" });
-wrap("git", { verbs: "submodule foreach", short: "C", mode: "shell" });
 wrap("salt", { short: "CGEL", skip: 2, mode: "shell" });
 wrap("tmux", { verbs: "new-session", short: "cestnxyF", mode: "shell" });
 wrap("tmux", { verbs: "new", short: "cestnxyF", mode: "shell" });
@@ -315,55 +225,4 @@ const G_PREFIXED = new Set(["timeout", "nice", "env", "stdbuf", "nohup", "time",
 export function innerOf(name: string, args: readonly string[]): ReturnType<typeof innerCommand> {
   const [wrapper] = wrappersOf(name);
   return wrapper === undefined ? null : innerCommand(wrapper, args);
-}
-
-/** The inner command of one wrapper, or null when the arguments name none. */
-export function innerCommand(
-  wrapper: Wrapper,
-  args: readonly string[],
-): { argv: string[]; assignments: [string, string][] } | null {
-  let verb = 0;
-  let skipped = 0;
-  let literal = false;
-  for (let i = 0; i < args.length; i++) {
-    const arg = args[i] ?? "";
-    if (!literal && arg === "--") {
-      literal = true;
-      continue;
-    }
-    // `env -` is `env -i`.
-    if (!literal && wrapper.assigns && arg === "-") continue;
-    const started = wrapper.ends && skipped === wrapper.skip;
-    if (!literal && !started && arg.startsWith("-") && arg.length > 1) {
-      if (takesNext(wrapper, arg)) i++;
-      continue;
-    }
-    if (verb < wrapper.verbs.length) {
-      if (arg.toLowerCase() !== wrapper.verbs[verb]) return null;
-      verb++;
-    } else if (skipped < wrapper.skip) {
-      skipped++;
-    } else {
-      const assignments: [string, string][] = [];
-      let at = i;
-      for (; wrapper.assigns && at < args.length; at++) {
-        const equals = (args[at] ?? "").indexOf("=");
-        if (equals < 1) break;
-        assignments.push([(args[at] ?? "").slice(0, equals), (args[at] ?? "").slice(equals + 1)]);
-      }
-      const argv = args.slice(at);
-      if (argv[0] === "--") argv.shift();
-      return argv.length === 0 ? null : { argv, assignments };
-    }
-  }
-  return null;
-}
-
-function takesNext(wrapper: Wrapper, arg: string): boolean {
-  if (arg.startsWith("--")) return !arg.includes("=") && wrapper.long.includes(arg.slice(2));
-  for (let i = 1; i < arg.length; i++) {
-    if (wrapper.attached?.includes(arg[i] ?? "")) return false;
-    if (wrapper.short.includes(arg[i] ?? "")) return i === arg.length - 1;
-  }
-  return false;
 }

@@ -1,0 +1,162 @@
+import { rule } from "../rule.ts";
+import { hasFlag, hasOption, operands, optionValues } from "../../programs/arguments.ts";
+import { isWholeFolder } from "../../programs/bulk.ts";
+import type { Rule, SimpleCommand } from "../../model.ts";
+import { holdsSystem, isVital, locate } from "../../programs/paths.ts";
+
+/** Folders on which a running system stands. */
+const BASES = new Set([
+  "/",
+  "/bin",
+  "/boot",
+  "/dev",
+  "/etc",
+  "/home",
+  "/lib",
+  "/proc",
+  "/root",
+  "/sbin",
+  "/sys",
+  "/usr",
+  "/var",
+]);
+
+function isBase(path: string): boolean {
+  return BASES.has(path) || (path.length > 1 && BASES.has(path.slice(0, -1)));
+}
+
+function extractsOver(command: SimpleCommand): boolean {
+  const first = command.args[0] ?? "";
+  switch (command.name) {
+    case "tar":
+    case "gtar":
+    case "bsdtar":
+      return (hasFlag(command, "x", "extract", "get") ||
+        (!first.startsWith("-") && first.includes("x"))) &&
+        (hasFlag(command, "P", "absolute-names") ||
+          optionValues(command, "-C", "--directory").some(isBase));
+    case "unzip":
+      return optionValues(command, "-d").some(isBase);
+    default:
+      return hasFlag(command, "i", "extract") && isBase(command.cwd);
+  }
+}
+
+/** The system's own files, mounts and clock. */
+export const SYSTEM_RULES: readonly Rule[] = [
+  rule({
+    id: "filesystem.extract_over_system",
+    title: "Unpack an archive over system folders",
+    commands: ["tar", "gtar", "bsdtar", "unzip", "cpio"],
+    match: extractsOver,
+    weight: [4, 4],
+    threat: "system_tampering",
+    explanation: "It unpacks an archive over the system's own folders.",
+    safer: "Unpack it into an empty folder, compare, and copy what is needed.",
+    hits: ["tar -C / -xzf backup.tgz", "unzip -d /etc site.zip"],
+    misses: ["tar xzf release.tgz", "unzip -l site.zip"],
+  }),
+  rule({
+    id: "filesystem.system_attributes",
+    title: "Change attributes of a system file",
+    commands: ["chattr", "setfacl", "chflags"],
+    match: (command, words) =>
+      words.some((path) => isBase(path) || holdsSystem(path, command.cwd)) &&
+      !hasOption(command, "--get"),
+    weight: [4, 2],
+    threat: "permission_change",
+    explanation: "It changes who may read or change a file of the system.",
+    safer: "Change the file through configuration that is reviewed.",
+    hits: ["chattr -i /etc/passwd", "setfacl -m u:nobody:rwx /etc/shadow"],
+    misses: ["chattr +i notes.txt", "setfacl -m u:anna:r report.pdf"],
+  }),
+  rule({
+    id: "filesystem.system_owner",
+    title: "Change the owner or mode of a system file",
+    commands: ["chmod", "chown", "chgrp"],
+    match: ({ cwd }, words) =>
+      words.slice(1).some((path) => isBase(locate(cwd, path)) || isVital(path, cwd)),
+    weight: [4, 2],
+    threat: "permission_change",
+    explanation: "It changes who may use a folder or a program that the system needs.",
+    safer: "Leave it as its package made it.",
+    hits: ["chmod u+s /bin/bash", "chown nobody /etc"],
+    misses: ["chown anna notes.txt", "chgrp staff shared.txt"],
+  }),
+  rule({
+    id: "persistence.install_setuid",
+    title: "Install a program with its owner's rights",
+    commands: ["install", "ginstall"],
+    match: (command) =>
+      optionValues(command, "-m", "--mode").some((mode) =>
+        (mode.length === 4 && "2467".includes(mode[0] ?? "")) || mode.includes("+s")
+      ),
+    weight: [4, 4],
+    threat: "privilege_escalation",
+    explanation: "It installs a program that runs with its owner's rights, whoever starts it.",
+    safer: "Give the right through sudo, for one command.",
+    hits: ["install -m 4755 sh /usr/local/bin/rootsh", "install -m u+s helper /opt/app/helper"],
+    misses: ["install -m 755 relay bin/relay", "install -d public/assets"],
+  }),
+  rule({
+    id: "disks.mount_over",
+    title: "Mount over a system folder",
+    commands: ["mount", "umount"],
+    match: (command, words) =>
+      command.name === "umount"
+        ? hasFlag(command, "lf", "lazy", "force")
+        : words.length > 0 && isBase(words.at(-1) ?? "") &&
+            (words.length > 1 ||
+              optionValues(command, "-o").some((how) => how.includes("remount"))) ||
+          hasOption(command, "--bind", "--rbind", "-B") &&
+            holdsSystem(words.at(-1) ?? "", command.cwd),
+    weight: [4, 2],
+    threat: "system_tampering",
+    explanation:
+      "It puts another file system over a folder that the system uses, or tears one away.",
+    safer: "Mount it on an empty folder below /mnt.",
+    hits: ["mount --bind /tmp/fake /etc", "umount -lf /data"],
+    misses: ["mount -o ro /dev/sdb1 /mnt", "umount /mnt/usb"],
+  }),
+  rule({
+    id: "services.clock",
+    title: "Change the machine's clock",
+    commands: ["timedatectl", "date", "hwclock", "set-date"],
+    match: (command, words) =>
+      command.name === "date"
+        ? hasFlag(command, "s", "set")
+        : command.name === "hwclock"
+        ? hasOption(command, "--set", "--hctosys", "-s")
+        : command.name === "set-date" || (words[0] ?? "").startsWith("set-t"),
+    weight: [3, 3],
+    threat: "system_tampering",
+    explanation: "It changes the machine's clock, on which certificates, logs and schedules rest.",
+    safer: "Let the time service set the clock.",
+    hits: ["date -s '2001-01-01'", "timedatectl set-time '2001-01-01'"],
+    misses: ["date -u +%FT%TZ", "timedatectl status"],
+  }),
+  rule({
+    id: "services.kill_users",
+    title: "Kill every process of a user",
+    commands: ["fuser", "loginctl", "pkill", "killall", "skill", "slay"],
+    match: (command, words) =>
+      command.name === "fuser"
+        ? hasFlag(command, "k") &&
+          (hasFlag(command, "mM") || words.some((path) => isWholeFolder(command, path)))
+        : command.name === "loginctl"
+        ? ["terminate-user", "kill-user", "terminate-seat"].includes(words[0] ?? "")
+        : hasFlag(command, "uU", "user", "euid", "uid") && killsAll(command),
+    weight: [4, 3],
+    threat: "service_disruption",
+    explanation: "It kills every process of a user or of a file system.",
+    safer: "Kill the one process by its number.",
+    hits: ["pkill -9 -u postgres", "loginctl terminate-user anna"],
+    misses: ["loginctl list-sessions", "pgrep -u postgres"],
+  }),
+];
+
+/** `pkill -u name` without a process name. */
+function killsAll(command: SimpleCommand): boolean {
+  const valued = new Set(["-u", "-U", "--user", "--euid", "--uid", "-s", "--signal"]);
+  return operands(command, valued).length === 0;
+}

@@ -1,0 +1,132 @@
+import { rule } from "../rule.ts";
+import { hasOption, optionValues } from "../../programs/arguments.ts";
+import type { Rule, SimpleCommand } from "../../model.ts";
+
+/** The addresses at which clouds hand out a machine's own credentials. */
+export const METADATA = new RegExp(
+  [
+    "169.254.169.254",
+    "metadata.google.internal",
+    "100.100.100.200",
+    "fd00:ec2::254",
+    "169.254.170.2",
+    "2852039166",
+    "0xa9fea9fe",
+  ].join("|").replaceAll(".", "\\."),
+);
+
+/** Requests that destroy at the other end, or ask for credentials. */
+export const REQUEST_RULES: readonly Rule[] = [
+  rule({
+    id: "network.metadata",
+    title: "Ask the cloud's metadata service",
+    commands: [
+      "curl",
+      "wget",
+      "http",
+      "xh",
+      "nc",
+      "ncat",
+      "fetch",
+      "lynx",
+      "iwr",
+      "invoke-webrequest",
+      "irm",
+      "aria2c",
+    ],
+    match: ({ args }) => args.some((arg) => METADATA.test(arg.toLowerCase())),
+    evenRehearsed: true,
+    weight: [4, 3],
+    threat: "credential_access",
+    explanation:
+      "It asks the cloud's metadata service, which hands out the machine's own credentials.",
+    safer: "Use the cloud's tool, which asks for a short-lived credential itself.",
+    hits: [
+      "curl http://169.254.169.254/latest/meta-data/iam/security-credentials/",
+      "wget -qO- http://169.254.169.254/latest/user-data",
+    ],
+    misses: ["curl http://192.168.1.10/status", "wget -q https://example.com/data.json"],
+  }),
+  rule({
+    id: "network.delete_request",
+    title: "Ask a service to delete something",
+    commands: [
+      "curl",
+      "wget",
+      "http",
+      "https",
+      "xh",
+      "httpie",
+      "gh",
+      "iwr",
+      "irm",
+      "invoke-restmethod",
+      "invoke-webrequest",
+      "glab",
+      "curlie",
+    ],
+    match: deletesRemotely,
+    evenRehearsed: true,
+    weight: [3, 4],
+    threat: "remote_deletion",
+    explanation: "It asks a service to delete something.",
+    safer: "Read the same address with GET first, and take a backup.",
+    hits: ["curl -X DELETE https://es.example/logs", "gh api -X DELETE repos/acme/payments"],
+    misses: ["curl -X POST https://api.example.com/jobs", "gh issue list --label bug"],
+  }),
+];
+
+const DESTRUCTIVE_PATHS = [
+  "_delete_by_query",
+  "dodelete",
+  "/delete?",
+  "/destroy",
+  "/purge",
+  "/wipe",
+  "_close",
+  "_flush_all",
+  "/shutdown",
+  "/drop",
+  "/truncate",
+  "/terminate",
+  "/doWipeOutWorkspace".toLowerCase(),
+  "/_shutdown",
+  "/_forcemerge?only_expunge",
+  "/quit",
+  "/-/quit",
+  "delete_series",
+  "/kill",
+  "/safeexit",
+  "/exit",
+  "/saferestart",
+];
+
+const OVERRIDE = "x-http-method-override: delete";
+
+function overridesMethod(arg: string): boolean {
+  return (arg.charCodeAt(0) | 0x20) === LETTER_X &&
+    arg.slice(0, OVERRIDE.length).toLowerCase() === OVERRIDE;
+}
+
+const LETTER_X = 0x78;
+
+function deletesRemotely(command: SimpleCommand): boolean {
+  const methods = optionValues(command, "-X", "--request", "--method", "-Method").map((value) =>
+    value.toUpperCase()
+  );
+  if (methods.includes("DELETE") || methods.includes("PURGE")) return true;
+  if (
+    ["http", "https", "xh", "httpie"].includes(command.name) &&
+    command.args.some((arg) => arg === "DELETE" || arg === "delete")
+  ) return true;
+  if (command.args.some(overridesMethod)) return true;
+  const writes = methods.some((method) => method === "POST" || method === "PUT") ||
+    (methods.length === 0 && hasOption(command, "-d", "--data", "--json"));
+  return writes && command.args.some((arg) => {
+    const url = arg.toLowerCase();
+    const bare = url.split("?", 1)[0] ?? "";
+    return DESTRUCTIVE_PATHS.some((path) =>
+      bare.endsWith(path) || (path.endsWith("?") && url.includes(path))
+    );
+  });
+}

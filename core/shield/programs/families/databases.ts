@@ -1,0 +1,63 @@
+import type { ReadFile } from "../../interpreter/inner.ts";
+import type { SimpleCommand } from "../../model.ts";
+import { optionValues } from "../arguments.ts";
+import type { Family } from "../family.ts";
+import { noteOutputIn } from "./archives.ts";
+
+/** Command lines in the SQL and in the options of a client. */
+function clientRuns(command: SimpleCommand, readFile: ReadFile): string[] {
+  return [
+    ...optionValues(command, "--pager"),
+    ...[
+      ...optionValues(command, "-c", "-e"),
+      ...command.args,
+      ...(command.stdin?.text ?? "").split("\n"),
+      ...optionValues(command, "-f", "--file", "-init").flatMap((path) =>
+        (readFile(path)?.text ?? "").split("\n")
+      ),
+    ].flatMap(shellEscape),
+  ];
+}
+
+/** Clients hand such lines to a shell: `\\! text`, `.shell text`, `\\o |text`, `.once '|text'`. */
+function shellEscape(line: string): string[] {
+  const text = line.trim();
+  const mark = ESCAPES.find((one) => text.startsWith(one));
+  if (mark !== undefined) return [text.slice(mark.length)];
+  const found = PIPES.exec(text);
+  return found === null ? [] : [found[1] ?? found[2] ?? ""];
+}
+
+const ESCAPES = ["\\!", "system ", "pager ", ".shell ", ".system "];
+const PIPES =
+  /(?:\\(?:o|out|gx?|w)|^\.(?:once|output|import))\s*['"]?\|([^'"]*)|^\\copy\b.*\bprogram\s+'([^']*)/i;
+
+const always = () => true;
+
+/** Database clients, and programs that dump a database. */
+export const DATABASES: readonly Family[] = [
+  { names: ["psql", "mysql", "mariadb", "cqlsh", "duckdb"], runs: clientRuns },
+  {
+    names: ["sqlite3"],
+    runs: clientRuns,
+    reads: "shown",
+    dumps: ({ args }) => args.some((arg) => arg.startsWith(".dump")),
+  },
+  { names: ["redis-cli"], dumps: ({ args }) => args.includes("--rdb") },
+  {
+    names: ["pg_dump"],
+    noteFiles: noteOutputIn((command) => optionValues(command, "-f", "--file")),
+    dumps: always,
+  },
+  {
+    names: ["pg_dumpall", "mysqldump", "mongodump"],
+    noteFiles: noteOutputIn((command) =>
+      optionValues(command, "-out", "-o", "--output", "--result-file", "--archive")
+    ),
+    dumps: always,
+  },
+  {
+    names: ["pg_basebackup", "mariadb-dump", "mongoexport", "slapcat", "ldapsearch"],
+    dumps: always,
+  },
+];

@@ -1,0 +1,169 @@
+import { quoteWord } from "../../interpreter/inner.ts";
+import { nameProgram, noteLink } from "../../interpreter/links.ts";
+import { readFile, writeFile } from "../../interpreter/scope.ts";
+import { type Flow, known, NOTHING, type SimpleCommand } from "../../model.ts";
+import { hasFlag, operands, optionValues, wordsOf } from "../arguments.ts";
+import type { Family, FileNoter } from "../family.ts";
+import { isSecret } from "../secrets.ts";
+import { within } from "../texts.ts";
+
+const noteTee: FileNoter = (command, _output, scope) => {
+  const appends = hasFlag(command, "a", "append");
+  for (const path of wordsOf(command)) {
+    writeFile(scope, path, command.stdin ?? NOTHING, appends);
+  }
+};
+
+const noteDd: FileNoter = (command, output, scope) => {
+  for (const path of ddTargets(command)) writeFile(scope, path, output(), false);
+};
+
+const ddTargets = ({ args }: SimpleCommand): string[] =>
+  args.filter((arg) => arg.startsWith("of=")).map((arg) => arg.slice(3));
+
+/** `cp a b folder`: a copy holds what its source held, whether the last word is a file or a folder. */
+const noteCopies: FileNoter = (command, _output, scope) => {
+  const files = [...wordsOf(command)];
+  // `ln -s file` links into the folder that the line is in.
+  if (command.name === "ln" && files.length === 1) files.push(".");
+  const target = files.at(-1);
+  if (target === undefined || files.length < 2) return;
+  const isFolder = /(^|\/)(\.?\.?|~)$/.test(target);
+  for (const source of files.slice(0, -1)) {
+    const name = source.slice(source.lastIndexOf("/") + 1);
+    const paths = [...isFolder ? [] : [target], `${target}/${name}`];
+    if (command.name === "ln") { for (const path of paths) noteLink(scope, path, source); }
+    const content = readFile(scope, source) ??
+      (isSecret(source) ? { ...NOTHING, secret: true } : copiedProgram(source));
+    if (content === null) continue;
+    for (const path of paths) writeFile(scope, path, content, false);
+  }
+};
+
+/** A copy of a program runs what the program runs; `$(which rm)` is known by its name. */
+function copiedProgram(source: string): Flow | null {
+  const isProgram = /^\/(.*\/)?s?bin\/[^/]+$|^[\w-]+$/.test(source);
+  return isProgram ? known(`${quoteWord(source)} "$@"`) : null;
+}
+
+const noteAliases: FileNoter = ({ args }, _output, scope) => {
+  for (const arg of args) {
+    const equals = arg.indexOf("=");
+    if (equals > 0) nameProgram(scope, arg.slice(0, equals), `${arg.slice(equals + 1)} "$@"`);
+  }
+};
+
+/** `hash -p /bin/rm ls`. */
+const noteHash: FileNoter = (command, _output, scope) => {
+  const [program] = optionValues(command, "-p");
+  if (program === undefined) return;
+  for (const name of operands(command, HASH_VALUED)) {
+    nameProgram(scope, name, `${quoteWord(program)} "$@"`);
+  }
+};
+
+const HASH_VALUED = new Set(["-p"]);
+
+const lastOperand = (command: SimpleCommand) => operands(command).slice(-1);
+
+/** The file that sed edits in place, and those that its script writes: `1w /etc/x`, `s/a/b/w /etc/x`. */
+function editedBySed(command: SimpleCommand): readonly string[] {
+  const files = command.args.flatMap((arg) => SED_WRITE.exec(arg)?.[1] ?? []);
+  return hasFlag(command, "i", "in-place") ? [...files, ...lastOperand(command)] : files;
+}
+
+const SED_WRITE = /(?:^|[^\w])\d*[gpeIiMm]*[wW]\s+(\S+)/;
+
+/** Options of find whose file is written. */
+const FIND_FILES = new Set(["-fprint", "-fprint0", "-fprintf", "-fls"]);
+const foundFiles = ({ args }: SimpleCommand) =>
+  args.filter((_, at) => FIND_FILES.has(args[at - 1] ?? ""));
+
+/** Programs that read, copy, edit and write files. */
+export const FILES: readonly Family[] = [
+  { names: ["tee"], reads: () => [], writes: operands, noteFiles: noteTee },
+  { names: ["sponge"], writes: operands, noteFiles: noteTee },
+  {
+    names: ["cp"],
+    reads: "shown",
+    descends: true,
+    writes: lastOperand,
+    noteFiles: noteCopies,
+  },
+  { names: ["mv"], descends: true, writes: lastOperand, noteFiles: noteCopies },
+  { names: ["install", "ln"], writes: lastOperand, noteFiles: noteCopies },
+  { names: ["gcp", "gmv", "chmod", "chown"], descends: true },
+  { names: ["dd"], reads: "shown", writes: ddTargets, noteFiles: noteDd },
+  { names: ["sed"], reads: "shown", writes: editedBySed },
+  { names: ["gsed"], writes: editedBySed },
+  {
+    names: ["perl"],
+    writes: (command) => hasFlag(command, "i", "in-place") ? lastOperand(command) : [],
+  },
+  {
+    names: ["gawk"],
+    writes: (command) =>
+      optionValues(command, "-i", "--include").includes("inplace")
+        ? operands(command).slice(1)
+        : [],
+  },
+  {
+    names: ["patch"],
+    writes: (command) => [
+      ...operands(command).slice(0, 1),
+      ...optionValues(command, "-o", "--output"),
+      ...within(optionValues(command, "-d", "--directory")),
+    ],
+  },
+  { names: ["find", "gfind"], descends: true, writes: foundFiles },
+  { names: ["grep", "rg"], reads: "shown", descends: true },
+  { names: ["ack", "ag"], descends: true },
+  { names: ["date"], reads: (command) => optionValues(command, "-f", "--file") },
+  { names: ["xargs"], reads: (command) => optionValues(command, "-a", "--arg-file") },
+  {
+    names: [
+      "awk",
+      "bat",
+      "batcat",
+      "cat",
+      "column",
+      "comm",
+      "cut",
+      "diff",
+      "egrep",
+      "expand",
+      "fgrep",
+      "fold",
+      "gc",
+      "get-content",
+      "getent",
+      "head",
+      "join",
+      "jq",
+      "less",
+      "more",
+      "nano",
+      "nl",
+      "nvim",
+      "paste",
+      "pr",
+      "rev",
+      "sort",
+      "split",
+      "strings",
+      "tac",
+      "tail",
+      "uniq",
+      "vi",
+      "view",
+      "vim",
+      "wl-copy",
+      "xclip",
+      "xsel",
+      "yq",
+    ],
+    reads: "shown",
+  },
+  { names: ["alias"], noteFiles: noteAliases },
+  { names: ["hash"], noteFiles: noteHash },
+];

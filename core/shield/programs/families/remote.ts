@@ -1,0 +1,114 @@
+import type { SimpleCommand } from "../../model.ts";
+import { operands, optionValues } from "../arguments.ts";
+import type { Family } from "../family.ts";
+import { afterFirst, bang, bangLines } from "../texts.ts";
+
+/** Programs that OpenSSH starts by its settings. */
+function sshPrograms(command: SimpleCommand): string[] {
+  return optionValues(command, "-o").flatMap((value) => SSH_PROGRAM.exec(value)?.[1] ?? []);
+}
+
+const SSH_PROGRAM = /^\s*(?:proxy|local|knownhosts|remote)command\s*[=\s]\s*(.*)$/is;
+
+/** The copier's own `-S program` and `-D program`; to ssh itself they are a socket and a port. */
+const copierPrograms = (command: SimpleCommand) => [
+  ...sshPrograms(command),
+  ...optionValues(command, "-S", "-D"),
+];
+
+const lastOperand = (command: SimpleCommand) => operands(command).slice(-1);
+
+/** The files that are copied to another machine; none for a local target. */
+function copiedAway(command: SimpleCommand): readonly string[] {
+  const paths = operands(command);
+  return (paths.at(-1) ?? "").includes(":") ? paths.slice(0, -1) : [];
+}
+
+/** The files of `put file`, on standard input or in an option. */
+function puts(command: SimpleCommand): string[] {
+  const told = [command.stdin?.text ?? "", ...optionValues(command, "-c", "-e"), ...command.args];
+  return told.flatMap((text) => text.split(/[\n;]/))
+    .concat(command.args.join(" "))
+    .flatMap((line) => PUT.exec(line)?.[1]?.split(/\s+/) ?? []);
+}
+
+const PUT = /(?:^|\s)(?:m?put|-u)\s+(.*)/;
+
+/** `SYSTEM:text`, `EXEC:program`: one end of socat. */
+const SOCAT_PROGRAMS = new Set(["SYSTEM", "EXEC", "SHELL"]);
+/** `FILE:/etc/shadow`, one end of socat. */
+const SOCAT_FILE = /^(?:file|open|gopen):([^,]*)/i;
+
+/** Programs that log in to another machine, copy to it or talk to it. */
+export const REMOTE: readonly Family[] = [
+  {
+    names: ["ssh", "autossh", "mosh", "slogin", "rsh"],
+    wrappers: [{
+      short: "BbcDEeFIiJLlmOopQRSWwM",
+      long: "ssh predict port",
+      skip: 1,
+      mode: "shell",
+    }],
+  },
+  { names: ["ssh"], runs: sshPrograms, output: "network" },
+  {
+    names: ["ssh", "slogin", "rsh", "autossh"],
+    ownEnvironment: true,
+    opensShell: () => true,
+  },
+  { names: ["tsh"], opensShell: () => true },
+  {
+    names: ["scp"],
+    runs: copierPrograms,
+    reads: "shown",
+    descends: true,
+    writes: lastOperand,
+    sends: copiedAway,
+  },
+  {
+    names: ["sftp"],
+    runs: (command) => command.stdin === null ? copierPrograms(command) : bangLines(command),
+    output: "network",
+    sends: puts,
+  },
+  {
+    names: ["rsync"],
+    runs: (command) => optionValues(command, "-e", "--rsh", "--rsync-path"),
+    reads: "elsewhere",
+    descends: true,
+    writes: lastOperand,
+    sends: copiedAway,
+  },
+  { names: ["rclone"], descends: true, sends: copiedAway },
+  { names: ["ftp"], runs: bangLines, output: "network", sends: puts },
+  { names: ["tftp"], output: "network", sends: puts },
+  {
+    names: ["lftp"],
+    runs: (command) => [
+      ...bangLines(command),
+      ...optionValues(command, "-c", "-e").flatMap(bang),
+    ],
+    output: "network",
+    sends: puts,
+  },
+  { names: ["smbclient"], sends: puts },
+  {
+    names: ["socat"],
+    runs: ({ args }) =>
+      args.flatMap((arg) =>
+        SOCAT_PROGRAMS.has(arg.slice(0, arg.indexOf(":")).toUpperCase())
+          ? [afterFirst(arg, ":")]
+          : []
+      ),
+    output: "network",
+    sends: ({ args }) => args.map((arg) => SOCAT_FILE.exec(arg)?.[1] ?? ""),
+  },
+  {
+    names: ["ncat"],
+    runs: (command) => optionValues(command, "-c", "--sh-exec", "-e", "--exec"),
+  },
+  {
+    names: ["nc", "ncat", "netcat", "telnet", "s_client", "dig", "host", "nslookup"],
+    output: "network",
+  },
+];
