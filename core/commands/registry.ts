@@ -1,6 +1,6 @@
 import { type Tenant, tenantKey } from "../../kv/store/collection.ts";
 import { Lane } from "../../kv/store/lane.ts";
-import { PassingMap } from "../../kv/store/passing.ts";
+import { ChurnMap } from "../../kv/store/churn_map.ts";
 import { type CommandRecord, commands } from "../../kv/records/command.ts";
 import { StoreUnavailableError } from "../../kv/store/errors.ts";
 import type { Store } from "../../kv/store/store.ts";
@@ -63,7 +63,7 @@ interface Flight {
 
 /** The commands that are under way through this process's links. */
 export class Commands {
-  readonly #flights = new PassingMap<Flight>();
+  readonly #flights = new ChurnMap<Flight>();
   /** Ends of commands whose row is being written: who finds it sooner than its writer waits like others. */
   readonly #beginning = new Map<string, PromiseWithResolvers<CommandRecord>>();
   readonly #lane: Lane;
