@@ -8,14 +8,14 @@ import type { Tx } from "./tx.ts";
 const SWEEP_MS = 500;
 const DELETES_MAX = 500;
 const decoder = new TextDecoder();
-const laneKey = (name: string) => ["~", "lane", name];
+const journalKey = (name: string) => ["~", "lane", name];
 
 /**
  * A journal of what is under way. One value a commit holds what all of its callers began, so beginning
  * costs no write of its own; the value goes when the last of them has ended. What a crash leaves is
  * exactly what had begun and was not yet forgotten.
  */
-export class Lane {
+export class Journal {
   readonly #open = new Map<string, number>();
   readonly #done: string[] = [];
   #timer: Cancel | null = null;
@@ -27,7 +27,7 @@ export class Lane {
     private readonly name: string,
     private readonly onError: (error: unknown) => void,
   ) {
-    this.#at = { key: laneKey(name), slot: slotOf(laneKey(name)) };
+    this.#at = { key: journalKey(name), slot: slotOf(journalKey(name)) };
   }
 
   /** Puts a beginning on record; answers what `end` wants. */
@@ -77,7 +77,7 @@ export class Lane {
     while (this.#done.length > 0) {
       const places = this.#done.splice(0, DELETES_MAX);
       try {
-        await deletePlaces(this.store, this.name, places);
+        await deleteEntries(this.store, this.name, places);
       } catch (error) {
         this.#done.push(...places);
         throw error;
@@ -92,25 +92,25 @@ export class Lane {
   }
 }
 
-/** Every value of the lanes whose name begins with `prefix`, with its lines. */
-export async function* readLanes(
+/** Every value of the journals whose name begins with `prefix`, with its lines. */
+export async function* readJournals(
   store: Store,
   prefix: string,
 ): AsyncGenerator<{ name: string; place: string; texts: string[] }> {
-  const all = { prefix: laneKey("").slice(0, -1) };
+  const all = { prefix: journalKey("").slice(0, -1) };
   for await (const { key, value } of store.kv.list<Uint8Array>(all)) {
     const [name, place] = key.slice(-2) as [string, string];
     if (name.startsWith(prefix)) yield { name, place, texts: decoder.decode(value).split("\n") };
   }
 }
 
-/** Forgets values of a lane. */
-export async function deletePlaces(
+/** Forgets values of a journal. */
+export async function deleteEntries(
   store: Store,
   name: string,
   places: readonly string[],
 ): Promise<void> {
   await store.transact((tx) => {
-    for (const place of places) tx.stage(deleteKey([...laneKey(name), place]));
+    for (const place of places) tx.stage(deleteKey([...journalKey(name), place]));
   });
 }

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
-import { Lane, readLanes } from "../../kv/store/lane.ts";
+import { Journal, readJournals } from "../../kv/store/journal.ts";
 import { RecentMap } from "../../kv/store/recent.ts";
 import { findOnShelf, putOnShelf } from "../../kv/store/shelf.ts";
 import { addToTally, dropTally, readTally } from "../../kv/store/tally.ts";
@@ -20,7 +20,7 @@ async function openStore(kv?: Deno.Kv) {
 
 async function texts(store: Store): Promise<string[]> {
   const found = [];
-  for await (const value of readLanes(store, "work/")) found.push(...value.texts);
+  for await (const value of readJournals(store, "work/")) found.push(...value.texts);
   return found;
 }
 
@@ -28,23 +28,23 @@ const refuse = (error: unknown) => {
   throw error;
 };
 
-Deno.test("Lane: what has begun and not ended is there, through any order of ends and a crash", async () => {
+Deno.test("Journal: what has begun and not ended is there, through any order of ends and a crash", async () => {
   const seed = crypto.getRandomValues(new Uint16Array(1))[0]!;
-  console.log(`lane seed ${seed}`);
+  console.log(`journal seed ${seed}`);
   const dice = random(seed);
   const { store, engine } = await openStore();
-  const lane = new Lane(store, "work/a", refuse);
+  const journal = new Journal(store, "work/a", refuse);
   const open = new Map<string, string>();
   for (let round = 0; round < 40; round++) {
     const names = Array.from({ length: 1 + dice.below(6) }, (_, n) => `"${round}.${n}"`);
-    const places = await Promise.all(names.map((name) => lane.begin(name)));
+    const places = await Promise.all(names.map((name) => journal.begin(name)));
     names.forEach((name, n) => open.set(name, places[n]!));
     for (const [name, place] of dice.shuffle([...open])) {
       if (dice.chance(0.5)) continue;
-      lane.end(place);
+      journal.end(place);
       open.delete(name);
     }
-    await lane.sweep();
+    await journal.sweep();
     const left = await texts(store);
     eq([...open.keys()].every((name) => left.includes(name)), true);
   }
@@ -54,25 +54,25 @@ Deno.test("Lane: what has begun and not ended is there, through any order of end
   const companions = new Set(open.values());
   eq([...open.keys()].every((name) => left.includes(name)), true);
   const values = [];
-  for await (const { place } of readLanes(next, "work/")) values.push(place);
+  for await (const { place } of readJournals(next, "work/")) values.push(place);
   deq(new Set(values), companions);
-  for (const place of open.values()) lane.end(place);
-  await lane.sweep();
+  for (const place of open.values()) journal.end(place);
+  await journal.sweep();
   deq(await texts(next), []);
   await store.close();
 });
 
-Deno.test("Lane: what could not be forgotten, because the engine failed, is forgotten later", async () => {
+Deno.test("Journal: what could not be forgotten, because the engine failed, is forgotten later", async () => {
   const { kv, loseNext } = losesReply(await Deno.openKv(":memory:"), false);
   const { store, clock } = await openStore(kv);
   const { promise: failed, resolve: fail } = Promise.withResolvers<unknown>();
-  const lane = new Lane(store, "work/a", fail);
-  lane.end(await lane.begin('"a"'));
+  const journal = new Journal(store, "work/a", fail);
+  journal.end(await journal.begin('"a"'));
   loseNext();
   clock.advance(500);
   await failed;
   deq([await texts(store), clock.pending], [['"a"'], 1]);
-  await lane.stop();
+  await journal.stop();
   deq([await texts(store), clock.pending], [[], 0]);
   await store.close();
 });
