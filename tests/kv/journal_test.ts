@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
 import { Journal, readJournals } from "../../kv/store/journal.ts";
 import { RecentMap } from "../../kv/store/recent.ts";
-import { findOnShelf, putOnShelf } from "../../kv/store/shelf.ts";
+import { findPacked, putPacked } from "../../kv/store/packed.ts";
 import { addToTally, dropTally, readTally } from "../../kv/store/tally.ts";
 import { Store } from "../../kv/store/store.ts";
 import { ManualClock } from "../support/clock.ts";
@@ -82,13 +82,13 @@ Deno.test("shelf: a record is found within its time, by its tenant, and nowhere 
   const put = (text: string, tenant: typeof HERE | typeof THERE) =>
     store.add((to) => {
       const { nowMs } = clock;
-      putOnShelf(to, tenant, "things", { json: text, nowMs, expireIn: 60_000 });
+      putPacked(to, tenant, "things", { json: text, nowMs, expireIn: 60_000 });
     });
   await Promise.all([put('["a",1]', HERE), put('["b",2]', HERE), put('["a",3]', THERE)]);
   clock.nowMs += 1_000;
   await put('["c",4]', HERE);
   const find = (start: string, tenant: typeof HERE | typeof THERE, from: number, to: number) =>
-    findOnShelf(store, tenant, "things", start, [clock.nowMs + from, clock.nowMs + to]);
+    findPacked(store, tenant, "things", start, [clock.nowMs + from, clock.nowMs + to]);
   eq(await find('["a",', HERE, -1_000, 0), '["a",1]');
   eq(await find('["b",', HERE, -1_000, 0), '["b",2]');
   eq(await find('["a",', THERE, -5_000, 5_000), '["a",3]');
@@ -106,13 +106,13 @@ Deno.test("shelf: what one commit puts within 64 ms is one value, and found when
   await Promise.all(times.map((ms) => {
     clock.nowMs = 64 * 1_000_000 + ms;
     const put = { json: `["${ms}",1]`, nowMs: clock.nowMs, expireIn: 60_000 };
-    return store.add((to) => putOnShelf(to, HERE, "things", put));
+    return store.add((to) => putPacked(to, HERE, "things", put));
   }));
   const values = engine.list({ prefix: [HERE.org, HERE.space, "things="] });
   eq((await Array.fromAsync(values)).length, 1);
   for (const ms of times) {
     const at = 64 * 1_000_000 + ms;
-    eq(await findOnShelf(store, HERE, "things", `["${ms}",`, [at, at + 1]), `["${ms}",1]`);
+    eq(await findPacked(store, HERE, "things", `["${ms}",`, [at, at + 1]), `["${ms}",1]`);
   }
   await store.close();
 });
@@ -130,7 +130,7 @@ Deno.test("shelf: none is kept for less time because of another that ended with 
   const { clock, store } = await openStore(kv);
   const { nowMs } = clock;
   const put = (id: string, expireIn: number) =>
-    store.add((to) => putOnShelf(to, HERE, "things", { json: `["${id}",1]`, nowMs, expireIn }));
+    store.add((to) => putPacked(to, HERE, "things", { json: `["${id}",1]`, nowMs, expireIn }));
   await Promise.all([
     put("a", 24 * HOUR_MS - 5),
     put("b", 90 * 24 * HOUR_MS - 4),
@@ -138,7 +138,7 @@ Deno.test("shelf: none is kept for less time because of another that ended with 
   ]);
   deq(kept, [24 * HOUR_MS, 90 * 24 * HOUR_MS]);
   for (const id of ["a", "b", "c"]) {
-    const found = await findOnShelf(store, HERE, "things", `["${id}",`, [nowMs, nowMs + 1]);
+    const found = await findPacked(store, HERE, "things", `["${id}",`, [nowMs, nowMs + 1]);
     eq(found, `["${id}",1]`);
   }
   await store.close();
