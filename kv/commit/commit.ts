@@ -94,7 +94,7 @@ export class Committer {
       );
     }
     let bytes = change.lineBytes, keyBytes = 0;
-    for (const note of change.notes) bytes += note.bytes;
+    for (const line of change.coalesced) bytes += line.bytes;
     for (const mutation of change.mutations) {
       bytes += mutation.kind === "set" ? mutation.bytes : 64;
       if (mutation.kind !== "delete") keyBytes += mutation.slot.length + KEY_OVERHEAD_BYTES;

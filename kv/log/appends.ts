@@ -1,17 +1,17 @@
-import { type Change, type Note, NOTHING } from "../store/change.ts";
+import { type Change, type CoalescedLine, NOTHING } from "../store/change.ts";
 import type { Tenant } from "../store/collection.ts";
 import { type Line, makeLine } from "./line.ts";
 import { LOG_VALUE_BYTES_MAX, TENANTS_MAX } from "../store/limits.ts";
 
 /** Where a rule adds event rows and shared lines, whatever else is in the change. */
-export type Appending = Pick<Appends, "append" | "note" | "afterCommit">;
+export type Appending = Pick<Appends, "append" | "coalesce" | "afterCommit">;
 
 /** What is only added and depends on nothing that was read: event rows, and lines for shared values. */
 export class Appends {
   readonly #lines: Line[] = [];
   #lineBytes = 0;
   readonly #tenants: string[] = [];
-  readonly #notes: Note[] = [];
+  readonly #coalesced: CoalescedLine[] = [];
   readonly #after: ((versionstamp: string) => void)[] = [];
 
   /**
@@ -33,9 +33,9 @@ export class Appends {
     return [...new Set(this.#lines.map(({ type }) => type))];
   }
 
-  /** Adds a line to a value that all callers of the commit share; see `noteOf`. */
-  note(note: Note): void {
-    this.#notes.push(note);
+  /** Adds a line to a value that all callers of the commit share; see `coalescedLine`. */
+  coalesce(line: CoalescedLine): void {
+    this.#coalesced.push(line);
   }
 
   /** Runs `task` once, after the commit that succeeds. */
@@ -50,7 +50,7 @@ export class Appends {
       lines: this.#lines,
       lineBytes: this.#lineBytes,
       tenants: this.#tenants,
-      notes: this.#notes,
+      coalesced: this.#coalesced,
     };
   }
 

@@ -1,7 +1,7 @@
 import { type Mutation, setKey } from "../store/change.ts";
 import { type Tenant, tenantKey, tenantOf } from "../store/collection.ts";
 import type { Announcement } from "./fold.ts";
-import { noteOf } from "../store/note.ts";
+import { coalescedLine } from "../store/coalesced.ts";
 import type { Tx } from "../store/tx.ts";
 
 /** A tenant whose log holds something for a follower, up to an event. */
@@ -48,7 +48,7 @@ export function markAll(tx: Tx, name: string, marked: readonly Announcement[]): 
       tenant,
       seq: events.at(-1)!.seq,
     }));
-    tx.note(noteOf([...groupPrefix(name), at], encodeGroup(some)));
+    tx.coalesce(coalescedLine([...groupPrefix(name), at], encodeGroup(some)));
   }
 }
 

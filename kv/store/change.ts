@@ -30,7 +30,7 @@ export type Mutation =
   | At & { readonly kind: "max"; readonly n: bigint };
 
 /** A line for a value that all callers of one commit share; its key ends with their versionstamp. */
-export interface Note {
+export interface CoalescedLine {
   readonly key: Deno.KvKey;
   readonly slot: string;
   readonly text: string;
@@ -48,10 +48,10 @@ export interface Change {
   /** Whose logs the lines go to, once each. */
   readonly tenants: readonly string[];
   /** Lines for values beside the log; those of one key and commit become one value, in order. */
-  readonly notes: readonly Note[];
+  readonly coalesced: readonly CoalescedLine[];
   /** Delays in ms after which the engine should wake the job runner. */
   readonly alarms: readonly number[];
-  /** True when it may overtake others; it has no lines, notes or alarms then. */
+  /** True when it may overtake others; it has no events, coalesced lines or alarms then. */
   readonly apart?: boolean;
 }
 
@@ -62,13 +62,13 @@ export const NOTHING: Change = {
   lines: [],
   lineBytes: 0,
   tenants: [],
-  notes: [],
+  coalesced: [],
   alarms: [],
 };
 
-/** What a change adds to an atomic: its mutations, its messages, the outbox row and its notes. */
-export const writesOf = ({ mutations, alarms, lines, notes }: Change): number =>
-  mutations.length + alarms.length + (lines.length > 0 ? 1 : 0) + notes.length;
+/** What a change adds to an atomic: its mutations, its messages, the outbox row and its coalesced lines. */
+export const writesOf = ({ mutations, alarms, lines, coalesced }: Change): number =>
+  mutations.length + alarms.length + (lines.length > 0 ? 1 : 0) + coalesced.length;
 
 /** Makes a commit depend on a key being as it was read. */
 export const checkOf = (key: Deno.KvKey, versionstamp: string | null): Check => ({

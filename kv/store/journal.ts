@@ -1,6 +1,6 @@
 import { deleteKey } from "./change.ts";
 import { slotOf } from "./collection.ts";
-import { noteAt } from "./note.ts";
+import { coalescedLineAt } from "./coalesced.ts";
 import type { Cancel } from "./clock.ts";
 import type { Store } from "./store.ts";
 import type { Tx } from "./tx.ts";
@@ -32,14 +32,14 @@ export class Journal {
 
   /** Puts a beginning on record; answers what `end` wants. */
   async begin(text: string): Promise<string> {
-    const place = await this.store.note(noteAt(this.#at, text));
+    const place = await this.store.coalesce(coalescedLineAt(this.#at, text));
     this.#began(place);
     return place;
   }
 
   /** The same in a transaction; `begun` gets the place once it has committed. */
   beginIn(tx: Tx, text: string, begun: (place: string) => void): void {
-    tx.note(noteAt(this.#at, text));
+    tx.coalesce(coalescedLineAt(this.#at, text));
     tx.afterCommit((place) => {
       this.#began(place);
       begun(place);

@@ -1,4 +1,4 @@
-import type { Change, Mutation, Note } from "./change.ts";
+import type { Change, CoalescedLine, Mutation } from "./change.ts";
 
 /** The same mutations with the sums of each counter added up: many callers count the same things. */
 export function oneSumEach(mutations: readonly Mutation[]): Mutation[] {
@@ -20,14 +20,16 @@ export function oneSumEach(mutations: readonly Mutation[]): Mutation[] {
   return out;
 }
 
-/** The notes of a commit, those of one key together. */
-export function oneValueEach(changes: Iterable<Change>): Iterable<Note & { texts: string[] }> {
-  const values = new Map<string, Note & { texts: string[] }>();
-  for (const { notes } of changes) {
-    for (const note of notes) {
-      const value = values.get(note.slot);
-      if (value === undefined) values.set(note.slot, { ...note, texts: [note.text] });
-      else value.texts.push(note.text);
+/** The coalesced of a commit, those of one key total. */
+export function oneValueEach(
+  changes: Iterable<Change>,
+): Iterable<CoalescedLine & { texts: string[] }> {
+  const values = new Map<string, CoalescedLine & { texts: string[] }>();
+  for (const { coalesced } of changes) {
+    for (const line of coalesced) {
+      const value = values.get(line.slot);
+      if (value === undefined) values.set(line.slot, { ...line, texts: [line.text] });
+      else value.texts.push(line.text);
     }
   }
   return values.values();

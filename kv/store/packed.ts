@@ -1,6 +1,6 @@
 import type { Appending } from "../log/appends.ts";
 import type { Tenant } from "./collection.ts";
-import { noteOf } from "./note.ts";
+import { coalescedLine } from "./coalesced.ts";
 import type { Store } from "./store.ts";
 
 const decoder = new TextDecoder();
@@ -26,7 +26,7 @@ export function putPacked(
   { json, nowMs, expireIn }: { json: string; nowMs: number; expireIn: number },
 ): void {
   const keptMs = Math.ceil(expireIn / EXPIRY_SPAN_MS) * EXPIRY_SPAN_MS;
-  to.note(noteOf([...packedKey(tenant, name), instantOf(nowMs), keptMs], json, keptMs));
+  to.coalesce(coalescedLine([...packedKey(tenant, name), instantOf(nowMs), keptMs], json, keptMs));
 }
 
 /** The JSON of the record whose text begins with `start`, put there between two instants in ms or 63 ms more. */

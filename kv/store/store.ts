@@ -1,6 +1,6 @@
 import { type Appending, Appends } from "../log/appends.ts";
 import { type Entry, pointerGroup, ReadCache, wholeGroup } from "./cache.ts";
-import { type Mutation, type Note, NOTHING, writesOf } from "./change.ts";
+import { type CoalescedLine, type Mutation, NOTHING, writesOf } from "./change.ts";
 import type { Clock } from "./clock.ts";
 import {
   type Collection,
@@ -39,7 +39,7 @@ export interface StoreOptions {
 const ATTEMPTS_MAX = 1_000;
 /** Filtered lists count their total up to here. */
 const COUNT_MAX = 10_000;
-/** Tenants of which memory keeps all records of one kind together. */
+/** Tenants of which memory keeps all records of one kind total. */
 const WHOLE_MAX = 64;
 
 /** All state, on Deno KV. */
@@ -112,8 +112,8 @@ export class Store implements Reader, RowSource {
   }
 
   /** Adds a line to a value that all callers of the commit share, durably; answers its versionstamp. */
-  async note(note: Note): Promise<string> {
-    const versionstamp = await this.#committer.submit({ ...NOTHING, notes: [note] });
+  async coalesce(line: CoalescedLine): Promise<string> {
+    const versionstamp = await this.#committer.submit({ ...NOTHING, coalesced: [line] });
     return versionstamp!;
   }
 

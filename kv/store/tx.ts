@@ -4,9 +4,9 @@ import {
   type Change,
   type Check,
   checkOf,
+  type CoalescedLine,
   deleteKey,
   type Mutation,
-  type Note,
   setKey,
   sumKey,
 } from "./change.ts";
@@ -167,9 +167,9 @@ export class Tx implements Reader, Appending {
     return this.#appends.eventTypes();
   }
 
-  /** Adds a line to a value that all callers of the commit share; see `noteOf`. */
-  note(note: Note): void {
-    this.#appends.note(note);
+  /** Adds a line to a value that all callers of the commit share; see `coalescedLine`. */
+  coalesce(line: CoalescedLine): void {
+    this.#appends.coalesce(line);
   }
 
   /** Asks the engine to wake the job runner `delayMs` after the commit, where it can. */
@@ -179,7 +179,7 @@ export class Tx implements Reader, Appending {
 
   /**
    * Says that it may be committed before changes that came first, as long as they touch other keys. One with
-   * events, notes or alarms keeps its place.
+   * events, coalesced lines or alarms keeps its place.
    */
   standApart(): void {
     this.#apart = true;
@@ -214,7 +214,7 @@ export class Tx implements Reader, Appending {
     const taken = new Set<string>();
     for (const step of steps) await this.#claim(mutations, taken, step);
     const marks = new Map(steps.flatMap(({ write: { of, tenant } }) => {
-      const key = this.#together(of, tenant);
+      const key = this.#total(of, tenant);
       return key === null ? [] : [[slotOf(key), key] as const];
     }));
     for (const key of marks.values()) mutations.push(setKey(key, MARK, 16));
@@ -224,7 +224,7 @@ export class Tx implements Reader, Appending {
       checks: [...this.#checks.values()],
       mutations: [...mutations, ...this.#extra],
       alarms: this.#alarms,
-      apart: this.#apart && added.lines.length + added.notes.length + this.#alarms.length === 0,
+      apart: this.#apart && added.lines.length + added.coalesced.length + this.#alarms.length === 0,
     };
   }
 
@@ -252,11 +252,11 @@ export class Tx implements Reader, Appending {
   #row<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): Promise<Row | null> {
     const key = rowKey(of, tenant, id);
     const load = () => this.store.entry(of, key);
-    return this.#read(key, load, this.#together(of, tenant)) as Promise<Row | null>;
+    return this.#read(key, load, this.#total(of, tenant)) as Promise<Row | null>;
   }
 
   /** What is checked in place of a row, and changes with it; null when the row itself is. */
-  #together<T extends Row>(of: Collection<T>, tenant: Tenant): KeyParts | null {
+  #total<T extends Row>(of: Collection<T>, tenant: Tenant): KeyParts | null {
     return of.checkedTogether && !this.store.sole ? togetherKey(of, tenant) : null;
   }
 

@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers";
 import { type Change, deleteKey, type Mutation, sumKey } from "../../kv/store/change.ts";
 import { Committer, OUTBOX } from "../../kv/commit/commit.ts";
 import { CHECKS_MAX } from "../../kv/store/limits.ts";
-import { noteOf } from "../../kv/store/note.ts";
+import { coalescedLine } from "../../kv/store/coalesced.ts";
 import { Tx } from "../../kv/store/tx.ts";
 import { Bench as StoreBench, committing, EagerClock } from "../support/kv.ts";
 import { random } from "../support/random.ts";
@@ -185,7 +185,7 @@ Deno.test("Committer.submit: in any order of standing apart nothing is lost, and
   }
 });
 
-Deno.test("Tx.standApart: a change with an event, a note or an alarm keeps its place", async () => {
+Deno.test("Tx.standApart: a change with an event, a coalesced line or an alarm keeps its place", async () => {
   await using bench = await StoreBench.memory();
   const { store } = bench;
   const of = async (work: (tx: Tx) => void) => {
@@ -196,7 +196,7 @@ Deno.test("Tx.standApart: a change with an event, a note or an alarm keeps its p
   };
   strictEqual(await of(() => {}), true);
   strictEqual(await of((tx) => tx.append(bench.tenant, "e", "{}")), false);
-  strictEqual(await of((tx) => tx.note(noteOf(["n"], "text"))), false);
+  strictEqual(await of((tx) => tx.coalesce(coalescedLine(["n"], "text"))), false);
   strictEqual(await of((tx) => tx.alarm(1_000)), false);
   strictEqual((await new Tx(store).change()).apart, false);
 });

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import type { Note } from "./change.ts";
+import type { CoalescedLine } from "./change.ts";
 import { slotOf } from "./collection.ts";
 import { LOG_VALUE_BYTES_MAX } from "./limits.ts";
 
@@ -8,16 +8,16 @@ import { LOG_VALUE_BYTES_MAX } from "./limits.ts";
  * a commit, however many write it.
  * @throws {RangeError} when one value cannot hold it
  */
-export const noteOf = (key: Deno.KvKey, text: string, expireIn?: number): Note =>
-  noteAt({ key, slot: slotOf(key) }, text, expireIn);
+export const coalescedLine = (key: Deno.KvKey, text: string, expireIn?: number): CoalescedLine =>
+  coalescedLineAt({ key, slot: slotOf(key) }, text, expireIn);
 
 /** The same at a place whose slot is known. @throws {RangeError} when one value cannot hold it */
-export function noteAt(
+export function coalescedLineAt(
   { key, slot }: { readonly key: Deno.KvKey; readonly slot: string },
   text: string,
   expireIn?: number,
-): Note {
+): CoalescedLine {
   const bytes = Buffer.byteLength(text);
-  if (bytes > LOG_VALUE_BYTES_MAX) throw new RangeError(`a note of ${bytes} bytes`);
+  if (bytes > LOG_VALUE_BYTES_MAX) throw new RangeError(`a coalesced line of ${bytes} bytes`);
   return expireIn === undefined ? { key, slot, text, bytes } : { key, slot, text, bytes, expireIn };
 }
