@@ -2,7 +2,7 @@ import { z } from "zod";
 import { deleteKey } from "../store/change.ts";
 import { collection, type Tenant, tenantKey } from "../store/collection.ts";
 import type { EventLog, Follower, Sequenced } from "./log.ts";
-import { HeldEvents } from "./held.ts";
+import { EventBuffer } from "./event_buffer.ts";
 import { groupOf, groupPrefix, markKey, markPrefix, setMark, tenantOfMark } from "./marks.ts";
 import { hasSegmentAfter } from "./segments.ts";
 import type { Store } from "../store/store.ts";
@@ -28,8 +28,8 @@ export interface Step {
 export interface FollowerRules extends Follower {
   /** How many events a step gets at most; 64 unless said. */
   readonly eventsPerStep?: number;
-  /** How many new events, of a KiB, may be held in memory until their step, so that they are not read; none unless said. */
-  readonly holdsEvents?: number;
+  /** How many new events, of a KiB, may be buffered in memory until their step, so that they are not read; none unless said. */
+  readonly bufferedEvents?: number;
   /** How many tenants are served at once, so that they share commits; 1 unless said. */
   readonly tenantsAtOnce?: number;
   /**
@@ -96,7 +96,7 @@ export class LogFollower {
   /** Events that were announced since it was woken last. */
   #waiting = 0;
   /** New events as they were announced, by tenant. */
-  readonly #held: HeldEvents;
+  readonly #buffer: EventBuffer;
 
   constructor(
     private readonly store: Store,
@@ -105,9 +105,9 @@ export class LogFollower {
     private readonly onError: (error: unknown) => void,
   ) {
     log.follow(rules);
-    this.#held = new HeldEvents(rules.holdsEvents ?? 0);
+    this.#buffer = new EventBuffer(rules.bufferedEvents ?? 0);
     log.onSequenced((tenant, events) => {
-      this.#held.add(tenant, events);
+      this.#buffer.add(tenant, events);
       if (!events.some(({ type }) => rules.wants(type, tenant))) return;
       this.#waiting += events.length;
       if (!rules.lazy || this.#waiting >= WAITING_MAX) this.wake();
@@ -231,8 +231,8 @@ export class LogFollower {
       const at = await placeOf(this.rules.place ? this.store : tx, this.rules, tenant);
       if (typeof goal === "number" && at.seq >= goal) return false;
       const limit = this.rules.eventsPerStep ?? EVENTS_PER_STEP;
-      const held = this.#held.after(tenant, at.seq, limit);
-      const events = cares ? held ?? await this.log.read(tenant, at.seq, limit) : [];
+      const buffered = this.#buffer.after(tenant, at.seq, limit);
+      const events = cares ? buffered ?? await this.log.read(tenant, at.seq, limit) : [];
       if (events.length === 0) {
         if (at.seq < head) this.#moveTo(tx, tenant, head);
         await this.#unmark(tx, goal);
@@ -246,11 +246,11 @@ export class LogFollower {
       // Not counted on from the old position: retention may have left a gap after it.
       const seq = done === 0 ? at.seq : events[done - 1]!.seq;
       this.#moveTo(tx, tenant, seq, part);
-      tx.afterCommit(() => this.#held.drop(tenant, seq));
+      tx.afterCommit(() => this.#buffer.drop(tenant, seq));
       if (typeof goal === "number") return seq < goal;
       // Held events are new, so most likely the last ones; then the mark goes in the same commit.
       // The mark of a log that grows on changes before this commits, so a lazy one takes it away alone.
-      if (held === null || part !== "" || done < events.length || seq < head) return true;
+      if (buffered === null || part !== "" || done < events.length || seq < head) return true;
       if (this.#mayLeave) return true;
       // What a fold adds begins a segment, which may be there before its head is known here.
       if (await hasSegmentAfter(this.store.kv, tenant, seq)) return true;

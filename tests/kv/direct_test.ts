@@ -244,7 +244,7 @@ Deno.test("LogFollower: a lazy one handles what it is told while it works when i
   const follower = new LogFollower(one.store, one.log, {
     name: "f",
     lazy: true,
-    holdsEvents: 100,
+    bufferedEvents: 100,
     wants: () => true,
     cares: () => Promise.resolve(true),
     step: async (_, __, events) => {

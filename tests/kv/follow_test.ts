@@ -247,7 +247,7 @@ Deno.test("LogFollower: one that keeps its place itself goes on from there, and 
   const placeIn = async (db: Reader, where: Tenant) =>
     (await db.get(items, where, "place"))?.n ?? 0;
   const follower = following(bench, {
-    holdsEvents: 8,
+    bufferedEvents: 8,
     place: placeIn,
     step: async (tx, where, events) => {
       const done = Math.min(events.length, 3), n = events[done - 1]!.seq;

@@ -21,8 +21,8 @@ const at = (org: string): Tenant => ({ org, space: "live" });
 /** Every follower but the second wants only events of this type. */
 const EVENT = "e";
 const FOLLOWERS: readonly Partial<FollowerRules>[] = [
-  { name: "eager", wants: (type) => type === EVENT, holdsEvents: 12 },
-  { name: "lazy", lazy: true, wants: () => true, holdsEvents: 12, tenantsAtOnce: 3 },
+  { name: "eager", wants: (type) => type === EVENT, bufferedEvents: 12 },
+  { name: "lazy", lazy: true, wants: () => true, bufferedEvents: 12, tenantsAtOnce: 3 },
   { name: "bare", lazy: true, wants: (type) => type === EVENT },
 ];
 

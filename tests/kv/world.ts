@@ -42,7 +42,7 @@ export class Life {
     this.bench = new Bench(mortal, "sim", { sole, hasQueue: false }, LIMITS);
     this.follower = new LogFollower(this.bench.store, this.bench.log, {
       name: "sim",
-      holdsEvents: HELD,
+      bufferedEvents: HELD,
       wants: () => true,
       cares: () => Promise.resolve(true),
       step: async (tx, tenant, events) => {

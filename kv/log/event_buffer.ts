@@ -5,7 +5,7 @@ import type { Sequenced } from "./log.ts";
 const CHARS_PER_EVENT = 1_024;
 
 /** New events of each tenant's log, without a gap, at most `limit` in all; beyond that all are let go. */
-export class HeldEvents {
+export class EventBuffer {
   readonly #tenants = new Map<string, { events: Sequenced[]; weight: number }>();
   #weight = 0;
 
@@ -19,12 +19,12 @@ export class HeldEvents {
     if (this.#weight + weight > this.limit) this.#clear();
     if (weight > this.limit) return;
     const key = tenantKey(tenant);
-    const held = this.#tenants.get(key);
-    if (held !== undefined && held.events.at(-1)!.seq + 1 === events[0]!.seq) {
-      held.events.push(...events);
-      held.weight += weight;
+    const buffered = this.#tenants.get(key);
+    if (buffered !== undefined && buffered.events.at(-1)!.seq + 1 === events[0]!.seq) {
+      buffered.events.push(...events);
+      buffered.weight += weight;
     } else {
-      this.#weight -= held?.weight ?? 0;
+      this.#weight -= buffered?.weight ?? 0;
       this.#tenants.set(key, { events: [...events], weight });
     }
     this.#weight += weight;
@@ -41,14 +41,14 @@ export class HeldEvents {
   /** Lets go of the events up to number `seq`. */
   drop(tenant: Tenant, seq: number): void {
     const key = tenantKey(tenant);
-    const held = this.#tenants.get(key);
-    if (held === undefined) return;
-    const { events } = held, all = seq >= events.at(-1)!.seq;
+    const buffered = this.#tenants.get(key);
+    if (buffered === undefined) return;
+    const { events } = buffered, all = seq >= events.at(-1)!.seq;
     const done = all
-      ? held.weight
+      ? buffered.weight
       : weightOf(events.splice(0, Math.max(0, seq + 1 - events[0]!.seq)));
     this.#weight -= done;
-    held.weight -= done;
+    buffered.weight -= done;
     if (all) this.#tenants.delete(key);
   }
 
