@@ -2,7 +2,7 @@ import { type Change, type Check, type Mutation, writesOf } from "../store/chang
 import type { Clock } from "../store/clock.ts";
 import { StoreUnavailableError, withoutUsers } from "../store/errors.ts";
 import { type Flight, flightOf, meets } from "../store/flight.ts";
-import { Gathering } from "./gather.ts";
+import { CommitDelay } from "./delay.ts";
 import { type Line, outboxText } from "../log/line.ts";
 import { oneSumEach, oneValueEach } from "../store/merge.ts";
 import type { Numbered, Numbering, Room } from "../log/numbering.ts";
@@ -42,7 +42,7 @@ const encoder = new TextEncoder();
  */
 export class Committer {
   #queue: Pending[] = [];
-  readonly #gathering = new Gathering(() => this.#queue.length);
+  readonly #delay = new CommitDelay(() => this.#queue.length);
   #waitingBytes = 0;
   #running: Promise<void> | null = null;
   /** Whose commit is under way. */
@@ -123,11 +123,11 @@ export class Committer {
     await Promise.resolve();
     try {
       while (this.#queue.length > 0 || this.#beside !== null) {
-        await this.#gathering.gather();
+        await this.#delay.wait();
         const batch = this.#take(this.#flightBeside);
         // Either nobody waits, or all of them for what is under way beside.
         if (batch.length === 0) await this.#beside;
-        else this.#gathering.took(batch.length);
+        else this.#delay.committed(batch.length);
         this.#underWay = batch;
         await this.#commit(batch);
         this.#underWay = null;
@@ -139,7 +139,7 @@ export class Committer {
 
   /** Commits what stands apart while another commit is under way. */
   async #runBeside(): Promise<void> {
-    await this.#gathering.gather(CALLERS_MAX);
+    await this.#delay.wait(CALLERS_MAX);
     if (this.#underWay === null || this.#isOwed || this.#apart < APART_MIN) return;
     const others = this.#queue.filter(({ change }) => !change.apart);
     this.#queue = this.#queue.filter(({ change }) => change.apart);
