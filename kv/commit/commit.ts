@@ -1,7 +1,7 @@
 import { type Change, type Check, type Mutation, writesOf } from "../store/change.ts";
 import type { Clock } from "../store/clock.ts";
 import { StoreUnavailableError, withoutUsers } from "../store/errors.ts";
-import { type Flight, flightOf, meets } from "../store/flight.ts";
+import { type CommitKeys, conflicts, keysOf } from "./commit_keys.ts";
 import { CommitDelay } from "./delay.ts";
 import { type Line, outboxText } from "../log/line.ts";
 import { oneSumEach, oneValueEach } from "../store/merge.ts";
@@ -49,7 +49,7 @@ export class Committer {
   #underWay: readonly Pending[] | null = null;
   /** The commit beside it, of those that stand apart. */
   #beside: Promise<void> | null = null;
-  #flightBeside: Flight | null = null;
+  #parallelKeys: CommitKeys | null = null;
   /** How many of those wait. */
   #apart = 0;
   /** True while one waits for a key that is under way: nothing more goes beside, or it might for ever. */
@@ -124,7 +124,7 @@ export class Committer {
     try {
       while (this.#queue.length > 0 || this.#beside !== null) {
         await this.#delay.wait();
-        const batch = this.#take(this.#flightBeside);
+        const batch = this.#take(this.#parallelKeys);
         // Either nobody waits, or all of them for what is under way beside.
         if (batch.length === 0) await this.#beside;
         else this.#delay.committed(batch.length);
@@ -143,18 +143,18 @@ export class Committer {
     if (this.#underWay === null || this.#isOwed || this.#apart < APART_MIN) return;
     const others = this.#queue.filter(({ change }) => !change.apart);
     this.#queue = this.#queue.filter(({ change }) => change.apart);
-    const batch = this.#take(flightOf(this.#underWay));
+    const batch = this.#take(keysOf(this.#underWay));
     this.#queue = others.concat(this.#queue);
-    this.#flightBeside = flightOf(batch);
+    this.#parallelKeys = keysOf(batch);
     await this.#commit(batch);
-    this.#flightBeside = null;
+    this.#parallelKeys = null;
   }
 
   /**
    * The longest run of callers that fits into one atomic, does not contradict itself and does not meet
    * what is under way.
    */
-  #take(flight: Flight | null): Pending[] {
+  #take(inFlight: CommitKeys | null): Pending[] {
     const batch: Pending[] = [], later: Pending[] = [];
     const load = new Load(this.options.checksMax);
     this.#isOwed = false;
@@ -167,7 +167,7 @@ export class Committer {
         pending.resolve(null);
         continue;
       }
-      const waits = flight !== null && meets(change, flight);
+      const waits = inFlight !== null && conflicts(change, inFlight);
       this.#isOwed ||= waits;
       if (waits || load.contradicts(change)) {
         later.push(pending);
