@@ -110,7 +110,7 @@ async function change<R>(
 ): Promise<R> {
   let known = true;
   return await store.transact((tx) => {
-    if (known) tx.know(deliveries, tenant, delivery, versionstamp);
+    if (known) tx.seed(deliveries, tenant, delivery, versionstamp);
     known = false;
     return work(tx);
   });

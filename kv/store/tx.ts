@@ -82,7 +82,7 @@ export class Tx implements Reader, Appending {
    * Says what a row is, for a caller who has just read or written it: it is checked as if it had been read
    * here, and not read. A change that is tried again must read.
    */
-  know<T extends Row>(of: Collection<T>, tenant: Tenant, record: T, versionstamp: string): void {
+  seed<T extends Row>(of: Collection<T>, tenant: Tenant, record: T, versionstamp: string): void {
     const key = rowKey(of, tenant, record.id);
     const slot = slotOf(key);
     if (this.#seen.has(slot)) return;
