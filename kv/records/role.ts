@@ -21,5 +21,5 @@ export const roles = collection({
   index: { made_with: (role) => madeWith(role.created_with) },
   counted: true,
   cached: 5_000,
-  checkedTogether: true, // somebody's rights depend on every role that they have
+  checkedPerTenant: true, // somebody's rights depend on every role that they have
 });

@@ -36,7 +36,7 @@ export const users = collection({
   },
   counted: true,
   cached: 20_000,
-  checkedTogether: true, // a decision of ten people depends on all of them
+  checkedPerTenant: true, // a decision of ten people depends on all of them
 });
 
 /** A sign-in. Its JWTs and its refresh tokens work only while it stands. */

@@ -49,7 +49,7 @@ export interface Collection<T extends Row> {
    * On a shared store, which takes few checks a commit, one check stands for all records of a tenant: a
    * change may depend on any number of them, and is tried again when any of them changes meanwhile.
    */
-  readonly checkedTogether: boolean;
+  readonly checkedPerTenant: boolean;
 }
 
 /** A collection, where it does not matter what its records are. */
@@ -77,7 +77,7 @@ export function collection<T extends Row>(
     expiresAt: NEVER,
     counted: false,
     cached: 0,
-    checkedTogether: false,
+    checkedPerTenant: false,
     ...spec,
   };
   const names = [of.unique, of.lookup, of.index, of.queue].flatMap((keys) => Object.keys(keys));
@@ -123,7 +123,7 @@ export const systemKey = (c: Kind, index: string, key: KeyParts): KeyParts =>
 export const countKey = (c: Kind, t: Tenant): KeyParts => [t.org, t.space, `${c.name}#`];
 
 /** What is written with each of a tenant's records that are checked total. */
-export const togetherKey = (c: Kind, t: Tenant): KeyParts => [t.org, t.space, `${c.name}!`];
+export const tenantCheckKey = (c: Kind, t: Tenant): KeyParts => [t.org, t.space, `${c.name}!`];
 
 /** What a counter says; nothing stands for none. */
 export const countOf = (counter: Deno.KvU64 | null): number => Number(counter?.value ?? 0n);

@@ -25,7 +25,7 @@ import {
   slotOf,
   systemKey,
   type Tenant,
-  togetherKey,
+  tenantCheckKey,
 } from "./collection.ts";
 import { entriesOf, type IndexEntry, MARK, sameKey, samePointer } from "./entries.ts";
 import { DuplicateError } from "./errors.ts";
@@ -257,7 +257,7 @@ export class Tx implements Reader, Appending {
 
   /** What is checked in place of a row, and changes with it; null when the row itself is. */
   #total<T extends Row>(of: Collection<T>, tenant: Tenant): KeyParts | null {
-    return of.checkedTogether && !this.store.sole ? togetherKey(of, tenant) : null;
+    return of.checkedPerTenant && !this.store.sole ? tenantCheckKey(of, tenant) : null;
   }
 
   #point(of: Named, key: KeyParts): Promise<unknown> {
