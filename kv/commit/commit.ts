@@ -11,7 +11,7 @@ import { ATOMIC_BYTES_MAX, KEY_BYTES_MAX, MUTATIONS_MAX } from "../store/limits.
 import { KEY_OVERHEAD_BYTES, Load } from "../store/load.ts";
 import type { Trouble } from "../store/trouble.ts";
 
-/** The versionstamp of the commit, or null when a check failed and the caller should look again. */
+/** The versionstamp of the commit, or null when a check failed and the caller must read again. */
 type Outcome = string | null;
 
 interface Pending {
@@ -23,39 +23,39 @@ interface Pending {
 }
 
 export const OUTBOX: Deno.KvKey = ["~", "outbox"];
-/** More callers than this wait for the next commit, so that requests are served while this one is written. */
+/** Callers of one commit. The others wait for the next one, so requests are served during the write. */
 const CALLERS_MAX = 64;
-/** So many that stand apart are worth a commit beside the one under way. */
-const APART_MIN = 32;
+/** This many reorderable changes justify a second commit in parallel. */
+const REORDERABLE_MIN = 32;
 const QUEUE_MAX = 20_000;
-/** What may wait in memory for its commit; a caller beyond that is told to come again. */
+/** Bytes that may wait in memory for their commit; beyond it `submit` fails. */
 const QUEUE_BYTES_MAX = 128 * 1024 * 1024;
 const RECENT_MAX = 4_096;
-/** Two handles on one file may collide; the engine then says so and nothing was written. */
+/** Retries when another handle on the same file holds its lock; the engine has written nothing then. */
 const LOCKED_RETRIES_MAX = 50;
 const encoder = new TextEncoder();
 
 /**
- * Group commit: while one atomic is under way callers queue up, and all that fit go into the next one.
- * Each caller is answered after the commit that holds its change. Where many stand apart, they need not
- * wait for that one: the engine has the next at hand when it has written it.
+ * Group commit: callers queue while an atomic is in flight, and all that fit go into the next one. Each
+ * caller is answered after the commit that holds its change. When many queued changes are reorderable, they
+ * form a second atomic at once, so that the engine has it at hand when the first is written.
  */
 export class Committer {
   #queue: Pending[] = [];
   readonly #delay = new CommitDelay(() => this.#queue.length);
   #waitingBytes = 0;
   #running: Promise<void> | null = null;
-  /** Whose commit is under way. */
-  #underWay: readonly Pending[] | null = null;
-  /** The commit beside it, of those that stand apart. */
-  #beside: Promise<void> | null = null;
+  /** The callers of the commit in flight. */
+  #inFlight: readonly Pending[] | null = null;
+  /** The second commit, of reorderable changes. */
+  #parallel: Promise<void> | null = null;
   #parallelKeys: CommitKeys | null = null;
-  /** How many of those wait. */
-  #apart = 0;
-  /** True while one waits for a key that is under way: nothing more goes beside, or it might for ever. */
-  #isOwed = false;
+  /** How many reorderable changes are queued. */
+  #reorderable = 0;
+  /** True while a change waits for a key in flight. No parallel commit starts then, or it could wait for ever. */
+  #isBlocked = false;
   #closed = false;
-  /** Newest versionstamps of keys written here: a change that read an older one has lost already. */
+  /** Newest versionstamps of keys written here: a change that read an older one has lost its race. */
   readonly #recent = new RecentMap<string>(RECENT_MAX);
 
   constructor(
@@ -63,12 +63,12 @@ export class Committer {
     private readonly options: {
       readonly clock: Clock;
       readonly checksMax: number;
-      /** Called with what an atomic has written, or may have when the versionstamp is null. */
+      /** Called with the mutations of an atomic; the versionstamp is null when they may not be written. */
       readonly after: (mutations: readonly Mutation[], versionstamp: string | null) => void;
       readonly log: () => Numbering;
-      /** Called when the engine denies what one change read: memory may be what misled it. */
+      /** Called when a check of a single change failed: the read cache may be stale. */
       readonly denied: (checks: readonly Check[]) => void;
-      /** Hears of each commit whether the engine made it. */
+      /** Records whether each commit succeeded. */
       readonly trouble: Pick<Trouble, "met">;
     },
   ) {}
@@ -89,7 +89,7 @@ export class Committer {
     const { checksMax } = this.options;
     if (change.checks.length > checksMax || writesOf(change) > MUTATIONS_MAX) {
       throw new RangeError(
-        `a change of ${change.checks.length} checks and ${writesOf(change)} writes: ` +
+        `a change has ${change.checks.length} checks and ${writesOf(change)} writes; ` +
           `this store takes ${checksMax} and ${MUTATIONS_MAX}`,
       );
     }
@@ -100,21 +100,23 @@ export class Committer {
       if (mutation.kind !== "delete") keyBytes += mutation.slot.length + KEY_OVERHEAD_BYTES;
     }
     if (this.#queue.length >= QUEUE_MAX || this.#waitingBytes + bytes > QUEUE_BYTES_MAX) {
-      throw new StoreUnavailableError("too many changes are waiting");
+      throw new StoreUnavailableError("too many changes are queued");
     }
     this.#waitingBytes += bytes;
     this.#queue.push({ change, bytes, keyBytes, resolve, reject });
-    if (!change.apart || ++this.#apart < APART_MIN || this.#underWay === null) return;
-    this.#beside ??= this.#runBeside().finally(() => this.#beside = null);
+    if (!change.reorderable || ++this.#reorderable < REORDERABLE_MIN || this.#inFlight === null) {
+      return;
+    }
+    this.#parallel ??= this.#runParallel().finally(() => this.#parallel = null);
   }
 
-  /** Commits what is queued and takes no more. */
+  /** Commits what is queued; later submits fail. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#running;
   }
 
-  /** Resolves when nothing is queued or under way. */
+  /** Resolves when nothing is queued or in flight. */
   async idle(): Promise<void> {
     while (this.#running !== null) await this.#running;
   }
@@ -122,28 +124,28 @@ export class Committer {
   async #run(): Promise<void> {
     await Promise.resolve();
     try {
-      while (this.#queue.length > 0 || this.#beside !== null) {
+      while (this.#queue.length > 0 || this.#parallel !== null) {
         await this.#delay.wait();
         const batch = this.#take(this.#parallelKeys);
-        // Either nobody waits, or all of them for what is under way beside.
-        if (batch.length === 0) await this.#beside;
+        // The queue is empty, or all of it waits for keys of the parallel commit.
+        if (batch.length === 0) await this.#parallel;
         else this.#delay.committed(batch.length);
-        this.#underWay = batch;
+        this.#inFlight = batch;
         await this.#commit(batch);
-        this.#underWay = null;
+        this.#inFlight = null;
       }
     } finally {
       this.#running = null;
     }
   }
 
-  /** Commits what stands apart while another commit is under way. */
-  async #runBeside(): Promise<void> {
+  /** Commits reorderable changes while another commit is in flight. */
+  async #runParallel(): Promise<void> {
     await this.#delay.wait(CALLERS_MAX);
-    if (this.#underWay === null || this.#isOwed || this.#apart < APART_MIN) return;
-    const others = this.#queue.filter(({ change }) => !change.apart);
-    this.#queue = this.#queue.filter(({ change }) => change.apart);
-    const batch = this.#take(keysOf(this.#underWay));
+    if (this.#inFlight === null || this.#isBlocked || this.#reorderable < REORDERABLE_MIN) return;
+    const others = this.#queue.filter(({ change }) => !change.reorderable);
+    this.#queue = this.#queue.filter(({ change }) => change.reorderable);
+    const batch = this.#take(keysOf(this.#inFlight));
     this.#queue = others.concat(this.#queue);
     this.#parallelKeys = keysOf(batch);
     await this.#commit(batch);
@@ -151,13 +153,13 @@ export class Committer {
   }
 
   /**
-   * The longest run of callers that fits into one atomic, does not contradict itself and does not meet
-   * what is under way.
+   * Takes the longest run of callers that fits into one atomic, without contradictions among them or
+   * conflicts with the keys in flight.
    */
   #take(inFlight: CommitKeys | null): Pending[] {
     const batch: Pending[] = [], later: Pending[] = [];
     const load = new Load(this.options.checksMax);
-    this.#isOwed = false;
+    this.#isBlocked = false;
     let at = 0;
     for (; at < this.#queue.length && batch.length < CALLERS_MAX; at++) {
       const pending = this.#queue[at]!;
@@ -168,7 +170,7 @@ export class Committer {
         continue;
       }
       const waits = inFlight !== null && conflicts(change, inFlight);
-      this.#isOwed ||= waits;
+      this.#isBlocked ||= waits;
       if (waits || load.contradicts(change)) {
         later.push(pending);
         continue;
@@ -183,11 +185,11 @@ export class Committer {
       }
     }
     this.#queue = at >= this.#queue.length ? later : later.concat(this.#queue.slice(at));
-    this.#apart = this.#queue.filter(({ change }) => change.apart).length;
+    this.#reorderable = this.#queue.filter(({ change }) => change.reorderable).length;
     return batch;
   }
 
-  /** Of a key that was not there nothing is known: what was written here may be gone by now. */
+  /** True when a checked key is known to be newer. An absent key proves nothing: it may have been deleted. */
   #hasLost(change: Change): boolean {
     return change.checks.some(({ slot, versionstamp }) => {
       const newest = this.#recent.get(slot);
@@ -210,8 +212,8 @@ export class Committer {
     } catch (error) {
       numbered?.settle(isRefusal(error) ? false : null);
       this.options.after(mutations, null);
-      if (batch.length > 1 && isRefusal(error)) return await this.#halves(batch);
-      // What was refused may be the numbering and not the caller's own change.
+      if (batch.length > 1 && isRefusal(error)) return await this.#bisect(batch);
+      // The engine may have refused the sequencing rather than the caller's change.
       if (numbered !== null && isRefusal(error)) return await this.#commit(batch, false);
       const reason = isRefusal(error) ? error : outcomeUnknown(error);
       if (reason instanceof StoreUnavailableError) this.options.trouble.met(reason);
@@ -223,8 +225,8 @@ export class Committer {
     this.options.after(mutations, versionstamp);
     if (versionstamp === null) {
       numbered?.settle(false);
-      if (batch.length > 1) return await this.#halves(batch);
-      // Whose check it was is known when the caller's stand alone.
+      if (batch.length > 1) return await this.#bisect(batch);
+      // The failed check may be the sequencer's: try the caller's change alone.
       if (numbered !== null) return await this.#commit(batch, false);
       this.options.denied(batch[0]!.change.checks);
     }
@@ -249,8 +251,8 @@ export class Committer {
     return { checks, writes, bytes, keyBytes };
   }
 
-  /** One change that cannot be committed must not take its neighbours down. */
-  async #halves(batch: Pending[]): Promise<void> {
+  /** Commits each half, so that one change that cannot be committed does not fail the others. */
+  async #bisect(batch: Pending[]): Promise<void> {
     const half = batch.length >> 1;
     await this.#commit(batch.slice(0, half));
     await this.#commit(batch.slice(half));
@@ -313,8 +315,8 @@ export class Committer {
 }
 
 /**
- * What the engine says before it writes anything: beyond a limit, not serialisable, not a key, not a
- * counter. Failures of its disk and network are TypeErrors too, and of those nothing is known.
+ * Errors that the engine raises before it writes: over a limit, not serialisable, not a key, not a counter.
+ * Disk and network failures are TypeErrors too; after one of those the outcome is unknown.
  */
 const REFUSALS = /\(max |could not be cloned|key cannot be empty|^expected |non-U64|Delay /;
 

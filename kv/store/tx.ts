@@ -62,7 +62,7 @@ export class Tx implements Reader, Appending {
   readonly #extra: Mutation[] = [];
   readonly #appends = new Appends();
   readonly #alarms: number[] = [];
-  #apart = false;
+  #reorderable = false;
 
   constructor(readonly store: RowSource) {}
 
@@ -178,11 +178,11 @@ export class Tx implements Reader, Appending {
   }
 
   /**
-   * Says that it may be committed before changes that came first, as long as they touch other keys. One with
-   * events, coalesced lines or alarms keeps its place.
+   * Lets this change be committed before earlier ones that touch other keys. A change with events, coalesced
+   * lines or alarms keeps its place.
    */
-  standApart(): void {
-    this.#apart = true;
+  allowReordering(): void {
+    this.#reorderable = true;
   }
 
   /** Runs `task` once, after the commit that succeeds. */
@@ -224,7 +224,8 @@ export class Tx implements Reader, Appending {
       checks: [...this.#checks.values()],
       mutations: [...mutations, ...this.#extra],
       alarms: this.#alarms,
-      apart: this.#apart && added.lines.length + added.coalesced.length + this.#alarms.length === 0,
+      reorderable: this.#reorderable &&
+        added.lines.length + added.coalesced.length + this.#alarms.length === 0,
     };
   }
 

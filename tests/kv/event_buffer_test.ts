@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { Tenant } from "../../kv/store/collection.ts";
-import { EventBuffer } from "../../kv/log/buffer.ts";
+import { EventBuffer } from "../../kv/log/event_buffer.ts";
 
 const a: Tenant = { org: "a", space: "live" }, b: Tenant = { org: "b", space: "live" };
 const events = (first: number, count: number, chars = 100) =>
