@@ -1,7 +1,7 @@
 import { type Check, checkOf, deleteKey, type Mutation } from "../store/change.ts";
 import type { Tenant } from "../store/collection.ts";
 import { OUTBOX } from "../commit/commit.ts";
-import type { Announcement, FoldLimits } from "./fold.ts";
+import type { FoldLimits, TenantEvents } from "./fold.ts";
 import type { Line } from "./line.ts";
 import { KEY_OVERHEAD_BYTES } from "../store/load.ts";
 import { setMark } from "./marks.ts";
@@ -15,7 +15,7 @@ interface Row {
 }
 
 /** What a tenant's log gets. */
-interface Growth extends Announcement {
+interface Growth extends TenantEvents {
   readonly owner: string;
   readonly types: Set<string>;
   /** Those that are full, and the one that is being filled: its first number, text and size. */
@@ -32,7 +32,7 @@ export interface Log {
   /** The followers that want one of these types of events. */
   readonly wanting: (types: Iterable<string>, tenant: Tenant) => Iterable<string>;
   /** Called when these events have their numbers, or may have them. */
-  readonly numbered: (announcements: readonly Announcement[], certain: boolean) => void;
+  readonly numbered: (batches: readonly TenantEvents[], certain: boolean) => void;
 }
 
 /** What may wait in the outbox and still go along with a later commit. */

@@ -13,7 +13,7 @@ export interface Sequenced {
 }
 
 /** New events of one tenant, with their numbers. */
-export interface Announcement {
+export interface TenantEvents {
   readonly tenant: Tenant;
   readonly events: Sequenced[];
 }
@@ -23,7 +23,7 @@ export interface Plan {
   readonly first: { readonly key: Deno.KvKey; readonly versionstamp: string };
   readonly rows: readonly Deno.KvKey[];
   /** In the order in which the rows name them: the same rows always give the same order. */
-  readonly tenants: ReadonlyMap<string, Gathered>;
+  readonly tenants: ReadonlyMap<string, TenantLines>;
   /** How many of their lines have their numbers already. */
   readonly done: number;
   /** The versionstamp of what says so. */
@@ -33,7 +33,7 @@ export interface Plan {
 }
 
 /** What rows hold for one tenant, and the followers that it is marked for. */
-export interface Gathered {
+export interface TenantLines {
   readonly tenant: Tenant;
   /** Types and rows, as segments hold them. */
   readonly lines: string[];
@@ -47,7 +47,7 @@ export interface Progress {
 }
 
 /** The next segment of a tenant's log. */
-export interface Piece extends Gathered {
+export interface Piece extends TenantLines {
   readonly bytes: number;
 }
 
@@ -83,7 +83,7 @@ export async function planFold(
   wants: (type: string, tenant: Tenant) => Iterable<string>,
   limits: FoldLimits,
 ): Promise<Plan | null> {
-  const tenants = new Map<string, Gathered & { readonly types: Set<string> }>();
+  const tenants = new Map<string, TenantLines & { readonly types: Set<string> }>();
   const rows: Deno.KvKey[] = [];
   let first: Plan["first"] | null = null, bytes = 0, more = false;
   let progress: Progress | null = null, begun: string | null = null;
@@ -109,16 +109,16 @@ export async function planFold(
     for (const text of decoder.decode(value).split("\n")) {
       const tab = text.indexOf("\t");
       const id = text.slice(0, tab), line = text.slice(tab + 1);
-      let gathered = tenants.get(id);
-      if (gathered === undefined) {
-        gathered = { tenant: tenantOf(id), lines: [], marks: new Set(), types: new Set() };
-        tenants.set(id, gathered);
+      let collected = tenants.get(id);
+      if (collected === undefined) {
+        collected = { tenant: tenantOf(id), lines: [], marks: new Set(), types: new Set() };
+        tenants.set(id, collected);
       }
-      gathered.lines.push(line);
+      collected.lines.push(line);
       const type = line.slice(0, line.indexOf("\t"));
-      if (gathered.types.has(type)) continue;
-      gathered.types.add(type);
-      for (const name of wants(type, gathered.tenant)) (gathered.marks as Set<string>).add(name);
+      if (collected.types.has(type)) continue;
+      collected.types.add(type);
+      for (const name of wants(type, collected.tenant)) (collected.marks as Set<string>).add(name);
     }
   }
   return first && { first, rows, tenants, done: progress?.done ?? 0, begun, more };
@@ -129,17 +129,17 @@ const isAfter = (row: Deno.KvKey, { last }: Progress): boolean => (row.at(-1) as
 /** What each atomic of a fold takes; the last one also takes the rows, so there is always one. */
 export function* partsOf({ rows, tenants, done }: Plan, limits: FoldLimits): Generator<Piece[]> {
   let part: Piece[] = [], bytes = 0, mutations = 0, passed = done;
-  for (const gathered of tenants.values()) {
-    const left = gathered.lines.slice(passed);
-    passed -= gathered.lines.length - left.length;
+  for (const collected of tenants.values()) {
+    const left = collected.lines.slice(passed);
+    passed -= collected.lines.length - left.length;
     for (const piece of pack(left, limits.segmentBytes)) {
       bytes += piece.bytes;
-      mutations += 1 + gathered.marks.size;
+      mutations += 1 + collected.marks.size;
       if (part.length > 0 && (bytes > limits.atomicBytes || mutations > limits.atomicMutations)) {
         yield part;
-        part = [], bytes = piece.bytes, mutations = 1 + gathered.marks.size;
+        part = [], bytes = piece.bytes, mutations = 1 + collected.marks.size;
       }
-      part.push({ ...gathered, ...piece });
+      part.push({ ...collected, ...piece });
     }
   }
   if (part.length > 0 && mutations + rows.length > limits.atomicMutations) {

@@ -1,7 +1,7 @@
 import { deleteKey, setKey } from "../store/change.ts";
 import { type Tenant, tenantKey } from "../store/collection.ts";
 import { DirectNumbering } from "./direct.ts";
-import type { Announcement } from "./fold.ts";
+import type { TenantEvents } from "./fold.ts";
 import {
   eventsOf,
   FOLD_LIMITS,
@@ -66,7 +66,7 @@ export class EventLog {
   /** Where tenants' logs end. Only a sole sequencer may remember: nobody else makes them longer. */
   #heads = new RecentMap<number>(HEADS_MAX);
   /** Events that got numbers in an atomic whose outcome is unknown; the log tells the next fold whether it was made. */
-  #doubtful: Announcement[] = [];
+  #doubtful: TenantEvents[] = [];
   readonly #direct: DirectNumbering;
   readonly #followers: Follower[] = [];
   readonly #rested: (() => void)[] = [];
@@ -85,7 +85,7 @@ export class EventLog {
         return this.#followers.filter((f) => wanted.some((type) => f.wants(type, tenant)))
           .map((f) => f.name);
       },
-      numbered: (announcements, certain) => this.#numbered(announcements, certain),
+      numbered: (batches, certain) => this.#numbered(batches, certain),
     }, limits);
     store.logsTo({
       number: (lines, room) => this.#direct.number(lines, room),
@@ -176,15 +176,15 @@ export class EventLog {
   }
 
   /** Events got their numbers in their own commit, or may have; who is lazy hears of a rest after it. */
-  #numbered(announcements: readonly Announcement[], certain: boolean): void {
-    if (certain) this.#announce(announcements);
-    else this.#doubt(announcements);
+  #numbered(batches: readonly TenantEvents[], certain: boolean): void {
+    if (certain) this.#notify(batches);
+    else this.#doubt(batches);
     this.#foldWithin(FOLD_LAZY_MS);
   }
 
-  #doubt(announcements: readonly Announcement[]): void {
+  #doubt(batches: readonly TenantEvents[]): void {
     this.#heads = new RecentMap(HEADS_MAX);
-    this.#doubtful = [...announcements];
+    this.#doubtful = [...batches];
   }
 
   #foldWithin(ms: number): void {
@@ -265,14 +265,14 @@ export class EventLog {
     begun: string | null,
     rest: Progress | null,
   ): Promise<string | null> {
-    const sequenced: Announcement[] = [];
+    const sequenced: TenantEvents[] = [];
     let tries = 0, at: string | null = null;
     try {
       await this.store.transact(async (tx) => {
         if (++tries > 1) return;
         tx.check(first.key, first.versionstamp);
         tx.check(PROGRESS, begun);
-        const marks = new Map<string, Announcement[]>();
+        const marks = new Map<string, TenantEvents[]>();
         for (const piece of part) await this.#extend(tx, piece, sequenced, marks);
         for (const [name, marked] of marks) markAll(tx, name, marked);
         if (rest !== null) tx.stage(setKey(PROGRESS, rest, 64));
@@ -287,7 +287,7 @@ export class EventLog {
       throw error;
     }
     if (tries > 1) return null;
-    this.#announce(sequenced);
+    this.#notify(sequenced);
     return at;
   }
 
@@ -297,16 +297,16 @@ export class EventLog {
     if (doubtful.length === 0) return;
     const made = await Promise.all(doubtful.map((each) => this.#has(each)));
     this.#doubtful = [];
-    this.#announce(doubtful.filter((_, at) => made[at]));
+    this.#notify(doubtful.filter((_, at) => made[at]));
   }
 
-  async #has({ tenant, events }: Announcement): Promise<boolean> {
+  async #has({ tenant, events }: TenantEvents): Promise<boolean> {
     const found = await this.read(tenant, events[0]!.seq - 1, events.length);
     return events.every(({ seq, json }, at) => found[at]?.seq === seq && found[at].json === json);
   }
 
-  #announce(announcements: readonly Announcement[]): void {
-    for (const { tenant, events } of announcements) {
+  #notify(batches: readonly TenantEvents[]): void {
+    for (const { tenant, events } of batches) {
       if (this.store.sole) this.#heads.set(tenantKey(tenant), events.at(-1)!.seq);
       for (const listener of this.#listeners) {
         try {
@@ -322,8 +322,8 @@ export class EventLog {
   async #extend(
     tx: Tx,
     { tenant, lines, marks }: Piece,
-    sequenced: Announcement[],
-    marked: Map<string, Announcement[]>,
+    sequenced: TenantEvents[],
+    marked: Map<string, TenantEvents[]>,
   ): Promise<void> {
     const before = sequenced.at(-1);
     const again = before?.tenant === tenant;
@@ -334,12 +334,12 @@ export class EventLog {
       before.events.push(...events);
       return;
     }
-    const announcement = { tenant, events };
-    sequenced.push(announcement);
+    const batch = { tenant, events };
+    sequenced.push(batch);
     for (const name of marks) {
       const others = marked.get(name);
-      if (others === undefined) marked.set(name, [announcement]);
-      else others.push(announcement);
+      if (others === undefined) marked.set(name, [batch]);
+      else others.push(batch);
     }
   }
 }

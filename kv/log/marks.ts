@@ -1,6 +1,6 @@
 import { type Mutation, setKey } from "../store/change.ts";
 import { type Tenant, tenantKey, tenantOf } from "../store/collection.ts";
-import type { Announcement } from "./fold.ts";
+import type { TenantEvents } from "./fold.ts";
 import { coalescedLine } from "../store/coalesced.ts";
 import type { Tx } from "../store/tx.ts";
 
@@ -38,7 +38,7 @@ const encodeGroup = (marked: readonly Marked[]): string =>
   marked.map(({ tenant, seq }) => `${tenantKey(tenant)}\t${seq}`).join("\n");
 
 /** Marks tenants for a follower: one by its own key, several by one value. */
-export function markAll(tx: Tx, name: string, marked: readonly Announcement[]): void {
+export function markAll(tx: Tx, name: string, marked: readonly TenantEvents[]): void {
   if (marked.length === 1) {
     tx.stage(setMark(name, marked[0]!.tenant));
     return;
