@@ -4,7 +4,7 @@ import { OUTBOX } from "../commit/commit.ts";
 import type { FoldLimits, TenantEvents } from "./fold.ts";
 import type { Line } from "./line.ts";
 import { KEY_OVERHEAD_BYTES } from "../store/load.ts";
-import { setMark } from "./marks.ts";
+import { setPending } from "./pending.ts";
 import type { Numbered, Room } from "./numbering.ts";
 import { segmentKey, setSegment } from "./segments.ts";
 
@@ -114,7 +114,7 @@ export class DirectNumbering {
     let keyBytes = 0;
     for (const { tenant, owner, events, types, full, first, text } of growths.values()) {
       mutations.push(...full, setSegment(tenant, first, text));
-      for (const name of this.log.wanting(types, tenant)) mutations.push(setMark(name, tenant));
+      for (const name of this.log.wanting(types, tenant)) mutations.push(setPending(name, tenant));
       if (this.#proven.has(owner)) continue;
       // Nothing may be there, whatever memory says; a check costs the engine more than a write.
       checks.push(checkOf(segmentKey(tenant, events[0]!.seq), null));

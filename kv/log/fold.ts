@@ -37,7 +37,7 @@ export interface TenantLines {
   readonly tenant: Tenant;
   /** Types and rows, as segments hold them. */
   readonly lines: string[];
-  readonly marks: ReadonlySet<string>;
+  readonly followers: ReadonlySet<string>;
 }
 
 /** How far a fold of several atomics has come: its last row, and how many lines have their numbers. */
@@ -111,14 +111,16 @@ export async function planFold(
       const id = text.slice(0, tab), line = text.slice(tab + 1);
       let collected = tenants.get(id);
       if (collected === undefined) {
-        collected = { tenant: tenantOf(id), lines: [], marks: new Set(), types: new Set() };
+        collected = { tenant: tenantOf(id), lines: [], followers: new Set(), types: new Set() };
         tenants.set(id, collected);
       }
       collected.lines.push(line);
       const type = line.slice(0, line.indexOf("\t"));
       if (collected.types.has(type)) continue;
       collected.types.add(type);
-      for (const name of wants(type, collected.tenant)) (collected.marks as Set<string>).add(name);
+      for (const name of wants(type, collected.tenant)) {
+        (collected.followers as Set<string>).add(name);
+      }
     }
   }
   return first && { first, rows, tenants, done: progress?.done ?? 0, begun, more };
@@ -134,10 +136,10 @@ export function* partsOf({ rows, tenants, done }: Plan, limits: FoldLimits): Gen
     passed -= collected.lines.length - left.length;
     for (const piece of pack(left, limits.segmentBytes)) {
       bytes += piece.bytes;
-      mutations += 1 + collected.marks.size;
+      mutations += 1 + collected.followers.size;
       if (part.length > 0 && (bytes > limits.atomicBytes || mutations > limits.atomicMutations)) {
         yield part;
-        part = [], bytes = piece.bytes, mutations = 1 + collected.marks.size;
+        part = [], bytes = piece.bytes, mutations = 1 + collected.followers.size;
       }
       part.push({ ...collected, ...piece });
     }

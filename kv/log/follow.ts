@@ -3,7 +3,14 @@ import { deleteKey } from "../store/change.ts";
 import { collection, type Tenant, tenantKey } from "../store/collection.ts";
 import type { EventLog, Follower, Sequenced } from "./log.ts";
 import { EventBuffer } from "./event_buffer.ts";
-import { groupOf, groupPrefix, markKey, markPrefix, setMark, tenantOfMark } from "./marks.ts";
+import {
+  pendingGroup,
+  pendingGroupPrefix,
+  pendingKey,
+  pendingPrefix,
+  setPending,
+  tenantOfPending,
+} from "./pending.ts";
 import { hasSegmentAfter } from "./segments.ts";
 import type { Store } from "../store/store.ts";
 import type { Reader } from "../store/reader.ts";
@@ -50,19 +57,19 @@ export interface FollowerRules extends Follower {
 /** The last event of a tenant's log that every follower who wants any has passed; Infinity when nobody waits. */
 export async function followedTo(store: Store, log: EventLog, tenant: Tenant): Promise<number> {
   const passed = await Promise.all(log.followers.map(async (follower) => {
-    const waits = await isMarked(store, follower.name, tenant);
+    const waits = await isPending(store, follower.name, tenant);
     return waits ? (await placeOf(store, follower, tenant)).seq : Infinity;
   }));
   return Math.min(...passed);
 }
 
-async function isMarked({ kv }: Store, name: string, tenant: Tenant): Promise<boolean> {
+async function isPending({ kv }: Store, name: string, tenant: Tenant): Promise<boolean> {
   const key = tenantKey(tenant);
-  for await (const group of kv.list({ prefix: groupPrefix(name) })) {
-    if (groupOf(group)!.some((marked) => tenantKey(marked.tenant) === key)) return true;
+  for await (const group of kv.list({ prefix: pendingGroupPrefix(name) })) {
+    if (pendingGroup(group)!.some(({ tenant }) => tenantKey(tenant) === key)) return true;
   }
   // Looked for last, because who is left of a group gets one of their own.
-  return (await kv.get(markKey(name, tenant))).versionstamp !== null;
+  return (await kv.get(pendingKey(name, tenant))).versionstamp !== null;
 }
 
 async function placeOf(
@@ -160,10 +167,12 @@ export class LogFollower {
   async #pass(): Promise<void> {
     const groups: { key: Deno.KvKey; turns: Promise<Tenant | null>[] }[] = [];
     const serving = new Map<string, Promise<unknown>>();
-    for await (const mark of this.store.kv.list({ prefix: markPrefix(this.rules.name) })) {
-      const group = groupOf(mark);
+    for await (const entry of this.store.kv.list({ prefix: pendingPrefix(this.rules.name) })) {
+      const group = pendingGroup(entry);
       const turns: Promise<Tenant | null>[] = [];
-      for (const { tenant, seq: goal } of group ?? [{ tenant: tenantOfMark(mark), seq: mark }]) {
+      for (
+        const { tenant, seq: goal } of group ?? [{ tenant: tenantOfPending(entry), seq: entry }]
+      ) {
         const key = tenantKey(tenant);
         if (serving.has(key) || serving.size === (this.rules.tenantsAtOnce ?? 1)) {
           await Promise.all(serving.values());
@@ -173,7 +182,7 @@ export class LogFollower {
         serving.set(key, turn);
         turns.push(turn);
       }
-      if (group !== null) groups.push({ key: mark.key, turns });
+      if (group !== null) groups.push({ key: entry.key, turns });
     }
     await Promise.all(serving.values());
     await Promise.all(groups.map(({ key, turns }) => this.#endGroup(key, turns)));
@@ -183,7 +192,7 @@ export class LogFollower {
   async #endGroup(key: Deno.KvKey, turns: readonly Promise<Tenant | null>[]): Promise<void> {
     const left = (await Promise.all(turns)).filter((tenant) => tenant !== null);
     await this.store.transact((tx) => {
-      for (const tenant of left) tx.stage(setMark(this.rules.name, tenant));
+      for (const tenant of left) tx.stage(setPending(this.rules.name, tenant));
       tx.stage(deleteKey(key));
     });
   }
@@ -235,7 +244,7 @@ export class LogFollower {
       const events = cares ? buffered ?? await this.log.read(tenant, at.seq, limit) : [];
       if (events.length === 0) {
         if (at.seq < head) this.#moveTo(tx, tenant, head);
-        await this.#unmark(tx, goal);
+        await this.#clearPending(tx, goal);
         return false;
       }
       if (at.seq >= last && typeof goal !== "number") return false;
@@ -254,7 +263,7 @@ export class LogFollower {
       if (this.#mayLeave) return true;
       // What a fold adds begins a segment, which may be there before its head is known here.
       if (await hasSegmentAfter(this.store.kv, tenant, seq)) return true;
-      await this.#unmark(tx, goal);
+      await this.#clearPending(tx, goal);
       return false;
     });
   }
@@ -265,7 +274,7 @@ export class LogFollower {
   }
 
   /** Takes the mark away unless the fold has set it again, for events that this pass did not see. */
-  async #unmark(tx: Tx, goal: Goal): Promise<void> {
+  async #clearPending(tx: Tx, goal: Goal): Promise<void> {
     if (typeof goal === "number") return;
     const { key, versionstamp } = goal;
     const now = await this.store.kv.get(key);

@@ -15,7 +15,7 @@ import {
 } from "./fold.ts";
 import { FOLLOWERS_MAX } from "../store/limits.ts";
 import type { Line } from "./line.ts";
-import { markAll } from "./marks.ts";
+import { setPendingAll } from "./pending.ts";
 import { RecentMap } from "../store/recent.ts";
 import {
   lastNumber,
@@ -272,9 +272,9 @@ export class EventLog {
         if (++tries > 1) return;
         tx.check(first.key, first.versionstamp);
         tx.check(PROGRESS, begun);
-        const marks = new Map<string, TenantEvents[]>();
-        for (const piece of part) await this.#extend(tx, piece, sequenced, marks);
-        for (const [name, marked] of marks) markAll(tx, name, marked);
+        const pending = new Map<string, TenantEvents[]>();
+        for (const piece of part) await this.#extend(tx, piece, sequenced, pending);
+        for (const [name, batches] of pending) setPendingAll(tx, name, batches);
         if (rest !== null) tx.stage(setKey(PROGRESS, rest, 64));
         else {
           tx.stage(...rows.map(deleteKey));
@@ -321,9 +321,9 @@ export class EventLog {
   /** Stages the next segment of a tenant. */
   async #extend(
     tx: Tx,
-    { tenant, lines, marks }: Piece,
+    { tenant, lines, followers }: Piece,
     sequenced: TenantEvents[],
-    marked: Map<string, TenantEvents[]>,
+    pending: Map<string, TenantEvents[]>,
   ): Promise<void> {
     const before = sequenced.at(-1);
     const again = before?.tenant === tenant;
@@ -336,9 +336,9 @@ export class EventLog {
     }
     const batch = { tenant, events };
     sequenced.push(batch);
-    for (const name of marks) {
-      const others = marked.get(name);
-      if (others === undefined) marked.set(name, [batch]);
+    for (const name of followers) {
+      const others = pending.get(name);
+      if (others === undefined) pending.set(name, [batch]);
       else others.push(batch);
     }
   }

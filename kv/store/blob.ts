@@ -62,7 +62,7 @@ export async function adoptBlob(tx: Tx, tenant: Tenant, ref: BlobRef): Promise<v
   tx.delete(orphans, tenant, ref.id);
 }
 
-/** Deletes the chunks total with the record that referred to them. */
+/** Deletes the chunks together with the record that referred to them. */
 export function dropBlob(tx: Tx, tenant: Tenant, ref: BlobRef): void {
   for (let n = 0; n < ref.chunks; n++) tx.stage(deleteKey(chunkKey(tenant, ref.id, n)));
 }

@@ -69,7 +69,7 @@ export class ReadCache {
   }
 }
 
-/** Which group holds all rows of a tenant total, by the group of its rows. */
+/** Which group holds all rows of a tenant together, by the group of its rows. */
 export const wholeGroup = (group: string): string => `${group}[]`;
 
 /** Which group holds a collection's unique keys. */

@@ -122,7 +122,7 @@ export const systemKey = (c: Kind, index: string, key: KeyParts): KeyParts =>
 /** Where a tenant's counter of a collection lies. */
 export const countKey = (c: Kind, t: Tenant): KeyParts => [t.org, t.space, `${c.name}#`];
 
-/** What is written with each of a tenant's records that are checked total. */
+/** What is written with each of a tenant's records that are checked together. */
 export const tenantCheckKey = (c: Kind, t: Tenant): KeyParts => [t.org, t.space, `${c.name}!`];
 
 /** What a counter says; nothing stands for none. */

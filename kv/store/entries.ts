@@ -16,8 +16,8 @@ export interface IndexEntry {
   readonly held: boolean;
 }
 
-/** What an entry holds that only has to be there: bytes are stored as they are, other values are encoded. */
-export const MARK = new Uint8Array(0);
+/** The value of an entry that holds no id. The engine stores bytes as they are and encodes other values. */
+export const EMPTY = new Uint8Array(0);
 
 /** Every index entry that a record has. */
 export function entriesOf(of: Collection<Row>, tenant: Tenant, record: Row): IndexEntry[] {
@@ -36,12 +36,12 @@ export function entriesOf(of: Collection<Row>, tenant: Tenant, record: Row): Ind
   for (const name in of.index) {
     const key = of.index[name]!(record);
     const at = key && indexKey(of, tenant, name, [...key, record.id]);
-    if (at) out.push({ name, key: at, value: MARK, held: false });
+    if (at) out.push({ name, key: at, value: EMPTY, held: false });
   }
   for (const name in of.queue) {
     const key = of.queue[name]!(record);
     const at = key && systemKey(of, name, [...key, org, space, record.id]);
-    if (at) out.push({ name, key: at, value: MARK, held: false });
+    if (at) out.push({ name, key: at, value: EMPTY, held: false });
   }
   return out;
 }

@@ -6,7 +6,7 @@ export const CHECKS_MAX = 100;
 export const CHECKS_MAX_SHARED = 10;
 export const MUTATIONS_MAX = 1_000;
 export const ATOMIC_BYTES_MAX = 819_200;
-/** All keys that one atomic sets, total; those it checks or deletes do not count. */
+/** All keys that one atomic sets, together; those it checks or deletes do not count. */
 export const KEY_BYTES_MAX = 81_920;
 export const GET_MANY_MAX = 10;
 /** Longest delay of a queue message: 30 days. */

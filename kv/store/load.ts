@@ -29,7 +29,7 @@ export class Load {
     );
   }
 
-  /** Adds a change; false when it is too much total with those before it. */
+  /** Adds a change; false when it is too much together with those before it. */
   add(change: Change, bytes: number, keyBytes: number): boolean {
     for (const { slot, versionstamp } of change.checks) this.#checked.set(slot, versionstamp);
     for (const tenant of change.tenants) this.#tenants.add(tenant);

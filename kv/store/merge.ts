@@ -20,7 +20,7 @@ export function oneSumEach(mutations: readonly Mutation[]): Mutation[] {
   return out;
 }
 
-/** The coalesced of a commit, those of one key total. */
+/** The coalesced of a commit, those of one key together. */
 export function oneValueEach(
   changes: Iterable<Change>,
 ): Iterable<CoalescedLine & { texts: string[] }> {

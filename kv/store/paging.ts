@@ -27,7 +27,7 @@ export async function listPage<T extends { id: string }>(
   return { items: page.items, pagination: showPage(options, page, total) };
 }
 
-/** The same of the lists of several tenants, put total in the order of their ids. */
+/** The same of the lists of several tenants, put together in the order of their ids. */
 export async function listPageOfAll<T extends { id: string }>(
   db: Reader,
   of: Collection<T>,

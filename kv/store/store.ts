@@ -39,7 +39,7 @@ export interface StoreOptions {
 const ATTEMPTS_MAX = 1_000;
 /** Filtered lists count their total up to here. */
 const COUNT_MAX = 10_000;
-/** Tenants of which memory keeps all records of one kind total. */
+/** Tenants of which memory keeps all records of one kind together. */
 const WHOLE_MAX = 64;
 
 /** All state, on Deno KV. */

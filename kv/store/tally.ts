@@ -30,7 +30,7 @@ export async function readTally(
   return value === null ? 0 : Number(value.value);
 }
 
-/** Forgets a counter, total with what it counted. */
+/** Forgets a counter, together with what it counted. */
 export function dropTally(tx: Tx, tenant: Tenant, name: string, id: string): void {
   tx.stage(deleteKey(key(tenant, name, id)));
 }

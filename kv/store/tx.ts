@@ -27,7 +27,7 @@ import {
   type Tenant,
   tenantCheckKey,
 } from "./collection.ts";
-import { entriesOf, type IndexEntry, MARK, sameKey, samePointer } from "./entries.ts";
+import { EMPTY, entriesOf, type IndexEntry, sameKey, samePointer } from "./entries.ts";
 import { DuplicateError } from "./errors.ts";
 import { DELAY_MS_MAX } from "./limits.ts";
 import { roughBytes } from "./load.ts";
@@ -213,11 +213,11 @@ export class Tx implements Reader, Appending {
     for (const step of steps) await this.#release(mutations, step);
     const taken = new Set<string>();
     for (const step of steps) await this.#claim(mutations, taken, step);
-    const marks = new Map(steps.flatMap(({ write: { of, tenant } }) => {
-      const key = this.#total(of, tenant);
+    const tenantChecks = new Map(steps.flatMap(({ write: { of, tenant } }) => {
+      const key = this.#tenantCheckKey(of, tenant);
       return key === null ? [] : [[slotOf(key), key] as const];
     }));
-    for (const key of marks.values()) mutations.push(setKey(key, MARK, 16));
+    for (const key of tenantChecks.values()) mutations.push(setKey(key, EMPTY, 16));
     const added = this.#appends.change();
     return {
       ...added,
@@ -253,11 +253,11 @@ export class Tx implements Reader, Appending {
   #row<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): Promise<Row | null> {
     const key = rowKey(of, tenant, id);
     const load = () => this.store.entry(of, key);
-    return this.#read(key, load, this.#total(of, tenant)) as Promise<Row | null>;
+    return this.#read(key, load, this.#tenantCheckKey(of, tenant)) as Promise<Row | null>;
   }
 
   /** What is checked in place of a row, and changes with it; null when the row itself is. */
-  #total<T extends Row>(of: Collection<T>, tenant: Tenant): KeyParts | null {
+  #tenantCheckKey<T extends Row>(of: Collection<T>, tenant: Tenant): KeyParts | null {
     return of.checkedPerTenant && !this.store.sole ? tenantCheckKey(of, tenant) : null;
   }
 

@@ -3,7 +3,7 @@ import { OUTBOX } from "../../kv/commit/commit.ts";
 import { FOLD_LIMITS } from "../../kv/log/fold.ts";
 import { LogFollower } from "../../kv/log/follow.ts";
 import { FOLD_LAZY_MS } from "../../kv/log/log.ts";
-import { markPrefix } from "../../kv/log/marks.ts";
+import { pendingPrefix } from "../../kv/log/pending.ts";
 import { segmentsOf } from "../../kv/log/segments.ts";
 import { Bench, committing, item, losesReply, overKv, shared } from "../support/kv.ts";
 
@@ -56,7 +56,7 @@ Deno.test("DirectNumbering: what is enough for a segment has its numbers with it
   deepStrictEqual(told, [2, 3, 4]);
   deepStrictEqual(await rowsOf(one), rows(4));
   deepStrictEqual(await keysOf(kv, OUTBOX), []);
-  deepStrictEqual(await keysOf(kv, markPrefix("f")), [[...markPrefix("f"), "org_x", "live"]]);
+  deepStrictEqual(await keysOf(kv, pendingPrefix("f")), [[...pendingPrefix("f"), "org_x", "live"]]);
   await log.flush();
   strictEqual(await log.head(tenant), 4);
   strictEqual(commits, 1);
@@ -261,11 +261,11 @@ Deno.test("LogFollower: a lazy one handles what it is told while it works when i
   while (steps.length < 2) await kv.get(["~"]);
   await follower.idle();
   deepStrictEqual(steps, [[1], [2, 3]]);
-  strictEqual((await keysOf(kv, markPrefix("f"))).length, 1);
+  strictEqual((await keysOf(kv, pendingPrefix("f"))).length, 1);
   one.clock.advance(FOLD_LAZY_MS);
   await one.log.flush();
   await follower.idle();
   deepStrictEqual(steps, [[1], [2, 3], [4, 5]]);
-  deepStrictEqual(await keysOf(kv, markPrefix("f")), []);
+  deepStrictEqual(await keysOf(kv, pendingPrefix("f")), []);
   deepStrictEqual(one.errors, []);
 });

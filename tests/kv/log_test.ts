@@ -2,7 +2,7 @@ import { deepStrictEqual, rejects, strictEqual, throws } from "node:assert/stric
 import { FOLLOWERS_MAX, LINE_BYTES_MAX, TENANTS_MAX } from "../../kv/store/limits.ts";
 import { OUTBOX } from "../../kv/commit/commit.ts";
 import { FOLD_LAZY_MS } from "../../kv/log/log.ts";
-import { groupOf, groupPrefix } from "../../kv/log/marks.ts";
+import { pendingGroup, pendingGroupPrefix } from "../../kv/log/pending.ts";
 import { hasSegmentAfter } from "../../kv/log/segments.ts";
 import { Bench, committing, losesReply, overKv, shared } from "../support/kv.ts";
 
@@ -268,8 +268,8 @@ Deno.test("EventLog: each of many busy logs gets one segment a fold, however man
     strictEqual(rows.length, 30);
     strictEqual(await hasSegmentAfter(bench.kv, one, 1), false);
   }
-  const groups = await Array.fromAsync(bench.kv.list({ prefix: groupPrefix("f") }));
-  const marked = groups.flatMap((entry) => groupOf(entry)!);
+  const groups = await Array.fromAsync(bench.kv.list({ prefix: pendingGroupPrefix("f") }));
+  const marked = groups.flatMap((entry) => pendingGroup(entry)!);
   deepStrictEqual(marked, all.map((tenant) => ({ tenant, seq: 30 })));
   deepStrictEqual(await Array.fromAsync(bench.kv.list({ prefix: OUTBOX })), []);
 });

@@ -4,7 +4,7 @@ import type { Tenant } from "../../kv/store/collection.ts";
 import { OUTBOX } from "../../kv/commit/commit.ts";
 import { FOLD_LIMITS } from "../../kv/log/fold.ts";
 import { type FollowerRules, LogFollower } from "../../kv/log/follow.ts";
-import { markPrefix } from "../../kv/log/marks.ts";
+import { pendingPrefix } from "../../kv/log/pending.ts";
 import { Bench, committing, overKv } from "../support/kv.ts";
 import { type Random, random } from "../support/random.ts";
 
@@ -148,6 +148,6 @@ for (let seed = 1; seed <= SEEDS; seed++) {
     }
     deq(acknowledged.filter((json) => !found.has(json)), [], "nothing acknowledged is missing");
     // A lazy one may leave a mark at its end, which it takes away with the next events.
-    deq(await Array.fromAsync(engine.inner.list({ prefix: markPrefix("eager") })), []);
+    deq(await Array.fromAsync(engine.inner.list({ prefix: pendingPrefix("eager") })), []);
   });
 }
