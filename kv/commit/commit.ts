@@ -5,7 +5,7 @@ import { type CommitKeys, conflicts, keysOf } from "./commit_keys.ts";
 import { CommitDelay } from "./delay.ts";
 import { type Line, outboxText } from "../log/line.ts";
 import { oneSumEach, oneValueEach } from "../store/merge.ts";
-import type { Numbered, Numbering, Room } from "../log/numbering.ts";
+import type { Capacity, InlineSequence, Sequencer } from "../log/sequencer.ts";
 import { RecentMap } from "../store/recent.ts";
 import { ATOMIC_BYTES_MAX, KEY_BYTES_MAX, MUTATIONS_MAX } from "../store/limits.ts";
 import { KEY_OVERHEAD_BYTES, Load } from "../store/load.ts";
@@ -65,7 +65,7 @@ export class Committer {
       readonly checksMax: number;
       /** Called with the mutations of an atomic; the versionstamp is null when they may not be written. */
       readonly after: (mutations: readonly Mutation[], versionstamp: string | null) => void;
-      readonly log: () => Numbering;
+      readonly log: () => Sequencer;
       /** Called when a check of a single change failed: the read cache may be stale. */
       readonly denied: (checks: readonly Check[]) => void;
       /** Records whether each commit succeeded. */
@@ -205,41 +205,43 @@ export class Committer {
       for (const line of change.lines) lines.push(line);
     }
     const log = this.options.log();
-    const numbered = mayNumber && lines.length > 0 ? log.number(lines, this.#roomIn(batch)) : null;
+    const sequenced = mayNumber && lines.length > 0
+      ? log.sequence(lines, this.#capacityLeft(batch))
+      : null;
     let versionstamp: string | null = null;
     try {
-      versionstamp = await this.#write(batch, mutations, lines, numbered);
+      versionstamp = await this.#write(batch, mutations, lines, sequenced);
     } catch (error) {
-      numbered?.settle(isRefusal(error) ? false : null);
+      sequenced?.settle(isRefusal(error) ? false : null);
       this.options.after(mutations, null);
       if (batch.length > 1 && isRefusal(error)) return await this.#bisect(batch);
       // The engine may have refused the sequencing rather than the caller's change.
-      if (numbered !== null && isRefusal(error)) return await this.#commit(batch, false);
+      if (sequenced !== null && isRefusal(error)) return await this.#commit(batch, false);
       const reason = isRefusal(error) ? error : outcomeUnknown(error);
       if (reason instanceof StoreUnavailableError) this.options.trouble.met(reason);
       for (const pending of batch) pending.reject(reason);
-      if (!isRefusal(error) && numbered === null && lines.length > 0) log.waiting(lines, null);
+      if (!isRefusal(error) && sequenced === null && lines.length > 0) log.waiting(lines, null);
       return;
     }
     this.#remember(mutations, versionstamp);
     this.options.after(mutations, versionstamp);
     if (versionstamp === null) {
-      numbered?.settle(false);
+      sequenced?.settle(false);
       if (batch.length > 1) return await this.#bisect(batch);
       // The failed check may be the sequencer's: try the caller's change alone.
-      if (numbered !== null) return await this.#commit(batch, false);
+      if (sequenced !== null) return await this.#commit(batch, false);
       this.options.denied(batch[0]!.change.checks);
     }
     for (const pending of batch) pending.resolve(versionstamp);
     if (versionstamp === null) return;
     this.options.trouble.met(null);
-    if (numbered !== null) {
-      this.#remember(numbered.mutations, versionstamp);
-      numbered.settle(true);
+    if (sequenced !== null) {
+      this.#remember(sequenced.mutations, versionstamp);
+      sequenced.settle(true);
     } else if (lines.length > 0) log.waiting(lines, versionstamp);
   }
 
-  #roomIn(batch: readonly Pending[]): Room {
+  #capacityLeft(batch: readonly Pending[]): Capacity {
     let checks = this.options.checksMax, writes = MUTATIONS_MAX, keyBytes = KEY_BYTES_MAX;
     let bytes = ATOMIC_BYTES_MAX * 0.9;
     for (const pending of batch) {
@@ -262,9 +264,9 @@ export class Committer {
     batch: readonly Pending[],
     mutations: readonly Mutation[],
     lines: readonly Line[],
-    numbered: Numbered | null,
+    sequenced: InlineSequence | null,
   ): Promise<string | null> {
-    const written = numbered === null ? mutations : [...mutations, ...numbered.mutations];
+    const written = sequenced === null ? mutations : [...mutations, ...sequenced.mutations];
     for (let attempt = 1;; attempt++) {
       const op = this.kv.atomic();
       const checked = new Set<string>();
@@ -275,7 +277,7 @@ export class Committer {
           op.check({ key, versionstamp });
         }
       }
-      for (const { key, versionstamp } of numbered?.checks ?? []) op.check({ key, versionstamp });
+      for (const { key, versionstamp } of sequenced?.checks ?? []) op.check({ key, versionstamp });
       for (const mutation of oneSumEach(written)) {
         if (mutation.kind === "delete") op.delete(mutation.key);
         else if (mutation.kind === "sum") op.sum(mutation.key, mutation.n);
@@ -283,7 +285,7 @@ export class Committer {
         else if (mutation.expireIn === undefined) op.set(mutation.key, mutation.value);
         else op.set(mutation.key, mutation.value, { expireIn: mutation.expireIn });
       }
-      if (lines.length > 0 && numbered === null) {
+      if (lines.length > 0 && sequenced === null) {
         const key = [...OUTBOX, this.kv.commitVersionstamp()] as unknown as Deno.KvKey;
         op.set(key, encoder.encode(outboxText(lines)));
       }

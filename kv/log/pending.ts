@@ -2,7 +2,7 @@ import { type Mutation, setKey } from "../store/change.ts";
 import { type Tenant, tenantKey, tenantOf } from "../store/collection.ts";
 import { coalescedLine } from "../store/coalesced.ts";
 import type { Tx } from "../store/tx.ts";
-import type { TenantEvents } from "./fold.ts";
+import type { TenantEvents } from "./sequencing.ts";
 
 /** A tenant whose log has events for a follower, up to number `seq`. */
 export interface PendingTenant {

@@ -16,9 +16,9 @@ export const DELAY_MS_MAX = 30 * 24 * 60 * 60 * 1000;
 export const LINE_BYTES_MAX = 15 * 1024;
 /** A journal or segment value stays below the engine's cap with room for its own header. */
 export const LOG_VALUE_BYTES_MAX = 60 * 1024;
-/** How many tenants the events of one commit may belong to: the fold moves them in one atomic. */
+/** Tenants of the events of one commit, which one sequencing atomic moves. */
 export const TENANTS_MAX = 128;
-/** Each follower costs the fold a mark a tenant, and with five of them the atomic still has room. */
+/** Each follower costs a sequencing atomic one pending key for each tenant; with five it still fits. */
 export const FOLLOWERS_MAX = 5;
 /** A chunk of a large value. */
 export const CHUNK_BYTES = 60 * 1024;

@@ -21,7 +21,7 @@ import { Committer } from "../commit/commit.ts";
 import { ContentionError } from "./errors.ts";
 import { CHECKS_MAX, CHECKS_MAX_SHARED } from "./limits.ts";
 import { makeLine } from "../log/line.ts";
-import type { Numbering } from "../log/numbering.ts";
+import type { Sequencer } from "../log/sequencer.ts";
 import type { Found, Listed, ListOptions, Page, Reader, RowSource } from "./reader.ts";
 import { scan } from "./scan.ts";
 import { Trouble } from "./trouble.ts";
@@ -50,7 +50,7 @@ export class Store implements Reader, RowSource {
   readonly trouble = new Trouble();
   readonly #cache: ReadCache | null;
   readonly #committer: Committer;
-  #log: Numbering = { number: () => null, waiting: () => {} };
+  #log: Sequencer = { sequence: () => null, waiting: () => {} };
   #closing = false;
 
   constructor(readonly kv: Deno.Kv, options: StoreOptions) {
@@ -69,7 +69,7 @@ export class Store implements Reader, RowSource {
   }
 
   /** Names the log, which hears of the events that are committed here, and may number them at once. */
-  logsTo(log: Numbering): void {
+  logsTo(log: Sequencer): void {
     this.#log = log;
   }
 

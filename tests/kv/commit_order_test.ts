@@ -26,7 +26,7 @@ class Bench implements AsyncDisposable {
       clock: new EagerClock(),
       checksMax: CHECKS_MAX,
       after: () => {},
-      log: () => ({ number: () => null, waiting: () => {} }),
+      log: () => ({ sequence: () => null, waiting: () => {} }),
       denied: () => {},
       trouble: { met: () => {} },
     });

@@ -31,7 +31,7 @@ class Bench implements AsyncDisposable {
       checksMax,
       after: () => {},
       log: () => ({
-        number: () => null,
+        sequence: () => null,
         waiting: (lines) => this.told.push(...lines.map(({ json }) => json)),
       }),
       denied: (checks) => this.denied.push(...checks.map(({ slot }) => slot)),

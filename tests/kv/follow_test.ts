@@ -54,7 +54,7 @@ Deno.test("LogFollower: every event of a followed log is handled once, and the m
   deepStrictEqual(await pending(bench), []);
 });
 
-Deno.test("LogFollower.wake: takes up what a process left that died after its fold", async () => {
+Deno.test("LogFollower.wake: takes up what a process left that died after its batch", async () => {
   await using bench = await Bench.memory();
   const { store, log, tenant } = bench;
   log.follow({ name: "f", wants: () => true });

@@ -2,7 +2,7 @@ import { deepStrictEqual as deq, ok } from "node:assert/strict";
 import { setImmediate } from "node:timers";
 import type { Tenant } from "../../kv/store/collection.ts";
 import { OUTBOX } from "../../kv/commit/commit.ts";
-import { FOLD_LIMITS } from "../../kv/log/fold.ts";
+import { SEQUENCING_LIMITS } from "../../kv/log/sequencing.ts";
 import { type FollowerRules, LogFollower } from "../../kv/log/follow.ts";
 import { pendingPrefix } from "../../kv/log/pending.ts";
 import { Bench, committing, overKv } from "../support/kv.ts";
@@ -10,8 +10,8 @@ import { type Random, random } from "../support/random.ts";
 
 const SEEDS = Number(Deno.env.get("RELAY_TEST_SEEDS") ?? 12);
 const LIMITS = {
-  ...FOLD_LIMITS,
-  directBytes: 180,
+  ...SEQUENCING_LIMITS,
+  inlineBytes: 180,
   segmentBytes: 900,
   atomicBytes: 2_000,
   atomicMutations: 30,
