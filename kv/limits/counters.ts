@@ -204,9 +204,9 @@ export class LeasedCounters {
       const nowMs = this.store.clock.now();
       // What this taker has waited for is its own to spend, also when memory has dropped it meanwhile.
       wanted = claims.map((claim, at) => {
-        const held = wanted[at]?.window;
-        const current = held?.startMs === this.#windowsOf(claim.windowMs, nowMs).startMs;
-        return { claim, window: current ? held! : this.#window(claim, nowMs) };
+        const waited = wanted[at]?.window;
+        const current = waited?.startMs === this.#windowsOf(claim.windowMs, nowMs).startMs;
+        return { claim, window: current ? waited! : this.#window(claim, nowMs) };
       });
       const windows = wanted.map(({ window }) => window);
       const short = wanted.filter(({ claim, window }) => !isReady(window, claim));
@@ -235,10 +235,10 @@ export class LeasedCounters {
       const takes = short.map(({ claim, window }, at) => {
         const taken = entries[at]!.value ?? 0;
         const lacking = amountOf(claim) - leaseUnder(window, taken, claim.limit);
-        const held = lacking <= 0;
-        return { taken, held, share: held ? 0 : this.#share(claim.limit - taken, lacking) };
+        const covered = lacking <= 0;
+        return { taken, covered, share: covered ? 0 : this.#share(claim.limit - taken, lacking) };
       });
-      if (takes.some(({ held, share }) => !held && share === 0)) {
+      if (takes.some(({ covered, share }) => !covered && share === 0)) {
         return takes.map(({ taken }) => ({ taken, share: 0 }));
       }
       for (const [at, { taken, share }] of takes.entries()) {

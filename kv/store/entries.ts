@@ -12,8 +12,8 @@ export interface IndexEntry {
   readonly name: string;
   readonly key: KeyParts;
   readonly value: unknown;
-  /** True for unique keys, which one record holds at a time. */
-  readonly held: boolean;
+  /** True for a unique key, which one record holds at a time. */
+  readonly unique: boolean;
 }
 
 /** The value of an entry that holds no id. The engine stores bytes as they are and encodes other values. */
@@ -26,22 +26,22 @@ export function entriesOf(of: Collection<Row>, tenant: Tenant, record: Row): Ind
   for (const name in of.unique) {
     const key = of.unique[name]!(record);
     const at = key && indexKey(of, tenant, name, key);
-    if (at) out.push({ name, key: at, value: record.id, held: true });
+    if (at) out.push({ name, key: at, value: record.id, unique: true });
   }
   for (const name in of.lookup) {
     const key = of.lookup[name]!(record);
     const at = key && systemKey(of, name, key);
-    if (at) out.push({ name, key: at, value: [org, space, record.id], held: true });
+    if (at) out.push({ name, key: at, value: [org, space, record.id], unique: true });
   }
   for (const name in of.index) {
     const key = of.index[name]!(record);
     const at = key && indexKey(of, tenant, name, [...key, record.id]);
-    if (at) out.push({ name, key: at, value: EMPTY, held: false });
+    if (at) out.push({ name, key: at, value: EMPTY, unique: false });
   }
   for (const name in of.queue) {
     const key = of.queue[name]!(record);
     const at = key && systemKey(of, name, [...key, org, space, record.id]);
-    if (at) out.push({ name, key: at, value: EMPTY, held: false });
+    if (at) out.push({ name, key: at, value: EMPTY, unique: false });
   }
   return out;
 }

@@ -288,10 +288,10 @@ export class Tx implements Reader, Appending {
 
   /** Drops every index entry that the old value had and the new one has not. */
   async #release(out: Mutation[], { write: { of }, old, next }: Step): Promise<void> {
-    for (const { key, value, held } of old) {
+    for (const { key, value, unique } of old) {
       if (next.some((entry) => sameKey(entry.key, key))) continue;
-      if (held && !samePointer(await this.#point(of, key), value)) continue;
-      out.push({ kind: "delete", key, slot: slotOf(key), ...(held && pointerCacheOf(of)) });
+      if (unique && !samePointer(await this.#point(of, key), value)) continue;
+      out.push({ kind: "delete", key, slot: slotOf(key), ...(unique && pointerCacheOf(of)) });
     }
   }
 
@@ -319,13 +319,13 @@ export class Tx implements Reader, Appending {
     const lasting = before !== null && of.expiresAt(before) === expiresAt;
     for (const entry of next) {
       const kept = lasting && old.some((earlier) => sameKey(earlier.key, entry.key));
-      if (kept && !entry.held) continue;
+      if (kept && !entry.unique) continue;
       const slot = slotOf(entry.key);
-      if (entry.held && taken.has(slot)) throw new DuplicateError(of.name, entry.name);
-      if (entry.held) taken.add(slot);
+      if (entry.unique && taken.has(slot)) throw new DuplicateError(of.name, entry.name);
+      if (entry.unique) taken.add(slot);
       if (kept) continue;
-      if (entry.held) await this.#take(of, entry);
-      const cache = entry.held ? pointerCacheOf(of) : {};
+      if (entry.unique) await this.#take(of, entry);
+      const cache = entry.unique ? pointerCacheOf(of) : {};
       out.push({
         kind: "set",
         key: entry.key,
