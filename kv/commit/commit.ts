@@ -9,7 +9,7 @@ import type { Capacity, InlineSequence, Sequencer } from "../log/sequencer.ts";
 import { RecentMap } from "../store/recent.ts";
 import { ATOMIC_BYTES_MAX, KEY_BYTES_MAX, MUTATIONS_MAX } from "../store/limits.ts";
 import { KEY_OVERHEAD_BYTES, Load } from "../store/load.ts";
-import type { Trouble } from "../store/trouble.ts";
+import type { WriteHealth } from "../store/health.ts";
 
 /** The versionstamp of the commit, or null when a check failed and the caller must read again. */
 type Outcome = string | null;
@@ -69,7 +69,7 @@ export class Committer {
       /** Called when a check of a single change failed: the read cache may be stale. */
       readonly denied: (checks: readonly Check[]) => void;
       /** Records whether each commit succeeded. */
-      readonly trouble: Pick<Trouble, "met">;
+      readonly health: Pick<WriteHealth, "record">;
     },
   ) {}
 
@@ -218,7 +218,7 @@ export class Committer {
       // The engine may have refused the sequencing rather than the caller's change.
       if (sequenced !== null && isRefusal(error)) return await this.#commit(batch, false);
       const reason = isRefusal(error) ? error : outcomeUnknown(error);
-      if (reason instanceof StoreUnavailableError) this.options.trouble.met(reason);
+      if (reason instanceof StoreUnavailableError) this.options.health.record(reason);
       for (const pending of batch) pending.reject(reason);
       if (!isRefusal(error) && sequenced === null && lines.length > 0) log.waiting(lines, null);
       return;
@@ -234,7 +234,7 @@ export class Committer {
     }
     for (const pending of batch) pending.resolve(versionstamp);
     if (versionstamp === null) return;
-    this.options.trouble.met(null);
+    this.options.health.record(null);
     if (sequenced !== null) {
       this.#remember(sequenced.mutations, versionstamp);
       sequenced.settle(true);

@@ -24,7 +24,7 @@ import { makeLine } from "../log/line.ts";
 import type { Sequencer } from "../log/sequencer.ts";
 import type { Found, Listed, ListOptions, Page, Reader, RowSource } from "./reader.ts";
 import { scan } from "./scan.ts";
-import { Trouble } from "./trouble.ts";
+import { WriteHealth } from "./health.ts";
 import { Tx } from "./tx.ts";
 
 export interface StoreOptions {
@@ -47,7 +47,7 @@ export class Store implements Reader, RowSource {
   readonly clock: Clock;
   readonly sole: boolean;
   readonly hasQueue: boolean;
-  readonly trouble = new Trouble();
+  readonly health = new WriteHealth();
   readonly #cache: ReadCache | null;
   readonly #committer: Committer;
   #log: Sequencer = { sequence: () => null, waiting: () => {} };
@@ -64,7 +64,7 @@ export class Store implements Reader, RowSource {
       after: (mutations, versionstamp) => this.#changed(mutations, versionstamp),
       log: () => this.#log,
       denied: (checks) => checks.forEach(({ slot }) => this.#cache?.forget(slot)),
-      trouble: this.trouble,
+      health: this.health,
     });
   }
 

@@ -28,7 +28,7 @@ class Bench implements AsyncDisposable {
       after: () => {},
       log: () => ({ sequence: () => null, waiting: () => {} }),
       denied: () => {},
-      trouble: { met: () => {} },
+      health: { record: () => {} },
     });
   }
 

@@ -35,7 +35,7 @@ class Bench implements AsyncDisposable {
         waiting: (lines) => this.told.push(...lines.map(({ json }) => json)),
       }),
       denied: (checks) => this.denied.push(...checks.map(({ slot }) => slot)),
-      trouble: { met: (why) => this.met.push(why?.message ?? null) },
+      health: { record: (why) => this.met.push(why?.message ?? null) },
     });
   }
 
