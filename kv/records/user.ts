@@ -1,8 +1,6 @@
 import { z } from "zod";
 import { collection } from "../store/collection.ts";
-import { AlsoOf } from "./also_of.ts";
-import { madeWith, StoredCreatedWith } from "./created_with.ts";
-import { Sealed } from "./sealed.ts";
+import { AlsoOf, madeWith, Sealed, StoredCreatedWith } from "./fields.ts";
 
 /** A person. Lives in its organization's live space; the email finds it store-wide. */
 export const UserRecord = z.strictObject({
