@@ -1,4 +1,4 @@
-import type { Cancel } from "../store/clock.ts";
+import { type Cancel, isWithin } from "../store/clock.ts";
 import { deleteKey, setKey } from "../store/change.ts";
 import type { Store } from "../store/store.ts";
 
@@ -132,9 +132,8 @@ export class LeasedSlots {
       this.store.clock.now() < state.untilMs;
   }
 
-  /** A clock that was set back makes it no longer. */
   #isFull({ fullAtMs }: KeyState): boolean {
-    return Math.abs(this.store.clock.now() - fullAtMs) < FULL_MS;
+    return isWithin(fullAtMs, FULL_MS, this.store.clock.now());
   }
 
   /** The live slots of other instances. */
