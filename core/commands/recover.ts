@@ -9,12 +9,12 @@ import { settleCommand } from "./settle.ts";
 /** At the start: what an earlier process had under way is lost, unless its agent tells more later. */
 export async function recoverCommands(app: App): Promise<number> {
   let recovered = 0;
-  for await (const { name, place, texts } of readJournals(app.store, JOURNAL)) {
+  for await (const { name, entry, texts } of readJournals(app.store, JOURNAL)) {
     if (name === `${JOURNAL}${app.instance}`) continue;
     const orphans = await Promise.all(texts.map((text) => recoverCommand(app, text)));
     recovered += orphans.filter((orphan) => orphan === "recovered").length;
     // What cannot be read stays for somebody who can; it must not keep the relay from starting.
-    if (!orphans.includes("unreadable")) await deleteEntries(app.store, name, [place]);
+    if (!orphans.includes("unreadable")) await deleteEntries(app.store, name, [entry]);
   }
   return recovered;
 }

@@ -13,7 +13,7 @@ interface At {
   readonly slot: string;
   /** True for a row under a new random id or a new log segment: nobody can have read it before. */
   readonly fresh?: boolean;
-  /** The group of the read cache that may hold this key, and its limit. */
+  /** The group of the read cache that may hold this key, with its limit. */
   readonly cache?: { readonly group: string; readonly limit: number };
 }
 
@@ -42,14 +42,14 @@ export interface CoalescedLine {
 export interface Change {
   readonly checks: readonly Check[];
   readonly mutations: readonly Mutation[];
-  /** Events for the log, in order. */
+  /** The events, in order. */
   readonly lines: readonly Line[];
   readonly lineBytes: number;
   /** The tenants of the lines, once each. */
   readonly tenants: readonly string[];
   /** Lines of one key and commit become one value, in order. */
   readonly coalesced: readonly CoalescedLine[];
-  /** Delays in ms after which the engine should wake the job runner. */
+  /** Delays in ms, after which the engine wakes the job runner. */
   readonly alarms: readonly number[];
   /** True when it may be committed before earlier changes; it has no events, coalesced lines or alarms then. */
   readonly reorderable?: boolean;

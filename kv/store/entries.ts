@@ -7,7 +7,7 @@ import {
   type Tenant,
 } from "./collection.ts";
 
-/** An entry of an index: where it lies, and what it says. */
+/** An entry of an index. */
 export interface IndexEntry {
   readonly name: string;
   readonly key: KeyParts;
@@ -46,10 +46,10 @@ export function entriesOf(of: Collection<Row>, tenant: Tenant, record: Row): Ind
   return out;
 }
 
-/** Cheaper than their texts, and most entries of a changed record stay as they are. */
+/** Compares keys without building strings: most entries of a changed record stay the same. */
 export const sameKey = (a: KeyParts, b: KeyParts): boolean =>
   a.length === b.length && a.every((part, at) => part === b[at]);
 
-/** Whether two unique entries point at the same record. */
+/** True when two unique entries point to the same record. */
 export const samePointer = (a: unknown, b: unknown): boolean =>
   JSON.stringify(a) === JSON.stringify(b);

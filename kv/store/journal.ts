@@ -11,13 +11,13 @@ const decoder = new TextDecoder();
 const journalKey = (name: string) => ["~", "lane", name];
 
 /**
- * A journal of what is under way. One value a commit holds what all of its callers began, so beginning
- * costs no write of its own; the value goes when the last of them has ended. What a crash leaves is
- * exactly what had begun and was not yet forgotten.
+ * A journal of work in progress. One entry holds the work that all callers of one commit began, so beginning
+ * costs no write of its own. The entry is deleted when the last of that work has ended, so after a crash the
+ * journal holds what had begun and not ended.
  */
 export class Journal {
   readonly #open = new Map<string, number>();
-  readonly #done: string[] = [];
+  readonly #ended: string[] = [];
   #timer: Cancel | null = null;
 
   readonly #at: { readonly key: Deno.KvKey; readonly slot: string };
@@ -30,31 +30,31 @@ export class Journal {
     this.#at = { key: journalKey(name), slot: slotOf(journalKey(name)) };
   }
 
-  /** Puts a beginning on record; answers what `end` wants. */
+  /** Records that work began. Returns its entry, for `end`. */
   async begin(text: string): Promise<string> {
-    const place = await this.store.coalesce(coalescedLineAt(this.#at, text));
-    this.#began(place);
-    return place;
+    const entry = await this.store.coalesce(coalescedLineAt(this.#at, text));
+    this.#count(entry);
+    return entry;
   }
 
-  /** The same in a transaction; `begun` gets the place once it has committed. */
-  beginIn(tx: Tx, text: string, begun: (place: string) => void): void {
+  /** The same in a transaction; `begun` is called with the entry after the commit. */
+  beginIn(tx: Tx, text: string, begun: (entry: string) => void): void {
     tx.coalesce(coalescedLineAt(this.#at, text));
-    tx.afterCommit((place) => {
-      this.#began(place);
-      begun(place);
+    tx.afterCommit((entry) => {
+      this.#count(entry);
+      begun(entry);
     });
   }
 
-  /** What began at that place has ended, and that is on record elsewhere. */
-  end(place: string): void {
-    const left = (this.#open.get(place) ?? 0) - 1;
+  /** Ends one work of an entry. Its end must be stored elsewhere before. */
+  end(entry: string): void {
+    const left = (this.#open.get(entry) ?? 0) - 1;
     if (left > 0) {
-      this.#open.set(place, left);
+      this.#open.set(entry, left);
       return;
     }
-    this.#open.delete(place);
-    this.#done.push(place);
+    this.#open.delete(entry);
+    this.#ended.push(entry);
     this.#sweepSoon();
   }
 
@@ -68,49 +68,49 @@ export class Journal {
     });
   }
 
-  #began(place: string): void {
-    this.#open.set(place, (this.#open.get(place) ?? 0) + 1);
+  #count(entry: string): void {
+    this.#open.set(entry, (this.#open.get(entry) ?? 0) + 1);
   }
 
-  /** Deletes values of which everything has ended. */
+  /** Deletes entries of which all work has ended. */
   async sweep(): Promise<void> {
-    while (this.#done.length > 0) {
-      const places = this.#done.splice(0, DELETES_MAX);
+    while (this.#ended.length > 0) {
+      const entries = this.#ended.splice(0, DELETES_MAX);
       try {
-        await deleteEntries(this.store, this.name, places);
+        await deleteEntries(this.store, this.name, entries);
       } catch (error) {
-        this.#done.push(...places);
+        this.#ended.push(...entries);
         throw error;
       }
     }
   }
 
-  /** Sweeps, and starts no timer any more. */
+  /** Sweeps and cancels the timer. */
   async stop(): Promise<void> {
     this.#timer?.();
     await this.sweep();
   }
 }
 
-/** Every value of the journals whose name begins with `prefix`, with its lines. */
+/** Every entry of the journals whose name begins with `prefix`, with its lines. */
 export async function* readJournals(
   store: Store,
   prefix: string,
-): AsyncGenerator<{ name: string; place: string; texts: string[] }> {
+): AsyncGenerator<{ name: string; entry: string; texts: string[] }> {
   const all = { prefix: journalKey("").slice(0, -1) };
   for await (const { key, value } of store.kv.list<Uint8Array>(all)) {
-    const [name, place] = key.slice(-2) as [string, string];
-    if (name.startsWith(prefix)) yield { name, place, texts: decoder.decode(value).split("\n") };
+    const [name, entry] = key.slice(-2) as [string, string];
+    if (name.startsWith(prefix)) yield { name, entry, texts: decoder.decode(value).split("\n") };
   }
 }
 
-/** Forgets values of a journal. */
+/** Deletes entries of a journal. */
 export async function deleteEntries(
   store: Store,
   name: string,
-  places: readonly string[],
+  entries: readonly string[],
 ): Promise<void> {
   await store.transact((tx) => {
-    for (const place of places) tx.stage(deleteKey([...journalKey(name), place]));
+    for (const entry of entries) tx.stage(deleteKey([...journalKey(name), entry]));
   });
 }

@@ -7,7 +7,7 @@ import {
   TENANTS_MAX,
 } from "./limits.ts";
 
-/** What one atomic is to hold, against what the engine takes. */
+/** Adds up the changes of one atomic and compares them with the engine's limits. */
 export class Load {
   readonly #written = new Set<string>();
   readonly #tenants = new Set<string>();
@@ -21,7 +21,7 @@ export class Load {
 
   constructor(private readonly checksMax: number) {}
 
-  /** Two that read different versions of one key cannot both be right: the engine decides. */
+  /** True when the change checks a key that is written here, or checked here with another versionstamp. */
   contradicts({ checks }: Change): boolean {
     return checks.some(({ slot, versionstamp }) =>
       this.#written.has(slot) ||
@@ -29,7 +29,7 @@ export class Load {
     );
   }
 
-  /** Adds a change; false when it is too much together with those before it. */
+  /** Adds a change. Returns false when the atomic exceeds a limit with it. */
   add(change: Change, bytes: number, keyBytes: number): boolean {
     for (const { slot, versionstamp } of change.checks) this.#checked.set(slot, versionstamp);
     for (const tenant of change.tenants) this.#tenants.add(tenant);
@@ -50,10 +50,10 @@ export class Load {
   }
 }
 
-/** What a key weighs beside its text: the encoding's marks, and numbers, which take nine bytes. */
+/** A key's size beside its text: type bytes, and numbers, which take nine bytes. */
 export const KEY_OVERHEAD_BYTES = 24;
 
-/** Roughly what a record weighs in the engine, for the cap on an atomic. */
+/** The approximate size of a value in the engine, for the limit on an atomic. */
 export function roughBytes(value: unknown): number {
   if (typeof value === "string") return 8 + value.length * 2;
   if (value instanceof Uint8Array) return 16 + value.length;

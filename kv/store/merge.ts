@@ -1,6 +1,6 @@
 import type { Change, CoalescedLine, Mutation } from "./change.ts";
 
-/** The same mutations with the sums of each counter added up: many callers count the same things. */
+/** Adds up the sums of each counter: many callers count the same things. */
 export function oneSumEach(mutations: readonly Mutation[]): Mutation[] {
   const sums = new Map<string, number>();
   const out: Mutation[] = [];
@@ -12,7 +12,7 @@ export function oneSumEach(mutations: readonly Mutation[]): Mutation[] {
       out[at!] = { ...sum, n: BigInt.asUintN(64, sum.n + mutation.n) };
       continue;
     }
-    // What replaces a counter stands between its sums, which then stay apart.
+    // Sums before and after a set or delete of their counter stay separate.
     if (mutation.kind === "sum") sums.set(slot, out.length);
     else if (at !== undefined) sums.delete(slot);
     out.push(mutation);

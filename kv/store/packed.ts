@@ -5,19 +5,19 @@ import type { Store } from "./store.ts";
 
 const decoder = new TextDecoder();
 
-/** What is put within this time stands under one instant, so that one commit makes one value of it. */
+/** Records put within this time share one instant, so that one commit makes one value of them. */
 const PACK_MS = 64;
 const instantOf = (ms: number): number => ms - ms % PACK_MS;
 
-/** The engine removes a value whole: what is to go within so many ms of each other may share one. */
+/** Records whose expiry falls within the same span share a value, which the engine removes whole. */
 const EXPIRY_SPAN_MS = 60 * 60 * 1000;
 
 const packedKey = (tenant: Tenant, name: string) => [tenant.org, tenant.space, `${name}=`];
 
 /**
- * A shelf holds records that never change again, many to a value: all that one commit put there. They are
- * found by their id within the time at which they may have been put, so what ends soon after it began
- * needs neither a row nor an index of its own.
+ * Adds a record that never changes again to the value that all callers of the commit share. A reader finds
+ * it by its id among the values of the time at which it may have been put, so a record that ends soon after
+ * it began needs neither a row nor an index.
  */
 export function putPacked(
   to: Appending,
@@ -29,7 +29,7 @@ export function putPacked(
   to.coalesce(coalescedLine([...packedKey(tenant, name), instantOf(nowMs), keptMs], json, keptMs));
 }
 
-/** The JSON of the record whose text begins with `start`, put there between two instants in ms or 63 ms more. */
+/** The JSON of the record whose text begins with `start` and that was put between two instants in ms. */
 export async function findPacked(
   store: Store,
   tenant: Tenant,

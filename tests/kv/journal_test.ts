@@ -54,7 +54,7 @@ Deno.test("Journal: what has begun and not ended is there, through any order of 
   const companions = new Set(open.values());
   eq([...open.keys()].every((name) => left.includes(name)), true);
   const values = [];
-  for await (const { place } of readJournals(next, "work/")) values.push(place);
+  for await (const { entry } of readJournals(next, "work/")) values.push(entry);
   deq(new Set(values), companions);
   for (const place of open.values()) journal.end(place);
   await journal.sweep();
