@@ -70,7 +70,7 @@ export async function startRelay(
   ports: Ports,
 ): Promise<Running> {
   const { store } = opened;
-  store.trouble.onTurn((why) => tellOfTrouble(ports, why));
+  store.health.onChange((why) => tellOfTrouble(ports, why));
   const app = await assemble(store, settings, ports);
   const { log, audit, deliveries, integrations, links, streams } = app;
   await seedPlans(app, app.config());
@@ -142,7 +142,7 @@ async function assemble(
   const { clock, entropy } = ports;
   const complain = (what: string) => (error: unknown) => {
     // That is told once, and not by each who meets it.
-    if (error instanceof StoreUnavailableError && store.trouble.why !== null) return;
+    if (error instanceof StoreUnavailableError && store.health.failure !== null) return;
     ports.log.error(what, { error: error instanceof Error ? error.stack : String(error) });
   };
   const sealer = makeSealer(settings.secret, entropy, settings.olderSecrets);

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { changeLimits, showLimits } from "../core/access/limits/overrides.ts";
-import { LimitOverrides } from "../kv/records/limits.ts";
+import { LimitOverrides } from "../kv/records/fields.ts";
 import { HOST_WRITES, route } from "./call/route.ts";
 import { IdParams, Timestamp } from "./schemas/schemas.ts";
 

@@ -1,12 +1,12 @@
 import type { Appending } from "../../kv/log/appends.ts";
 import type { Tenant } from "../../kv/store/collection.ts";
 import { CommandRecord, commands } from "../../kv/records/command.ts";
-import { findOnShelf, putOnShelf } from "../../kv/store/shelf.ts";
+import { findPacked, putPacked } from "../../kv/store/packed.ts";
 import type { Store } from "../../kv/store/store.ts";
 import type { Reader } from "../../kv/store/reader.ts";
 import { HARMLESS } from "../shield/shield.ts";
 
-const SHELF = "commands";
+const PACKED = "commands";
 /** A command that ended this soon goes on the shelf, where it is found by its id's time. */
 const QUICK_MS = 5_000;
 /** Ids are made a moment before the record; instances' clocks may differ. */
@@ -16,7 +16,7 @@ const RECORD_CHARS_MAX = 8 * 1024;
 const TIME_IN_ID = /^[a-z]+_([0-9a-z]{9})/;
 
 /** The instants in ms between which a command may go on the shelf, and is looked for there. */
-function shelfTimes(id: string): readonly [number, number] | null {
+function packedTimes(id: string): readonly [number, number] | null {
   const time = TIME_IN_ID.exec(id)?.[1];
   if (time === undefined) return null;
   const madeMs = parseInt(time, 36);
@@ -50,8 +50,8 @@ const FIELDS = [
 ] as const satisfies readonly (keyof CommandRecord)[];
 
 /** What the shelf holds of a command that has ended; null when it needs a row of its own. */
-export function shelfText(record: CommandRecord): string | null {
-  const times = shelfTimes(record.id), endedMs = record.finished_at_ms;
+export function packedText(record: CommandRecord): string | null {
+  const times = packedTimes(record.id), endedMs = record.finished_at_ms;
   // Where the clock was set back meanwhile it would be looked for in vain.
   const quick = times !== null && endedMs !== null && endedMs >= times[0] && endedMs < times[1];
   if (!quick || record.status === "lost" || record.output !== null) return null;
@@ -62,10 +62,10 @@ export function shelfText(record: CommandRecord): string | null {
   return json.length > RECORD_CHARS_MAX ? null : json;
 }
 
-/** Puts on the shelf what `shelfText` gave. */
-export function shelve(to: Appending, tenant: Tenant, record: CommandRecord, json: string): void {
+/** Puts on the shelf what `packedText` gave. */
+export function pack(to: Appending, tenant: Tenant, record: CommandRecord, json: string): void {
   const nowMs = record.finished_at_ms!;
-  putOnShelf(to, tenant, SHELF, { json, nowMs, expireIn: record.expires_at_ms - nowMs });
+  putPacked(to, tenant, PACKED, { json, nowMs, expireIn: record.expires_at_ms - nowMs });
 }
 
 /** A command that is on record, in its row or on the shelf. */
@@ -76,9 +76,9 @@ export async function findCommand(
   id: string,
 ): Promise<CommandRecord | null> {
   const row = await db.get(commands, tenant, id);
-  const times = shelfTimes(id);
+  const times = packedTimes(id);
   if (row !== null || times === null) return row;
-  const json = await findOnShelf(store, tenant, SHELF, `[${JSON.stringify(id)},`, times);
+  const json = await findPacked(store, tenant, PACKED, `[${JSON.stringify(id)},`, times);
   if (json === null) return null;
   const values: unknown[] = JSON.parse(json);
   const record = CommandRecord.parse({

@@ -1,20 +1,20 @@
-import { deletePlaces, readLanes } from "../../kv/store/lane.ts";
+import { deleteEntries, readJournals } from "../../kv/store/journal.ts";
 import { StoreUnavailableError } from "../../kv/store/errors.ts";
 import type { App } from "../work/work.ts";
 import { findCommand } from "./finished.ts";
 import { readNote } from "./note.ts";
-import { LANE } from "./registry.ts";
+import { JOURNAL } from "./registry.ts";
 import { settleCommand } from "./settle.ts";
 
 /** At the start: what an earlier process had under way is lost, unless its agent tells more later. */
 export async function recoverCommands(app: App): Promise<number> {
   let recovered = 0;
-  for await (const { name, place, texts } of readLanes(app.store, LANE)) {
-    if (name === `${LANE}${app.instance}`) continue;
+  for await (const { name, entry, texts } of readJournals(app.store, JOURNAL)) {
+    if (name === `${JOURNAL}${app.instance}`) continue;
     const orphans = await Promise.all(texts.map((text) => recoverCommand(app, text)));
     recovered += orphans.filter((orphan) => orphan === "recovered").length;
     // What cannot be read stays for somebody who can; it must not keep the relay from starting.
-    if (!orphans.includes("unreadable")) await deletePlaces(app.store, name, [place]);
+    if (!orphans.includes("unreadable")) await deleteEntries(app.store, name, [entry]);
   }
   return recovered;
 }

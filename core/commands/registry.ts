@@ -1,6 +1,6 @@
 import { type Tenant, tenantKey } from "../../kv/store/collection.ts";
-import { Lane } from "../../kv/store/lane.ts";
-import { PassingMap } from "../../kv/store/passing.ts";
+import { Journal } from "../../kv/store/journal.ts";
+import { ChurnMap } from "../../kv/store/churn_map.ts";
 import { type CommandRecord, commands } from "../../kv/records/command.ts";
 import { StoreUnavailableError } from "../../kv/store/errors.ts";
 import type { Store } from "../../kv/store/store.ts";
@@ -29,8 +29,8 @@ const GRACE_MS = 5_000;
 const SWEEP_MS = 1_000;
 /** A minute of trying; after that the journal of open commands still has it for the next start. */
 const RECORD_ATTEMPTS_MAX = 60;
-/** The journal of open commands: one lane for each process, by its name. */
-export const LANE = "commands/";
+/** Each process keeps its journal of open commands under this prefix and its own name. */
+export const JOURNAL = "commands/";
 const NOTE_CHARS_MAX = 8 * 1024;
 
 /** How a command was put on record before it was sent. */
@@ -63,15 +63,15 @@ interface Flight {
 
 /** The commands that are under way through this process's links. */
 export class Commands {
-  readonly #flights = new PassingMap<Flight>();
+  readonly #flights = new ChurnMap<Flight>();
   /** Ends of commands whose row is being written: who finds it sooner than its writer waits like others. */
   readonly #beginning = new Map<string, PromiseWithResolvers<CommandRecord>>();
-  readonly #lane: Lane;
+  readonly #journal: Journal;
   readonly #written = { bytes: 0 };
   #timer: Cancel | null = null;
 
   constructor(private readonly app: () => App, store: Store, instance: string) {
-    this.#lane = new Lane(store, `${LANE}${instance}`, (error) => {
+    this.#journal = new Journal(store, `${JOURNAL}${instance}`, (error) => {
       this.#complain("ended commands could not be forgotten", error);
     });
   }
@@ -84,7 +84,7 @@ export class Commands {
   async begin(tenant: Tenant, record: CommandRecord): Promise<Begun> {
     const { store } = this.app();
     if (store.sole && record.idempotency === null && record.command.length <= NOTE_CHARS_MAX) {
-      return { place: await this.#lane.begin(writeNote(tenant, record)), stored: false };
+      return { place: await this.#journal.begin(writeNote(tenant, record)), stored: false };
     }
     let place = "";
     const end = Promise.withResolvers<CommandRecord>();
@@ -94,7 +94,7 @@ export class Commands {
       await store.transact((tx) => {
         tx.insert(commands, tenant, record);
         const text = writeNote(tenant, { ...record, command: "" });
-        this.#lane.beginIn(tx, text, (at) => place = at);
+        this.#journal.beginIn(tx, text, (at) => place = at);
       });
     } catch (error) {
       this.#beginning.delete(record.id);
@@ -118,7 +118,7 @@ export class Commands {
         start_before_ms: null,
         started_at_ms: now,
       } as const;
-      this.#lane.beginIn(tx, writeNote(tenant, { ...taken, command: "" }), (at) => place = at);
+      this.#journal.beginIn(tx, writeNote(tenant, { ...taken, command: "" }), (at) => place = at);
       return tx.put(commands, tenant, taken);
     });
     return record && { record, begun: { place, stored: true, approvedSha256: approved } };
@@ -207,7 +207,7 @@ export class Commands {
   async stop(): Promise<void> {
     this.#timer?.();
     await Promise.allSettled(this.#flights.values().map((flight) => flight.done));
-    await this.#lane.stop();
+    await this.#journal.stop();
   }
 
   /** The end of a command that is under way here, or undefined. */
@@ -314,7 +314,7 @@ export class Commands {
     const fresh = !begun.stored && attempt === 1;
     const open = { id, agentId, record, fresh, cancelledBy };
     settleCommand(this.app(), tenant, open, ending, flight.inSettlement).then((settled) => {
-      this.#lane.end(begun.place);
+      this.#journal.end(begun.place);
       this.#forget(flight);
       flight.resolve(settled ?? record);
     }, (error) => {

@@ -8,7 +8,7 @@ import { type DetailsOf, emit, type Happening, RELAY_ACTOR } from "../events/eve
 import type { CommandResult } from "../protocol/protocol.ts";
 import { EMPTY_SHA256, type OutputDigests } from "../protocol/statements.ts";
 import { sha256Hex } from "../codec/text.ts";
-import { findCommand, shelfText, shelve } from "./finished.ts";
+import { findCommand, pack, packedText } from "./finished.ts";
 import { inlineOutput, keepOutput, outputOf } from "./output.ts";
 import { textForEvent } from "./text.ts";
 
@@ -116,10 +116,10 @@ export async function settleCommand(
   };
   if (open.fresh && open.record !== null) {
     const settled = end(open.record);
-    const text = shelfText(settled);
+    const text = packedText(settled);
     if (text !== null) {
       return await app.store.add((to) => {
-        shelve(to, tenant, settled, text);
+        pack(to, tenant, settled, text);
         return report(to, settled);
       });
     }

@@ -34,7 +34,7 @@ export async function dashboardStats({ app, actor }: Work) {
   ]);
   const byHour = rows(firstHourMs, HOURS_SHOWN, HOUR_MS);
   const byDay = rows(firstDayMs, DAYS_SHOWN, DAY_MS);
-  for (const { dayMs, names } of days) addDay(byHour, byDay, dayMs, names);
+  for (const { dayMs, value } of days) addDay(byHour, byDay, dayMs, value);
   return {
     scope: actor.host ? "installation" as const : "organization" as const,
     generated_at: iso(now),

@@ -1,7 +1,7 @@
 import { SYSTEM } from "../../kv/store/collection.ts";
 import { installations } from "../../kv/records/installation.ts";
 import { deliveries } from "../../kv/records/webhook.ts";
-import { mustTakeChanges } from "../../kv/store/trouble.ts";
+import { assertWritable } from "../../kv/store/health.ts";
 import { indexKeys, queueHeads } from "../../kv/store/walk.ts";
 import type { App } from "../work/work.ts";
 import { VERSION } from "../work/work.ts";
@@ -47,7 +47,7 @@ async function answers({ store, ports }: App): Promise<boolean> {
   const works = Promise.all([
     store.kv.get([SYSTEM.org, SYSTEM.space, installations.name, "installation"]),
     // A full disk lets what is there be read.
-    mustTakeChanges(store),
+    assertWritable(store),
   ]).then(() => true, () => false);
   return await within(ports.clock, STORE_DEADLINE_MS, works) ?? false;
 }

@@ -110,7 +110,7 @@ async function change<R>(
 ): Promise<R> {
   let known = true;
   return await store.transact((tx) => {
-    if (known) tx.know(deliveries, tenant, delivery, versionstamp);
+    if (known) tx.seed(deliveries, tenant, delivery, versionstamp);
     known = false;
     return work(tx);
   });
@@ -186,7 +186,7 @@ async function settle(app: App, tx: Tx, claim: Claim, outcome: Attempt): Promise
   const delivery = await leased(tx, claim);
   if (delivery === null) return;
   // Nobody waits for it but its receiver's next one, so it need not wait for what fan-out writes.
-  tx.standApart();
+  tx.allowReordering();
   const good = outcome.status === "succeeded";
   const webhook = good ? null : await tx.get(webhooks, tenant, delivery.webhook_id);
   const attempts = delivery.attempt - delivery.attempts_before;

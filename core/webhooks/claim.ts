@@ -55,7 +55,7 @@ export async function claimDue(
   await store.transact(async (tx) => {
     claims = [];
     if (known) {
-      some.forEach((each) => tx.know(deliveries, tenant, each.record, each.versionstamp));
+      some.forEach((each) => tx.seed(deliveries, tenant, each.record, each.versionstamp));
     }
     known = false;
     const rows = await Promise.all(some.map(({ record }) => tx.get(deliveries, tenant, record.id)));

@@ -30,7 +30,7 @@ import { recoveryRounds } from "./recoveries.ts";
 /** What nobody here was told of is found this soon all the same. */
 const SWEEP_MS = 15_000;
 /** New events that fan-out finds in memory: what it does while they come, it does without a read. */
-const EVENTS_HELD = 256;
+const BUFFERED_EVENTS = 256;
 /** Webhooks that are read at once. */
 const PAGE = 500;
 /** How soon to look again after trouble. */
@@ -101,7 +101,7 @@ export class Deliveries {
     };
     this.#follower = new LogFollower(store, log, {
       name: "webhooks",
-      holdsEvents: EVENTS_HELD,
+      bufferedEvents: BUFFERED_EVENTS,
       wants: (type, tenant) =>
         isWebhookEvent(type) && (!store.sole || this.#subscribed.has(tenantKey(tenant))),
       cares: async (tenant) =>

@@ -68,7 +68,7 @@ export function leaseOut(
 export async function endLease(app: App, lease: Lease): Promise<void> {
   let known = true;
   await app.store.transact(async (tx) => {
-    if (known) tx.know(deliveryLeases, lease.tenant, lease.record, lease.versionstamp);
+    if (known) tx.seed(deliveryLeases, lease.tenant, lease.record, lease.versionstamp);
     known = false;
     tx.delete(deliveryLeases, lease.tenant, lease.record.id);
   });

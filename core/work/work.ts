@@ -2,7 +2,7 @@ import program from "../../deno.json" with { type: "json" };
 import type { Appending } from "../../kv/log/appends.ts";
 import type { Tenant } from "../../kv/store/collection.ts";
 import type { EventLog } from "../../kv/log/log.ts";
-import type { LimitOverrides } from "../../kv/records/limits.ts";
+import type { LimitOverrides } from "../../kv/records/fields.ts";
 import type { OrganizationRecord } from "../../kv/records/organization.ts";
 import type { Store } from "../../kv/store/store.ts";
 import type { Reader } from "../../kv/store/reader.ts";

@@ -1,17 +1,17 @@
 import { type Change, type Check, type Mutation, writesOf } from "../store/change.ts";
 import type { Clock } from "../store/clock.ts";
 import { StoreUnavailableError, withoutUsers } from "../store/errors.ts";
-import { type Flight, flightOf, meets } from "../store/flight.ts";
-import { Gathering } from "./gather.ts";
+import { type CommitKeys, conflicts, keysOf } from "./commit_keys.ts";
+import { CommitDelay } from "./delay.ts";
 import { type Line, outboxText } from "../log/line.ts";
 import { oneSumEach, oneValueEach } from "../store/merge.ts";
-import type { Numbered, Numbering, Room } from "../log/numbering.ts";
+import type { Capacity, InlineSequence, Sequencer } from "../log/sequencer.ts";
 import { RecentMap } from "../store/recent.ts";
 import { ATOMIC_BYTES_MAX, KEY_BYTES_MAX, MUTATIONS_MAX } from "../store/limits.ts";
 import { KEY_OVERHEAD_BYTES, Load } from "../store/load.ts";
-import type { Trouble } from "../store/trouble.ts";
+import type { WriteHealth } from "../store/health.ts";
 
-/** The versionstamp of the commit, or null when a check failed and the caller should look again. */
+/** The versionstamp of the commit, or null when a check failed and the caller must read again. */
 type Outcome = string | null;
 
 interface Pending {
@@ -23,39 +23,39 @@ interface Pending {
 }
 
 export const OUTBOX: Deno.KvKey = ["~", "outbox"];
-/** More callers than this wait for the next commit, so that requests are served while this one is written. */
+/** Callers of one commit. The others wait for the next one, so requests are served during the write. */
 const CALLERS_MAX = 64;
-/** So many that stand apart are worth a commit beside the one under way. */
-const APART_MIN = 32;
+/** This many reorderable changes justify a second commit in parallel. */
+const REORDERABLE_MIN = 32;
 const QUEUE_MAX = 20_000;
-/** What may wait in memory for its commit; a caller beyond that is told to come again. */
+/** Bytes that may wait in memory for their commit; beyond it `submit` fails. */
 const QUEUE_BYTES_MAX = 128 * 1024 * 1024;
 const RECENT_MAX = 4_096;
-/** Two handles on one file may collide; the engine then says so and nothing was written. */
+/** Retries when another handle on the same file holds its lock; the engine has written nothing then. */
 const LOCKED_RETRIES_MAX = 50;
 const encoder = new TextEncoder();
 
 /**
- * Group commit: while one atomic is under way callers queue up, and all that fit go into the next one.
- * Each caller is answered after the commit that holds its change. Where many stand apart, they need not
- * wait for that one: the engine has the next at hand when it has written it.
+ * Group commit: callers queue while an atomic is in flight, and all that fit go into the next one. Each
+ * caller is answered after the commit that holds its change. When many queued changes are reorderable, they
+ * form a second atomic at once, so that the engine has it at hand when the first is written.
  */
 export class Committer {
   #queue: Pending[] = [];
-  readonly #gathering = new Gathering(() => this.#queue.length);
+  readonly #delay = new CommitDelay(() => this.#queue.length);
   #waitingBytes = 0;
   #running: Promise<void> | null = null;
-  /** Whose commit is under way. */
-  #underWay: readonly Pending[] | null = null;
-  /** The commit beside it, of those that stand apart. */
-  #beside: Promise<void> | null = null;
-  #flightBeside: Flight | null = null;
-  /** How many of those wait. */
-  #apart = 0;
-  /** True while one waits for a key that is under way: nothing more goes beside, or it might for ever. */
-  #isOwed = false;
+  /** The callers of the commit in flight. */
+  #inFlight: readonly Pending[] | null = null;
+  /** The second commit, of reorderable changes. */
+  #parallel: Promise<void> | null = null;
+  #parallelKeys: CommitKeys | null = null;
+  /** How many reorderable changes are queued. */
+  #reorderable = 0;
+  /** True while a change waits for a key in flight. No parallel commit starts then, or it could wait for ever. */
+  #isBlocked = false;
   #closed = false;
-  /** Newest versionstamps of keys written here: a change that read an older one has lost already. */
+  /** Newest versionstamps of keys written here: a change that read an older one has lost its race. */
   readonly #recent = new RecentMap<string>(RECENT_MAX);
 
   constructor(
@@ -63,13 +63,13 @@ export class Committer {
     private readonly options: {
       readonly clock: Clock;
       readonly checksMax: number;
-      /** Called with what an atomic has written, or may have when the versionstamp is null. */
+      /** Called with the mutations of an atomic; the versionstamp is null when they may not be written. */
       readonly after: (mutations: readonly Mutation[], versionstamp: string | null) => void;
-      readonly log: () => Numbering;
-      /** Called when the engine denies what one change read: memory may be what misled it. */
+      readonly log: () => Sequencer;
+      /** Called when a check of a single change failed: the read cache may be stale. */
       readonly denied: (checks: readonly Check[]) => void;
-      /** Hears of each commit whether the engine made it. */
-      readonly trouble: Pick<Trouble, "met">;
+      /** Records whether each commit succeeded. */
+      readonly health: Pick<WriteHealth, "record">;
     },
   ) {}
 
@@ -89,32 +89,34 @@ export class Committer {
     const { checksMax } = this.options;
     if (change.checks.length > checksMax || writesOf(change) > MUTATIONS_MAX) {
       throw new RangeError(
-        `a change of ${change.checks.length} checks and ${writesOf(change)} writes: ` +
+        `a change has ${change.checks.length} checks and ${writesOf(change)} writes; ` +
           `this store takes ${checksMax} and ${MUTATIONS_MAX}`,
       );
     }
     let bytes = change.lineBytes, keyBytes = 0;
-    for (const note of change.notes) bytes += note.bytes;
+    for (const line of change.coalesced) bytes += line.bytes;
     for (const mutation of change.mutations) {
       bytes += mutation.kind === "set" ? mutation.bytes : 64;
       if (mutation.kind !== "delete") keyBytes += mutation.slot.length + KEY_OVERHEAD_BYTES;
     }
     if (this.#queue.length >= QUEUE_MAX || this.#waitingBytes + bytes > QUEUE_BYTES_MAX) {
-      throw new StoreUnavailableError("too many changes are waiting");
+      throw new StoreUnavailableError("too many changes are queued");
     }
     this.#waitingBytes += bytes;
     this.#queue.push({ change, bytes, keyBytes, resolve, reject });
-    if (!change.apart || ++this.#apart < APART_MIN || this.#underWay === null) return;
-    this.#beside ??= this.#runBeside().finally(() => this.#beside = null);
+    if (!change.reorderable || ++this.#reorderable < REORDERABLE_MIN || this.#inFlight === null) {
+      return;
+    }
+    this.#parallel ??= this.#runParallel().finally(() => this.#parallel = null);
   }
 
-  /** Commits what is queued and takes no more. */
+  /** Commits what is queued; later submits fail. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#running;
   }
 
-  /** Resolves when nothing is queued or under way. */
+  /** Resolves when nothing is queued or in flight. */
   async idle(): Promise<void> {
     while (this.#running !== null) await this.#running;
   }
@@ -122,42 +124,42 @@ export class Committer {
   async #run(): Promise<void> {
     await Promise.resolve();
     try {
-      while (this.#queue.length > 0 || this.#beside !== null) {
-        await this.#gathering.gather();
-        const batch = this.#take(this.#flightBeside);
-        // Either nobody waits, or all of them for what is under way beside.
-        if (batch.length === 0) await this.#beside;
-        else this.#gathering.took(batch.length);
-        this.#underWay = batch;
+      while (this.#queue.length > 0 || this.#parallel !== null) {
+        await this.#delay.wait();
+        const batch = this.#take(this.#parallelKeys);
+        // The queue is empty, or all of it waits for keys of the parallel commit.
+        if (batch.length === 0) await this.#parallel;
+        else this.#delay.committed(batch.length);
+        this.#inFlight = batch;
         await this.#commit(batch);
-        this.#underWay = null;
+        this.#inFlight = null;
       }
     } finally {
       this.#running = null;
     }
   }
 
-  /** Commits what stands apart while another commit is under way. */
-  async #runBeside(): Promise<void> {
-    await this.#gathering.gather(CALLERS_MAX);
-    if (this.#underWay === null || this.#isOwed || this.#apart < APART_MIN) return;
-    const others = this.#queue.filter(({ change }) => !change.apart);
-    this.#queue = this.#queue.filter(({ change }) => change.apart);
-    const batch = this.#take(flightOf(this.#underWay));
+  /** Commits reorderable changes while another commit is in flight. */
+  async #runParallel(): Promise<void> {
+    await this.#delay.wait(CALLERS_MAX);
+    if (this.#inFlight === null || this.#isBlocked || this.#reorderable < REORDERABLE_MIN) return;
+    const others = this.#queue.filter(({ change }) => !change.reorderable);
+    this.#queue = this.#queue.filter(({ change }) => change.reorderable);
+    const batch = this.#take(keysOf(this.#inFlight));
     this.#queue = others.concat(this.#queue);
-    this.#flightBeside = flightOf(batch);
+    this.#parallelKeys = keysOf(batch);
     await this.#commit(batch);
-    this.#flightBeside = null;
+    this.#parallelKeys = null;
   }
 
   /**
-   * The longest run of callers that fits into one atomic, does not contradict itself and does not meet
-   * what is under way.
+   * Takes the longest run of callers that fits into one atomic, without contradictions among them or
+   * conflicts with the keys in flight.
    */
-  #take(flight: Flight | null): Pending[] {
+  #take(inFlight: CommitKeys | null): Pending[] {
     const batch: Pending[] = [], later: Pending[] = [];
     const load = new Load(this.options.checksMax);
-    this.#isOwed = false;
+    this.#isBlocked = false;
     let at = 0;
     for (; at < this.#queue.length && batch.length < CALLERS_MAX; at++) {
       const pending = this.#queue[at]!;
@@ -167,8 +169,8 @@ export class Committer {
         pending.resolve(null);
         continue;
       }
-      const waits = flight !== null && meets(change, flight);
-      this.#isOwed ||= waits;
+      const waits = inFlight !== null && conflicts(change, inFlight);
+      this.#isBlocked ||= waits;
       if (waits || load.contradicts(change)) {
         later.push(pending);
         continue;
@@ -183,11 +185,11 @@ export class Committer {
       }
     }
     this.#queue = at >= this.#queue.length ? later : later.concat(this.#queue.slice(at));
-    this.#apart = this.#queue.filter(({ change }) => change.apart).length;
+    this.#reorderable = this.#queue.filter(({ change }) => change.reorderable).length;
     return batch;
   }
 
-  /** Of a key that was not there nothing is known: what was written here may be gone by now. */
+  /** True when a checked key is known to be newer. An absent key proves nothing: it may have been deleted. */
   #hasLost(change: Change): boolean {
     return change.checks.some(({ slot, versionstamp }) => {
       const newest = this.#recent.get(slot);
@@ -203,41 +205,43 @@ export class Committer {
       for (const line of change.lines) lines.push(line);
     }
     const log = this.options.log();
-    const numbered = mayNumber && lines.length > 0 ? log.number(lines, this.#roomIn(batch)) : null;
+    const sequenced = mayNumber && lines.length > 0
+      ? log.sequence(lines, this.#capacityLeft(batch))
+      : null;
     let versionstamp: string | null = null;
     try {
-      versionstamp = await this.#write(batch, mutations, lines, numbered);
+      versionstamp = await this.#write(batch, mutations, lines, sequenced);
     } catch (error) {
-      numbered?.settle(isRefusal(error) ? false : null);
+      sequenced?.settle(isRefusal(error) ? false : null);
       this.options.after(mutations, null);
-      if (batch.length > 1 && isRefusal(error)) return await this.#halves(batch);
-      // What was refused may be the numbering and not the caller's own change.
-      if (numbered !== null && isRefusal(error)) return await this.#commit(batch, false);
+      if (batch.length > 1 && isRefusal(error)) return await this.#bisect(batch);
+      // The engine may have refused the sequencing rather than the caller's change.
+      if (sequenced !== null && isRefusal(error)) return await this.#commit(batch, false);
       const reason = isRefusal(error) ? error : outcomeUnknown(error);
-      if (reason instanceof StoreUnavailableError) this.options.trouble.met(reason);
+      if (reason instanceof StoreUnavailableError) this.options.health.record(reason);
       for (const pending of batch) pending.reject(reason);
-      if (!isRefusal(error) && numbered === null && lines.length > 0) log.waiting(lines, null);
+      if (!isRefusal(error) && sequenced === null && lines.length > 0) log.waiting(lines, null);
       return;
     }
     this.#remember(mutations, versionstamp);
     this.options.after(mutations, versionstamp);
     if (versionstamp === null) {
-      numbered?.settle(false);
-      if (batch.length > 1) return await this.#halves(batch);
-      // Whose check it was is known when the caller's stand alone.
-      if (numbered !== null) return await this.#commit(batch, false);
+      sequenced?.settle(false);
+      if (batch.length > 1) return await this.#bisect(batch);
+      // The failed check may be the sequencer's: try the caller's change alone.
+      if (sequenced !== null) return await this.#commit(batch, false);
       this.options.denied(batch[0]!.change.checks);
     }
     for (const pending of batch) pending.resolve(versionstamp);
     if (versionstamp === null) return;
-    this.options.trouble.met(null);
-    if (numbered !== null) {
-      this.#remember(numbered.mutations, versionstamp);
-      numbered.settle(true);
+    this.options.health.record(null);
+    if (sequenced !== null) {
+      this.#remember(sequenced.mutations, versionstamp);
+      sequenced.settle(true);
     } else if (lines.length > 0) log.waiting(lines, versionstamp);
   }
 
-  #roomIn(batch: readonly Pending[]): Room {
+  #capacityLeft(batch: readonly Pending[]): Capacity {
     let checks = this.options.checksMax, writes = MUTATIONS_MAX, keyBytes = KEY_BYTES_MAX;
     let bytes = ATOMIC_BYTES_MAX * 0.9;
     for (const pending of batch) {
@@ -249,8 +253,8 @@ export class Committer {
     return { checks, writes, bytes, keyBytes };
   }
 
-  /** One change that cannot be committed must not take its neighbours down. */
-  async #halves(batch: Pending[]): Promise<void> {
+  /** Commits each half, so that one change that cannot be committed does not fail the others. */
+  async #bisect(batch: Pending[]): Promise<void> {
     const half = batch.length >> 1;
     await this.#commit(batch.slice(0, half));
     await this.#commit(batch.slice(half));
@@ -260,9 +264,9 @@ export class Committer {
     batch: readonly Pending[],
     mutations: readonly Mutation[],
     lines: readonly Line[],
-    numbered: Numbered | null,
+    sequenced: InlineSequence | null,
   ): Promise<string | null> {
-    const written = numbered === null ? mutations : [...mutations, ...numbered.mutations];
+    const written = sequenced === null ? mutations : [...mutations, ...sequenced.mutations];
     for (let attempt = 1;; attempt++) {
       const op = this.kv.atomic();
       const checked = new Set<string>();
@@ -273,7 +277,7 @@ export class Committer {
           op.check({ key, versionstamp });
         }
       }
-      for (const { key, versionstamp } of numbered?.checks ?? []) op.check({ key, versionstamp });
+      for (const { key, versionstamp } of sequenced?.checks ?? []) op.check({ key, versionstamp });
       for (const mutation of oneSumEach(written)) {
         if (mutation.kind === "delete") op.delete(mutation.key);
         else if (mutation.kind === "sum") op.sum(mutation.key, mutation.n);
@@ -281,7 +285,7 @@ export class Committer {
         else if (mutation.expireIn === undefined) op.set(mutation.key, mutation.value);
         else op.set(mutation.key, mutation.value, { expireIn: mutation.expireIn });
       }
-      if (lines.length > 0 && numbered === null) {
+      if (lines.length > 0 && sequenced === null) {
         const key = [...OUTBOX, this.kv.commitVersionstamp()] as unknown as Deno.KvKey;
         op.set(key, encoder.encode(outboxText(lines)));
       }
@@ -313,8 +317,8 @@ export class Committer {
 }
 
 /**
- * What the engine says before it writes anything: beyond a limit, not serialisable, not a key, not a
- * counter. Failures of its disk and network are TypeErrors too, and of those nothing is known.
+ * Errors that the engine raises before it writes: over a limit, not serialisable, not a key, not a counter.
+ * Disk and network failures are TypeErrors too; after one of those the outcome is unknown.
  */
 const REFUSALS = /\(max |could not be cloned|key cannot be empty|^expected |non-U64|Delay /;
 

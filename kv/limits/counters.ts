@@ -1,4 +1,5 @@
 import { setKey } from "../store/change.ts";
+import { isInWindow, isWithin } from "../store/clock.ts";
 import { RecentMap } from "../store/recent.ts";
 import type { Store } from "../store/store.ts";
 
@@ -125,11 +126,7 @@ export class LeasedCounters {
   #windowsOf(windowMs: number, nowMs: number): Current {
     const startMs = nowMs - nowMs % windowMs;
     let current = this.#current.get(windowMs);
-    // A clock that steps back a little stays in the window that was reached: its lease is in hand. One
-    // that steps back further is followed: the store knows what those windows have admitted.
-    if (
-      current === undefined || startMs > current.startMs || startMs < current.startMs - windowMs
-    ) {
+    if (current === undefined || !isInWindow(current.startMs, windowMs, nowMs)) {
       this.#current.set(windowMs, current = { startMs, windows: new RecentMap(this.windowsMax) });
     }
     return current;
@@ -189,7 +186,7 @@ export class LeasedCounters {
       if (!isDry(window, claim)) continue;
       if (this.instances > 1) {
         window.dryAtMs ??= nowMs;
-        if (Math.abs(nowMs - window.dryAtMs) < RETURNS_MS) continue;
+        if (isWithin(window.dryAtMs, RETURNS_MS, nowMs)) continue;
         this.#lookAgain(window, nowMs);
       }
       const endMs = window.startMs + claim.windowMs;
@@ -204,9 +201,9 @@ export class LeasedCounters {
       const nowMs = this.store.clock.now();
       // What this taker has waited for is its own to spend, also when memory has dropped it meanwhile.
       wanted = claims.map((claim, at) => {
-        const held = wanted[at]?.window;
-        const current = held?.startMs === this.#windowsOf(claim.windowMs, nowMs).startMs;
-        return { claim, window: current ? held! : this.#window(claim, nowMs) };
+        const waited = wanted[at]?.window;
+        const current = waited?.startMs === this.#windowsOf(claim.windowMs, nowMs).startMs;
+        return { claim, window: current ? waited! : this.#window(claim, nowMs) };
       });
       const windows = wanted.map(({ window }) => window);
       const short = wanted.filter(({ claim, window }) => !isReady(window, claim));
@@ -235,10 +232,10 @@ export class LeasedCounters {
       const takes = short.map(({ claim, window }, at) => {
         const taken = entries[at]!.value ?? 0;
         const lacking = amountOf(claim) - leaseUnder(window, taken, claim.limit);
-        const held = lacking <= 0;
-        return { taken, held, share: held ? 0 : this.#share(claim.limit - taken, lacking) };
+        const covered = lacking <= 0;
+        return { taken, covered, share: covered ? 0 : this.#share(claim.limit - taken, lacking) };
       });
-      if (takes.some(({ held, share }) => !held && share === 0)) {
+      if (takes.some(({ covered, share }) => !covered && share === 0)) {
         return takes.map(({ taken }) => ({ taken, share: 0 }));
       }
       for (const [at, { taken, share }] of takes.entries()) {
@@ -271,7 +268,7 @@ export class LeasedCounters {
 
   /** Reads a window that stays dry: what another instance gave back late is there for the next taker. */
   #lookAgain(window: Window, nowMs: number): void {
-    if (Math.abs(nowMs - window.readAtMs) < LATE_REREAD_MS) return;
+    if (isWithin(window.readAtMs, LATE_REREAD_MS, nowMs)) return;
     window.readAtMs = nowMs;
     this.store.kv.get<number>(window.at).then(({ value }) => {
       window.taken = value ?? 0;

@@ -1,9 +1,9 @@
-import type { Cancel } from "../store/clock.ts";
+import { type Cancel, isWithin } from "../store/clock.ts";
 import { deleteKey, setKey } from "../store/change.ts";
 import type { Store } from "../store/store.ts";
 
 /** What this instance holds of one key's slots. */
-interface Held {
+interface KeyState {
   used: number;
   /** The most that were in use at once since the last look. */
   peak: number;
@@ -13,7 +13,7 @@ interface Held {
   untilMs: number;
   /** When all slots were taken: for a while nobody asks the store again. */
   fullAtMs: number;
-  /** True when the store may say that something is held here. */
+  /** True when the store may say that something is leased here. */
   stored: boolean;
   write: Promise<void> | null;
   idle: Cancel | null;
@@ -43,7 +43,7 @@ const FULL_MS = 50;
  * absolute, so a write whose outcome is unknown is put right by the next one.
  */
 export class LeasedSlots {
-  readonly #held = new Map<string, Held>();
+  readonly #keys = new Map<string, KeyState>();
 
   constructor(
     private readonly store: Store,
@@ -54,14 +54,14 @@ export class LeasedSlots {
 
   /** Takes a slot from what is in hand; "unknown" means that only the store can tell. */
   enter(key: string, limit: number): "entered" | "full" | "unknown" {
-    const known = this.#held.get(key);
+    const known = this.#keys.get(key);
     if (known !== undefined && known.used >= limit) return "full";
     if (this.instances > 1 && limit !== Infinity && !this.#hasSpare(known, limit)) {
       return known !== undefined && this.#isFull(known) ? "full" : "unknown";
     }
-    const held = known ?? this.#begin(key);
-    held.used++;
-    if (held.used > held.peak) held.peak = held.used;
+    const state = known ?? this.#begin(key);
+    state.used++;
+    if (state.used > state.peak) state.peak = state.used;
     return "entered";
   }
 
@@ -72,27 +72,27 @@ export class LeasedSlots {
       if (tries > 1) await clock.sleep(RETRY_MS);
       const entered = this.enter(key, limit);
       if (entered !== "unknown") return entered === "entered";
-      await this.#write(key, this.#held.get(key) ?? this.#begin(key), limit);
+      await this.#write(key, this.#keys.get(key) ?? this.#begin(key), limit);
     }
     if (this.enter(key, limit) === "entered") return true;
-    const held = this.#held.get(key) ?? this.#begin(key);
-    held.fullAtMs = clock.now();
-    clock.after(FULL_MS, () => this.#forget(key, held));
+    const state = this.#keys.get(key) ?? this.#begin(key);
+    state.fullAtMs = clock.now();
+    clock.after(FULL_MS, () => this.#forget(key, state));
     return false;
   }
 
   /** Gives a slot back; once for each that was taken. */
   leave(key: string): void {
-    const held = this.#held.get(key);
-    if (held === undefined) return; // this instance ends, and has given everything back
-    held.used--;
-    if (held.leased > 0) this.#tidySoon(key, held);
-    else if (this.#held.size > IDLE_KEYS_MAX) this.#forget(key, held);
+    const state = this.#keys.get(key);
+    if (state === undefined) return; // this instance ends, and has given everything back
+    state.used--;
+    if (state.leased > 0) this.#tidySoon(key, state);
+    else if (this.#keys.size > IDLE_KEYS_MAX) this.#forget(key, state);
   }
 
   /** How many are open or reserved, over all instances. */
   async taken(key: string): Promise<number> {
-    const own = this.#held.get(key)?.used ?? 0;
+    const own = this.#keys.get(key)?.used ?? 0;
     if (this.instances === 1) return own;
     const { value } = await this.store.kv.get<Row>(rowOf(key));
     return own + sum(this.#others(value));
@@ -100,18 +100,18 @@ export class LeasedSlots {
 
   /** Gives back all that is leased, because this instance ends. */
   async close(): Promise<void> {
-    await Promise.all([...this.#held].map(async ([key, held]) => {
-      await held.write?.catch(() => {});
-      held.used = held.leased = held.peak = 0;
-      if (held.stored) await this.#write(key, held, null).catch(() => {});
-      held.idle?.();
-      held.renewal?.();
-      this.#held.delete(key);
+    await Promise.all([...this.#keys].map(async ([key, state]) => {
+      await state.write?.catch(() => {});
+      state.used = state.leased = state.peak = 0;
+      if (state.stored) await this.#write(key, state, null).catch(() => {});
+      state.idle?.();
+      state.renewal?.();
+      this.#keys.delete(key);
     }));
   }
 
-  #begin(key: string): Held {
-    const held: Held = {
+  #begin(key: string): KeyState {
+    const state: KeyState = {
       used: 0,
       peak: 0,
       leased: 0,
@@ -123,18 +123,17 @@ export class LeasedSlots {
       idle: null,
       renewal: null,
     };
-    this.#held.set(key, held);
-    return held;
+    this.#keys.set(key, state);
+    return state;
   }
 
-  #hasSpare(held: Held | undefined, limit: number): boolean {
-    return held !== undefined && held.used < held.leased && held.limit === limit &&
-      this.store.clock.now() < held.untilMs;
+  #hasSpare(state: KeyState | undefined, limit: number): boolean {
+    return state !== undefined && state.used < state.leased && state.limit === limit &&
+      this.store.clock.now() < state.untilMs;
   }
 
-  /** A clock that was set back makes it no longer. */
-  #isFull({ fullAtMs }: Held): boolean {
-    return Math.abs(this.store.clock.now() - fullAtMs) < FULL_MS;
+  #isFull({ fullAtMs }: KeyState): boolean {
+    return isWithin(fullAtMs, FULL_MS, this.store.clock.now());
   }
 
   /** The live slots of other instances. */
@@ -147,33 +146,33 @@ export class LeasedSlots {
   }
 
   /** One write at a time for each key; whoever wants another waits for it. `null` asks for no more. */
-  async #write(key: string, held: Held, limit: number | null): Promise<void> {
-    held.write ??= this.#lease(key, held, limit).finally(() => {
-      held.write = null;
-      if (held.stored) {
-        held.renewal ??= this.store.clock.after(RENEW_MS, () => {
-          held.renewal = null;
-          this.#write(key, held, null).catch(() => {});
+  async #write(key: string, state: KeyState, limit: number | null): Promise<void> {
+    state.write ??= this.#lease(key, state, limit).finally(() => {
+      state.write = null;
+      if (state.stored) {
+        state.renewal ??= this.store.clock.after(RENEW_MS, () => {
+          state.renewal = null;
+          this.#write(key, state, null).catch(() => {});
         });
       }
-      if (held.used < held.leased) this.#tidySoon(key, held);
+      if (state.used < state.leased) this.#tidySoon(key, state);
     });
-    await held.write;
-    this.#forget(key, held);
+    await state.write;
+    this.#forget(key, state);
   }
 
   /** Writes what this instance needs, and, when it has nothing to spare, a share of what is free. */
-  async #lease(key: string, held: Held, asked: number | null): Promise<void> {
-    const at = rowOf(key), limit = asked ?? held.limit;
-    held.stored = true;
+  async #lease(key: string, state: KeyState, asked: number | null): Promise<void> {
+    const at = rowOf(key), limit = asked ?? state.limit;
+    state.stored = true;
     const lease = await this.store.transact(async (tx) => {
       const { value, versionstamp } = await this.store.kv.get<Row>(at);
       const nowMs = this.store.clock.now();
       const others = this.#others(value), elsewhere = sum(others);
-      const live = nowMs < held.untilMs ? held.leased : 0;
-      const own = Math.max(held.used, Math.min(live, limit - elsewhere));
+      const live = nowMs < state.untilMs ? state.leased : 0;
+      const own = Math.max(state.used, Math.min(live, limit - elsewhere));
       const free = limit - elsewhere - own;
-      const more = asked !== null && own === held.used && free > 0
+      const more = asked !== null && own === state.used && free > 0
         ? Math.max(1, Math.floor(free / (2 * this.instances)))
         : 0;
       const slots = own + more;
@@ -187,30 +186,30 @@ export class LeasedSlots {
       tx.stage(rows === 0 ? deleteKey(at) : setKey(at, row, 64 * rows, 2 * LEASE_MS));
       return { slots, untilMs };
     });
-    held.leased = lease.slots;
-    held.limit = limit;
-    held.untilMs = lease.untilMs;
-    held.stored = lease.slots > 0;
+    state.leased = lease.slots;
+    state.limit = limit;
+    state.untilMs = lease.untilMs;
+    state.stored = lease.slots > 0;
   }
 
-  #tidySoon(key: string, held: Held): void {
-    held.idle ??= this.store.clock.after(IDLE_MS, () => {
-      held.idle = null;
-      const needed = Math.max(held.used, held.peak);
-      held.peak = held.used;
-      if (held.write === null && needed < held.leased) {
-        held.leased = needed;
-        this.#write(key, held, null).catch(() => {});
+  #tidySoon(key: string, state: KeyState): void {
+    state.idle ??= this.store.clock.after(IDLE_MS, () => {
+      state.idle = null;
+      const needed = Math.max(state.used, state.peak);
+      state.peak = state.used;
+      if (state.write === null && needed < state.leased) {
+        state.leased = needed;
+        this.#write(key, state, null).catch(() => {});
       }
-      if (held.used < held.leased) this.#tidySoon(key, held);
+      if (state.used < state.leased) this.#tidySoon(key, state);
     });
   }
 
-  #forget(key: string, held: Held): void {
-    const { used, stored, write } = held;
-    if (used > 0 || stored || write !== null || this.#held.get(key) !== held) return;
-    held.renewal?.();
-    this.#held.delete(key);
+  #forget(key: string, state: KeyState): void {
+    const { used, stored, write } = state;
+    if (used > 0 || stored || write !== null || this.#keys.get(key) !== state) return;
+    state.renewal?.();
+    this.#keys.delete(key);
   }
 }
 

@@ -1,17 +1,17 @@
-import { type Change, type Note, NOTHING } from "../store/change.ts";
+import { type Change, type CoalescedLine, NOTHING } from "../store/change.ts";
 import type { Tenant } from "../store/collection.ts";
 import { type Line, makeLine } from "./line.ts";
 import { LOG_VALUE_BYTES_MAX, TENANTS_MAX } from "../store/limits.ts";
 
-/** Where a rule adds event rows and shared lines, whatever else is in the change. */
-export type Appending = Pick<Appends, "append" | "note" | "afterCommit">;
+/** What a rule adds to a change without reading: event rows, coalesced lines, tasks after the commit. */
+export type Appending = Pick<Appends, "append" | "coalesce" | "afterCommit">;
 
-/** What is only added and depends on nothing that was read: event rows, and lines for shared values. */
+/** The additions of a change, which depend on nothing that was read: event rows and coalesced lines. */
 export class Appends {
   readonly #lines: Line[] = [];
   #lineBytes = 0;
   readonly #tenants: string[] = [];
-  readonly #notes: Note[] = [];
+  readonly #coalesced: CoalescedLine[] = [];
   readonly #after: ((versionstamp: string) => void)[] = [];
 
   /**
@@ -23,38 +23,38 @@ export class Appends {
     this.#lineBytes += line.bytes;
     if (!this.#tenants.includes(line.owner)) this.#tenants.push(line.owner);
     if (this.#lineBytes > LOG_VALUE_BYTES_MAX || this.#tenants.length > TENANTS_MAX) {
-      throw new RangeError("too many events in one change");
+      throw new RangeError("one change has too many events");
     }
     this.#lines.push(line);
   }
 
-  /** The types of the events so far, each once. */
+  /** The distinct types of the events so far. */
   eventTypes(): string[] {
     return [...new Set(this.#lines.map(({ type }) => type))];
   }
 
-  /** Adds a line to a value that all callers of the commit share; see `noteOf`. */
-  note(note: Note): void {
-    this.#notes.push(note);
+  /** Adds a line to a value that all callers of the commit share; `coalescedLine` makes one. */
+  coalesce(line: CoalescedLine): void {
+    this.#coalesced.push(line);
   }
 
-  /** Runs `task` once, after the commit that succeeds. */
+  /** Runs `task` once, after the commit succeeds. */
   afterCommit(task: (versionstamp: string) => void): void {
     this.#after.push(task);
   }
 
-  /** All of it, ready for the committer. */
+  /** The additions, as the committer takes them. */
   change(): Change {
     return {
       ...NOTHING,
       lines: this.#lines,
       lineBytes: this.#lineBytes,
       tenants: this.#tenants,
-      notes: this.#notes,
+      coalesced: this.#coalesced,
     };
   }
 
-  /** The commit has succeeded: what waited for it may run. */
+  /** Runs the tasks of `afterCommit`. */
   committed(versionstamp: string): void {
     for (const task of this.#after) task(versionstamp);
   }

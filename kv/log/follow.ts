@@ -2,8 +2,15 @@ import { z } from "zod";
 import { deleteKey } from "../store/change.ts";
 import { collection, type Tenant, tenantKey } from "../store/collection.ts";
 import type { EventLog, Follower, Sequenced } from "./log.ts";
-import { HeldEvents } from "./held.ts";
-import { groupOf, groupPrefix, markKey, markPrefix, setMark, tenantOfMark } from "./marks.ts";
+import { EventBuffer } from "./event_buffer.ts";
+import {
+  pendingGroup,
+  pendingGroupPrefix,
+  pendingKey,
+  pendingPrefix,
+  setPending,
+  tenantOfPending,
+} from "./pending.ts";
 import { hasSegmentAfter } from "./segments.ts";
 import type { Store } from "../store/store.ts";
 import type { Reader } from "../store/reader.ts";
@@ -11,33 +18,33 @@ import type { Tx } from "../store/tx.ts";
 
 const Cursor = z.strictObject({ id: z.string(), seq: z.int().min(0), part: z.string() });
 
-/** How far each follower has come in a tenant's log. */
+/** Each follower's position in a tenant's log. */
 const cursors = collection({ name: "log_cursors", schema: Cursor, cached: 10_000 });
 
-/** What a follower does with the next events; all of it commits together with its new position. */
+/** What one step has done. Its writes commit together with the new position. */
 export interface Step {
-  /** How many of the events are done. */
+  /** How many of the events are handled. */
   readonly done: number;
   /**
-   * The last part of the event after those that is done already, when one event needs several commits;
-   * empty for none. Parts are done in the order of their names.
+   * When the next event needs several commits, the last of its parts that is handled; else empty. Parts are
+   * handled in the order of their names.
    */
   readonly part: string;
 }
 
 export interface FollowerRules extends Follower {
-  /** How many events a step gets at most; 64 unless said. */
+  /** How many events a step gets at most; 64 by default. */
   readonly eventsPerStep?: number;
-  /** How many new events, of a KiB, may be held in memory until their step, so that they are not read; none unless said. */
-  readonly holdsEvents?: number;
-  /** How many tenants are served at once, so that they share commits; 1 unless said. */
+  /** How many new events of 1 KiB are buffered so that their step need not read them; 0 by default. */
+  readonly bufferedEvents?: number;
+  /** How many tenants are served at once, so that they share commits; 1 by default. */
   readonly tenantsAtOnce?: number;
   /**
-   * False while a tenant's next step had better wait, which keeps nobody else waiting; whoever says so wakes
-   * the follower again. Always true unless said.
+   * False while a tenant's next step should wait; other tenants go on. Whoever returns false wakes the
+   * follower later. True by default.
    */
   readonly ready?: (tenant: Tenant) => boolean;
-  /** False when nothing of the tenant's log up to now matters, so that all of it may be passed over. */
+  /** False when the follower may skip all of the tenant's log up to now. */
   readonly cares: (tenant: Tenant) => Promise<boolean>;
   readonly step: (
     tx: Tx,
@@ -47,22 +54,22 @@ export interface FollowerRules extends Follower {
   ) => Promise<Step>;
 }
 
-/** The last event of a tenant's log that every follower who wants any has passed; Infinity when nobody waits. */
+/** The lowest position among followers for which the tenant is pending; Infinity when there is none. */
 export async function followedTo(store: Store, log: EventLog, tenant: Tenant): Promise<number> {
   const passed = await Promise.all(log.followers.map(async (follower) => {
-    const waits = await isMarked(store, follower.name, tenant);
+    const waits = await isPending(store, follower.name, tenant);
     return waits ? (await placeOf(store, follower, tenant)).seq : Infinity;
   }));
   return Math.min(...passed);
 }
 
-async function isMarked({ kv }: Store, name: string, tenant: Tenant): Promise<boolean> {
+async function isPending({ kv }: Store, name: string, tenant: Tenant): Promise<boolean> {
   const key = tenantKey(tenant);
-  for await (const group of kv.list({ prefix: groupPrefix(name) })) {
-    if (groupOf(group)!.some((marked) => tenantKey(marked.tenant) === key)) return true;
+  for await (const group of kv.list({ prefix: pendingGroupPrefix(name) })) {
+    if (pendingGroup(group)!.some(({ tenant }) => tenantKey(tenant) === key)) return true;
   }
-  // Looked for last, because who is left of a group gets one of their own.
-  return (await kv.get(markKey(name, tenant))).versionstamp !== null;
+  // Read after the groups: a tenant that leaves a group unfinished gets a key of its own.
+  return (await kv.get(pendingKey(name, tenant))).versionstamp !== null;
 }
 
 async function placeOf(
@@ -74,29 +81,29 @@ async function placeOf(
   return await db.get(cursors, tenant, id) ?? { id, seq: 0, part: "" };
 }
 
-/** The end of a tenant's turn: its mark goes when nothing is left, or an event has been reached. */
+/** Where a tenant's turn ends: at the end of its log, when its pending key goes, or at an event's number. */
 type Goal = Deno.KvEntry<unknown> | number;
 
 const EVENTS_PER_STEP = 64;
-/** Then the others get their turn, however long this tenant's backlog is. */
+/** Steps of one tenant before the others get their turn. */
 const STEPS_PER_PASS = 16;
-/** So many events are not kept waiting for the end of a run of folds. */
+/** This many events wake a lazy follower before the sequencing run ends. */
 const WAITING_MAX = 8_192;
-/** How long trouble may pass before what it left is tried again. */
+/** Delay before a failed pass is retried. */
 const RETRY_MS = 1_000;
 
 /**
- * Follows every tenant's log from a stored position: what a step writes and how far it has come are one
- * commit, so no event is passed over or handled twice, whenever the process dies.
+ * Follows every tenant's log from a stored position. A step's writes and its new position are one commit, so
+ * each event is handled exactly once, whenever the process dies.
  */
 export class LogFollower {
   #running: Promise<void> | null = null;
   #again = false;
   #retrying = false;
-  /** Events that were announced since it was woken last. */
-  #waiting = 0;
-  /** New events as they were announced, by tenant. */
-  readonly #held: HeldEvents;
+  /** How many events were sequenced since the last wake. */
+  #unhandled = 0;
+  /** New events, by tenant. */
+  readonly #buffer: EventBuffer;
 
   constructor(
     private readonly store: Store,
@@ -105,27 +112,27 @@ export class LogFollower {
     private readonly onError: (error: unknown) => void,
   ) {
     log.follow(rules);
-    this.#held = new HeldEvents(rules.holdsEvents ?? 0);
+    this.#buffer = new EventBuffer(rules.bufferedEvents ?? 0);
     log.onSequenced((tenant, events) => {
-      this.#held.add(tenant, events);
+      this.#buffer.add(tenant, events);
       if (!events.some(({ type }) => rules.wants(type, tenant))) return;
-      this.#waiting += events.length;
-      if (!rules.lazy || this.#waiting >= WAITING_MAX) this.wake();
+      this.#unhandled += events.length;
+      if (!rules.lazy || this.#unhandled >= WAITING_MAX) this.wake();
     });
-    // What one run of folds brings is one step for each tenant.
-    log.onRest(() => {
-      if (this.#waiting > 0) this.wake();
+    // The events of one sequencing run make one step for each tenant.
+    log.onDrained(() => {
+      if (this.#unhandled > 0) this.wake();
     });
   }
 
-  /** Handles whatever is marked; also called at the start, for what a crash left. */
+  /** Handles all pending tenants; also called at the start, for what a crash left. */
   wake(): void {
-    this.#waiting = 0;
+    this.#unhandled = 0;
     this.#again = true;
     this.#running ??= this.#run();
   }
 
-  /** Handles a tenant's events up to those that have their numbers now, whoever else is marked. */
+  /** Handles a tenant's events up to the log's present head, before other pending tenants. */
   async catchUp(tenant: Tenant): Promise<void> {
     const head = await this.log.head(tenant);
     while (await this.#step(tenant, head));
@@ -139,7 +146,7 @@ export class LogFollower {
     if ((at?.seq ?? 0) < head) tx.put(cursors, tenant, { id, seq: head, part: "" });
   }
 
-  /** Resolves when nothing is being handled; of a lazy one something may be marked that it waits to be woken for. */
+  /** Resolves when no pass runs. A lazy follower may leave tenants pending until it is woken. */
   async idle(): Promise<void> {
     while (this.#running !== null) await this.#running;
   }
@@ -160,10 +167,12 @@ export class LogFollower {
   async #pass(): Promise<void> {
     const groups: { key: Deno.KvKey; turns: Promise<Tenant | null>[] }[] = [];
     const serving = new Map<string, Promise<unknown>>();
-    for await (const mark of this.store.kv.list({ prefix: markPrefix(this.rules.name) })) {
-      const group = groupOf(mark);
+    for await (const entry of this.store.kv.list({ prefix: pendingPrefix(this.rules.name) })) {
+      const group = pendingGroup(entry);
       const turns: Promise<Tenant | null>[] = [];
-      for (const { tenant, seq: goal } of group ?? [{ tenant: tenantOfMark(mark), seq: mark }]) {
+      for (
+        const { tenant, seq: goal } of group ?? [{ tenant: tenantOfPending(entry), seq: entry }]
+      ) {
         const key = tenantKey(tenant);
         if (serving.has(key) || serving.size === (this.rules.tenantsAtOnce ?? 1)) {
           await Promise.all(serving.values());
@@ -173,25 +182,25 @@ export class LogFollower {
         serving.set(key, turn);
         turns.push(turn);
       }
-      if (group !== null) groups.push({ key: mark.key, turns });
+      if (group !== null) groups.push({ key: entry.key, turns });
     }
     await Promise.all(serving.values());
     await Promise.all(groups.map(({ key, turns }) => this.#endGroup(key, turns)));
   }
 
-  /** Whoever has something left gets a mark of their own. */
+  /** Deletes a group; a tenant with events left gets a pending key of its own. */
   async #endGroup(key: Deno.KvKey, turns: readonly Promise<Tenant | null>[]): Promise<void> {
     const left = (await Promise.all(turns)).filter((tenant) => tenant !== null);
     await this.store.transact((tx) => {
-      for (const tenant of left) tx.stage(setMark(this.rules.name, tenant));
+      for (const tenant of left) tx.stage(setPending(this.rules.name, tenant));
       tx.stage(deleteKey(key));
     });
   }
 
-  /** One tenant's turn; it never rejects, and answers the tenant when something is left. */
+  /** One tenant's turn. It never rejects, and returns the tenant when events are left. */
   async #serve(tenant: Tenant, goal: Goal): Promise<Tenant | null> {
     try {
-      // What a lazy one is told while it works waits, marked, until it is woken for it.
+      // Events that come meanwhile wait, pending, until a lazy follower is woken for them.
       const last = this.#mayLeave ? await this.log.head(tenant) : Infinity;
       for (let steps = 0; steps < STEPS_PER_PASS; steps++) {
         if (this.rules.ready?.(tenant) === false) return tenant;
@@ -199,14 +208,14 @@ export class LogFollower {
       }
       this.#again = true;
     } catch (error) {
-      // One tenant's trouble must not hold up the others; its mark stays.
+      // One tenant's failure must not block the others; it stays pending.
       this.#tryLater(error);
     }
     return tenant;
   }
 
   #tryLater(error: unknown): void {
-    // What the end cuts off is marked, and is no trouble.
+    // Work that the shutdown cuts off stays pending, and is no error.
     if (this.store.closing) return;
     this.onError(error);
     if (this.#retrying) return;
@@ -217,44 +226,44 @@ export class LogFollower {
     });
   }
 
-  /** Whether every event that is marked is told here too, and need not be looked for. */
+  /** True when `onSequenced` reports every pending event here, so none need be looked for. */
   get #mayLeave(): boolean {
     return this.rules.lazy === true && this.store.sole;
   }
 
-  /** True while there is more to do for the tenant, up to number `last` or somewhat beyond. */
+  /** Handles the tenant's next events. Returns true when more are left, up to about number `last`. */
   async #step(tenant: Tenant, goal: Goal, last = Infinity): Promise<boolean> {
     const head = Math.max(await this.log.head(tenant), typeof goal === "number" ? goal : 0);
     const cares = await this.rules.cares(tenant);
     return await this.store.transact(async (tx) => {
-      // A follower's own records are read, and so checked, by its step: later, and they must fit together.
+      // The step reads, and so checks, the follower's own records again.
       const at = await placeOf(this.rules.place ? this.store : tx, this.rules, tenant);
       if (typeof goal === "number" && at.seq >= goal) return false;
       const limit = this.rules.eventsPerStep ?? EVENTS_PER_STEP;
-      const held = this.#held.after(tenant, at.seq, limit);
-      const events = cares ? held ?? await this.log.read(tenant, at.seq, limit) : [];
+      const buffered = this.#buffer.after(tenant, at.seq, limit);
+      const events = cares ? buffered ?? await this.log.read(tenant, at.seq, limit) : [];
       if (events.length === 0) {
         if (at.seq < head) this.#moveTo(tx, tenant, head);
-        await this.#unmark(tx, goal);
+        await this.#clearPending(tx, goal);
         return false;
       }
       if (at.seq >= last && typeof goal !== "number") return false;
       const { done, part } = await this.rules.step(tx, tenant, events, at.part);
       if (done === 0 && part <= at.part) {
-        throw new Error(`${this.rules.name} makes no progress at ${at.seq}`);
+        throw new Error(`${this.rules.name} makes no progress at event ${at.seq}`);
       }
-      // Not counted on from the old position: retention may have left a gap after it.
+      // Retention may have left a gap after the old position, so the event's own number counts.
       const seq = done === 0 ? at.seq : events[done - 1]!.seq;
       this.#moveTo(tx, tenant, seq, part);
-      tx.afterCommit(() => this.#held.drop(tenant, seq));
+      tx.afterCommit(() => this.#buffer.drop(tenant, seq));
       if (typeof goal === "number") return seq < goal;
-      // Held events are new, so most likely the last ones; then the mark goes in the same commit.
-      // The mark of a log that grows on changes before this commits, so a lazy one takes it away alone.
-      if (held === null || part !== "" || done < events.length || seq < head) return true;
+      // Buffered events are most likely the last ones, so the pending key goes in the same commit. A log that
+      // grows changes the key before this commits, so a lazy follower clears it in a commit of its own.
+      if (buffered === null || part !== "" || done < events.length || seq < head) return true;
       if (this.#mayLeave) return true;
-      // What a fold adds begins a segment, which may be there before its head is known here.
+      // The store may have a new segment that the remembered head lacks.
       if (await hasSegmentAfter(this.store.kv, tenant, seq)) return true;
-      await this.#unmark(tx, goal);
+      await this.#clearPending(tx, goal);
       return false;
     });
   }
@@ -264,8 +273,8 @@ export class LogFollower {
     if (place === undefined) tx.put(cursors, tenant, { id, seq, part });
   }
 
-  /** Takes the mark away unless the fold has set it again, for events that this pass did not see. */
-  async #unmark(tx: Tx, goal: Goal): Promise<void> {
+  /** Deletes the pending key, unless it was set again for events that this pass did not see. */
+  async #clearPending(tx: Tx, goal: Goal): Promise<void> {
     if (typeof goal === "number") return;
     const { key, versionstamp } = goal;
     const now = await this.store.kv.get(key);

@@ -8,9 +8,9 @@ export interface Line {
   /** The tenant as one text. */
   readonly owner: string;
   readonly type: string;
-  /** The event row: canonical JSON, so without a raw tab or newline. */
+  /** The event row, as canonical JSON, which has no raw tab or newline. */
   readonly json: string;
-  /** Of its line in the outbox, newline and all; in a segment it is shorter. */
+  /** Size of the line in the outbox, newline included. In a segment it is shorter. */
   readonly bytes: number;
 }
 
@@ -22,7 +22,7 @@ export function makeLine(tenant: Tenant, type: string, json: string): Line {
   return { tenant, owner, type, json, bytes };
 }
 
-/** The value of an outbox row: a line for each event, with tabs between tenant, type and row. */
+/** The value of an outbox row: one line for each event, with tabs between tenant, type and row. */
 export function outboxText(lines: readonly Line[]): string {
   let text = "";
   for (const { owner, type, json } of lines) {

@@ -1,21 +1,21 @@
 import { deleteKey, setKey } from "../store/change.ts";
 import { type Tenant, tenantKey } from "../store/collection.ts";
-import { DirectNumbering } from "./direct.ts";
-import type { Announcement } from "./fold.ts";
+import { InlineSequencing } from "./inline.ts";
+import type { TenantEvents } from "./sequencing.ts";
 import {
   eventsOf,
-  FOLD_LIMITS,
   partsOf,
-  type Piece,
   type Plan,
-  planFold,
+  planSequencing,
   PROGRESS,
   type Progress,
+  type SegmentPart,
   type Sequenced,
-} from "./fold.ts";
+  SEQUENCING_LIMITS,
+} from "./sequencing.ts";
 import { FOLLOWERS_MAX } from "../store/limits.ts";
 import type { Line } from "./line.ts";
-import { markAll } from "./marks.ts";
+import { setPendingAll } from "./pending.ts";
 import { RecentMap } from "../store/recent.ts";
 import {
   lastNumber,
@@ -31,106 +31,108 @@ import type { Tx } from "../store/tx.ts";
 
 export type { Sequenced };
 
-/** Somebody who follows the log from a cursor of their own. */
+/** Reads each tenant's log from its own position. */
 export interface Follower {
   readonly name: string;
   readonly wants: (type: string, tenant: Tenant) => boolean;
-  /** True for one that can wait as long as plain audit lines do. */
+  /** True when it can wait for SEQUENCE_LAZY_MS. */
   readonly lazy?: boolean;
   /**
-   * How far it has come in a tenant's log, when its own records say so; else a cursor is kept for it. Two
-   * steps may see one place, so a step reads it again in its transaction.
+   * Its position in a tenant's log, when its own records hold it; without this a cursor is stored. Two steps
+   * may see the same position, so a step reads it again in its transaction.
    */
   readonly place?: (db: Reader, tenant: Tenant) => Promise<number>;
 }
 
-/** How long plain audit lines may wait, so that many of them share one fold. */
-export const FOLD_LAZY_MS = 750;
-/** How long an event that somebody follows may wait. */
-const FOLD_SOON_MS = 2;
+/** How long events that only lazy followers want may wait, so that many share one batch. */
+export const SEQUENCE_LAZY_MS = 750;
+/** How long other events may wait. */
+const SEQUENCE_SOON_MS = 2;
 const HEADS_MAX = 20_000;
 
 /**
- * The one log. Each commit leaves its events in the outbox, ordered by versionstamp; the fold gives
- * them sequence numbers and moves them into per-tenant segments, in atomics that depend on the oldest
- * outbox row and on how far the fold has come, so two sequencers can never take the same events. A sole
- * sequencer numbers what is enough for a segment in its own commit, and then there is nothing to fold.
+ * The event log. Each commit leaves its events in the outbox, ordered by versionstamp. Sequencing gives them
+ * numbers and moves them into segments by tenant, in atomics that depend on the oldest outbox row and on the
+ * batch's progress, so two processes never take the same events. A sole writer sequences a commit inline
+ * when its events suffice for a segment.
  */
 export class EventLog {
-  /** The run under way; it never rejects. */
-  #folding: Promise<void> = Promise.resolve();
+  /** The current run, which never rejects. */
+  #running: Promise<void> = Promise.resolve();
   #next: Promise<void> | null = null;
   #cancel: (() => void) | null = null;
   #dueMs = Infinity;
   #stopped = false;
-  /** Where tenants' logs end. Only a sole sequencer may remember: nobody else makes them longer. */
+  /** The newest number of each tenant's log. Only a sole writer remembers it. */
   #heads = new RecentMap<number>(HEADS_MAX);
-  /** Events that got numbers in an atomic whose outcome is unknown; the log tells the next fold whether it was made. */
-  #doubtful: Announcement[] = [];
-  readonly #direct: DirectNumbering;
+  /** Events of an atomic whose outcome is unknown. The next run reads the log to find out. */
+  #uncertain: TenantEvents[] = [];
+  readonly #inline: InlineSequencing;
   readonly #followers: Follower[] = [];
-  readonly #rested: (() => void)[] = [];
+  readonly #drainListeners: (() => void)[] = [];
   readonly #watchers: Follower["wants"][] = [];
   readonly #listeners = new Set<(tenant: Tenant, events: readonly Sequenced[]) => void>();
 
   constructor(
     private readonly store: Store,
     private readonly onError: (error: unknown) => void,
-    private readonly limits = FOLD_LIMITS,
+    private readonly limits = SEQUENCING_LIMITS,
   ) {
-    this.#direct = new DirectNumbering({
+    this.#inline = new InlineSequencing({
       head: (owner) => this.#heads.get(owner),
       wanting: (types, tenant) => {
         const wanted = [...types];
         return this.#followers.filter((f) => wanted.some((type) => f.wants(type, tenant)))
           .map((f) => f.name);
       },
-      numbered: (announcements, certain) => this.#numbered(announcements, certain),
+      sequenced: (batches, certain) => this.#inlineSequenced(batches, certain),
     }, limits);
     store.logsTo({
-      number: (lines, room) => this.#direct.number(lines, room),
+      sequence: (lines, capacity) => this.#inline.sequence(lines, capacity),
       waiting: (lines, versionstamp) => this.#waiting(lines, versionstamp),
     });
   }
 
   /**
-   * Registers a follower; what numbers events then marks the tenants whose log has something for it.
+   * Registers a follower. Sequencing then makes the tenants pending whose log has events for it.
    * @throws {RangeError} beyond FOLLOWERS_MAX
    */
   follow(follower: Follower): void {
-    if (this.#followers.length === FOLLOWERS_MAX) throw new RangeError("too many followers");
+    if (this.#followers.length === FOLLOWERS_MAX) {
+      throw new RangeError("the log has too many followers");
+    }
     this.#followers.push(follower);
   }
 
-  /** Who follows the log from a position of their own. */
+  /** The registered followers. */
   get followers(): readonly Follower[] {
     return this.#followers;
   }
 
-  /** Somebody looks on as events come: those that they want get their numbers soon. */
+  /** Makes the events that `wants` accepts be sequenced within SEQUENCE_SOON_MS. */
   watch(wants: Follower["wants"]): void {
     this.#watchers.push(wants);
   }
 
-  /** Calls `listener` with each tenant's new events, in order, once they have their numbers. */
+  /** Calls `listener` with each tenant's new events, in order. Returns a function that removes it. */
   onSequenced(listener: (tenant: Tenant, events: readonly Sequenced[]) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Numbers what an earlier process has left, once all followers are there. */
+  /** Sequences what an earlier process left. Call it when all followers are registered. */
   wake(): void {
-    this.#foldWithin(0);
+    this.#scheduleWithin(0);
   }
 
-  /** Calls `listener` when the outbox is empty, or could not be emptied now. */
-  onRest(listener: () => void): void {
-    this.#rested.push(listener);
+  /** Calls `listener` after each run, whether it emptied the outbox or failed. */
+  onDrained(listener: () => void): void {
+    this.#drainListeners.push(listener);
   }
 
-  /** Resolves when every event that was committed before the call has its number. */
+  /** Resolves when every event committed before the call has its number. */
   flush(): Promise<void> {
-    return this.#foldAll();
+    return this.#sequenceAll();
   }
 
   /** The number of the newest event, 0 when there is none. */
@@ -148,46 +150,46 @@ export class EventLog {
     return readBefore(this.store.kv, tenant, before, limit);
   }
 
-  /** Events with numbers below `before`, newest first, a segment at a time: for as far as somebody looks. */
+  /** Events with numbers below `before`, newest first, one segment at a time. */
   backwards(tenant: Tenant, before: number): AsyncGenerator<Sequenced[]> {
     return segmentsBefore(this.store.kv, tenant, before);
   }
 
-  /** The oldest segment that is kept, and what removes it; null when it is the only one. */
+  /** The oldest segment and a function that deletes it, or null when it is the only one. */
   oldest(tenant: Tenant): ReturnType<typeof oldestSegment> {
     return oldestSegment(this.store.kv, tenant);
   }
 
-  /** Sequences what is left and stops. */
+  /** Sequences what is in the outbox and stops. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancel?.();
     await this.flush();
   }
 
-  /** Lines are in the outbox, or may be. */
+  /** Schedules a run for lines that are in the outbox, or may be. */
   #waiting(lines: readonly Line[], versionstamp: string | null): void {
-    this.#direct.waiting(lines, versionstamp);
+    this.#inline.waiting(lines, versionstamp);
     const soon = lines.some(({ type, tenant }) =>
       this.#followers.some((f) => !f.lazy && f.wants(type, tenant)) ||
       this.#watchers.some((wants) => wants(type, tenant))
     );
-    this.#foldWithin(soon ? FOLD_SOON_MS : FOLD_LAZY_MS);
+    this.#scheduleWithin(soon ? SEQUENCE_SOON_MS : SEQUENCE_LAZY_MS);
   }
 
-  /** Events got their numbers in their own commit, or may have; who is lazy hears of a rest after it. */
-  #numbered(announcements: readonly Announcement[], certain: boolean): void {
-    if (certain) this.#announce(announcements);
-    else this.#doubt(announcements);
-    this.#foldWithin(FOLD_LAZY_MS);
+  /** Handles events of an inline commit; the run that follows wakes lazy followers. */
+  #inlineSequenced(batches: readonly TenantEvents[], certain: boolean): void {
+    if (certain) this.#notify(batches);
+    else this.#markUncertain(batches);
+    this.#scheduleWithin(SEQUENCE_LAZY_MS);
   }
 
-  #doubt(announcements: readonly Announcement[]): void {
+  #markUncertain(batches: readonly TenantEvents[]): void {
     this.#heads = new RecentMap(HEADS_MAX);
-    this.#doubtful = [...announcements];
+    this.#uncertain = [...batches];
   }
 
-  #foldWithin(ms: number): void {
+  #scheduleWithin(ms: number): void {
     if (this.#stopped) return;
     const dueMs = this.store.clock.now() + ms;
     if (this.#cancel !== null) {
@@ -197,37 +199,37 @@ export class EventLog {
     this.#dueMs = dueMs;
     this.#cancel = this.store.clock.after(ms, () => {
       this.#cancel = null;
-      this.#foldAll().catch((error) => {
+      this.#sequenceAll().catch((error) => {
         this.onError(error);
-        this.#foldWithin(FOLD_LAZY_MS);
+        this.#scheduleWithin(SEQUENCE_LAZY_MS);
       });
     });
   }
 
-  /** Folds what is in the outbox. A run under way may have looked already: who comes later shares the next. */
-  #foldAll(): Promise<void> {
-    return this.#next ??= this.#folding.then(() => {
+  /** Empties the outbox. The current run may have read it already, so later callers share the next run. */
+  #sequenceAll(): Promise<void> {
+    return this.#next ??= this.#running.then(() => {
       this.#next = null;
       const run = this.#run();
-      this.#folding = run.catch(() => {});
+      this.#running = run.catch(() => {});
       return run;
     });
   }
 
   async #run(): Promise<void> {
     try {
-      while (await this.#fold());
+      while (await this.#sequenceBatch());
     } finally {
-      for (const rested of this.#rested) rested();
+      for (const listener of this.#drainListeners) listener();
     }
   }
 
-  /** Moves events from the outbox into the log. True when there may be more of them. */
-  async #fold(): Promise<boolean> {
-    if (await this.#direct.nothingWaits()) return false;
-    await this.#direct.pause();
-    await this.#resolveDoubt();
-    const plan = await planFold(
+  /** Moves one batch from the outbox into the log. Returns true when there may be more. */
+  async #sequenceBatch(): Promise<boolean> {
+    if (await this.#inline.nothingWaits()) return false;
+    await this.#inline.pause();
+    await this.#resolveUncertain();
+    const plan = await planSequencing(
       this.store.kv,
       (type, tenant) => this.#followers.filter((f) => f.wants(type, tenant)).map((f) => f.name),
       this.limits,
@@ -243,8 +245,8 @@ export class EventLog {
       const rest = part === parts.at(-1)
         ? null
         : { last: plan.rows.at(-1)!.at(-1) as string, done };
-      at = await this.#move(plan, part, at, rest);
-      // Somebody else was first.
+      at = await this.#commitPart(plan, part, at, rest);
+      // Another process took these events.
       if (at === null) return true;
     }
     if (!plan.more) this.#resume(plan.rows.at(-1)!.at(-1) as string);
@@ -252,29 +254,29 @@ export class EventLog {
   }
 
   #resume(last: string): void {
-    if (this.store.sole && !this.#direct.resume(last)) this.#foldWithin(FOLD_SOON_MS);
+    if (this.store.sole && !this.#inline.resume(last)) this.#scheduleWithin(SEQUENCE_SOON_MS);
   }
 
   /**
-   * One atomic of a fold: the next segments, and how far it has come, or the rows when that is all. Answers
-   * its versionstamp, null when it was not made.
+   * Commits one atomic of a batch: the next segments with the batch's progress or, at its end, without its
+   * rows. Returns its versionstamp, or null when another process was first.
    */
-  async #move(
+  async #commitPart(
     { first, rows }: Plan,
-    part: readonly Piece[],
+    part: readonly SegmentPart[],
     begun: string | null,
     rest: Progress | null,
   ): Promise<string | null> {
-    const sequenced: Announcement[] = [];
+    const sequenced: TenantEvents[] = [];
     let tries = 0, at: string | null = null;
     try {
       await this.store.transact(async (tx) => {
         if (++tries > 1) return;
         tx.check(first.key, first.versionstamp);
         tx.check(PROGRESS, begun);
-        const marks = new Map<string, Announcement[]>();
-        for (const piece of part) await this.#extend(tx, piece, sequenced, marks);
-        for (const [name, marked] of marks) markAll(tx, name, marked);
+        const pending = new Map<string, TenantEvents[]>();
+        for (const piece of part) await this.#extend(tx, piece, sequenced, pending);
+        for (const [name, batches] of pending) setPendingAll(tx, name, batches);
         if (rest !== null) tx.stage(setKey(PROGRESS, rest, 64));
         else {
           tx.stage(...rows.map(deleteKey));
@@ -283,30 +285,30 @@ export class EventLog {
         tx.afterCommit((versionstamp) => at = versionstamp);
       });
     } catch (error) {
-      this.#doubt(sequenced);
+      this.#markUncertain(sequenced);
       throw error;
     }
     if (tries > 1) return null;
-    this.#announce(sequenced);
+    this.#notify(sequenced);
     return at;
   }
 
-  /** Tells of what got its numbers after all, and not of what another fold, which was first, gave others. */
-  async #resolveDoubt(): Promise<void> {
-    const doubtful = this.#doubtful;
-    if (doubtful.length === 0) return;
-    const made = await Promise.all(doubtful.map((each) => this.#has(each)));
-    this.#doubtful = [];
-    this.#announce(doubtful.filter((_, at) => made[at]));
+  /** Notifies listeners of uncertain events that are in the log with the numbers they got here. */
+  async #resolveUncertain(): Promise<void> {
+    const uncertain = this.#uncertain;
+    if (uncertain.length === 0) return;
+    const made = await Promise.all(uncertain.map((each) => this.#has(each)));
+    this.#uncertain = [];
+    this.#notify(uncertain.filter((_, at) => made[at]));
   }
 
-  async #has({ tenant, events }: Announcement): Promise<boolean> {
+  async #has({ tenant, events }: TenantEvents): Promise<boolean> {
     const found = await this.read(tenant, events[0]!.seq - 1, events.length);
     return events.every(({ seq, json }, at) => found[at]?.seq === seq && found[at].json === json);
   }
 
-  #announce(announcements: readonly Announcement[]): void {
-    for (const { tenant, events } of announcements) {
+  #notify(batches: readonly TenantEvents[]): void {
+    for (const { tenant, events } of batches) {
       if (this.store.sole) this.#heads.set(tenantKey(tenant), events.at(-1)!.seq);
       for (const listener of this.#listeners) {
         try {
@@ -318,12 +320,12 @@ export class EventLog {
     }
   }
 
-  /** Stages the next segment of a tenant. */
+  /** Stages the next segment of a tenant's log. */
   async #extend(
     tx: Tx,
-    { tenant, lines, marks }: Piece,
-    sequenced: Announcement[],
-    marked: Map<string, Announcement[]>,
+    { tenant, lines, followers }: SegmentPart,
+    sequenced: TenantEvents[],
+    pending: Map<string, TenantEvents[]>,
   ): Promise<void> {
     const before = sequenced.at(-1);
     const again = before?.tenant === tenant;
@@ -334,12 +336,12 @@ export class EventLog {
       before.events.push(...events);
       return;
     }
-    const announcement = { tenant, events };
-    sequenced.push(announcement);
-    for (const name of marks) {
-      const others = marked.get(name);
-      if (others === undefined) marked.set(name, [announcement]);
-      else others.push(announcement);
+    const batch = { tenant, events };
+    sequenced.push(batch);
+    for (const name of followers) {
+      const others = pending.get(name);
+      if (others === undefined) pending.set(name, [batch]);
+      else others.push(batch);
     }
   }
 }

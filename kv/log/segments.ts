@@ -1,18 +1,18 @@
 import { deleteKey, type Mutation, setKey } from "../store/change.ts";
 import type { Tenant } from "../store/collection.ts";
-import { eventsOf, type Sequenced } from "./fold.ts";
+import { eventsOf, type Sequenced } from "./sequencing.ts";
 import type { Tx } from "../store/tx.ts";
 
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
-/** Where the segments of a tenant's log lie. */
+/** The prefix of the segments of a tenant's log. */
 export const segmentsOf = (t: Tenant): Deno.KvKey => [t.org, t.space, "log"];
 
-/** Where the segment lies that begins with number `first`. */
+/** The key of the segment that begins with number `first`. */
 export const segmentKey = (t: Tenant, first: number): Deno.KvKey => [...segmentsOf(t), first];
 
-/** A new segment: a line for each event, with a tab between type and row. */
+/** Writes a new segment: one line for each event, with a tab between type and row. */
 export function setSegment(tenant: Tenant, first: number, text: string): Mutation {
   const value = encoder.encode(text);
   return { ...setKey(segmentKey(tenant, first), value, value.length), fresh: true };
@@ -29,7 +29,7 @@ export async function lastNumber(kv: Deno.Kv, tenant: Tenant): Promise<number> {
   return 0;
 }
 
-/** Whether a segment begins above `seq`: the newest ones are there before the log's head has heard of them. */
+/** True when a segment begins above `seq`. The store may have one that the log's remembered head lacks. */
 export async function hasSegmentAfter(kv: Deno.Kv, tenant: Tenant, seq: number): Promise<boolean> {
   const selector = { prefix: segmentsOf(tenant), start: segmentKey(tenant, seq + 1) };
   for await (const _ of kv.list(selector, { limit: 1 })) return true;
@@ -51,7 +51,7 @@ export async function readAfter(
   return out;
 }
 
-/** Events with numbers below `before`, newest first, a segment at a time. */
+/** Events with numbers below `before`, newest first, one segment at a time. */
 export async function* segmentsBefore(
   kv: Deno.Kv,
   tenant: Tenant,
@@ -78,7 +78,7 @@ export async function readBefore(
   return out;
 }
 
-/** The oldest segment that is kept, and what removes it; null when it is the only one. */
+/** The oldest segment and a function that deletes it, or null when it is the only one. */
 export async function oldestSegment(
   kv: Deno.Kv,
   tenant: Tenant,
@@ -89,7 +89,7 @@ export async function oldestSegment(
   return { events: decodeSegment(first), drop: (tx) => tx.stage(deleteKey(first.key)) };
 }
 
-/** The events of the segment that holds number `from`, and of those behind it. */
+/** The events of the segment that holds number `from`, and of the segments after it. */
 async function* segmentsFrom(
   kv: Deno.Kv,
   tenant: Tenant,

@@ -1,9 +1,6 @@
 import { z } from "zod";
 import { collection } from "../store/collection.ts";
-import { AlsoOf } from "./also_of.ts";
-import { madeWith, StoredCreatedWith } from "./created_with.ts";
-import { LimitOverrides } from "./limits.ts";
-import { Sealed } from "./sealed.ts";
+import { AlsoOf, LimitOverrides, madeWith, Sealed, StoredCreatedWith } from "./fields.ts";
 
 /** An API key. Lives in the space of its type: live or test. */
 export const ApiKeyRecord = z.strictObject({

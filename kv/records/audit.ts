@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { collection, type Tenant, tenantKey } from "../store/collection.ts";
-import { Sealed } from "./sealed.ts";
+import { Sealed } from "./fields.ts";
 
 const Bytes = z.instanceof(Uint8Array);
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { BlobRef } from "../store/blob.ts";
 import { collection } from "../store/collection.ts";
-import { Sealed } from "./sealed.ts";
+import { Sealed } from "./fields.ts";
 
 export const JOB_STATUSES = ["running", "complete", "failed"] as const;
 

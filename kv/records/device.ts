@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { collection } from "../store/collection.ts";
-import { madeWith, StoredCreatedWith } from "./created_with.ts";
+import { madeWith, StoredCreatedWith } from "./fields.ts";
 
 /** Revoked devices are remembered this long, so that their trust can be asked for. */
 const REVOKED_KEPT_MS = 90 * 24 * 60 * 60 * 1000;

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { collection } from "../store/collection.ts";
-import { madeWith, StoredCreatedWith } from "./created_with.ts";
-import { Sealed } from "./sealed.ts";
+import { madeWith, Sealed, StoredCreatedWith } from "./fields.ts";
 import { Standing } from "./standing.ts";
 
 export const GIT_PROVIDERS = ["github", "gitlab", "gitea", "generic"] as const;

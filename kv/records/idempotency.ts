@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { collection } from "../store/collection.ts";
-import { Sealed } from "./sealed.ts";
+import { Sealed } from "./fields.ts";
 
 /** What a change answered that its caller may ask for again. */
 export const IdempotencyRecord = z.strictObject({

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { collection } from "../store/collection.ts";
-import { AlsoOf } from "./also_of.ts";
-import { madeWith, StoredCreatedWith } from "./created_with.ts";
+import { AlsoOf, madeWith, StoredCreatedWith } from "./fields.ts";
 import { Standing } from "./standing.ts";
 
 export const INGEST_PURPOSES = ["alertmanager", "generic", "telegram"] as const;

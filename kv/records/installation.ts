@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { collection } from "../store/collection.ts";
-import { Sealed } from "./sealed.ts";
+import { Sealed } from "./fields.ts";
 
 /** What the installation as a whole must remember; one record, in the system tenant. */
 export const InstallationRecord = z.strictObject({

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { collection } from "../store/collection.ts";
-import { madeWith, StoredCreatedWith } from "./created_with.ts";
+import { madeWith, StoredCreatedWith } from "./fields.ts";
 
 /** An invitation into an organization. Lives in its live space; the code finds it store-wide. */
 export const InvitationRecord = z.strictObject({

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { collection } from "../store/collection.ts";
-import { LimitOverrides } from "./limits.ts";
+import { LimitOverrides } from "./fields.ts";
 
 /** An account of the service. Lives in the system tenant. */
 export const OrganizationRecord = z.strictObject({

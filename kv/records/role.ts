@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { collection } from "../store/collection.ts";
-import { madeWith, StoredCreatedWith } from "./created_with.ts";
+import { madeWith, StoredCreatedWith } from "./fields.ts";
 
 /** A role that an organization made. Lives in its live space; the id is its name. */
 export const RoleRecord = z.strictObject({
@@ -21,5 +21,5 @@ export const roles = collection({
   index: { made_with: (role) => madeWith(role.created_with) },
   counted: true,
   cached: 5_000,
-  checkedTogether: true, // somebody's rights depend on every role that they have
+  checkedPerTenant: true, // somebody's rights depend on every role that they have
 });

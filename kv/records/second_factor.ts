@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { collection } from "../store/collection.ts";
-import { Sealed } from "./sealed.ts";
+import { Sealed } from "./fields.ts";
 
 /** A person's second factor. Lives in the live space of the organization; the id is the user's. */
 export const SecondFactorRecord = z.strictObject({

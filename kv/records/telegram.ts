@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { collection } from "../store/collection.ts";
-import { AlsoOf } from "./also_of.ts";
+import { AlsoOf } from "./fields.ts";
 
 /** A Telegram account that a person linked, through one bot: the holder of another bot's secret cannot use it. */
 export const TelegramLinkRecord = z.strictObject({

@@ -1,8 +1,6 @@
 import { z } from "zod";
 import { collection } from "../store/collection.ts";
-import { AlsoOf } from "./also_of.ts";
-import { madeWith, StoredCreatedWith } from "./created_with.ts";
-import { Sealed } from "./sealed.ts";
+import { AlsoOf, madeWith, Sealed, StoredCreatedWith } from "./fields.ts";
 
 /** A person. Lives in its organization's live space; the email finds it store-wide. */
 export const UserRecord = z.strictObject({
@@ -36,7 +34,7 @@ export const users = collection({
   },
   counted: true,
   cached: 20_000,
-  checkedTogether: true, // a decision of ten people depends on all of them
+  checkedPerTenant: true, // a decision of ten people depends on all of them
 });
 
 /** A sign-in. Its JWTs and its refresh tokens work only while it stands. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { collection } from "../store/collection.ts";
-import { Sealed } from "./sealed.ts";
+import { Sealed } from "./fields.ts";
 
 /** The Ed25519 key that signs what a tenant's agents are told to run. Every tenant has one from its first moment. */
 const VerdictKeyRecord = z.strictObject({

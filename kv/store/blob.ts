@@ -6,13 +6,13 @@ import { BLOB_BYTES_MAX, CHUNK_BYTES } from "./limits.ts";
 import type { Store } from "./store.ts";
 import type { Tx } from "./tx.ts";
 
-/** Stands in a record for a value that is too large for it. */
+/** Refers to a value that is too large for a record. */
 export const BlobRef = z.strictObject({ id: z.string(), bytes: z.int(), chunks: z.int() });
 export type BlobRef = z.infer<typeof BlobRef>;
 
 const Orphan = z.strictObject({ ...BlobRef.shape, at_ms: z.number() });
 
-/** Chunks that no record refers to yet; what a crash leaves here is swept. */
+/** Blobs that no record refers to yet. A sweep deletes those that a crash left. */
 const orphans = collection({
   name: "blob_orphans",
   schema: Orphan,
@@ -37,10 +37,10 @@ export async function writeBlob(
   tenant: Tenant,
   id: string,
   bytes: Uint8Array,
-  /** How long the engine must keep it, in ms; for ever unless said. */
+  /** How long the engine keeps the chunks, in ms; without it they stay. */
   expireIn?: number,
 ): Promise<BlobRef> {
-  if (bytes.length > BLOB_BYTES_MAX) throw new RangeError(`a blob of ${bytes.length} bytes`);
+  if (bytes.length > BLOB_BYTES_MAX) throw new RangeError(`a blob has ${bytes.length} bytes`);
   const ref = { id, bytes: bytes.length, chunks: Math.ceil(bytes.length / CHUNK_BYTES) };
   await store.transact((tx) => tx.put(orphans, tenant, { ...ref, at_ms: store.clock.now() }));
   for (let n = 0; n < ref.chunks; n++) {
@@ -52,8 +52,8 @@ export async function writeBlob(
 }
 
 /**
- * Ties the chunks to the record that this transaction writes.
- * @throws {StoreUnavailableError} when they were swept meanwhile: a clock has jumped, or the process slept
+ * Hands the chunks over to the record that this transaction writes.
+ * @throws {StoreUnavailableError} when they were swept meanwhile, because the clock jumped or the process slept
  */
 export async function adoptBlob(tx: Tx, tenant: Tenant, ref: BlobRef): Promise<void> {
   if (await tx.get(orphans, tenant, ref.id) === null) {
@@ -67,7 +67,7 @@ export function dropBlob(tx: Tx, tenant: Tenant, ref: BlobRef): void {
   for (let n = 0; n < ref.chunks; n++) tx.stage(deleteKey(chunkKey(tenant, ref.id, n)));
 }
 
-/** The whole value, or null when it has been dropped. */
+/** The whole value, or null when it was dropped. */
 export async function readBlob(
   store: Store,
   tenant: Tenant,
@@ -82,7 +82,7 @@ export async function readBlob(
   return out;
 }
 
-/** Deletes chunks whose record never came; answers how many blobs those were. */
+/** Deletes blobs that no record refers to after an hour. Returns how many. */
 export async function sweepBlobs(store: Store): Promise<number> {
   const before = [store.clock.now() - ORPHAN_AGE_MS];
   const { items } = await store.queued(orphans, "age", { limit: SWEEP_LIMIT, before });

@@ -1,16 +1,16 @@
 import type { Named } from "./collection.ts";
 import { RecentMap } from "./recent.ts";
 
-/** A point read as the store sees it. */
+/** The result of a point read. */
 export interface Entry {
   readonly value: unknown;
   readonly versionstamp: string | null;
 }
 
 /**
- * Records in memory, for a process that is its store's only writer. A slot is forgotten by the commit
- * that changes it before that commit is answered, and a load that a commit overtook is not kept, so
- * no request that starts after an answer sees what was before it.
+ * A read cache for a process that is its store's only writer. A commit updates or drops the slots that it
+ * changes before its callers are answered, and a load that a commit overtook is not kept. So a request that
+ * starts after an answer never sees an older value.
  */
 export class ReadCache {
   readonly #entries = new Map<string, RecentMap<Entry>>();
@@ -20,7 +20,7 @@ export class ReadCache {
     return this.#entries.get(group)?.get(slot);
   }
 
-  /** Loads through the cache; `limit` is how many entries `group` may hold. */
+  /** Reads through the cache; `limit` is how many entries `group` may hold. */
   async load(
     group: string,
     limit: number,
@@ -48,8 +48,8 @@ export class ReadCache {
   }
 
   /**
-   * A commit that changes `slot` has ended, and is about to be answered: loads under way may have read
-   * either side of it. With `entry` the new value is kept, without it the slot is forgotten.
+   * Call it when a commit that changes `slot` has ended and before it is answered. Loads in flight may have
+   * read the old value, so they are not kept. The slot is set to `entry`, or dropped when that is null.
    */
   changed(slot: string, group: string, limit: number, entry: Entry | null): void {
     this.#abandon(slot);
@@ -57,8 +57,8 @@ export class ReadCache {
     if (entry !== null) this.#keep(group, limit, slot, entry);
   }
 
-  /** Forgets one slot, because the engine has denied what memory said of it. */
-  forget(slot: string): void {
+  /** Drops one slot, because the engine denied a check of its value. */
+  drop(slot: string): void {
     this.#abandon(slot);
     for (const entries of this.#entries.values()) entries.delete(slot);
   }
@@ -69,16 +69,16 @@ export class ReadCache {
   }
 }
 
-/** Which group holds all rows of a tenant together, by the group of its rows. */
+/** The group whose entries each hold all rows of a tenant, by the group of single rows. */
 export const wholeGroup = (group: string): string => `${group}[]`;
 
-/** Which group holds a collection's unique keys. */
+/** The group of a collection's unique keys. */
 export const pointerGroup = ({ name }: Named): string => `${name}.`;
 
-/** The group of a collection's rows, for a mutation. */
+/** Makes a mutation of a row update the cache. */
 export const cacheOf = ({ name, cached }: Named) =>
   cached === 0 ? {} : { cache: { group: name, limit: cached } };
 
-/** The group of a collection's unique keys, for a mutation. */
+/** Makes a mutation of a unique key update the cache. */
 export const pointerCacheOf = (of: Named) =>
   of.cached === 0 ? {} : { cache: { group: pointerGroup(of), limit: of.cached } };

@@ -1,7 +1,7 @@
 import { slotOf } from "./collection.ts";
 import type { Line } from "../log/line.ts";
 
-/** One key that must not have changed since it was read. */
+/** A key that must be unchanged since it was read. */
 export interface Check {
   readonly key: Deno.KvKey;
   readonly slot: string;
@@ -11,9 +11,9 @@ export interface Check {
 interface At {
   readonly key: Deno.KvKey;
   readonly slot: string;
-  /** True for a row under a new random id, or a new segment of a log: nobody can have read it before. */
+  /** True for a row under a new random id or a new log segment: nobody can have read it before. */
   readonly fresh?: boolean;
-  /** The group of the read cache that may hold this key, and its limit. */
+  /** The group of the read cache that may hold this key, with its limit. */
   readonly cache?: { readonly group: string; readonly limit: number };
 }
 
@@ -22,15 +22,15 @@ export type Mutation =
     readonly kind: "set";
     readonly value: unknown;
     readonly expireIn?: number;
-    /** Rough size, for the engine's cap on an atomic. */
+    /** Approximate size, for the engine's limit on an atomic. */
     readonly bytes: number;
   }
   | At & { readonly kind: "delete" }
   | At & { readonly kind: "sum"; readonly n: bigint }
   | At & { readonly kind: "max"; readonly n: bigint };
 
-/** A line for a value that all callers of one commit share; its key ends with their versionstamp. */
-export interface Note {
+/** A line of a value that all callers of one commit share; the value's key ends with their versionstamp. */
+export interface CoalescedLine {
   readonly key: Deno.KvKey;
   readonly slot: string;
   readonly text: string;
@@ -38,46 +38,46 @@ export interface Note {
   readonly expireIn?: number;
 }
 
-/** What one caller wants committed: all of it or nothing. */
+/** One caller's change, committed in one atomic. */
 export interface Change {
   readonly checks: readonly Check[];
   readonly mutations: readonly Mutation[];
-  /** Events for the log, in order. */
+  /** The events, in order. */
   readonly lines: readonly Line[];
   readonly lineBytes: number;
-  /** Whose logs the lines go to, once each. */
+  /** The tenants of the lines, once each. */
   readonly tenants: readonly string[];
-  /** Lines for values beside the log; those of one key and commit become one value, in order. */
-  readonly notes: readonly Note[];
-  /** Delays in ms after which the engine should wake the job runner. */
+  /** Lines of one key and commit become one value, in order. */
+  readonly coalesced: readonly CoalescedLine[];
+  /** Delays in ms, after which the engine wakes the job runner. */
   readonly alarms: readonly number[];
-  /** True when it may overtake others; it has no lines, notes or alarms then. */
-  readonly apart?: boolean;
+  /** True when it may be committed before earlier changes; it has no events, coalesced lines or alarms then. */
+  readonly reorderable?: boolean;
 }
 
-/** A change that changes nothing. */
+/** An empty change. */
 export const NOTHING: Change = {
   checks: [],
   mutations: [],
   lines: [],
   lineBytes: 0,
   tenants: [],
-  notes: [],
+  coalesced: [],
   alarms: [],
 };
 
-/** What a change adds to an atomic: its mutations, its messages, the outbox row and its notes. */
-export const writesOf = ({ mutations, alarms, lines, notes }: Change): number =>
-  mutations.length + alarms.length + (lines.length > 0 ? 1 : 0) + notes.length;
+/** How many writes a change adds to an atomic: mutations, alarms, the outbox row and coalesced lines. */
+export const writesOf = ({ mutations, alarms, lines, coalesced }: Change): number =>
+  mutations.length + alarms.length + (lines.length > 0 ? 1 : 0) + coalesced.length;
 
-/** Makes a commit depend on a key being as it was read. */
+/** A check that a key still has the versionstamp that was read. */
 export const checkOf = (key: Deno.KvKey, versionstamp: string | null): Check => ({
   key,
   slot: slotOf(key),
   versionstamp,
 });
 
-/** Writes a key; `bytes` is roughly what its value weighs. */
+/** Sets a key; `bytes` is the approximate size of its value. */
 export const setKey = (
   key: Deno.KvKey,
   value: unknown,
@@ -92,14 +92,14 @@ export const setKey = (
   ...(expireIn === undefined ? undefined : { expireIn }),
 });
 
-/** Removes a key. */
+/** Deletes a key. */
 export const deleteKey = (key: Deno.KvKey): Mutation => ({
   kind: "delete",
   key,
   slot: slotOf(key),
 });
 
-/** Adds to a counter; to take from it `n` wraps, as the engine's sums do. */
+/** Adds to a counter. The engine's sums wrap at 2^64, so `n` wraps to subtract. */
 export const sumKey = (key: Deno.KvKey, n: bigint): Mutation => ({
   kind: "sum",
   key,
@@ -107,7 +107,7 @@ export const sumKey = (key: Deno.KvKey, n: bigint): Mutation => ({
   n,
 });
 
-/** Lifts a number that only rises. */
+/** Raises a number that never falls. */
 export const maxKey = (key: Deno.KvKey, n: bigint): Mutation => ({
   kind: "max",
   key,

@@ -10,3 +10,18 @@ export interface Clock {
   /** Resolves `ms` from now. */
   sleep(ms: number): Promise<void>;
 }
+
+/**
+ * True while `now` counts in the window that begins at `startMs`. A clock that steps back by up to one window
+ * stays in the window that it had reached, whose counts are in hand. One that steps back further is followed,
+ * or it would count in the future.
+ */
+export const isInWindow = (startMs: number, lengthMs: number, nowMs: number): boolean =>
+  nowMs < startMs + lengthMs && nowMs >= startMs - lengthMs;
+
+/**
+ * True while a period of `lengthMs` that began at `sinceMs` lasts. A beginning more than `lengthMs` in the
+ * future was recorded by a clock that has been set back since, so the period counts as over.
+ */
+export const isWithin = (sinceMs: number, lengthMs: number, nowMs: number): boolean =>
+  Math.abs(nowMs - sinceMs) < lengthMs;

@@ -1,32 +1,32 @@
 import type { z } from "zod";
 
-/** Whose data it is. Every record lives under one, so an unscoped read cannot be written. */
+/** An organization and its space. Every key begins with one, so an unscoped read cannot be written. */
 export interface Tenant {
   readonly org: string;
   readonly space: "live" | "test";
 }
 
-/** The tenant of what belongs to the installation: users by email, signing keys, plans. */
+/** The tenant of the installation's own records: signing keys, plans, organizations. */
 export const SYSTEM: Tenant = { org: "~system", space: "live" };
 
-/** One text for a tenant, for maps and log lines. */
+/** A tenant as one string, for maps and log lines. */
 export const tenantKey = (tenant: Tenant): string => `${tenant.org}/${tenant.space}`;
 
-/** The tenant that `tenantKey` wrote. */
+/** Parses a `tenantKey`. */
 export function tenantOf(key: string): Tenant {
   const slash = key.lastIndexOf("/");
   return { org: key.slice(0, slash), space: key.slice(slash + 1) as Tenant["space"] };
 }
 
-/** What every record has. */
+/** The field that every record has. */
 export type Row = { readonly id: string };
 
 export type KeyParts = readonly (string | number)[];
 type KeyOf<T> = (record: T) => KeyParts | null;
 
 /**
- * How one kind of record is stored. Index entries hold ids, never copies, so there is one place a
- * value can be stale: nowhere. A key function that answers `null` leaves the record out.
+ * How records of one kind are stored. Index entries hold ids, never copies, so they cannot hold stale
+ * values. A key function that returns null leaves the record out of its index.
  */
 export interface Collection<T extends Row> {
   readonly name: string;
@@ -39,20 +39,20 @@ export interface Collection<T extends Row> {
   readonly index: Readonly<Record<string, KeyOf<T>>>;
   /** Many records per key over all tenants, in key order: due jobs, linked agents. */
   readonly queue: Readonly<Record<string, KeyOf<T>>>;
-  /** Instant in ms from which reads no longer see the record; the engine's own TTL only tidies up. */
+  /** The instant in ms from which reads no longer return the record. The engine's TTL only frees space. */
   readonly expiresAt: (record: T) => number | null;
-  /** Keeps a counter per tenant, so that a list can say how many there are without a scan. */
+  /** True to keep a counter for each tenant, so that a list's total needs no scan. */
   readonly counted: boolean;
-  /** How many records a sole writer keeps in memory; 0 for none. */
+  /** How many records a sole writer caches; 0 for none. */
   readonly cached: number;
   /**
-   * On a shared store, which takes few checks a commit, one check stands for all records of a tenant: a
-   * change may depend on any number of them, and is tried again when any of them changes meanwhile.
+   * True to check all of a tenant's records by one key on a shared store, which takes few checks a commit. A
+   * change may then depend on any number of them, and is retried when any of them changes meanwhile.
    */
-  readonly checkedTogether: boolean;
+  readonly checkedPerTenant: boolean;
 }
 
-/** A collection, where it does not matter what its records are. */
+/** A collection of any kind of record. */
 export type Named = Pick<Collection<Row>, "name" | "cached">;
 type Kind = Pick<Named, "name">;
 
@@ -62,9 +62,9 @@ const NEVER = () => null;
 export const canExpire = <T extends Row>(of: Collection<T>): boolean => of.expiresAt !== NEVER;
 
 /**
- * Declares a collection; what is not said is empty.
- * @throws {TypeError} when two indexes share a name, and so their keys, or when a counted record may
- * expire, which nothing would count down
+ * Declares a collection, with defaults for absent fields.
+ * @throws {TypeError} when two indexes share a name, or when a counted collection has records that expire,
+ * which nothing would count down
  */
 export function collection<T extends Row>(
   spec: Pick<Collection<T>, "name" | "schema"> & Partial<Collection<T>>,
@@ -77,7 +77,7 @@ export function collection<T extends Row>(
     expiresAt: NEVER,
     counted: false,
     cached: 0,
-    checkedTogether: false,
+    checkedPerTenant: false,
     ...spec,
   };
   const names = [of.unique, of.lookup, of.index, of.queue].flatMap((keys) => Object.keys(keys));
@@ -86,28 +86,28 @@ export function collection<T extends Row>(
   return of;
 }
 
-/** True when a record has that key in an index now: a pointer may be older than its record. */
+/** True when the record has that key now. The pointer that led to it may be older. */
 export function holds<T>(keyOf: KeyOf<T> | undefined, record: T, key: KeyParts): boolean {
   const own = keyOf?.(record) ?? null;
   return own !== null && slotOf(own) === slotOf(key);
 }
 
-/** Records are shared between readers, so a write to one that was read is an error at once. */
+/** Freezes a cached record, which its readers share: changing it throws. */
 export function deepFreeze<T>(value: T): T {
-  // The engine's own wrappers and byte arrays cannot be frozen.
+  // Byte arrays and the engine's wrappers cannot be frozen.
   if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return value;
   if (Object.isFrozen(value)) return value;
   for (const key in value) deepFreeze(value[key]);
   return Object.freeze(value);
 }
 
-/** Where a record lies. */
+/** The key of a record. */
 export const rowKey = (c: Kind, t: Tenant, id: string): KeyParts => [t.org, t.space, c.name, id];
 
-/** The same as one text, for maps. */
+/** The same as one string, for maps. */
 export const rowSlot = (c: Kind, t: Tenant, id: string): string => slotOf(rowKey(c, t, id));
 
-/** Where the entries of an index within a tenant begin. */
+/** The prefix of an index's entries within a tenant. */
 export const indexKey = (c: Kind, t: Tenant, index: string, key: KeyParts): KeyParts => [
   t.org,
   t.space,
@@ -115,18 +115,18 @@ export const indexKey = (c: Kind, t: Tenant, index: string, key: KeyParts): KeyP
   ...key,
 ];
 
-/** Where the entries of a store-wide index begin. */
+/** The prefix of a store-wide index's entries. */
 export const systemKey = (c: Kind, index: string, key: KeyParts): KeyParts =>
   indexKey(c, SYSTEM, index, key);
 
-/** Where a tenant's counter of a collection lies. */
+/** The key of a tenant's counter of a collection. */
 export const countKey = (c: Kind, t: Tenant): KeyParts => [t.org, t.space, `${c.name}#`];
 
-/** What is written with each of a tenant's records that are checked together. */
-export const togetherKey = (c: Kind, t: Tenant): KeyParts => [t.org, t.space, `${c.name}!`];
+/** The key that is written with every change of a `checkedPerTenant` record, and checked in its place. */
+export const tenantCheckKey = (c: Kind, t: Tenant): KeyParts => [t.org, t.space, `${c.name}!`];
 
-/** What a counter says; nothing stands for none. */
+/** The value of a counter; 0 when it is absent. */
 export const countOf = (counter: Deno.KvU64 | null): number => Number(counter?.value ?? 0n);
 
-/** One text for a key, for maps. No part holds a NUL: ids, names and numbers do not. */
+/** A key as one string, for maps. Ids, names and numbers hold no NUL. */
 export const slotOf = (key: Deno.KvKey): string => key.join("\0");

@@ -7,17 +7,17 @@ import {
   type Tenant,
 } from "./collection.ts";
 
-/** An entry of an index: where it lies, and what it says. */
+/** An entry of an index. */
 export interface IndexEntry {
   readonly name: string;
   readonly key: KeyParts;
   readonly value: unknown;
-  /** True for unique keys, which one record holds at a time. */
-  readonly held: boolean;
+  /** True for a unique key, which one record holds at a time. */
+  readonly unique: boolean;
 }
 
-/** What an entry holds that only has to be there: bytes are stored as they are, other values are encoded. */
-export const MARK = new Uint8Array(0);
+/** The value of an entry that holds no id. The engine stores bytes as they are and encodes other values. */
+export const EMPTY = new Uint8Array(0);
 
 /** Every index entry that a record has. */
 export function entriesOf(of: Collection<Row>, tenant: Tenant, record: Row): IndexEntry[] {
@@ -26,30 +26,30 @@ export function entriesOf(of: Collection<Row>, tenant: Tenant, record: Row): Ind
   for (const name in of.unique) {
     const key = of.unique[name]!(record);
     const at = key && indexKey(of, tenant, name, key);
-    if (at) out.push({ name, key: at, value: record.id, held: true });
+    if (at) out.push({ name, key: at, value: record.id, unique: true });
   }
   for (const name in of.lookup) {
     const key = of.lookup[name]!(record);
     const at = key && systemKey(of, name, key);
-    if (at) out.push({ name, key: at, value: [org, space, record.id], held: true });
+    if (at) out.push({ name, key: at, value: [org, space, record.id], unique: true });
   }
   for (const name in of.index) {
     const key = of.index[name]!(record);
     const at = key && indexKey(of, tenant, name, [...key, record.id]);
-    if (at) out.push({ name, key: at, value: MARK, held: false });
+    if (at) out.push({ name, key: at, value: EMPTY, unique: false });
   }
   for (const name in of.queue) {
     const key = of.queue[name]!(record);
     const at = key && systemKey(of, name, [...key, org, space, record.id]);
-    if (at) out.push({ name, key: at, value: MARK, held: false });
+    if (at) out.push({ name, key: at, value: EMPTY, unique: false });
   }
   return out;
 }
 
-/** Cheaper than their texts, and most entries of a changed record stay as they are. */
+/** Compares keys without building strings: most entries of a changed record stay the same. */
 export const sameKey = (a: KeyParts, b: KeyParts): boolean =>
   a.length === b.length && a.every((part, at) => part === b[at]);
 
-/** Whether two unique entries point at the same record. */
+/** True when two unique entries point to the same record. */
 export const samePointer = (a: unknown, b: unknown): boolean =>
   JSON.stringify(a) === JSON.stringify(b);

@@ -1,9 +1,9 @@
-/** Raised when every attempt of a transaction lost its race. */
+/** Thrown when a transaction failed its checks in every attempt. */
 export class ContentionError extends Error {
   override readonly name = "ContentionError";
 }
 
-/** Raised when a unique key belongs to another live record. */
+/** Thrown when a unique key belongs to another live record. */
 export class DuplicateError extends Error {
   override readonly name = "DuplicateError";
   constructor(readonly collection: string, readonly index: string) {
@@ -11,11 +11,11 @@ export class DuplicateError extends Error {
   }
 }
 
-/** Raised when the store does not answer, is closing or has too much to do. Nothing is known of the change. */
+/** Thrown when the store fails, is closing or is overloaded. The change may or may not be committed. */
 export class StoreUnavailableError extends Error {
   override readonly name = "StoreUnavailableError";
 }
 
-/** A text, such as the engine's errors, without the users and passwords of the addresses in it. */
+/** Removes users and passwords from the URLs in a text, such as an error of the engine. */
 export const withoutUsers = (text: string): string =>
   text.replace(/(?<=https?:\/\/)[^\s/?#"]*@/gi, "");

@@ -7,21 +7,21 @@ import {
   TENANTS_MAX,
 } from "./limits.ts";
 
-/** What one atomic is to hold, against what the engine takes. */
+/** Adds up the changes of one atomic and compares them with the engine's limits. */
 export class Load {
   readonly #written = new Set<string>();
   readonly #tenants = new Set<string>();
   readonly #checked = new Map<string, string | null>();
-  readonly #noteBytes = new Map<string, number>();
+  readonly #coalescedBytes = new Map<string, number>();
   #mutations = 0;
   #bytes = 0;
   #keyBytes = 0;
   #lineBytes = 0;
-  #longestNotes = 0;
+  #largestCoalesced = 0;
 
   constructor(private readonly checksMax: number) {}
 
-  /** Two that read different versions of one key cannot both be right: the engine decides. */
+  /** True when the change checks a key that is written here, or checked here with another versionstamp. */
   contradicts({ checks }: Change): boolean {
     return checks.some(({ slot, versionstamp }) =>
       this.#written.has(slot) ||
@@ -29,15 +29,15 @@ export class Load {
     );
   }
 
-  /** Adds a change; false when it is too much together with those before it. */
+  /** Adds a change. Returns false when the atomic exceeds a limit with it. */
   add(change: Change, bytes: number, keyBytes: number): boolean {
     for (const { slot, versionstamp } of change.checks) this.#checked.set(slot, versionstamp);
     for (const tenant of change.tenants) this.#tenants.add(tenant);
     for (const { slot } of change.mutations) this.#written.add(slot);
-    for (const note of change.notes) {
-      const together = (this.#noteBytes.get(note.slot) ?? 0) + note.bytes + 1;
-      this.#noteBytes.set(note.slot, together);
-      this.#longestNotes = Math.max(this.#longestNotes, together);
+    for (const line of change.coalesced) {
+      const total = (this.#coalescedBytes.get(line.slot) ?? 0) + line.bytes + 1;
+      this.#coalescedBytes.set(line.slot, total);
+      this.#largestCoalesced = Math.max(this.#largestCoalesced, total);
     }
     this.#mutations += writesOf(change);
     this.#bytes += bytes;
@@ -45,15 +45,15 @@ export class Load {
     this.#lineBytes += change.lineBytes;
     return this.#checked.size <= this.checksMax && this.#mutations <= MUTATIONS_MAX &&
       this.#bytes <= ATOMIC_BYTES_MAX * 0.8 && this.#keyBytes <= KEY_BYTES_MAX &&
-      this.#lineBytes <= LOG_VALUE_BYTES_MAX && this.#longestNotes <= LOG_VALUE_BYTES_MAX &&
+      this.#lineBytes <= LOG_VALUE_BYTES_MAX && this.#largestCoalesced <= LOG_VALUE_BYTES_MAX &&
       this.#tenants.size <= TENANTS_MAX;
   }
 }
 
-/** What a key weighs beside its text: the encoding's marks, and numbers, which take nine bytes. */
+/** A key's size beside its text: type bytes, and numbers, which take nine bytes. */
 export const KEY_OVERHEAD_BYTES = 24;
 
-/** Roughly what a record weighs in the engine, for the cap on an atomic. */
+/** The approximate size of a value in the engine, for the limit on an atomic. */
 export function roughBytes(value: unknown): number {
   if (typeof value === "string") return 8 + value.length * 2;
   if (value instanceof Uint8Array) return 16 + value.length;

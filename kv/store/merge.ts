@@ -1,6 +1,6 @@
-import type { Change, Mutation, Note } from "./change.ts";
+import type { Change, CoalescedLine, Mutation } from "./change.ts";
 
-/** The same mutations with the sums of each counter added up: many callers count the same things. */
+/** Adds up the sums of each counter: many callers count the same things. */
 export function oneSumEach(mutations: readonly Mutation[]): Mutation[] {
   const sums = new Map<string, number>();
   const out: Mutation[] = [];
@@ -12,7 +12,7 @@ export function oneSumEach(mutations: readonly Mutation[]): Mutation[] {
       out[at!] = { ...sum, n: BigInt.asUintN(64, sum.n + mutation.n) };
       continue;
     }
-    // What replaces a counter stands between its sums, which then stay apart.
+    // Sums before and after a set or delete of their counter stay separate.
     if (mutation.kind === "sum") sums.set(slot, out.length);
     else if (at !== undefined) sums.delete(slot);
     out.push(mutation);
@@ -20,14 +20,16 @@ export function oneSumEach(mutations: readonly Mutation[]): Mutation[] {
   return out;
 }
 
-/** The notes of a commit, those of one key together. */
-export function oneValueEach(changes: Iterable<Change>): Iterable<Note & { texts: string[] }> {
-  const values = new Map<string, Note & { texts: string[] }>();
-  for (const { notes } of changes) {
-    for (const note of notes) {
-      const value = values.get(note.slot);
-      if (value === undefined) values.set(note.slot, { ...note, texts: [note.text] });
-      else value.texts.push(note.text);
+/** The coalesced of a commit, those of one key together. */
+export function oneValueEach(
+  changes: Iterable<Change>,
+): Iterable<CoalescedLine & { texts: string[] }> {
+  const values = new Map<string, CoalescedLine & { texts: string[] }>();
+  for (const { coalesced } of changes) {
+    for (const line of coalesced) {
+      const value = values.get(line.slot);
+      if (value === undefined) values.set(line.slot, { ...line, texts: [line.text] });
+      else value.texts.push(line.text);
     }
   }
   return values.values();

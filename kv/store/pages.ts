@@ -4,7 +4,7 @@ import type { Found, ListOptions, Page, Reader } from "./reader.ts";
 
 type Options = Omit<ListOptions, "cursor" | "offset">;
 
-/** All records of a list, `limit` of them a read. */
+/** All records of a list, read in pages of `limit`. */
 export async function* everyListed<T extends Row>(
   db: Reader,
   of: Collection<T>,
@@ -19,7 +19,7 @@ export async function* everyListed<T extends Row>(
   } while (cursor !== null);
 }
 
-/** All records of a store-wide index, whosever they are, `limit` of them a read. */
+/** All records of a store-wide index, of every tenant, read in pages of `limit`. */
 export async function* everyQueued<T extends Row>(
   store: Store,
   of: Collection<T>,

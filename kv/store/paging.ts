@@ -1,18 +1,18 @@
 import type { Collection, Tenant } from "./collection.ts";
 import type { ListOptions, Page, Reader } from "./reader.ts";
 
-/** Which part of a list a caller wants. */
+/** The part of a list that a caller wants. */
 export interface Paging {
   readonly limit: number;
   readonly offset: number;
 }
 
-/** The `pagination` of a list answer. */
+/** The `pagination` field of a list's answer. */
 export function showPage<T>({ limit, offset }: Paging, page: Page<T>, total: number) {
   return { total, limit, offset, has_more: page.cursor !== null };
 }
 
-/** The part that a caller wants of a stored list, and its `pagination`. */
+/** One page of a stored list, with its `pagination`. */
 export async function listPage<T extends { id: string }>(
   db: Reader,
   of: Collection<T>,
@@ -27,7 +27,7 @@ export async function listPage<T extends { id: string }>(
   return { items: page.items, pagination: showPage(options, page, total) };
 }
 
-/** The same of the lists of several tenants, put together in the order of their ids. */
+/** One page of the lists of several tenants, merged by id. */
 export async function listPageOfAll<T extends { id: string }>(
   db: Reader,
   of: Collection<T>,
@@ -46,7 +46,7 @@ export async function listPageOfAll<T extends { id: string }>(
   return { items: all.slice(offset, wanted), pagination };
 }
 
-/** The part that a caller wants of a short list that was read whole, and its `pagination`. */
+/** One page of a list in memory, with its `pagination`. */
 export function pageOf<T>(all: readonly T[], { limit, offset }: Paging) {
   const total = all.length;
   const pagination = { total, limit, offset, has_more: offset + limit < total };

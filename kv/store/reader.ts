@@ -8,31 +8,31 @@ export interface Found<T> {
   readonly record: T;
 }
 
-/** A record of a list, as it was read. */
+/** A record of a list, with its versionstamp. */
 export interface Listed<T> extends Found<T> {
   readonly versionstamp: string;
-  /** Where what follows it begins. */
+  /** Where the record after it begins. */
   readonly cursor: string;
 }
 
 export interface Page<T> {
   readonly items: T[];
-  /** Where the next page begins, or null at the end. */
+  /** Where the next page begins; null at the end. */
   readonly cursor: string | null;
 }
 
 export interface ListOptions {
-  /** Order and filter; without it rows come by id, which is the order of their creation. */
+  /** The index that orders the list. Without it, records come by id, which is their order of creation. */
   readonly index?: string;
   readonly prefix?: KeyParts;
   readonly limit: number;
-  /** How many matching rows to pass over first. */
+  /** How many records to skip. */
   readonly offset?: number;
   readonly cursor?: string | null;
   readonly reverse?: boolean;
 }
 
-/** What a rule may ask of the store without changing it. */
+/** The reads of a store or of a transaction. */
 export interface Reader {
   /** The live record, or null. */
   get<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): Promise<T | null>;
@@ -43,7 +43,7 @@ export interface Reader {
     index: string,
     key: KeyParts,
   ): Promise<T | null>;
-  /** The live record that holds a store-wide unique key, and whose it is. */
+  /** The live record that holds a store-wide unique key, with its tenant, or null. */
   lookup<T extends Row>(
     of: Collection<T>,
     index: string,
@@ -53,11 +53,11 @@ export interface Reader {
   list<T extends Row>(of: Collection<T>, tenant: Tenant, options: ListOptions): Promise<Page<T>>;
   /** How many records a counted collection holds. */
   count(of: Named, tenant: Tenant): Promise<number>;
-  /** How many records an index holds under a prefix, exact up to COUNT_MAX. */
+  /** How many entries an index has under a prefix, at most COUNT_MAX. */
   countBy(of: Named, tenant: Tenant, index: string, prefix: KeyParts): Promise<number>;
 }
 
-/** Rows and index entries as stored, for transactions and scans. */
+/** Stored rows and index entries, for transactions and scans. */
 export interface RowSource extends Pick<Reader, "list" | "countBy"> {
   readonly kv: Deno.Kv;
   readonly clock: Clock;
@@ -66,7 +66,7 @@ export interface RowSource extends Pick<Reader, "list" | "countBy"> {
   /** True when the engine has `enqueue`. */
   readonly hasQueue: boolean;
   isLive<T extends Row>(of: Collection<T>, value: T): boolean;
-  /** One row, with its versionstamp. */
+  /** One row as stored. */
   entry<T extends Row>(of: Collection<T>, key: KeyParts): Promise<Entry>;
   /** One entry of a unique index. */
   pointer(of: Named, key: KeyParts): Promise<Entry>;

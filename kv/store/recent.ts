@@ -1,7 +1,7 @@
 /**
- * A map that keeps what was used lately, at most `limit` entries, in two generations: a full young one
- * becomes the old one, whose entries are dropped unless they are asked for again. Unlike a map that
- * evicts one by one it never walks over deleted entries.
+ * A cache of at most `limit` recently used entries, in two generations. A full young generation becomes the
+ * old one, whose entries are dropped unless they are read again. A map that evicts single entries would
+ * iterate over deleted ones.
  */
 export class RecentMap<V> {
   #young = new Map<string, V>();
@@ -25,7 +25,7 @@ export class RecentMap<V> {
     this.#young.set(key, value);
   }
 
-  /** Begins a generation: what was not used since the last one began is dropped. */
+  /** Begins a generation and drops the entries that the last one did not use. */
   age(): void {
     this.#old = this.#young;
     this.#young = new Map();

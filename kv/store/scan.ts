@@ -9,14 +9,14 @@ import {
 import { GET_MANY_MAX } from "./limits.ts";
 import type { Listed, ListOptions, Page, RowSource } from "./reader.ts";
 
-/** Where a list has a record, and what follows it. */
+/** A record's place in a list, and where the next one begins. */
 interface Place {
   readonly tenant: Tenant;
   readonly id: string;
   readonly cursor: string;
 }
 
-/** The live ones among the rows that a range of an index names, in order. */
+/** The live records of a range of an index, in order. */
 export async function scan<T extends Row>(
   store: Pick<RowSource, "kv" | "isLive">,
   of: Collection<T>,
@@ -34,7 +34,7 @@ export async function scan<T extends Row>(
     batchSize: Math.min(500, offset + options.limit + 1),
   });
   const items: Listed<T>[] = [];
-  // Where an entry may outlive its record, only the record can say whether it counts.
+  // An entry may outlive a record that expires, so only the record shows whether it counts.
   const skipsRows = canExpire(of);
   const enough = skipsRows ? options.limit + 1 : options.limit;
   let left = offset, waiting: Place[] = [], more = false, dry = false;
@@ -56,7 +56,7 @@ export async function scan<T extends Row>(
       break;
     }
     waiting.push({ ...locate(key), cursor: iterator.cursor });
-    // Where one is over its time, those behind it often are, too.
+    // Expired records often lie together, so a read without live ones is followed by a full one.
     const wanted = dry ? GET_MANY_MAX : left + enough - items.length;
     if (waiting.length === Math.min(GET_MANY_MAX, wanted)) await take();
   }
@@ -66,7 +66,7 @@ export async function scan<T extends Row>(
   return { items: page, cursor: more ? page.at(-1)!.cursor : null };
 }
 
-/** The live ones among rows, in the same order. */
+/** The live records at these places, in order. */
 async function readRows<T extends Row>(
   store: Pick<RowSource, "kv" | "isLive">,
   of: Collection<T>,
@@ -84,7 +84,7 @@ async function readRows<T extends Row>(
   });
 }
 
-/** The records of these ids that are there, whether or not they are over their time. */
+/** The stored records of these ids, expired ones included. */
 export async function readStored<T extends Row>(
   { kv }: Pick<RowSource, "kv">,
   of: Collection<T>,

@@ -5,8 +5,8 @@ import type { Tx } from "./tx.ts";
 
 /**
  * A time series of counters. Each writer has one value for each day of a series and overwrites it whole, so
- * writers need no read and never conflict; whoever reads adds the writers' values up. A writer's name is
- * used by one process in one life: another one would begin at nothing and overwrite what was counted.
+ * writers need no read and never conflict. Readers add up the values of all writers. Only one process ever
+ * uses a writer's name: another would start at zero and overwrite the counts.
  */
 export interface Series {
   readonly tenant: Tenant;
@@ -24,26 +24,36 @@ export interface SeriesDay<T> {
   readonly value: T;
 }
 
-const DAY_MS = 24 * 60 * 60 * 1000;
-/** How many UTC days can be read, the one under way included: two quarters, so that the last one is whole. */
+/** Counts by hour of a UTC day. */
+export type Hours = Uint32Array<ArrayBuffer>;
+
+export const HOUR_MS = 60 * 60 * 1000;
+export const DAY_MS = 24 * HOUR_MS;
+const HOURS = 24;
+
+/** A day's hours, all zero. */
+export const noHours = (): Hours => new Uint32Array(HOURS);
+
+/** How many UTC days can be read, today included: two quarters, so that the last one is whole. */
 export const SERIES_DAYS = 184;
-/** The engine's expiry may come early in a day. */
+/** One day longer than what can be read, because the engine may expire a value early in the day. */
 const KEPT_MS = (SERIES_DAYS + 1) * DAY_MS;
-const DROPPED_AT_ONCE = 100;
+/** Keys that one commit deletes. */
+const DELETES_MAX = 100;
 
 const seriesKey = ({ tenant, name, id }: Series) => [tenant.org, tenant.space, `${name}@`, id];
-/** Strings sort before numbers, so this is outside every range of days. */
+/** Strings sort before numbers, so this key is outside every range of days. */
 const latestKey = (series: Series) => [...seriesKey(series), "latest"];
 
-/** Overwrites a writer's value of a day, at most `bytes` large; with `atMs`, when the last count was. */
+/** Overwrites a writer's value of a day, of about `bytes`; with `atMs`, also when the series was last counted. */
 export function putDay(
   tx: Tx,
   series: Series,
   { dayMs, writer, value }: SeriesDay<unknown>,
-  { bytes, atMs }: { readonly bytes: number; readonly atMs?: number },
+  { bytes, atMs }: { readonly bytes: number; readonly atMs: number | null },
 ): void {
   tx.stage(setKey([...seriesKey(series), dayMs, writer], value, bytes, KEPT_MS));
-  if (atMs !== undefined) tx.stage(maxKey(latestKey(series), BigInt(atMs)));
+  if (atMs !== null) tx.stage(maxKey(latestKey(series), BigInt(atMs)));
 }
 
 /** Every writer's values of the days that begin from `fromMs` up to, not including, `toMs`. */
@@ -61,23 +71,23 @@ export async function* readDays<T>(
   }
 }
 
-/** When a series was last counted, in ms, however long ago; null for never, or when nobody said. */
+/** When a series was last counted, in ms; null when never, or when no writer said so. */
 export async function readLatest(store: Store, series: Series): Promise<number | null> {
   const { value } = await store.kv.get<Deno.KvU64>(latestKey(series));
   return value === null ? null : Number(value.value);
 }
 
-/** Forgets that a series was ever counted. */
+/** Deletes when a series was last counted. */
 export function dropLatest(tx: Tx, series: Series): void {
   tx.stage(deleteKey(latestKey(series)));
 }
 
-/** Forgets every day of a series, in as many commits as it takes. */
+/** Deletes every day of a series, in as many commits as it takes. */
 export async function dropDays(store: Store, series: Series): Promise<void> {
   const keys: Deno.KvKey[] = [];
   for await (const { key } of store.kv.list({ prefix: seriesKey(series) })) keys.push(key);
   while (keys.length > 0) {
-    const some = keys.splice(0, DROPPED_AT_ONCE);
+    const some = keys.splice(0, DELETES_MAX);
     await store.transact((tx) => tx.stage(...some.map(deleteKey)));
   }
 }

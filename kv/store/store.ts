@@ -1,6 +1,6 @@
 import { type Appending, Appends } from "../log/appends.ts";
 import { type Entry, pointerGroup, ReadCache, wholeGroup } from "./cache.ts";
-import { type Mutation, type Note, NOTHING, writesOf } from "./change.ts";
+import { type CoalescedLine, type Mutation, NOTHING, writesOf } from "./change.ts";
 import type { Clock } from "./clock.ts";
 import {
   type Collection,
@@ -21,36 +21,36 @@ import { Committer } from "../commit/commit.ts";
 import { ContentionError } from "./errors.ts";
 import { CHECKS_MAX, CHECKS_MAX_SHARED } from "./limits.ts";
 import { makeLine } from "../log/line.ts";
-import type { Numbering } from "../log/numbering.ts";
+import type { Sequencer } from "../log/sequencer.ts";
 import type { Found, Listed, ListOptions, Page, Reader, RowSource } from "./reader.ts";
 import { scan } from "./scan.ts";
-import { Trouble } from "./trouble.ts";
+import { WriteHealth } from "./health.ts";
 import { Tx } from "./tx.ts";
 
 export interface StoreOptions {
   readonly clock: Clock;
-  /** True when no other process writes here: reads may then be answered from memory. */
+  /** True when no other process writes here, so reads may be cached. */
   readonly sole: boolean;
-  /** True when the engine has `enqueue`: embedded stores only. */
+  /** True when the engine has `enqueue`, as embedded stores do. */
   readonly hasQueue: boolean;
 }
 
-/** Each loss is somebody else's change that landed, so this is how many writers of one key may meet. */
+/** Each failed attempt is another writer's success, so this many writers may contend for one key. */
 const ATTEMPTS_MAX = 1_000;
-/** Filtered lists count their total up to here. */
+/** The highest total of a filtered list. */
 const COUNT_MAX = 10_000;
-/** Tenants of which memory keeps all records of one kind together. */
+/** How many tenants' complete lists of one collection are cached. */
 const WHOLE_MAX = 64;
 
-/** All state, on Deno KV. */
+/** A store on Deno KV: reads, transactions, and the commits behind them. */
 export class Store implements Reader, RowSource {
   readonly clock: Clock;
   readonly sole: boolean;
   readonly hasQueue: boolean;
-  readonly trouble = new Trouble();
+  readonly health = new WriteHealth();
   readonly #cache: ReadCache | null;
   readonly #committer: Committer;
-  #log: Numbering = { number: () => null, waiting: () => {} };
+  #log: Sequencer = { sequence: () => null, waiting: () => {} };
   #closing = false;
 
   constructor(readonly kv: Deno.Kv, options: StoreOptions) {
@@ -63,18 +63,18 @@ export class Store implements Reader, RowSource {
       checksMax: options.sole ? CHECKS_MAX : CHECKS_MAX_SHARED,
       after: (mutations, versionstamp) => this.#changed(mutations, versionstamp),
       log: () => this.#log,
-      denied: (checks) => checks.forEach(({ slot }) => this.#cache?.forget(slot)),
-      trouble: this.trouble,
+      denied: (checks) => checks.forEach(({ slot }) => this.#cache?.drop(slot)),
+      health: this.health,
     });
   }
 
-  /** Names the log, which hears of the events that are committed here, and may number them at once. */
-  logsTo(log: Numbering): void {
+  /** Connects the log, which sequences the events that are committed here. */
+  logsTo(log: Sequencer): void {
     this.#log = log;
   }
 
   /**
-   * Runs `work` until it commits; it may run several times, so it touches the world only through `tx`.
+   * Runs `work` until it commits. It may run several times, so its only effects are those of `tx`.
    * @throws {ContentionError} {DuplicateError} {StoreUnavailableError} and whatever `work` throws
    */
   async transact<R>(work: (tx: Tx) => Promise<R> | R): Promise<R> {
@@ -90,7 +90,7 @@ export class Store implements Reader, RowSource {
     throw new ContentionError(`gave up after ${ATTEMPTS_MAX} attempts`);
   }
 
-  /** Commits what `work` adds. It depends on nothing that was read, so it runs once. */
+  /** Commits what `work` adds. It has no checks, so `work` runs once. */
   async add<R>(work: (to: Appending) => R): Promise<R> {
     const appends = new Appends();
     const result = work(appends);
@@ -99,7 +99,7 @@ export class Store implements Reader, RowSource {
     return result;
   }
 
-  /** Appends one event row, durably, sharing a commit with whoever else is writing. */
+  /** Appends one event row in the next group commit. */
   async append(tenant: Tenant, type: string, json: string): Promise<void> {
     const line = makeLine(tenant, type, json);
     const tenants = [line.owner];
@@ -111,9 +111,9 @@ export class Store implements Reader, RowSource {
     });
   }
 
-  /** Adds a line to a value that all callers of the commit share, durably; answers its versionstamp. */
-  async note(note: Note): Promise<string> {
-    const versionstamp = await this.#committer.submit({ ...NOTHING, notes: [note] });
+  /** Commits a line of a value that all callers of the commit share. Returns the versionstamp. */
+  async coalesce(line: CoalescedLine): Promise<string> {
+    const versionstamp = await this.#committer.submit({ ...NOTHING, coalesced: [line] });
     return versionstamp!;
   }
 
@@ -164,8 +164,8 @@ export class Store implements Reader, RowSource {
   }
 
   /**
-   * All records of a tenant by id, of a kind that never expires: from memory where that is allowed, unless
-   * there are `most` or more. Like a list it is not checked.
+   * All records of a tenant by id, at most `most`, of a collection whose records never expire. The answer is
+   * cached when there are fewer. Like a list it is not checked.
    */
   async all<T extends Row>(
     of: Collection<T>,
@@ -183,7 +183,7 @@ export class Store implements Reader, RowSource {
     return value as readonly T[];
   }
 
-  /** Live records of every tenant by a store-wide index, optionally only those below `before`. */
+  /** Live records of every tenant by a store-wide index; with `before` only those below that key. */
   queued<T extends Row>(
     of: Collection<T>,
     index: string,
@@ -213,12 +213,12 @@ export class Store implements Reader, RowSource {
     return expiresAt === null || this.clock.now() < expiresAt;
   }
 
-  /** The record as memory has it, at once, or undefined when it must be read; `slot` is its row's. */
+  /** The cached record at a row's `slot`, or undefined when it must be read. */
   peek<T extends Row>(of: Collection<T>, slot: string): T | undefined {
     return this.#cache?.get(of.name, slot)?.value as T | undefined;
   }
 
-  /** One row as stored, with its versionstamp; from memory where that is allowed. */
+  /** One row as stored, through the cache. */
   entry<T extends Row>(of: Collection<T>, key: KeyParts): Promise<Entry> {
     return this.#load(of.name, of.cached, key, (value) => {
       const record = of.schema.parse(value);
@@ -226,22 +226,22 @@ export class Store implements Reader, RowSource {
     });
   }
 
-  /** One entry of a unique index. */
+  /** One entry of a unique index, through the cache. */
   pointer(of: Named, key: KeyParts): Promise<Entry> {
     return this.#load(pointerGroup(of), of.cached, key, (value) => value);
   }
 
-  /** Resolves when nothing is queued or under way. */
+  /** Resolves when no commit is queued or in flight. */
   idle(): Promise<void> {
     return this.#committer.idle();
   }
 
-  /** True once the store takes no more changes, so that nobody tries again. */
+  /** True once `close` was called: retries are pointless then. */
   get closing(): boolean {
     return this.#closing;
   }
 
-  /** Commits what is queued, takes no more, and lets the engine go. */
+  /** Commits what is queued and closes the engine; later changes fail. */
   async close(): Promise<void> {
     this.#closing = true;
     await this.#committer.close();

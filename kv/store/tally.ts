@@ -9,17 +9,17 @@ const key = (
   id: string,
 ) => [tenant.org, tenant.space, "tally", name, id];
 
-/** Adds to a counter, or takes from it: the engine's sums wrap. Sums never conflict, so a counter that every change touches costs no rerun. */
+/** Adds `n` to a counter; `n` may be negative. Sums never conflict, so no change is retried for them. */
 export function addToTally(tx: Tx, tenant: Tenant, name: string, id: string, n = 1): void {
   tx.stage(sumKey(key(tenant, name, id), BigInt.asUintN(64, BigInt(n))));
 }
 
-/** Lifts a counter that only rises, such as a time in ms, to `n`. It never conflicts either. */
+/** Raises a counter, such as a time in ms, to `n` unless it is higher. It never conflicts. */
 export function raiseTally(tx: Tx, tenant: Tenant, name: string, id: string, n: number): void {
   tx.stage(maxKey(key(tenant, name, id), BigInt(n)));
 }
 
-/** Where a counter stands; 0 when nothing was ever added. */
+/** The value of a counter; 0 when nothing was added. */
 export async function readTally(
   store: Store,
   tenant: Tenant,
@@ -30,7 +30,7 @@ export async function readTally(
   return value === null ? 0 : Number(value.value);
 }
 
-/** Forgets a counter, together with what it counted. */
+/** Deletes a counter. */
 export function dropTally(tx: Tx, tenant: Tenant, name: string, id: string): void {
   tx.stage(deleteKey(key(tenant, name, id)));
 }

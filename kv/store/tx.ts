@@ -4,9 +4,9 @@ import {
   type Change,
   type Check,
   checkOf,
+  type CoalescedLine,
   deleteKey,
   type Mutation,
-  type Note,
   setKey,
   sumKey,
 } from "./change.ts";
@@ -25,9 +25,9 @@ import {
   slotOf,
   systemKey,
   type Tenant,
-  togetherKey,
+  tenantCheckKey,
 } from "./collection.ts";
-import { entriesOf, type IndexEntry, MARK, sameKey, samePointer } from "./entries.ts";
+import { EMPTY, entriesOf, type IndexEntry, sameKey, samePointer } from "./entries.ts";
 import { DuplicateError } from "./errors.ts";
 import { DELAY_MS_MAX } from "./limits.ts";
 import { roughBytes } from "./load.ts";
@@ -38,11 +38,11 @@ interface Write {
   readonly tenant: Tenant;
   readonly id: string;
   readonly value: Row | null;
-  /** True when the caller knows that the row is new, so it is not read first. */
+  /** True when the row is new, so it is not read first. */
   readonly fresh: boolean;
 }
 
-/** A write, with the index entries that its record had before it and has after it. */
+/** A write, with its record's index entries before and after. */
 interface Step {
   readonly write: Write;
   readonly before: Row | null;
@@ -51,10 +51,10 @@ interface Step {
 }
 
 const ONE_LESS = 0xffff_ffff_ffff_ffffn; // the engine's sums wrap at 2^64
-/** The engine may drop a record this long after its expiry, never before. */
+/** The engine drops a record this long after its expiry, at the earliest. */
 const EXPIRY_SLACK_MS = 60 * 60 * 1000;
 
-/** One unit of work: every point read becomes a check, every write, event and job waits for the commit. */
+/** A transaction: each point read becomes a check; writes, events and alarms wait for the commit. */
 export class Tx implements Reader, Appending {
   readonly #checks = new Map<string, Check>();
   readonly #seen = new Map<string, unknown>();
@@ -62,7 +62,7 @@ export class Tx implements Reader, Appending {
   readonly #extra: Mutation[] = [];
   readonly #appends = new Appends();
   readonly #alarms: number[] = [];
-  #apart = false;
+  #reorderable = false;
 
   constructor(readonly store: RowSource) {}
 
@@ -71,7 +71,7 @@ export class Tx implements Reader, Appending {
     return value !== null && this.store.isLive(of, value) ? value : null;
   }
 
-  /** The same, also when its time is over and it has not been removed yet. */
+  /** The record, also when it has expired and is still stored. */
   getStored<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): Promise<T | null> {
     const staged = this.#writes.get(rowSlot(of, tenant, id));
     const value = staged ? Promise.resolve(staged.value) : this.#row(of, tenant, id);
@@ -79,10 +79,10 @@ export class Tx implements Reader, Appending {
   }
 
   /**
-   * Says what a row is, for a caller who has just read or written it: it is checked as if it had been read
-   * here, and not read. A change that is tried again must read.
+   * Seeds the transaction with a row that the caller has just read or written: it is checked as if read here.
+   * A change that is retried must read instead.
    */
-  know<T extends Row>(of: Collection<T>, tenant: Tenant, record: T, versionstamp: string): void {
+  seed<T extends Row>(of: Collection<T>, tenant: Tenant, record: T, versionstamp: string): void {
     const key = rowKey(of, tenant, record.id);
     const slot = slotOf(key);
     if (this.#seen.has(slot)) return;
@@ -114,12 +114,12 @@ export class Tx implements Reader, Appending {
     return record !== null && holds(of.lookup[index], record, key) ? { tenant, record } : null;
   }
 
-  /** Range reads are not checked and do not see this transaction's writes: get a row before acting on it. */
+  /** Lists are not checked and lack this transaction's writes: get a row before acting on it. */
   list<T extends Row>(of: Collection<T>, tenant: Tenant, options: ListOptions): Promise<Page<T>> {
     return this.store.list(of, tenant, options);
   }
 
-  /** Checked as a record is: of two that would each be the last one allowed, one counts again. */
+  /** Checked like a record, so of two transactions that take the last allowed place, one retries. */
   async count(of: Named, tenant: Tenant): Promise<number> {
     const key = countKey(of, tenant);
     return countOf(await this.#read(key, () => this.store.kv.get(key)) as Deno.KvU64 | null);
@@ -134,14 +134,14 @@ export class Tx implements Reader, Appending {
     return this.#stage(of, tenant, record, false);
   }
 
-  /** Writes a record under a new random id: it cannot exist yet, so nothing is read and nothing checked. */
+  /** Writes a record under a new random id, without a read or a check. */
   insert<T extends Row>(of: Collection<T>, tenant: Tenant, record: NoInfer<T>): T {
     return this.#stage(of, tenant, record, true);
   }
 
   /**
-   * Writes a changed record of a kind that is not kept in memory, as its type has it: its parts were all
-   * checked before.
+   * Writes a changed record without validating it against its schema, unless the collection is cached. The
+   * caller has built it of validated parts.
    */
   rewrite<T extends Row>(of: Collection<T>, tenant: Tenant, record: NoInfer<T>): T {
     return this.#stage(of, tenant, record, false, of.cached === 0);
@@ -152,7 +152,7 @@ export class Tx implements Reader, Appending {
     this.#writes.set(rowSlot(of, tenant, id), write);
   }
 
-  /** Removes a record of a collection without indexes, unread: whatever it is now, it is gone then. */
+  /** Deletes a record of a collection without indexes, without reading or checking it. */
   drop(of: Named, tenant: Tenant, id: string): void {
     this.#extra.push({ ...deleteKey(rowKey(of, tenant, id)), ...cacheOf(of) });
   }
@@ -162,46 +162,46 @@ export class Tx implements Reader, Appending {
     this.#appends.append(tenant, type, json);
   }
 
-  /** The types of the events appended so far, each once. */
+  /** The distinct types of the events appended so far. */
   eventTypes(): string[] {
     return this.#appends.eventTypes();
   }
 
-  /** Adds a line to a value that all callers of the commit share; see `noteOf`. */
-  note(note: Note): void {
-    this.#appends.note(note);
+  /** Adds a line to a value that all callers of the commit share; `coalescedLine` makes one. */
+  coalesce(line: CoalescedLine): void {
+    this.#appends.coalesce(line);
   }
 
-  /** Asks the engine to wake the job runner `delayMs` after the commit, where it can. */
+  /** Makes the engine wake the job runner `delayMs` after the commit, if it has a queue. */
   alarm(delayMs: number): void {
     if (this.store.hasQueue) this.#alarms.push(Math.min(Math.max(0, delayMs), DELAY_MS_MAX));
   }
 
   /**
-   * Says that it may be committed before changes that came first, as long as they touch other keys. One with
-   * events, notes or alarms keeps its place.
+   * Lets this change be committed before earlier ones that touch other keys. A change with events, coalesced
+   * lines or alarms keeps its place.
    */
-  standApart(): void {
-    this.#apart = true;
+  allowReordering(): void {
+    this.#reorderable = true;
   }
 
-  /** Runs `task` once, after the commit that succeeds. */
+  /** Runs `task` once, after the commit succeeds. */
   afterCommit(task: (versionstamp: string) => void): void {
     this.#appends.afterCommit(task);
   }
 
-  /** Makes the commit depend on a key of the store's own. */
+  /** Adds a check of one of kv's own keys. */
   check(key: Deno.KvKey, versionstamp: string | null): void {
     const check = checkOf(key, versionstamp);
     this.#checks.set(check.slot, check);
   }
 
-  /** Stages mutations of the store's own keys. */
+  /** Adds mutations of kv's own keys. */
   stage(...mutations: Mutation[]): void {
     this.#extra.push(...mutations);
   }
 
-  /** Everything read and written here, ready for the committer. */
+  /** The checks and writes of this transaction, as the committer takes them. */
   async change(): Promise<Change> {
     const mutations: Mutation[] = [];
     const steps: Step[] = [];
@@ -209,26 +209,27 @@ export class Tx implements Reader, Appending {
       const { of, tenant, id, fresh } = write;
       steps.push(stepOf(write, fresh ? null : await this.#row(of, tenant, id)));
     }
-    // Releases first: a key that one record gives up may be taken by another in the same commit.
+    // Releases come first: another record may take a released key in the same commit.
     for (const step of steps) await this.#release(mutations, step);
     const taken = new Set<string>();
     for (const step of steps) await this.#claim(mutations, taken, step);
-    const marks = new Map(steps.flatMap(({ write: { of, tenant } }) => {
-      const key = this.#together(of, tenant);
+    const tenantChecks = new Map(steps.flatMap(({ write: { of, tenant } }) => {
+      const key = this.#tenantCheckKey(of, tenant);
       return key === null ? [] : [[slotOf(key), key] as const];
     }));
-    for (const key of marks.values()) mutations.push(setKey(key, MARK, 16));
+    for (const key of tenantChecks.values()) mutations.push(setKey(key, EMPTY, 16));
     const added = this.#appends.change();
     return {
       ...added,
       checks: [...this.#checks.values()],
       mutations: [...mutations, ...this.#extra],
       alarms: this.#alarms,
-      apart: this.#apart && added.lines.length + added.notes.length + this.#alarms.length === 0,
+      reorderable: this.#reorderable &&
+        added.lines.length + added.coalesced.length + this.#alarms.length === 0,
     };
   }
 
-  /** The commit has succeeded: what waited for it may run. */
+  /** Runs the tasks of `afterCommit`. */
   committed(versionstamp: string): void {
     this.#appends.committed(versionstamp);
   }
@@ -240,7 +241,7 @@ export class Tx implements Reader, Appending {
     fresh: boolean,
     sound = fresh && of.cached === 0,
   ): T {
-    // A new record is written as its type has it; what is changed or kept in memory is checked again.
+    // New records are not validated again; changed and cached ones are.
     const checked = sound ? record : of.schema.parse(record);
     const value = of.cached > 0 ? deepFreeze(checked) : checked;
     const slot = rowSlot(of, tenant, value.id);
@@ -252,12 +253,12 @@ export class Tx implements Reader, Appending {
   #row<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): Promise<Row | null> {
     const key = rowKey(of, tenant, id);
     const load = () => this.store.entry(of, key);
-    return this.#read(key, load, this.#together(of, tenant)) as Promise<Row | null>;
+    return this.#read(key, load, this.#tenantCheckKey(of, tenant)) as Promise<Row | null>;
   }
 
-  /** What is checked in place of a row, and changes with it; null when the row itself is. */
-  #together<T extends Row>(of: Collection<T>, tenant: Tenant): KeyParts | null {
-    return of.checkedTogether && !this.store.sole ? togetherKey(of, tenant) : null;
+  /** The key that is checked in place of a row; null when the row itself is. */
+  #tenantCheckKey<T extends Row>(of: Collection<T>, tenant: Tenant): KeyParts | null {
+    return of.checkedPerTenant && !this.store.sole ? tenantCheckKey(of, tenant) : null;
   }
 
   #point(of: Named, key: KeyParts): Promise<unknown> {
@@ -265,8 +266,8 @@ export class Tx implements Reader, Appending {
   }
 
   /**
-   * The first read of a key is the one that counts: a later, newer one would hide a lost race. What is
-   * checked in its place is read before it, so that no change falls between the two unseen.
+   * Reads a key once: a later, newer read would hide a lost race. A key that is checked in its place is read
+   * first, so that no change between the two reads goes unseen.
    */
   async #read(
     key: KeyParts,
@@ -285,16 +286,16 @@ export class Tx implements Reader, Appending {
     return this.#seen.get(slot);
   }
 
-  /** Drops every index entry that the old value had and the new one has not. */
+  /** Deletes the index entries that the old record had and the new one lacks. */
   async #release(out: Mutation[], { write: { of }, old, next }: Step): Promise<void> {
-    for (const { key, value, held } of old) {
+    for (const { key, value, unique } of old) {
       if (next.some((entry) => sameKey(entry.key, key))) continue;
-      if (held && !samePointer(await this.#point(of, key), value)) continue;
-      out.push({ kind: "delete", key, slot: slotOf(key), ...(held && pointerCacheOf(of)) });
+      if (unique && !samePointer(await this.#point(of, key), value)) continue;
+      out.push({ kind: "delete", key, slot: slotOf(key), ...(unique && pointerCacheOf(of)) });
     }
   }
 
-  /** Writes the row and every index entry that its new value has and the old one had not. */
+  /** Writes the row and the index entries that the old record lacked. */
   async #claim(
     out: Mutation[],
     taken: Set<string>,
@@ -314,17 +315,17 @@ export class Tx implements Reader, Appending {
     };
     const bytes = roughBytes(value);
     out.push({ kind: "set", key, slot: slotOf(key), value, bytes, fresh, ...ttl, ...cacheOf(of) });
-    // An entry lives as long as its record: with another end it is written again.
+    // An entry expires with its record, so a new expiry rewrites it.
     const lasting = before !== null && of.expiresAt(before) === expiresAt;
     for (const entry of next) {
       const kept = lasting && old.some((earlier) => sameKey(earlier.key, entry.key));
-      if (kept && !entry.held) continue;
+      if (kept && !entry.unique) continue;
       const slot = slotOf(entry.key);
-      if (entry.held && taken.has(slot)) throw new DuplicateError(of.name, entry.name);
-      if (entry.held) taken.add(slot);
+      if (entry.unique && taken.has(slot)) throw new DuplicateError(of.name, entry.name);
+      if (entry.unique) taken.add(slot);
       if (kept) continue;
-      if (entry.held) await this.#take(of, entry);
-      const cache = entry.held ? pointerCacheOf(of) : {};
+      if (entry.unique) await this.#take(of, entry);
+      const cache = entry.unique ? pointerCacheOf(of) : {};
       out.push({
         kind: "set",
         key: entry.key,
@@ -337,7 +338,7 @@ export class Tx implements Reader, Appending {
     }
   }
 
-  /** Makes sure that a unique key is free, ours, or left over from a record that no longer has it. */
+  /** @throws {DuplicateError} when another live record has the unique key */
   async #take(of: Collection<Row>, { key, name, value }: IndexEntry): Promise<void> {
     const holder = await this.#point(of, key);
     if (holder === null || samePointer(holder, value)) return;

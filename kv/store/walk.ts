@@ -8,21 +8,20 @@ import {
 } from "./collection.ts";
 import type { Store } from "./store.ts";
 
-/** Which part of an index, by what stands behind the prefix. */
+/** A range of an index. `start` and `end` follow the prefix. */
 export interface Range {
   readonly prefix: KeyParts;
-  /** From here on. */
+  /** Inclusive. */
   readonly start?: KeyParts;
-  /** Before this. */
+  /** Exclusive. */
   readonly end?: KeyParts;
   readonly reverse?: boolean;
-  /** At most so many. */
   readonly limit?: number;
 }
 
 /**
- * The keys of an index under a prefix, in order, without the prefix; the last part of each is the id. What
- * a key says is told without reading the record, which may be over its time or gone.
+ * The keys of an index under a prefix, in order, without the prefix; the last part of each is the id. The
+ * records are not read, and may be expired or gone.
  */
 export async function* indexKeys<T extends Row>(
   { kv }: Store,
@@ -43,7 +42,7 @@ export async function* indexKeys<T extends Row>(
   }
 }
 
-/** The first entry of a store-wide index for each value of its first part, a text, whatever stands behind it. */
+/** The first entry of a store-wide index for each value of its first part, which must be a string. */
 export async function* queueHeads<T extends Row>(
   { kv }: Store,
   of: Collection<T>,
@@ -55,7 +54,7 @@ export async function* queueHeads<T extends Row>(
   }
 }
 
-/** The first key for each part, a text, that follows a prefix, in order, without the prefix: one seek for each. */
+/** The first key for each string that follows a prefix, in order, without the prefix. One seek each. */
 export async function* keyHeads(kv: Deno.Kv, prefix: KeyParts): AsyncGenerator<KeyParts> {
   for (let start: KeyParts | null = null;;) {
     let head: KeyParts | null = null;
@@ -65,7 +64,7 @@ export async function* keyHeads(kv: Deno.Kv, prefix: KeyParts): AsyncGenerator<K
     }
     if (head === null) return;
     yield head;
-    // The next text that there is: whatever begins with this one is passed over.
+    // Skips all keys that begin with this string.
     start = [...prefix, `${head[0]}\0`];
   }
 }

@@ -12,7 +12,7 @@ import { ISO_CHARS_MAX, ISO_PATTERN, readIso } from "../../core/codec/iso.ts";
 import { PERIOD_CHARS_MAX, PERIOD_FORMS } from "../../core/codec/period.ts";
 import { SUSPENSION_REASONS } from "../../kv/records/standing.ts";
 import { SHIELD_MODES } from "../../kv/records/shield.ts";
-import { CreatedWith as CredentialInRecord } from "../../kv/records/created_with.ts";
+import { CreatedWith as CredentialInRecord } from "../../kv/records/fields.ts";
 
 /** An opaque id in a path or a body. */
 export const Id = z.string().regex(

@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { SYSTEM } from "../../kv/store/collection.ts";
 import { recoverCommands } from "../../core/commands/recover.ts";
-import { noteOf } from "../../kv/store/note.ts";
+import { coalescedLine } from "../../kv/store/coalesced.ts";
 import { losesReply } from "../support/kv.ts";
 import { World } from "../support/world.ts";
 import { comeBack, eventsOf, exec, finish, linkAgent, runsOf } from "./fixtures.ts";
@@ -33,7 +33,7 @@ Deno.test("recoverCommands: a line that cannot be read does not keep a relay fro
   await using world = await World.open();
   const { store } = world.app;
   const key = ["~", "lane", "commands/ins_dead"];
-  await store.note(noteOf(key, "not JSON"));
+  await store.coalesce(coalescedLine(key, "not JSON"));
   eq(await recoverCommands(world.app), 0);
   const left = [];
   for await (const entry of world.kv.list({ prefix: key })) left.push(entry.key);

@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers";
 import { eventJson, RELAY_ACTOR } from "../../core/events/events.ts";
 import { WEBHOOK_EVENTS } from "../../core/events/types/webhook_events.ts";
 import { systemKey } from "../../kv/store/collection.ts";
-import { FOLD_LAZY_MS } from "../../kv/log/log.ts";
+import { SEQUENCE_LAZY_MS } from "../../kv/log/log.ts";
 import { webhooks } from "../../kv/records/webhook.ts";
 import { ManualClock } from "../support/clock.ts";
 import { overKv, shared } from "../support/kv.ts";
@@ -46,7 +46,7 @@ Deno.test("startRelay: an event that a crash left without its number is sent, al
     slow = false;
     const next = found.next.bind(found);
     found.next = async () => {
-      clock.advance(FOLD_LAZY_MS);
+      clock.advance(SEQUENCE_LAZY_MS);
       for (let turn = 0; turn < TURNS; turn++) await new Promise((done) => setImmediate(done));
       return await next();
     };

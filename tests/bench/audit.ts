@@ -86,7 +86,7 @@ export async function benchAudit(): Promise<void> {
   await Deno.remove(folder, { recursive: true });
 }
 
-/** Writes segments as the fold does, without the requests that would fill them; answers some ids. */
+/** Writes segments as sequencing does, without requests. Returns some ids. */
 async function fillLog(
   app: Reading["app"],
   tenant: { org: string; space: "live" },

@@ -6,7 +6,7 @@ import { SEALED } from "../../core/host/secrets/sealed.ts";
 import { type BackupRecord, backups } from "../../kv/records/backup.ts";
 import type { Collection } from "../../kv/store/collection.ts";
 import { apiKeys } from "../../kv/records/api_key.ts";
-import { Sealed } from "../../kv/records/sealed.ts";
+import { Sealed } from "../../kv/records/fields.ts";
 import { webhooks } from "../../kv/records/webhook.ts";
 import { Store } from "../../kv/store/store.ts";
 import { ManualClock } from "../support/clock.ts";

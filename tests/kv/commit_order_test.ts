@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers";
 import { type Change, deleteKey, type Mutation, sumKey } from "../../kv/store/change.ts";
 import { Committer, OUTBOX } from "../../kv/commit/commit.ts";
 import { CHECKS_MAX } from "../../kv/store/limits.ts";
-import { noteOf } from "../../kv/store/note.ts";
+import { coalescedLine } from "../../kv/store/coalesced.ts";
 import { Tx } from "../../kv/store/tx.ts";
 import { Bench as StoreBench, committing, EagerClock } from "../support/kv.ts";
 import { random } from "../support/random.ts";
@@ -26,9 +26,9 @@ class Bench implements AsyncDisposable {
       clock: new EagerClock(),
       checksMax: CHECKS_MAX,
       after: () => {},
-      log: () => ({ number: () => null, waiting: () => {} }),
+      log: () => ({ sequence: () => null, waiting: () => {} }),
       denied: () => {},
-      trouble: { met: () => {} },
+      health: { record: () => {} },
     });
   }
 
@@ -65,18 +65,19 @@ async function underWay(bench: Bench, first: Change) {
   return { outcome, letGo: resolve };
 }
 
-const apart = (...mutations: Mutation[]): Change => change({ mutations, apart: true });
-const aparts = (count: number) => Array.from({ length: count }, (_, n) => apart(set(["a", n], n)));
+const reorderable = (...mutations: Mutation[]): Change => change({ mutations, reorderable: true });
+const reorderables = (count: number) =>
+  Array.from({ length: count }, (_, n) => reorderable(set(["a", n], n)));
 const sum = (key: string): Mutation => sumKey([key], 1n);
 
-Deno.test("Committer.submit: many that stand apart are committed beside the commit under way, others and few are not", async () => {
+Deno.test("Committer.submit: many reorderable changes are committed in parallel, few of them or others are not", async () => {
   await using bench = await Bench.open();
   const first = await underWay(bench, event("first"));
-  const few = bench.submit(...aparts(31));
+  const few = bench.submit(...reorderables(31));
   const second = bench.committer.submit(event("second"));
   for (let n = 0; n < 10; n++) await turn();
   strictEqual(bench.commits, 1);
-  const many = bench.submit(...aparts(1));
+  const many = bench.submit(...reorderables(1));
   ok((await few).concat(await many).every(committed));
   strictEqual(bench.commits, 2);
   deepStrictEqual(await bench.outbox(), []);
@@ -93,24 +94,24 @@ const HELD = change({
 const MEETING: Record<string, Change> = {
   "reads what it writes": change({ checks: [check(["written"], null)] }),
   "reads what it adds to": change({ checks: [check(["added"], null)] }),
-  "writes what it reads": apart(set(["read"], 1)),
-  "writes what it writes": apart(set(["written"], 1)),
-  "writes what it adds to": apart(deleteKey(["added"])),
-  "adds to what it reads": apart(sum("read")),
-  "adds to what it writes": apart(sum("written")),
+  "writes what it reads": reorderable(set(["read"], 1)),
+  "writes what it writes": reorderable(set(["written"], 1)),
+  "writes what it adds to": reorderable(deleteKey(["added"])),
+  "adds to what it reads": reorderable(sum("read")),
+  "adds to what it writes": reorderable(sum("written")),
 };
 
 for (const [what, meeting] of Object.entries(MEETING)) {
-  Deno.test(`Committer.submit: one that stands apart waits for a commit when it ${what}`, async () => {
+  Deno.test(`Committer.submit: a reorderable change waits for a commit when it ${what}`, async () => {
     await using bench = await Bench.open();
     const first = await underWay(bench, HELD);
     let ended = false;
-    const last = bench.committer.submit({ ...meeting, apart: true }).then(() => ended = true);
-    ok((await bench.submit(...aparts(40))).every(committed));
+    const last = bench.committer.submit({ ...meeting, reorderable: true }).then(() => ended = true);
+    ok((await bench.submit(...reorderables(40))).every(committed));
     strictEqual(ended, false);
     await turn();
     // While it waits nothing more goes by, or it might wait for ever.
-    const more = bench.submit(...aparts(40));
+    const more = bench.submit(...reorderables(40));
     for (let n = 0; n < 10; n++) await turn();
     strictEqual(bench.commits, 2);
     first.letGo();
@@ -119,10 +120,10 @@ for (const [what, meeting] of Object.entries(MEETING)) {
   });
 }
 
-Deno.test("Committer.submit: those that stand apart may add to what the commit under way adds to", async () => {
+Deno.test("Committer.submit: reorderable changes may add to what the commit in flight adds to", async () => {
   await using bench = await Bench.open();
   const first = await underWay(bench, HELD);
-  ok((await bench.submit(...Array(40).fill(apart(sum("added"))))).every(committed));
+  ok((await bench.submit(...Array(40).fill(reorderable(sum("added"))))).every(committed));
   first.letGo();
   await first.outcome;
   strictEqual((await bench.kv.get<Deno.KvU64>(["added"])).value?.value, 41n);
@@ -133,7 +134,7 @@ Deno.test("Committer.close: waits for what is under way beside, and what waits f
   const first = await underWay(bench, HELD);
   const gate = Promise.withResolvers<void>();
   bench.held = gate.promise;
-  const beside = bench.submit(...aparts(40));
+  const beside = bench.submit(...reorderables(40));
   while (bench.commits === 1) await turn();
   bench.held = null;
   first.letGo();
@@ -149,7 +150,7 @@ Deno.test("Committer.close: waits for what is under way beside, and what waits f
   strictEqual((await bench.kv.get(["a", 0])).value, "later");
 });
 
-Deno.test("Committer.submit: in any order of standing apart nothing is lost, and events keep their order", async () => {
+Deno.test("Committer.submit: however changes are reordered, nothing is lost, and events keep their order", async () => {
   for (let seed = 1; seed <= 10; seed++) {
     const dice = random(seed);
     await using bench = await Bench.open();
@@ -160,7 +161,7 @@ Deno.test("Committer.submit: in any order of standing apart nothing is lost, and
         won = await bench.committer.submit(change({
           checks: [check([name], versionstamp)],
           mutations: [set([name], (value ?? 0) + 1), sum("all")],
-          apart: true,
+          reorderable: true,
         })) !== null;
       }
     };
@@ -185,18 +186,18 @@ Deno.test("Committer.submit: in any order of standing apart nothing is lost, and
   }
 });
 
-Deno.test("Tx.standApart: a change with an event, a note or an alarm keeps its place", async () => {
+Deno.test("Tx.allowReordering: a change with an event, a coalesced line or an alarm keeps its place", async () => {
   await using bench = await StoreBench.memory();
   const { store } = bench;
   const of = async (work: (tx: Tx) => void) => {
     const tx = new Tx(store);
-    tx.standApart();
+    tx.allowReordering();
     work(tx);
-    return (await tx.change()).apart;
+    return (await tx.change()).reorderable;
   };
   strictEqual(await of(() => {}), true);
   strictEqual(await of((tx) => tx.append(bench.tenant, "e", "{}")), false);
-  strictEqual(await of((tx) => tx.note(noteOf(["n"], "text"))), false);
+  strictEqual(await of((tx) => tx.coalesce(coalescedLine(["n"], "text"))), false);
   strictEqual(await of((tx) => tx.alarm(1_000)), false);
-  strictEqual((await new Tx(store).change()).apart, false);
+  strictEqual((await new Tx(store).change()).reorderable, false);
 });

@@ -31,11 +31,11 @@ class Bench implements AsyncDisposable {
       checksMax,
       after: () => {},
       log: () => ({
-        number: () => null,
+        sequence: () => null,
         waiting: (lines) => this.told.push(...lines.map(({ json }) => json)),
       }),
       denied: (checks) => this.denied.push(...checks.map(({ slot }) => slot)),
-      trouble: { met: (why) => this.met.push(why?.message ?? null) },
+      health: { record: (why) => this.met.push(why?.message ?? null) },
     });
   }
 

@@ -1,7 +1,7 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import type { Tenant } from "../../kv/store/collection.ts";
 import { followedTo, type FollowerRules, LogFollower } from "../../kv/log/follow.ts";
-import { groupPrefix, markKey, markPrefix } from "../../kv/log/marks.ts";
+import { pendingGroupPrefix, pendingKey, pendingPrefix } from "../../kv/log/pending.ts";
 import type { Reader } from "../../kv/store/reader.ts";
 import { Bench, dump, item, overKv, shared } from "../support/kv.ts";
 
@@ -33,7 +33,7 @@ const handled = async ({ store, items }: Bench, tenant: Tenant) =>
     .map(({ id, n }) => [Number(id.split("-").at(-1)), n])
     .sort((a, b) => a[0]! - b[0]!);
 const once = (n: number) => Array.from({ length: n }, (_, at) => [at + 1, 1]);
-const marks = ({ kv }: Bench, name = "f") => dump(kv, markPrefix(name));
+const pending = ({ kv }: Bench, name = "f") => dump(kv, pendingPrefix(name));
 
 Deno.test("LogFollower: every event of a followed log is handled once, and the mark goes", async () => {
   await using bench = await Bench.memory();
@@ -51,21 +51,21 @@ Deno.test("LogFollower: every event of a followed log is handled once, and the m
   await log.flush();
   await follower.idle();
   deepStrictEqual(await handled(bench, other), [], "nobody asked for it");
-  deepStrictEqual(await marks(bench), []);
+  deepStrictEqual(await pending(bench), []);
 });
 
-Deno.test("LogFollower.wake: takes up what a process left that died after its fold", async () => {
+Deno.test("LogFollower.wake: takes up what a process left that died after its batch", async () => {
   await using bench = await Bench.memory();
   const { store, log, tenant } = bench;
   log.follow({ name: "f", wants: () => true });
   await store.append(tenant, "wanted", "{}");
   await log.flush();
-  strictEqual((await marks(bench)).length, 1);
+  strictEqual((await pending(bench)).length, 1);
   const follower = following(bench);
   follower.wake();
   await follower.idle();
   deepStrictEqual(await handled(bench, tenant), once(1));
-  deepStrictEqual(await marks(bench), []);
+  deepStrictEqual(await pending(bench), []);
 });
 
 Deno.test("LogFollower: what a clean end cuts off is no error, and is handled after the next start", async () => {
@@ -106,7 +106,7 @@ Deno.test("LogFollower: a tenant that does not care is passed over, and only up 
   };
   await tell();
   await tell();
-  deepStrictEqual(await marks(bench), []);
+  deepStrictEqual(await pending(bench), []);
   cares = true;
   await tell();
   deepStrictEqual(await handled(bench, tenant), [[3, 1]]);
@@ -187,7 +187,7 @@ Deno.test("LogFollower: a long backlog lets the others through", async () => {
   await log.flush();
   await follower.idle();
   deepStrictEqual([order.length, order.indexOf("z") < 40], [101, true]);
-  deepStrictEqual(await marks(bench), []);
+  deepStrictEqual(await pending(bench), []);
 });
 
 Deno.test("followedTo: what a tenant's followers have yet to handle, marked alone or with others", async () => {
@@ -216,17 +216,17 @@ Deno.test("followedTo: what a tenant's followers have yet to handle, marked alon
   deepStrictEqual(await waiting(tenant, other), [[0, 1], [Infinity, 1]]);
   failing = false;
   deepStrictEqual(await waiting(tenant), [[1, 1], done]);
-  deepStrictEqual(await marks(bench), []);
+  deepStrictEqual(await pending(bench), []);
 });
 
-Deno.test("followedTo: a tenant that is left of a group while its marks are looked for waits all the same", async () => {
+Deno.test("followedTo: a tenant that is left of a group while the pending keys are read waits all the same", async () => {
   const engine = await Deno.openKv(":memory:");
   const get = async (key: Deno.KvKey) => {
     const entry = await engine.get(key);
     // As another instance ends the group, of which this tenant is left.
     if (key[1] === "mark") {
-      const groups = await Array.fromAsync(engine.list({ prefix: groupPrefix("f") }));
-      const end = engine.atomic().set(markKey("f", bench.tenant), true);
+      const groups = await Array.fromAsync(engine.list({ prefix: pendingGroupPrefix("f") }));
+      const end = engine.atomic().set(pendingKey("f", bench.tenant), true);
       for (const group of groups) end.delete(group.key);
       await end.commit();
     }
@@ -247,7 +247,7 @@ Deno.test("LogFollower: one that keeps its place itself goes on from there, and 
   const placeIn = async (db: Reader, where: Tenant) =>
     (await db.get(items, where, "place"))?.n ?? 0;
   const follower = following(bench, {
-    holdsEvents: 8,
+    bufferedEvents: 8,
     place: placeIn,
     step: async (tx, where, events) => {
       const done = Math.min(events.length, 3), n = events[done - 1]!.seq;
@@ -267,7 +267,7 @@ Deno.test("LogFollower: one that keeps its place itself goes on from there, and 
   await follower.idle();
   deepStrictEqual(given, [[1, 2, 3], [4, 5], [6]]);
   deepStrictEqual(await dump(bench.kv, [tenant.org, tenant.space, "log_cursors"]), []);
-  deepStrictEqual(await marks(bench), []);
+  deepStrictEqual(await pending(bench), []);
 });
 
 Deno.test("LogFollower: a step that was overtaken while its events were read sees its place as it is now", async () => {
@@ -323,7 +323,7 @@ Deno.test("LogFollower: hundreds of marked tenants are all served in one go", as
   await log.flush();
   await follower.idle();
   strictEqual(steps, 400);
-  deepStrictEqual(await marks(bench), []);
+  deepStrictEqual(await pending(bench), []);
 });
 
 Deno.test("LogFollower: an event that comes while the mark is taken away is not passed over", async () => {
@@ -348,7 +348,7 @@ Deno.test("LogFollower: an event that comes while the mark is taken away is not 
   await log.flush();
   await follower.idle();
   strictEqual(seen, 4);
-  deepStrictEqual(await marks(bench), []);
+  deepStrictEqual(await pending(bench), []);
 });
 
 for (const when of ["before", "after"]) {
@@ -381,7 +381,7 @@ for (const when of ["before", "after"]) {
     follower.wake();
     await follower.idle();
     deepStrictEqual(await handled(bench, bench.tenant), once(2));
-    deepStrictEqual(await marks(bench), []);
+    deepStrictEqual(await pending(bench), []);
     strictEqual(late, false);
   });
 }

@@ -1,8 +1,8 @@
 import { deepStrictEqual, rejects, strictEqual, throws } from "node:assert/strict";
 import { FOLLOWERS_MAX, LINE_BYTES_MAX, TENANTS_MAX } from "../../kv/store/limits.ts";
 import { OUTBOX } from "../../kv/commit/commit.ts";
-import { FOLD_LAZY_MS } from "../../kv/log/log.ts";
-import { groupOf, groupPrefix } from "../../kv/log/marks.ts";
+import { SEQUENCE_LAZY_MS } from "../../kv/log/log.ts";
+import { pendingGroup, pendingGroupPrefix } from "../../kv/log/pending.ts";
 import { hasSegmentAfter } from "../../kv/log/segments.ts";
 import { Bench, committing, losesReply, overKv, shared } from "../support/kv.ts";
 
@@ -18,7 +18,7 @@ Deno.test("EventLog: an event gets its number by itself, a followed one sooner",
       const off = log.onSequenced((_, events) => (off(), resolve(events.at(-1)!.seq)));
     });
   await store.append(tenant, "plain", "{}");
-  strictEqual(clock.nextDueMs, clock.now() + FOLD_LAZY_MS);
+  strictEqual(clock.nextDueMs, clock.now() + SEQUENCE_LAZY_MS);
   await store.append(tenant, "followed", "{}");
   strictEqual(clock.nextDueMs, clock.now() + 2, "the earlier wish wins");
   await store.append(tenant, "plain", "{}");
@@ -29,7 +29,7 @@ Deno.test("EventLog: an event gets its number by itself, a followed one sooner",
   strictEqual(await log.head(tenant), 3);
 });
 
-Deno.test("EventLog: an event that comes after a fold has looked is not left behind", async () => {
+Deno.test("EventLog: an event that comes after a batch was read is not left behind", async () => {
   const engine = await Deno.openKv(":memory:");
   const looked = Promise.withResolvers<void>(), held = Promise.withResolvers<void>();
   let looks = 0;
@@ -50,10 +50,10 @@ Deno.test("EventLog: an event that comes after a fold has looked is not left beh
     })
   );
   await store.append(tenant, "first", "{}");
-  clock.advance(FOLD_LAZY_MS);
+  clock.advance(SEQUENCE_LAZY_MS);
   await looked.promise;
   await store.append(tenant, "second", "{}");
-  clock.advance(FOLD_LAZY_MS);
+  clock.advance(SEQUENCE_LAZY_MS);
   strictEqual(clock.pending, 0);
   held.resolve();
   await second;
@@ -95,7 +95,7 @@ for (const waiting of [true, false]) {
     await using bench = await Bench.memory();
     const { store, log, tenant, clock } = bench;
     await store.append(tenant, "a", "{}");
-    if (!waiting) clock.advance(FOLD_LAZY_MS);
+    if (!waiting) clock.advance(SEQUENCE_LAZY_MS);
     await log.stop();
     strictEqual(await log.head(tenant), 1);
     await store.append(tenant, "b", "{}");
@@ -103,7 +103,7 @@ for (const waiting of [true, false]) {
   });
 }
 
-Deno.test("EventLog: one fold moves hundreds of tenants and stays within the engine's limits", async () => {
+Deno.test("EventLog: one batch moves hundreds of tenants and stays within the engine's limits", async () => {
   await using bench = await Bench.memory();
   const { store, log } = bench;
   for (let n = 0; n < FOLLOWERS_MAX; n++) log.follow(follower(`follower_${n}`));
@@ -120,7 +120,7 @@ Deno.test("EventLog: one fold moves hundreds of tenants and stays within the eng
   }
 });
 
-Deno.test("EventLog: a fold of large events is no larger than the engine takes", async () => {
+Deno.test("EventLog: a batch of large events is no larger than the engine takes", async () => {
   await using bench = await Bench.memory();
   const { store, log, tenant } = bench;
   const json = `"${"x".repeat(14_000)}"`;
@@ -129,7 +129,7 @@ Deno.test("EventLog: a fold of large events is no larger than the engine takes",
   strictEqual((await log.read(tenant, 0, 1000)).length, 120);
 });
 
-Deno.test("Tx.append: one change holds as many events and tenants as one fold can move", async () => {
+Deno.test("Tx.append: one change holds as many events and tenants as one batch can move", async () => {
   await using bench = await Bench.memory();
   const { store, log, tenant } = bench;
   for (let n = 0; n < FOLLOWERS_MAX; n++) log.follow(follower(`f${n}`));
@@ -168,7 +168,7 @@ Deno.test("EventLog: long and multi-byte events are split over segments and come
 
 for (const applied of [true, false]) {
   const what = applied ? "made" : "not made";
-  Deno.test(`EventLog: a fold whose reply is lost, and which was ${what}, is told once`, async () => {
+  Deno.test(`EventLog: a batch whose reply is lost, and which was ${what}, is told once`, async () => {
     const { kv, loseNext } = losesReply(await Deno.openKv(":memory:"), applied);
     await using bench = new Bench(kv);
     const { store, log, tenant } = bench;
@@ -200,7 +200,7 @@ Deno.test("EventLog: an event whose outcome is unknown is folded all the same", 
   failing = false;
 });
 
-Deno.test("EventLog: trouble in a fold is reported, and the fold is tried again", async () => {
+Deno.test("EventLog: a failed batch is reported and retried", async () => {
   let failing = true;
   const engine = await Deno.openKv(":memory:");
   const kv = overKv(engine, {
@@ -212,12 +212,12 @@ Deno.test("EventLog: trouble in a fold is reported, and the fold is tried again"
   await using bench = new Bench(kv);
   const { store, log, tenant, clock, errors } = bench;
   await store.append(tenant, "a", "{}");
-  clock.advance(FOLD_LAZY_MS);
+  clock.advance(SEQUENCE_LAZY_MS);
   while (errors.length === 0) await engine.get(["~"]);
   strictEqual(clock.pending, 1);
   failing = false;
   const told = new Promise((resolve) => log.onSequenced((_, events) => resolve(events.length)));
-  clock.advance(FOLD_LAZY_MS);
+  clock.advance(SEQUENCE_LAZY_MS);
   strictEqual(await told, 1);
 });
 
@@ -238,18 +238,18 @@ Deno.test("EventLog.onSequenced: a listener that throws takes nothing from the o
   deepStrictEqual([told, errors.length], [[1, 2], 1]);
 });
 
-/** Several atomics a fold, and several segments of one log. */
+/** Several atomics a batch, and several segments of one log. */
 const SMALL = {
   atomicBytes: 60,
   atomicMutations: 4,
   segmentBytes: 30,
-  directBytes: Infinity,
+  inlineBytes: Infinity,
   bytes: 5_000,
   rows: 50,
 };
 const tenants = (count: number) => Array.from({ length: count }, (_, n) => live(`org_${n}`));
 
-Deno.test("EventLog: each of many busy logs gets one segment a fold, however many atomics that takes", async () => {
+Deno.test("EventLog: each of many busy logs gets one segment a batch, however many atomics that takes", async () => {
   await using bench = await Bench.memory();
   const { store, log } = bench;
   log.follow(follower("f"));
@@ -268,9 +268,9 @@ Deno.test("EventLog: each of many busy logs gets one segment a fold, however man
     strictEqual(rows.length, 30);
     strictEqual(await hasSegmentAfter(bench.kv, one, 1), false);
   }
-  const groups = await Array.fromAsync(bench.kv.list({ prefix: groupPrefix("f") }));
-  const marked = groups.flatMap((entry) => groupOf(entry)!);
-  deepStrictEqual(marked, all.map((tenant) => ({ tenant, seq: 30 })));
+  const groups = await Array.fromAsync(bench.kv.list({ prefix: pendingGroupPrefix("f") }));
+  const pending = groups.flatMap((entry) => pendingGroup(entry)!);
+  deepStrictEqual(pending, all.map((tenant) => ({ tenant, seq: 30 })));
   deepStrictEqual(await Array.fromAsync(bench.kv.list({ prefix: OUTBOX })), []);
 });
 
@@ -278,7 +278,7 @@ const COMMITS = 12;
 
 for (const sole of [true, false]) {
   const by = sole ? "a new process" : "another one";
-  Deno.test(`EventLog: a fold that was cut off after any of its atomics is taken up by ${by}`, async () => {
+  Deno.test(`EventLog: a batch that was cut off after any of its atomics is taken up by ${by}`, async () => {
     for (let cut = 0, whole = false; !whole; cut++) {
       const engine = await Deno.openKv(":memory:");
       let left = Infinity;

@@ -55,7 +55,7 @@ Deno.test("two stores: increments from both all land, and both see them at once"
   engine.close();
 });
 
-Deno.test("two stores: folds that race give each event one number", async () => {
+Deno.test("two stores: batches that race give each event one number", async () => {
   const engine = await Deno.openKv(":memory:");
   const lives = [1, 2, 3].map(() => new Life(strictKv(shared(engine)), false));
   const { tenant } = lives[0]!.bench;
@@ -77,7 +77,7 @@ Deno.test("two stores: folds that race give each event one number", async () => 
   engine.close();
 });
 
-Deno.test("two stores: a fold that came too late and got no answer tells nobody numbers that others got", async () => {
+Deno.test("two stores: a batch that came too late and got no answer tells nobody numbers that others got", async () => {
   const engine = await Deno.openKv(":memory:");
   const kv = strictKv(shared(engine));
   const other = new Bench(kv, "late", { sole: false, hasQueue: false });

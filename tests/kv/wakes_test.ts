@@ -2,16 +2,16 @@ import { deepStrictEqual as deq, ok } from "node:assert/strict";
 import { setImmediate } from "node:timers";
 import type { Tenant } from "../../kv/store/collection.ts";
 import { OUTBOX } from "../../kv/commit/commit.ts";
-import { FOLD_LIMITS } from "../../kv/log/fold.ts";
+import { SEQUENCING_LIMITS } from "../../kv/log/sequencing.ts";
 import { type FollowerRules, LogFollower } from "../../kv/log/follow.ts";
-import { markPrefix } from "../../kv/log/marks.ts";
+import { pendingPrefix } from "../../kv/log/pending.ts";
 import { Bench, committing, overKv } from "../support/kv.ts";
 import { type Random, random } from "../support/random.ts";
 
 const SEEDS = Number(Deno.env.get("RELAY_TEST_SEEDS") ?? 12);
 const LIMITS = {
-  ...FOLD_LIMITS,
-  directBytes: 180,
+  ...SEQUENCING_LIMITS,
+  inlineBytes: 180,
   segmentBytes: 900,
   atomicBytes: 2_000,
   atomicMutations: 30,
@@ -21,8 +21,8 @@ const at = (org: string): Tenant => ({ org, space: "live" });
 /** Every follower but the second wants only events of this type. */
 const EVENT = "e";
 const FOLLOWERS: readonly Partial<FollowerRules>[] = [
-  { name: "eager", wants: (type) => type === EVENT, holdsEvents: 12 },
-  { name: "lazy", lazy: true, wants: () => true, holdsEvents: 12, tenantsAtOnce: 3 },
+  { name: "eager", wants: (type) => type === EVENT, bufferedEvents: 12 },
+  { name: "lazy", lazy: true, wants: () => true, bufferedEvents: 12, tenantsAtOnce: 3 },
   { name: "bare", lazy: true, wants: (type) => type === EVENT },
 ];
 
@@ -148,6 +148,6 @@ for (let seed = 1; seed <= SEEDS; seed++) {
     }
     deq(acknowledged.filter((json) => !found.has(json)), [], "nothing acknowledged is missing");
     // A lazy one may leave a mark at its end, which it takes away with the next events.
-    deq(await Array.fromAsync(engine.inner.list({ prefix: markPrefix("eager") })), []);
+    deq(await Array.fromAsync(engine.inner.list({ prefix: pendingPrefix("eager") })), []);
   });
 }

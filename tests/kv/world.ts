@@ -15,12 +15,12 @@ const STEP_EVENTS = 4;
 /** Few, so that some steps find their events in memory and some must read them. */
 const HELD = 12;
 
-/** So small that most folds take several atomics, and some of them within one tenant. */
+/** So small that most batches take several atomics, and some of them within one tenant. */
 const LIMITS = {
   atomicBytes: 500,
   atomicMutations: 5,
   segmentBytes: 400,
-  directBytes: 250,
+  inlineBytes: 250,
   bytes: 5_000,
   rows: 10,
 };
@@ -42,7 +42,7 @@ export class Life {
     this.bench = new Bench(mortal, "sim", { sole, hasQueue: false }, LIMITS);
     this.follower = new LogFollower(this.bench.store, this.bench.log, {
       name: "sim",
-      holdsEvents: HELD,
+      bufferedEvents: HELD,
       wants: () => true,
       cares: () => Promise.resolve(true),
       step: async (tx, tenant, events) => {

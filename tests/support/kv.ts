@@ -1,7 +1,7 @@
 import { deepStrictEqual } from "node:assert/strict";
 import { z } from "zod";
 import { type Collection, collection, type Tenant } from "../../kv/store/collection.ts";
-import { FOLD_LIMITS } from "../../kv/log/fold.ts";
+import { SEQUENCING_LIMITS } from "../../kv/log/sequencing.ts";
 import { EventLog, type Sequenced } from "../../kv/log/log.ts";
 import { Store } from "../../kv/store/store.ts";
 import { ManualClock } from "./clock.ts";
@@ -155,7 +155,7 @@ export class Bench implements AsyncDisposable {
     /** Keeps this bench's data apart from whatever else is in the store. */
     label = "x",
     options: { sole: boolean; hasQueue: boolean } = { sole: true, hasQueue: true },
-    limits = FOLD_LIMITS,
+    limits = SEQUENCING_LIMITS,
   ) {
     this.store = new Store(kv, { clock: this.clock, ...options });
     this.log = new EventLog(this.store, (error) => this.errors.push(error), limits);

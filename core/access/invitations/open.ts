@@ -1,6 +1,6 @@
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { type InvitationRecord, invitations } from "../../../kv/records/invitation.ts";
-import { takeRoom } from "../../../kv/store/room.ts";
+import { reserveQuota } from "../../../kv/store/quota.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import { Fault } from "../../fault/fault.ts";
 
@@ -10,7 +10,7 @@ export const INVITATIONS_MAX = 200;
 /** Takes room for one more, which holds when this commits. @throws {Fault} CONFLICT */
 export async function mustHaveRoom(tx: Tx, home: Tenant, nowMs: number): Promise<void> {
   const open = async () => (await openInvitations(tx, home, nowMs)).length;
-  if (await takeRoom(tx, home, invitations, INVITATIONS_MAX, open)) return;
+  if (await reserveQuota(tx, home, invitations, INVITATIONS_MAX, open)) return;
   throw new Fault("CONFLICT", `${INVITATIONS_MAX} invitations are open. Withdraw one first.`);
 }
 

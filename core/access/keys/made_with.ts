@@ -1,5 +1,5 @@
 import { apiKeys } from "../../../kv/records/api_key.ts";
-import type { CreatedWith } from "../../../kv/records/created_with.ts";
+import type { CreatedWith } from "../../../kv/records/fields.ts";
 import type { Writing } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
 import { isUsable } from "./show.ts";

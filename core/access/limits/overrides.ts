@@ -1,6 +1,6 @@
 import { SYSTEM, type Tenant } from "../../../kv/store/collection.ts";
 import { type ApiKeyRecord, apiKeys } from "../../../kv/records/api_key.ts";
-import type { LimitOverrides } from "../../../kv/records/limits.ts";
+import type { LimitOverrides } from "../../../kv/records/fields.ts";
 import { type OrganizationRecord, organizations } from "../../../kv/records/organization.ts";
 import { plans } from "../../../kv/records/plan.ts";
 import { mustHoldNewValue } from "../keys/owned.ts";

@@ -1,6 +1,6 @@
 import { SYSTEM, type Tenant } from "../../../kv/store/collection.ts";
 import { apiKeys } from "../../../kv/records/api_key.ts";
-import type { CreatedWith } from "../../../kv/records/created_with.ts";
+import type { CreatedWith } from "../../../kv/records/fields.ts";
 import { type OrganizationRecord, organizations } from "../../../kv/records/organization.ts";
 import { type UserRecord, users } from "../../../kv/records/user.ts";
 import type { Reader } from "../../../kv/store/reader.ts";

@@ -1,5 +1,5 @@
 import type { Collection } from "../../../kv/store/collection.ts";
-import type { CreatedWith } from "../../../kv/records/created_with.ts";
+import type { CreatedWith } from "../../../kv/records/fields.ts";
 import { repositories, type RepositoryRecord } from "../../../kv/records/gitops.ts";
 import { type IngestTokenRecord, ingestTokens } from "../../../kv/records/ingest.ts";
 import { type IntegrationRecord, integrations } from "../../../kv/records/integration.ts";

@@ -1,13 +1,12 @@
-/** Counts by hour of a UTC day. */
-export type Hours = Uint32Array<ArrayBuffer>;
+import { type Hours, noHours } from "../../../kv/store/series.ts";
 
-/** What a route is counted as: `METHOD /path/{pattern}`. */
+/** A route, counted as `METHOD /path/{pattern}`. */
 export interface Endpoint {
   readonly method: string;
   readonly path: string;
 }
 
-/** One key's day as it is counted. Endpoints are told apart by identity, which costs a request no text. */
+/** One key's day as it is counted. Endpoints are keys by identity, so a request builds no text. */
 export interface DayCounts {
   readonly requests: Hours;
   readonly mcpCalls: Hours;
@@ -16,7 +15,7 @@ export interface DayCounts {
   readonly endpoints: Map<Endpoint, Hours>;
 }
 
-/** The same as it is stored. */
+/** One key's day as it is stored. */
 export interface StoredDay {
   readonly requests: Hours;
   readonly mcp_calls: Hours;
@@ -25,31 +24,18 @@ export interface StoredDay {
   readonly endpoints: ReadonlyMap<string, Hours>;
 }
 
-export const HOUR_MS = 60 * 60 * 1000;
-export const DAY_MS = 24 * HOUR_MS;
-export const HOURS = 24;
-
 /**
- * Names that are stored of one day, the busiest ones: with ids of 128 characters and patterns of 100 all of
- * them fit into one value of 64 KiB. Totals count every request, whatever its name.
+ * The busiest names of a day are stored, at most this many: with ids of 128 characters and patterns of 100
+ * they fit into one value of 64 KiB. Totals count every request, whatever its name.
  */
 export const NAMES_STORED = 100;
-/** Names that are counted in memory; beyond it the least busy half is forgotten. */
+/** Names of a day that are counted in memory. */
 export const NAMES_COUNTED = 1_000;
-/** A name with its 24 counts, roughly, and what a day holds beside them. */
+/** The approximate size of a name with its hours, and of a day without names. */
 const NAME_BYTES = 260;
-const REST_BYTES = 512;
+const EMPTY_BYTES = 512;
 
-/**
- * Whether what happens now counts in the hour that ends then. A clock that steps back by up to an hour stays
- * in the hour that it had reached; one that steps back further is followed, or it would count in the future.
- */
-export const isStillHour = (endsMs: number, nowMs: number): boolean =>
-  nowMs < endsMs && nowMs >= endsMs - 2 * HOUR_MS;
-
-const noHours = (): Hours => new Uint32Array(HOURS);
-
-/** A day on which nothing has happened yet. */
+/** A day without counts. */
 export const emptyDay = (): DayCounts => ({
   requests: noHours(),
   mcpCalls: noHours(),
@@ -58,24 +44,22 @@ export const emptyDay = (): DayCounts => ({
   endpoints: new Map(),
 });
 
-/** Counts one for a name; answers how many names were added, which is negative when some were forgotten. */
-export function countName<K>(names: Map<K, Hours>, name: K, hour: number): number {
+/** Counts one for a name. When there are too many names, the least busy half is dropped. */
+export function countName<K>(names: Map<K, Hours>, name: K, hour: number): void {
   const known = names.get(name);
   if (known !== undefined) {
     known[hour]!++;
-    return 0;
+    return;
   }
-  const before = names.size;
-  if (before >= NAMES_COUNTED) {
+  if (names.size >= NAMES_COUNTED) {
     for (const [idle] of busiest(names).slice(NAMES_COUNTED / 2)) names.delete(idle);
   }
   const hours = noHours();
   hours[hour] = 1;
   names.set(name, hours);
-  return names.size - before;
 }
 
-/** A day as it is stored: the busiest names. It shares its counts with the day, which goes on counting. */
+/** A day as it is stored, with its busiest names. It shares its hours with `day`. */
 export function storedDay(day: DayCounts): { value: StoredDay; bytes: number } {
   const agents = new Map(busiest(day.agents).slice(0, NAMES_STORED));
   const endpoints = new Map(
@@ -89,10 +73,10 @@ export function storedDay(day: DayCounts): { value: StoredDay; bytes: number } {
     agents,
     endpoints,
   };
-  return { value, bytes: REST_BYTES + (agents.size + endpoints.size) * NAME_BYTES };
+  return { value, bytes: EMPTY_BYTES + (agents.size + endpoints.size) * NAME_BYTES };
 }
 
-/** The sum of some counts. */
+/** The sum of counts. */
 export function total(hours: Iterable<number>): number {
   let sum = 0;
   for (const n of hours) sum += n;

@@ -1,6 +1,5 @@
-import { SERIES_DAYS } from "../../../kv/store/series.ts";
+import { DAY_MS, HOUR_MS, SERIES_DAYS } from "../../../kv/store/series.ts";
 import { readPeriod } from "../../codec/period.ts";
-import { DAY_MS, HOUR_MS } from "./day.ts";
 
 /** Longer periods go by days. */
 const HOURLY_MS = 2 * DAY_MS;

@@ -1,245 +1,105 @@
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { apiKeys } from "../../../kv/records/api_key.ts";
-import {
-  dropDays,
-  dropLatest,
-  putDay,
-  readDays,
-  readLatest,
-  type Series,
-} from "../../../kv/store/series.ts";
+import type { Series } from "../../../kv/store/series.ts";
+import { SeriesCounter, type SeriesKind } from "../../../kv/store/series_counter.ts";
 import type { Store } from "../../../kv/store/store.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import type { Actor } from "../../work/work.ts";
-import type { Cancel } from "../../ports/ports.ts";
 import {
   countName,
-  DAY_MS,
   type DayCounts,
   emptyDay,
   type Endpoint,
-  HOUR_MS,
-  isStillHour,
   type StoredDay,
   storedDay,
 } from "./day.ts";
 
-/** With the commit that follows, what a crash can lose is less than a second's traffic. */
-const FLUSH_MS = 750;
-/** Keys of one commit: a shared server takes ten checks, and ten of the largest days fit. */
-const KEYS_AT_ONCE = 10;
-/** What is kept in memory after it was written, so that a key's day stays one value. */
+/** Keys whose day stays in memory after it was written. */
 const KEYS_MAX = 10_000;
-/** Names take most of the memory: about 300 bytes each. */
+/** Names take most of the memory, about 300 bytes each. */
 const NAMES_MAX = 100_000;
 
-/** What this process counts of one key and day, under a writer's name of its own. */
-interface Counting {
-  readonly tenant: Tenant;
-  readonly id: string;
-  readonly writer: string;
-  readonly dayMs: number;
-  readonly day: DayCounts;
-  hour: number;
-  hourEndsMs: number;
-  lastMs: number;
-  /** True while the store does not have all of it. */
-  dirty: boolean;
-}
+const KIND: SeriesKind<DayCounts, StoredDay> = {
+  emptyDay,
+  encode: storedDay,
+  namesOf: (day) => day.agents.size + day.endpoints.size,
+  exists: async (tx, { tenant, id }) => await tx.get(apiKeys, tenant, id) !== null,
+  keepsLatest: true,
+};
 
-/**
- * Counts what API keys do, as it happens: in memory, and written down before a second has passed and when
- * the relay stops. A request costs a look-up and an increment.
- */
+/** Counts what API keys do; requests by users are not counted. */
 export class Usage {
-  /** The day that is being counted, by key id. */
-  readonly #counting = new Map<string, Counting>();
-  #dirty: Counting[] = [];
-  /** Days that are over and may not be written yet. */
-  readonly #ended = new Set<Counting>();
-  /** Of how many keys a flush is under way. */
-  #writing = 0;
-  #names = 0;
-  #writers = 0;
-  #timer: Cancel | null = null;
-  #flushing: Promise<void> = Promise.resolve();
+  readonly #counter: SeriesCounter<DayCounts, StoredDay>;
 
   constructor(
-    private readonly store: Store,
-    private readonly instance: string,
-    private readonly onError: (error: unknown) => void,
-    private readonly max = { keys: KEYS_MAX, names: NAMES_MAX },
-  ) {}
+    store: Store,
+    instance: string,
+    onError: (error: unknown) => void,
+    max = { keys: KEYS_MAX, names: NAMES_MAX },
+  ) {
+    const memory = { series: max.keys, names: max.names };
+    this.#counter = new SeriesCounter(store, instance, onError, KIND, memory);
+  }
 
   /**
-   * A request of a key was answered; of others nothing is counted. One that was refused by a limit counts as
-   * that only. `agent` is whom it was for, as far as it came.
+   * Counts an answered request of a key. A request that a limit refused counts as only that. `agent` is the
+   * agent that it named, if any.
    */
   request(actor: Actor, endpoint: Endpoint, agent: string | null, status: number): void {
     if (actor.kind !== "api_key") return;
-    const counting = this.#of(actor);
-    const { day, hour } = counting;
+    const { day, hour } = this.#now(actor);
     if (status === 429) {
       day.rateLimited[hour]!++;
       return;
     }
     day.requests[hour]!++;
-    this.#names += countName(day.endpoints, endpoint, hour);
-    // What was malformed or not there named no agent.
+    countName(day.endpoints, endpoint, hour);
+    // A malformed or unknown agent is not counted.
     if (agent === null || status === 400 || status === 404) return;
-    this.#names += countName(day.agents, agent, hour);
+    countName(day.agents, agent, hour);
   }
 
-  /** A tool was called by MCP; `agent` is whom it was for. */
+  /** Counts a tool call by MCP; `agent` is the agent that it named, if any. */
   mcpCall(actor: Actor, agent: string | null): void {
     if (actor.kind !== "api_key") return;
-    const { day, hour } = this.#of(actor);
+    const { day, hour } = this.#now(actor);
     day.mcpCalls[hour]!++;
-    if (agent !== null) this.#names += countName(day.agents, agent, hour);
+    if (agent !== null) countName(day.agents, agent, hour);
   }
 
-  /** Each writer's days from `fromMs` up to `toMs`, with what is not written yet here. */
-  async days(
-    tenant: Tenant,
-    id: string,
-    fromMs: number,
-    toMs: number,
-  ): Promise<{ dayMs: number; value: StoredDay }[]> {
-    // Looked at before the store: what is written meanwhile is in both, and here it is never older.
-    const here = [this.#counting.get(id), ...this.#ended]
-      .filter((some) => some !== undefined)
-      .filter((some) => some.id === id && some.dayMs >= fromMs && some.dayMs < toMs);
-    const days = new Map<string, { dayMs: number; value: StoredDay }>();
-    const stored = readDays<StoredDay>(this.store, series(tenant, id), fromMs, toMs);
-    for await (const { dayMs, writer, value } of stored) days.set(writer, { dayMs, value });
-    for (const { dayMs, writer, day } of here) {
-      days.set(writer, { dayMs, value: storedDay(day).value });
-    }
-    return [...days.values()];
+  /** Each writer's days from `fromMs` up to `toMs`, with what is not written here yet. */
+  days(tenant: Tenant, id: string, fromMs: number, toMs: number) {
+    return this.#counter.days(id, seriesOf(tenant, id), fromMs, toMs);
   }
 
   /** When a key was last used, in ms, or null. */
-  async lastUsed(tenant: Tenant, id: string): Promise<number | null> {
-    const here = this.#counting.get(id)?.lastMs;
-    const stored = await readLatest(this.store, series(tenant, id));
-    return here === undefined ? stored : Math.max(here, stored ?? 0);
+  lastUsed(tenant: Tenant, id: string): Promise<number | null> {
+    return this.#counter.latest(id, seriesOf(tenant, id));
   }
 
-  /** Forgets what a key did, with the change that deletes it. */
+  /** Deletes a key's usage with the change that deletes the key. */
   forget(tx: Tx, tenant: Tenant, id: string): void {
-    const gone = series(tenant, id);
-    dropLatest(tx, gone);
-    tx.afterCommit(() => {
-      this.#drop(id);
-      dropDays(this.store, gone).catch(this.onError);
-    });
+    this.#counter.delete(tx, id, seriesOf(tenant, id));
   }
 
   /** How many keys have counts that a crash would lose. */
   get unwritten(): number {
-    return this.#dirty.length + this.#writing;
+    return this.#counter.unwritten;
   }
 
-  /** Resolves when all that was counted before it is in the store. */
+  /** Resolves when everything counted before the call is in the store. */
   flush(): Promise<void> {
-    return this.#flushing = this.#flushing.catch(() => {}).then(() => this.#write());
+    return this.#counter.flush();
   }
 
-  /** Writes down what is left. */
-  async stop(): Promise<void> {
-    this.#timer?.();
-    await this.flush();
+  /** Writes what is left. */
+  stop(): Promise<void> {
+    return this.#counter.stop();
   }
 
-  #of({ tenant, id }: Actor): Counting {
-    const now = this.store.clock.now();
-    let counting = this.#counting.get(id);
-    if (counting === undefined || !isStillHour(counting.hourEndsMs, now)) {
-      counting = this.#turn(tenant, id, counting, now);
-    }
-    counting.lastMs = now;
-    if (!counting.dirty) this.#mark(counting);
-    return counting;
-  }
-
-  /** The store lacks something of it. */
-  #mark(counting: Counting): void {
-    counting.dirty = true;
-    this.#dirty.push(counting);
-    this.#timer ??= this.store.clock.after(FLUSH_MS, () => {
-      this.#timer = null;
-      this.flush().catch(this.onError);
-    });
-  }
-
-  /** Goes on to the hour of `now`, and to a new day where that is another. */
-  #turn(tenant: Tenant, id: string, before: Counting | undefined, now: number): Counting {
-    const dayMs = Math.floor(now / DAY_MS) * DAY_MS;
-    const hour = Math.floor((now - dayMs) / HOUR_MS);
-    const hourEndsMs = dayMs + (hour + 1) * HOUR_MS;
-    if (before?.dayMs === dayMs) return Object.assign(before, { hour, hourEndsMs });
-    if (before !== undefined) this.#ended.add(before);
-    this.#drop(id);
-    const writer = `${this.instance}.${++this.#writers}`;
-    const rest = { dayMs, day: emptyDay(), hour, hourEndsMs, lastMs: now, dirty: false };
-    const counting = { tenant, id, writer, ...rest };
-    this.#counting.set(id, counting);
-    return counting;
-  }
-
-  async #write(): Promise<void> {
-    const due = this.#dirty;
-    this.#dirty = [];
-    this.#writing = due.length;
-    for (const counting of due) counting.dirty = false;
-    let at = 0;
-    try {
-      for (; at < due.length; at += KEYS_AT_ONCE) {
-        await this.#writeSome(due.slice(at, at + KEYS_AT_ONCE));
-      }
-    } catch (error) {
-      // Nothing is lost: whole values are written again, whatever became of them this time.
-      for (const counting of due.slice(at)) if (!counting.dirty) this.#mark(counting);
-      throw error;
-    } finally {
-      this.#writing = 0;
-      this.#letGo();
-    }
-  }
-
-  async #writeSome(some: readonly Counting[]): Promise<void> {
-    const gone = await this.store.transact(async (tx) => {
-      // The check that this becomes keeps a deleted key's counts from coming back.
-      const keys = await Promise.all(some.map(({ tenant, id }) => tx.get(apiKeys, tenant, id)));
-      some.forEach(({ tenant, id, dayMs, writer, day, lastMs }, at) => {
-        if (keys[at] === null) return;
-        const { value, bytes } = storedDay(day);
-        putDay(tx, series(tenant, id), { dayMs, writer, value }, { bytes, atMs: lastMs });
-      });
-      return some.filter((_, at) => keys[at] === null);
-    });
-    for (const { id } of gone) this.#drop(id);
-  }
-
-  /**
-   * Keeps memory within its bounds; who comes again goes on under another writer's name. At the end of a
-   * flush what is not dirty is in the store.
-   */
-  #letGo(): void {
-    for (const counting of this.#ended) if (!counting.dirty) this.#ended.delete(counting);
-    const todayMs = Math.floor(this.store.clock.now() / DAY_MS) * DAY_MS;
-    for (const [id, { dirty, dayMs }] of this.#counting) {
-      const full = this.#counting.size > this.max.keys || this.#names > this.max.names;
-      if (!dirty && (full || dayMs < todayMs)) this.#drop(id);
-    }
-  }
-
-  #drop(id: string): void {
-    const counting = this.#counting.get(id);
-    if (counting === undefined) return;
-    this.#counting.delete(id);
-    this.#names -= counting.day.agents.size + counting.day.endpoints.size;
+  #now({ tenant, id }: Actor) {
+    return this.#counter.now(id, () => seriesOf(tenant, id));
   }
 }
 
-const series = (tenant: Tenant, id: string): Series => ({ tenant, name: "api_key_usage", id });
+const seriesOf = (tenant: Tenant, id: string): Series => ({ tenant, name: "api_key_usage", id });

@@ -1,7 +1,7 @@
 import { SYSTEM, type Tenant } from "../../../kv/store/collection.ts";
 import { devices, pairingCodes } from "../../../kv/records/device.ts";
 import { organizations } from "../../../kv/records/organization.ts";
-import { takeRoom } from "../../../kv/store/room.ts";
+import { reserveQuota } from "../../../kv/store/quota.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
 import type { Stepping, Writing } from "../../work/work.ts";
 import { AGENT_RIGHT } from "../links.ts";
@@ -78,7 +78,9 @@ export async function pairDevice(
       if (now >= code.expires_at_ms) throw expired("The pairing code", "Make another.");
       const source = sourceBy(code.created_by, code.created_with);
       await mustStillPair(tx, tenant, source, now);
-      if (!await takeRoom(tx, tenant, devices, DEVICES_MAX, () => listed(tx, tenant))) throw full();
+      if (
+        !await reserveQuota(tx, tenant, devices, DEVICES_MAX, () => listed(tx, tenant))
+      ) throw full();
       tx.put(pairingCodes, tenant, { ...code, used_at_ms: now });
       const token = makeCheckedText(TOKEN_PREFIX, app.ports.entropy);
       const device = tx.insert(devices, tenant, {

@@ -21,7 +21,7 @@ import { growTiles } from "./tiles.ts";
 const WITNESS_MS = 60_000;
 const EVENTS_PER_STEP = 2_048;
 /** Rows that wait in memory to become leaves; a second of a busy log, 450 bytes each. */
-const EVENTS_HELD = 16_384;
+const BUFFERED_EVENTS = 16_384;
 /** Logs that grow at once share their commits. */
 const TENANTS_AT_ONCE = 64;
 const NOTES_MAX = 10_000;
@@ -49,7 +49,7 @@ export class Sequencer {
     this.#follower = new LogFollower(store, log, {
       name: "audit",
       lazy: true,
-      holdsEvents: EVENTS_HELD,
+      bufferedEvents: BUFFERED_EVENTS,
       eventsPerStep: EVENTS_PER_STEP,
       tenantsAtOnce: TENANTS_AT_ONCE,
       wants: () => true,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { LimitOverrides } from "../../../kv/records/limits.ts";
+import { LimitOverrides } from "../../../kv/records/fields.ts";
 import { count, id } from "./fields.ts";
 import { event } from "./event.ts";
 

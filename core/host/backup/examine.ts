@@ -1,7 +1,7 @@
 import { withoutUsers } from "../../../kv/store/errors.ts";
 import { isDamage, openFile } from "../../../kv/maintenance/file.ts";
 import type { KeyParts } from "../../../kv/store/collection.ts";
-import { lookAtServer } from "../../../kv/maintenance/look.ts";
+import { openServer } from "../../../kv/maintenance/server.ts";
 import { SCHEMA_KEY } from "../../../kv/maintenance/migrations.ts";
 import { InstallationRecord } from "../../../kv/records/installation.ts";
 import type { Entropy } from "../../ports/ports.ts";
@@ -79,8 +79,8 @@ export async function examineFile(
 export async function examineServer(url: string, about: Examination): Promise<Finding[]> {
   const shown = shownLocation(url);
   try {
-    using look = await lookAtServer(url);
-    const findings = await examineRecords(look, about, true);
+    using server = await openServer(url);
+    const findings = await examineRecords(server, about, true);
     return [{ name: "store", state: "ok", text: `${shown} answers` }, ...findings];
   } catch (error) {
     const why = withoutUsers((error as Error).message).replaceAll(withoutUsers(url), shown);

@@ -1,74 +1,74 @@
 import { type Check, checkOf, deleteKey, type Mutation } from "../store/change.ts";
 import type { Tenant } from "../store/collection.ts";
 import { OUTBOX } from "../commit/commit.ts";
-import type { Announcement, FoldLimits } from "./fold.ts";
+import type { SequencingLimits, TenantEvents } from "./sequencing.ts";
 import type { Line } from "./line.ts";
 import { KEY_OVERHEAD_BYTES } from "../store/load.ts";
-import { setMark } from "./marks.ts";
-import type { Numbered, Room } from "./numbering.ts";
+import { setPending } from "./pending.ts";
+import type { Capacity, InlineSequence } from "./sequencer.ts";
 import { segmentKey, setSegment } from "./segments.ts";
 
-/** A row of the outbox, as it was committed here. */
+/** A row of the outbox that this process committed. */
 interface Row {
   readonly versionstamp: string;
   readonly lines: readonly Line[];
 }
 
-/** What a tenant's log gets. */
-interface Growth extends Announcement {
+/** The new events and segments of one tenant's log. */
+interface Growth extends TenantEvents {
   readonly owner: string;
   readonly types: Set<string>;
-  /** Those that are full, and the one that is being filled: its first number, text and size. */
+  /** Full segments; the fields below describe the segment that is being filled. */
   readonly full: Mutation[];
   first: number;
   text: string;
   bytes: number;
 }
 
-/** What it asks of the log. */
+/** What inline sequencing needs of the log. */
 export interface Log {
   /** The number of a tenant's newest event, or undefined when it must be read. */
   readonly head: (owner: string) => number | undefined;
   /** The followers that want one of these types of events. */
   readonly wanting: (types: Iterable<string>, tenant: Tenant) => Iterable<string>;
-  /** Called when these events have their numbers, or may have them. */
-  readonly numbered: (announcements: readonly Announcement[], certain: boolean) => void;
+  /** Called when these events have their numbers, or may have them when not `certain`. */
+  readonly sequenced: (batches: readonly TenantEvents[], certain: boolean) => void;
 }
 
-/** What may wait in the outbox and still go along with a later commit. */
+/** Lines in the outbox that may still join a later commit. */
 const WAITING_BYTES_MAX = 256 * 1024;
 
 /**
- * Numbers events in the commit that brings them, where they are enough for a segment: they are written once
- * then, and no fold has to read and move them. Only a sole sequencer may do that, while no fold is under way
- * and it knows everything that waits in the outbox, which comes first and so goes along.
+ * Gives events their numbers in the commit that brings them, when they suffice for a segment: they are
+ * written once, and no batch has to read and move them. Only the store's sole writer may do so, while no
+ * batch runs and memory knows every row of the outbox; those rows come first and join the commit.
  */
-export class DirectNumbering {
+export class InlineSequencing {
   #open = false;
-  /** What waits in the outbox, as far as it came since the last fold began to look; null when that is not known. */
+  /** Outbox rows since the last batch began to read; null when memory does not know them all. */
   #rows: Row[] | null = null;
   #bytes = 0;
-  /** Whose logs have had a segment from here since the last fold, so they are known to end there. */
+  /** Tenants whose logs got an inline segment since the last batch, so their ends are known. */
   readonly #proven = new Set<string>();
-  /** Why it is not known: too much came for a few tenants. */
+  /** True when `#rows` is null because a few tenants had too many lines. */
   #crowded = false;
-  #underWay: PromiseWithResolvers<void> | null = null;
+  #inFlight: PromiseWithResolvers<void> | null = null;
 
-  constructor(private readonly log: Log, private readonly limits: FoldLimits) {}
+  constructor(private readonly log: Log, private readonly limits: SequencingLimits) {}
 
   /**
-   * True when a fold would find nothing. What is in the engine already has its numbers by then: who read an
-   * event before the log heard that its commit was made must not meet a head below it.
+   * True when a batch would find nothing. It first waits for the inline commit in flight: a reader that saw
+   * its events must not meet a head below them.
    */
   async nothingWaits(): Promise<boolean> {
-    await this.#underWay?.promise;
+    await this.#inFlight?.promise;
     return this.#open && this.#rows?.length === 0;
   }
 
-  /** Before a fold looks: what was numbered here is known then, and nothing is until `resume`. */
+  /** Stops inline sequencing until `resume`, before a batch reads the outbox. */
   async pause(): Promise<void> {
     this.#open = false;
-    await this.#underWay?.promise;
+    await this.#inFlight?.promise;
     this.#rows = [];
     this.#bytes = 0;
     this.#crowded = false;
@@ -76,8 +76,8 @@ export class DirectNumbering {
   }
 
   /**
-   * After a fold has moved everything up to the row with this versionstamp, the last that it saw. False when
-   * so much came meanwhile for so few that another fold should make room soon.
+   * Resumes after a batch that moved everything up to the row with this versionstamp. Returns false when so
+   * many lines of so few tenants came meanwhile that another batch should follow soon.
    */
   resume(last: string): boolean {
     this.#rows &&= this.#rows.filter(({ versionstamp }) => versionstamp > last);
@@ -88,24 +88,24 @@ export class DirectNumbering {
     return true;
   }
 
-  /** Lines are in the outbox now, or may be when the versionstamp is null. */
+  /** Records lines that are in the outbox, or may be when the versionstamp is null. */
   waiting(lines: readonly Line[], versionstamp: string | null): void {
     if (this.#rows === null) return;
     this.#bytes += bytesOf(lines);
     if (versionstamp === null || this.#bytes > WAITING_BYTES_MAX) {
       const owners = new Set(this.#rows.flatMap((row) => row.lines.map(({ owner }) => owner)));
-      this.#crowded = owners.size * this.limits.directBytes <= this.#bytes;
+      this.#crowded = owners.size * this.limits.inlineBytes <= this.#bytes;
       this.#rows = null;
       this.#open = false;
     } else this.#rows.push({ versionstamp, lines });
   }
 
-  /** What numbers these lines, or null when they had better wait in the outbox. */
-  number(lines: readonly Line[], room: Room): Numbered | null {
+  /** Sequences these lines, or returns null when they should wait in the outbox. */
+  sequence(lines: readonly Line[], capacity: Capacity): InlineSequence | null {
     const rows = this.#rows;
-    if (!this.#open || rows === null || this.#bytes > room.bytes) return null;
+    if (!this.#open || rows === null || this.#bytes > capacity.bytes) return null;
     const bytes = this.#bytes + bytesOf(lines);
-    const most = Math.floor(bytes / this.limits.directBytes);
+    const most = Math.floor(bytes / this.limits.inlineBytes);
     if (most === 0) return null;
     const growths = new Map<string, Growth>();
     for (const { lines } of rows) if (!this.#grow(growths, lines, most)) return null;
@@ -114,9 +114,9 @@ export class DirectNumbering {
     let keyBytes = 0;
     for (const { tenant, owner, events, types, full, first, text } of growths.values()) {
       mutations.push(...full, setSegment(tenant, first, text));
-      for (const name of this.log.wanting(types, tenant)) mutations.push(setMark(name, tenant));
+      for (const name of this.log.wanting(types, tenant)) mutations.push(setPending(name, tenant));
       if (this.#proven.has(owner)) continue;
-      // Nothing may be there, whatever memory says; a check costs the engine more than a write.
+      // The commit depends on the log ending where memory says. Proven logs save the check, which is dear.
       checks.push(checkOf(segmentKey(tenant, events[0]!.seq), null));
     }
     for (const { slot } of mutations) keyBytes += slot.length + KEY_OVERHEAD_BYTES;
@@ -126,15 +126,16 @@ export class DirectNumbering {
       if (at === 0) checks.push({ key: row.key, slot: row.slot, versionstamp });
     }
     if (
-      checks.length > room.checks || mutations.length > room.writes || keyBytes > room.keyBytes
+      checks.length > capacity.checks || mutations.length > capacity.writes ||
+      keyBytes > capacity.keyBytes
     ) return null;
-    this.#underWay = Promise.withResolvers();
+    this.#inFlight = Promise.withResolvers();
     return { checks, mutations, settle: (written) => this.#settle([...growths.values()], written) };
   }
 
   #settle(growths: readonly Growth[], written: boolean | null): void {
-    this.#underWay?.resolve();
-    this.#underWay = null;
+    this.#inFlight?.resolve();
+    this.#inFlight = null;
     if (written) {
       for (const { owner } of growths) this.#proven.add(owner);
       this.#rows = [];
@@ -143,10 +144,10 @@ export class DirectNumbering {
       this.#open = false;
       this.#rows = null;
     }
-    if (written !== false) this.log.numbered(growths, written === true);
+    if (written !== false) this.log.sequenced(growths, written === true);
   }
 
-  /** Adds lines to what the logs get; false when that cannot be done, or would make many small segments. */
+  /** Adds lines to `growths`; false when a head is unknown or the segments would be many and small. */
   #grow(growths: Map<string, Growth>, lines: readonly Line[], most: number): boolean {
     let growth: Growth | undefined;
     for (const { tenant, owner, type, json, bytes } of lines) {

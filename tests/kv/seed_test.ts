@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
 import { Bench, committing, item, overKv } from "../support/kv.ts";
 
-Deno.test("Tx.know: what is known is not read, and is checked all the same", async () => {
+Deno.test("Tx.seed: a seeded row is not read, and is checked all the same", async () => {
   const engine = await Deno.openKv(":memory:");
   let reads = 0, commits = 0;
   const counted = overKv(engine, {
@@ -24,7 +24,7 @@ Deno.test("Tx.know: what is known is not read, and is checked all the same", asy
   const add = async (): Promise<number> => {
     let runs = 0;
     await store.transact(async (tx) => {
-      if (runs++ === 0) tx.know(items, tenant, first, versionstamp);
+      if (runs++ === 0) tx.seed(items, tenant, first, versionstamp);
       const { n } = (await tx.get(items, tenant, "a"))!;
       tx.put(items, tenant, item("a", { n: n + 1 }));
     });

@@ -1,16 +1,16 @@
 import type { KeyParts } from "../store/collection.ts";
 import { keyHeads } from "../store/walk.ts";
 
-/** A database of another server, to ask without changing it. */
-export interface ServerLook extends Disposable {
+/** A KV Connect database, opened for reading only. */
+export interface StoreServer extends Disposable {
   /** The value of a key, or null. */
   get(key: KeyParts): Promise<unknown>;
-  /** The first key for each part, a text, that follows a prefix, in order, without the prefix. */
+  /** For each text that follows the prefix, the first key that begins with it; without the prefix, in order. */
   heads(prefix: KeyParts, limit: number): Promise<KeyParts[]>;
 }
 
-/** Looks into a database of another server. @throws {Error} when it cannot be reached */
-export async function lookAtServer(url: string): Promise<ServerLook> {
+/** Opens a KV Connect database for reading. @throws {Error} when it cannot be reached */
+export async function openServer(url: string): Promise<StoreServer> {
   const kv = await Deno.openKv(url);
   return {
     async get(key) {

@@ -1,34 +1,34 @@
 import assert from "node:assert/strict";
 import { setImmediate } from "node:timers";
-import { Gathering } from "../../kv/commit/gather.ts";
+import { CommitDelay } from "../../kv/commit/delay.ts";
 
 /** How many turns of the event loop a commit waits when so many callers are there in each. */
 async function turnsWith(callers: (turn: number) => number, commits: readonly number[] = []) {
   let turns = 0, over = false;
-  const gathering = new Gathering(() => callers(turns));
-  for (const took of commits) gathering.took(took);
+  const delay = new CommitDelay(() => callers(turns));
+  for (const committed of commits) delay.committed(committed);
   setImmediate(function count() {
     turns++;
     if (!over) setImmediate(count);
   });
-  await gathering.gather();
+  await delay.wait();
   over = true;
   return turns;
 }
 
-Deno.test("Gathering: waits for more callers while they come, for four turns at most", async () => {
+Deno.test("CommitDelay: waits for more callers while they come, for four turns at most", async () => {
   assert.equal(await turnsWith(() => 1), 1);
   assert.equal(await turnsWith((turn) => Math.min(turn, 2)), 3);
   assert.equal(await turnsWith((turn) => 1 + turn), 4);
 });
 
-Deno.test("Gathering: sixteen callers wait for nobody", async () => {
+Deno.test("CommitDelay: sixteen callers wait for nobody", async () => {
   assert.equal(await turnsWith(() => 15), 1);
   assert.equal(await turnsWith(() => 16), 0);
   assert.equal(await turnsWith((turn) => 10 + 3 * turn), 2);
 });
 
-Deno.test("Gathering: who has been alone for eight commits does not wait, until somebody joins", async () => {
+Deno.test("CommitDelay: who has been alone for eight commits does not wait, until somebody joins", async () => {
   const alone = Array(8).fill(1);
   assert.equal(await turnsWith(() => 1, alone), 0);
   assert.equal(await turnsWith(() => 2, alone), 1);

@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
-import { Lane, readLanes } from "../../kv/store/lane.ts";
+import { Journal, readJournals } from "../../kv/store/journal.ts";
 import { RecentMap } from "../../kv/store/recent.ts";
-import { findOnShelf, putOnShelf } from "../../kv/store/shelf.ts";
+import { findPacked, putPacked } from "../../kv/store/packed.ts";
 import { addToTally, dropTally, readTally } from "../../kv/store/tally.ts";
 import { Store } from "../../kv/store/store.ts";
 import { ManualClock } from "../support/clock.ts";
@@ -20,7 +20,7 @@ async function openStore(kv?: Deno.Kv) {
 
 async function texts(store: Store): Promise<string[]> {
   const found = [];
-  for await (const value of readLanes(store, "work/")) found.push(...value.texts);
+  for await (const value of readJournals(store, "work/")) found.push(...value.texts);
   return found;
 }
 
@@ -28,23 +28,23 @@ const refuse = (error: unknown) => {
   throw error;
 };
 
-Deno.test("Lane: what has begun and not ended is there, through any order of ends and a crash", async () => {
+Deno.test("Journal: what has begun and not ended is there, through any order of ends and a crash", async () => {
   const seed = crypto.getRandomValues(new Uint16Array(1))[0]!;
-  console.log(`lane seed ${seed}`);
+  console.log(`journal seed ${seed}`);
   const dice = random(seed);
   const { store, engine } = await openStore();
-  const lane = new Lane(store, "work/a", refuse);
+  const journal = new Journal(store, "work/a", refuse);
   const open = new Map<string, string>();
   for (let round = 0; round < 40; round++) {
     const names = Array.from({ length: 1 + dice.below(6) }, (_, n) => `"${round}.${n}"`);
-    const places = await Promise.all(names.map((name) => lane.begin(name)));
+    const places = await Promise.all(names.map((name) => journal.begin(name)));
     names.forEach((name, n) => open.set(name, places[n]!));
     for (const [name, place] of dice.shuffle([...open])) {
       if (dice.chance(0.5)) continue;
-      lane.end(place);
+      journal.end(place);
       open.delete(name);
     }
-    await lane.sweep();
+    await journal.sweep();
     const left = await texts(store);
     eq([...open.keys()].every((name) => left.includes(name)), true);
   }
@@ -54,25 +54,25 @@ Deno.test("Lane: what has begun and not ended is there, through any order of end
   const companions = new Set(open.values());
   eq([...open.keys()].every((name) => left.includes(name)), true);
   const values = [];
-  for await (const { place } of readLanes(next, "work/")) values.push(place);
+  for await (const { entry } of readJournals(next, "work/")) values.push(entry);
   deq(new Set(values), companions);
-  for (const place of open.values()) lane.end(place);
-  await lane.sweep();
+  for (const place of open.values()) journal.end(place);
+  await journal.sweep();
   deq(await texts(next), []);
   await store.close();
 });
 
-Deno.test("Lane: what could not be forgotten, because the engine failed, is forgotten later", async () => {
+Deno.test("Journal: what could not be forgotten, because the engine failed, is forgotten later", async () => {
   const { kv, loseNext } = losesReply(await Deno.openKv(":memory:"), false);
   const { store, clock } = await openStore(kv);
   const { promise: failed, resolve: fail } = Promise.withResolvers<unknown>();
-  const lane = new Lane(store, "work/a", fail);
-  lane.end(await lane.begin('"a"'));
+  const journal = new Journal(store, "work/a", fail);
+  journal.end(await journal.begin('"a"'));
   loseNext();
   clock.advance(500);
   await failed;
   deq([await texts(store), clock.pending], [['"a"'], 1]);
-  await lane.stop();
+  await journal.stop();
   deq([await texts(store), clock.pending], [[], 0]);
   await store.close();
 });
@@ -82,13 +82,13 @@ Deno.test("shelf: a record is found within its time, by its tenant, and nowhere 
   const put = (text: string, tenant: typeof HERE | typeof THERE) =>
     store.add((to) => {
       const { nowMs } = clock;
-      putOnShelf(to, tenant, "things", { json: text, nowMs, expireIn: 60_000 });
+      putPacked(to, tenant, "things", { json: text, nowMs, expireIn: 60_000 });
     });
   await Promise.all([put('["a",1]', HERE), put('["b",2]', HERE), put('["a",3]', THERE)]);
   clock.nowMs += 1_000;
   await put('["c",4]', HERE);
   const find = (start: string, tenant: typeof HERE | typeof THERE, from: number, to: number) =>
-    findOnShelf(store, tenant, "things", start, [clock.nowMs + from, clock.nowMs + to]);
+    findPacked(store, tenant, "things", start, [clock.nowMs + from, clock.nowMs + to]);
   eq(await find('["a",', HERE, -1_000, 0), '["a",1]');
   eq(await find('["b",', HERE, -1_000, 0), '["b",2]');
   eq(await find('["a",', THERE, -5_000, 5_000), '["a",3]');
@@ -106,13 +106,13 @@ Deno.test("shelf: what one commit puts within 64 ms is one value, and found when
   await Promise.all(times.map((ms) => {
     clock.nowMs = 64 * 1_000_000 + ms;
     const put = { json: `["${ms}",1]`, nowMs: clock.nowMs, expireIn: 60_000 };
-    return store.add((to) => putOnShelf(to, HERE, "things", put));
+    return store.add((to) => putPacked(to, HERE, "things", put));
   }));
   const values = engine.list({ prefix: [HERE.org, HERE.space, "things="] });
   eq((await Array.fromAsync(values)).length, 1);
   for (const ms of times) {
     const at = 64 * 1_000_000 + ms;
-    eq(await findOnShelf(store, HERE, "things", `["${ms}",`, [at, at + 1]), `["${ms}",1]`);
+    eq(await findPacked(store, HERE, "things", `["${ms}",`, [at, at + 1]), `["${ms}",1]`);
   }
   await store.close();
 });
@@ -130,7 +130,7 @@ Deno.test("shelf: none is kept for less time because of another that ended with 
   const { clock, store } = await openStore(kv);
   const { nowMs } = clock;
   const put = (id: string, expireIn: number) =>
-    store.add((to) => putOnShelf(to, HERE, "things", { json: `["${id}",1]`, nowMs, expireIn }));
+    store.add((to) => putPacked(to, HERE, "things", { json: `["${id}",1]`, nowMs, expireIn }));
   await Promise.all([
     put("a", 24 * HOUR_MS - 5),
     put("b", 90 * 24 * HOUR_MS - 4),
@@ -138,7 +138,7 @@ Deno.test("shelf: none is kept for less time because of another that ended with 
   ]);
   deq(kept, [24 * HOUR_MS, 90 * 24 * HOUR_MS]);
   for (const id of ["a", "b", "c"]) {
-    const found = await findOnShelf(store, HERE, "things", `["${id}",`, [nowMs, nowMs + 1]);
+    const found = await findPacked(store, HERE, "things", `["${id}",`, [nowMs, nowMs + 1]);
     eq(found, `["${id}",1]`);
   }
   await store.close();

@@ -4,7 +4,7 @@ import { collection } from "../../kv/store/collection.ts";
 import { Bench, strictKv } from "../support/kv.ts";
 
 const Coin = z.strictObject({ id: z.string(), n: z.int() });
-const coins = collection({ name: "coins", schema: Coin, checkedTogether: true, cached: 100 });
+const coins = collection({ name: "coins", schema: Coin, checkedPerTenant: true, cached: 100 });
 const NAMES = Array.from({ length: 30 }, (_, n) => `coin ${n}`);
 
 for (const sole of [true, false]) {
@@ -14,7 +14,7 @@ for (const sole of [true, false]) {
     return new Bench(sole ? engine : strictKv(engine), "x", { sole, hasQueue: false });
   };
 
-  Deno.test(`checkedTogether, on ${where}: a change may depend on any number of records`, async () => {
+  Deno.test(`checkedPerTenant, on ${where}: a change may depend on any number of records`, async () => {
     await using bench = await open();
     const { store, tenant } = bench;
     await store.transact((tx) => NAMES.forEach((id) => tx.insert(coins, tenant, { id, n: 1 })));
@@ -27,7 +27,7 @@ for (const sole of [true, false]) {
     deq([total, (await store.get(coins, tenant, "total"))?.n], [30, 30]);
   });
 
-  Deno.test(`checkedTogether, on ${where}: a record that was read, changed, made or deleted meanwhile is read again`, async () => {
+  Deno.test(`checkedPerTenant, on ${where}: a record that was read, changed, made or deleted meanwhile is read again`, async () => {
     await using bench = await open();
     const { store, tenant, other } = bench;
     await store.transact((tx) => tx.insert(coins, tenant, { id: "a", n: 1 }));

@@ -13,77 +13,77 @@ export interface Sequenced {
 }
 
 /** New events of one tenant, with their numbers. */
-export interface Announcement {
+export interface TenantEvents {
   readonly tenant: Tenant;
   readonly events: Sequenced[];
 }
 
-/** Rows of the outbox, the oldest first, and what they hold for each tenant. */
+/** The oldest rows of the outbox, and their lines by tenant. */
 export interface Plan {
   readonly first: { readonly key: Deno.KvKey; readonly versionstamp: string };
   readonly rows: readonly Deno.KvKey[];
-  /** In the order in which the rows name them: the same rows always give the same order. */
-  readonly tenants: ReadonlyMap<string, Gathered>;
-  /** How many of their lines have their numbers already. */
+  /** In the order of the rows, so the same rows always give the same order. */
+  readonly tenants: ReadonlyMap<string, TenantLines>;
+  /** How many of their lines have numbers already. */
   readonly done: number;
-  /** The versionstamp of what says so. */
+  /** The versionstamp of the progress entry; null when there is none. */
   readonly begun: string | null;
-  /** True when the outbox holds more. */
+  /** True when the outbox holds more rows. */
   readonly more: boolean;
 }
 
-/** What rows hold for one tenant, and the followers that it is marked for. */
-export interface Gathered {
+/** One tenant's lines of the outbox, and the names of the followers that want one of them. */
+export interface TenantLines {
   readonly tenant: Tenant;
-  /** Types and rows, as segments hold them. */
+  /** Type and row of each event, as a segment holds them. */
   readonly lines: string[];
-  readonly marks: ReadonlySet<string>;
+  readonly followers: ReadonlySet<string>;
 }
 
-/** How far a fold of several atomics has come: its last row, and how many lines have their numbers. */
+/** How far a batch of several atomics has come: its last outbox row, and how many lines have numbers. */
 export interface Progress {
   readonly last: string;
   readonly done: number;
 }
 
 /** The next segment of a tenant's log. */
-export interface Piece extends Gathered {
+export interface SegmentPart extends TenantLines {
   readonly bytes: number;
 }
 
-/** What bounds a fold. */
-export interface FoldLimits {
-  /** One atomic stays short, because the engine does nothing else meanwhile. */
+/** The limits of one sequencing batch. */
+export interface SequencingLimits {
+  /** Bounds one atomic, during which the engine does nothing else. */
   readonly atomicBytes: number;
   readonly atomicMutations: number;
-  /** While segments would be smaller, more rows are taken: each of many busy logs gets one, not several. */
+  /** The batch takes more rows while its segments would be smaller, so each of many busy logs gets one. */
   readonly segmentBytes: number;
-  /** So much in one commit for each of its tenants, on average, makes segments at once and needs no fold. */
-  readonly directBytes: number;
-  /** What a fold holds in memory. */
+  /** A commit with this much for each of its tenants, on average, is sequenced inline. */
+  readonly inlineBytes: number;
+  /** Bounds what a batch holds in memory. */
   readonly bytes: number;
   readonly rows: number;
 }
 
-export const FOLD_LIMITS: FoldLimits = {
+export const SEQUENCING_LIMITS: SequencingLimits = {
   atomicBytes: 600 * 1024,
   atomicMutations: 700,
   segmentBytes: LOG_VALUE_BYTES_MAX,
-  directBytes: 8 * 1024,
+  inlineBytes: 8 * 1024,
   bytes: 8 * 1024 * 1024,
   rows: 500,
 };
 const decoder = new TextDecoder();
-/** Before all rows, so that whoever lists them meets it first. */
+/** The key of a batch's progress. It sorts before all rows, so a listing meets it first. */
 export const PROGRESS: Deno.KvKey = [...OUTBOX, ""];
 
-/** What the next fold moves, or null; one that was begun, up to its last row. */
-export async function planFold(
+/** The next batch, or null when the outbox is empty. A batch that has begun ends at its last row. */
+export async function planSequencing(
   kv: Deno.Kv,
   wants: (type: string, tenant: Tenant) => Iterable<string>,
-  limits: FoldLimits,
+  limits: SequencingLimits,
 ): Promise<Plan | null> {
-  const tenants = new Map<string, Gathered & { readonly types: Set<string> }>();
+  const tenants = new Map<string, TenantLines & { readonly types: Set<string> }>();
   const rows: Deno.KvKey[] = [];
   let first: Plan["first"] | null = null, bytes = 0, more = false;
   let progress: Progress | null = null, begun: string | null = null;
@@ -93,12 +93,12 @@ export async function planFold(
       progress = value, begun = versionstamp;
       continue;
     }
-    // It has ended: its rows are gone.
+    // The batch has ended: its rows are gone.
     if (first === null && progress !== null && isAfter(key, progress)) progress = null;
     bytes += value.length;
-    const room = Math.max(limits.atomicBytes, tenants.size * limits.segmentBytes);
+    const capacity = Math.max(limits.atomicBytes, tenants.size * limits.segmentBytes);
     const fits = progress === null
-      ? bytes <= Math.min(room, limits.bytes) && rows.length < limits.rows
+      ? bytes <= Math.min(capacity, limits.bytes) && rows.length < limits.rows
       : !isAfter(key, progress);
     if (!fits && first !== null) {
       more = true;
@@ -109,16 +109,18 @@ export async function planFold(
     for (const text of decoder.decode(value).split("\n")) {
       const tab = text.indexOf("\t");
       const id = text.slice(0, tab), line = text.slice(tab + 1);
-      let gathered = tenants.get(id);
-      if (gathered === undefined) {
-        gathered = { tenant: tenantOf(id), lines: [], marks: new Set(), types: new Set() };
-        tenants.set(id, gathered);
+      let collected = tenants.get(id);
+      if (collected === undefined) {
+        collected = { tenant: tenantOf(id), lines: [], followers: new Set(), types: new Set() };
+        tenants.set(id, collected);
       }
-      gathered.lines.push(line);
+      collected.lines.push(line);
       const type = line.slice(0, line.indexOf("\t"));
-      if (gathered.types.has(type)) continue;
-      gathered.types.add(type);
-      for (const name of wants(type, gathered.tenant)) (gathered.marks as Set<string>).add(name);
+      if (collected.types.has(type)) continue;
+      collected.types.add(type);
+      for (const name of wants(type, collected.tenant)) {
+        (collected.followers as Set<string>).add(name);
+      }
     }
   }
   return first && { first, rows, tenants, done: progress?.done ?? 0, begun, more };
@@ -126,20 +128,23 @@ export async function planFold(
 
 const isAfter = (row: Deno.KvKey, { last }: Progress): boolean => (row.at(-1) as string) > last;
 
-/** What each atomic of a fold takes; the last one also takes the rows, so there is always one. */
-export function* partsOf({ rows, tenants, done }: Plan, limits: FoldLimits): Generator<Piece[]> {
-  let part: Piece[] = [], bytes = 0, mutations = 0, passed = done;
-  for (const gathered of tenants.values()) {
-    const left = gathered.lines.slice(passed);
-    passed -= gathered.lines.length - left.length;
+/** What each atomic of a batch writes. The last one also deletes the rows, so there is at least one. */
+export function* partsOf(
+  { rows, tenants, done }: Plan,
+  limits: SequencingLimits,
+): Generator<SegmentPart[]> {
+  let part: SegmentPart[] = [], bytes = 0, mutations = 0, passed = done;
+  for (const collected of tenants.values()) {
+    const left = collected.lines.slice(passed);
+    passed -= collected.lines.length - left.length;
     for (const piece of pack(left, limits.segmentBytes)) {
       bytes += piece.bytes;
-      mutations += 1 + gathered.marks.size;
+      mutations += 1 + collected.followers.size;
       if (part.length > 0 && (bytes > limits.atomicBytes || mutations > limits.atomicMutations)) {
         yield part;
-        part = [], bytes = piece.bytes, mutations = 1 + gathered.marks.size;
+        part = [], bytes = piece.bytes, mutations = 1 + collected.followers.size;
       }
-      part.push({ ...gathered, ...piece });
+      part.push({ ...collected, ...piece });
     }
   }
   if (part.length > 0 && mutations + rows.length > limits.atomicMutations) {
@@ -149,7 +154,7 @@ export function* partsOf({ rows, tenants, done }: Plan, limits: FoldLimits): Gen
   yield part;
 }
 
-/** Splits lines into values that the engine takes. */
+/** Splits lines into segments of at most `bytesMax`. */
 function* pack(
   lines: readonly string[],
   bytesMax: number,
@@ -167,7 +172,7 @@ function* pack(
   if (some.length > 0) yield { lines: some, bytes };
 }
 
-/** Lines of a segment as the events that they are, from number `first` on. */
+/** The events of a segment's lines, from number `first` on. */
 export const eventsOf = (lines: readonly string[], first: number): Sequenced[] =>
   lines.map((line, at) => {
     const tab = line.indexOf("\t");

@@ -1,8 +1,8 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
-import { PassingMap } from "../../kv/store/passing.ts";
+import { ChurnMap } from "../../kv/store/churn_map.ts";
 
-Deno.test("PassingMap: holds what was set last under each key, until it is deleted", () => {
-  const map = new PassingMap<{ n: number }>();
+Deno.test("ChurnMap: holds what was set last under each key, until it is deleted", () => {
+  const map = new ChurnMap<{ n: number }>();
   map.set("a", { n: 1 });
   map.set("b", { n: 2 });
   map.set("a", { n: 3 });

@@ -1,8 +1,8 @@
 /**
- * A map of what comes and goes by the thousand. V8 never frees in a minor collection what a map's earlier
- * tables held, once one of them has become old; so this one holds boxes, and empties them.
+ * A map for high churn. Once V8 has promoted a map's table, minor collections never free the values that
+ * its older tables held. Each value therefore sits in a box that `delete` empties.
  */
-export class PassingMap<V extends object> {
+export class ChurnMap<V extends object> {
   readonly #boxes = new Map<string, { value: V | null }>();
 
   get size(): number {

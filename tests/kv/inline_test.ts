@@ -1,15 +1,15 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
 import { OUTBOX } from "../../kv/commit/commit.ts";
-import { FOLD_LIMITS } from "../../kv/log/fold.ts";
+import { SEQUENCING_LIMITS } from "../../kv/log/sequencing.ts";
 import { LogFollower } from "../../kv/log/follow.ts";
-import { FOLD_LAZY_MS } from "../../kv/log/log.ts";
-import { markPrefix } from "../../kv/log/marks.ts";
+import { SEQUENCE_LAZY_MS } from "../../kv/log/log.ts";
+import { pendingPrefix } from "../../kv/log/pending.ts";
 import { segmentsOf } from "../../kv/log/segments.ts";
 import { Bench, committing, item, losesReply, overKv, shared } from "../support/kv.ts";
 
 /** Two of these rows are enough for a segment, and nine fill one. */
 const row = (n: number) => `"${n} ${"x".repeat(80)}"`;
-const LIMITS = { ...FOLD_LIMITS, directBytes: 180, segmentBytes: 900 };
+const LIMITS = { ...SEQUENCING_LIMITS, inlineBytes: 180, segmentBytes: 900 };
 const SOLE = { sole: true, hasQueue: true };
 
 type Options = { sole?: boolean; direct?: boolean };
@@ -17,7 +17,7 @@ type Options = { sole?: boolean; direct?: boolean };
 const bench = (kv: Deno.Kv, { sole = true, direct = true }: Options = {}) =>
   new Bench(kv, "x", { ...SOLE, sole }, {
     ...LIMITS,
-    directBytes: direct ? LIMITS.directBytes : Infinity,
+    inlineBytes: direct ? LIMITS.inlineBytes : Infinity,
   });
 
 /** A bench whose log has its first event, and has looked at all that is in the outbox. */
@@ -43,7 +43,7 @@ const rowsOf = async ({ log, tenant }: Bench) => {
 
 const rows = (count: number) => Array.from({ length: count }, (_, n) => row(n));
 
-Deno.test("DirectNumbering: what is enough for a segment has its numbers with its own commit", async () => {
+Deno.test("InlineSequencing: what is enough for a segment has its numbers with its own commit", async () => {
   let commits = 0;
   const kv = committing(await Deno.openKv(":memory:"), (commit) => (commits++, commit()));
   await using one = await started(kv);
@@ -56,13 +56,13 @@ Deno.test("DirectNumbering: what is enough for a segment has its numbers with it
   deepStrictEqual(told, [2, 3, 4]);
   deepStrictEqual(await rowsOf(one), rows(4));
   deepStrictEqual(await keysOf(kv, OUTBOX), []);
-  deepStrictEqual(await keysOf(kv, markPrefix("f")), [[...markPrefix("f"), "org_x", "live"]]);
+  deepStrictEqual(await keysOf(kv, pendingPrefix("f")), [[...pendingPrefix("f"), "org_x", "live"]]);
   await log.flush();
   strictEqual(await log.head(tenant), 4);
   strictEqual(commits, 1);
 });
 
-Deno.test("DirectNumbering: what waits in the outbox goes along, and comes first", async () => {
+Deno.test("InlineSequencing: what waits in the outbox goes along, and comes first", async () => {
   const kv = await Deno.openKv(":memory:");
   await using one = await started(kv);
   await append(one, 1);
@@ -75,7 +75,7 @@ Deno.test("DirectNumbering: what waits in the outbox goes along, and comes first
   deepStrictEqual(await keysOf(kv, OUTBOX), []);
 });
 
-Deno.test("DirectNumbering: many tenants with little each wait for the fold", async () => {
+Deno.test("InlineSequencing: many tenants with little each wait in the outbox", async () => {
   const kv = await Deno.openKv(":memory:");
   await using one = await started(kv);
   const { store, log } = one;
@@ -97,7 +97,7 @@ Deno.test("DirectNumbering: many tenants with little each wait for the fold", as
 });
 
 for (const options of [{ sole: false }, { direct: false }]) {
-  Deno.test(`DirectNumbering: never where ${JSON.stringify(options)}, and the log is the same`, async () => {
+  Deno.test(`InlineSequencing: never where ${JSON.stringify(options)}, and the log is the same`, async () => {
     const kv = await Deno.openKv(":memory:");
     await using one = await started(kv, options);
     await append(one, 1, 2, 3);
@@ -107,7 +107,7 @@ for (const options of [{ sole: false }, { direct: false }]) {
   });
 }
 
-Deno.test("DirectNumbering: a process that takes over at any commit goes on where the log ends", async () => {
+Deno.test("InlineSequencing: a process that takes over at any commit goes on where the log ends", async () => {
   const sizes = [1, 3, 1, 1, 4, 12, 1, 2];
   for (let cut = 0; cut <= sizes.length; cut++) {
     const engine = await Deno.openKv(":memory:");
@@ -123,7 +123,7 @@ Deno.test("DirectNumbering: a process that takes over at any commit goes on wher
   }
 });
 
-Deno.test("DirectNumbering: the segments hold the same events as those of a fold", async () => {
+Deno.test("InlineSequencing: the segments hold the same events as those of a batch", async () => {
   const texts: string[][] = [];
   for (const direct of [true, false]) {
     await using one = await started(await Deno.openKv(":memory:"), { direct });
@@ -141,7 +141,7 @@ Deno.test("DirectNumbering: the segments hold the same events as those of a fold
 
 for (const made of [true, false]) {
   const what = made ? "made" : "not made";
-  Deno.test(`DirectNumbering: a commit whose reply is lost, and which was ${what}, is told once or never`, async () => {
+  Deno.test(`InlineSequencing: a commit whose reply is lost, and which was ${what}, is told once or never`, async () => {
     const { kv, loseNext } = losesReply(await Deno.openKv(":memory:"), made);
     await using one = await started(kv);
     const told: number[] = [];
@@ -150,7 +150,7 @@ for (const made of [true, false]) {
     loseNext();
     await rejects(append(one, 2, 3));
     strictEqual(one.clock.pending, 1, "nobody would look whether it was made");
-    // What comes next cannot know its numbers, and waits for the fold.
+    // What comes next cannot know its numbers, and waits in the outbox.
     await append(one, 4, 5);
     strictEqual(told.length, 0);
     await one.log.flush();
@@ -162,7 +162,7 @@ for (const made of [true, false]) {
   });
 }
 
-Deno.test("DirectNumbering: a check that fails takes its own events along, and no number", async () => {
+Deno.test("InlineSequencing: a check that fails takes its own events along, and no number", async () => {
   await using one = await started(await Deno.openKv(":memory:"));
   const { store, items, tenant } = one;
   await one.put(item("a"));
@@ -178,7 +178,7 @@ Deno.test("DirectNumbering: a check that fails takes its own events along, and n
   strictEqual((await store.get(items, tenant, "a"))!.n, 3);
 });
 
-Deno.test("DirectNumbering: a segment that nobody here knows of is not written over", async () => {
+Deno.test("InlineSequencing: a segment that nobody here knows of is not written over", async () => {
   const kv = await Deno.openKv(":memory:");
   await using one = await started(kv);
   const key = [...segmentsOf(one.tenant), 2], there = new Uint8Array([1]);
@@ -189,7 +189,7 @@ Deno.test("DirectNumbering: a segment that nobody here knows of is not written o
   await kv.delete(key);
 });
 
-Deno.test("DirectNumbering: what is committed while a fold is under way comes after what it moves", async () => {
+Deno.test("InlineSequencing: what is committed while a batch runs comes after what it moves", async () => {
   const engine = await Deno.openKv(":memory:");
   const looked = Promise.withResolvers<void>(), held = Promise.withResolvers<void>();
   let holding = false;
@@ -244,7 +244,7 @@ Deno.test("LogFollower: a lazy one handles what it is told while it works when i
   const follower = new LogFollower(one.store, one.log, {
     name: "f",
     lazy: true,
-    holdsEvents: 100,
+    bufferedEvents: 100,
     wants: () => true,
     cares: () => Promise.resolve(true),
     step: async (_, __, events) => {
@@ -257,15 +257,15 @@ Deno.test("LogFollower: a lazy one handles what it is told while it works when i
   await one.log.flush();
   await follower.idle();
   await append(one, 1, 2);
-  one.clock.advance(FOLD_LAZY_MS);
+  one.clock.advance(SEQUENCE_LAZY_MS);
   while (steps.length < 2) await kv.get(["~"]);
   await follower.idle();
   deepStrictEqual(steps, [[1], [2, 3]]);
-  strictEqual((await keysOf(kv, markPrefix("f"))).length, 1);
-  one.clock.advance(FOLD_LAZY_MS);
+  strictEqual((await keysOf(kv, pendingPrefix("f"))).length, 1);
+  one.clock.advance(SEQUENCE_LAZY_MS);
   await one.log.flush();
   await follower.idle();
   deepStrictEqual(steps, [[1], [2, 3], [4, 5]]);
-  deepStrictEqual(await keysOf(kv, markPrefix("f")), []);
+  deepStrictEqual(await keysOf(kv, pendingPrefix("f")), []);
   deepStrictEqual(one.errors, []);
 });

@@ -1,15 +1,15 @@
-import type { Change } from "./change.ts";
+import type { Change } from "../store/change.ts";
 
-/** The keys of a commit that is under way. */
-export interface Flight {
-  /** Those that it reads, or writes anew. */
+/** The keys of a commit in flight. */
+export interface CommitKeys {
+  /** Keys that it checks, sets or deletes. */
   readonly touched: ReadonlySet<string>;
-  /** Those that it adds to. */
+  /** Keys that it adds to. */
   readonly summed: ReadonlySet<string>;
 }
 
-/** What a commit of these callers touches. */
-export function flightOf(callers: readonly { readonly change: Change }[]): Flight {
+/** The keys of a commit of these callers. */
+export function keysOf(callers: readonly { readonly change: Change }[]): CommitKeys {
   const touched = new Set<string>(), summed = new Set<string>();
   for (const { change: { checks, mutations } } of callers) {
     for (const { slot } of checks) touched.add(slot);
@@ -18,7 +18,10 @@ export function flightOf(callers: readonly { readonly change: Change }[]): Fligh
   return { touched, summed };
 }
 
-/** True when it matters which of the two is first: sums alone come to the same in any order. */
-export const meets = ({ checks, mutations }: Change, { touched, summed }: Flight): boolean =>
+/** True when the order of the two matters. Sums of one key commute. */
+export const conflicts = (
+  { checks, mutations }: Change,
+  { touched, summed }: CommitKeys,
+): boolean =>
   checks.some(({ slot }) => touched.has(slot) || summed.has(slot)) ||
   mutations.some(({ kind, slot }) => touched.has(slot) || kind !== "sum" && summed.has(slot));
