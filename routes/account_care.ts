@@ -147,7 +147,7 @@ export const accountCareRoutes = [
     body: z.strictObject({ current_password: Password, new_password: NewPassword }),
     success: { status: 200, body: z.object({ sessions_ended: z.int() }) },
     faults: ["FORBIDDEN", "CONFLICT"],
-    handle: (work, { body }) => changePassword(work, body),
+    handle: (work, { body }, { signIn }) => changePassword(work, signIn.logins, body),
   }),
   route({
     id: "account.sessions",
@@ -214,7 +214,7 @@ export const accountCareRoutes = [
       }),
     },
     faults: ["FORBIDDEN", "CONFLICT"],
-    handle: (work, { body }) => enrolSecondFactor(work, body),
+    handle: (work, { body }, { signIn }) => enrolSecondFactor(work, signIn.logins, body),
   }),
   route({
     id: "second_factor.confirm",
@@ -232,7 +232,7 @@ export const accountCareRoutes = [
       body: z.object({ recovery_codes: RecoveryCodes, sessions_ended: z.int() }),
     },
     faults: ["FORBIDDEN", "CONFLICT", "NOT_FOUND"],
-    handle: (work, { body }) => confirmSecondFactor(work, body),
+    handle: (work, { body }, { signIn }) => confirmSecondFactor(work, signIn.logins, body),
   }),
   route({
     id: "second_factor.recovery_codes",
@@ -247,7 +247,7 @@ export const accountCareRoutes = [
     body: CodeBody,
     success: { status: 200, body: z.object({ recovery_codes: RecoveryCodes }) },
     faults: ["FORBIDDEN", "CONFLICT", "NOT_FOUND"],
-    handle: (work, { body }) => replaceRecoveryCodes(work, body),
+    handle: (work, { body }, { signIn }) => replaceRecoveryCodes(work, signIn.logins, body),
   }),
   route({
     id: "second_factor.disable",
@@ -264,7 +264,7 @@ export const accountCareRoutes = [
     body: CodeBody,
     success: { status: 200, body: SecondFactor },
     faults: ["FORBIDDEN", "CONFLICT", "NOT_FOUND"],
-    handle: (work, { body }) => disableSecondFactor(work, body),
+    handle: (work, { body }, { signIn }) => disableSecondFactor(work, signIn.logins, body),
   }),
   route({
     id: "second_factor.require",

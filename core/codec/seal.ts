@@ -1,6 +1,5 @@
 import { Buffer } from "node:buffer";
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from "node:crypto";
-import type { Entropy } from "../ports/ports.ts";
 import { constantTimeEqual } from "./text.ts";
 
 /** What answers show in place of a sealed value. */
@@ -61,7 +60,7 @@ interface SealKey {
  */
 export function makeSealer(
   secret: string,
-  entropy: Pick<Entropy, "bytes">,
+  entropy: { bytes(count: number): Uint8Array },
   olderSecrets: readonly string[] = [],
 ): Sealer {
   const newest = deriveKey(secret);

@@ -30,6 +30,11 @@ import type { Settings } from "./settings.ts";
 import type { Sessions } from "../commands/guard/sessions.ts";
 import type { Streams } from "../events/streams/streams.ts";
 import type { SigningKeys } from "../access/tokens/signing_keys.ts";
+import type { Authenticator } from "../access/authenticate.ts";
+import type { NamedKind } from "../access/keys/made_kinds.ts";
+import type { McpSessions } from "../access/mcp_sessions.ts";
+import type { SignIn } from "../access/sign_in/parts.ts";
+import type { AnyStandingKind } from "../access/standing/kinds.ts";
 import type { FailureThrottle } from "../access/limits/throttle.ts";
 import type { Usage } from "../access/usage/usage.ts";
 import type { Deliveries } from "../webhooks/deliveries.ts";
@@ -61,8 +66,13 @@ export interface App extends Context {
   readonly putInForce: (configuration: Configuration) => void;
   readonly signingKeys: SigningKeys;
   readonly limiter: Limiter;
-  /** Tries to sign in, and to show a password or a code of one's own. */
-  readonly logins: FailureThrottle;
+  readonly authenticator: Authenticator;
+  readonly signIn: SignIn;
+  readonly mcpSessions: McpSessions;
+  /** The kinds of things that a key may have made. */
+  readonly madeKinds: readonly NamedKind[];
+  /** The kinds of things that act for a person. */
+  readonly standingKinds: readonly AnyStandingKind[];
   /** Tries to pair a device. */
   readonly pairings: FailureThrottle;
   readonly usage: Usage;

@@ -1,13 +1,13 @@
 /** Counts by hour of a UTC day. */
 export type Hours = Uint32Array<ArrayBuffer>;
 
-/** What a route is counted as: `METHOD /path/{pattern}`. */
+/** A route in the counts: `METHOD /path/{pattern}`. */
 export interface Endpoint {
   readonly method: string;
   readonly path: string;
 }
 
-/** One key's day as it is counted. Endpoints are told apart by identity, which costs a request no text. */
+/** One key's counts of a day. Endpoints are compared by identity, which builds no text per request. */
 export interface DayCounts {
   readonly requests: Hours;
   readonly mcpCalls: Hours;
@@ -16,7 +16,7 @@ export interface DayCounts {
   readonly endpoints: Map<Endpoint, Hours>;
 }
 
-/** The same as it is stored. */
+/** The same as stored. */
 export interface StoredDay {
   readonly requests: Hours;
   readonly mcp_calls: Hours;
@@ -30,26 +30,26 @@ export const DAY_MS = 24 * HOUR_MS;
 export const HOURS = 24;
 
 /**
- * Names that are stored of one day, the busiest ones: with ids of 128 characters and patterns of 100 all of
- * them fit into one value of 64 KiB. Totals count every request, whatever its name.
+ * The most used names of a day are stored: with ids of 128 characters and patterns of 100 they fit into one value
+ * of 64 KiB. Totals count every request, whatever its name.
  */
 export const NAMES_STORED = 100;
-/** Names that are counted in memory; beyond it the least busy half is forgotten. */
+/** Names counted in memory; beyond that the less used half is dropped. */
 export const NAMES_COUNTED = 1_000;
-/** A name with its 24 counts, roughly, and what a day holds beside them. */
+/** Approximate sizes of a name with its 24 counts, and of the rest of a day. */
 const NAME_BYTES = 260;
 const REST_BYTES = 512;
 
 /**
- * Whether what happens now counts in the hour that ends then. A clock that steps back by up to an hour stays
- * in the hour that it had reached; one that steps back further is followed, or it would count in the future.
+ * True while `nowMs` counts in the hour that ends at `endsMs`. A clock that steps back by up to an hour stays in
+ * that hour; a longer step starts an earlier hour, or it would count in the future.
  */
 export const isStillHour = (endsMs: number, nowMs: number): boolean =>
   nowMs < endsMs && nowMs >= endsMs - 2 * HOUR_MS;
 
 const noHours = (): Hours => new Uint32Array(HOURS);
 
-/** A day on which nothing has happened yet. */
+/** A day without counts. */
 export const emptyDay = (): DayCounts => ({
   requests: noHours(),
   mcpCalls: noHours(),
@@ -58,7 +58,7 @@ export const emptyDay = (): DayCounts => ({
   endpoints: new Map(),
 });
 
-/** Counts one for a name; answers how many names were added, which is negative when some were forgotten. */
+/** Counts one for a name; returns the number of added names, negative when some were dropped. */
 export function countName<K>(names: Map<K, Hours>, name: K, hour: number): number {
   const known = names.get(name);
   if (known !== undefined) {
@@ -67,7 +67,7 @@ export function countName<K>(names: Map<K, Hours>, name: K, hour: number): numbe
   }
   const before = names.size;
   if (before >= NAMES_COUNTED) {
-    for (const [idle] of busiest(names).slice(NAMES_COUNTED / 2)) names.delete(idle);
+    for (const [idle] of mostUsed(names).slice(NAMES_COUNTED / 2)) names.delete(idle);
   }
   const hours = noHours();
   hours[hour] = 1;
@@ -75,11 +75,11 @@ export function countName<K>(names: Map<K, Hours>, name: K, hour: number): numbe
   return names.size - before;
 }
 
-/** A day as it is stored: the busiest names. It shares its counts with the day, which goes on counting. */
+/** A day as stored, with the most used names. It shares its counts with the day, which keeps counting. */
 export function storedDay(day: DayCounts): { value: StoredDay; bytes: number } {
-  const agents = new Map(busiest(day.agents).slice(0, NAMES_STORED));
+  const agents = new Map(mostUsed(day.agents).slice(0, NAMES_STORED));
   const endpoints = new Map(
-    busiest(day.endpoints).slice(0, NAMES_STORED)
+    mostUsed(day.endpoints).slice(0, NAMES_STORED)
       .map(([{ method, path }, hours]) => [`${method} ${path}`, hours]),
   );
   const value: StoredDay = {
@@ -92,14 +92,14 @@ export function storedDay(day: DayCounts): { value: StoredDay; bytes: number } {
   return { value, bytes: REST_BYTES + (agents.size + endpoints.size) * NAME_BYTES };
 }
 
-/** The sum of some counts. */
+/** The sum of counts. */
 export function total(hours: Iterable<number>): number {
   let sum = 0;
   for (const n of hours) sum += n;
   return sum;
 }
 
-function busiest<K>(names: ReadonlyMap<K, Hours>): [K, Hours][] {
+function mostUsed<K>(names: ReadonlyMap<K, Hours>): [K, Hours][] {
   if (names.size <= 1) return [...names];
   return [...names].map(([name, hours]) => ({ name, hours, n: total(hours) }))
     .sort((a, b) => b.n - a.n)

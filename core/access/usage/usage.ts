@@ -24,16 +24,16 @@ import {
   storedDay,
 } from "./day.ts";
 
-/** With the commit that follows, what a crash can lose is less than a second's traffic. */
+/** With the commit that follows, a crash loses less than a second of counts. */
 const FLUSH_MS = 750;
-/** Keys of one commit: a shared server takes ten checks, and ten of the largest days fit. */
+/** Keys per commit: a self-hosted server takes ten checks, and ten of the largest days fit. */
 const KEYS_AT_ONCE = 10;
-/** What is kept in memory after it was written, so that a key's day stays one value. */
+/** Keys kept in memory after they were written, so that a key's day stays one value. */
 const KEYS_MAX = 10_000;
-/** Names take most of the memory: about 300 bytes each. */
+/** Names take most of the memory, about 300 bytes each. */
 const NAMES_MAX = 100_000;
 
-/** What this process counts of one key and day, under a writer's name of its own. */
+/** The counts of one key and day in this process, stored under their own writer's name. */
 interface Counting {
   readonly tenant: Tenant;
   readonly id: string;
@@ -43,21 +43,21 @@ interface Counting {
   hour: number;
   hourEndsMs: number;
   lastMs: number;
-  /** True while the store does not have all of it. */
+  /** True while the store lacks some of it. */
   dirty: boolean;
 }
 
 /**
- * Counts what API keys do, as it happens: in memory, and written down before a second has passed and when
- * the relay stops. A request costs a look-up and an increment.
+ * Counts the use of API keys in memory, and writes it to the store within a second and at the stop. Each instance
+ * writes its own days, which reads add up. A request costs a look-up and an increment.
  */
 export class Usage {
-  /** The day that is being counted, by key id. */
+  /** The current day by key id. */
   readonly #counting = new Map<string, Counting>();
   #dirty: Counting[] = [];
-  /** Days that are over and may not be written yet. */
+  /** Past days that may not be written yet. */
   readonly #ended = new Set<Counting>();
-  /** Of how many keys a flush is under way. */
+  /** Keys in the running flush. */
   #writing = 0;
   #names = 0;
   #writers = 0;
@@ -72,8 +72,8 @@ export class Usage {
   ) {}
 
   /**
-   * A request of a key was answered; of others nothing is counted. One that was refused by a limit counts as
-   * that only. `agent` is whom it was for, as far as it came.
+   * Counts an answered request of an API key; other actors are ignored. A request over a limit counts only as
+   * that. `agent` is the agent that it named.
    */
   request(actor: Actor, endpoint: Endpoint, agent: string | null, status: number): void {
     if (actor.kind !== "api_key") return;
@@ -85,12 +85,12 @@ export class Usage {
     }
     day.requests[hour]!++;
     this.#names += countName(day.endpoints, endpoint, hour);
-    // What was malformed or not there named no agent.
+    // A malformed request, or one for something missing, named no agent.
     if (agent === null || status === 400 || status === 404) return;
     this.#names += countName(day.agents, agent, hour);
   }
 
-  /** A tool was called by MCP; `agent` is whom it was for. */
+  /** Counts an MCP tool call; `agent` is the agent that it named. */
   mcpCall(actor: Actor, agent: string | null): void {
     if (actor.kind !== "api_key") return;
     const { day, hour } = this.#of(actor);
@@ -98,14 +98,14 @@ export class Usage {
     if (agent !== null) this.#names += countName(day.agents, agent, hour);
   }
 
-  /** Each writer's days from `fromMs` up to `toMs`, with what is not written yet here. */
+  /** Each writer's days from `fromMs` up to `toMs`, including unwritten counts of this process. */
   async days(
     tenant: Tenant,
     id: string,
     fromMs: number,
     toMs: number,
   ): Promise<{ dayMs: number; value: StoredDay }[]> {
-    // Looked at before the store: what is written meanwhile is in both, and here it is never older.
+    // Before the store is read: counts written meanwhile are in both, and memory is never older.
     const here = [this.#counting.get(id), ...this.#ended]
       .filter((some) => some !== undefined)
       .filter((some) => some.id === id && some.dayMs >= fromMs && some.dayMs < toMs);
@@ -125,7 +125,7 @@ export class Usage {
     return here === undefined ? stored : Math.max(here, stored ?? 0);
   }
 
-  /** Forgets what a key did, with the change that deletes it. */
+  /** Deletes the usage of a key, in the transaction that deletes the key. */
   forget(tx: Tx, tenant: Tenant, id: string): void {
     const gone = series(tenant, id);
     dropLatest(tx, gone);
@@ -135,17 +135,17 @@ export class Usage {
     });
   }
 
-  /** How many keys have counts that a crash would lose. */
+  /** Keys with counts that a crash would lose. */
   get unwritten(): number {
     return this.#dirty.length + this.#writing;
   }
 
-  /** Resolves when all that was counted before it is in the store. */
+  /** Resolves when everything counted before the call is in the store. */
   flush(): Promise<void> {
     return this.#flushing = this.#flushing.catch(() => {}).then(() => this.#write());
   }
 
-  /** Writes down what is left. */
+  /** Writes what is left. */
   async stop(): Promise<void> {
     this.#timer?.();
     await this.flush();
@@ -155,15 +155,15 @@ export class Usage {
     const now = this.store.clock.now();
     let counting = this.#counting.get(id);
     if (counting === undefined || !isStillHour(counting.hourEndsMs, now)) {
-      counting = this.#turn(tenant, id, counting, now);
+      counting = this.#advance(tenant, id, counting, now);
     }
     counting.lastMs = now;
-    if (!counting.dirty) this.#mark(counting);
+    if (!counting.dirty) this.#markDirty(counting);
     return counting;
   }
 
-  /** The store lacks something of it. */
-  #mark(counting: Counting): void {
+  /** Schedules a write. */
+  #markDirty(counting: Counting): void {
     counting.dirty = true;
     this.#dirty.push(counting);
     this.#timer ??= this.store.clock.after(FLUSH_MS, () => {
@@ -172,8 +172,8 @@ export class Usage {
     });
   }
 
-  /** Goes on to the hour of `now`, and to a new day where that is another. */
-  #turn(tenant: Tenant, id: string, before: Counting | undefined, now: number): Counting {
+  /** Moves on to the hour of `now`, and to a new day if that has changed. */
+  #advance(tenant: Tenant, id: string, before: Counting | undefined, now: number): Counting {
     const dayMs = Math.floor(now / DAY_MS) * DAY_MS;
     const hour = Math.floor((now - dayMs) / HOUR_MS);
     const hourEndsMs = dayMs + (hour + 1) * HOUR_MS;
@@ -198,18 +198,18 @@ export class Usage {
         await this.#writeSome(due.slice(at, at + KEYS_AT_ONCE));
       }
     } catch (error) {
-      // Nothing is lost: whole values are written again, whatever became of them this time.
-      for (const counting of due.slice(at)) if (!counting.dirty) this.#mark(counting);
+      // Nothing is lost: the whole values are written again.
+      for (const counting of due.slice(at)) if (!counting.dirty) this.#markDirty(counting);
       throw error;
     } finally {
       this.#writing = 0;
-      this.#letGo();
+      this.#evict();
     }
   }
 
   async #writeSome(some: readonly Counting[]): Promise<void> {
     const gone = await this.store.transact(async (tx) => {
-      // The check that this becomes keeps a deleted key's counts from coming back.
+      // The read becomes a check, so that a deleted key's counts do not come back.
       const keys = await Promise.all(some.map(({ tenant, id }) => tx.get(apiKeys, tenant, id)));
       some.forEach(({ tenant, id, dayMs, writer, day, lastMs }, at) => {
         if (keys[at] === null) return;
@@ -222,10 +222,10 @@ export class Usage {
   }
 
   /**
-   * Keeps memory within its bounds; who comes again goes on under another writer's name. At the end of a
-   * flush what is not dirty is in the store.
+   * Keeps memory within its bounds; a dropped key continues under another writer's name. At the end of a flush
+   * everything that is not dirty is in the store.
    */
-  #letGo(): void {
+  #evict(): void {
     for (const counting of this.#ended) if (!counting.dirty) this.#ended.delete(counting);
     const todayMs = Math.floor(this.store.clock.now() / DAY_MS) * DAY_MS;
     for (const [id, { dirty, dayMs }] of this.#counting) {
