@@ -27,7 +27,7 @@ import { McpSessions } from "./access/mcp_sessions.ts";
 import { trimNotifications } from "./access/people/notify.ts";
 import type { Founder } from "./access/sign_in/parts.ts";
 import type { AnyStandingKind } from "./access/standing/kinds.ts";
-import { review } from "./access/standing/review.ts";
+import { reviewStanding } from "./access/standing/review.ts";
 import { Tokens } from "./access/tokens/tokens.ts";
 import { MADE_DEVICES } from "./agents/devices/devices.ts";
 import { MADE_PAIRING_CODES } from "./agents/devices/pair.ts";
@@ -244,7 +244,10 @@ async function assemble(
     if (!scopes.includes(AGENT_RIGHT)) app.links.closeCredential(id);
   });
   signals.rightsChanged.on(({ org }) =>
-    app.background.run("the review of what acts for people", () => review(app, STANDING_KINDS, org))
+    app.background.run(
+      "the review of what acts for people",
+      () => reviewStanding(app, STANDING_KINDS, org),
+    )
   );
   signals.peopleNotified.on((news) =>
     app.background.run("the removal of old notifications", () => trimNotifications(app, news))

@@ -10,7 +10,10 @@ import {
 } from "../core/access/sign_in/second_factor.ts";
 import { endSession, listSessions } from "../core/access/sign_in/sessions.ts";
 import { listNotifications, readNotification } from "../core/access/people/notifications.ts";
-import { readSettings, updateSettings } from "../core/access/people/settings.ts";
+import {
+  readAccountSettings,
+  updateAccountSettings,
+} from "../core/access/people/account_settings.ts";
 import { route } from "./call/route.ts";
 import {
   Flag,
@@ -73,7 +76,7 @@ export const accountCareRoutes = [
     effect: "read",
     success: { status: 200, body: Settings },
     faults: ["NOT_FOUND"],
-    handle: (work) => readSettings(work),
+    handle: (work) => readAccountSettings(work),
   }),
   route({
     id: "account.update_settings",
@@ -95,7 +98,7 @@ export const accountCareRoutes = [
     },
     success: { status: 200, body: Settings },
     faults: ["NOT_FOUND"],
-    handle: (work, { body }) => updateSettings(work, body),
+    handle: (work, { body }) => updateAccountSettings(work, body),
   }),
   route({
     id: "account.notifications",

@@ -126,7 +126,13 @@ export class Authenticator {
     const rights = scopes === null
       ? actor.rights
       : new Set([...actor.rights].filter((right) => scopes.has(right)));
-    return { ...actor, rights, expiresAtMs, foreign, ...(scopes?.size === 0 && { bare: true }) };
+    return {
+      ...actor,
+      rights,
+      expiresAtMs,
+      foreign,
+      ...(scopes?.size === 0 && { withoutRights: true }),
+    };
   }
 
   /** A person, with a session or without, and the rights of now. */
@@ -144,13 +150,13 @@ export class Authenticator {
     if (session !== null && session.epoch !== user.session_epoch) return "ended";
     // Without the required second factor a session may only set one up. Another issuer's token is exempt:
     // its issuer decides about second factors.
-    const bare = organization.require_second_factor && session?.second_factor === false;
+    const withoutRights = organization.require_second_factor && session?.second_factor === false;
     return {
       kind: "user",
       id: user.id,
       tenant: { org, space },
-      rights: bare ? new Set() : await rightsOf(store, organization, user.roles),
-      ...(bare && { bare }),
+      rights: withoutRights ? new Set() : await rightsOf(store, organization, user.roles),
+      ...(withoutRights && { withoutRights }),
       userId: user.id,
       plan: organization.plan,
       host: organization.host,

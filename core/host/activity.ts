@@ -2,7 +2,8 @@ import { SYSTEM, type Tenant } from "../../kv/store/collection.ts";
 import { putDay, readDays, type Series } from "../../kv/store/series.ts";
 import type { Store } from "../../kv/store/store.ts";
 import type { Cancel } from "../ports/ports.ts";
-import { DAY_MS, HOUR_MS, HOURS, type Hours, isStillHour } from "../access/usage/day.ts";
+import { HOURS, type Hours, isStillHour } from "../access/usage/day.ts";
+import { DAY_MS, HOUR_MS } from "../codec/durations.ts";
 
 /** With the commit that follows, what a crash can lose is less than a second's counts. */
 const FLUSH_MS = 750;

@@ -9,7 +9,7 @@ import { dropExpiredRows } from "../events/trail/retention.ts";
 import { sweepQueued } from "../commands/queued.ts";
 import { pushPolicies } from "../policies/push.ts";
 import { notifyOfPlanLimits } from "../access/limits/plan_notice.ts";
-import { sweepReviews } from "../access/standing/review.ts";
+import { sweepStandingReviews } from "../access/standing/review.ts";
 import { dropExpired } from "../webhooks/retention.ts";
 
 const HOUSEKEEPING_MS = 30_000;
@@ -45,7 +45,7 @@ const CHORES: Readonly<Record<string, (app: App) => unknown>> = {
   // Policies that another instance applied, and those of agents that were not linked then.
   policies: (app) => pushPolicies(app, app.links.serving(null)),
   "former keys": leaveFormerKeys,
-  "standing things": (app) => sweepReviews(app, app.standingKinds),
+  "standing things": (app) => sweepStandingReviews(app, app.standingKinds),
   syncs: ({ syncs }) => syncs.sweep(),
   transfers: ({ transfers }) => transfers.sweep(),
   blobs: ({ store }) => sweepBlobs(store),

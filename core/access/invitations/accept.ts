@@ -4,7 +4,7 @@ import { organizations } from "../../../kv/records/organization.ts";
 import { users } from "../../../kv/records/user.ts";
 import type { Found, Reader } from "../../../kv/store/reader.ts";
 import { insertUser } from "../people/new_user.ts";
-import { openSession, signedIn } from "../sign_in/open_session.ts";
+import { issueTokens, openSession } from "../sign_in/open_session.ts";
 import type { SignIn } from "../sign_in/parts.ts";
 import type { Stepping } from "../../work/work.ts";
 import { emit } from "../../events/events.ts";
@@ -70,7 +70,7 @@ export async function joinByInvitation(
     });
     return { organization, user, session: await openSession(work, tx, tenant, user, false) };
   });
-  return await signedIn(work, tokens, organization, user, session);
+  return await issueTokens(work, tokens, organization, user, session);
 }
 
 /** The invitation of a code, if it can be accepted now. @throws {Fault} VALIDATION_FAILED, GONE */

@@ -11,10 +11,10 @@ import { mustExist } from "../roles/assign.ts";
 import { giverOf, homeOf, mustBeAbleToGive } from "../roles/grant.ts";
 import { sha256Hex } from "../../codec/text.ts";
 import { mustAllowInvitation } from "./open.ts";
+import { DAY_MS } from "../../codec/durations.ts";
 
 /** 120 bits cannot be guessed. */
 const CODE_BYTES = 15;
-const DAY_MS = 24 * 60 * 60 * 1000;
 /** How long an ended invitation stays visible. */
 const KEPT_MS = 90 * DAY_MS;
 

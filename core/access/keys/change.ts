@@ -1,5 +1,5 @@
 import { type ApiKeyRecord, apiKeys } from "../../../kv/records/api_key.ts";
-import { peopleBehind, unite, without } from "./also_of.ts";
+import { peopleBehind, unite, without } from "./people_behind.ts";
 import type { Writing } from "../../work/work.ts";
 import { canonicalJson } from "../../codec/canonical.ts";
 import { emit } from "../../events/events.ts";

@@ -1,5 +1,5 @@
 import { apiKeys } from "../../../kv/records/api_key.ts";
-import { peopleBehind, without } from "./also_of.ts";
+import { peopleBehind, without } from "./people_behind.ts";
 import type { Writing } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
 import { hashKeyValue, makeKeyValue, maskKeyValue } from "./value.ts";
@@ -9,8 +9,8 @@ import type { Scope } from "../../work/scopes.ts";
 import { mustCover, mustHoldNewValue, tenantOfKey } from "./owned.ts";
 import { credentialInHand } from "./made_with.ts";
 import { showApiKey } from "./show.ts";
+import { DAY_MS } from "../../codec/durations.ts";
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 /** A key that a person makes lasts this long unless the request says otherwise. */
 export const EXPIRES_DAYS_DEFAULT = 90;
 /**

@@ -1,5 +1,5 @@
 import { type ApiKeyRecord, apiKeys } from "../../../kv/records/api_key.ts";
-import { type People, peopleBehind, unite, without } from "./also_of.ts";
+import { type People, peopleBehind, unite, without } from "./people_behind.ts";
 import type { Stepping } from "../../work/work.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
@@ -12,8 +12,7 @@ import { mustBeUsable } from "./change.ts";
 import { credentialInHand } from "./made_with.ts";
 import { mustCover, mustHoldNewValue, ownedKey, tenantOfKey } from "./owned.ts";
 import { statusOf } from "./show.ts";
-
-const HOUR_MS = 60 * 60 * 1000;
+import { HOUR_MS } from "../../codec/durations.ts";
 
 /**
  * Gives a key a new value. The old one works until the grace period ends, at most until the key expires. Of

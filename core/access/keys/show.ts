@@ -6,8 +6,8 @@ import { limitsOf } from "../limits/kinds.ts";
 import type { Scope } from "../../work/scopes.ts";
 import { tenantOfKey } from "./owned.ts";
 import type { Usage } from "../usage/usage.ts";
+import { DAY_MS } from "../../codec/durations.ts";
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 /** After this age a key's record recommends a rotation. */
 const ROTATION_DAYS = 90;
 

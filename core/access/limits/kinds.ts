@@ -1,8 +1,8 @@
 import type { ApiKeyRecord } from "../../../kv/records/api_key.ts";
 import type { OrganizationRecord } from "../../../kv/records/organization.ts";
 import { type Config, planOf } from "../../work/config.ts";
+import { MINUTE_MS } from "../../codec/durations.ts";
 
-const MINUTE_MS = 60_000;
 const TEN_SECONDS_MS = 10_000;
 /** Reports about one agent by others, and as many by itself. */
 export const AGENT_REPORTS_PER_MINUTE = 60;

@@ -19,10 +19,10 @@ import {
   planLimit,
 } from "./kinds.ts";
 import { networkOf } from "./network.ts";
+import { MINUTE_MS } from "../../codec/durations.ts";
 
 /** Shown for no limit: the largest number that every client can read. */
 export const UNLIMITED = 2_147_483_647;
-const MINUTE_MS = 60_000;
 /** Retry soon: a connection may end at any moment. */
 const CONNECTION_RETRY_MS = 1_000;
 const ACTORS_MAX = 20_000;

@@ -8,8 +8,8 @@ export function mustBeSignedIn(actor: Actor): asserts actor is Actor & { session
 }
 
 /** True unless the credential is limited to some of the rights of its person. */
-export const actsForPerson = ({ bare, foreign }: Actor): boolean =>
-  !bare && (foreign === undefined || foreign.scopes === null);
+export const actsForPerson = ({ withoutRights, foreign }: Actor): boolean =>
+  !withoutRights && (foreign === undefined || foreign.scopes === null);
 
 /**
  * Personal things, such as settings and own keys, are closed to a sign-in without rights and to another issuer's
@@ -18,7 +18,7 @@ export const actsForPerson = ({ bare, foreign }: Actor): boolean =>
  */
 export function mustActForPerson(actor: Actor): void {
   if (actsForPerson(actor)) return;
-  const message = actor.bare
+  const message = actor.withoutRights
     ? "This sign-in has no rights: set up a second factor, or send a token that names rights."
     : "This token is limited to its scopes and cannot act for its person otherwise.";
   throw new Fault("FORBIDDEN", message);

@@ -1,7 +1,7 @@
 import { SYSTEM } from "../../../kv/store/collection.ts";
 import { organizations } from "../../../kv/records/organization.ts";
 import { type UserRecord, users } from "../../../kv/records/user.ts";
-import { openSession, signedIn } from "./open_session.ts";
+import { issueTokens, openSession } from "./open_session.ts";
 import { factorAttempts, takeSecondFactor } from "./second_factor.ts";
 import type { Stepping } from "../../work/work.ts";
 import type { Background } from "../../work/background.ts";
@@ -41,7 +41,7 @@ export async function logIn(work: Stepping, parts: Parts, input: Login) {
     ? await hashPassword(input.password, ports)
     : found.record.password;
   const { user, session } = await enter(work, parts, found, password, input.code);
-  return await signedIn(work, parts.tokens, organization, user, session);
+  return await issueTokens(work, parts.tokens, organization, user, session);
 }
 
 /** The user with this email and password. @throws {Fault} INVALID_LOGIN */

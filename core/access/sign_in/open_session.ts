@@ -38,7 +38,7 @@ export async function openSession(
 }
 
 /** The answer to a signup, a sign-in or a refresh: a new JWT, and the refresh token with this number. */
-export async function signedIn(
+export async function issueTokens(
   { ports, sealer }: Pick<Context, "ports" | "sealer">,
   tokens: SignIn["tokens"],
   organization: OrganizationRecord,
@@ -49,7 +49,7 @@ export async function signedIn(
   const nowMs = ports.clock.now();
   const ttlMs = Math.min(TOKEN_TTL_MS, session.expires_at_ms - nowMs);
   const claims = { sub: user.id, org: organization.id, sid: session.id };
-  const bare = organization.require_second_factor && !session.second_factor;
+  const withoutRights = organization.require_second_factor && !session.second_factor;
   return {
     token: await tokens.sign(claims, { nowMs, ttlMs, jti: ports.entropy.uuid() }),
     token_type: "Bearer" as const,
@@ -58,6 +58,6 @@ export async function signedIn(
     refresh_expires_at: iso(session.expires_at_ms),
     user: { id: user.id, email: user.email, role: user.roles[0] ?? "none" },
     organization: { id: organization.id, name: organization.name },
-    ...(bare && { second_factor: "setup_required" as const }),
+    ...(withoutRights && { second_factor: "setup_required" as const }),
   };
 }

@@ -7,7 +7,7 @@ import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { notifyPerson } from "../people/notify.ts";
 import { homeOf } from "../roles/grant.ts";
-import { signedIn } from "./open_session.ts";
+import { issueTokens } from "./open_session.ts";
 import type { SignIn } from "./parts.ts";
 import { isGenuine, type NamedToken, parseRefreshToken, sessionEndsAtMs } from "./refresh_token.ts";
 
@@ -62,7 +62,7 @@ export async function refreshSession(
     return null;
   });
   if (taken === null) throw refusal("reused");
-  return await signedIn(
+  return await issueTokens(
     work,
     tokens,
     taken.organization,

@@ -4,8 +4,8 @@ import type { Context } from "../../work/work.ts";
 import { makeSecretText } from "../keys/value.ts";
 import type { Sealer } from "../../codec/seal.ts";
 import { base62Length, constantTimeEqual, encodeBase62 } from "../../codec/text.ts";
+import { DAY_MS } from "../../codec/durations.ts";
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 /** A session ends after this long without a refresh. */
 export const SESSION_IDLE_MS = 30 * DAY_MS;
 /** A session ends after this long in any case. */

@@ -4,7 +4,7 @@ import type { Store } from "../../../kv/store/store.ts";
 import { type DetailsOf, eventJson, OPERATOR_ACTOR } from "../../events/events.ts";
 import { makeSecretText } from "../keys/value.ts";
 import { hashPassword } from "./passwords.ts";
-import { everybody } from "../keys/also_of.ts";
+import { everybody } from "../keys/people_behind.ts";
 import type { Ports } from "../../ports/ports.ts";
 import { homeOf } from "../roles/grant.ts";
 import { canonicalEmail } from "../../codec/text.ts";

@@ -1,7 +1,7 @@
 import { SYSTEM } from "../../../kv/store/collection.ts";
 import { organizations } from "../../../kv/records/organization.ts";
 import { insertUser } from "../people/new_user.ts";
-import { openSession, signedIn } from "./open_session.ts";
+import { issueTokens, openSession } from "./open_session.ts";
 import type { Context, RequestInfo, Stepping } from "../../work/work.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
@@ -81,7 +81,7 @@ async function foundOrganization(
     });
     return { organization, user, session: await openSession(work, tx, tenant, user, false) };
   });
-  return await signedIn(work, tokens, made.organization, made.user, made.session);
+  return await issueTokens(work, tokens, made.organization, made.user, made.session);
 }
 
 /**

@@ -29,16 +29,16 @@ export function stageReview(
 }
 
 /** Does the reviews that were interrupted by a crash. */
-export async function sweepReviews(
+export async function sweepStandingReviews(
   context: Needs,
   kinds: readonly AnyStandingKind[],
 ): Promise<void> {
   const waiting = everyQueued(context.store, standingReviews, "all", { limit: PAGE });
-  for await (const { tenant } of waiting) await review(context, kinds, tenant.org);
+  for await (const { tenant } of waiting) await reviewStanding(context, kinds, tenant.org);
 }
 
 /** Reviews everything that acts for people of an organization. */
-export async function review(
+export async function reviewStanding(
   context: Needs,
   kinds: readonly AnyStandingKind[],
   org: string,

@@ -4,8 +4,8 @@ import type { Store } from "../../../kv/store/store.ts";
 import type { Clock } from "../../ports/ports.ts";
 import type { Sealer } from "../../codec/seal.ts";
 import { generateSigningKey, type SigningKey, type VerificationKey } from "./jwt.ts";
+import { DAY_MS } from "../../codec/durations.ts";
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 const SIGNS_FOR_MS = 30 * DAY_MS;
 /** Longer than any token lives, so that a retired key still verifies the tokens that it signed. */
 const VERIFIES_AFTER_MS = DAY_MS;

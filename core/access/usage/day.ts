@@ -1,3 +1,4 @@
+import { HOUR_MS } from "../../codec/durations.ts";
 /** Counts by hour of a UTC day. */
 export type Hours = Uint32Array<ArrayBuffer>;
 
@@ -25,8 +26,6 @@ export interface StoredDay {
   readonly endpoints: ReadonlyMap<string, Hours>;
 }
 
-export const HOUR_MS = 60 * 60 * 1000;
-export const DAY_MS = 24 * HOUR_MS;
 export const HOURS = 24;
 
 /**

@@ -14,15 +14,14 @@ import type { Actor } from "../../work/work.ts";
 import type { Cancel } from "../../ports/ports.ts";
 import {
   countName,
-  DAY_MS,
   type DayCounts,
   emptyDay,
   type Endpoint,
-  HOUR_MS,
   isStillHour,
   type StoredDay,
   storedDay,
 } from "./day.ts";
+import { DAY_MS, HOUR_MS } from "../../codec/durations.ts";
 
 /** With the commit that follows, a crash loses less than a second of counts. */
 const FLUSH_MS = 750;

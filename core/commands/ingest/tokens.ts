@@ -7,7 +7,7 @@ import type { Found } from "../../../kv/store/reader.ts";
 import { mustCover, mustHoldNewValue } from "../../access/keys/owned.ts";
 import { endingWith, madeKind } from "../../access/keys/made_kinds.ts";
 import { credentialInHand } from "../../access/keys/made_with.ts";
-import { peopleBehind, unite, without } from "../../access/keys/also_of.ts";
+import { peopleBehind, unite, without } from "../../access/keys/people_behind.ts";
 import type { App, Work, Writing } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
 import { isChecked, makeCheckedText } from "../../access/keys/value.ts";

@@ -6,7 +6,7 @@ import {
   telegramLinks,
 } from "../../../kv/records/telegram.ts";
 import { mustActForPerson } from "../../access/people/person.ts";
-import { peopleBehind, unite, without } from "../../access/keys/also_of.ts";
+import { peopleBehind, unite, without } from "../../access/keys/people_behind.ts";
 import type { Actor, App, Work, Writing } from "../../work/work.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";

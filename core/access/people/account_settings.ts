@@ -7,7 +7,7 @@ import { personOf } from "../roles/assign.ts";
 import { mustActForPerson } from "./person.ts";
 
 /** The settings of the caller, or of the person who made the caller's key. */
-export async function readSettings({ db, actor }: Work) {
+export async function readAccountSettings({ db, actor }: Work) {
   const { language, timezone } = await personOf(db, actor.tenant.org, actor.userId);
   return { language, timezone };
 }
@@ -16,7 +16,7 @@ export async function readSettings({ db, actor }: Work) {
  * Changes the given settings. The language is stored in canonical form, the timezone as written.
  * @throws {Fault} VALIDATION_FAILED, FORBIDDEN for a token that is limited to its scopes
  */
-export async function updateSettings(
+export async function updateAccountSettings(
   work: Writing,
   input: { readonly language?: string | undefined; readonly timezone?: string | undefined },
 ) {
