@@ -7,7 +7,7 @@ import { readTally } from "../kv/store/tally.ts";
 import { StoreUnavailableError } from "../kv/store/errors.ts";
 import type { Store } from "../kv/store/store.ts";
 import { organizations } from "../kv/records/organization.ts";
-import { Links } from "./agents/links.ts";
+import { AGENT_RIGHT, Links } from "./agents/links.ts";
 import { Activity } from "./host/activity.ts";
 import type { Configuration } from "./host/configuration.ts";
 import type { App } from "./work/work.ts";
@@ -17,10 +17,32 @@ import { recoverCommands } from "./commands/recover.ts";
 import { Commands } from "./commands/registry.ts";
 import { reportRounds } from "./compliance/jobs.ts";
 import { jobsDue } from "./host/health.ts";
-import { claimCodeOf } from "./access/sign_in/accounts.ts";
+import { claimCodeOf } from "./access/sign_in/sign_up.ts";
 import { doAll, keepHouse } from "./host/housekeeping.ts";
 import type { Config } from "./work/config.ts";
+import { Authenticator } from "./access/authenticate.ts";
+import { madeKinds } from "./access/keys/made_kinds.ts";
 import { FailureThrottle } from "./access/limits/throttle.ts";
+import { McpSessions } from "./access/mcp_sessions.ts";
+import { trimNotifications } from "./access/people/notify.ts";
+import type { Founder } from "./access/sign_in/parts.ts";
+import type { AnyStandingKind } from "./access/standing/kinds.ts";
+import { reviewStanding } from "./access/standing/review.ts";
+import { Tokens } from "./access/tokens/tokens.ts";
+import { MADE_DEVICES } from "./agents/devices/devices.ts";
+import { MADE_PAIRING_CODES } from "./agents/devices/pair.ts";
+import { insertVerdictKeys } from "./agents/verdicts.ts";
+import { insertShield } from "./commands/guard/settings.ts";
+import { INGEST_TOKEN } from "./commands/ingest/standing.ts";
+import { MADE_INGEST_TOKENS } from "./commands/ingest/tokens.ts";
+import { insertAuditKeys } from "./events/trail/keys.ts";
+import { subscribe } from "./host/plans/subscribe.ts";
+import { MADE_INTEGRATIONS } from "./integrations/integrations.ts";
+import { INTEGRATION } from "./integrations/standing.ts";
+import { MADE_REPOSITORIES } from "./policies/repositories.ts";
+import { REPOSITORY } from "./policies/standing.ts";
+import { WEBHOOK } from "./webhooks/standing.ts";
+import { MADE_WEBHOOKS } from "./webhooks/webhooks.ts";
 import { PolicyBook } from "./policies/book.ts";
 import { Syncs } from "./policies/syncs.ts";
 import { Integrations } from "./integrations/runner.ts";
@@ -156,19 +178,33 @@ async function assemble(
   const sharing = store.sole ? 1 : SHARING_INSTANCES;
   const epoch = await openInstallation(store, sealer, ports);
   const metrics = new Metrics();
+  const signals = new Signals();
+  const signingKeys = new SigningKeys(store, sealer, clock);
+  const tokens = new Tokens(signingKeys, clock, settings.publicUrl ?? "relay");
+  const inForce = withLocal(settings, config);
   const app: App = {
     store,
-    signals: new Signals(),
+    signals,
     background: new Background(ports.log),
     log: new EventLog(store, complain("events could not be sequenced")),
     audit: new Sequencer(() => app),
     ports,
-    settings: withLocal(settings, config),
+    settings: inForce,
     config,
     configuration: () => configuration,
     putInForce: (next) => configuration = next,
     sealer,
-    signingKeys: new SigningKeys(store, sealer, clock),
+    signingKeys,
+    authenticator: new Authenticator({ store, ports, config, tokens }),
+    signIn: {
+      tokens,
+      logins: new FailureThrottle(clock, { scope: "login", forgiving: true }),
+      settings: inForce,
+      founders: foundersFor(() => app),
+    },
+    mcpSessions: new McpSessions({ store, ports, signals }),
+    madeKinds: MADE_KINDS,
+    standingKinds: STANDING_KINDS,
     limiter: new Limiter({
       counters: new LeasedCounters(store, sharing),
       addresses: new LeasedCounters(store, sharing),
@@ -176,7 +212,6 @@ async function assemble(
       config,
       now: () => clock.now(),
     }),
-    logins: new FailureThrottle(clock, { scope: "login", forgiving: true }),
     // Whoever has one code of their own must not guess others for nothing.
     pairings: new FailureThrottle(clock, { scope: "pairing", forgiving: false }),
     usage: new Usage(store, instance, complain("the use of keys could not be recorded")),
@@ -204,8 +239,47 @@ async function assemble(
   app.signals.eventWritten.on(({ tenant, ...event }) => {
     for (const name of countedAs(event)) app.activity.count(tenant, name);
   });
+  signals.credentialEnded.on(({ id }) => app.links.closeCredential(id));
+  signals.keyScopesChanged.on(({ id, scopes }) => {
+    if (!scopes.includes(AGENT_RIGHT)) app.links.closeCredential(id);
+  });
+  signals.rightsChanged.on(({ org }) =>
+    app.background.run(
+      "the review of what acts for people",
+      () => reviewStanding(app, STANDING_KINDS, org),
+    )
+  );
+  signals.peopleNotified.on((news) =>
+    app.background.run("the removal of old notifications", () => trimNotifications(app, news))
+  );
   return app;
 }
+
+/** What a new organization gets from each area. */
+const foundersFor = (app: () => App): readonly Founder[] => [
+  (tx, { id, plan }) => subscribe(app(), tx, id, plan),
+  (tx, { id }) => insertShield(tx, id),
+  (tx, { id }) => insertVerdictKeys(app(), tx, id),
+  (tx, { id }) => insertAuditKeys(app(), tx, id),
+];
+
+/** The things that a key may have made, which a cascade ends with it. */
+const MADE_KINDS = madeKinds({
+  pairing_code: MADE_PAIRING_CODES,
+  device: MADE_DEVICES,
+  ingest_token: MADE_INGEST_TOKENS,
+  webhook: MADE_WEBHOOKS,
+  integration: MADE_INTEGRATIONS,
+  repository: MADE_REPOSITORIES,
+});
+
+/** The things that act for a person, in the order of a review. */
+const STANDING_KINDS = [
+  REPOSITORY,
+  WEBHOOK,
+  INTEGRATION,
+  INGEST_TOKEN,
+] as unknown as readonly AnyStandingKind[];
 
 /** What the configuration at the start said by itself. */
 function saidBy({ configSource }: Settings): unknown {

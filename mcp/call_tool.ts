@@ -1,7 +1,6 @@
 import { Accepted } from "../core/work/accepted.ts";
 import type { RequestInfo } from "../core/work/work.ts";
 import { Fault } from "../core/fault/fault.ts";
-import { countCall } from "../core/access/mcp_sessions.ts";
 import { call, recordUse } from "../routes/call/call.ts";
 import { faultOf } from "../routes/call/answer.ts";
 import { copyInfo } from "../routes/http/request.ts";
@@ -32,7 +31,7 @@ export function toolNamed(exchange: Exchange): Tool {
 export async function callTool(exchange: Exchange): Promise<Result> {
   const tool = toolNamed(exchange);
   const { app, session, params } = exchange;
-  if (session !== null) countCall(app, session.id);
+  if (session !== null) app.mcpSessions.countCall(session.id);
   const args = argumentsOf(exchange);
   try {
     if (params.requestState !== undefined) return await resumePending(exchange, tool, args);

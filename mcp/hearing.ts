@@ -1,4 +1,3 @@
-import { touchSession } from "../core/access/mcp_sessions.ts";
 import { Fault } from "../core/fault/fault.ts";
 import { acceptedOf } from "../routes/call/accept.ts";
 import type { Visit } from "../routes/http/mount.ts";
@@ -43,7 +42,7 @@ export async function hear(server: Server, visit: Visit): Promise<Response> {
     async identifyAgain() {
       const now = await visit.identifyAgain();
       const before = listener.session;
-      const open = await touchSession({ app, actor: now }, session.id);
+      const open = await app.mcpSessions.touch(now, session.id);
       if (open === null) throw new Fault("NOT_FOUND", "The session is over.");
       // What its client changed meanwhile is newer.
       if (listener.session === before) listener.session = open;

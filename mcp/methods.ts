@@ -1,4 +1,3 @@
-import { changeSession } from "../core/access/mcp_sessions.ts";
 import { admit } from "./admit.ts";
 import { callTool, toolNamed } from "./call_tool.ts";
 import { complete } from "./completion.ts";
@@ -109,11 +108,13 @@ function wantsStream({ params, server }: Exchange): boolean {
 }
 
 async function setLevel(exchange: Exchange): Promise<Result> {
-  const { session, params } = exchange;
+  const { app, actor, session, params } = exchange;
   const level = LEVELS.find((known) => known === params.level);
   if (level === undefined) {
     throw new RpcError(CODES.invalidParams, `\`level\` must be one of ${LEVELS.join(", ")}.`);
   }
-  if (session !== null) await changeSession(exchange, session.id, () => ({ log_level: level }));
+  if (session !== null) {
+    await app.mcpSessions.change(actor, session.id, () => ({ log_level: level }));
+  }
   return { members: "" };
 }

@@ -1,9 +1,3 @@
-import {
-  changeSession,
-  closeSession,
-  openSession,
-  touchSession,
-} from "../core/access/mcp_sessions.ts";
 import { Fault } from "../core/fault/fault.ts";
 import type { McpSessionRecord } from "../kv/records/mcp_session.ts";
 import type { Visit } from "../routes/http/mount.ts";
@@ -34,7 +28,7 @@ export async function initialize(exchange: Exchange): Promise<Result> {
   // Nobody in particular needs no session, and must not fill the store with them.
   if (actor.kind !== "anonymous" || server.extension !== null) {
     const client = clientOf(params.clientInfo);
-    const session = await openSession({ app, actor, info }, {
+    const session = await app.mcpSessions.open({ actor, info }, {
       client,
       protocolVersion,
       capabilities,
@@ -63,7 +57,7 @@ function clientOf(info: unknown): McpSessionRecord["client"] {
 export async function sessionOf({ app, actor, request }: Visit): Promise<McpSessionRecord | null> {
   const id = request.headers.get("mcp-session-id");
   if (id === null) return null;
-  const session = /^[\x21-\x7e]{1,128}$/.test(id) ? await touchSession({ app, actor }, id) : null;
+  const session = /^[\x21-\x7e]{1,128}$/.test(id) ? await app.mcpSessions.touch(actor, id) : null;
   if (session !== null) return session;
   throw new Fault("NOT_FOUND", "This session is over, or never was. Initialize again.");
 }
@@ -71,7 +65,7 @@ export async function sessionOf({ app, actor, request }: Visit): Promise<McpSess
 /** Ends the session that a DELETE names. @throws {Fault} VALIDATION_FAILED, NOT_FOUND */
 export async function endSession(visit: Visit): Promise<void> {
   const session = await mustHaveSession(visit);
-  await closeSession(visit, session.id);
+  await visit.app.mcpSessions.close(visit, session.id);
 }
 
 /** @throws {Fault} VALIDATION_FAILED when none is named, NOT_FOUND when it is over */
@@ -108,9 +102,13 @@ async function changeUris(
   exchange: Exchange,
   change: (uris: readonly string[]) => string[],
 ): Promise<Result> {
-  const { server, session } = exchange;
+  const { app, actor, server, session } = exchange;
   if (session === null) return { members: "" };
-  const changed = await changeSession(exchange, session.id, ({ uris }) => ({ uris: change(uris) }));
+  const changed = await app.mcpSessions.change(
+    actor,
+    session.id,
+    ({ uris }) => ({ uris: change(uris) }),
+  );
   if (changed !== null) server.listeners.sessionChanged(changed);
   return { members: "" };
 }

@@ -1,5 +1,7 @@
 import { z } from "zod";
-import { accountInfo, logIn, signUp } from "../core/access/sign_in/accounts.ts";
+import { accountInfo } from "../core/access/sign_in/account.ts";
+import { logIn } from "../core/access/sign_in/log_in.ts";
+import { signUp } from "../core/access/sign_in/sign_up.ts";
 import { refreshSession } from "../core/access/sign_in/refresh.ts";
 import { route } from "./call/route.ts";
 import { Email, Name, NewPassword, ScopeName, Space, Timestamp } from "./schemas/schemas.ts";
@@ -70,7 +72,7 @@ export const accountRoutes = [
     },
     success: { status: 201, body: SignedIn },
     faults: ["FORBIDDEN", "CONFLICT", "GONE"],
-    handle: (work, { body }) => signUp(work, body),
+    handle: (work, { body }, { signIn }) => signUp(work, signIn, body),
   }),
   route({
     id: "account.login",
@@ -91,7 +93,8 @@ export const accountRoutes = [
     }),
     success: { status: 200, body: SignedIn },
     faults: ["INVALID_LOGIN"],
-    handle: (work, { body }) => logIn(work, body),
+    handle: (work, { body }, { signIn, background }) =>
+      logIn(work, { ...signIn, background }, body),
   }),
   route({
     id: "account.refresh",
@@ -108,7 +111,7 @@ export const accountRoutes = [
     body: z.strictObject({ refresh_token: z.string().min(1).max(512) }),
     success: { status: 200, body: SignedIn },
     faults: ["INVALID_TOKEN"],
-    handle: (work, { body }) => refreshSession(work, body.refresh_token),
+    handle: (work, { body }, { signIn }) => refreshSession(work, signIn, body.refresh_token),
   }),
   route({
     id: "account.info",
@@ -132,8 +135,8 @@ export const accountRoutes = [
     effect: "read",
     success: { status: 200, body: Jwks },
     faults: [],
-    handle: async ({ app }) => ({
-      keys: (await app.signingKeys.published()).map((key) => ({ ...key.publicJwk })),
+    handle: async (_work, _input, { signingKeys }) => ({
+      keys: (await signingKeys.published()).map((key) => ({ ...key.publicJwk })),
     }),
   }),
 ];

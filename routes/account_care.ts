@@ -10,7 +10,10 @@ import {
 } from "../core/access/sign_in/second_factor.ts";
 import { endSession, listSessions } from "../core/access/sign_in/sessions.ts";
 import { listNotifications, readNotification } from "../core/access/people/notifications.ts";
-import { readSettings, updateSettings } from "../core/access/people/settings.ts";
+import {
+  readAccountSettings,
+  updateAccountSettings,
+} from "../core/access/people/account_settings.ts";
 import { route } from "./call/route.ts";
 import {
   Flag,
@@ -73,7 +76,7 @@ export const accountCareRoutes = [
     effect: "read",
     success: { status: 200, body: Settings },
     faults: ["NOT_FOUND"],
-    handle: (work) => readSettings(work),
+    handle: (work) => readAccountSettings(work),
   }),
   route({
     id: "account.update_settings",
@@ -95,7 +98,7 @@ export const accountCareRoutes = [
     },
     success: { status: 200, body: Settings },
     faults: ["NOT_FOUND"],
-    handle: (work, { body }) => updateSettings(work, body),
+    handle: (work, { body }) => updateAccountSettings(work, body),
   }),
   route({
     id: "account.notifications",
@@ -147,7 +150,7 @@ export const accountCareRoutes = [
     body: z.strictObject({ current_password: Password, new_password: NewPassword }),
     success: { status: 200, body: z.object({ sessions_ended: z.int() }) },
     faults: ["FORBIDDEN", "CONFLICT"],
-    handle: (work, { body }) => changePassword(work, body),
+    handle: (work, { body }, { signIn }) => changePassword(work, signIn.logins, body),
   }),
   route({
     id: "account.sessions",
@@ -214,7 +217,7 @@ export const accountCareRoutes = [
       }),
     },
     faults: ["FORBIDDEN", "CONFLICT"],
-    handle: (work, { body }) => enrolSecondFactor(work, body),
+    handle: (work, { body }, { signIn }) => enrolSecondFactor(work, signIn.logins, body),
   }),
   route({
     id: "second_factor.confirm",
@@ -232,7 +235,7 @@ export const accountCareRoutes = [
       body: z.object({ recovery_codes: RecoveryCodes, sessions_ended: z.int() }),
     },
     faults: ["FORBIDDEN", "CONFLICT", "NOT_FOUND"],
-    handle: (work, { body }) => confirmSecondFactor(work, body),
+    handle: (work, { body }, { signIn }) => confirmSecondFactor(work, signIn.logins, body),
   }),
   route({
     id: "second_factor.recovery_codes",
@@ -247,7 +250,7 @@ export const accountCareRoutes = [
     body: CodeBody,
     success: { status: 200, body: z.object({ recovery_codes: RecoveryCodes }) },
     faults: ["FORBIDDEN", "CONFLICT", "NOT_FOUND"],
-    handle: (work, { body }) => replaceRecoveryCodes(work, body),
+    handle: (work, { body }, { signIn }) => replaceRecoveryCodes(work, signIn.logins, body),
   }),
   route({
     id: "second_factor.disable",
@@ -264,7 +267,7 @@ export const accountCareRoutes = [
     body: CodeBody,
     success: { status: 200, body: SecondFactor },
     faults: ["FORBIDDEN", "CONFLICT", "NOT_FOUND"],
-    handle: (work, { body }) => disableSecondFactor(work, body),
+    handle: (work, { body }, { signIn }) => disableSecondFactor(work, signIn.logins, body),
   }),
   route({
     id: "second_factor.require",

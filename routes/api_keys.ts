@@ -75,7 +75,7 @@ export const apiKeyRoutes = [
     success: { status: 200, body: listOf("api_keys", ApiKey) },
     faults: ["FORBIDDEN"],
     tool: { destructive: false },
-    handle: (work, { query }) => listApiKeys(work, query),
+    handle: (work, { query }, { usage }) => listApiKeys(work, usage, query),
   }),
   route({
     id: "api_keys.get",
@@ -87,7 +87,7 @@ export const apiKeyRoutes = [
     params: IdParams,
     success: { status: 200, body: ApiKey },
     faults: ["NOT_FOUND", "FORBIDDEN"],
-    handle: (work, { params }) => getApiKey(work, params.id),
+    handle: (work, { params }, { usage }) => getApiKey(work, usage, params.id),
   }),
   route({
     id: "api_keys.explain",
@@ -103,7 +103,8 @@ export const apiKeyRoutes = [
     success: { status: 200, body: Explanation },
     faults: ["NOT_FOUND", "FORBIDDEN"],
     tool: { destructive: false },
-    handle: (work, { params, query }) => explainApiKey(work, params.id, query.scope),
+    handle: (work, { params, query }, { limiter }) =>
+      explainApiKey(work, limiter, params.id, query.scope),
   }),
   route({
     id: "api_keys.update",
@@ -125,7 +126,7 @@ export const apiKeyRoutes = [
       ).meta({ examples: [{ scopes: ["agents:read"] }] }),
     success: { status: 200, body: ApiKey },
     faults: ["NOT_FOUND", "FORBIDDEN", "CONFLICT"],
-    handle: (work, { params, body }) => updateApiKey(work, params.id, body),
+    handle: (work, { params, body }, { usage }) => updateApiKey(work, usage, params.id, body),
   }),
   route({
     id: "api_keys.rotate",
@@ -176,7 +177,8 @@ export const apiKeyRoutes = [
     }),
     success: { status: 200, body: Revocation },
     faults: ["NOT_FOUND", "FORBIDDEN", "CONFLICT", "INSUFFICIENT_SCOPES"],
-    handle: (work, { params, body }) => revokeApiKey(work, params.id, body),
+    handle: (work, { params, body }, { usage, madeKinds }) =>
+      revokeApiKey(work, { usage, madeKinds }, params.id, body),
   }),
   route({
     id: "api_keys.delete",
@@ -194,6 +196,6 @@ export const apiKeyRoutes = [
     params: IdParams,
     success: { status: 204, about: Named },
     faults: ["NOT_FOUND", "FORBIDDEN"],
-    handle: (work, { params }) => deleteApiKey(work, params.id),
+    handle: (work, { params }, { usage }) => deleteApiKey(work, usage, params.id),
   }),
 ];

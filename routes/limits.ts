@@ -34,7 +34,7 @@ export const limitRoutes = [
     params: IdParams,
     success: { status: 200, body: Limits },
     faults: ["NOT_FOUND"],
-    handle: (work, { params }) => showLimits(work, params.id),
+    handle: (work, { params }, { limiter }) => showLimits(work, limiter, params.id),
   }),
   route({
     id: "limits.set",
@@ -57,6 +57,6 @@ export const limitRoutes = [
     body: LimitOverrides,
     success: { status: 200, body: Limits },
     faults: ["NOT_FOUND", "FORBIDDEN"],
-    handle: (work, { params, body }) => changeLimits(work, params.id, body),
+    handle: (work, { params, body }, { limiter }) => changeLimits(work, limiter, params.id, body),
   }),
 ];

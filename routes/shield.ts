@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { few } from "../core/fault/few.ts";
+import { atMost } from "../core/codec/at_most.ts";
 import { runCanary } from "../core/commands/guard/canary.ts";
 import { evaluateCommands, replayPolicy } from "../core/commands/guard/evaluate.ts";
 import { Policy, ShieldLayer, ShieldResult, Verdict } from "../core/shield/shield.ts";
@@ -16,11 +16,11 @@ const COMMAND_CHARS_MAX = 128 * 1024;
 const EVALUATE_BYTES_MAX = 4 * 1024 * 1024;
 
 const EvaluateBody = z.strictObject({
-  commands: few(
+  commands: atMost(
     COMMANDS_MAX,
     z.array(z.string().max(COMMAND_CHARS_MAX)).min(1).max(COMMANDS_MAX),
   ).optional().describe("Lines to judge, each for itself."),
-  labels: few(LABELS_MAX, z.record(z.string().max(256), z.string().max(256))).optional()
+  labels: atMost(LABELS_MAX, z.record(z.string().max(256), z.string().max(256))).optional()
     .describe("Labels of the agent that they would run on."),
   policy: Policy.nullable().optional().describe("The one in force unless said; null for none."),
   replay: z.int().min(1).max(REPLAY_MAX).optional()

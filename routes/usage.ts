@@ -52,6 +52,6 @@ export const usageRoutes = [
     rules: { "query.period": PERIOD_RULE },
     success: { status: 200, body: Usage },
     faults: ["NOT_FOUND", "FORBIDDEN"],
-    handle: (work, { params, query }) => getUsage(work, params.id, query.period),
+    handle: (work, { params, query }, { usage }) => getUsage(work, usage, params.id, query.period),
   }),
 ];

@@ -1,18 +1,19 @@
 import { SYSTEM, type Tenant } from "../../kv/store/collection.ts";
-import { RecentMap } from "../../kv/store/recent.ts";
 import { organizations } from "../../kv/records/organization.ts";
 import { plans } from "../../kv/records/plan.ts";
 import { sessions, users } from "../../kv/records/user.ts";
-import { authenticateKey, keyHolder } from "./keys/holder.ts";
-import type { Actor, App, ForeignToken } from "../work/work.ts";
-import { DEVICE_PREFIX } from "../agents/devices/credential.ts";
+import { KeyHolders } from "./keys/holder.ts";
+import type { Actor, Context, ForeignToken } from "../work/work.ts";
 import { Fault } from "../fault/fault.ts";
-import { isConfigured, issuerNamed, personOf, readForeignToken } from "./issuers/tokens.ts";
+import { ForeignTokens } from "./issuers/tokens.ts";
 import { rightsOf } from "./roles/rights.ts";
 import type { Scope } from "../work/scopes.ts";
-import { type Claims, verifyToken } from "./tokens/tokens.ts";
+import type { Tokens } from "./tokens/tokens.ts";
 
-/** Who asks when nobody says who. */
+/** How the credential of a device begins. */
+export const DEVICE_PREFIX = "svc_device_";
+
+/** The actor of a request without a credential. */
 export const ANONYMOUS: Actor = {
   kind: "anonymous",
   id: "anonymous",
@@ -28,167 +29,161 @@ export const ANONYMOUS: Actor = {
   key: null,
 };
 
-/**
- * Finds out who holds a credential, with the rights they have now.
- * @throws {Fault} MISSING_CREDENTIALS, INVALID_API_KEY, INVALID_TOKEN
- */
-export async function authenticate(
-  app: App,
-  credential: string | null,
-  space: Tenant["space"],
-): Promise<Actor> {
-  if (credential === null) {
-    throw new Fault(
-      "MISSING_CREDENTIALS",
-      "Send `Authorization: Bearer <JWT or API key>` or `x-api-key: <API key>`.",
-    );
-  }
-  if (credential.startsWith(DEVICE_PREFIX)) {
-    const message = "A device's credential opens its own link and reports its agent's health, " +
-      "nothing else. Use an API key.";
-    throw new Fault("INVALID_API_KEY", message, { reason: "device" });
-  }
-  if (credential.startsWith("svc_")) return await authenticateKey(app, credential);
-  return await authenticateToken(app, credential, space);
-}
-
-async function authenticateToken(
-  app: App,
-  token: string,
-  space: Tenant["space"],
-): Promise<Actor> {
-  const issuer = issuerNamed(app, token);
-  if (issuer !== null && issuer.issuer !== issuerOf(app)) {
-    const actor = await foreignActor(app, await readForeignToken(app, issuer, token), space);
-    if (typeof actor === "string") throw tokenFault(actor, ENDS[actor]);
-    return actor;
-  }
-  const { sub, org, sid, exp } = await verify(app, token);
-  const actor = await userActor(app, { org, space }, { userId: sub, sessionId: sid });
-  if (typeof actor === "string") throw tokenFault(actor, ENDS[actor]);
-  return { ...actor, expiresAtMs: exp * 1000 };
-}
-
-const ENDS = {
+const REFUSALS = {
   ended: "Its session has ended.",
   inactive: "The user or the organization is not active.",
 } as const;
-
-/** The person of another issuer's token with the rights of now, as far as the token carries them. */
-async function foreignActor(
-  app: App,
-  foreign: ForeignToken,
-  space: Tenant["space"],
-): Promise<Actor | keyof typeof ENDS> {
-  const { org, userId } = await personOf(app, foreign);
-  const actor = await userActor(app, { org, space }, { userId, sessionId: null });
-  if (typeof actor === "string") return actor;
-  const { scopes, expiresAtMs } = foreign;
-  const rights = scopes === null
-    ? actor.rights
-    : new Set([...actor.rights].filter((right) => scopes.has(right)));
-  return { ...actor, rights, expiresAtMs, foreign, ...(scopes?.size === 0 && { bare: true }) };
-}
-
-/** A person, by a session or without one, with the rights of now, or why there is none. */
-async function userActor(
-  app: App,
-  { org, space }: Tenant,
-  { userId, sessionId }: { readonly userId: string; readonly sessionId: string | null },
-): Promise<Actor | keyof typeof ENDS> {
-  const tenant: Tenant = { org, space: "live" };
-  const session = sessionId === null ? null : await app.store.get(sessions, tenant, sessionId);
-  if (sessionId !== null && session?.user_id !== userId) return "ended";
-  const user = await app.store.get(users, tenant, userId);
-  const organization = await app.store.get(organizations, SYSTEM, org);
-  if (!user?.active || !organization?.active) return "inactive";
-  if (session !== null && session.epoch !== user.session_epoch) return "ended";
-  // Whoever must have a second factor and has shown none may only set one up; for another issuer's
-  // token that is the issuer's affair.
-  const bare = organization.require_second_factor && session?.second_factor === false;
-  return {
-    kind: "user",
-    id: user.id,
-    tenant: { org, space },
-    rights: bare ? new Set() : await rightsOf(app.store, organization, user.roles),
-    ...(bare && { bare }),
-    userId: user.id,
-    plan: organization.plan,
-    host: organization.host,
-    sessionId,
-    expiresAtMs: session?.expires_at_ms ?? Infinity,
-    planPerMinute: (await app.store.get(plans, SYSTEM, organization.plan))?.requests_per_minute,
-    planLimits: organization.limits,
-    key: null,
-  };
-}
-
-/** An actor with the rights of now; null when its credential is not accepted any more. */
-export async function currentActor(app: App, actor: Actor): Promise<Actor | null> {
-  if (app.ports.clock.now() >= actor.expiresAtMs) return null;
-  if (actor.kind === "api_key") {
-    return await keyHolder(app, actor.tenant, actor.id, actor.key?.valueHash ?? "");
-  }
-  if (actor.foreign !== undefined) return await currentForeign(app, actor.foreign, actor.tenant);
-  if (actor.sessionId === null) return null;
-  const { tenant, userId, sessionId, expiresAtMs } = actor;
-  const current = await userActor(app, tenant, { userId, sessionId });
-  return typeof current === "string" ? null : { ...current, expiresAtMs };
-}
+type Refusal = keyof typeof REFUSALS;
 
 /**
- * That a caller still has one of these rights, after what took as long as somebody outside wanted.
- * @throws {Fault} INSUFFICIENT_SCOPES
+ * Tells who holds a credential, with the rights of now. Keys and tokens that were checked lately are
+ * remembered in memory; whatever may change about them is compared with the store each time.
  */
-export async function mustStillHave(
-  { app, actor }: { readonly app: App; readonly actor: Actor },
-  required: readonly Scope[],
-): Promise<void> {
-  const { rights } = await currentActor(app, actor) ?? ANONYMOUS;
-  if (required.some((right) => rights.has(right))) return;
-  const message = `This needs ${required.join(" or ")}, which you lost while it was under way.`;
-  throw new Fault("INSUFFICIENT_SCOPES", message, { required, granted: [...rights] });
-}
+export class Authenticator {
+  readonly #keys: KeyHolders;
+  readonly #foreign: ForeignTokens;
 
-/** Null also when the issuer is not configured as it was: its token has to be checked again. */
-async function currentForeign(
-  app: App,
-  foreign: ForeignToken,
-  { space }: Tenant,
-): Promise<Actor | null> {
-  if (!isConfigured(app, foreign.issuer)) return null;
-  try {
-    const current = await foreignActor(app, foreign, space);
-    return typeof current === "string" ? null : current;
-  } catch (error) {
-    if (error instanceof Fault) return null;
-    throw error;
+  constructor(
+    private readonly parts: Pick<Context, "store" | "ports" | "config"> & {
+      readonly tokens: Pick<Tokens, "issuer" | "verify">;
+    },
+  ) {
+    this.#keys = new KeyHolders(parts);
+    this.#foreign = new ForeignTokens(parts);
+  }
+
+  /** @throws {Fault} MISSING_CREDENTIALS, INVALID_API_KEY, INVALID_TOKEN */
+  async authenticate(credential: string | null, space: Tenant["space"]): Promise<Actor> {
+    if (credential === null) {
+      throw new Fault(
+        "MISSING_CREDENTIALS",
+        "Send `Authorization: Bearer <JWT or API key>` or `x-api-key: <API key>`.",
+      );
+    }
+    if (credential.startsWith(DEVICE_PREFIX)) {
+      const message = "A device's credential opens its own link and reports its agent's health, " +
+        "nothing else. Use an API key.";
+      throw new Fault("INVALID_API_KEY", message, { reason: "device" });
+    }
+    if (credential.startsWith("svc_")) return await this.#keys.authenticate(credential);
+    return await this.#byToken(credential, space);
+  }
+
+  /** The holder of a key value that was used lately, without waiting; null when it must be looked up. */
+  knownHolder(value: string): Actor | null {
+    return this.#keys.known(value);
+  }
+
+  /** The holder of the key value with this hash now; null when it is no longer accepted. */
+  keyHolder(tenant: Tenant, id: string, valueHash: string): Promise<Actor | null> {
+    return this.#keys.current(tenant, id, valueHash);
+  }
+
+  /** The same actor with the rights of now; null when its credential is no longer accepted. */
+  async current(actor: Actor): Promise<Actor | null> {
+    if (this.parts.ports.clock.now() >= actor.expiresAtMs) return null;
+    if (actor.kind === "api_key") {
+      return await this.#keys.current(actor.tenant, actor.id, actor.key?.valueHash ?? "");
+    }
+    if (actor.foreign !== undefined) {
+      return await this.#currentForeign(actor.foreign, actor.tenant);
+    }
+    if (actor.sessionId === null) return null;
+    const { tenant, userId, sessionId, expiresAtMs } = actor;
+    const current = await this.#user(tenant, { userId, sessionId });
+    return typeof current === "string" ? null : { ...current, expiresAtMs };
+  }
+
+  /**
+   * Refuses a caller who lost all of these rights during a slow request.
+   * @throws {Fault} INSUFFICIENT_SCOPES
+   */
+  async mustStillHave(actor: Actor, required: readonly Scope[]): Promise<void> {
+    const { rights } = await this.current(actor) ?? ANONYMOUS;
+    if (required.some((right) => rights.has(right))) return;
+    const message = `This needs ${required.join(" or ")}, which you lost while it was under way.`;
+    throw new Fault("INSUFFICIENT_SCOPES", message, { required, granted: [...rights] });
+  }
+
+  async #byToken(token: string, space: Tenant["space"]): Promise<Actor> {
+    const { tokens } = this.parts;
+    const issuer = this.#foreign.issuerNamed(token);
+    if (issuer !== null && issuer.issuer !== tokens.issuer) {
+      const foreign = await this.#foreign.read(issuer, token);
+      return mustBeActor(await this.#foreignUser(foreign, space));
+    }
+    const { sub, org, sid, exp } = await tokens.verify(token);
+    const actor = mustBeActor(await this.#user({ org, space }, { userId: sub, sessionId: sid }));
+    return { ...actor, expiresAtMs: exp * 1000 };
+  }
+
+  /** The person of another issuer's token, with those of their rights that the token names. */
+  async #foreignUser(foreign: ForeignToken, space: Tenant["space"]): Promise<Actor | Refusal> {
+    const { org, userId } = await this.#foreign.personOf(foreign);
+    const actor = await this.#user({ org, space }, { userId, sessionId: null });
+    if (typeof actor === "string") return actor;
+    const { scopes, expiresAtMs } = foreign;
+    const rights = scopes === null
+      ? actor.rights
+      : new Set([...actor.rights].filter((right) => scopes.has(right)));
+    return {
+      ...actor,
+      rights,
+      expiresAtMs,
+      foreign,
+      ...(scopes?.size === 0 && { withoutRights: true }),
+    };
+  }
+
+  /** A person, with a session or without, and the rights of now. */
+  async #user(
+    { org, space }: Tenant,
+    { userId, sessionId }: { readonly userId: string; readonly sessionId: string | null },
+  ): Promise<Actor | Refusal> {
+    const { store } = this.parts;
+    const tenant: Tenant = { org, space: "live" };
+    const session = sessionId === null ? null : await store.get(sessions, tenant, sessionId);
+    if (sessionId !== null && session?.user_id !== userId) return "ended";
+    const user = await store.get(users, tenant, userId);
+    const organization = await store.get(organizations, SYSTEM, org);
+    if (!user?.active || !organization?.active) return "inactive";
+    if (session !== null && session.epoch !== user.session_epoch) return "ended";
+    // Without the required second factor a session may only set one up. Another issuer's token is exempt:
+    // its issuer decides about second factors.
+    const withoutRights = organization.require_second_factor && session?.second_factor === false;
+    return {
+      kind: "user",
+      id: user.id,
+      tenant: { org, space },
+      rights: withoutRights ? new Set() : await rightsOf(store, organization, user.roles),
+      ...(withoutRights && { withoutRights }),
+      userId: user.id,
+      plan: organization.plan,
+      host: organization.host,
+      sessionId,
+      expiresAtMs: session?.expires_at_ms ?? Infinity,
+      planPerMinute: (await store.get(plans, SYSTEM, organization.plan))?.requests_per_minute,
+      planLimits: organization.limits,
+      key: null,
+    };
+  }
+
+  /** Null also when the issuer's configuration has changed: then the token must be checked again. */
+  async #currentForeign(foreign: ForeignToken, { space }: Tenant): Promise<Actor | null> {
+    if (!this.#foreign.isConfigured(foreign.issuer)) return null;
+    try {
+      const current = await this.#foreignUser(foreign, space);
+      return typeof current === "string" ? null : current;
+    } catch (error) {
+      if (error instanceof Fault) return null;
+      throw error;
+    }
   }
 }
 
-/** Tokens that were verified lately: a signature is checked once, what may change each time. */
-const verifiedTokens = new WeakMap<App, RecentMap<Claims>>();
-const VERIFIED_MAX = 5_000;
-
-async function verify(app: App, token: string): Promise<Claims> {
-  const nowMs = app.ports.clock.now();
-  let verified = verifiedTokens.get(app);
-  if (verified === undefined) verifiedTokens.set(app, verified = new RecentMap(VERIFIED_MAX));
-  const known = verified.get(token);
-  if (known !== undefined && nowMs < known.exp * 1000) return known;
-  const options = { issuer: issuerOf(app), nowMs };
-  const claims = await verifyToken(await app.signingKeys.published(), token, options)
-    .catch(async (error) => {
-      if (!(error instanceof Fault) || error.details.reason !== "unknown_key") throw error;
-      app.signingKeys.refresh();
-      return await verifyToken(await app.signingKeys.published(), token, options);
-    });
-  verified.set(token, claims);
-  return claims;
+/** @throws {Fault} INVALID_TOKEN */
+function mustBeActor(found: Actor | Refusal): Actor {
+  if (typeof found !== "string") return found;
+  const message = `The JWT is not accepted. ${REFUSALS[found]}`;
+  throw new Fault("INVALID_TOKEN", message, { reason: found });
 }
-
-/** Who Relay's JWTs say they are from. */
-export const issuerOf = (app: App): string => app.settings.publicUrl ?? "relay";
-
-const tokenFault = (reason: string, why: string) =>
-  new Fault("INVALID_TOKEN", `The JWT is not accepted. ${why}`, { reason });

@@ -1,6 +1,5 @@
 import { type Tenant, tenantKey } from "../../kv/store/collection.ts";
 import type { App } from "../work/work.ts";
-import { keyHolder } from "../access/keys/holder.ts";
 import { deviceHolder } from "./devices/holder.ts";
 import type { Scope } from "../work/scopes.ts";
 import type { Link } from "./link.ts";
@@ -94,7 +93,7 @@ export class Links {
   /** Whether the credential that opened a link may open one now. */
   async mayStay({ tenant, credentialId, valueHash }: Link): Promise<boolean> {
     if (valueHash === null) return await deviceHolder(this.app(), tenant, credentialId) !== null;
-    const holder = await keyHolder(this.app(), tenant, credentialId, valueHash);
+    const holder = await this.app().authenticator.keyHolder(tenant, credentialId, valueHash);
     return holder?.rights.has(AGENT_RIGHT) ?? false;
   }
 

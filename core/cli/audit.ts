@@ -3,7 +3,7 @@ import type { Finding } from "../events/trail/findings.ts";
 import { verifyExport } from "../events/trail/lines.ts";
 import { keyText, type NoteKey, readKey } from "../events/trail/note.ts";
 import type { Consistency, Verdict, VerifyOptions } from "../events/trail/verify.ts";
-import { seenLine } from "../codec/text.ts";
+import { printableLine } from "../codec/text.ts";
 
 const ConsistencyAnswer = z.object({
   from: z.int(),
@@ -51,7 +51,7 @@ export async function auditCommand(args: string[]): Promise<number> {
     return verdict.witness === "not comparable" ? 2 : 0;
   } catch (error) {
     console.error(
-      `relay audit: ${seenLine(error instanceof Error ? error.message : String(error))}`,
+      `relay audit: ${printableLine(error instanceof Error ? error.message : String(error))}`,
     );
     return 2;
   }
@@ -130,7 +130,7 @@ export function describeVerdict(
     );
   }
   if (keyFromFile) lines.push("checked with the file's own key: give --key to know whose it is");
-  return lines.map(seenLine).join("\n");
+  return lines.map(printableLine).join("\n");
 }
 
 /** One finding as a sentence. */

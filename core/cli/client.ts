@@ -1,4 +1,4 @@
-import { seenLine } from "../codec/text.ts";
+import { printableLine } from "../codec/text.ts";
 
 /** No request takes longer, whatever becomes of the relay. */
 const TIMEOUT_MS = 30_000;
@@ -83,6 +83,6 @@ async function whole(sent: Promise<Response>): Promise<{ response: Response; tex
 export function expectStatus<Body>(answer: Answer<Body>, status: number, what: string): Body {
   if (answer.status === status) return answer.body;
   const said = (answer.body as Partial<Refusal> | null)?.error;
-  const why = said === undefined ? "" : seenLine(`: ${said.code}: ${said.message}`);
+  const why = said === undefined ? "" : printableLine(`: ${said.code}: ${said.message}`);
   throw new Error(`${what} was answered with ${answer.status} instead of ${status}${why}`);
 }

@@ -1,4 +1,4 @@
-import { seenLine } from "../codec/text.ts";
+import { printableLine } from "../codec/text.ts";
 import type { PulledEvent } from "../webhooks/pull.ts";
 import { signDelivery } from "../webhooks/signing.ts";
 import { whyUnreached } from "./client.ts";
@@ -100,7 +100,7 @@ async function ask(
   if (response.status === 200) return JSON.parse(text) as Page;
   if (response.status === GONE) {
     const { message, details: { head, next } } = JSON.parse(text).error;
-    host.say(seenLine(`events are missing: ${message}`));
+    host.say(printableLine(`events are missing: ${message}`));
     return { events: [], next, head, has_more: true };
   }
   const why = messageOf(text) ?? `status ${response.status}`;
@@ -141,12 +141,12 @@ async function forward(
   }
   const tookMs = host.now() - startedMs;
   const { timestamp, event_type } = envelope;
-  host.say(seenLine(`${timestamp}  ${seq}  ${event_type}  → ${result} (${tookMs} ms)`));
+  host.say(printableLine(`${timestamp}  ${seq}  ${event_type}  → ${result} (${tookMs} ms)`));
 }
 
 function messageOf(text: string): string | null {
   try {
-    return seenLine(JSON.parse(text).error.message);
+    return printableLine(JSON.parse(text).error.message);
   } catch {
     return null;
   }

@@ -1,23 +1,23 @@
-/** Deeper than any event or policy nests; keeps recursion, and a value that holds itself, short. */
+/** Deeper than any event or policy; bounds recursion, also for a value that contains itself. */
 const DEPTH_MAX = 64;
 
-/** What JSON must escape, and surrogates, which need a look at their pairs. */
+/** Characters that JSON escapes, and surrogates, which must be paired. */
 // deno-lint-ignore no-control-regex
 const UNUSUAL = /["\\\u0000-\u001f\ud800-\udfff]/;
 
 /**
- * The canonical JSON of a value, as RFC 8785 (JCS) defines it: one value has one text, so hashes
- * and signatures of it agree everywhere. Members that are undefined are left out.
- * @throws {TypeError} for what JSON cannot hold: undefined, NaN, infinities, lone surrogates, and
- * anything that is no plain object, array, string, number, boolean or null
- * @throws {RangeError} for a value that is nested more than 64 deep
+ * The canonical JSON of a value by RFC 8785 (JCS): one value has one text, so hashes and signatures of it agree
+ * everywhere. Undefined members are left out.
+ * @throws {TypeError} for undefined, NaN, infinities, unpaired surrogates, and anything but plain objects,
+ * arrays, strings, numbers, booleans and null
+ * @throws {RangeError} for a value nested more than 64 levels deep
  */
 export function canonicalJson(value: unknown): string {
   if (typeof value === "string") return writeString(value);
   return isInOrder(value, 0) ? JSON.stringify(value) : write(value, 0);
 }
 
-/** True when plain JSON is the canonical one: keys in order, and nothing that JSON cannot hold. */
+/** True if `JSON.stringify` gives canonical JSON: sorted keys and only JSON values. */
 function isInOrder(value: unknown, depth: number): boolean {
   if (typeof value === "string") return value.isWellFormed();
   if (typeof value === "number") return Number.isFinite(value);
@@ -92,7 +92,7 @@ function writeObject(value: object, depth: number): string {
   return `{${text}}`;
 }
 
-/** Strings compare by UTF-16 code units, as the RFC orders keys; sorted ones are left as they are. */
+/** Keys in the order of the RFC, which is that of string comparison: by UTF-16 code units. */
 function sortedKeys(members: object): string[] {
   const keys = Object.keys(members);
   let last = "";

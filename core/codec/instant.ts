@@ -1,4 +1,4 @@
-/** An instant as every answer shows it: ISO 8601, UTC, milliseconds. */
+/** An instant in ISO 8601, UTC, with milliseconds, as every answer shows it. */
 export function iso(ms: number): string {
   const at = ms & LAST_MASK;
   if (lastMs[at] !== ms) {
@@ -8,10 +8,10 @@ export function iso(ms: number): string {
   return lastText[at]!;
 }
 
-// One instant is written many times, and writing it is dear: those of one record stand in each answer.
+// Formatting is expensive, and answers repeat the instants of the same records.
 const LAST_MASK = 255;
 const lastMs = new Float64Array(LAST_MASK + 1).fill(NaN);
 const lastText: string[] = Array.from(lastMs, () => "");
 
-/** The same for an instant that may not have come. */
+/** The same, with null for null. */
 export const isoOrNull = (ms: number | null): string | null => ms === null ? null : iso(ms);

@@ -1,11 +1,11 @@
+import { DAY_MS, HOUR_MS } from "./durations.ts";
+
 /** A span of time in ms, both ends included. */
 export interface Span {
   readonly fromMs: number;
   readonly toMs: number;
 }
 
-export const HOUR_MS = 60 * 60 * 1000;
-export const DAY_MS = 24 * HOUR_MS;
 const WEEK_MS = 7 * DAY_MS;
 
 const YEAR = "(?<year>[0-9]{4})";
@@ -14,7 +14,7 @@ const LEAP_YEAR =
 const MONTH = "(?<month>0[1-9]|1[0-2])";
 const WEEK = "W(?<week>0[1-9]|[1-4][0-9]|5[0-3])";
 
-/** A day by month, by week or by its number in the year. Only days that exist match. */
+/** A day by month, by week or by its number in the year. Only existing days match. */
 const DAY = [
   `${YEAR}-?(?<month>0[13578]|1[02])-?(?<day>0[1-9]|[12][0-9]|3[01])`,
   `${YEAR}-?(?<month>0[469]|11)-?(?<day>0[1-9]|[12][0-9]|30)`,
@@ -27,7 +27,7 @@ const DAY = [
 
 const CLOCK = "(?<hour>[01][0-9]|2[0-3])(?::?(?<minute>[0-5][0-9])(?::?(?<second>[0-5][0-9]))?)?" +
   "(?:[.,](?<fraction>[0-9]{1,9}))?|(?<hour>24)(?::?00(?::?00)?)?";
-// A `+` that is not escaped in a query arrives as a space.
+// An unescaped `+` in a query arrives as a space.
 const ZONE = "[Zz]|(?<sign>[+ -])(?<zoneHour>[01][0-9]|2[0-3])(?::?(?<zoneMinute>[0-5][0-9]))?";
 
 const ISO =
@@ -36,15 +36,15 @@ const ISO =
 /** Characters of the longest form. */
 export const ISO_CHARS_MAX = "2026-01-31T12:00:00.123456789+00:00".length;
 
-/** What `readIso` takes, as a pattern that ECMAScript and Python share; without anchors. */
+/** The syntax of `readIso`, as an unanchored pattern for ECMAScript and Python. */
 export const ISO_PATTERN = `(?:${ISO.replaceAll(/\(\?<\w+>/g, "(?:")})`;
 
 const WHOLE = new RegExp(`^(?:${ISO})$`);
 
 /**
- * Reads a date or an instant in any form of ISO 8601: calendar, week and ordinal dates, basic and extended,
- * any precision down to fractions. UTC unless it names another zone. A date is the span of its day, week,
- * month or year; an instant is one millisecond. Null for anything else.
+ * Reads an ISO 8601 date or instant: calendar, week and ordinal dates, basic and extended, any precision down to
+ * fractions; UTC unless it names a zone. A date becomes the span of its day, week, month or year, an instant one
+ * millisecond. Null for any other text.
  */
 export function readIso(text: string): Span | null {
   const found = WHOLE.exec(text)?.groups;
@@ -67,7 +67,7 @@ function spanOfDate({ year, month, day, week, weekday, ordinal }: Groups): Span 
   const y = Number(year);
   if (ordinal !== undefined) return spanFrom(dayMs(y, 1, Number(ordinal)), DAY_MS);
   if (week !== undefined) {
-    // Week 53 of a year that has 52 is the first one of the next.
+    // Week 53 of a year with 52 weeks is the first of the next year.
     const weekMs = firstMondayMs(y) + (Number(week) - 1) * WEEK_MS;
     if (weekday === undefined) return spanFrom(weekMs, WEEK_MS);
     return spanFrom(weekMs + (Number(weekday) - 1) * DAY_MS, DAY_MS);
@@ -82,17 +82,17 @@ const spanFrom = (fromMs: number, lengthMs: number): Span => ({
   toMs: fromMs + lengthMs - 1,
 });
 
-/** `Date.UTC` would move years below 100 to the last century. */
+/** `Date.UTC` would move years below 100 to the 20th century. */
 const dayMs = (year: number, month: number, day: number): number =>
   new Date(0).setUTCFullYear(year, month - 1, day);
 
-/** The Monday of the week that January 4 is in: that week is the year's first. */
+/** The Monday of the week of January 4, which is the first week of the year. */
 function firstMondayMs(year: number): number {
   const januaryMs = dayMs(year, 1, 4);
   return januaryMs - (new Date(januaryMs).getUTCDay() + 6) % 7 * DAY_MS;
 }
 
-/** The time of day in ms; a fraction is of the smallest unit that is there. */
+/** The time of day in ms. A fraction belongs to the smallest given unit. */
 function clockOf({ hour, minute, second, fraction = "0" }: Groups): number {
   const unitMs = second !== undefined ? 1000 : minute !== undefined ? 60_000 : HOUR_MS;
   return Number(hour) * HOUR_MS + Number(minute ?? 0) * 60_000 + Number(second ?? 0) * 1000 +

@@ -1,14 +1,15 @@
 import { Fault } from "../fault/fault.ts";
-import { DAY_MS, HOUR_MS, ISO_CHARS_MAX, monthsFrom, readIso, type Span } from "./iso.ts";
+import { DAY_MS, HOUR_MS } from "./durations.ts";
+import { ISO_CHARS_MAX, monthsFrom, readIso, type Span } from "./iso.ts";
 
-/** A span of time, both ends included, in ms; as it was asked for. */
+/** A period as requested, and as instants in ms, both included. */
 export interface Period {
   readonly asked: string;
   readonly from_ms: number;
   readonly to_ms: number;
 }
 
-/** Ten years: more than any of the standards asks to keep. */
+/** Ten years, longer than any retention that a compliance standard requires. */
 const SPAN_MAX_MS = 3_660 * DAY_MS;
 
 /** Characters of the longest period: two instants. */
@@ -17,19 +18,19 @@ export const PERIOD_CHARS_MAX = 2 * ISO_CHARS_MAX + "..".length;
 const LASTING = /^(?:([1-9]\d{0,4})([hdw])|PT([1-9]\d{0,4})(H)|P([1-9]\d{0,4})([DWMY]))$/;
 const QUARTER = /^(\d{4})-Q([1-4])$/;
 
-/** The grammar of periods, for people. */
+/** The syntax of periods, for messages. */
 export const PERIOD_FORMS =
   "`24h`, `7d` or `1w` up to now, the same as an ISO 8601 duration (`PT24H`, `P7D`, `P1W`, `P1M`, " +
   "`P1Y`), `2026-Q4`, or `from/to` with ISO 8601 dates or instants, both included " +
   "(`2026-07-01/2026-09-30`)";
 
-/** What must hold of a period, as the end of a sentence that begins with its name. */
+/** The rule for periods, as the end of a sentence that begins with the name of one. */
 export const PERIOD_RULE =
   `is ${PERIOD_FORMS}; it has begun, does not end before it begins and has at most ten years`;
 
 /**
- * Reads a period: the one grammar of every place that takes one.
- * @param where what the caller calls it, such as `query.period`
+ * Reads a period; every endpoint uses this syntax.
+ * @param where the path of the period in the request, such as `query.period`
  * @throws {Fault} VALIDATION_FAILED
  */
 export function readPeriod(
@@ -49,7 +50,7 @@ export function readPeriod(
 
 const UNIT_MS: Readonly<Record<string, number>> = { h: HOUR_MS, d: DAY_MS, w: 7 * DAY_MS };
 
-/** So many hours, days, weeks, months or years up to now. */
+/** A number of hours, days, weeks, months or years up to now. */
 function lastingUntil(asked: string, nowMs: number): Span | null {
   const [, digits, letter] = LASTING.exec(asked)?.filter((part) => part !== undefined) ?? [];
   if (letter === undefined) return null;
@@ -61,7 +62,7 @@ function lastingUntil(asked: string, nowMs: number): Span | null {
   return { fromMs, toMs: nowMs };
 }
 
-/** The same day of an earlier month, or that month's last day. */
+/** The same day of an earlier month, or the last day of that month. */
 function monthsBefore(nowMs: number, months: number): number {
   const now = new Date(nowMs);
   const first = monthsFrom(now.getUTCFullYear(), now.getUTCMonth() + 1 - months, 1);

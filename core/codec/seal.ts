@@ -1,30 +1,29 @@
 import { Buffer } from "node:buffer";
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from "node:crypto";
-import type { Entropy } from "../ports/ports.ts";
 import { constantTimeEqual } from "./text.ts";
 
-/** What answers show in place of a sealed value. */
+/** Shown in answers in place of a sealed value. */
 export const MASK = "********";
 
-/** Keeps secrets at rest that must be read again: encrypted, and bound to where they belong. */
+/** Encrypts secrets that must be read again, and binds each to a context. */
 export interface Sealer {
-  /** `v1.<key id>.<base64url of IV, ciphertext and tag>`. The same context opens it again. */
+  /** Returns `v1.<key id>.<base64url of IV, ciphertext and tag>`, which only the same context opens. */
   seal(plaintext: string, context: string): string;
   /** @throws {SealError} */
   open(sealed: string, context: string): string;
-  /** The same text sealed with the newest secret. @throws {SealError} */
+  /** Seals the same text with the newest secret. @throws {SealError} */
   reseal(sealed: string, context: string): string;
-  /** Whether a sealed text needs no other secret than the newest one. */
+  /** True for a text sealed with the newest secret. */
   isNewest(sealed: string): boolean;
-  /** A check value of the newest secret to keep in the store: it reveals nothing of the secret. */
+  /** A check value of the newest secret for the store, which reveals nothing about the secret. */
   fingerprint(): string;
-  /** 32 bytes that nobody makes of a text without the newest secret: always the same ones. */
+  /** A 32-byte MAC of a text by the newest secret. */
   mac(text: string): Uint8Array;
-  /** Whether a stored fingerprint is of the newest secret or of one of the older ones. */
+  /** True for the fingerprint of the newest secret or of an older one. */
   recognizes(fingerprint: string): boolean;
 }
 
-/** Why a sealed text does not open; `altered` is a changed text or another context. */
+/** Why a sealed text does not open; `altered` means a changed text or another context. */
 export type SealErrorReason = "malformed" | "unknown_key" | "altered";
 
 /** A sealed text that does not open. */
@@ -38,12 +37,12 @@ export class SealError extends Error {
 const SECRET_LENGTH_MIN = 16;
 const KEY_BYTES = 32;
 const KEY_ID_BYTES = 6;
-/** The sizes of GCM that NIST SP 800-38D recommends; random IVs are good for 2^32 texts a key. */
+/** Sizes by NIST SP 800-38D; random IVs are safe for 2^32 texts per key. */
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
-/** A key that is used once needs no other. */
+/** The IV of keys that encrypt once. */
 const ONLY_IV = new Uint8Array(IV_BYTES);
-/** With IV, tag and base64 still well within one 64 KiB value of the store. */
+/** With IV, tag and base64 well within one 64 KiB value of the store. */
 const PLAINTEXT_BYTES_MAX = 40 * 1024;
 
 const SEALED_FORMAT = /^v1\.([A-Za-z0-9_-]{8})\.([A-Za-z0-9_-]+)$/;
@@ -56,12 +55,12 @@ interface SealKey {
 }
 
 /**
- * A sealer that seals with `secret` and opens what it or one of `olderSecrets` sealed.
- * @throws {Error} when a secret has fewer than 16 characters
+ * Creates a sealer that seals with `secret` and also opens texts of `olderSecrets`.
+ * @throws {Error} for a secret with fewer than 16 characters
  */
 export function makeSealer(
   secret: string,
-  entropy: Pick<Entropy, "bytes">,
+  entropy: { bytes(count: number): Uint8Array },
   olderSecrets: readonly string[] = [],
 ): Sealer {
   const newest = deriveKey(secret);
@@ -73,7 +72,7 @@ export function makeSealer(
     const { id, body } = parseSealed(sealed);
     const key = keyOf.get(id);
     if (key === undefined) {
-      throw new SealError("unknown_key", "this was sealed with another RELAY_SECRET");
+      throw new SealError("unknown_key", "the text was sealed with another RELAY_SECRET");
     }
     return open(key, body, context);
   };
@@ -90,20 +89,20 @@ export function makeSealer(
 }
 
 /**
- * Encrypts bytes of any number under a key of 32 that is used for nothing else: what is too large to be sealed
- * itself, and whose sealed key is all that a new secret must seal anew.
+ * Encrypts any number of bytes with a 32-byte key that is used only once. For data too large to seal: only its key
+ * is sealed, and sealed again when the secret changes.
  */
 export function encryptOnce(key: Uint8Array, bytes: Uint8Array): Uint8Array {
   const cipher = createCipheriv("aes-256-gcm", key, ONLY_IV, { authTagLength: TAG_BYTES });
   return Buffer.concat([cipher.update(bytes), cipher.final(), cipher.getAuthTag()]);
 }
 
-/** What `encryptOnce` was given. @throws {SealError} */
+/** Decrypts the result of `encryptOnce`. @throws {SealError} */
 export function decryptOnce(key: Uint8Array, encrypted: Uint8Array): Uint8Array {
   return decrypt(key, ONLY_IV, encrypted);
 }
 
-/** One secret gives four values that tell nothing of each other. */
+/** Derives four independent values from one secret. */
 function deriveKey(secret: string): SealKey {
   if (secret.trim().length < SECRET_LENGTH_MIN) {
     throw new Error(
@@ -136,10 +135,10 @@ function seal({ id, key }: SealKey, iv: Uint8Array, plaintext: string, context: 
 function parseSealed(sealed: string): { id: string; body: Buffer } {
   const [, id = "", encoded = ""] = SEALED_FORMAT.exec(sealed) ?? [];
   const body = Buffer.from(encoded, "base64url");
-  // Base64 has several texts for the same bytes; only the one that was made is taken.
+  // Several base64 texts decode to the same bytes; only the canonical one is accepted.
   const exact = body.toString("base64url") === encoded;
   if (exact && body.length >= IV_BYTES + TAG_BYTES) return { id, body };
-  throw new SealError("malformed", "this is not a sealed text");
+  throw new SealError("malformed", "the text is not a sealed text");
 }
 
 function open({ key }: SealKey, body: Buffer, context: string): string {
@@ -155,6 +154,8 @@ function decrypt(key: Uint8Array, iv: Uint8Array, encrypted: Uint8Array, context
     decipher.setAuthTag(encrypted.subarray(end));
     return Buffer.concat([decipher.update(encrypted.subarray(0, end)), decipher.final()]);
   } catch (cause) {
-    throw new SealError("altered", "this was altered, or sealed for another purpose", { cause });
+    throw new SealError("altered", "the text was altered, or sealed for another context", {
+      cause,
+    });
   }
 }

@@ -2,31 +2,31 @@ import { createHash, timingSafeEqual } from "node:crypto";
 
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** The SHA-256 of a text's UTF-8 bytes, or of bytes, as 64 lower-case hexadecimal digits. */
+/** The SHA-256 of bytes, or of a text's UTF-8 bytes, as 64 lower-case hex digits. */
 export function sha256Hex(data: string | Uint8Array): string {
   return createHash("sha256").update(data).digest("hex");
 }
 
-/** Compares two secrets; the time tells neither where they differ nor whether their lengths do. */
+/** Compares two secrets in a time that depends on neither their difference nor their lengths. */
 export function constantTimeEqual(a: string, b: string): boolean {
   const same = timingSafeEqual(sha256(a), sha256(b));
-  // Different lone surrogates become the same UTF-8 bytes; this runs only after equal digests.
+  // Different unpaired surrogates have the same UTF-8 bytes; this runs only after equal digests.
   return same && a === b;
 }
 
 /**
- * An email as it is compared: without blanks around it, in lower case; null for one with other letters than
- * those of ASCII, of which some become one in lower case, and so somebody else's.
+ * An email in the form that is compared: trimmed, in lower case. Null for non-ASCII characters, because some become
+ * ASCII letters in lower case and would match somebody else's email.
  */
 export function canonicalEmail(text: string): string | null {
   return /[^\x20-\x7e]/.test(text.trim()) ? null : text.trim().toLowerCase();
 }
 
-/** One line without what a terminal obeys or does not show: what others wrote, as a person sees it. */
-export const seenLine = (text: string): string =>
+/** One line of untrusted text, with control and invisible characters replaced for a terminal. */
+export const printableLine = (text: string): string =>
   text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "\ufffd");
 
-/** Bytes as one big-endian number in base62, padded so that equally many bytes give equally long text. */
+/** Bytes as one big-endian number in base62, padded to a length that depends only on their count. */
 export function encodeBase62(bytes: Uint8Array): string {
   let rest = 0n;
   for (const byte of bytes) rest = (rest << 8n) | BigInt(byte);
@@ -49,7 +49,7 @@ export function encodeUint32Base62(value: number): string {
   return text;
 }
 
-/** How many characters of base62 hold any value of `bytes` bytes: 43 for 32. */
+/** The characters of base62 for any value of so many bytes: 43 for 32. */
 export function base62Length(bytes: number): number {
   return Math.ceil((bytes * 8) / Math.log2(62));
 }

@@ -1,4 +1,7 @@
-/** Every failure that a caller may see: the switch, the documentation and the OpenAPI source. */
+/**
+ * Expected failures: the one table of codes, statuses and public sentences, from which answers and the OpenAPI
+ * document are made.
+ */
 export const FAULTS = {
   VALIDATION_FAILED: { status: 400, title: "The request does not match the schema." },
   MISSING_CREDENTIALS: { status: 401, title: "Send a JWT or an API key." },
@@ -30,12 +33,12 @@ export const FAULTS = {
 
 export type FaultCode = keyof typeof FAULTS;
 
-/** An expected failure. Anything else that is thrown is a bug and shows as INTERNAL_ERROR. */
+/** An expected failure. Any other error is a bug and is answered as INTERNAL_ERROR. */
 export class Fault extends Error {
   override readonly name = "Fault";
   constructor(
     readonly code: FaultCode,
-    /** Shown to the caller: what is wrong, and what to do next. */
+    /** Shown to the caller: the problem, and what to do next. */
     message: string = FAULTS[code].title,
     /** Shown to the caller as `error.details`. */
     readonly details: Readonly<Record<string, unknown>> = {},

@@ -13,7 +13,7 @@ import type { Work, Writing } from "../work/work.ts";
 import { type DetailsOf, emit } from "../events/events.ts";
 import { Fault } from "../fault/fault.ts";
 import { UNLIMITED } from "../access/limits/limiter.ts";
-import { planLimit } from "../access/limits/limits.ts";
+import { planLimit } from "../access/limits/kinds.ts";
 import { listPage, pageOf, type Paging } from "../../kv/store/paging.ts";
 import { iso, isoOrNull } from "../codec/instant.ts";
 import { subscribe } from "./plans/subscribe.ts";

@@ -2,7 +2,7 @@ import { SYSTEM } from "../../kv/store/collection.ts";
 import { organizations } from "../../kv/records/organization.ts";
 import type { App, Stepping, Work } from "../work/work.ts";
 import { emit } from "../events/events.ts";
-import { planLimit } from "../access/limits/limits.ts";
+import { planLimit } from "../access/limits/kinds.ts";
 import { iso } from "../codec/instant.ts";
 import { seedPlans } from "./plans/seed.ts";
 import { type Settings, shownLocation } from "../work/settings.ts";

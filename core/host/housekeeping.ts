@@ -2,15 +2,14 @@ import { sweepBlobs } from "../../kv/store/blob.ts";
 import { tellOfLost } from "../agents/lost.ts";
 import { sweepStaleAgents } from "../agents/register.ts";
 import { leaveFormerKeys } from "../agents/verdicts.ts";
-import { tellOfExpiring } from "../access/keys/expiring.ts";
+import { notifyOfExpiringKeys } from "../access/keys/expiring.ts";
 import type { App } from "../work/work.ts";
 import { lapseOverdue } from "../commands/approvals/lapse.ts";
 import { dropExpiredRows } from "../events/trail/retention.ts";
 import { sweepQueued } from "../commands/queued.ts";
 import { pushPolicies } from "../policies/push.ts";
-import { sweepSessions } from "../access/mcp_sessions.ts";
-import { tellOfPlanLimits } from "../access/limits/plan_limit.ts";
-import { sweepReviews } from "../access/standing/review.ts";
+import { notifyOfPlanLimits } from "../access/limits/plan_notice.ts";
+import { sweepStandingReviews } from "../access/standing/review.ts";
 import { dropExpired } from "../webhooks/retention.ts";
 
 const HOUSEKEEPING_MS = 30_000;
@@ -38,15 +37,15 @@ const CHORES: Readonly<Record<string, (app: App) => unknown>> = {
   integrations: ({ integrations }) => integrations.sweep(),
   approvals: lapseOverdue,
   "lost agents": tellOfLost,
-  "expiring keys": tellOfExpiring,
-  "plan limits": tellOfPlanLimits,
+  "expiring keys": notifyOfExpiringKeys,
+  "plan limits": (app) => notifyOfPlanLimits(app, app.limiter),
   commands: sweepQueued,
-  sessions: sweepSessions,
+  sessions: ({ mcpSessions }) => mcpSessions.sweep(),
   "stale agents": sweepStaleAgents,
   // Policies that another instance applied, and those of agents that were not linked then.
   policies: (app) => pushPolicies(app, app.links.serving(null)),
   "former keys": leaveFormerKeys,
-  "standing things": sweepReviews,
+  "standing things": (app) => sweepStandingReviews(app, app.standingKinds),
   syncs: ({ syncs }) => syncs.sweep(),
   transfers: ({ transfers }) => transfers.sweep(),
   blobs: ({ store }) => sweepBlobs(store),

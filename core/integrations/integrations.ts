@@ -6,6 +6,7 @@ import {
   oauthFlows,
 } from "../../kv/records/integration.ts";
 import type { Tx } from "../../kv/store/tx.ts";
+import { madeKind } from "../access/keys/made_kinds.ts";
 import { credentialInHand } from "../access/keys/made_with.ts";
 import { mustCover } from "../access/keys/owned.ts";
 import type { Actor, App, Work, Writing } from "../work/work.ts";
@@ -16,7 +17,7 @@ import { iso, isoOrNull } from "../codec/instant.ts";
 import { mustBeDialable } from "../ports/outbound/dialable.ts";
 import { MASK } from "../codec/seal.ts";
 import { adopt } from "../access/standing/adopt.ts";
-import { INTEGRATION } from "../access/standing/kinds.ts";
+import { INTEGRATION } from "./standing.ts";
 import { showStanding } from "../access/standing/suspension.ts";
 import { CATALOG, type IntegrationType, serviceOf } from "./catalog.ts";
 import { stageRevocations } from "./revoke.ts";
@@ -112,6 +113,13 @@ export async function removeIntegration(work: Writing, id: string) {
   });
   return { id, name: record.name };
 }
+
+/** Integrations, as a cascade from the key that made them ends them. */
+export const MADE_INTEGRATIONS = madeKind({
+  of: integrations,
+  right: "system:write",
+  end: removeIntegration,
+});
 
 /** The flows of an integration that may still come back; whoever begins one writes the integration too. */
 export async function openFlows(

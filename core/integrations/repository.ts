@@ -2,7 +2,7 @@ import type { Tenant } from "../../kv/store/collection.ts";
 import { type IntegrationRecord, integrations } from "../../kv/records/integration.ts";
 import type { App } from "../work/work.ts";
 import { personRights } from "../access/roles/grant.ts";
-import { LENDS } from "../access/standing/kinds.ts";
+import { LENDS } from "./standing.ts";
 import { actsFor } from "../access/standing/suspension.ts";
 import { serviceOf } from "./catalog.ts";
 import { configOf, INTEGRATIONS_MAX } from "./integrations.ts";

@@ -1,9 +1,8 @@
 import type { Tenant } from "../../kv/store/collection.ts";
 import type { PolicySetRecord, RepositoryRecord } from "../../kv/records/gitops.ts";
 import type { Tx } from "../../kv/store/tx.ts";
-import { tellOfOldValue } from "../access/keys/old_value.ts";
+import { notifyOfOldValue } from "../access/keys/old_value.ts";
 import type { App, Stepping } from "../work/work.ts";
-import { mustStillHave } from "../access/authenticate.ts";
 import { Fault } from "../fault/fault.ts";
 import { type PolicyFor, replayCommands } from "../commands/guard/evaluate.ts";
 import type { Policy } from "../shield/shield.ts";
@@ -42,7 +41,7 @@ export async function applyPolicies(work: Stepping, input: ApplyInput) {
     tenant,
     () => readWanted(app, tenant, repository, reading),
   );
-  await mustStillHave(work, ["policy:write"]);
+  await app.authenticator.mustStillHave(actor, ["policy:write"]);
   const before = await policySetOf(db, tenant);
   const plan = planPolicies(before, wanted);
   const after = carryOut(before, plan, wanted, { nowMs: 0, newId: () => "new" });
@@ -58,7 +57,7 @@ export async function applyPolicies(work: Stepping, input: ApplyInput) {
   }
   const alongside = async (tx: Tx) => {
     work.recordUse(tx, 200);
-    await tellOfOldValue(work, tx);
+    await notifyOfOldValue(work, tx);
   };
   const carried = await activate(work, tenant, repository, wanted, alongside);
   return { ...about, ...carried, policy_id: onlyPolicy(carried.plan) };

@@ -1,5 +1,6 @@
 import type { Tenant } from "../../kv/store/collection.ts";
 import { type GitProvider, repositories, type RepositoryRecord } from "../../kv/records/gitops.ts";
+import { endingWith, madeKind } from "../access/keys/made_kinds.ts";
 import { credentialInHand } from "../access/keys/made_with.ts";
 import type { App, Work, Writing } from "../work/work.ts";
 import { emit } from "../events/events.ts";
@@ -10,7 +11,7 @@ import { repositoryCredentialOf } from "../integrations/repository.ts";
 import { basic } from "../integrations/services/fields.ts";
 import { mustBeDialable } from "../ports/outbound/dialable.ts";
 import { adopt } from "../access/standing/adopt.ts";
-import { REPOSITORY } from "../access/standing/kinds.ts";
+import { REPOSITORY } from "./standing.ts";
 import { showStanding } from "../access/standing/suspension.ts";
 import { shieldInForce } from "../commands/guard/settings.ts";
 import { addressOf } from "./git/address.ts";
@@ -175,6 +176,18 @@ export async function deleteRepository(work: Writing, id: string, policies: bool
   }
   return { id, name: repository.name, url: repository.url };
 }
+
+/** Repositories with their policies, as a cascade from the key that made them ends them. */
+export const MADE_REPOSITORIES = madeKind({
+  of: repositories,
+  right: "policy:write",
+  end: endingWith(
+    "repository_deleted",
+    "repository",
+    (work, id) => deleteRepository(work, id, true),
+    ({ name, url }) => ({ name, url }),
+  ),
+});
 
 /** What a fetch reads. */
 export interface Reading {

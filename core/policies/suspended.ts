@@ -2,7 +2,7 @@ import type { Tenant } from "../../kv/store/collection.ts";
 import type { RepositoryRecord } from "../../kv/records/gitops.ts";
 import type { Reader } from "../../kv/store/reader.ts";
 import { Fault } from "../fault/fault.ts";
-import { REPOSITORY } from "../access/standing/kinds.ts";
+import { REPOSITORY } from "./standing.ts";
 import { actsFor, suspensionOf } from "../access/standing/suspension.ts";
 
 /** The person for whom a repository is synced may not write policies now. */

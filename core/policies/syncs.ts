@@ -5,7 +5,7 @@ import { organizations } from "../../kv/records/organization.ts";
 import type { App } from "../work/work.ts";
 import { emit, RELAY_ACTOR } from "../events/events.ts";
 import { Fault, FAULTS } from "../fault/fault.ts";
-import { REPOSITORY } from "../access/standing/kinds.ts";
+import { REPOSITORY } from "./standing.ts";
 import { noteStanding } from "../access/standing/review.ts";
 import { activate, Overtaken } from "./activate.ts";
 import { readWanted } from "./apply.ts";

@@ -1,7 +1,7 @@
 import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import { z } from "zod";
-import { few } from "../fault/few.ts";
+import { atMost } from "../codec/at_most.ts";
 import { sha256Hex } from "../codec/text.ts";
 import {
   MAX_ARCHIVE_BYTES,
@@ -39,11 +39,11 @@ const Head = z.strictObject({
   format: z.literal("relay.configuration.v1"),
   settings: z.strictObject({
     name: z.string(),
-    labels: few(LABELS_MAX, z.record(z.string(), z.string())),
+    labels: atMost(LABELS_MAX, z.record(z.string(), z.string())),
   }),
   /** The listed paths; a restore leaves everything else alone. */
-  roots: few(MAX_BACKUP_ROOTS, z.array(z.string())),
-  entries: few(MAX_CONFIGURATION_FILES + 1, z.array(Entry)),
+  roots: atMost(MAX_BACKUP_ROOTS, z.array(z.string())),
+  entries: atMost(MAX_CONFIGURATION_FILES + 1, z.array(Entry)),
 });
 export type ArchiveHead = z.infer<typeof Head>;
 

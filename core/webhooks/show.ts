@@ -1,7 +1,7 @@
 import { type DeliveryRecord, stateOf, type WebhookRecord } from "../../kv/records/webhook.ts";
 import type { Work } from "../work/work.ts";
 import { iso, isoOrNull } from "../codec/instant.ts";
-import { WEBHOOK } from "../access/standing/kinds.ts";
+import { WEBHOOK } from "./standing.ts";
 import { showStanding } from "../access/standing/suspension.ts";
 import { visibleHeaders } from "./custom_headers.ts";
 import type { RetryPolicy } from "./retry_policy.ts";

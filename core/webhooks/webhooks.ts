@@ -1,4 +1,5 @@
 import { webhooks } from "../../kv/records/webhook.ts";
+import { endingWith, madeKind } from "../access/keys/made_kinds.ts";
 import { credentialInHand } from "../access/keys/made_with.ts";
 import type { Work, Writing } from "../work/work.ts";
 import { Fault } from "../fault/fault.ts";
@@ -6,7 +7,7 @@ import { listPage, type Paging } from "../../kv/store/paging.ts";
 import { mustBeDialable } from "../ports/outbound/dialable.ts";
 import { unmaskHeaders } from "./custom_headers.ts";
 import { adopt } from "../access/standing/adopt.ts";
-import { WEBHOOK } from "../access/standing/kinds.ts";
+import { WEBHOOK } from "./standing.ts";
 import type { WebhookEventType } from "../events/types/webhook_events.ts";
 import type { RetryPolicy } from "./retry_policy.ts";
 import { mustBeSound, mustRead, ownedWebhook, WEBHOOKS_MAX } from "./rules.ts";
@@ -89,3 +90,10 @@ export async function deleteWebhook(work: Writing, id: string) {
   startRecovery(work, webhook, { kind: "purge" });
   return { id, name: webhook.name, url: webhook.url };
 }
+
+/** Webhooks, as a cascade from the key that made them ends them. */
+export const MADE_WEBHOOKS = madeKind({
+  of: webhooks,
+  right: "system:write",
+  end: endingWith("webhook_deleted", "webhook", deleteWebhook, ({ name, url }) => ({ name, url })),
+});

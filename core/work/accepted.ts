@@ -1,4 +1,4 @@
-/** What a rule answers instead of a result when that will only come later: the caller gets 202 and looks again. */
+/** A rule returns this while its result is pending: the caller gets 202 and asks again. */
 export class Accepted<T> {
   constructor(readonly value: T) {}
 }

@@ -1,6 +1,6 @@
 import type { Log } from "../ports/ports.ts";
 
-/** Runs work that no caller waits for. A stop waits for all of it. */
+/** Runs tasks that no caller waits for. The stop waits for all of them. */
 export class Background {
   readonly #running = new Set<Promise<void>>();
 
@@ -15,7 +15,7 @@ export class Background {
     this.#running.add(running);
   }
 
-  /** Resolves when nothing runs any more, including what was started meanwhile. */
+  /** Resolves when no task runs, tasks started meanwhile included. */
   async idle(): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }

@@ -22,7 +22,7 @@ const KeyLimits = (live: {
 
 const Plan = z.strictObject({ requests_per_minute: PerMinute });
 
-/** One address or a range of them, written out: `10` is an address to some programs, and a typo here. */
+/** An address or a range in full notation: some programs read `10` as an address, here it is a typo. */
 const Proxy = z.string().refine(
   (text) =>
     ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv4.isValidCIDRFourPartDecimal(text) ||
@@ -30,13 +30,13 @@ const Proxy = z.string().refine(
   "must be an IP address or a CIDR range",
 );
 
-/** A site as browsers name it: scheme, host and port, nothing behind them. */
+/** An origin as browsers send it: scheme, host and port only. */
 const Origin = z.url({ protocol: /^https?$/ }).transform((text) => new URL(text)).refine(
   (url) => url.href === `${url.origin}/` && !url.host.includes("*"),
   "must be an origin, such as https://console.example.com",
 ).transform(({ origin }) => origin);
 
-/** Everything that RELAY_CONFIG may say; `null` means unlimited. Defaults are the interface's figures. */
+/** The schema of RELAY_CONFIG; `null` means unlimited. The defaults are the interface's figures. */
 export const Config = z.strictObject({
   limits: z.strictObject({
     live: KeyLimits({ requests: 100, mcp: 60, concurrent: 10, burst: 120, deliveries: 50 }),
@@ -54,22 +54,22 @@ export const Config = z.strictObject({
   retention_days: z.strictObject({
     deliveries: z.int().min(1).max(365).default(30),
     commands: z.int().min(1).max(3650).default(90),
-    /** Of the audit log; null keeps every row. What has expired leaves its hash. */
+    /** Audit rows; null keeps every row. An expired row leaves its hash. */
     audit: z.int().min(1).max(36_500).nullable().default(null),
   }).prefault({}),
-  /** Organizations whose audit rows stay whatever their age; `*` is all of them. */
+  /** Organizations whose audit rows never expire; `*` means all. */
   legal_hold: z.array(z.string().min(1).max(64)).max(10_000).default([]),
   /** Sites whose pages may call the relay, such as `https://console.example.com`. */
   allowed_origins: z.array(Origin).max(64).default([]),
   trusted_proxies: z.array(Proxy).max(64).default([]),
 }).refine((config) => planNamed(config, config.default_plan) !== undefined, {
   path: ["default_plan"],
-  message: "is the name of no plan",
+  message: "does not name a plan",
 });
 export type Config = z.infer<typeof Config>;
 type Plan = z.infer<typeof Plan>;
 
-/** The plans of the interface, which exist from the first start; configuration may change them and add others. */
+/** The plans of the interface; the configuration may change them and add others. */
 export const BUILT_IN_PLANS: Readonly<Record<string, Plan>> = {
   starter: { requests_per_minute: 100 },
   team: { requests_per_minute: 500 },
@@ -77,7 +77,7 @@ export const BUILT_IN_PLANS: Readonly<Record<string, Plan>> = {
   enterprise: { requests_per_minute: null },
 };
 
-/** A plan by its name; an organization whose plan is gone falls back to the default one. */
+/** A plan by name; the default plan for a name that no longer exists. */
 export function planOf(config: Config, name: string): Plan {
   return planNamed(config, name) ?? planNamed(config, config.default_plan)!;
 }
@@ -89,7 +89,7 @@ function planNamed({ plans }: { plans: Record<string, Plan> }, name: string): Pl
 
 /**
  * Reads configuration text.
- * @throws {Fault} VALIDATION_FAILED with the path of each fault
+ * @throws {Fault} VALIDATION_FAILED with the path of each error
  */
 export function parseConfig(text: string): Config {
   let value: unknown;
@@ -110,14 +110,14 @@ export function parseConfig(text: string): Config {
   throw new Fault("VALIDATION_FAILED", `RELAY_CONFIG is invalid: ${said}`, { issues });
 }
 
-/** Where the configuration comes from, so that it can be read again. */
+/** The source of the configuration, so that it can be read again. */
 export interface ConfigSource {
   readonly kind: "none" | "environment" | "file";
-  /** The file's path; null for the others. */
+  /** The path of the file; null for the other kinds. */
   readonly path: string | null;
-  /** Its text as it is now; throws when there is none. */
+  /** Its current text; throws if it cannot be read. */
   readonly read: () => string;
 }
 
-/** What stands in the place of a configuration that nobody gave. */
+/** The source when no configuration is given. */
 export const NO_SOURCE: ConfigSource = { kind: "none", path: null, read: () => "{}" };

@@ -1,12 +1,12 @@
-/** A short secret that the caller's browser keeps and shows again. */
+/** A short secret that the caller's browser stores and sends back. */
 export interface Cookie {
   readonly name: string;
-  /** Null makes the browser forget it. */
+  /** Null deletes the cookie. */
   readonly value: string | null;
   readonly maxAgeSeconds: number;
 }
 
-/** What a rule answers when a cookie goes with its result. */
+/** A result together with a cookie to set. */
 export class WithCookie<T> {
   constructor(readonly value: T, readonly cookie: Cookie) {}
 }

@@ -4,9 +4,9 @@ import { Fault } from "../fault/fault.ts";
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Holds the fields that nobody may change to the record, so that a record that was read can be sent back.
- * `growing` names figures that only grow: what they were at an earlier read is no change.
- * @throws {Fault} VALIDATION_FAILED naming each field that differs
+ * Refuses changes of read-only fields; a record that was read can be sent back. `growing` names figures that only
+ * grow: an earlier value of such a figure is no change.
+ * @throws {Fault} VALIDATION_FAILED with each field that differs
  */
 export function mustMatchRecord(
   given: Fields,

@@ -1,4 +1,4 @@
-/** Every right there is: `resource:action` and what it opens. */
+/** Every right, as `resource:action`, and what it allows. */
 export const SCOPES = {
   "agents:read": "view agents and their status",
   "agents:write": "execute commands through agents",
@@ -26,7 +26,7 @@ export const SCOPE_LIST = Object.keys(SCOPES) as [Scope, ...Scope[]];
 const readsBut = (without: Scope) =>
   SCOPE_LIST.filter((scope) => scope.endsWith(":read") && scope !== without);
 
-/** The roles that exist everywhere and never change. */
+/** The built-in roles, which exist in every organization and never change. */
 export const BUILT_IN_ROLES: Readonly<Record<string, readonly Scope[]>> = {
   owner: SCOPE_LIST,
   admin: SCOPE_LIST,

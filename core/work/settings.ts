@@ -1,28 +1,28 @@
 import { type Config, type ConfigSource, NO_SOURCE, parseConfig } from "./config.ts";
 import { isServicePort } from "./variables.ts";
 
-/** What the environment says. Everything else is in the configuration. */
+/** The settings of the environment. Everything else is in the configuration. */
 export interface Settings {
   readonly host: string;
   readonly port: number;
   readonly tls: { readonly cert: string; readonly key: string } | null;
-  /** A path, `:memory:` or a KV Connect URL; null is the database that the platform attached. */
+  /** A path, `:memory:` or a KV Connect URL; null means the database that the platform attached. */
   readonly kv: string | null;
   readonly secret: string | null;
-  /** Secrets that still open what they sealed. */
+  /** Former secrets, which still open what they sealed. */
   readonly olderSecrets: readonly string[];
   readonly publicUrl: string | null;
   readonly signup: "open" | "invite" | "closed";
-  /** True when nobody but this machine reaches the server, so that a first signup needs no code. */
+  /** True if only this machine reaches the server, so that the first signup needs no code. */
   readonly local: boolean;
   readonly config: Config;
-  /** Where `config` came from, and how to read it again. */
+  /** The source of `config`. */
   readonly configSource: ConfigSource;
-  /** The names of the variables that were set. */
+  /** The names of the variables that are set. */
   readonly environment: readonly string[];
 }
 
-/** Where the store is, and what opens its secrets. */
+/** The location of the store, and the secrets that open it. */
 export type StoreSettings = Pick<Settings, "kv" | "secret" | "olderSecrets">;
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -31,14 +31,14 @@ const LOOPBACK = new Set(["127.0.0.1", "::1", "localhost"]);
 
 /**
  * Reads the settings; `readText` reads the file that RELAY_CONFIG may name.
- * @throws {Error} with the name of the variable and what it may be
+ * @throws {Error} with the name of the variable and its valid values
  */
 export function readSettings(
   variables: Environment,
   readText: (path: string) => string,
   hosted: boolean,
 ): Settings {
-  const env = spoken(variables);
+  const env = nonEmpty(variables);
   const host = env.RELAY_HOST?.replace(/^\[(.*)\]$/, "$1") ?? "127.0.0.1";
   const publicUrl = env.RELAY_PUBLIC_URL === undefined ? null : publicUrlOf(env.RELAY_PUBLIC_URL);
   const configSource = configSourceOf(env.RELAY_CONFIG, readText);
@@ -60,11 +60,11 @@ export function readSettings(
 }
 
 /**
- * Reads those settings that say where the store is and what opens its secrets.
- * @throws {Error} with the name of the variable and what it may be
+ * Reads only the settings of the store.
+ * @throws {Error} with the name of the variable and its valid values
  */
 export function readStoreSettings(variables: Environment, hosted: boolean): StoreSettings {
-  const env = spoken(variables);
+  const env = nonEmpty(variables);
   const kv = env.RELAY_KV ?? (hosted ? null : ".relay/relay.kv");
   const remote = kv === null || isRemote(kv);
   const [scheme] = kv?.match(/^[a-z][a-z0-9+.-]*:\/\//i) ?? [];
@@ -79,14 +79,14 @@ export function readStoreSettings(variables: Environment, hosted: boolean): Stor
       "RELAY_SECRET is not set: a shared or hosted store needs one, such as `openssl rand -base64 32`",
     );
   }
-  // A variable each, because a secret may hold any character.
+  // One variable each, because a secret may contain any character.
   const olderSecrets = Object.keys(env).filter((name) => /^RELAY_SECRET_OLD(_\w+)?$/.test(name))
     .sort().map((name) => env[name]!);
   return { kv, secret: env.RELAY_SECRET ?? null, olderSecrets };
 }
 
-/** What is set to nothing says nothing, and files of settings leave a variable out so. */
-const spoken = (variables: Environment): Environment =>
+/** Empty variables count as unset: env files leave variables out that way. */
+const nonEmpty = (variables: Environment): Environment =>
   Object.fromEntries(
     Object.entries(variables).filter(([name, text = ""]) =>
       text !== "" && !isServicePort(name, text)
@@ -96,7 +96,7 @@ const spoken = (variables: Environment): Environment =>
 /** True for a store that several processes may share. */
 export const isRemote = (kv: string): boolean => /^https?:\/\//.test(kv);
 
-/** A store's location without what may be a secret in it: the user and the query of an address. */
+/** A store's location without the parts of an address that may be secret: user and query. */
 export const shownLocation = (kv: string): string =>
   isRemote(kv) ? kv.replace(/(?<=^https?:\/\/)[^/?#]*@/, "").replace(/[?#].*/, "") : kv;
 
@@ -135,7 +135,7 @@ function tlsOf(
   return { cert: read("RELAY_TLS_CERT", cert), key: read("RELAY_TLS_KEY", key) };
 }
 
-/** The file that a variable names. @throws {Error} that says which variable it was */
+/** Reads the file that a variable names. @throws {Error} with the name of the variable */
 function readNamed(name: string, path: string, readText: (path: string) => string): string {
   try {
     return readText(path);
@@ -155,7 +155,7 @@ function configSourceOf(
   if (text.trimStart().startsWith("{")) {
     return { kind: "environment", path: null, read: () => text };
   }
-  // Some editors begin a file with a byte order mark, which counts as a space here.
+  // `trim` also removes the byte order mark that some editors write.
   const read = () => readNamed("RELAY_CONFIG", text, readText).trim();
   return { kind: "file", path: text, read };
 }

@@ -1,10 +1,10 @@
 import type { Tenant } from "../../kv/store/collection.ts";
 
-/** Something that one area tells others once it has been committed. Listeners are wired in the composition. */
+/** News that one area sends to others after a commit. The composition wires the listeners. */
 class Signal<T> {
   readonly #listeners: ((news: T) => void)[] = [];
 
-  /** Calls `listener` with all that is sent from now on. It must not throw. */
+  /** Calls `listener` for everything sent from now on. A listener must not throw. */
   on(listener: (news: T) => void): void {
     this.#listeners.push(listener);
   }
@@ -14,7 +14,7 @@ class Signal<T> {
   }
 }
 
-/** Everything that areas tell each other: the one list. */
+/** Every signal between areas. */
 export class Signals {
   /** An event of this type was committed. */
   readonly eventWritten = new Signal<
@@ -23,5 +23,21 @@ export class Signals {
       readonly type: string;
       readonly details: Readonly<Record<string, unknown>>;
     }
+  >();
+
+  /** An API key, or every value of it that somebody may hold, stopped working. */
+  readonly credentialEnded = new Signal<{ readonly id: string }>();
+
+  /** The scopes of an API key were replaced. */
+  readonly keyScopesChanged = new Signal<
+    { readonly id: string; readonly scopes: readonly string[] }
+  >();
+
+  /** Rights of people of this organization changed; what acts for them must be reviewed. */
+  readonly rightsChanged = new Signal<{ readonly org: string }>();
+
+  /** These people got a notification; older ones beyond the maximum can go. */
+  readonly peopleNotified = new Signal<
+    { readonly home: Tenant; readonly userIds: readonly string[] }
   >();
 }

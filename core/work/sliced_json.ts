@@ -1,38 +1,38 @@
 import { nextTurn } from "../ports/turn.ts";
 
-/** Characters that are parsed at once: below a millisecond of work, also when every name is new to the engine. */
+/** Characters parsed at once: under a millisecond, even when the engine knows none of the names. */
 const SLICE_CHARS = 16 * 1024;
-/** Members of one object or array; no rule takes as many, and a check of each would hold others up. */
+/** Members of one object or array. No rule takes as many, and checking each would delay other requests. */
 export const MEMBERS_MAX = 20_000;
-/** Brackets around one value. */
+/** Brackets open at once. */
 export const DEPTH_MAX = 500;
 
 const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** Well-formed JSON that is larger than anything that is used. */
+/** Well-formed JSON beyond the limits above. */
 export class TooManyParts extends Error {
   override readonly name = "TooManyParts";
 }
 
-/** A bracket that is open. */
+/** An open bracket. */
 interface Frame {
   readonly list: boolean;
   readonly openAt: number;
-  /** Where that begins which is not parsed yet. */
+  /** The start of the unparsed rest. */
   restAt: number;
-  /** The last comma of this bracket's own behind that; -1 for none. */
+  /** This bracket's own last comma in the rest; -1 for none. */
   commaAt: number;
-  /** True behind a value that was parsed apart: until the next comma there is only space. */
+  /** True after a value that was parsed separately: only space may follow until the next comma. */
   ended: boolean;
-  /** What was parsed of it; null while it is parsed whole with what is around it. */
+  /** The parsed part; null while the bracket is left to the enclosing one. */
   parsed: unknown[] | Record<string, unknown> | null;
   members: number;
 }
 
 /**
- * Parses JSON as `JSON.parse` does, but a large text piece by piece: other requests are served in between.
- * @throws {SyntaxError} for what is not JSON, {TooManyParts} for a large text beyond the limits above
+ * Parses JSON like `JSON.parse`, but a large text piece by piece, so that other requests are served in between.
+ * @throws {SyntaxError} for invalid JSON, {TooManyParts} for a large text beyond the limits above
  */
 export async function parseJson(text: string): Promise<unknown> {
   if (text.length <= SLICE_CHARS) return JSON.parse(text);
@@ -41,7 +41,7 @@ export async function parseJson(text: string): Promise<unknown> {
   return first === "[" || first === "{" ? await new Pieces(text, from).parse() : JSON.parse(text);
 }
 
-/** One pass over the brackets; whatever lies between them is checked by the engine's own parser. */
+/** One pass over the brackets; the engine's parser checks everything between them. */
 class Pieces {
   readonly #frames: Frame[] = [];
 
@@ -108,7 +108,7 @@ class Pieces {
     return true;
   }
 
-  /** The same. A small bracket is left to the one around it. */
+  /** True when a piece was parsed. A small bracket is left to the enclosing one. */
   #close(frame: Frame, at: number): boolean {
     if (frame.parsed === null && at - frame.openAt < SLICE_CHARS) {
       this.#frames.pop();
@@ -116,15 +116,15 @@ class Pieces {
     }
     this.#finish(frame, at);
     this.#frames.pop();
-    this.#takeIn(frame, at);
+    this.#addTo(frame, at);
     return true;
   }
 
-  /** Parses what is left before the closing bracket. */
+  /** Parses the rest before the closing bracket. */
   #finish(frame: Frame, at: number): void {
     if (frame.ended) return this.#mustBeBlank(frame.restAt, at);
     const blank = this.text.slice(frame.restAt, at).trim() === "";
-    // Nothing at all between the brackets is fine; nothing behind a comma is not.
+    // Empty brackets are valid; a trailing comma is not.
     if (blank && frame.parsed === null) frame.parsed = frame.list ? [] : {};
     else this.#parseRest(frame, at);
   }
@@ -138,17 +138,17 @@ class Pieces {
     frame.commaAt = -1;
   }
 
-  /** Puts a large value, which has just ended, where it belongs. */
-  #takeIn({ openAt, parsed }: Frame, closedAt: number): void {
-    const around = this.#frames.at(-1)!;
-    if (around.ended) throw this.#broken(openAt);
-    if (around.commaAt >= 0) this.#parseRest(around, around.commaAt);
-    // Its name, if it has one, with a value that stands in for it.
-    const member = this.#native(around, `${this.text.slice(around.restAt, openAt)}""`);
+  /** Adds a large value that has just ended to the enclosing bracket. */
+  #addTo({ openAt, parsed }: Frame, closedAt: number): void {
+    const outer = this.#frames.at(-1)!;
+    if (outer.ended) throw this.#broken(openAt);
+    if (outer.commaAt >= 0) this.#parseRest(outer, outer.commaAt);
+    // Its name, if any, with a placeholder for the value.
+    const member = this.#native(outer, `${this.text.slice(outer.restAt, openAt)}""`);
     const [name] = Object.keys(member);
-    this.#add(around, around.list ? [parsed] : { [name!]: parsed });
-    around.restAt = closedAt + 1;
-    around.ended = true;
+    this.#add(outer, outer.list ? [parsed] : { [name!]: parsed });
+    outer.restAt = closedAt + 1;
+    outer.ended = true;
   }
 
   #native({ list }: Frame, members: string): unknown[] | Record<string, unknown> {
@@ -181,7 +181,7 @@ class Pieces {
   }
 }
 
-/** As a parser does: `__proto__` is a name like any other. */
+/** Sets a member as a JSON parser does: `__proto__` is an ordinary name. */
 function define(target: Record<string, unknown>, name: string, value: unknown): void {
   if (name !== "__proto__") target[name] = value;
   else {Object.defineProperty(target, name, {

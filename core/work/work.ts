@@ -30,6 +30,11 @@ import type { Settings } from "./settings.ts";
 import type { Sessions } from "../commands/guard/sessions.ts";
 import type { Streams } from "../events/streams/streams.ts";
 import type { SigningKeys } from "../access/tokens/signing_keys.ts";
+import type { Authenticator } from "../access/authenticate.ts";
+import type { NamedKind } from "../access/keys/made_kinds.ts";
+import type { McpSessions } from "../access/mcp_sessions.ts";
+import type { SignIn } from "../access/sign_in/parts.ts";
+import type { AnyStandingKind } from "../access/standing/kinds.ts";
 import type { FailureThrottle } from "../access/limits/throttle.ts";
 import type { Usage } from "../access/usage/usage.ts";
 import type { Deliveries } from "../webhooks/deliveries.ts";
@@ -37,7 +42,7 @@ import type { Deliveries } from "../webhooks/deliveries.ts";
 /** This program's version, as deno.json says. */
 export const VERSION: string = program.version;
 
-/** What every rule may use. Everything else is handed to the functions that need it. */
+/** The parts that every rule may use. Other parts are handed to the functions that need them. */
 export interface Context {
   readonly store: Store;
   readonly log: EventLog;
@@ -61,8 +66,13 @@ export interface App extends Context {
   readonly putInForce: (configuration: Configuration) => void;
   readonly signingKeys: SigningKeys;
   readonly limiter: Limiter;
-  /** Tries to sign in, and to show a password or a code of one's own. */
-  readonly logins: FailureThrottle;
+  readonly authenticator: Authenticator;
+  readonly signIn: SignIn;
+  readonly mcpSessions: McpSessions;
+  /** The kinds of things that a key may have made. */
+  readonly madeKinds: readonly NamedKind[];
+  /** The kinds of things that act for a person. */
+  readonly standingKinds: readonly AnyStandingKind[];
   /** Tries to pair a device. */
   readonly pairings: FailureThrottle;
   readonly usage: Usage;
@@ -91,90 +101,90 @@ export interface App extends Context {
   readonly startedAtMs: number;
 }
 
-/** What an access token of another issuer says. */
+/** A verified access token of another issuer. */
 export interface ForeignToken {
-  /** As configured when it was checked. */
+  /** Its configuration when the token was verified. */
   readonly issuer: Issuer;
   readonly subject: string;
-  /** Lower case, and seen to be its owner's; null when the token says less. */
+  /** In lower case; null unless the token says that it is verified. */
   readonly email: string | null;
-  /** Rights that it is for; null for all that its person has. */
+  /** The rights that it names; null for every right of its person. */
   readonly scopes: ReadonlySet<Scope> | null;
   readonly expiresAtMs: number;
 }
 
-/** Who is asking, with the rights they have now. */
+/** The caller, with the rights of now. */
 export interface Actor {
   readonly kind: "user" | "api_key" | "device" | "anonymous";
-  /** The user's, key's or device's id; `anonymous` for nobody. */
+  /** The id of the user, key or device; `anonymous` without a credential. */
   readonly id: string;
   readonly tenant: Tenant;
   readonly rights: ReadonlySet<Scope>;
-  /** The person behind it: the user, the key's creator, or who made the device's pairing code. */
+  /** The person behind it: the user, the key's creator, or the maker of the device's pairing code. */
   readonly userId: string;
   readonly plan: string;
   /** True for the organization that runs the installation. */
   readonly host: boolean;
-  /** Of a chat: who else may speak through its bot, or may have linked it. */
+  /** For a chat: other people who may write through its bot, or may have linked it. */
   readonly alsoOf?: readonly string[];
   /** The session of a JWT. */
   readonly sessionId: string | null;
-  /** Of a user who shows another issuer's token: that. */
+  /** The token of a user who signed in with another issuer. */
   readonly foreign?: ForeignToken;
-  /** There when a sign-in may do nothing, whatever its person may: its token or second factor is wanting. */
-  readonly bare?: true;
-  /** When the credential ends by itself, in ms. */
+  /** Set on a sign-in without rights: its token names none, or its required second factor is missing. */
+  readonly withoutRights?: true;
+  /** When the credential expires, in ms. */
   readonly expiresAtMs: number;
-  /** What the plan says of requests per minute: null is unlimited, undefined when there is no such plan. */
+  /** Requests per minute of the plan: null is unlimited, undefined means no such plan. */
   readonly planPerMinute: number | null | undefined;
-  /** What the host set for the organization instead of its plan's limit. */
+  /** The host's override of the plan's limit. */
   readonly planLimits: OrganizationRecord["limits"];
-  /** Of an API key: what its limits depend on, and which of its values is in hand. */
+  /** For an API key: the basis of its limits, and the value that was sent. */
   readonly key: {
     readonly type: "live" | "test";
     readonly limits: LimitOverrides | null;
-    /** SHA-256 of the value in hand, hex. */
+    /** SHA-256 of the value that was sent, in hex. */
     readonly valueHash: string;
-    /** When the value in hand was replaced by a newer one; null for the newest one. */
+    /** When that value was replaced, in ms; null for the newest value. */
     readonly oldSinceMs: number | null;
-    /** When the value in hand stops working, because the key was rotated; null for the newest one. */
+    /** When that value stops working because of the rotation, in ms; null for the newest value. */
     readonly oldUntilMs: number | null;
   } | null;
 }
 
-/** The headers by which Git hosts name and sign what they send; null where there is none. */
+/** The headers that name and sign the webhooks of Git hosts; null for a missing one. */
 export interface GitHookHeaders {
   readonly event: string | null;
   readonly delivery: string | null;
-  /** GitHub's and Gitea's `sha256=…`. */
+  /** `sha256=…` of GitHub and Gitea. */
   readonly hubSignature: string | null;
   readonly giteaSignature: string | null;
   readonly gitlabToken: string | null;
-  /** Those of Standard Webhooks. */
+  /** Of Standard Webhooks. */
   readonly webhookId: string | null;
   readonly webhookTimestamp: string | null;
   readonly webhookSignature: string | null;
 }
 
-/** What is known of a request besides its input. */
+/** A request without its input. */
 export interface RequestInfo {
   readonly id: string;
-  /** The client's address, as far as the trusted proxies tell. */
+  /** The client's address, according to the trusted proxies. */
   readonly address: string;
   readonly idempotencyKey: string | null;
-  /** Where a stream of events left off, as its client says. */
+  /** The Last-Event-ID of a client that resumes a stream. */
   readonly lastEventId: string | null;
-  /** What a sender from outside shows instead of a credential: an ingest token, in a header. */
+  /** The ingest token in a header, which outside senders use instead of a credential. */
   readonly ingestToken: string | null;
-  /** What Telegram shows. */
+  /** The secret header of Telegram. */
   readonly telegramSecret: string | null;
-  /** What a Git host shows beside a push. */
+  /** The webhook headers of a Git host. */
   readonly gitHook: GitHookHeaders;
-  /** What the caller's browser keeps under a name. */
+  /** The value of a cookie; null without one. */
   cookie(name: string): string | null;
-  /** True for a request that a proxy has passed on, as its headers show. */
+  /** True for a request with the headers of a proxy. */
   readonly forwarded: boolean;
-  /** True when a browser fetches ahead of a click, which must never run anything. */
+  /** True for a browser prefetch, which must never run anything. */
   readonly prefetch: boolean;
 }
 
@@ -184,23 +194,23 @@ interface Base extends Context {
   readonly request: RequestInfo;
 }
 
-/** What a rule that reads may use. */
+/** The context of a rule that reads. */
 export interface Reading extends Base {
   readonly db: Reader;
 }
 
-/** What a rule that changes may use: one transaction, rerun when it loses a race. */
+/** The context of a rule that writes in one transaction, which reruns after a conflict. */
 export interface Writing extends Base {
   readonly db: Tx;
   readonly tx: Tx;
 }
 
-/** What a rule of several commits may use. */
+/** The context of a rule with several commits. */
 export interface Stepping extends Base {
   readonly db: Reader;
-  /** Puts the record of this use of an API key into the rule's last commit, instead of one of its own. */
+  /** Records this use of an API key in the rule's last commit instead of a separate one. */
   recordUse(tx: Appending, status: number): void;
 }
 
-/** Any of them, for rules that only read. */
+/** Any context, for rules that only read. */
 export type Work = Reading | Writing | Stepping;

@@ -1,5 +1,5 @@
 import { Accepted } from "../../core/work/accepted.ts";
-import { tellOfOldValue } from "../../core/access/keys/old_value.ts";
+import { notifyOfOldValue } from "../../core/access/keys/old_value.ts";
 import type { Actor, App, RequestInfo } from "../../core/work/work.ts";
 import { emit, useJson } from "../../core/events/events.ts";
 import { Fault } from "../../core/fault/fault.ts";
@@ -193,7 +193,7 @@ const EFFECTS: Readonly<Record<Route["effect"], Run>> = {
       writeAudit(app, route, actor, request, tx, result, input);
       if (actor.kind === "api_key") {
         appendUse(app, route, actor, request, tx, route.success.status);
-        await tellOfOldValue({ ...contextOf(app), actor, request }, tx);
+        await notifyOfOldValue({ ...contextOf(app), actor, request }, tx);
       }
       return result;
     });

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import type { Actor, App } from "../../core/work/work.ts";
-import { currentActor } from "../../core/access/authenticate.ts";
 import { Fault } from "../../core/fault/fault.ts";
 import { STREAM_ENDS, type StreamEnd } from "../../core/events/streams/ends.ts";
 import type { Message } from "../../core/events/streams/message.ts";
@@ -65,7 +64,7 @@ export function openEventSocket(
     stream = null;
     if (before !== null) app.streams.leave(before);
     // Rights may have gone since the handshake, and the next look at them is a moment away.
-    const now = await currentActor(app, actor);
+    const now = await app.authenticator.current(actor);
     if (now === null) return sink.end("credential_ended");
     if (!mayRead(now)) return sink.end("rights_lost");
     stream = await app.streams.open(now, filterOf(filter), last_event_id ?? null, sink);

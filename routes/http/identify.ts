@@ -1,6 +1,5 @@
 import type { Actor, App, RequestInfo } from "../../core/work/work.ts";
-import { knownHolder } from "../../core/access/keys/holder.ts";
-import { ANONYMOUS, authenticate } from "../../core/access/authenticate.ts";
+import { ANONYMOUS } from "../../core/access/authenticate.ts";
 import { authenticateSocket } from "../../core/agents/devices/holder.ts";
 import { Fault } from "../../core/fault/fault.ts";
 import { type LimitState, mustPass } from "../../core/access/limits/limiter.ts";
@@ -16,8 +15,13 @@ export function asksWho({ access }: Route, headers: Headers): boolean {
   return access.credential === "optional" && hasCredential(headers);
 }
 
+type Authenticate = typeof authenticateSocket;
+
+const authenticate: Authenticate = (app, credential, space) =>
+  app.authenticator.authenticate(credential, space);
+
 /** What finds out who holds a credential that is shown to this route. */
-export const authenticatorFor = ({ access }: Pick<Route, "access">): typeof authenticate =>
+export const authenticatorFor = ({ access }: Pick<Route, "access">): Authenticate =>
   "public" in access && access.devices ? authenticateSocket : authenticate;
 
 /** Who is asking: at once for a key that was used lately, which most callers are. */
@@ -27,10 +31,10 @@ export function identify(
   request: RequestInfo,
   limited: (state: LimitState) => void,
   find: (headers: Headers) => string | null = credentialOf,
-  who: typeof authenticate = authenticate,
+  who: Authenticate = authenticate,
 ): Actor | Promise<Actor> {
   const credential = find(headers);
-  const known = credential === null ? null : knownHolder(app, credential);
+  const known = credential === null ? null : app.authenticator.knownHolder(credential);
   return known ?? lookUp(app, credential, headers, request, limited, who);
 }
 
@@ -42,7 +46,7 @@ export async function identifyIfAccepted(
   app: App,
   headers: Headers,
   request: RequestInfo,
-  who: typeof authenticate,
+  who: Authenticate,
 ): Promise<Actor> {
   try {
     return await identify(app, headers, request, () => {}, credentialOf, who);
@@ -59,7 +63,7 @@ async function lookUp(
   headers: Headers,
   request: RequestInfo,
   limited: (state: LimitState) => void,
-  who: typeof authenticate,
+  who: Authenticate,
 ): Promise<Actor> {
   try {
     if (credential === "") {
@@ -86,7 +90,7 @@ async function lookUp(
 export function identifyAgain(
   app: App,
   headers: Headers,
-  who: typeof authenticate = authenticate,
+  who: Authenticate = authenticate,
 ): Promise<Actor> {
   const credential = credentialOf(headers);
   return who(app, credential, spaceOf(headers, credential));

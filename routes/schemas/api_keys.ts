@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { KEY_CHECKS } from "../../core/access/keys/explain.ts";
-import { MADE_TYPES } from "../../core/access/keys/made_things.ts";
+import { MADE_TYPES } from "../../core/access/keys/made_kinds.ts";
 import { KEY_STATUSES } from "../../core/access/keys/show.ts";
 import { boundedObject, CreatedWith, JsonObject, ScopeName, Space, Timestamp } from "./schemas.ts";
 

@@ -224,8 +224,8 @@ Deno.test("login: a hash of another cost is made anew, once, and the password st
 
 Deno.test("login: tries under way are no failures, and no more of them than may still fail", async () => {
   await using world = await World.open();
-  const { logins } = world.app;
-  const wrong = () => logins.trying("somebody", () => Promise.reject(new Fault("INVALID_LOGIN")));
+  const { logins } = world.app.signIn;
+  const wrong = () => logins.attempt("somebody", () => Promise.reject(new Fault("INVALID_LOGIN")));
   const refusal = (retry_after: number) => (error: unknown) => {
     const { code, details } = error as Fault;
     deq([code, details.scope, details.retry_after], ["RATE_LIMIT_EXCEEDED", "login", retry_after]);
@@ -233,7 +233,7 @@ Deno.test("login: tries under way are no failures, and no more of them than may 
   };
   for (let n = 0; n < 4; n++) await rejects(wrong, { code: "INVALID_LOGIN" });
   const held = Promise.withResolvers<void>();
-  const six = Array.from({ length: 6 }, () => logins.trying("somebody", () => held.promise));
+  const six = Array.from({ length: 6 }, () => logins.attempt("somebody", () => held.promise));
   await rejects(wrong, refusal(1));
   held.resolve();
   await Promise.all(six);
@@ -253,12 +253,12 @@ Deno.test("login: a try that nobody looked at, because others crowd in, is no fa
   await using world = await World.open();
   const trying = (code: FaultCode) =>
     rejects(
-      world.app.logins.trying("somebody", () => Promise.reject(new Fault(code))),
+      world.app.signIn.logins.attempt("somebody", () => Promise.reject(new Fault(code))),
       { code },
     );
   for (let n = 0; n < 20; n++) await trying("UNAVAILABLE");
   for (let n = 0; n < 10; n++) await trying("INVALID_LOGIN");
-  const late = world.app.logins.trying("somebody", () => Promise.resolve());
+  const late = world.app.signIn.logins.attempt("somebody", () => Promise.resolve());
   await rejects(late, { code: "RATE_LIMIT_EXCEEDED" });
   // A crowd at the gate: whoever waits or is sent away comes in when it has gone, however often.
   const { email } = await world.signUp();

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
-import { haveInCommon, unite } from "../../core/access/keys/also_of.ts";
+import { haveInCommon, unite } from "../../core/access/keys/people_behind.ts";
 import { World } from "../support/world.ts";
 import { approve, link, refused, says, setUp, waiting } from "./approval_fixtures.ts";
 import { makeIngestToken } from "./ingest_fixtures.ts";

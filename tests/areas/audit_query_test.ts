@@ -1,7 +1,6 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { queryAudit } from "../../core/events/trail/search.ts";
 import { RESOURCE_TYPES } from "../../core/events/types/resources.ts";
-import { authenticate } from "../../core/access/authenticate.ts";
 import { eventJson } from "../../core/events/events.ts";
 import { tool } from "../mcp/client.ts";
 import { type Account, World } from "../support/world.ts";
@@ -101,7 +100,7 @@ Deno.test("audit: a query that has looked at as many rows as it may says so, and
   const owner = await world.signUp();
   await fill(world, owner, 5, "rare");
   await fill(world, owner, 100);
-  const actor = await authenticate(world.app, owner.token, "live");
+  const actor = await world.app.authenticator.authenticate(owner.token, "live");
   const work = {
     ...world.app,
     app: world.app,

@@ -1,5 +1,4 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { MADE_KINDS } from "../../core/access/keys/made_things.ts";
 import { dump } from "../support/kv.ts";
 import { type Account, World } from "../support/world.ts";
 import { eventsOf } from "./fixtures.ts";
@@ -104,7 +103,7 @@ Deno.test("api_keys.revoke: a dry run changes nothing", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const { key } = await stolen(world, owner);
-  const tables = [...new Set(MADE_KINDS.map(({ of }) => of.name))];
+  const tables = [...new Set(world.app.madeKinds.map(({ of }) => of.name))];
   const stored = () =>
     Promise.all(tables.map((table) => dump(world.kv, [owner.org, "live", table])));
   const before = await stored();

@@ -1,5 +1,4 @@
 import { deepStrictEqual as deq, ok } from "node:assert/strict";
-import { authenticate } from "../../core/access/authenticate.ts";
 import { Fault } from "../../core/fault/fault.ts";
 import { shared } from "../support/kv.ts";
 import { type Random, random } from "../support/random.ts";
@@ -34,7 +33,7 @@ class Model {
 /** Whether a value is accepted. */
 async function works(world: World, value: string): Promise<boolean> {
   try {
-    await authenticate(world.app, value, "live");
+    await world.app.authenticator.authenticate(value, "live");
     return true;
   } catch (error) {
     if (error instanceof Fault && error.code === "INVALID_API_KEY") return false;

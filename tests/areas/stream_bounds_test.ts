@@ -1,5 +1,4 @@
 import { deepStrictEqual as deq, ok, rejects, strictEqual as eq } from "node:assert/strict";
-import { authenticate } from "../../core/access/authenticate.ts";
 import type { StreamEnd } from "../../core/events/streams/ends.ts";
 import { BUFFER_BYTES_MAX, type Sink } from "../../core/events/streams/stream.ts";
 import { Streams } from "../../core/events/streams/streams.ts";
@@ -126,7 +125,7 @@ Deno.test("streams: a ping gets a pong, other unknown frames one warning, and th
 Deno.test("streams: what begins counts towards what may wait, too", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
-  const actor = await authenticate(world.app, owner.token, "live");
+  const actor = await world.app.authenticator.authenticate(owner.token, "live");
   const ends: StreamEnd[] = [];
   const full: Sink = {
     send: () => {},
@@ -276,7 +275,12 @@ Deno.test("streams: one organization has half of the room, in both of its spaces
     ),
   );
   const open = async (credential: string) =>
-    await streams.open(await authenticate(world.app, credential, "live"), {}, null, sink);
+    await streams.open(
+      await world.app.authenticator.authenticate(credential, "live"),
+      {},
+      null,
+      sink,
+    );
   const opened = [];
   for (const { value } of keys.slice(0, 4)) opened.push(await open(value));
   const refused = { code: "RATE_LIMIT_EXCEEDED", message: /4 streams of one organization/ };

@@ -4,9 +4,8 @@ import { createLocalJWKSet, decodeProtectedHeader, jwtVerify, SignJWT } from "jo
 import { SYSTEM, type Tenant } from "../../kv/store/collection.ts";
 import { organizations } from "../../kv/records/organization.ts";
 import { sessions, users } from "../../kv/records/user.ts";
-import { issuerOf } from "../../core/access/authenticate.ts";
 import { SigningKeys } from "../../core/access/tokens/signing_keys.ts";
-import { generateSigningKey, signToken } from "../../core/access/tokens/tokens.ts";
+import { generateSigningKey, signToken } from "../../core/access/tokens/jwt.ts";
 import { ManualClock } from "../support/clock.ts";
 import { shared } from "../support/kv.ts";
 import { type Account, World } from "../support/world.ts";
@@ -58,7 +57,7 @@ Deno.test("tokens: a session is its user's alone", async () => {
   const forged = await signToken(
     await world.app.signingKeys.current(),
     { sub: other.userId, org: owner.org, sid },
-    { issuer: issuerOf(world.app), nowMs: world.clock.now(), ttlMs: HOUR_MS, jti: "x" },
+    { issuer: "relay", nowMs: world.clock.now(), ttlMs: HOUR_MS, jti: "x" },
   );
   eq(await reasonOf(world, forged), "ended");
 });

@@ -1,5 +1,4 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { authenticate } from "../../core/access/authenticate.ts";
 import { routes } from "../../routes/index.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { shared } from "../support/kv.ts";
@@ -110,7 +109,7 @@ const step = (day: string): Step => ({
 });
 
 async function actorOf(world: World, value: string) {
-  return await authenticate(world.app, value, "live");
+  return await world.app.authenticator.authenticate(value, "live");
 }
 
 Deno.test("usage: a refusal by a limit counts as that only, and a 401 for nobody", async () => {

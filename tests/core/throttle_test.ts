@@ -8,7 +8,7 @@ const WINDOW_MS = 15 * 60 * 1000;
 Deno.test("FailureThrottle: whoever failed too often waits for a window, however the clock is set back", async () => {
   const clock = new ManualClock();
   const throttle = new FailureThrottle(clock, { scope: "login", forgiving: true });
-  const fail = () => throttle.trying("who", () => Promise.reject(new Error("wrong")));
+  const fail = () => throttle.attempt("who", () => Promise.reject(new Error("wrong")));
   for (let tries = 0; tries < 10; tries++) await rejects(fail(), /wrong/);
   await rejects(fail(), Fault);
   clock.nowMs -= 24 * 60 * 60 * 1000;

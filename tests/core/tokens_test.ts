@@ -10,7 +10,7 @@ import {
   type TokenFaultReason,
   type VerificationKey,
   verifyToken,
-} from "../../core/access/tokens/tokens.ts";
+} from "../../core/access/tokens/jwt.ts";
 
 const HOUR_MS = 3_600_000;
 const NOW_MS = 1_767_225_600_250;

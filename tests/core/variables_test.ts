@@ -9,7 +9,7 @@ const meant = (name: string): string | undefined => {
 
 Deno.test("unreadVariables: a misspelt name is told with the one that was meant, and without its value", () => {
   deq(unreadVariables({ RELAY_SECERT: "hidden", RELAY_SECRET: "hidden", HOME: "/root" }), [
-    '"RELAY_SECERT" is no variable that Relay reads: did you mean RELAY_SECRET?',
+    'Relay does not read the variable "RELAY_SECERT": did you mean RELAY_SECRET?',
   ]);
   deq(
     ["RELAY_PROT", "RELAY_KVV", "relay_host", "RELAY_TLS_CERT_FILE", "RELAY_SECRET_OLDER"]
@@ -17,7 +17,7 @@ Deno.test("unreadVariables: a misspelt name is told with the one that was meant,
     ["RELAY_PORT", "RELAY_KV", "RELAY_HOST", "RELAY_TLS_CERT", "RELAY_SECRET_OLD"],
   );
   deq(unreadVariables({ RELAY_TRUSTED_PROXIES: "hidden" }), [
-    '"RELAY_TRUSTED_PROXIES" is no variable that Relay reads: `relay help` lists those',
+    'Relay does not read the variable "RELAY_TRUSTED_PROXIES": `relay help` lists the valid ones',
   ]);
 });
 
@@ -43,7 +43,7 @@ Deno.test("readSettings: the address of a service named relay is no port of its 
   const { port, environment } = readSettings(env, () => "", false);
   deq([port, environment], [9081, []]);
   const [said] = unreadVariables(env);
-  match(said!, /^RELAY_PORT is not taken: it is the address of a service named relay, /);
+  match(said!, /^RELAY_PORT is ignored: it is the address of a service named relay, /);
 });
 
 Deno.test("SETTINGS: the configuration page lists each variable, and no other", () => {

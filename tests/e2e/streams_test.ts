@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { clientOf } from "../../core/cli/client.ts";
-import { authenticate } from "../../core/access/authenticate.ts";
 import { eventJson } from "../../core/events/events.ts";
 import { WEBHOOK_EVENTS } from "../../core/events/types/webhook_events.ts";
 import { apiKeys } from "../../kv/records/api_key.ts";
@@ -120,7 +119,7 @@ Deno.test("streams: a WebSocket that resumes is replayed what its key may read n
   const { app } = server.running;
   const owner = clientOf(server.url, await signUpOwner(clientOf(server.url)));
   const key = await makeKey(owner, ["agents:read", "approvals:read"]);
-  const actor = await authenticate(app, key, "live");
+  const actor = await app.authenticator.authenticate(key, "live");
   const happen = async (type: string) => {
     const resource = { type: "endpoint", id: "t_1" } as const;
     const json = eventJson(
@@ -166,7 +165,7 @@ Deno.test("docs/streams.md: its reader goes on after every break, and misses not
   await using server = await openServer();
   const { app } = server.running;
   const token = await signUpOwner(clientOf(server.url));
-  const actor = await authenticate(app, token, "live");
+  const actor = await app.authenticator.authenticate(token, "live");
   let asked = 0;
   const flaky = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
     if (++asked % 4 === 2) return new Response("not now", { status: 503 });

@@ -1,7 +1,6 @@
 import { deepStrictEqual as deq, ok, rejects, strictEqual as eq } from "node:assert/strict";
 import { users } from "../../kv/records/user.ts";
 import type { Actor } from "../../core/work/work.ts";
-import { authenticate } from "../../core/access/authenticate.ts";
 import type { Exchange } from "../../mcp/exchange.ts";
 import { listen as listenTo } from "../../mcp/listen.ts";
 import { Listeners } from "../../mcp/listeners.ts";
@@ -60,7 +59,7 @@ Deno.test("listen: it says first what it will tell, and tells that, marked with 
 Deno.test("listen: nothing is told before the acknowledgement, whenever it happens", async () => {
   await using world = await World.open();
   const { token } = await world.signUp();
-  const actor = await authenticate(world.app, token, "live");
+  const actor = await world.app.authenticator.authenticate(token, "live");
   const server = makeServer(world.app, [...routes], null);
   const told: string[] = [];
   const exchange = {
@@ -87,7 +86,7 @@ Deno.test("listen: nothing is told before the acknowledgement, whenever it happe
 Deno.test("listen: whatever happens behind the acknowledgement is told, also on a store that others write to", async () => {
   await using world = await World.open({ sole: false });
   const { token } = await world.signUp();
-  const actor = await authenticate(world.app, token, "live");
+  const actor = await world.app.authenticator.authenticate(token, "live");
   const server = makeServer(world.app, [...routes], null);
   await world.settle();
   const told: string[] = [];
@@ -126,7 +125,7 @@ Deno.test("listen: whatever happens behind the acknowledgement is told, also on 
 Deno.test("listen: a caller who is still being looked up is not looked up again", async () => {
   await using world = await World.open();
   const { token } = await world.signUp();
-  const actor = await authenticate(world.app, token, "live");
+  const actor = await world.app.authenticator.authenticate(token, "live");
   const listeners = new Listeners(world.app);
   const looks: PromiseWithResolvers<Actor>[] = [];
   const stop = await listeners.add({
@@ -156,7 +155,7 @@ Deno.test("listen: one organization has half of the room", async () => {
   const [one, other] = [await world.signUp(), await world.signUp()];
   const listeners = new Listeners(world.app, 4);
   const add = async ({ token }: Account) => {
-    const actor = await authenticate(world.app, token, "live");
+    const actor = await world.app.authenticator.authenticate(token, "live");
     return await listeners.add({
       actor,
       session: null,

@@ -2,7 +2,6 @@ import { deepStrictEqual as deq, rejects, strictEqual as eq } from "node:assert/
 import { z } from "zod";
 import { Accepted } from "../../core/work/accepted.ts";
 import type { RequestInfo } from "../../core/work/work.ts";
-import { authenticate } from "../../core/access/authenticate.ts";
 import { Fault } from "../../core/fault/fault.ts";
 import { idempotencyRecords } from "../../kv/records/idempotency.ts";
 import { once } from "../../mcp/idempotency.ts";
@@ -66,7 +65,7 @@ async function callOnce(
   args: Json = { text: "x" },
 ): Promise<Json> {
   const { app } = world;
-  const actor = await authenticate(app, token, "live");
+  const actor = await app.authenticator.authenticate(token, "live");
   const input = { params: {}, query: {}, body: () => args, accept: "application/json" };
   return await once(
     { app, actor, info: INFO },

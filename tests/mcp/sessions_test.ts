@@ -1,5 +1,4 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { recall } from "../../core/access/mcp_sessions.ts";
 import { mcpSessions } from "../../kv/records/mcp_session.ts";
 import { shared } from "../support/kv.ts";
 import { World } from "../support/world.ts";
@@ -219,19 +218,19 @@ Deno.test("sessions: what is counted of one is forgotten however it ends", async
   const opened = async () => {
     const id = await sessionOf(world, as);
     await tool(world, "list_agents", {}, { as, headers: within(id) });
-    eq(recall(world.app, id)?.calls, 1);
+    eq(world.app.mcpSessions.uncounted(id), 1);
     return id;
   };
   const deleted = await opened();
   await get(world, as, deleted, "DELETE");
-  eq(recall(world.app, deleted), undefined);
+  eq(world.app.mcpSessions.uncounted(deleted), undefined);
   const displaced = await opened();
   await world.advance(1);
   for (let n = 0; n < 50; n++) await sessionOf(world, as);
-  eq(recall(world.app, displaced), undefined);
+  eq(world.app.mcpSessions.uncounted(displaced), undefined);
   const timedOut = await opened();
   await world.advance(31 * MINUTE_MS);
-  eq(recall(world.app, timedOut), undefined);
+  eq(world.app.mcpSessions.uncounted(timedOut), undefined);
 });
 
 Deno.test("sessions: one that ended on another instance is forgotten within two of its lives", async () => {
@@ -243,7 +242,7 @@ Deno.test("sessions: one that ended on another instance is forgotten within two 
   await tool(one, "list_agents", {}, { as, headers: within(id) });
   eq((await get(two, as, id, "DELETE")).status, 204);
   await one.advance(61 * MINUTE_MS);
-  eq(recall(one.app, id), undefined);
+  eq(one.app.mcpSessions.uncounted(id), undefined);
   for (const world of [two, one]) await world[Symbol.asyncDispose]();
   kv.close();
 });

@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, match, ok } from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { OTHER_LIMITS } from "../../core/access/limits/limits.ts";
+import { OTHER_LIMITS } from "../../core/access/limits/kinds.ts";
 import { content } from "../../routes/call/answer.ts";
 import { docsPage } from "../../routes/pages/docs_page.ts";
 import { exampleOf } from "../../routes/pages/docs_schema.ts";

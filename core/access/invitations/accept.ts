@@ -4,8 +4,9 @@ import { organizations } from "../../../kv/records/organization.ts";
 import { users } from "../../../kv/records/user.ts";
 import type { Found, Reader } from "../../../kv/store/reader.ts";
 import { insertUser } from "../people/new_user.ts";
-import { openSession, signedIn } from "../sign_in/open_session.ts";
-import type { App, Stepping } from "../../work/work.ts";
+import { issueTokens, openSession } from "../sign_in/open_session.ts";
+import type { SignIn } from "../sign_in/parts.ts";
+import type { Stepping } from "../../work/work.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { hashPassword } from "../sign_in/passwords.ts";
@@ -15,7 +16,7 @@ import { customOf, isBuiltIn, rightsOf } from "../roles/rights.ts";
 import { PEOPLE_MAX } from "../roles/roles.ts";
 import { sha256Hex } from "../../codec/text.ts";
 
-/** Who joins, and by which code. */
+/** A person who joins, and their invite code. */
 export interface Newcomer {
   readonly email: string;
   readonly password: string;
@@ -23,21 +24,25 @@ export interface Newcomer {
 }
 
 /**
- * Makes a user in the organization that invites them, with the roles that the invitation says, and signs
- * them in. Whoever invited must still be able to give those roles.
+ * Creates a user in the organization that invites them, with the invitation's roles, and signs them in. The
+ * person who invited must still be able to give those roles.
  * @throws {Fault} FORBIDDEN, VALIDATION_FAILED for no invitation or one for another email, GONE for one
  * that is over, CONFLICT
  */
-export async function joinByInvitation(work: Stepping, input: Newcomer) {
-  const { app } = work;
-  if (app.settings.signup === "closed") {
+export async function joinByInvitation(
+  work: Stepping,
+  { tokens, settings }: Pick<SignIn, "tokens" | "settings">,
+  input: Newcomer,
+) {
+  const { store, ports } = work;
+  if (settings.signup === "closed") {
     throw new Fault("FORBIDDEN", "This server takes no new people.");
   }
-  // Looked at before the hash, which is dear, and again after it: somebody else may have been first.
-  await openInvitation(app, app.store, input);
-  const password = await hashPassword(input.password, app.ports);
-  const { organization, user, session } = await app.store.transact(async (tx) => {
-    const { tenant, record: invitation } = await openInvitation(app, tx, input);
+  // Checked before the expensive hash, and again in the transaction: somebody else may be faster.
+  await openInvitation(store, input, ports.clock.now());
+  const password = await hashPassword(input.password, ports);
+  const { organization, user, session } = await store.transact(async (tx) => {
+    const { tenant, record: invitation } = await openInvitation(tx, input, ports.clock.now());
     const organization = await tx.get(organizations, SYSTEM, tenant.org);
     if (organization === null) throw over("its organization is gone");
     if (await tx.count(users, tenant) >= PEOPLE_MAX) {
@@ -50,8 +55,8 @@ export async function joinByInvitation(work: Stepping, input: Newcomer) {
       roles: invitation.roles,
       created_with: invitation.invited_with,
     };
-    const user = await insertUser(app, tx, tenant, whose, "Use another email.");
-    const now = app.ports.clock.now();
+    const user = await insertUser(ports, tx, tenant, whose, "Use another email.");
+    const now = ports.clock.now();
     tx.put(invitations, tenant, { ...invitation, accepted: { user_id: user.id, at_ms: now } });
     emit({ ...work, actor: { id: user.id } }, tx, tenant, {
       type: "user_created",
@@ -65,54 +70,49 @@ export async function joinByInvitation(work: Stepping, input: Newcomer) {
     });
     return { organization, user, session: await openSession(work, tx, tenant, user, false) };
   });
-  return await signedIn(app, organization, user, session);
+  return await issueTokens(work, tokens, organization, user, session);
 }
 
-/** The invitation of a code, when it can be accepted now. */
+/** The invitation of a code, if it can be accepted now. @throws {Fault} VALIDATION_FAILED, GONE */
 async function openInvitation(
-  app: App,
   db: Reader,
   { email, invite_code }: Newcomer,
+  nowMs: number,
 ): Promise<Found<InvitationRecord>> {
   const found = await db.lookup(invitations, "code", [sha256Hex(invite_code)]);
-  if (found === null) throw invalid("is none of this server's invitations");
+  if (found === null) throw invalid("is not an invitation of this server");
   const { tenant, record: invitation } = found;
   if (invitation.accepted !== null) throw over("it was used");
   if (invitation.withdrawn_at_ms !== null) throw over("it was withdrawn");
-  if (app.ports.clock.now() >= invitation.ends_at_ms) throw over("it has expired");
+  if (nowMs >= invitation.ends_at_ms) throw over("it has expired");
   if (invitation.email !== null && invitation.email !== email) {
     throw invalid("is for another email");
   }
   const known = await customOf(db, tenant.org, invitation.roles);
   const isKnown = (name: string) => isBuiltIn(name) || known.some(({ id }) => id === name);
   if (!invitation.roles.every(isKnown)) throw over("one of its roles is gone");
-  if (!await isCovered(app, db, tenant, invitation)) {
-    throw over("who invited you may not give its roles any more");
+  if (!await isCovered(db, tenant, invitation, nowMs)) {
+    throw over("the person who invited you may no longer give its roles");
   }
   return found;
 }
 
 async function isCovered(
-  app: App,
   db: Reader,
   tenant: Tenant,
   { roles, invited_by, invited_with }: InvitationRecord,
+  nowMs: number,
 ): Promise<boolean> {
   const organization = await db.get(organizations, SYSTEM, tenant.org);
   const giver = await db.get(users, tenant, invited_by);
   if (organization === null || roles.includes(OWNER) && !giver?.roles.includes(OWNER)) return false;
-  const rights = await rightsToGive(
-    db,
-    tenant,
-    sourceBy(invited_by, invited_with),
-    app.ports.clock.now(),
-  );
+  const rights = await rightsToGive(db, tenant, sourceBy(invited_by, invited_with), nowMs);
   return rights.has("system:write") &&
     (await rightsOf(db, organization, roles)).isSubsetOf(rights);
 }
 
 const over = (why: string) =>
-  new Fault("GONE", `This invitation is not valid any more: ${why}. Ask for another.`);
+  new Fault("GONE", `This invitation is no longer valid: ${why}. Ask for another.`);
 
 function invalid(message: string): Fault {
   const issues = [{ path: "body.invite_code", message }];

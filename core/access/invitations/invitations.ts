@@ -10,15 +10,15 @@ import { iso, isoOrNull } from "../../codec/instant.ts";
 import { mustExist } from "../roles/assign.ts";
 import { giverOf, homeOf, mustBeAbleToGive } from "../roles/grant.ts";
 import { sha256Hex } from "../../codec/text.ts";
-import { mustHaveRoom } from "./open.ts";
+import { mustAllowInvitation } from "./open.ts";
+import { DAY_MS } from "../../codec/durations.ts";
 
-/** 120 bits, of which nobody guesses one. */
+/** 120 bits cannot be guessed. */
 const CODE_BYTES = 15;
-const DAY_MS = 24 * 60 * 60 * 1000;
-/** How long an invitation that is over is kept to look at. */
+/** How long an ended invitation stays visible. */
 const KEPT_MS = 90 * DAY_MS;
 
-/** Whom a caller invites, to be what, and for how long. */
+/** A request to invite somebody. */
 export interface NewInvitation {
   readonly email?: string | undefined;
   readonly roles: readonly string[];
@@ -26,23 +26,23 @@ export interface NewInvitation {
 }
 
 /**
- * Invites somebody into the organization; the code is in this answer and in no other.
+ * Invites somebody into the organization. Only this answer holds the code.
  * @throws {Fault} INSUFFICIENT_SCOPES and FORBIDDEN beyond the caller's own rights, NOT_FOUND for a role,
  * CONFLICT
  */
 export async function invite(work: Writing, { email, roles, expires_days }: NewInvitation) {
-  const { app, actor, tx } = work;
+  const { ports, actor, tx } = work;
   mustHoldNewValue(actor);
   const home = homeOf(actor.tenant.org);
   const names = [...new Set(roles)];
   await mustExist(tx, actor.tenant.org, names);
   await mustBeAbleToGive(work, await giverOf(work), names);
-  const now = app.ports.clock.now();
-  await mustHaveRoom(tx, home, now);
-  const invite_code = makeSecretText("invite_", CODE_BYTES, app.ports.entropy);
+  const now = ports.clock.now();
+  await mustAllowInvitation(tx, home, now);
+  const invite_code = makeSecretText("invite_", CODE_BYTES, ports.entropy);
   const ends_at_ms = now + expires_days * DAY_MS;
   const invitation = tx.insert(invitations, home, {
-    id: app.ports.entropy.id("inv"),
+    id: ports.entropy.id("inv"),
     hash: sha256Hex(invite_code),
     email: email ?? null,
     roles: names,
@@ -63,21 +63,21 @@ export async function invite(work: Writing, { email, roles, expires_days }: NewI
 }
 
 /** The organization's invitations, newest first. */
-export async function listInvitations({ app, db, actor }: Work, paging: Paging) {
+export async function listInvitations({ ports, db, actor }: Work, paging: Paging) {
   const home = homeOf(actor.tenant.org);
   const options = { ...paging, index: "all", prefix: ["all"], reverse: true };
   const { items, pagination } = await listPage(db, invitations, home, options);
-  const now = app.ports.clock.now();
+  const now = ports.clock.now();
   return { invitations: items.map((each) => showInvitation(each, now)), pagination };
 }
 
-/** Makes an open invitation void. @throws {Fault} FORBIDDEN, NOT_FOUND, CONFLICT */
-export async function withdrawInvitation({ app, actor, tx }: Writing, id: string) {
+/** Withdraws an open invitation. @throws {Fault} FORBIDDEN, NOT_FOUND, CONFLICT */
+export async function withdrawInvitation({ ports, actor, tx }: Writing, id: string) {
   mustHoldNewValue(actor);
   const home = homeOf(actor.tenant.org);
   const invitation = await tx.get(invitations, home, id);
   if (invitation === null) throw new Fault("NOT_FOUND", "There is no such invitation.");
-  const now = app.ports.clock.now();
+  const now = ports.clock.now();
   const status = statusOf(invitation, now);
   if (status === "accepted" || status === "withdrawn") {
     throw new Fault("CONFLICT", `The invitation is over: it is ${status}.`, { status });

@@ -4,18 +4,18 @@ import { SYSTEM } from "../../../kv/store/collection.ts";
 import { RecentMap } from "../../../kv/store/recent.ts";
 import { organizations } from "../../../kv/records/organization.ts";
 import { users } from "../../../kv/records/user.ts";
-import type { App, ForeignToken } from "../../work/work.ts";
+import type { Context, ForeignToken } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
 import { type Scope, SCOPE_LIST } from "../../work/scopes.ts";
 import { canonicalEmail, sha256Hex } from "../../codec/text.ts";
 import type { Issuer } from "../../work/issuer_config.ts";
-import { KEYS_FRESH_MS, keysOf } from "./keys.ts";
+import { IssuerKeys, KEYS_FRESH_MS } from "./keys.ts";
 
-/** Tokens of others hold names, groups and more. */
+/** Other issuers' tokens may hold names and groups. */
 const TOKEN_LENGTH_MAX = 16 * 1024;
-/** Clocks of two machines differ by a moment. */
+/** The clocks of two machines differ slightly. */
 const CLOCK_TOLERANCE_SECONDS = 5;
-/** Nothing that whoever checks a token could have made it with. */
+/** Asymmetric only: whoever can verify a token must not be able to make one. */
 const ALGORITHMS = [
   ...["EdDSA", "Ed25519", "ES256", "ES384", "ES512"],
   ...["PS256", "PS384", "PS512", "RS256", "RS384", "RS512"],
@@ -27,12 +27,13 @@ const TYPES = new Set([undefined, "jwt", "at+jwt", "application/at+jwt"]);
 type Reason = "malformed" | "expired" | "signature" | "unknown_key" | "audience" | "unknown_user";
 
 const MESSAGES: Readonly<Record<Reason, string>> = {
-  malformed: "It lacks what an access token must have.",
-  expired: "It has expired, or is not good yet.",
-  signature: "Its signature does not fit.",
+  malformed: "It lacks something that an access token must have.",
+  expired: "It has expired, or is not valid yet.",
+  signature: "Its signature does not match.",
   unknown_key: "It was signed with a key that its issuer does not publish.",
   audience: "It was issued for another server.",
-  unknown_user: "It names nobody here: its subject must be mapped, or its verified email known.",
+  unknown_user:
+    "Its person is unknown here: map its subject, or use a verified email that has an account.",
 };
 
 interface Checked {
@@ -40,75 +41,100 @@ interface Checked {
   readonly checkedAtMs: number;
 }
 
-const checkedTokens = new WeakMap<App, RecentMap<Checked>>();
 const CHECKED_MAX = 5_000;
 
-/** The configured issuer that a token says it is from, or null. Nothing of the token is checked yet. */
-export function issuerNamed(app: App, token: string): Issuer | null {
-  const { issuers } = app.config().auth;
-  if (issuers.length === 0 || token.length > TOKEN_LENGTH_MAX) return null;
-  try {
-    const { iss } = decodeJwt(token);
-    return issuers.find(({ issuer }) => issuer === iss) ?? null;
-  } catch {
-    return null;
+/** Access tokens of the configured issuers. Checked tokens are remembered for as long as keys are fresh. */
+export class ForeignTokens {
+  readonly #checked = new RecentMap<Checked>(CHECKED_MAX);
+  readonly #keys: IssuerKeys;
+
+  constructor(private readonly parts: Pick<Context, "store" | "ports" | "config">) {
+    this.#keys = new IssuerKeys(parts.ports);
+  }
+
+  /** The configured issuer that a token names, or null. Nothing of the token is verified yet. */
+  issuerNamed(token: string): Issuer | null {
+    const { issuers } = this.parts.config().auth;
+    if (issuers.length === 0 || token.length > TOKEN_LENGTH_MAX) return null;
+    try {
+      const { iss } = decodeJwt(token);
+      return issuers.find(({ issuer }) => issuer === iss) ?? null;
+    } catch {
+      return null;
+    }
+  }
+
+  /** True while an issuer's configuration is unchanged. */
+  isConfigured(issuer: Issuer): boolean {
+    return this.parts.config().auth.issuers.some((each) => isDeepStrictEqual(each, issuer));
+  }
+
+  /**
+   * Verifies another issuer's token. The person that it names may be gone.
+   * @throws {Fault} INVALID_TOKEN with `details.reason`, UNAVAILABLE when its keys cannot be fetched
+   */
+  async read(issuer: Issuer, text: string): Promise<ForeignToken> {
+    const now = this.parts.ports.clock.now();
+    const name = sha256Hex(text); // tokens are long, and no secret is kept in memory
+    const earlier = this.#checked.get(name);
+    const good = earlier !== undefined && earlier.token.issuer === issuer &&
+      now < earlier.token.expiresAtMs && Math.abs(now - earlier.checkedAtMs) < KEYS_FRESH_MS;
+    if (good) return earlier.token;
+    const claims = await this.#verify(issuer, text);
+    const token: ForeignToken = {
+      issuer,
+      subject: claims.sub!,
+      email: emailIn(claims, issuer),
+      scopes: scopesIn(claims, issuer),
+      expiresAtMs: claims.exp! * 1000,
+    };
+    this.#checked.set(name, { token, checkedAtMs: now });
+    return token;
+  }
+
+  /**
+   * The person of a token: by the issuer's map of subjects, else by email; always of the issuer's
+   * organization.
+   * @throws {Fault} INVALID_TOKEN
+   */
+  async personOf(
+    { issuer, subject, email }: ForeignToken,
+  ): Promise<{ readonly org: string; readonly userId: string }> {
+    const { store } = this.parts;
+    const org = issuer.organization ??
+      (await store.find(organizations, SYSTEM, "host", ["host"]))?.id;
+    if (org === undefined) throw refused("unknown_user");
+    const mapped = Object.hasOwn(issuer.subjects, subject) ? issuer.subjects[subject] : undefined;
+    if (mapped !== undefined) return { org, userId: mapped };
+    const found = email === null ? null : await store.lookup(users, "email", [email]);
+    if (found === null || found.tenant.org !== org) throw refused("unknown_user");
+    return { org, userId: found.record.id };
+  }
+
+  async #verify(issuer: Issuer, text: string): Promise<JWTPayload> {
+    const nowMs = this.parts.ports.clock.now();
+    try {
+      return await verifyWith(issuer, text, await this.#keys.of(issuer), nowMs);
+    } catch (error) {
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw refusalOf(error);
+    }
+    try {
+      const keys = await this.#keys.of(issuer, { unknownKey: true });
+      return await verifyWith(issuer, text, keys, nowMs);
+    } catch (error) {
+      throw refusalOf(error);
+    }
   }
 }
 
-/** True when an issuer is still configured, word for word. */
-export const isConfigured = (app: App, issuer: Issuer): boolean =>
-  app.config().auth.issuers.some((each) => isDeepStrictEqual(each, issuer));
-
-/**
- * Checks a token of another issuer; the answer names its person, who may be gone since.
- * @throws {Fault} INVALID_TOKEN with `details.reason`, UNAVAILABLE when its keys cannot be had
- */
-export async function readForeignToken(
-  app: App,
-  issuer: Issuer,
-  text: string,
-): Promise<ForeignToken> {
-  let checked = checkedTokens.get(app);
-  if (checked === undefined) checkedTokens.set(app, checked = new RecentMap(CHECKED_MAX));
-  const now = app.ports.clock.now();
-  const name = sha256Hex(text); // tokens are long, and what is no longer needed stays in no map
-  const earlier = checked.get(name);
-  const good = earlier !== undefined && earlier.token.issuer === issuer &&
-    now < earlier.token.expiresAtMs && Math.abs(now - earlier.checkedAtMs) < KEYS_FRESH_MS;
-  if (good) return earlier.token;
-  const claims = await verify(app, issuer, text);
-  const token: ForeignToken = {
-    issuer,
-    subject: claims.sub!,
-    email: emailIn(claims, issuer),
-    scopes: scopesIn(claims, issuer),
-    expiresAtMs: claims.exp! * 1000,
-  };
-  checked.set(name, { token, checkedAtMs: now });
-  return token;
-}
-
-async function verify(app: App, issuer: Issuer, text: string): Promise<JWTPayload> {
-  try {
-    return await verifyWith(app, issuer, text, await keysOf(app, issuer));
-  } catch (error) {
-    if (!(error instanceof errors.JWKSNoMatchingKey)) throw refusalOf(error);
-  }
-  try {
-    return await verifyWith(app, issuer, text, await keysOf(app, issuer, { unknownKey: true }));
-  } catch (error) {
-    throw refusalOf(error);
-  }
-}
-
-async function verifyWith(app: App, issuer: Issuer, text: string, keys: JWTVerifyGetKey) {
+async function verifyWith(issuer: Issuer, text: string, keys: JWTVerifyGetKey, nowMs: number) {
   const { payload, protectedHeader } = await jwtVerify(text, keys, {
     algorithms: ALGORITHMS,
     issuer: issuer.issuer,
     audience: issuer.audience,
     requiredClaims: ["sub", "exp"],
     clockTolerance: CLOCK_TOLERANCE_SECONDS,
-    currentDate: new Date(app.ports.clock.now()),
+    currentDate: new Date(nowMs),
   });
   const isAccessToken = TYPES.has(protectedHeader.typ?.toLowerCase());
   if (!isAccessToken || typeof payload.sub !== "string") throw refused("malformed");
@@ -127,13 +153,13 @@ function reasonOf(error: errors.JOSEError): Reason {
   return { aud: "audience", nbf: "expired" }[error.claim] as Reason ?? "malformed";
 }
 
-/** An email counts when its issuer says that it has seen its owner read it. */
+/** Only an email that the issuer has verified counts. */
 function emailIn(claims: JWTPayload, { claims: { email, email_verified } }: Issuer): string | null {
   const said = claims[email];
   return claims[email_verified] === true && typeof said === "string" ? canonicalEmail(said) : null;
 }
 
-/** The rights that a token carries, as text with blanks or as a list; null for all its person has. */
+/** The rights that a token names, separated by blanks or as a list; null for all rights of its person. */
 function scopesIn(claims: JWTPayload, { claims: { scope } }: Issuer): ReadonlySet<Scope> | null {
   if (scope === null) return null;
   const said = claims[scope];
@@ -143,25 +169,6 @@ function scopesIn(claims: JWTPayload, { claims: { scope } }: Issuer): ReadonlySe
     ? said
     : [];
   return new Set(SCOPE_LIST.filter((known) => names.includes(known)));
-}
-
-/**
- * The person of a token: as its issuer's map of subjects says, else by email; always one of the issuer's
- * organization.
- * @throws {Fault} INVALID_TOKEN
- */
-export async function personOf(
-  { store }: App,
-  { issuer, subject, email }: ForeignToken,
-): Promise<{ readonly org: string; readonly userId: string }> {
-  const org = issuer.organization ??
-    (await store.find(organizations, SYSTEM, "host", ["host"]))?.id;
-  if (org === undefined) throw refused("unknown_user");
-  const mapped = Object.hasOwn(issuer.subjects, subject) ? issuer.subjects[subject] : undefined;
-  if (mapped !== undefined) return { org, userId: mapped };
-  const found = email === null ? null : await store.lookup(users, "email", [email]);
-  if (found === null || found.tenant.org !== org) throw refused("unknown_user");
-  return { org, userId: found.record.id };
 }
 
 const refused = (reason: Reason, cause?: unknown) =>

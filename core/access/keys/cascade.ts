@@ -1,51 +1,56 @@
 import type { Row, Tenant } from "../../../kv/store/collection.ts";
-import type { Page } from "../../../kv/store/reader.ts";
-import type { App, Stepping } from "../../work/work.ts";
+import type { Page, Reader } from "../../../kv/store/reader.ts";
+import type { Context, Stepping } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
 import type { Scope } from "../../work/scopes.ts";
-import { type Made, MADE_KINDS, type MadeKind } from "./made_things.ts";
+import type { Made, MadeKind, MadeType, NamedKind } from "./made_kinds.ts";
 import { mustCover } from "./owned.ts";
 
-/** How many things one request looks at; what it did not reach is for the next one. */
+/** Things that one request reads; the next request handles the rest. */
 const FOUND_MAX = 10_000;
-/** How many things one request ends, each in a commit of its own. */
+/** Things that one request ends, each in its own commit. */
 const ENDED_MAX = 1_000;
-/** How many of each list an answer names. */
+/** Entries of each list in an answer. */
 const NAMED_MAX = 200;
 const READ_AT_ONCE = 200;
 const SPACES = ["live", "test"] as const;
 
-/** What still works of what a key made, and of what keys that it made have made in turn. */
-export async function madeWithKey(app: App, org: string, keyId: string): Promise<Made[]> {
+/** Everything that still works and that a key made, directly or through keys that it made. */
+export async function madeWithKey(
+  { store, ports }: Pick<Context, "store" | "ports">,
+  kinds: readonly NamedKind[],
+  org: string,
+  keyId: string,
+): Promise<Made[]> {
   const found = new Map<string, Made>();
   const keys = new Set([keyId]);
   for (const key of keys) {
-    const places = MADE_KINDS.flatMap((kind) => SPACES.map((space) => ({ kind, space })));
+    const places = kinds.flatMap((kind) => SPACES.map((space) => ({ kind, space })));
     const lists = await Promise.all(
       places.map(async ({ kind, space }) => {
         const tenant = { org, space };
-        const records = await recordsOf(app, tenant, kind, key);
+        const records = await recordsOf(store, tenant, kind, key);
         return records.map((record) => ({ kind, tenant, record }));
       }),
     );
     for (const { kind, tenant, record } of lists.flat()) {
       const { id } = record;
-      // Keys that it made are looked at in turn, also when they are over; one that rotated itself is no other.
+      // Ended keys may have made things too. A key that rotated itself is not another key.
       if (kind.type === "api_key" && kind.index === "made_with") keys.add(id);
       const itself = kind.type === "api_key" && id === keyId;
       const slot = `${kind.type} ${tenant.space} ${id}`;
-      if (itself || found.has(slot) || !kind.works(record, app.ports.clock.now())) continue;
+      if (itself || found.has(slot) || !kind.works(record, ports.clock.now())) continue;
       found.set(slot, { kind, tenant, id });
     }
     if (found.size >= FOUND_MAX || keys.size >= FOUND_MAX) break;
   }
-  return [...found.values()].sort((a, b) => MADE_KINDS.indexOf(a.kind) - MADE_KINDS.indexOf(b.kind))
+  return [...found.values()].sort((a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind))
     .slice(0, FOUND_MAX);
 }
 
-/** All of one kind that a key made in one space. */
+/** Everything of one kind that a key made in one space. */
 async function recordsOf(
-  { store }: App,
+  store: Reader,
   tenant: Tenant,
   { of, index }: MadeKind,
   key: string,
@@ -66,7 +71,7 @@ async function recordsOf(
 }
 
 /**
- * That the caller may end every kind of thing among these.
+ * Refuses a caller who may not end each of these.
  * @throws {Fault} INSUFFICIENT_SCOPES
  */
 export function mustBeAbleToEnd(rights: ReadonlySet<Scope>, made: readonly Made[]): void {
@@ -74,9 +79,9 @@ export function mustBeAbleToEnd(rights: ReadonlySet<Scope>, made: readonly Made[
   mustCover(rights, [...needed], "Ending what the key made takes the rights to end each of it.");
 }
 
-/** Something in an answer; with the reason why it could not be ended. */
+/** One thing in an answer, with the reason if it could not be ended. */
 interface Shown {
-  readonly type: string;
+  readonly type: MadeType;
   readonly id: string;
   readonly space: Tenant["space"];
   readonly reason?: string;
@@ -85,16 +90,20 @@ interface Shown {
 const show = ({ kind: { type }, id, tenant: { space } }: Made): Shown => ({ type, id, space });
 
 /**
- * Ends everything that a key made, in steps that each commit: a crash or the bound of one request leaves
- * the rest, and asking again goes on. It looks again until nothing is new, because what was under way
- * when the key ended may have come after the first look.
+ * Ends everything that a key made, each thing in its own commit: after a crash, or at the limit of one request,
+ * the same request continues with the rest. It searches until it finds nothing new, because requests that
+ * were under way when the key ended may have made more.
  */
-export async function endMadeWithKey(work: Stepping, keyId: string) {
-  const { app, actor } = work;
+export async function endMadeWithKey(
+  work: Stepping,
+  kinds: readonly NamedKind[],
+  keyId: string,
+) {
+  const { actor } = work;
   const ended: Shown[] = [];
   const kept = new Map<Made["id"], Shown>();
   for (;;) {
-    const made = await madeWithKey(app, actor.tenant.org, keyId);
+    const made = await madeWithKey(work, kinds, actor.tenant.org, keyId);
     const next = made.filter(({ id }) => !kept.has(id));
     if (next.length === 0 || ended.length >= ENDED_MAX) {
       return { ended, left: made.map((each) => kept.get(each.id) ?? show(each)) };
@@ -107,14 +116,14 @@ export async function endMadeWithKey(work: Stepping, keyId: string) {
   }
 }
 
-/** Ends one thing; answers why it was not possible, or null. */
+/** Ends one thing; returns the reason if that was not possible. */
 async function endOne(work: Stepping, { kind, tenant, id }: Made): Promise<string | null> {
-  const { app, actor, request } = work;
+  const { store, ports, actor } = work;
   try {
-    await app.store.transact(async (tx) => {
+    await store.transact(async (tx) => {
       const record = await tx.get(kind.of, tenant, id);
-      if (record === null || !kind.works(record, app.ports.clock.now())) return;
-      await kind.end({ ...app, app, request, actor: { ...actor, tenant }, db: tx, tx }, id);
+      if (record === null || !kind.works(record, ports.clock.now())) return;
+      await kind.end({ ...work, actor: { ...actor, tenant }, db: tx, tx }, id);
     });
     return null;
   } catch (error) {
@@ -123,7 +132,7 @@ async function endOne(work: Stepping, { kind, tenant, id }: Made): Promise<strin
   }
 }
 
-/** Two lists as an answer has them, bounded and with their totals. */
+/** Both lists as an answer shows them, bounded and with their totals. */
 export const showCascade = (ended: readonly Shown[], left: readonly Shown[]) => ({
   ended: ended.slice(0, NAMED_MAX),
   ended_total: ended.length,
@@ -131,5 +140,5 @@ export const showCascade = (ended: readonly Shown[], left: readonly Shown[]) => 
   would_end_total: left.length,
 });
 
-/** What a cascade would end now. */
+/** The things that a cascade would end now. */
 export const wouldEnd = (made: readonly Made[]) => showCascade([], made.map(show));

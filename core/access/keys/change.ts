@@ -1,6 +1,5 @@
 import { type ApiKeyRecord, apiKeys } from "../../../kv/records/api_key.ts";
-import { AGENT_RIGHT } from "../../agents/links.ts";
-import { peopleBehind, unite, without } from "./also_of.ts";
+import { peopleBehind, unite, without } from "./people_behind.ts";
 import type { Writing } from "../../work/work.ts";
 import { canonicalJson } from "../../codec/canonical.ts";
 import { emit } from "../../events/events.ts";
@@ -12,10 +11,11 @@ import { giverOf, mustBeAbleToGive, personRights } from "../roles/grant.ts";
 import type { Scope } from "../../work/scopes.ts";
 import { mustCover, mustHoldNewValue, ownedKey, tenantOfKey } from "./owned.ts";
 import { showKeyWithUse, statusOf } from "./show.ts";
+import type { Usage } from "../usage/usage.ts";
 
 /**
- * What may change of a key; what is undefined stays, what is there is replaced whole. Other fields of the
- * record may stand beside these as they were read.
+ * The fields of a key that may change: undefined ones stay, others are replaced whole. Read-only fields of the
+ * record may be sent along unchanged.
  */
 export interface ApiKeyChange {
   readonly metadata?: Readonly<Record<string, unknown>> | undefined;
@@ -23,19 +23,20 @@ export interface ApiKeyChange {
 }
 
 /**
- * Changes a key for every request that starts after the answer. Links that it no longer has the right
- * to keep are closed as soon as that is durable.
+ * Changes a key for every request that starts after the answer. Agent links that it may no longer hold are
+ * closed after the commit.
  * @throws {Fault} FORBIDDEN, NOT_FOUND, INSUFFICIENT_SCOPES, CONFLICT
  */
 export async function updateApiKey(
   work: Writing,
+  usage: Pick<Usage, "lastUsed">,
   id: string,
   { metadata, scopes, ...others }: ApiKeyChange,
 ) {
-  const { app, actor, tx } = work;
+  const { actor, tx, signals } = work;
   mustHoldNewValue(actor);
   const key = await ownedKey(work, id, "system:write");
-  mustMatchRecord(others, await showKeyWithUse(work, key), ["last_used"]);
+  mustMatchRecord(others, await showKeyWithUse(work, usage, key), ["last_used"]);
   const change = { metadata, scopes: isSameList(scopes, key.scopes) ? undefined : scopes };
   if (change.scopes !== undefined) {
     const giver = await giverOf(work);
@@ -43,12 +44,12 @@ export async function updateApiKey(
     const creator = await personRights(tx, actor.tenant.org, key.created_by);
     mustCover(creator, change.scopes, "A key gets only rights that its creator has.");
     if (grows(key, change.scopes) && key.created_by !== actor.userId) {
-      // Whoever has the value may be the one who asks, and then acts as the creator with more rights.
+      // The caller may hold the key's value, and would then act as the creator with more rights.
       const { roles } = await personOf(tx, actor.tenant.org, key.created_by);
       await mustBeAbleToGive(work, giver, roles);
     }
   }
-  mustBeUsable(key, app.ports.clock.now());
+  mustBeUsable(key, work.ports.clock.now());
   const next = {
     ...await withWidener(work, key, change.scopes ?? key.scopes),
     metadata: change.metadata ?? key.metadata,
@@ -64,15 +65,15 @@ export async function updateApiKey(
       resource: { type: "api_key", id },
       details: { name: key.name, changed, scopes_before: key.scopes, scopes_after: next.scopes },
     });
-    if (!next.scopes.includes(AGENT_RIGHT)) tx.afterCommit(() => app.links.closeCredential(id));
+    tx.afterCommit(() => signals.keyScopesChanged.send({ id, scopes: next.scopes }));
   }
-  return await showKeyWithUse(work, next);
+  return await showKeyWithUse(work, usage, next);
 }
 
 const grows = ({ scopes }: ApiKeyRecord, next: readonly string[]): boolean =>
   next.some((scope) => !scopes.includes(scope));
 
-/** The key, whose values count as also of those who give it a scope that it has not. */
+/** The key, with those who add a scope counted among the people behind its values. */
 async function withWidener(
   { tx, actor }: Writing,
   key: ApiKeyRecord,
@@ -88,7 +89,7 @@ const isSameList = (a: readonly string[] | undefined, b: readonly string[]): boo
   canonicalJson([a ?? []]) === canonicalJson([b]);
 
 /**
- * What has ended stays as it is.
+ * Refuses to change a key that has ended.
  * @throws {Fault} CONFLICT
  */
 export function mustBeUsable(key: ApiKeyRecord, nowMs: number): void {

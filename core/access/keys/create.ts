@@ -1,5 +1,5 @@
 import { apiKeys } from "../../../kv/records/api_key.ts";
-import { peopleBehind, without } from "./also_of.ts";
+import { peopleBehind, without } from "./people_behind.ts";
 import type { Writing } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
 import { hashKeyValue, makeKeyValue, maskKeyValue } from "./value.ts";
@@ -9,17 +9,17 @@ import type { Scope } from "../../work/scopes.ts";
 import { mustCover, mustHoldNewValue, tenantOfKey } from "./owned.ts";
 import { credentialInHand } from "./made_with.ts";
 import { showApiKey } from "./show.ts";
+import { DAY_MS } from "../../codec/durations.ts";
 
-const DAY_MS = 24 * 60 * 60 * 1000;
-/** How long a key lasts that a person makes without saying so. */
+/** A key that a person makes lasts this long unless the request says otherwise. */
 export const EXPIRES_DAYS_DEFAULT = 90;
 /**
- * Keys of a space, those that have ended among them: each stays until it is deleted. Of those that are made at once
- * a few more may get in, since each would wait for the commit of every other one.
+ * Keys of a space, ended ones included: each stays until it is deleted. Concurrent requests may exceed it by a
+ * few, because an exact count would make each wait for the commit of the others.
  */
 const KEYS_MAX = 10_000;
 
-/** What a caller asks for. */
+/** A request for a new key. */
 export interface NewApiKey {
   readonly name: string;
   readonly description: string;
@@ -30,11 +30,11 @@ export interface NewApiKey {
 }
 
 /**
- * Makes a key; its value is in this answer and in no other.
+ * Creates a key. Only this answer holds its value.
  * @throws {Fault} INSUFFICIENT_SCOPES, FORBIDDEN, VALIDATION_FAILED, CONFLICT
  */
 export async function createApiKey(work: Writing, input: NewApiKey) {
-  const { app, actor, tx } = work;
+  const { store, ports, config, sealer, actor, tx } = work;
   mustHoldNewValue(actor);
   const { rights } = await giverOf(work);
   mustCover(rights, input.scopes, "A key may hold only rights that its creator has.");
@@ -42,10 +42,10 @@ export async function createApiKey(work: Writing, input: NewApiKey) {
     throw new Fault("FORBIDDEN", "The test space makes only test keys: ask for `type` test.");
   }
   const tenant = tenantOfKey(work, input);
-  if (await app.store.count(apiKeys, tenant) >= KEYS_MAX) {
+  if (await store.count(apiKeys, tenant) >= KEYS_MAX) {
     throw new Fault("CONFLICT", `There are ${KEYS_MAX} API keys already. Delete one first.`);
   }
-  const { clock, entropy } = app.ports;
+  const { clock, entropy } = ports;
   const value = makeKeyValue(input.type, entropy);
   const id = entropy.id("key");
   const now = clock.now();
@@ -54,7 +54,7 @@ export async function createApiKey(work: Writing, input: NewApiKey) {
     name: input.name,
     description: input.description,
     hash: hashKeyValue(value),
-    sealed: app.sealer.seal(value, id),
+    sealed: sealer.seal(value, id),
     masked: maskKeyValue(value),
     type: input.type,
     scopes: [...input.scopes],
@@ -71,12 +71,12 @@ export async function createApiKey(work: Writing, input: NewApiKey) {
     old: null,
     limits: null,
   });
-  return { ...showApiKey(app, key, null), key: value };
+  return { ...showApiKey({ ports, config }, key, null), key: value };
 }
 
 /**
- * When a new key ends, in ms. One that a key makes ends no later than that key, so nothing that a stolen
- * key makes outlasts it by this.
+ * When a new key ends, in ms. A key made by a key ends no later than that key, so that nothing outlasts a stolen
+ * key.
  * @throws {Fault} VALIDATION_FAILED with the maximum
  */
 async function endOfNew(

@@ -2,9 +2,10 @@ import { SYSTEM } from "../../../kv/store/collection.ts";
 import type { ApiKeyRecord } from "../../../kv/records/api_key.ts";
 import { type OrganizationRecord, organizations } from "../../../kv/records/organization.ts";
 import { type UserRecord, users } from "../../../kv/records/user.ts";
-import type { App, Work } from "../../work/work.ts";
-import { type Left, UNLIMITED } from "../limits/limiter.ts";
-import { KEY_LIMIT_NAMES, type KeyLimit, keyLimit, planLimit } from "../limits/limits.ts";
+import type { Config } from "../../work/config.ts";
+import type { Work } from "../../work/work.ts";
+import { type Left, type Limiter, UNLIMITED } from "../limits/limiter.ts";
+import { KEY_LIMIT_NAMES, type KeyLimit, keyLimit, planLimit } from "../limits/kinds.ts";
 import { iso, isoOrNull } from "../../codec/instant.ts";
 import { homeOf } from "../roles/grant.ts";
 import { rightsOf } from "../roles/rights.ts";
@@ -12,7 +13,7 @@ import type { Scope } from "../../work/scopes.ts";
 import { ownedKey } from "./owned.ts";
 import { isUsable, statusOf } from "./show.ts";
 
-/** What is looked at, in this order; a key may use a scope when all of them are fine. */
+/** The checks, in this order; a key may use a scope when all of them pass. */
 export const KEY_CHECKS = [
   "key_status",
   "key_scope",
@@ -28,18 +29,19 @@ interface Reason {
 }
 
 /**
- * Why a key may or may not do now what a scope opens.
+ * Explains why a key may or may not use a scope now.
  * @throws {Fault} NOT_FOUND
  */
-export async function explainApiKey(work: Work, id: string, scope: Scope) {
-  const { app, actor, db } = work;
+export async function explainApiKey(work: Work, limiter: Limiter, id: string, scope: Scope) {
+  const { ports, actor, db } = work;
+  const config = work.config();
   const key = await ownedKey(work, id, "system:read");
   const user = await db.get(users, homeOf(actor.tenant.org), key.created_by);
   const organization = await db.get(organizations, SYSTEM, actor.tenant.org);
   const roles = user?.roles ?? [];
   const own = { id: actor.tenant.org, host: actor.host };
   const has_scope = (await rightsOf(db, own, roles)).has(scope);
-  const nowMs = app.ports.clock.now();
+  const nowMs = ports.clock.now();
   const reasons = [
     statusReason(key, nowMs),
     scopeReason(key, scope),
@@ -65,8 +67,8 @@ export async function explainApiKey(work: Work, id: string, scope: Scope) {
       plan: actor.plan,
     },
     limits: {
-      key: await keyLimits(app, key),
-      organization: await planLimits(app, organization, actor.planPerMinute),
+      key: await keyLimits(config, limiter, key),
+      organization: await planLimits(config, limiter, organization, actor.planPerMinute),
     },
   };
 }
@@ -75,8 +77,7 @@ function statusReason(key: ApiKeyRecord, nowMs: number): Reason {
   const status = statusOf(key, nowMs);
   const messages = {
     active: `The key is active until ${iso(key.expires_at_ms)}.`,
-    rotating: "The key is being rotated: it works with both values, and manages keys only with " +
-      "the new one.",
+    rotating: "The key is being rotated: both values work, but only the new one manages keys.",
     expired: `The key expired at ${iso(key.expires_at_ms)}. Create another.`,
     revoked: "The key was revoked. Create another.",
   };
@@ -87,7 +88,7 @@ function scopeReason({ scopes }: ApiKeyRecord, scope: Scope): Reason {
   const ok = scopes.includes(scope);
   const message = ok
     ? `${scope} is one of the key's scopes.`
-    : `${scope} is none of the key's scopes. Change them, within its creator's rights.`;
+    : `${scope} is not among the key's scopes. Change them, within its creator's rights.`;
   return { check: "key_scope", ok, message };
 }
 
@@ -99,7 +100,7 @@ function creatorReasons(user: UserRecord | null, scope: Scope, has: boolean): Re
     ok: active,
     message: active
       ? "The key's creator is active."
-      : "The key's creator is not active, so no key of theirs works.",
+      : "The key's creator is not active, so none of their keys work.",
   }, {
     check: "creator_scope",
     ok: has,
@@ -116,22 +117,27 @@ function organizationReason(organization: OrganizationRecord | null): Reason {
   return { check: "organization_active", ok, message };
 }
 
-/** What a key's own limits are, and what is left of each now. */
-async function keyLimits(app: App, key: ApiKeyRecord): Promise<Record<KeyLimit, LimitLeft>> {
+/** A key's own limits, and how much of each is left now. */
+async function keyLimits(
+  config: Config,
+  limiter: Limiter,
+  key: ApiKeyRecord,
+): Promise<Record<KeyLimit, LimitLeft>> {
   const shown = await Promise.all(KEY_LIMIT_NAMES.map(async (name) => {
-    const { limit } = keyLimit(app.config(), name, key);
-    return [name, limitLeft(limit, await app.limiter.leftOfKey(name, key))] as const;
+    const { limit } = keyLimit(config, name, key);
+    return [name, limitLeft(limit, await limiter.leftOfKey(name, key))] as const;
   }));
   return Object.fromEntries(shown) as Record<KeyLimit, LimitLeft>;
 }
 
 async function planLimits(
-  { config, limiter }: App,
+  config: Config,
+  limiter: Limiter,
   organization: OrganizationRecord | null,
   ofPlan: number | null | undefined,
 ) {
   if (organization === null) return { requests_per_minute: limitLeft(null, NOTHING_TAKEN) };
-  const { limit } = planLimit(config(), organization, ofPlan);
+  const { limit } = planLimit(config, organization, ofPlan);
   const left = await limiter.leftOfPlan({ ...organization, ofPlan });
   return { requests_per_minute: limitLeft(limit, left) };
 }
@@ -139,7 +145,7 @@ async function planLimits(
 interface LimitLeft {
   readonly limit: number;
   readonly remaining: number;
-  /** When its window ends; null for what has no window, and where there is no limit. */
+  /** When its window ends; null without a window or without a limit. */
   readonly reset_at: string | null;
 }
 

@@ -5,16 +5,16 @@ import { Fault } from "../../fault/fault.ts";
 import { isUsable } from "./show.ts";
 
 /**
- * The credential in hand, for the record of what is made with it. A key is read in the transaction, so
- * whoever revokes it and then looks for what it made misses nothing.
+ * The caller's credential, for the record of what is made with it. A key is read in the transaction, so that
+ * whoever revokes it and then searches for what it made misses nothing.
  * @throws {Fault} INVALID_API_KEY for a key that ended meanwhile
  */
 export async function credentialInHand(
-  { app, actor, tx }: Pick<Writing, "app" | "actor" | "tx">,
+  { ports, actor, tx }: Pick<Writing, "ports" | "actor" | "tx">,
 ): Promise<CreatedWith | null> {
   if (actor.kind === "api_key") {
     const key = await tx.get(apiKeys, actor.tenant, actor.id);
-    if (key !== null && isUsable(key, app.ports.clock.now())) {
+    if (key !== null && isUsable(key, ports.clock.now())) {
       return { kind: "api_key", id: actor.id };
     }
     throw new Fault("INVALID_API_KEY", "The API key ended while the request was under way.");

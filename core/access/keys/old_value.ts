@@ -1,29 +1,29 @@
 import { apiKeys } from "../../../kv/records/api_key.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import type { Stepping } from "../../work/work.ts";
+import type { Context, Stepping } from "../../work/work.ts";
 import { iso } from "../../codec/instant.ts";
 import { isFirstWithin, notifyAdministrators } from "../people/notify.ts";
 
-/** Events of changes that decide what commands may do, and who may do what. */
-const WEIGHTY = /^(?:shield|self_approval|patterns|policy|repository|role)_/;
-const TOLD_AGAIN_MS = 10 * 60 * 1000;
+/** Events of changes to the shield, to policies and to roles. */
+const SENSITIVE = /^(?:shield|self_approval|patterns|policy|repository|role)_/;
+const REPEAT_MS = 10 * 60 * 1000;
 
 /**
- * Tells administrators that the old value of a rotated key changed the shield, policies or roles, with that
- * change: whoever still has it may be the one it was rotated against. Each kind of change is told once in
- * ten minutes, so that one key cannot push other notifications out.
+ * Notifies administrators when the old value of a rotated key changes the shield, policies or roles, in the same
+ * commit: the key may have been rotated because that value leaked. Each kind of change is reported once in ten
+ * minutes, so that one key cannot push other notifications out.
  */
-export async function tellOfOldValue(
-  { app, actor, request }: Pick<Stepping, "app" | "actor" | "request">,
+export async function notifyOfOldValue(
+  context: Pick<Context, "store" | "ports" | "signals"> & Pick<Stepping, "actor" | "request">,
   tx: Tx,
 ): Promise<void> {
-  const { key, tenant, id } = actor;
+  const { actor: { key, tenant, id }, request } = context;
   if (!key?.oldUntilMs) return;
   const record = await tx.get(apiKeys, tenant, id);
   for (const change of tx.eventTypes()) {
-    if (!WEIGHTY.test(change)) continue;
-    if (!await isFirstWithin(app, tx, tenant, `${id} old value ${change}`, TOLD_AGAIN_MS)) continue;
-    await notifyAdministrators(app, tx, tenant, {
+    if (!SENSITIVE.test(change)) continue;
+    if (!await isFirstWithin(context, tx, tenant, `${id} old value ${change}`, REPEAT_MS)) continue;
+    await notifyAdministrators(context, tx, tenant, {
       type: "old_key_value_used",
       resource: { type: "api_key", id },
       details: {

@@ -4,39 +4,50 @@ import type { Actor, Work } from "../../work/work.ts";
 import { listPageOfAll, pageOf, type Paging } from "../../../kv/store/paging.ts";
 import { ownedKey, tenantOfKey } from "./owned.ts";
 import { showKeyWithUse } from "./show.ts";
+import type { Usage } from "../usage/usage.ts";
 
-/** Which keys a caller wants. */
+/** Filters of a list of keys. */
 export interface KeyQuery extends Paging {
   readonly type?: "live" | "test" | undefined;
 }
 
 /**
- * The keys that the caller may see, newest first: from the live space a person sees those of both, and
- * a key those of its own unless it asks for the others.
+ * The keys that the caller may see, newest first. From the live space a person sees keys of both spaces, a key
+ * only those of its own unless it asks for the others.
  * @throws {Fault} FORBIDDEN
  */
-export async function listApiKeys(work: Work, { type, ...paging }: KeyQuery) {
+export async function listApiKeys(
+  work: Work,
+  usage: Pick<Usage, "lastUsed">,
+  { type, ...paging }: KeyQuery,
+) {
   const { actor, db } = work;
   const all = actor.rights.has("system:read");
   if (!all) mustActForPerson(actor);
-  if (!all && actor.kind === "api_key") return await listItself(work, type, paging);
+  if (!all && actor.kind === "api_key") return await listItself(work, usage, type, paging);
   const by = all ? {} : { index: "creator", prefix: [actor.userId] };
   const options = { ...paging, ...by, reverse: true };
   const spaces = typesShown(actor, type).map((type) => tenantOfKey(work, { type }));
   const { items, pagination } = await listPageOfAll(db, apiKeys, spaces, options);
-  return { api_keys: await Promise.all(items.map((key) => showKeyWithUse(work, key))), pagination };
+  const shown = await Promise.all(items.map((key) => showKeyWithUse(work, usage, key)));
+  return { api_keys: shown, pagination };
 }
 
-/** The live space looks after test keys too; the test space sees nothing of the live one. */
+/** The live space also manages test keys; the test space does not see live keys. */
 function typesShown({ kind, tenant: { space } }: Actor, asked: KeyQuery["type"]) {
   const seen = space === "live" ? ["live", "test"] as const : ["test"] as const;
   if (asked !== undefined) return seen.filter((type) => type === asked);
   return kind === "user" ? seen : [space];
 }
 
-/** What a key without system:read sees of the keys. */
-async function listItself(work: Work, type: KeyQuery["type"], paging: Paging) {
-  const own = await getApiKey(work, work.actor.id);
+/** The list for a key without system:read: the key itself. */
+async function listItself(
+  work: Work,
+  usage: Pick<Usage, "lastUsed">,
+  type: KeyQuery["type"],
+  paging: Paging,
+) {
+  const own = await getApiKey(work, usage, work.actor.id);
   const { items, pagination } = pageOf(
     type === undefined || own.type === type ? [own] : [],
     paging,
@@ -45,6 +56,6 @@ async function listItself(work: Work, type: KeyQuery["type"], paging: Paging) {
 }
 
 /** One key, its value masked. @throws {Fault} NOT_FOUND, FORBIDDEN */
-export async function getApiKey(work: Work, id: string) {
-  return await showKeyWithUse(work, await ownedKey(work, id, "system:read"));
+export async function getApiKey(work: Work, usage: Pick<Usage, "lastUsed">, id: string) {
+  return await showKeyWithUse(work, usage, await ownedKey(work, id, "system:read"));
 }

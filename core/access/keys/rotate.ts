@@ -1,5 +1,5 @@
 import { type ApiKeyRecord, apiKeys } from "../../../kv/records/api_key.ts";
-import { type People, peopleBehind, unite, without } from "./also_of.ts";
+import { type People, peopleBehind, unite, without } from "./people_behind.ts";
 import type { Stepping } from "../../work/work.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
@@ -12,35 +12,34 @@ import { mustBeUsable } from "./change.ts";
 import { credentialInHand } from "./made_with.ts";
 import { mustCover, mustHoldNewValue, ownedKey, tenantOfKey } from "./owned.ts";
 import { statusOf } from "./show.ts";
-
-const HOUR_MS = 60 * 60 * 1000;
+import { HOUR_MS } from "../../codec/durations.ts";
 
 /**
- * Gives a key a new value; the one before works until the grace period ends, at most until the key
- * expires. Of several rotations at once one succeeds.
+ * Gives a key a new value. The old one works until the grace period ends, at most until the key expires. Of
+ * concurrent rotations one succeeds.
  * @throws {Fault} FORBIDDEN, NOT_FOUND, INSUFFICIENT_SCOPES, CONFLICT
  */
 export async function rotateApiKey(work: Stepping, id: string, grace_period_hours: number) {
-  const { app, actor } = work;
+  const { store, ports, sealer, signals, actor } = work;
   mustHoldNewValue(actor);
   let asked: string | null = null;
-  return await app.store.transact(async (tx) => {
-    const giving = { app, actor, tx };
+  return await store.transact(async (tx) => {
+    const giving = { ports, actor, tx };
     const giver = await giverOf(giving);
     const key = await ownedKey({ db: tx, actor }, id, "system:write");
     mustCover(
       giver.rights,
       key.scopes as Scope[],
-      "A rotation hands out the key's value, so it needs all rights that the key has.",
+      "A rotation hands out the key's value, so it needs every right that the key has.",
     );
-    // Whoever has the value asks and decides as the person who made the key.
+    // Whoever holds the value acts as the person who made the key.
     if (key.created_by !== actor.userId) {
       const creator = await personOf(tx, actor.tenant.org, key.created_by);
       await mustBeAbleToGive(giving, giver, creator.roles);
     }
-    // A rerun finds the value of the rotation that was faster, even if that one gave no grace.
+    // A rerun after a lost race sees the other rotation's value, even if that one gave no grace.
     asked ??= key.hash;
-    mustBeRotatable(key, asked, app.ports.clock.now());
+    mustBeRotatable(key, asked, ports.clock.now());
     const given = without(await peopleBehind(tx, actor), key.created_by);
     const { rotated, newValue } = withNewValue(work, key, grace_period_hours, given);
     const rotated_with = await credentialInHand(giving);
@@ -51,9 +50,9 @@ export async function rotateApiKey(work: Stepping, id: string, grace_period_hour
       details: { name: key.name, grace_period_hours },
     });
     work.recordUse(tx, 200);
-    // Nobody has the new value yet, so every link is one of an older value.
-    if (grace_period_hours === 0) tx.afterCommit(() => app.links.closeCredential(id));
-    return showRotation(rotated, app.sealer.open(key.sealed, id), newValue);
+    // Nobody has the new value yet, so every open link uses an old one.
+    if (grace_period_hours === 0) tx.afterCommit(() => signals.credentialEnded.send({ id }));
+    return showRotation(rotated, sealer.open(key.sealed, id), newValue);
   });
 }
 
@@ -69,24 +68,24 @@ function mustBeRotatable(key: ApiKeyRecord, asked: string, nowMs: number): void 
     );
   }
   if (key.hash !== asked) {
-    throw new Fault("CONFLICT", "Another rotation of the key was faster. Use its new value.");
+    throw new Fault("CONFLICT", "Another request rotated the key first. Use its new value.");
   }
 }
 
-/** The record with a new value, and that value. `given` are those beside the creator who get both values. */
+/** The record with a new value, and that value. `given` are the people beside the creator who get both values. */
 function withNewValue(
-  { app }: Stepping,
+  { ports, sealer }: Stepping,
   key: ApiKeyRecord,
   graceHours: number,
   given: People,
 ) {
-  const newValue = makeKeyValue(key.type, app.ports.entropy);
-  const rotated_at_ms = app.ports.clock.now();
+  const newValue = makeKeyValue(key.type, ports.entropy);
+  const rotated_at_ms = ports.clock.now();
   const ends_at_ms = Math.min(rotated_at_ms + graceHours * HOUR_MS, key.expires_at_ms);
   const rotated: ApiKeyRecord & { old: object } = {
     ...key,
     hash: hashKeyValue(newValue),
-    sealed: app.sealer.seal(newValue, key.id),
+    sealed: sealer.seal(newValue, key.id),
     masked: maskKeyValue(newValue),
     rotated_at_ms,
     also_of: [...given],

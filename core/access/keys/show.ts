@@ -1,43 +1,52 @@
 import type { ApiKeyRecord } from "../../../kv/records/api_key.ts";
-import type { App, Work } from "../../work/work.ts";
+import type { Context, Work } from "../../work/work.ts";
 import { iso, isoOrNull } from "../../codec/instant.ts";
 import { UNLIMITED } from "../limits/limiter.ts";
-import { limitsOf } from "../limits/limits.ts";
+import { limitsOf } from "../limits/kinds.ts";
 import type { Scope } from "../../work/scopes.ts";
 import { tenantOfKey } from "./owned.ts";
+import type { Usage } from "../usage/usage.ts";
+import { DAY_MS } from "../../codec/durations.ts";
 
-const DAY_MS = 24 * 60 * 60 * 1000;
-/** How long a value may serve before its record recommends a new one. */
+/** After this age a key's record recommends a rotation. */
 const ROTATION_DAYS = 90;
 
-/** Every status of a key. `rotating` counts as active: the value before the rotation works too. */
+/** Every status of a key. `rotating` counts as active; the old value works too. */
 export const KEY_STATUSES = ["active", "rotating", "expired", "revoked"] as const;
 export type KeyStatus = typeof KEY_STATUSES[number];
 
-/** What a key is at an instant. */
+/** The status of a key at an instant. */
 export function statusOf(key: ApiKeyRecord, nowMs: number): KeyStatus {
   if (key.revoked_at_ms !== null) return "revoked";
   if (nowMs >= key.expires_at_ms) return "expired";
   return key.old !== null && nowMs < key.old.ends_at_ms ? "rotating" : "active";
 }
 
-/** Whether a key works, as far as it is its own affair. */
+/** True for a key that is neither expired nor revoked; its creator may still be inactive. */
 export const isUsable = (key: ApiKeyRecord, nowMs: number): boolean =>
   !isOver(statusOf(key, nowMs));
 
 const isOver = (status: KeyStatus): boolean => status === "expired" || status === "revoked";
 
 /** A key as every answer shows it, with its last use. */
-export async function showKeyWithUse(work: Pick<Work, "app" | "actor">, key: ApiKeyRecord) {
-  const lastUsedMs = await work.app.usage.lastUsed(tenantOfKey(work, key), key.id);
-  return showApiKey(work.app, key, lastUsedMs);
+export async function showKeyWithUse(
+  work: Pick<Work, "ports" | "config" | "actor">,
+  usage: Pick<Usage, "lastUsed">,
+  key: ApiKeyRecord,
+) {
+  const lastUsedMs = await usage.lastUsed(tenantOfKey(work, key), key.id);
+  return showApiKey(work, key, lastUsedMs);
 }
 
-/** A key as every answer shows it; `lastUsedMs` is null for one that was never used. */
-export function showApiKey(app: App, key: ApiKeyRecord, lastUsedMs: number | null) {
-  const nowMs = app.ports.clock.now();
+/** A key as every answer shows it; `lastUsedMs` is null for a key that was never used. */
+export function showApiKey(
+  { ports, config }: Pick<Context, "ports" | "config">,
+  key: ApiKeyRecord,
+  lastUsedMs: number | null,
+) {
+  const nowMs = ports.clock.now();
   const status = statusOf(key, nowMs);
-  const limits = limitsOf(app.config(), key);
+  const limits = limitsOf(config(), key);
   return {
     id: key.id,
     name: key.name,

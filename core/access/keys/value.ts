@@ -2,7 +2,7 @@ import { crc32 } from "node:zlib";
 import type { Entropy } from "../../ports/ports.ts";
 import { base62Length, encodeBase62, encodeUint32Base62, sha256Hex } from "../../codec/text.ts";
 
-/** Which space a key belongs to. */
+/** The space that a key belongs to. */
 export type KeyType = "live" | "test";
 
 const KEY_BYTES = 32;
@@ -19,35 +19,35 @@ export function makeKeyValue(type: KeyType, entropy: Pick<Entropy, "bytes">): st
   return makeCheckedText(`svc_${type}_`, entropy);
 }
 
-/** What a key's text says of itself; null when it has a typo or was cut. Reads nothing. */
+/** The type in a key's text; null for a text that has a typo or was cut. Reads nothing. */
 export function parseKeyValue(text: string): { readonly type: KeyType } | null {
   if (text.length !== KEY_LENGTH) return null;
   const match = KEY_FORMAT.exec(text);
   return match !== null && isChecked(text) ? { type: match[1] as KeyType } : null;
 }
 
-/** What is stored in place of a key and found by it: the SHA-256 of its text, hexadecimal. */
+/** The SHA-256 of a key's text in hex: stored in its place, and looked up by it. */
 export function hashKeyValue(text: string): string {
   return sha256Hex(text);
 }
 
-/** As much of a key as may be shown, such as `svc_live_Ab12…`. */
+/** The part of a key that may be shown, such as `svc_live_Ab12…`. */
 export function maskKeyValue(text: string): string {
   return `${text.slice(0, PREFIX_LENGTH + SHOWN_LENGTH)}…`;
 }
 
-/** A secret of 256 random bits behind a prefix, with a checksum at its end. */
+/** A prefix, 256 random bits and a checksum. */
 export function makeCheckedText(prefix: string, entropy: Pick<Entropy, "bytes">): string {
   const text = makeSecretText(prefix, KEY_BYTES, entropy);
   return text + checksum(text);
 }
 
-/** True when a text ends with the checksum of what stands before it. */
+/** True when a text ends with the checksum of the rest. */
 export function isChecked(text: string): boolean {
   return checksum(text.slice(0, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH);
 }
 
-/** A secret text, such as a code to type: the prefix and random base62. */
+/** A prefix and so many random bytes in base62, such as a code to type. */
 export function makeSecretText(
   prefix: string,
   bytes: number,
@@ -56,7 +56,7 @@ export function makeSecretText(
   return prefix + encodeBase62(entropy.bytes(bytes));
 }
 
-/** Not a protection, only a guard against typos: 32 bits fit into 6 characters of base62. */
+/** Guards against typos only: 32 bits fit into 6 characters of base62. */
 function checksum(text: string): string {
   return encodeUint32Base62(crc32(text));
 }

@@ -17,33 +17,33 @@ import {
   type LimitKind,
   OTHER_LIMITS,
   planLimit,
-} from "./limits.ts";
+} from "./kinds.ts";
 import { networkOf } from "./network.ts";
+import { MINUTE_MS } from "../../codec/durations.ts";
 
-/** What an unlimited limit shows: the largest number that every client can read. */
+/** Shown for no limit: the largest number that every client can read. */
 export const UNLIMITED = 2_147_483_647;
-const MINUTE_MS = 60_000;
-/** A connection may end at any moment. */
+/** Retry soon: a connection may end at any moment. */
 const CONNECTION_RETRY_MS = 1_000;
 const ACTORS_MAX = 20_000;
-/** Organizations whose refusals are remembered between two housekeepings. */
+/** Organizations whose refusals are remembered between two rounds of housekeeping. */
 const REFUSED_MAX = 1_000;
 
-/** A limit that somebody must pass. */
+/** One limit that a request must pass. */
 interface LimitClaim extends Claim {
   readonly kind: LimitKind;
 }
 
-/** Whether a request may pass, and the limit that a response shows. */
+/** Whether a request is admitted, and the limit that its response shows. */
 export type LimitState = Grant<LimitClaim>;
 
 type Key = Pick<ApiKeyRecord, "id" | "type" | "limits">;
-/** With what its plan says of requests per minute. */
+/** With the requests per minute of its plan. */
 type Organization = Pick<OrganizationRecord, "id" | "plan" | "limits"> & {
   readonly ofPlan: number | null | undefined;
 };
 
-/** What an actor must pass, worked out once for as long as the actor and the configuration stand. */
+/** The limits of an actor, computed once and valid while the actor and the configuration are the same. */
 interface Bounds {
   readonly actor: Actor;
   readonly config: Config;
@@ -52,7 +52,10 @@ interface Bounds {
   readonly connections: number;
 }
 
-/** Decides whether a request may pass now. */
+/**
+ * Admits requests within their limits. Counters are leased from the store, so that all instances together
+ * never exceed a limit; the refusals kept in memory are only a hint for notifications.
+ */
 export class Limiter {
   readonly #bounds = new RecentMap<Bounds>(ACTORS_MAX);
   readonly #refusedByPlan = new Map<string, { readonly tenant: Tenant; readonly limit: number }>();
@@ -66,7 +69,7 @@ export class Limiter {
   constructor(
     private readonly parts: {
       readonly counters: LeasedCounters;
-      /** Apart, so that a flood from many addresses does not push the counters of others out of memory. */
+      /** Separate, so that a flood from many addresses does not push other counters out of memory. */
       readonly addresses: LeasedCounters;
       readonly connections: LeasedSlots;
       readonly config: () => Config;
@@ -75,25 +78,25 @@ export class Limiter {
   ) {}
 
   /**
-   * Takes one from every limit that binds this call, and a connection, or nothing at all. Whoever was
-   * admitted gives the connection back by `leave`, once.
+   * Takes one from every limit of this call, and a connection, or nothing at all. An admitted caller releases
+   * the connection once, with `leave`.
    */
   admit(actor: Actor, call: "rest" | "mcp"): LimitState | Promise<LimitState> {
     const state = this.#admit(actor, call);
     return state instanceof Promise
-      ? state.then((state) => this.#noted(actor, state))
-      : this.#noted(actor, state);
+      ? state.then((state) => this.#remember(actor, state))
+      : this.#remember(actor, state);
   }
 
-  /** The organizations whose plan refused a request since this was asked last. */
+  /** The organizations whose plan refused a request since the last call. */
   takeRefusedByPlan(): { readonly tenant: Tenant; readonly limit: number }[] {
     const refused = [...this.#refusedByPlan.values()];
     this.#refusedByPlan.clear();
     return refused;
   }
 
-  /** A refusal writes nothing; it is only remembered, for the next housekeeping. */
-  #noted({ tenant }: Actor, state: LimitState): LimitState {
+  /** A refusal writes nothing to the store; housekeeping reads it from memory. */
+  #remember({ tenant }: Actor, state: LimitState): LimitState {
     const byPlan = !state.admitted && state.claim.kind === OTHER_LIMITS.organization;
     if (byPlan && this.#refusedByPlan.size < REFUSED_MAX) {
       this.#refusedByPlan.set(tenant.org, { tenant, limit: state.claim.limit });
@@ -114,22 +117,22 @@ export class Limiter {
     return state;
   }
 
-  /** A connection that an API key was admitted with has ended. */
+  /** Releases the connection that an API key was admitted with. */
   leave(actor: Actor): void {
     if (actor.key !== null) this.parts.connections.leave(actor.id);
   }
 
-  /** Gives back the connections that are leased, because this instance ends. */
+  /** Returns the leased connections before this instance stops. */
   close(): Promise<void> {
     return this.parts.connections.close();
   }
 
-  /** A delivery of a webhook that this key created; when it is not admitted, `resetMs` is when to try again. */
+  /** One delivery of a webhook that this key created; a refused one can be retried at `resetMs`. */
   takeForDelivery(key: Key): LimitState | Promise<LimitState> {
     return this.#take(this.#claims("delivery", key, null));
   }
 
-  /** A public endpoint, by the client's network; a large body counts as several requests, in an empty window always admitted. */
+  /** A request by the client's network. A large body counts as several, but passes in an unused window. */
   takeForAddress(address: string, requests = 1): LimitState | Promise<LimitState> {
     const limit = this.parts.config().limits.public_per_minute;
     if (limit === null) return this.unlimited();
@@ -138,20 +141,20 @@ export class Limiter {
     return this.parts.addresses.takeAll([amount === 1 ? claim : { ...claim, amount }]);
   }
 
-  /** A report about one agent: what others say of it takes nothing from what it says itself. */
+  /** A report about one agent. Reports by others and by the agent itself are counted apart. */
   takeForAgent(id: string, by: "itself" | "anybody"): LimitState | Promise<LimitState> {
     const counted = by === "itself" ? `${id}:own` : id;
     const claim = claimOf(OTHER_LIMITS.agent, counted, AGENT_REPORTS_PER_MINUTE);
     return this.parts.counters.takeAll([claim]);
   }
 
-  /** What an endpoint outside all limits shows. */
+  /** The state that an endpoint without limits shows. */
   unlimited(): LimitState {
     const resetMs = (Math.floor(this.parts.now() / MINUTE_MS) + 1) * MINUTE_MS;
     return { admitted: true, claim: this.#unlimited, remaining: UNLIMITED, resetMs };
   }
 
-  /** How much of a key's own limit is left now, at the least, and when its window ends. */
+  /** A lower bound of what is left of a key's own limit, and when its window ends. */
   async leftOfKey(name: KeyLimit, key: Key): Promise<Left> {
     const { limit } = keyLimit(this.parts.config(), name, key);
     const kind: LimitKind = KEY_LIMITS[name];
@@ -160,7 +163,7 @@ export class Limiter {
     return { remaining: limit === null ? null : Math.max(0, limit - open), resetMs: null };
   }
 
-  /** The same of an organization's plan. */
+  /** The same for an organization's plan. */
   async leftOfPlan(organization: Organization): Promise<Left> {
     const { limit } = planLimit(this.parts.config(), organization, organization.ofPlan);
     return await this.#left(OTHER_LIMITS.organization, organization.id, limit);
@@ -175,7 +178,7 @@ export class Limiter {
     return claims === null ? this.unlimited() : this.parts.counters.takeAll(claims);
   }
 
-  /** Nothing is asked of the store for a connection as long as the counters refuse anyway. */
+  /** Asks the store for a connection only if the counters do not refuse anyway. */
   async #admitSlowly(
     { actor, connections, ...bounds }: Bounds,
     claims: Claims<LimitClaim> | null,
@@ -207,7 +210,7 @@ export class Limiter {
     };
   }
 
-  /** A key's actor is the same object as long as nothing of it has changed; a user's never is. */
+  /** A key's actor is the same object until something about it changes; a user's is always new. */
   #boundsOf(actor: Actor): Bounds {
     const config = this.parts.config();
     const known = this.#bounds.get(actor.id);
@@ -227,7 +230,7 @@ export class Limiter {
     return bounds;
   }
 
-  /** What binds a call; null when nothing does. */
+  /** The limits of a call; null for none. */
   #claims(
     call: Call,
     key: Key | null,
@@ -253,7 +256,7 @@ export class Limiter {
   }
 }
 
-/** What is left of a limit; `null` remaining is unlimited, `null` reset has no window. */
+/** The rest of a limit; `remaining` is null for no limit, `resetMs` for no window. */
 export interface Left {
   readonly remaining: number | null;
   readonly resetMs: number | null;
@@ -266,11 +269,11 @@ const claimOf = (kind: LimitKind, id: string, limit: number): LimitClaim => ({
   kind,
 });
 
-/** After how many seconds a refused caller may come again. */
+/** Seconds until a refused caller may try again, at least 1. */
 export const retryAfterOf = ({ resetMs }: LimitState, nowMs: number): number =>
   Math.max(1, Math.ceil((resetMs - nowMs) / 1000));
 
-/** What a refused caller is told: which limit it was, and when to try again. */
+/** The refusal: which limit was reached, and when to try again. */
 export function tooMany(state: LimitState, nowMs: number) {
   const { claim: { kind: { scope, whose, words, advice }, limit }, resetMs } = state;
   const retry_after = retryAfterOf(state, nowMs);

@@ -1,8 +1,8 @@
 import ipaddr from "ipaddr.js";
 
 /**
- * Whom an address stands for when tries are counted: an IPv4 address for itself, an IPv6 address for
- * its /64, out of which one client has as many as it likes. Other text stands for itself.
+ * The network that failures and requests of an address count for: an IPv4 address itself, the /64 of an IPv6
+ * address, since one client may use all of it. Other text is returned unchanged.
  */
 export function networkOf(address: string): string {
   if (!ipaddr.isValid(address)) return address;

@@ -6,7 +6,7 @@ import { plans } from "../../../kv/records/plan.ts";
 import { mustHoldNewValue } from "../keys/owned.ts";
 import type { Work, Writing } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
-import { type Left, UNLIMITED } from "./limiter.ts";
+import { type Left, type Limiter, UNLIMITED } from "./limiter.ts";
 import {
   type Figure,
   KEY_LIMIT_NAMES,
@@ -16,36 +16,41 @@ import {
   type LimitKind,
   OTHER_LIMITS,
   planLimit,
-} from "./limits.ts";
+} from "./kinds.ts";
 import { isoOrNull } from "../../codec/instant.ts";
 
-/** Whose limits they are. */
+/** The organization, or the key and its organization, that limits are for. */
 interface Subject {
   readonly organization: OrganizationRecord;
   readonly key: { readonly tenant: Tenant; readonly record: ApiKeyRecord } | null;
 }
 
 /**
- * The limits of a key or of an organization: what is in force, where each figure comes from, and what is
- * left. The host sees everybody's, others their own.
+ * The limits in force of a key or of an organization, where each figure comes from, and what is left now. The
+ * host sees everybody's, other organizations their own.
  * @throws {Fault} NOT_FOUND
  */
-export async function showLimits(work: Work, id: string) {
-  return await show(work, await subjectOf(work, id));
+export async function showLimits(work: Work, limiter: Limiter, id: string) {
+  return await show(work, limiter, await subjectOf(work, id));
 }
 
 /**
- * Replaces what was set for a key or an organization; what is left out is configured again.
+ * Replaces the overrides of a key or an organization. The configuration applies again to those left out.
  * @throws {Fault} FORBIDDEN, NOT_FOUND, VALIDATION_FAILED
  */
-export async function changeLimits(work: Writing, id: string, asked: LimitOverrides) {
+export async function changeLimits(
+  work: Writing,
+  limiter: Limiter,
+  id: string,
+  asked: LimitOverrides,
+) {
   const { actor, tx } = work;
   mustHoldNewValue(actor);
   const { organization, key } = await subjectOf(work, id);
   const limits = Object.keys(asked).length === 0 ? null : asked;
   if (key !== null) {
     const record = tx.put(apiKeys, key.tenant, { ...key.record, limits });
-    return await show(work, { organization, key: { ...key, record } });
+    return await show(work, limiter, { organization, key: { ...key, record } });
   }
   const { requests_per_minute, ...others } = asked;
   const [misplaced] = Object.keys(others);
@@ -56,10 +61,10 @@ export async function changeLimits(work: Writing, id: string, asked: LimitOverri
   }
   const plan = requests_per_minute === undefined ? null : { requests_per_minute };
   const changed = tx.put(organizations, SYSTEM, { ...organization, limits: plan });
-  return await show(work, { organization: changed, key: null });
+  return await show(work, limiter, { organization: changed, key: null });
 }
 
-/** What is not the caller's to see is answered like what is not there. */
+/** Limits that the caller may not see give the same answer as missing ones. */
 async function subjectOf({ db, actor }: Work, id: string): Promise<Subject> {
   const key = await db.lookup(apiKeys, "id", [id]);
   const organization = await db.get(organizations, SYSTEM, key?.tenant.org ?? id);
@@ -69,19 +74,19 @@ async function subjectOf({ db, actor }: Work, id: string): Promise<Subject> {
   throw new Fault("NOT_FOUND", "There is no such API key or organization.");
 }
 
-async function show({ app, db }: Work, { organization, key }: Subject) {
+async function show({ config, db }: Work, limiter: Limiter, { organization, key }: Subject) {
   const ofPlan = (await db.get(plans, SYSTEM, organization.plan))?.requests_per_minute;
   const names = key === null ? [] : KEY_LIMIT_NAMES;
   const own = names.map(async (name) => {
     const { record } = key!;
-    const left = await app.limiter.leftOfKey(name, record);
-    return row(name, KEY_LIMITS[name], keyLimit(app.config(), name, record), left);
+    const left = await limiter.leftOfKey(name, record);
+    return row(name, KEY_LIMITS[name], keyLimit(config(), name, record), left);
   });
   const shared = row(
     "requests_per_minute",
     OTHER_LIMITS.organization,
-    planLimit(app.config(), organization, ofPlan),
-    await app.limiter.leftOfPlan({ ...organization, ofPlan }),
+    planLimit(config(), organization, ofPlan),
+    await limiter.leftOfPlan({ ...organization, ofPlan }),
   );
   return {
     id: key?.record.id ?? organization.id,

@@ -1,86 +1,89 @@
 import { Fault } from "../../fault/fault.ts";
 import type { Clock } from "../../ports/ports.ts";
 
-interface Tries {
+interface Attempts {
   failed: number;
-  /** Until when the failures count, from the first of them. */
+  /** When the failures expire, counted from the first. */
   untilMs: number;
-  /** Each of these may still fail. */
+  /** Unfinished attempts, each of which may still fail. */
   underWay: number;
 }
 
-/** What may fail for one key, and for how long it counts. */
-const TRIES_MAX = 10;
+/** Failed attempts of one key within one window. */
+const ATTEMPTS_MAX = 10;
 const WINDOW_MS = 15 * 60 * 1000;
-/** A try that is under way may end at any moment. */
+/** Retry soon: an unfinished attempt may end at any moment. */
 const UNDER_WAY_RETRY_MS = 1_000;
 const KEYS_MAX = 50_000;
 
-/** Counts tries that failed, and apart from them those still under way, so that guessing meets a wall. */
+/**
+ * Limits failed attempts to give a secret; unfinished attempts count too. The counts are in memory: with several
+ * instances each one allows the maximum.
+ */
 export class FailureThrottle {
-  readonly #tries = new Map<string, Tries>();
+  readonly #attempts = new Map<string, Attempts>();
 
   constructor(
     private readonly clock: Clock,
     private readonly options: {
-      /** What a refusal calls this limit. */
+      /** The name of the limit in a refusal. */
       readonly scope: string;
-      /** Whether a try that was good forgives what failed before it. */
+      /** Whether a success clears the failures before it. */
       readonly forgiving: boolean;
     },
   ) {}
 
   /**
-   * Makes one try to give a secret, unless as many have failed or may still fail as are allowed. Whatever
-   * it throws is a failure; but one that nobody looked at, because too many wait already, is none.
-   * @throws {Fault} RATE_LIMIT_EXCEEDED, and what `attempt` throws
+   * Runs one attempt, unless the maximum has failed or may still fail. Any error is a failure except
+   * UNAVAILABLE, after which the secret was not checked.
+   * @throws {Fault} RATE_LIMIT_EXCEEDED, and what `check` throws
    */
-  async trying<R>(key: string, attempt: () => Promise<R>): Promise<R> {
-    const tries = this.#admit(key);
-    tries.underWay++;
+  async attempt<R>(key: string, check: () => Promise<R>): Promise<R> {
+    const attempts = this.#admit(key);
+    attempts.underWay++;
     try {
-      const result = await attempt();
-      if (this.options.forgiving) tries.failed = 0;
+      const result = await check();
+      if (this.options.forgiving) attempts.failed = 0;
       return result;
     } catch (error) {
-      if (!(error instanceof Fault && error.code === "UNAVAILABLE")) this.#fail(tries);
+      if (!(error instanceof Fault && error.code === "UNAVAILABLE")) this.#fail(attempts);
       throw error;
     } finally {
-      tries.underWay--;
-      if (tries.failed + tries.underWay === 0) this.#tries.delete(key);
+      attempts.underWay--;
+      if (attempts.failed + attempts.underWay === 0) this.#attempts.delete(key);
     }
   }
 
-  #admit(key: string): Tries {
-    const tries = this.#tries.get(key) ?? { failed: 0, untilMs: 0, underWay: 0 };
-    this.#tries.delete(key);
-    this.#tries.set(key, tries);
-    if (this.#tries.size > KEYS_MAX) this.#tries.delete(this.#tries.keys().next().value!);
-    const failed = this.#failed(tries);
-    if (failed >= TRIES_MAX) throw this.#refusal("failed", tries.untilMs - this.clock.now());
-    if (failed + tries.underWay < TRIES_MAX) return tries;
+  #admit(key: string): Attempts {
+    const attempts = this.#attempts.get(key) ?? { failed: 0, untilMs: 0, underWay: 0 };
+    this.#attempts.delete(key);
+    this.#attempts.set(key, attempts);
+    if (this.#attempts.size > KEYS_MAX) this.#attempts.delete(this.#attempts.keys().next().value!);
+    const failed = this.#failed(attempts);
+    if (failed >= ATTEMPTS_MAX) throw this.#refusal("failed", attempts.untilMs - this.clock.now());
+    if (failed + attempts.underWay < ATTEMPTS_MAX) return attempts;
     throw this.#refusal("are under way", UNDER_WAY_RETRY_MS);
   }
 
-  #failed(tries: Tries): number {
+  #failed(attempts: Attempts): number {
     const now = this.clock.now();
-    // A clock that was set back would lock people out for as long as it was wrong.
-    tries.untilMs = Math.min(tries.untilMs, now + WINDOW_MS);
-    return now < tries.untilMs ? tries.failed : 0;
+    // After the clock was set back, the failures still expire within one window.
+    attempts.untilMs = Math.min(attempts.untilMs, now + WINDOW_MS);
+    return now < attempts.untilMs ? attempts.failed : 0;
   }
 
-  #fail(tries: Tries): void {
-    tries.failed = this.#failed(tries) + 1;
-    if (tries.failed === 1) tries.untilMs = this.clock.now() + WINDOW_MS;
+  #fail(attempts: Attempts): void {
+    attempts.failed = this.#failed(attempts) + 1;
+    if (attempts.failed === 1) attempts.untilMs = this.clock.now() + WINDOW_MS;
   }
 
   #refusal(what: string, waitMs: number): Fault {
     const retry_after = Math.ceil(waitMs / 1000);
     return new Fault(
       "RATE_LIMIT_EXCEEDED",
-      `Too many tries ${what}. Try again in ${retry_after} s.`,
+      `Too many attempts ${what}. Try again in ${retry_after} s.`,
       {
-        limit: TRIES_MAX,
+        limit: ATTEMPTS_MAX,
         scope: this.options.scope,
         reset: Math.ceil((this.clock.now() + waitMs) / 1000),
         retry_after,

@@ -1,15 +1,15 @@
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { type UserRecord, users } from "../../../kv/records/user.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import type { App } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
+import type { Ports } from "../../ports/ports.ts";
 
 /**
- * Puts a new person into an organization.
- * @throws {Fault} CONFLICT with this advice, when the email has an account already
+ * Adds a new person to an organization.
+ * @throws {Fault} CONFLICT with this advice if the email already has an account
  */
 export async function insertUser(
-  { ports }: App,
+  { clock, entropy }: Pick<Ports, "clock" | "entropy">,
   tx: Tx,
   tenant: Tenant,
   given: Pick<UserRecord, "email" | "password" | "roles" | "created_with">,
@@ -19,13 +19,13 @@ export async function insertUser(
     throw new Fault("CONFLICT", `An account with this email exists. ${advice}`);
   }
   return tx.insert(users, tenant, {
-    id: ports.entropy.id("usr"),
+    id: entropy.id("usr"),
     ...given,
     also_of: [],
     active: true,
     session_epoch: 0,
     language: "en",
     timezone: "UTC",
-    created_at_ms: ports.clock.now(),
+    created_at_ms: clock.now(),
   });
 }

@@ -9,15 +9,15 @@ import { homeOf } from "../roles/grant.ts";
 import type { Scope } from "../../work/scopes.ts";
 import { mustActForPerson } from "./person.ts";
 
-/** What is read at once: more than one person has, with those that are about to make room. */
+/** Above the maximum, to include surplus ones that are about to be removed. */
 const READ_MAX = 2 * NOTIFICATIONS_MAX;
 
-/** Which of them a caller wants. */
+/** Filters of a list of notifications. */
 export interface NotificationQuery extends Paging {
   readonly unread?: boolean | undefined;
 }
 
-/** What the caller was told, newest first, as far as they may still see it. */
+/** The caller's notifications that they may still see, newest first. */
 export async function listNotifications(
   { db, actor }: Work,
   { unread, ...paging }: NotificationQuery,
@@ -38,8 +38,8 @@ export async function listNotifications(
   };
 }
 
-/** Marks one as read; it stays as it is when it was read before. @throws {Fault} FORBIDDEN, NOT_FOUND */
-export async function readNotification({ app, actor, tx }: Writing, id: string) {
+/** Marks a notification as read; the first time stays. @throws {Fault} FORBIDDEN, NOT_FOUND */
+export async function readNotification({ ports, actor, tx }: Writing, id: string) {
   mustActForPerson(actor);
   const home = homeOf(actor.tenant.org);
   const notice = await tx.get(notifications, home, id);
@@ -47,11 +47,11 @@ export async function readNotification({ app, actor, tx }: Writing, id: string) 
     throw new Fault("NOT_FOUND", "There is no such notification.");
   }
   if (notice.read_at_ms !== null) return showNotification(notice);
-  const read_at_ms = app.ports.clock.now();
+  const read_at_ms = ports.clock.now();
   return showNotification(tx.put(notifications, home, { ...notice, read_at_ms }));
 }
 
-/** Those of the space that the caller works in; a person in the live one sees both. */
+/** The caller sees notifications of their space; a person in the live space sees both. */
 function maySee({ kind, tenant, rights }: Actor, { type, space }: NotificationRecord): boolean {
   const here = space === tenant.space || (kind === "user" && tenant.space === "live");
   const scope = scopeOf(type);

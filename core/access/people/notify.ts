@@ -3,131 +3,136 @@ import { SYSTEM } from "../../../kv/store/collection.ts";
 import { notifications, toldOnce } from "../../../kv/records/notification.ts";
 import { organizations } from "../../../kv/records/organization.ts";
 import { type UserRecord, users } from "../../../kv/records/user.ts";
+import type { Store } from "../../../kv/store/store.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import type { App } from "../../work/work.ts";
+import type { Context } from "../../work/work.ts";
 import { emit, RELAY_ACTOR } from "../../events/events.ts";
 import type { Notice } from "../../events/types/notices.ts";
 import { homeOf } from "../roles/grant.ts";
 import { rightsOf } from "../roles/rights.ts";
 import type { Scope } from "../../work/scopes.ts";
 
+type Needs = Pick<Context, "store" | "ports" | "signals">;
+
 const KEPT_MS = 90 * 24 * 60 * 60 * 1000;
-/** What one person has at most; the oldest make room. */
+/** The maximum of one person; the oldest are removed. */
 export const NOTIFICATIONS_MAX = 100;
-/** People who are looked at for those to tell, oldest first: who founded an organization is among them. */
+/** People who are considered, oldest first, so that the founder of an organization is among them. */
 const USERS_READ_MAX = 500;
-/** People who are told of one thing. */
-const TOLD_MAX = 50;
+/** Recipients of one notice. */
+const RECIPIENTS_MAX = 50;
 const ADMINISTRATORS = ["owner", "admin"];
 
 const isAdministrator = ({ roles }: UserRecord) =>
   roles.some((role) => ADMINISTRATORS.includes(role));
 
-/** Tells each active owner and administrator, with the change that it is about. */
+/** Notifies each active owner and administrator, in the transaction of the change. */
 export async function notifyAdministrators(
-  app: App,
+  context: Needs,
   tx: Tx,
   tenant: Tenant,
   notice: Notice,
 ): Promise<void> {
-  await notify(app, tx, tenant, notice, isAdministrator);
+  await notify(context, tx, tenant, notice, isAdministrator);
 }
 
-/** Tells each active owner and administrator, and one person more. */
+/** Notifies each active owner and administrator, and one more person. */
 export async function notifyWithAdministrators(
-  app: App,
+  context: Needs,
   tx: Tx,
   tenant: Tenant,
   notice: Notice,
   userId: string,
 ): Promise<void> {
-  await notify(app, tx, tenant, notice, (user) => user.id === userId || isAdministrator(user));
+  await notify(context, tx, tenant, notice, (user) => user.id === userId || isAdministrator(user));
 }
 
-/** Tells one person of their own affairs. */
+/** Notifies one person. */
 export async function notifyPerson(
-  app: App,
+  context: Needs,
   tx: Tx,
   tenant: Tenant,
   notice: Notice,
   userId: string,
 ): Promise<void> {
   const user = await tx.get(users, homeOf(tenant.org), userId);
-  if (user?.active) tell(app, tx, tenant, notice, [user]);
+  if (user?.active) send(context, tx, tenant, notice, [user]);
 }
 
-/** Tells each active owner and administrator, and whoever else may change the settings. */
+/** Notifies each active owner and administrator, and everybody else who may change the settings. */
 export async function notifySettingsKeepers(
-  app: App,
+  context: Needs,
   tx: Tx,
   tenant: Tenant,
   notice: Notice,
 ): Promise<void> {
-  const organization = await app.store.get(organizations, SYSTEM, tenant.org);
+  const organization = await context.store.get(organizations, SYSTEM, tenant.org);
   if (organization === null) return;
-  const isTold = async (user: UserRecord) =>
+  const isRecipient = async (user: UserRecord) =>
     isAdministrator(user) ||
-    (await rightsOf(app.store, organization, user.roles)).has("system:write");
-  await notify(app, tx, tenant, notice, isTold);
+    (await rightsOf(context.store, organization, user.roles)).has("system:write");
+  await notify(context, tx, tenant, notice, isRecipient);
 }
 
-/** Tells each active person who has a right now, and is one of those meant. */
+/** Notifies each active person who has a right now and whom `meant` accepts. */
 export async function notifyHolders(
-  app: App,
+  context: Needs,
   tx: Tx,
   tenant: Tenant,
   notice: Notice,
   scope: Scope,
   meant: (user: UserRecord) => boolean = () => true,
 ): Promise<void> {
-  const organization = await app.store.get(organizations, SYSTEM, tenant.org);
+  const organization = await context.store.get(organizations, SYSTEM, tenant.org);
   if (organization === null) return;
   await notify(
-    app,
+    context,
     tx,
     tenant,
     notice,
-    async (user) => meant(user) && (await rightsOf(app.store, organization, user.roles)).has(scope),
+    async (user) =>
+      meant(user) && (await rightsOf(context.store, organization, user.roles)).has(scope),
   );
 }
 
-/** True the first time that something is told within `ms`, which is on record with this commit. */
+/** True for the first notice of this name within `ms`; the commit records it. */
 export async function isFirstWithin(
-  app: App,
+  context: Needs,
   tx: Tx,
   tenant: Tenant,
   what: string,
   ms: number,
 ): Promise<boolean> {
   if (await tx.get(toldOnce, tenant, what) !== null) return false;
-  tx.put(toldOnce, tenant, { id: what, expires_at_ms: app.ports.clock.now() + ms });
+  tx.put(toldOnce, tenant, { id: what, expires_at_ms: context.ports.clock.now() + ms });
   return true;
 }
 
 async function notify(
-  app: App,
+  context: Needs,
   tx: Tx,
   tenant: Tenant,
   notice: Notice,
-  isTold: (user: UserRecord) => boolean | Promise<boolean>,
+  isRecipient: (user: UserRecord) => boolean | Promise<boolean>,
 ): Promise<void> {
   const { items } = await tx.list(users, homeOf(tenant.org), { limit: USERS_READ_MAX });
   const meant: UserRecord[] = [];
   for (const user of items) {
-    if (meant.length === TOLD_MAX) break;
-    if (user.active && await isTold(user)) meant.push(user);
+    if (meant.length === RECIPIENTS_MAX) break;
+    if (user.active && await isRecipient(user)) meant.push(user);
   }
-  tell(app, tx, tenant, notice, meant);
+  send(context, tx, tenant, notice, meant);
 }
 
-function tell(
-  app: App,
+function send(
+  context: Needs,
   tx: Tx,
   tenant: Tenant,
   { type, resource, agentId, details }: Notice,
   people: readonly UserRecord[],
 ): void {
-  const { clock, entropy } = app.ports;
+  const { ports, signals } = context;
+  const { clock, entropy } = ports;
   const home = homeOf(tenant.org);
   const told: { user_id: string; id: string }[] = [];
   const now = clock.now();
@@ -148,8 +153,8 @@ function tell(
     });
   }
   if (told[0] === undefined) return;
-  // The streams of those who are told carry it from the log, like any event.
-  emit({ ports: app.ports, signals: app.signals, actor: RELAY_ACTOR }, tx, tenant, {
+  // The recipients' event streams carry it, like any event of the log.
+  emit({ ports, signals, actor: RELAY_ACTOR }, tx, tenant, {
     type: "notification_sent",
     resource: { type: "notification", id: told[0].id },
     agentId: resource.type === "agent" ? resource.id : agentId,
@@ -161,15 +166,19 @@ function tell(
       about: { ...details },
     },
   });
-  tx.afterCommit(() => {
-    Promise.all(told.map(({ user_id }) => trim(app, home, user_id))).catch((error) => {
-      app.ports.log.error("old notifications could not be removed", { error: String(error) });
-    });
-  });
+  const userIds = told.map(({ user_id }) => user_id);
+  tx.afterCommit(() => signals.peopleNotified.send({ home, userIds }));
 }
 
-/** Removes the oldest notifications beyond what one person may have; a crash leaves that to the next one. */
-async function trim({ store }: App, home: Tenant, userId: string): Promise<void> {
+/** Removes the oldest notifications beyond the maximum of each person; after a crash the next one does it. */
+export async function trimNotifications(
+  { store }: Pick<Context, "store">,
+  { home, userIds }: { readonly home: Tenant; readonly userIds: readonly string[] },
+): Promise<void> {
+  await Promise.all(userIds.map((userId) => trim(store, home, userId)));
+}
+
+async function trim(store: Store, home: Tenant, userId: string): Promise<void> {
   const newest = { index: "user", prefix: [userId], reverse: true };
   const { items } = await store.list(notifications, home, {
     ...newest,

@@ -9,15 +9,15 @@ import { personOf } from "../roles/assign.ts";
 import { giverOf, homeOf, mustBeAbleToGive, mustKeepAnOwner } from "../roles/grant.ts";
 import { stageReview } from "../standing/review.ts";
 
-/** The people of the organization, in the order in which they came. */
+/** The people of the organization, oldest first. */
 export async function listPeople({ db, actor }: Work, paging: Paging) {
   const { items, pagination } = await listPage(db, users, homeOf(actor.tenant.org), paging);
   return { users: items.map(showPerson), pagination };
 }
 
 /**
- * Switches a person off: their sessions end, and their keys do nothing, before this answers.
- * @throws {Fault} NOT_FOUND, INSUFFICIENT_SCOPES and FORBIDDEN for who may do more than the caller,
+ * Deactivates a person: their sessions end and their keys stop working before this answers.
+ * @throws {Fault} NOT_FOUND, INSUFFICIENT_SCOPES and FORBIDDEN for a person with more rights than the caller,
  * CONFLICT for the last owner
  */
 export async function deactivatePerson(work: Writing, id: string) {
@@ -28,7 +28,7 @@ export async function deactivatePerson(work: Writing, id: string) {
   const home = homeOf(actor.tenant.org);
   const session_epoch = user.session_epoch + 1;
   const off = tx.put(users, home, { ...user, active: false, session_epoch });
-  stageReview(work.app, tx, actor.tenant.org);
+  stageReview(work, tx, actor.tenant.org);
   const sessions_ended = await endSessions(tx, home, id, null);
   emit(work, tx, actor.tenant, {
     type: "user_deactivated",
@@ -39,15 +39,15 @@ export async function deactivatePerson(work: Writing, id: string) {
 }
 
 /**
- * Switches a person on again: they sign in anew, and their keys work as before.
- * @throws {Fault} NOT_FOUND, INSUFFICIENT_SCOPES and FORBIDDEN for who may do more than the caller
+ * Activates a person again: they can sign in, and their keys work as before.
+ * @throws {Fault} NOT_FOUND, INSUFFICIENT_SCOPES and FORBIDDEN for a person with more rights than the caller
  */
 export async function activatePerson(work: Writing, id: string) {
   const { actor, tx } = work;
   const user = await manageable(work, id);
   if (user.active) return showPerson(user);
   const on = tx.put(users, homeOf(actor.tenant.org), { ...user, active: true });
-  stageReview(work.app, tx, actor.tenant.org);
+  stageReview(work, tx, actor.tenant.org);
   emit(work, tx, actor.tenant, {
     type: "user_activated",
     resource: { type: "user", id },
@@ -60,7 +60,7 @@ export async function activatePerson(work: Writing, id: string) {
 async function manageable(work: Writing, id: string): Promise<UserRecord> {
   const user = await personOf(work.tx, work.actor.tenant.org, id);
   if (user.id === work.actor.userId) {
-    throw new Fault("CONFLICT", "Nobody switches themselves on or off. Ask somebody else.");
+    throw new Fault("CONFLICT", "You cannot activate or deactivate yourself. Ask somebody else.");
   }
   await mustBeAbleToGive(work, await giverOf(work), user.roles);
   return user;

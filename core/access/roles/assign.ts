@@ -10,11 +10,11 @@ import { giverOf, homeOf, mustBeAbleToGive, mustKeepAnOwner, OWNER } from "./gra
 import { rightsOf } from "./rights.ts";
 import { roleNamed } from "./show.ts";
 
-/** Roles that one person may have. */
+/** The maximum of roles of one person. */
 export const ROLES_EACH_MAX = 16;
 
 /**
- * Gives a role to a person; one who has it keeps it.
+ * Gives a role to a person. Giving it again changes nothing.
  * @throws {Fault} NOT_FOUND, INSUFFICIENT_SCOPES and FORBIDDEN beyond the caller's own rights, CONFLICT
  */
 export async function assignRole(work: Writing, name: string, userId: string) {
@@ -50,8 +50,8 @@ export async function rolesOfUser({ db, actor }: Work, userId: string) {
 }
 
 /**
- * That these roles exist, and do until this commits: each one's record is written, which makes a deletion
- * at the same moment look again at who has it.
+ * Refuses missing roles. Writes the record of each role, so that a concurrent deletion reruns and sees who has
+ * it.
  * @throws {Fault} NOT_FOUND
  */
 export async function mustExist(tx: Tx, org: string, names: readonly string[]): Promise<void> {
@@ -77,7 +77,7 @@ async function change(
 ) {
   const { actor, tx } = work;
   const next = tx.put(users, homeOf(actor.tenant.org), { ...user, roles: names });
-  stageReview(work.app, tx, actor.tenant.org);
+  stageReview(work, tx, actor.tenant.org);
   emit(work, tx, actor.tenant, {
     type,
     resource: { type: "user", id: user.id },

@@ -12,43 +12,42 @@ import { Fault } from "../../fault/fault.ts";
 import type { Scope } from "../../work/scopes.ts";
 import { isBuiltIn, rightsOf } from "./rights.ts";
 
-/** The role of those who own an organization: only an owner gives it or takes it. */
+/** The role of the owners of an organization. Only an owner may give or revoke it. */
 export const OWNER = "owner";
-/** Owners who are looked at for one that stays. */
+/** Owners that are read to find one that stays. */
 const OWNERS_READ_MAX = 200;
 
-/** Where people and roles live, whichever space is worked in. */
+/** The tenant of an organization's people and roles, in whichever space the caller works. */
 export const homeOf = (org: string): Tenant => ({ org, space: "live" });
 
-/** What it takes to find out who gives. */
-type Giving = Pick<Writing, "app" | "tx" | "actor">;
+type Giving = Pick<Writing, "ports" | "tx" | "actor">;
 
-/** Who may hand out rights at this moment. */
+/** A caller who hands out rights. */
 export interface Giver {
   readonly rights: ReadonlySet<Scope>;
-  /** True for an owner who is signed in: a key is never an owner. */
+  /** True for a signed-in owner. A key is never an owner. */
   readonly owner: boolean;
 }
 
 /**
- * What the caller may hand out now, read again in the transaction: whoever is demoted by another request
- * at the same moment gives nothing any more.
+ * The rights that the caller may hand out, read in the transaction: a caller who is demoted by a concurrent
+ * request gives nothing.
  */
-export async function giverOf({ app, tx, actor }: Giving): Promise<Giver> {
-  const rights = await rightsToGive(tx, actor.tenant, sourceOf(actor), app.ports.clock.now());
+export async function giverOf({ ports, tx, actor }: Giving): Promise<Giver> {
+  const rights = await rightsToGive(tx, actor.tenant, sourceOf(actor), ports.clock.now());
   if (actor.kind === "api_key") return { rights, owner: false };
   const user = await tx.get(users, homeOf(actor.tenant.org), actor.userId);
   const owner = actsForPerson(actor) && (user?.roles.includes(OWNER) ?? false);
   return { rights: meet(rights, actor.rights), owner };
 }
 
-/** Who gives something that is taken later: a person, or a key of theirs. */
+/** The giver of something that is accepted later: a person, or a key of theirs. */
 export interface Source {
   readonly userId: string;
   readonly keyId: string | null;
 }
 
-/** Who gave something, as its record says. */
+/** The giver that a record names. */
 export const sourceBy = (userId: string, credential: CreatedWith | null): Source => ({
   userId,
   keyId: credential?.kind === "api_key" ? credential.id : null,
@@ -59,7 +58,7 @@ const sourceOf = ({ kind, id, userId }: Actor): Source => ({
   keyId: kind === "api_key" ? id : null,
 });
 
-/** What a person, or a key of theirs in this space, may do now: nothing once any of them has ended. */
+/** The rights of a person, or of their key in this space, now; none once either has ended. */
 export async function rightsToGive(
   db: Reader,
   tenant: Tenant,
@@ -73,7 +72,7 @@ export async function rightsToGive(
   return meet(rights, new Set(usable ? key.scopes as Scope[] : []));
 }
 
-/** What a person of an organization may do now: nothing once either is inactive. */
+/** The rights of a person now; none once the person or the organization is inactive. */
 export async function personRights(
   db: Reader,
   org: string,
@@ -82,7 +81,7 @@ export async function personRights(
   const user = await db.get(users, homeOf(org), userId);
   const organization = await db.get(organizations, SYSTEM, org);
   if (!user?.active || !organization?.active) return new Set();
-  // Built-in roles give the same for as long as both records are these, which they are in memory.
+  // The rights of built-in roles stay the same while the cache returns the same two records.
   const known = builtIn.get(user);
   if (known?.organization === organization) return known.rights;
   const rights = await rightsOf(db, organization, user.roles);
@@ -99,25 +98,25 @@ const meet = (a: ReadonlySet<Scope>, b: ReadonlySet<Scope>): ReadonlySet<Scope> 
   new Set([...a].filter((scope) => b.has(scope)));
 
 /**
- * Nobody gives or takes more than they have, and only an owner ownership.
+ * Refuses to give or revoke more than the caller has; only an owner gives or revokes ownership.
  * @throws {Fault} INSUFFICIENT_SCOPES, FORBIDDEN
  */
 export async function mustBeAbleToGive(
-  { tx, actor }: Giving,
+  { tx, actor }: Pick<Giving, "tx" | "actor">,
   { rights, owner }: Giver,
   roles: readonly string[],
 ): Promise<void> {
   if (roles.includes(OWNER) && !owner) {
-    throw new Fault("FORBIDDEN", "Only an owner who is signed in gives ownership or takes it.");
+    throw new Fault("FORBIDDEN", "Only a signed-in owner may give or revoke ownership.");
   }
   const organization = { id: actor.tenant.org, host: actor.host };
   const given = await rightsOf(tx, organization, roles);
-  mustCover(rights, [...given], "You may give and take only rights that you have.");
+  mustCover(rights, [...given], "You may give and revoke only rights that you have.");
 }
 
 /**
- * An organization is never without an active owner. The one that stays is read in the transaction, so of
- * two requests that each remove the other's owner one loses.
+ * Refuses to remove the last active owner. The remaining owner is read in the transaction, so that of two
+ * concurrent removals one fails.
  * @throws {Fault} CONFLICT
  */
 export async function mustKeepAnOwner({ tx, actor }: Writing, without: UserRecord): Promise<void> {

@@ -3,16 +3,16 @@ import { roles as customRoles } from "../../../kv/records/role.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
 import { BUILT_IN_ROLES, type Scope, SCOPE_LIST } from "../../work/scopes.ts";
 
-/** Every permission that a role may hold. */
+/** Stands for every right in a role's permissions. */
 export const ALL = "all";
 
-/** What on the host an owner has and no other role gives: it changes the installation. */
+/** On the host only owners have this right, because it changes the installation. */
 export const OWNERS_ON_HOST = "system:write";
 
-/** True for a role that exists everywhere. */
+/** True for a built-in role. */
 export const isBuiltIn = (name: string): boolean => Object.hasOwn(BUILT_IN_ROLES, name);
 
-/** The rights of a role that exists everywhere: none for any other name, also one such as `constructor`. */
+/** The rights of a built-in role; none for any other name, `constructor` included. */
 export const builtInRights = (name: string): readonly Scope[] =>
   isBuiltIn(name) ? BUILT_IN_ROLES[name]! : [];
 
@@ -20,7 +20,7 @@ export const builtInRights = (name: string): readonly Scope[] =>
 export const expand = (permissions: readonly string[]): readonly Scope[] =>
   permissions.includes(ALL) ? SCOPE_LIST : permissions as readonly Scope[];
 
-/** Those of these roles that the organization made itself; what it has not made is left out. */
+/** The custom roles among these names; missing ones are left out. */
 export async function customOf(
   db: Reader,
   org: string,
@@ -31,7 +31,7 @@ export async function customOf(
   return (await Promise.all(found)).filter((role) => role !== null);
 }
 
-/** The rights that a set of roles gives; on the host only an owner changes the installation. */
+/** The rights of a set of roles; on the host only an owner changes the installation. */
 export function combine(
   names: readonly string[],
   custom: readonly RoleRecord[],
@@ -43,7 +43,7 @@ export function combine(
   return rights;
 }
 
-/** The rights that a set of roles gives in an organization now. */
+/** The rights of a set of roles in an organization now. */
 export async function rightsOf(
   db: Reader,
   { id, host }: { readonly id: string; readonly host: boolean },

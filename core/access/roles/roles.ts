@@ -14,28 +14,28 @@ import { giverOf, homeOf } from "./grant.ts";
 import { ALL, expand, isBuiltIn, OWNERS_ON_HOST } from "./rights.ts";
 import { roleNamed, showBuiltIn, showRole } from "./show.ts";
 
-/** Roles that one organization may make. */
+/** The maximum of custom roles of one organization. */
 const ROLES_MAX = 100;
-/** People of one organization. */
+/** The maximum of people of one organization. */
 export const PEOPLE_MAX = 500;
-/** Those who join at one moment may be more than the most. */
+/** Above the maximum, because concurrent joins may exceed it. */
 const PEOPLE_READ_MAX = 2 * PEOPLE_MAX;
-/** People whom a refusal names. */
+/** People that a refusal names. */
 const NAMED_MAX = 20;
 
 const BUILT_IN = Object.keys(BUILT_IN_ROLES);
 
 /**
- * Makes a role.
- * @throws {Fault} VALIDATION_FAILED for what no role gives here, INSUFFICIENT_SCOPES beyond the caller's own rights, CONFLICT
+ * Creates a role.
+ * @throws {Fault} VALIDATION_FAILED for a right that no role may give here, INSUFFICIENT_SCOPES beyond the caller's own rights, CONFLICT
  */
 export async function createRole(
   work: Writing,
   { name, permissions }: { readonly name: string; readonly permissions: readonly string[] },
 ) {
-  const { app, actor, tx } = work;
+  const { ports, actor, tx } = work;
   const home = homeOf(actor.tenant.org);
-  mustBeGiven(actor, permissions);
+  mustBeGivable(actor, permissions);
   await mustCoverPermissions(work, permissions);
   if (isBuiltIn(name.toLowerCase()) || await tx.get(roles, home, name) !== null) {
     throw new Fault("CONFLICT", `There is a role ${name} already. Choose another name.`);
@@ -43,10 +43,10 @@ export async function createRole(
   if (await tx.count(roles, home) >= ROLES_MAX) {
     throw new Fault("CONFLICT", `There are ${ROLES_MAX} roles. Delete one first.`);
   }
-  const now = app.ports.clock.now();
+  const now = ports.clock.now();
   const role = tx.put(roles, home, {
     id: name,
-    permissions: tidy(permissions),
+    permissions: normalize(permissions),
     created_by: actor.id,
     created_with: await credentialInHand(work),
     created_at_ms: now,
@@ -55,7 +55,7 @@ export async function createRole(
   return showRole(role, actor.host);
 }
 
-/** The built-in roles and then the organization's own, by name. */
+/** The built-in roles, then the custom ones by name. */
 export async function listRoles({ db, actor }: Work, paging: Paging) {
   const own = await db.list(roles, homeOf(actor.tenant.org), { limit: ROLES_MAX });
   const all = [
@@ -73,8 +73,8 @@ export async function readRole({ db, actor }: Work, name: string) {
 }
 
 /**
- * Replaces what a role permits, for everybody who has it, at once.
- * @throws {Fault} NOT_FOUND, FORBIDDEN for a built-in one, VALIDATION_FAILED for what no role gives here,
+ * Replaces the permissions of a role, at once for everybody who has it.
+ * @throws {Fault} NOT_FOUND, FORBIDDEN for a built-in one, VALIDATION_FAILED for a right that no role may give here,
  * INSUFFICIENT_SCOPES when the old or the new permissions are beyond the caller's own rights
  */
 export async function updateRole(
@@ -82,17 +82,17 @@ export async function updateRole(
   name: string,
   { permissions, ...others }: { readonly permissions: readonly string[] },
 ) {
-  const { app, actor, tx } = work;
+  const { ports, actor, tx } = work;
   const role = await customRole(work, name);
   mustMatchRecord(others, showRole(role, actor.host));
-  mustBeGiven(actor, permissions);
+  mustBeGivable(actor, permissions);
   await mustCoverPermissions(work, [...role.permissions, ...permissions]);
   const next = tx.put(roles, homeOf(actor.tenant.org), {
     ...role,
-    permissions: tidy(permissions),
-    updated_at_ms: app.ports.clock.now(),
+    permissions: normalize(permissions),
+    updated_at_ms: ports.clock.now(),
   });
-  stageReview(app, tx, actor.tenant.org);
+  stageReview(work, tx, actor.tenant.org);
   emit(work, tx, actor.tenant, {
     type: "role_updated",
     resource: { type: "role", id: name },
@@ -102,18 +102,19 @@ export async function updateRole(
 }
 
 /**
- * Deletes a role that nobody has. Whoever gives a role writes its record, so one that is given at the
- * same moment is not deleted.
- * @throws {Fault} NOT_FOUND, FORBIDDEN for a built-in one, INSUFFICIENT_SCOPES, CONFLICT with who has it
+ * Deletes a role that nobody has. Giving a role writes its record, so a concurrent assignment prevents the
+ * deletion.
+ * @throws {Fault} NOT_FOUND, FORBIDDEN for a built-in one, INSUFFICIENT_SCOPES, CONFLICT with the people who
+ * have it
  */
 export async function deleteRole(work: Writing, name: string) {
-  const { app, actor, tx } = work;
+  const { ports, actor, tx } = work;
   const home = homeOf(actor.tenant.org);
   const role = await customRole(work, name);
   await mustCoverPermissions(work, role.permissions);
   const people = (await tx.list(users, home, { limit: PEOPLE_READ_MAX })).items
     .filter((user) => user.roles.includes(name));
-  const invited = (await openInvitations(tx, home, app.ports.clock.now()))
+  const invited = (await openInvitations(tx, home, ports.clock.now()))
     .filter(({ roles }) => roles.includes(name));
   if (people.length + invited.length > 0) {
     throw new Fault(
@@ -135,14 +136,13 @@ export async function deleteRole(work: Writing, name: string) {
 async function customRole({ tx, actor }: Writing, name: string) {
   const role = await roleNamed(tx, actor.tenant.org, name);
   if (role !== "built_in") return role;
-  throw new Fault("FORBIDDEN", `${name} is a built-in role, which never changes.`);
+  throw new Fault("FORBIDDEN", `${name} is a built-in role and cannot be changed.`);
 }
 
 /** @throws {Fault} VALIDATION_FAILED */
-function mustBeGiven({ host }: Actor, permissions: readonly string[]): void {
+function mustBeGivable({ host }: Actor, permissions: readonly string[]): void {
   if (!host || !permissions.includes(OWNERS_ON_HOST)) return;
-  const message =
-    `${OWNERS_ON_HOST} is an owner's alone here, because it changes the installation.`;
+  const message = `Only owners have ${OWNERS_ON_HOST} here, because it changes the installation.`;
   const issues = [{ path: "body.permissions", message }];
   throw new Fault("VALIDATION_FAILED", message, { issues });
 }
@@ -152,6 +152,6 @@ async function mustCoverPermissions(work: Writing, permissions: readonly string[
   mustCover(rights, expand(permissions), "A role may hold only rights that you have.");
 }
 
-/** Each once; `all` says everything. */
-const tidy = (permissions: readonly string[]): string[] =>
+/** Each once; `all` includes every other. */
+const normalize = (permissions: readonly string[]): string[] =>
   permissions.includes(ALL) ? [ALL] : [...new Set(permissions)];

@@ -45,6 +45,6 @@ export const showBuiltIn = (name: string, host: boolean): RoleShown => ({
   updated_at: null,
 });
 
-/** Those of the permissions that a role gives in this organization. */
+/** The permissions that a role gives in this organization. */
 const given = (permissions: readonly string[], host: boolean): string[] =>
   permissions.filter((permission) => !host || permission !== OWNERS_ON_HOST);

@@ -6,6 +6,7 @@ import { Fault } from "../../fault/fault.ts";
 import { hashPassword, verifyPassword } from "./passwords.ts";
 import { homeOf } from "../roles/grant.ts";
 import { mustBeSignedIn } from "../people/person.ts";
+import type { SignIn } from "./parts.ts";
 import { endSessions } from "./sessions.ts";
 
 /**
@@ -14,18 +15,19 @@ import { endSessions } from "./sessions.ts";
  */
 export async function changePassword(
   work: Stepping,
+  logins: SignIn["logins"],
   input: { readonly current_password: string; readonly new_password: string },
 ) {
-  const { app, actor } = work;
+  const { store, ports, actor } = work;
   mustBeSignedIn(actor);
-  const user = await mustKnowPassword(work, input.current_password);
+  const user = await mustKnowPassword(work, logins, input.current_password);
   if (input.new_password === input.current_password) {
-    const message = "The new password must be another one.";
+    const message = "The new password must differ from the current one.";
     const issues = [{ path: "body.new_password", message }];
     throw new Fault("VALIDATION_FAILED", message, { issues });
   }
-  const password = await hashPassword(input.new_password, app.ports);
-  return await app.store.transact(async (tx) => {
+  const password = await hashPassword(input.new_password, ports);
+  return await store.transact(async (tx) => {
     const now = await mustBeUnchanged(tx, actor, user);
     const theirs = { ...now, password, also_of: [] };
     const sessions_ended = await startSessionsAnew(tx, actor, theirs);
@@ -39,22 +41,23 @@ export async function changePassword(
 }
 
 /**
- * The caller, who has shown that they know their password.
+ * Checks the caller's password, and returns their record.
  * @throws {Fault} FORBIDDEN, RATE_LIMIT_EXCEEDED
  */
 export async function mustKnowPassword(
-  { app, db, actor }: Stepping,
+  { ports, db, actor }: Stepping,
+  logins: SignIn["logins"],
   password: string,
 ): Promise<UserRecord> {
-  return await app.logins.trying(`password ${actor.userId}`, async () => {
+  return await logins.attempt(`password ${actor.userId}`, async () => {
     const user = await db.get(users, homeOf(actor.tenant.org), actor.userId);
-    const good = await verifyPassword(password, user?.password ?? null, app.ports);
+    const good = await verifyPassword(password, user?.password ?? null, ports);
     if (good && user !== null) return user;
     throw new Fault("FORBIDDEN", "The password is wrong.");
   });
 }
 
-/** The user as stored now. @throws {Fault} CONFLICT when the password is another one meanwhile */
+/** The user as stored now. @throws {Fault} CONFLICT if the password has changed meanwhile */
 export async function mustBeUnchanged(
   tx: Tx,
   actor: Actor,
@@ -62,12 +65,12 @@ export async function mustBeUnchanged(
 ): Promise<UserRecord> {
   const user = await tx.get(users, homeOf(actor.tenant.org), id);
   if (user?.active && user.password === password) return user;
-  throw new Fault("CONFLICT", "The account has changed at this moment. Sign in and try again.");
+  throw new Fault("CONFLICT", "The account has just changed. Sign in and try again.");
 }
 
 /**
- * Stores a user under a new epoch: every session but the caller's ends, also one that begins at this very
- * moment. Answers how many there were.
+ * Stores a user under a new epoch, which ends every session but the caller's, concurrent sign-ins included.
+ * Returns the number of ended sessions.
  */
 export async function startSessionsAnew(
   tx: Tx,

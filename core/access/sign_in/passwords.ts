@@ -22,18 +22,17 @@ const ARGON2 = { algorithm: "argon2id", memoryKib: 19_456, passes: 2, lanes: 1 }
 /** OWASP's scrypt at 32 MiB, about 350 ms: for runtimes without Argon2id. */
 const SCRYPT = { algorithm: "scrypt", logN: 15, blockSize: 8, lanes: 3 } as const;
 
-/** Two hashes at once leave the other threads to the requests; 64 more wait about 2 s. */
+/** Two hashes at once leave the other threads to requests; 64 more wait about 2 s. */
 const gate = makeGate({
   running: 2,
   waiting: 64,
-  refuse: () =>
-    new Fault("UNAVAILABLE", "Too many sign-ins at this moment. Try again in a few seconds."),
+  refuse: () => new Fault("UNAVAILABLE", "Too many sign-ins at once. Try again in a few seconds."),
 });
 
-/** What a password's hash costs in this runtime. */
+/** The cost of a password hash in this runtime. */
 export const passwordCost = (): Cost => hasArgon2() ? ARGON2 : SCRYPT;
 
-/** What is wrong with a new password, as a sentence; null when it may be used. */
+/** The reason to refuse a new password, as a sentence; null for a good one. */
 export function passwordProblem(password: string): string | null {
   if (!password.isWellFormed()) return "The password holds broken characters.";
   const length = countCharacters(password);
@@ -48,8 +47,7 @@ export function passwordProblem(password: string): string | null {
 
 /**
  * Hashes a new password for storage, as a PHC string.
- * @throws {Fault} VALIDATION_FAILED for one that {@link passwordProblem} refuses, UNAVAILABLE when
- * too many wait already
+ * @throws {Fault} VALIDATION_FAILED with {@link passwordProblem}, UNAVAILABLE when too many wait
  */
 export async function hashPassword(
   password: string,
@@ -66,23 +64,23 @@ export async function hashPassword(
 }
 
 /**
- * Checks a password against a stored hash. With null, for a user who does not exist, it does the
- * same work and says false, so that the time does not tell which accounts there are.
- * @throws {Fault} UNAVAILABLE when too many wait already
- * @throws {Error} for a stored hash that cannot be read
+ * Checks a password against a stored hash. For null, an unknown user, it does the same work and returns false,
+ * so that the time does not reveal which accounts exist.
+ * @throws {Fault} UNAVAILABLE when too many wait
+ * @throws {Error} for an unreadable stored hash
  */
 export async function verifyPassword(
   password: string,
   phc: string | null,
   { passwordCost }: Pick<Ports, "passwordCost">,
 ): Promise<boolean> {
-  const stored = phc === null ? nobodysHash(passwordCost) : readHash(phc);
+  const stored = phc === null ? dummyHash(passwordCost) : readHash(phc);
   const usable = countCharacters(password) <= PASSWORD_LENGTH_MAX;
   const hash = await derive(usable ? password : "", stored.recipe);
   return equalHashes(hash, stored.hash) && usable && phc !== null;
 }
 
-/** Whether a hash was made otherwise than {@link hashPassword} would make it here and now. */
+/** True for a hash made with other parameters than {@link hashPassword} uses now. */
 export function needsRehash(phc: string, { passwordCost }: Pick<Ports, "passwordCost">): boolean {
   const { salt, ...cost } = readHash(phc).recipe;
   const now: Readonly<Record<string, unknown>> = passwordCost;
@@ -90,7 +88,7 @@ export function needsRehash(phc: string, { passwordCost }: Pick<Ports, "password
     Object.entries(cost).some(([name, value]) => now[name] !== value);
 }
 
-function nobodysHash(cost: Cost): StoredHash {
+function dummyHash(cost: Cost): StoredHash {
   return {
     recipe: { ...cost, salt: new Uint8Array(SALT_BYTES) },
     hash: new Uint8Array(32),
@@ -99,16 +97,16 @@ function nobodysHash(cost: Cost): StoredHash {
 
 function readHash(phc: string): StoredHash {
   const stored = parseHash(phc);
-  if (stored === null) throw new Error("a stored password hash is not readable");
+  if (stored === null) throw new Error("a stored password hash cannot be read");
   return stored;
 }
 
-/** Keyboards write one character in several ways; NIST SP 800-63B asks for one of them. */
+/** One character has several encodings; NIST SP 800-63B asks to normalize them. */
 function derive(password: string, recipe: Recipe): Promise<Uint8Array> {
   return gate(() => deriveHash(password.normalize("NFKC"), recipe));
 }
 
-/** Counts code points, without walking through a text that is too long anyhow. */
+/** Counts code points; a text that is too long anyway is not walked through. */
 function countCharacters(password: string): number {
   if (password.length > 2 * PASSWORD_LENGTH_MAX) return password.length;
   return [...password].length;

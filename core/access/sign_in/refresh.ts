@@ -7,34 +7,39 @@ import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { notifyPerson } from "../people/notify.ts";
 import { homeOf } from "../roles/grant.ts";
-import { signedIn } from "./open_session.ts";
+import { issueTokens } from "./open_session.ts";
+import type { SignIn } from "./parts.ts";
 import { isGenuine, type NamedToken, parseRefreshToken, sessionEndsAtMs } from "./refresh_token.ts";
 
-/** How long a used refresh token still gets the successor that it got: a reply may be lost on its way. */
+/** How long a used refresh token gets the same successor again: the reply may have been lost. */
 export const REPEAT_MS = 30_000;
-/** Refreshes whose instants a session remembers: an older token counts as used long ago. */
+/** Refreshes whose instants a session stores; older tokens count as used long ago. */
 const REMEMBERED_MAX = 10;
 
 const REFUSALS = {
-  malformed: "This is no refresh token of Relay's, or it was cut.",
+  malformed: "Relay did not issue this refresh token, or it was cut.",
   ended: "The session of this refresh token has ended. Sign in again.",
   inactive: "The user or the organization is not active.",
-  reused: "This refresh token was used before, so its session has been ended. Sign in again.",
+  reused: "This refresh token was used before, so its session was ended. Sign in again.",
 } as const;
 
 /**
- * Takes a session's newest refresh token and answers the next one with a new JWT. A used token gets the same
+ * Exchanges a session's newest refresh token for the next one and a new JWT. A used token gets the same
  * successor again for `REPEAT_MS`; after that it ends the session, because two parties hold it.
  * @throws {Fault} INVALID_TOKEN
  */
-export async function refreshSession(work: Stepping, text: string) {
-  const { app } = work;
+export async function refreshSession(
+  work: Stepping,
+  { tokens }: Pick<SignIn, "tokens">,
+  text: string,
+) {
+  const { store, ports, sealer } = work;
   const token = parseRefreshToken(text);
   if (token === null) throw refusal("malformed");
   const tenant = homeOf(token.org);
-  const taken = await app.store.transact(async (tx) => {
+  const taken = await store.transact(async (tx) => {
     const session = await tx.get(sessions, tenant, token.sessionId);
-    if (session === null || !isGenuine(app, session, token)) throw refusal("ended");
+    if (session === null || !isGenuine(sealer, session, token)) throw refusal("ended");
     const user = await tx.get(users, tenant, session.user_id);
     const organization = await tx.get(organizations, SYSTEM, token.org);
     if (!user?.active || !organization?.active) throw refusal("inactive");
@@ -46,18 +51,25 @@ export async function refreshSession(work: Stepping, text: string) {
     };
     if (token.count === session.refresh_count) {
       emit(by, tx, tenant, { type: "session_refreshed", ...happened });
-      return { organization, user, session: rotate(tx, tenant, session, app.ports.clock.now()) };
+      return { organization, user, session: rotate(tx, tenant, session, ports.clock.now()) };
     }
-    if (mayRepeat(session, token, app.ports.clock.now())) return { organization, user, session };
+    if (mayRepeat(session, token, ports.clock.now())) return { organization, user, session };
     tx.delete(sessions, tenant, session.id);
     emit(by, tx, tenant, { type: "refresh_token_reused", ...happened });
     const { address } = work.request;
     const notice = { type: "refresh_token_reused", resource: happened.resource } as const;
-    await notifyPerson(app, tx, tenant, { ...notice, details: { address } }, user.id);
+    await notifyPerson(work, tx, tenant, { ...notice, details: { address } }, user.id);
     return null;
   });
   if (taken === null) throw refusal("reused");
-  return await signedIn(app, taken.organization, taken.user, taken.session, token.count + 1);
+  return await issueTokens(
+    work,
+    tokens,
+    taken.organization,
+    taken.user,
+    taken.session,
+    token.count + 1,
+  );
 }
 
 function rotate(tx: Tx, tenant: Tenant, session: SessionRecord, nowMs: number): SessionRecord {

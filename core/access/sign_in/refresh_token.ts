@@ -1,13 +1,14 @@
 import { createHmac } from "node:crypto";
 import type { SessionRecord } from "../../../kv/records/user.ts";
-import type { App } from "../../work/work.ts";
+import type { Context } from "../../work/work.ts";
 import { makeSecretText } from "../keys/value.ts";
+import type { Sealer } from "../../codec/seal.ts";
 import { base62Length, constantTimeEqual, encodeBase62 } from "../../codec/text.ts";
+import { DAY_MS } from "../../codec/durations.ts";
 
-const DAY_MS = 24 * 60 * 60 * 1000;
-/** How long a session lasts that nobody refreshes. */
+/** A session ends after this long without a refresh. */
 export const SESSION_IDLE_MS = 30 * DAY_MS;
-/** How long a session lasts at most: then its person signs in again. */
+/** A session ends after this long in any case. */
 export const SESSION_MAX_MS = 90 * DAY_MS;
 const SECRET_BYTES = 32;
 const MAC_LENGTH = base62Length(32);
@@ -17,7 +18,7 @@ const FORMAT = new RegExp(
   `^rrt_([A-Za-z0-9_]{1,64})\\.([A-Za-z0-9_]{1,64})\\.([1-9]\\d{0,8})\\.([0-9A-Za-z]{${MAC_LENGTH}})$`,
 );
 
-/** What a refresh token says of itself; whether that is true, `isGenuine` finds out. */
+/** The parts of a refresh token; `isGenuine` verifies them. */
 export interface NamedToken {
   readonly text: string;
   readonly org: string;
@@ -25,19 +26,19 @@ export interface NamedToken {
   readonly count: number;
 }
 
-type Sealing = Pick<App, "sealer">;
-
-/** When a session ends that was begun at one instant and refreshed last at another. */
+/** When a session ends, in ms. */
 export const sessionEndsAtMs = (begunMs: number, refreshedMs: number): number =>
   Math.min(refreshedMs + SESSION_IDLE_MS, begunMs + SESSION_MAX_MS);
 
 /** A new secret for a session's refresh tokens, sealed for its record. */
-export const makeRefreshSecret = ({ sealer, ports }: App, sessionId: string): string =>
-  sealer.seal(makeSecretText("", SECRET_BYTES, ports.entropy), sessionId);
+export const makeRefreshSecret = (
+  { sealer, ports }: Pick<Context, "sealer" | "ports">,
+  sessionId: string,
+): string => sealer.seal(makeSecretText("", SECRET_BYTES, ports.entropy), sessionId);
 
-/** One of a session's refresh tokens: the same number gives the same token, so none is stored. */
+/** The refresh token with this number. It is derived, so no token is stored. */
 export function refreshToken(
-  { sealer }: Sealing,
+  sealer: Sealer,
   org: string,
   { id, sealed_refresh_secret: sealed }: SessionRecord,
   count: number,
@@ -55,8 +56,8 @@ export function parseRefreshToken(text: string): NamedToken | null {
   return { text, org, sessionId, count: Number(count) };
 }
 
-/** True for a token that this session's person was given once. */
-export function isGenuine(app: Sealing, session: SessionRecord, token: NamedToken): boolean {
+/** True for a token that this session has issued. */
+export function isGenuine(sealer: Sealer, session: SessionRecord, token: NamedToken): boolean {
   if (session.sealed_refresh_secret === null || token.count > session.refresh_count) return false;
-  return constantTimeEqual(refreshToken(app, token.org, session, token.count), token.text);
+  return constantTimeEqual(refreshToken(sealer, token.org, session, token.count), token.text);
 }

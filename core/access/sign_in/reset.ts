@@ -4,7 +4,7 @@ import type { Store } from "../../../kv/store/store.ts";
 import { type DetailsOf, eventJson, OPERATOR_ACTOR } from "../../events/events.ts";
 import { makeSecretText } from "../keys/value.ts";
 import { hashPassword } from "./passwords.ts";
-import { everybody } from "../keys/also_of.ts";
+import { everybody } from "../keys/people_behind.ts";
 import type { Ports } from "../../ports/ports.ts";
 import { homeOf } from "../roles/grant.ts";
 import { canonicalEmail } from "../../codec/text.ts";
@@ -13,20 +13,20 @@ import { startSessionsAnew } from "./password.ts";
 /** 120 bits. */
 const PASSWORD_BYTES = 15;
 
-/** What became of an account whose password was replaced. */
+/** The outcome of a password reset. */
 export interface Reset {
-  /** The new password, which nothing keeps. */
+  /** The new password; it is stored nowhere. */
   readonly password: string;
   readonly sessionsEnded: number;
   readonly secondFactorRemoved: boolean;
-  /** False for an account that is switched off, which this does not change. */
+  /** False for a deactivated account, which stays deactivated. */
   readonly active: boolean;
 }
 
 /**
- * Gives a person a new password in place of a forgotten one, ends all their sessions and, if so wanted,
- * takes their second factor away.
- * @throws {Error} when nobody has that email
+ * Replaces a person's password with a new one and ends all their sessions; on request also removes their
+ * second factor.
+ * @throws {Error} for an unknown email
  */
 export async function resetPassword(
   store: Store,
@@ -41,7 +41,7 @@ export async function resetPassword(
     if (found === null) throw new Error(`nobody here has the email ${JSON.stringify(email)}`);
     const { tenant, record: user } = found;
     const session = { tenant, sessionId: null };
-    // Whoever has the store reads the new password, and nobody can tell who that is.
+    // Anybody with access to the store may know the new password.
     const changed = { ...user, password: hash, also_of: everybody() };
     const sessions_ended = await startSessionsAnew(tx, session, changed);
     const home = homeOf(tenant.org);

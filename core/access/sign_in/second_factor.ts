@@ -3,7 +3,7 @@ import { organizations } from "../../../kv/records/organization.ts";
 import { type SecondFactorRecord, secondFactors } from "../../../kv/records/second_factor.ts";
 import { sessions, type UserRecord } from "../../../kv/records/user.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import type { Actor, App, Stepping, Work, Writing } from "../../work/work.ts";
+import type { Actor, Context, Stepping, Work, Writing } from "../../work/work.ts";
 import { type DetailsOf, emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { makeSecretText } from "../keys/value.ts";
@@ -12,14 +12,15 @@ import { personOf } from "../roles/assign.ts";
 import { homeOf } from "../roles/grant.ts";
 import { sha256Hex } from "../../codec/text.ts";
 import { mustBeUnchanged, mustKnowPassword, startSessionsAnew } from "./password.ts";
+import type { SignIn } from "./parts.ts";
 import { mustBeSignedIn } from "../people/person.ts";
 import { makeTotpSecret, stepOf, totpUri } from "./totp.ts";
 
 const RECOVERY_CODES = 10;
-/** 80 bits, of which nobody guesses one in ten tries. */
+/** 80 bits cannot be guessed in ten attempts. */
 const RECOVERY_BYTES = 10;
 
-/** Whether the caller has a second factor and must have one. @throws {Fault} FORBIDDEN for an API key */
+/** Whether the caller has a second factor and needs one. @throws {Fault} FORBIDDEN for an API key */
 export async function readSecondFactor(work: Work) {
   mustBeSignedIn(work.actor);
   const { db, actor } = work;
@@ -28,25 +29,29 @@ export async function readSecondFactor(work: Work) {
 }
 
 /**
- * Makes a secret for the caller's authenticator; nothing changes until a first code confirms it.
+ * Creates a secret for the caller's authenticator. A first code must confirm it before it is used.
  * @throws {Fault} FORBIDDEN for an API key or a wrong password, CONFLICT, RATE_LIMIT_EXCEEDED
  */
-export async function enrolSecondFactor(work: Stepping, { password }: { password: string }) {
-  const { app, actor } = work;
+export async function enrolSecondFactor(
+  work: Stepping,
+  logins: SignIn["logins"],
+  { password }: { password: string },
+) {
+  const { store, ports, sealer, actor } = work;
   mustBeSignedIn(actor);
-  const user = await mustKnowPassword(work, password);
-  const secret = makeTotpSecret(app.ports.entropy);
-  await app.store.transact(async (tx) => {
+  const user = await mustKnowPassword(work, logins, password);
+  const secret = makeTotpSecret(ports.entropy);
+  await store.transact(async (tx) => {
     await mustBeUnchanged(tx, actor, user);
     const home = homeOf(actor.tenant.org);
     const known = await tx.get(secondFactors, home, user.id);
     if (known !== null && known.confirmed_at_ms !== null) {
-      throw new Fault("CONFLICT", "There is a second factor already. Disable it first.");
+      throw new Fault("CONFLICT", "There is already a second factor. Disable it first.");
     }
     tx.put(secondFactors, home, {
       id: user.id,
-      sealed_secret: app.sealer.seal(secret, user.id),
-      created_at_ms: app.ports.clock.now(),
+      sealed_secret: sealer.seal(secret, user.id),
+      created_at_ms: ports.clock.now(),
       confirmed_at_ms: null,
       last_step: 0,
       recovery_hashes: [],
@@ -56,75 +61,87 @@ export async function enrolSecondFactor(work: Stepping, { password }: { password
 }
 
 /**
- * Turns the second factor on by a first code, and ends the caller's other sessions. The recovery codes are
- * in this answer and in no other.
+ * Enables the second factor with a first code, and ends the caller's other sessions. Only this answer holds the
+ * recovery codes.
  * @throws {Fault} FORBIDDEN for an API key or a wrong code, CONFLICT, RATE_LIMIT_EXCEEDED
  */
-export async function confirmSecondFactor(work: Stepping, { code }: { code: string }) {
-  const { app, actor } = work;
+export async function confirmSecondFactor(
+  work: Stepping,
+  logins: SignIn["logins"],
+  { code }: { code: string },
+) {
+  const { ports, actor } = work;
   mustBeSignedIn(actor);
-  return await withCode(work, async (tx, user) => {
+  return await withCode(work, logins, async (tx, user) => {
     const home = homeOf(actor.tenant.org);
     const factor = await tx.get(secondFactors, home, user.id);
     if (factor === null) throw new Fault("CONFLICT", "Ask for a secret first.");
     if (factor.confirmed_at_ms !== null) {
-      throw new Fault("CONFLICT", "The second factor is on already.");
+      throw new Fault("CONFLICT", "The second factor is already enabled.");
     }
-    const step = mustFit(app, factor, code);
-    const recovery_codes = makeRecoveryCodes(app);
+    const step = mustMatch(work, factor, code);
+    const recovery_codes = makeRecoveryCodes(ports);
     tx.put(secondFactors, home, {
       ...factor,
-      confirmed_at_ms: app.ports.clock.now(),
+      confirmed_at_ms: ports.clock.now(),
       last_step: step,
       recovery_hashes: recovery_codes.map(sha256Hex),
     });
     const sessions_ended = await startSessionsAnew(tx, actor, user, { second_factor: true });
-    tell(work, tx, user, "second_factor_enabled", { email: user.email, sessions_ended });
+    emitAbout(work, tx, user, "second_factor_enabled", { email: user.email, sessions_ended });
     return { recovery_codes, sessions_ended };
   });
 }
 
 /**
- * Makes new recovery codes; the old ones are void.
+ * Creates new recovery codes, which replace the old ones.
  * @throws {Fault} FORBIDDEN for an API key or a wrong code, CONFLICT, RATE_LIMIT_EXCEEDED
  */
-export async function replaceRecoveryCodes(work: Stepping, { code }: { code: string }) {
-  const { app, actor } = work;
+export async function replaceRecoveryCodes(
+  work: Stepping,
+  logins: SignIn["logins"],
+  { code }: { code: string },
+) {
+  const { ports, actor } = work;
   mustBeSignedIn(actor);
-  return await withCode(work, async (tx, user) => {
+  return await withCode(work, logins, async (tx, user) => {
     const factor = await mustBeOn(tx, actor);
-    const recovery_codes = makeRecoveryCodes(app);
+    const recovery_codes = makeRecoveryCodes(ports);
     const recovery_hashes = recovery_codes.map(sha256Hex);
-    const last_step = mustFit(app, factor, code);
+    const last_step = mustMatch(work, factor, code);
     tx.put(secondFactors, homeOf(actor.tenant.org), { ...factor, last_step, recovery_hashes });
-    tell(work, tx, user, "recovery_codes_replaced", { email: user.email });
+    emitAbout(work, tx, user, "recovery_codes_replaced", { email: user.email });
     return { recovery_codes };
   });
 }
 
 /**
- * Turns the second factor off, by a code of the authenticator or a recovery code, and ends the caller's
- * other sessions. Where the organization requires one this session has no rights until there is another:
- * that is the way back for who lost their authenticator.
+ * Disables the second factor with a code of the authenticator or a recovery code, and ends the caller's other
+ * sessions. If the organization requires a second factor, this session has no rights until a new one is set up,
+ * which is how a person replaces a lost authenticator.
  * @throws {Fault} FORBIDDEN for an API key or a wrong code, CONFLICT when there is none, RATE_LIMIT_EXCEEDED
  */
-export async function disableSecondFactor(work: Stepping, { code }: { code: string }) {
-  const { app, actor } = work;
+export async function disableSecondFactor(
+  work: Stepping,
+  logins: SignIn["logins"],
+  { code }: { code: string },
+) {
+  const { actor } = work;
   mustBeSignedIn(actor);
-  return await withCode(work, async (tx, user) => {
+  return await withCode(work, logins, async (tx, user) => {
     const factor = await mustBeOn(tx, actor);
-    if (!factor.recovery_hashes.includes(sha256Hex(code))) mustFit(app, factor, code);
+    if (!factor.recovery_hashes.includes(sha256Hex(code))) mustMatch(work, factor, code);
     tx.delete(secondFactors, homeOf(actor.tenant.org), user.id);
     const sessions_ended = await startSessionsAnew(tx, actor, user, { second_factor: false });
-    tell(work, tx, user, "second_factor_disabled", { email: user.email, sessions_ended });
+    emitAbout(work, tx, user, "second_factor_disabled", { email: user.email, sessions_ended });
     return showFactor(null, await isRequired({ db: tx, actor }));
   });
 }
 
 /**
- * Decides whether everybody in the organization needs a second factor. Whoever has signed in without one
- * may then only set one up; API keys go on.
- * @throws {Fault} FORBIDDEN for an API key, CONFLICT for who has signed in without one
+ * Sets whether everybody in the organization needs a second factor. Sessions without one may then only set one
+ * up; API keys keep working.
+ * @throws {Fault} FORBIDDEN for an API key, CONFLICT for a session without a second factor
  */
 export async function requireSecondFactor(work: Writing, { required }: { required: boolean }) {
   const { actor, tx } = work;
@@ -144,15 +161,15 @@ export async function requireSecondFactor(work: Writing, { required }: { require
   return { required };
 }
 
-/** What a sign-in shows of its second factor. */
+/** The second factor that a sign-in used. */
 export type FactorShown = "none" | "totp" | "recovery_code";
 
 /**
- * Takes the second factor of a sign-in, in the transaction that opens the session.
+ * Checks the second factor of a sign-in, in the transaction that opens the session.
  * @throws {Fault} INVALID_LOGIN, with `details.reason` second_factor_required or second_factor_wrong
  */
 export async function takeSecondFactor(
-  app: App,
+  context: Pick<Context, "sealer" | "ports">,
   tx: Tx,
   org: string,
   userId: string,
@@ -162,7 +179,7 @@ export async function takeSecondFactor(
   const factor = await tx.get(secondFactors, home, userId);
   if (factor === null || factor.confirmed_at_ms === null) return "none";
   if (code === undefined) {
-    throw new Fault("INVALID_LOGIN", "Send the `code` of your second factor too.", {
+    throw new Fault("INVALID_LOGIN", "Also send the `code` of your second factor.", {
       reason: "second_factor_required",
     });
   }
@@ -172,9 +189,9 @@ export async function takeSecondFactor(
     tx.put(secondFactors, home, { ...factor, recovery_hashes });
     return "recovery_code";
   }
-  const step = freshStep(app, factor, code);
+  const step = freshStep(context, factor, code);
   if (step === null) {
-    throw new Fault("INVALID_LOGIN", "The code is wrong or was used already. Take the next one.", {
+    throw new Fault("INVALID_LOGIN", "The code is wrong or was used already. Use the next one.", {
       reason: "second_factor_wrong",
     });
   }
@@ -182,20 +199,21 @@ export async function takeSecondFactor(
   return "totp";
 }
 
-/** Counts the try, and forgives what failed before when it succeeds. */
+/** Counts the attempt; a success clears the failures before it. */
 async function withCode<R>(
-  { app, actor }: Stepping,
+  { store, actor }: Stepping,
+  logins: SignIn["logins"],
   change: (tx: Tx, user: UserRecord) => Promise<R>,
 ): Promise<R> {
   const changing = () =>
-    app.store.transact(async (tx) =>
+    store.transact(async (tx) =>
       await change(tx, await personOf(tx, actor.tenant.org, actor.userId))
     );
-  return await app.logins.trying(factorTries(actor.userId), changing);
+  return await logins.attempt(factorAttempts(actor.userId), changing);
 }
 
-/** What tries to give a person's code are counted by, wherever they come from. */
-export const factorTries = (userId: string): string => `second factor ${userId}`;
+/** The key that counts attempts at a person's codes, from any address. */
+export const factorAttempts = (userId: string): string => `second factor ${userId}`;
 
 async function mustBeOn(tx: Tx, { tenant, userId }: Actor): Promise<SecondFactorRecord> {
   const factor = await tx.get(secondFactors, homeOf(tenant.org), userId);
@@ -203,22 +221,30 @@ async function mustBeOn(tx: Tx, { tenant, userId }: Actor): Promise<SecondFactor
   throw new Fault("CONFLICT", "There is no second factor. Set one up first.");
 }
 
-function mustFit(app: App, factor: SecondFactorRecord, code: string): number {
-  const step = freshStep(app, factor, code);
+function mustMatch(
+  context: Pick<Context, "sealer" | "ports">,
+  factor: SecondFactorRecord,
+  code: string,
+): number {
+  const step = freshStep(context, factor, code);
   if (step !== null) return step;
-  throw new Fault("FORBIDDEN", "The code is wrong or was used already. Take the next one.");
+  throw new Fault("FORBIDDEN", "The code is wrong or was used already. Use the next one.");
 }
 
-/** The step of a right code that was not taken before; null for any other. */
-function freshStep(app: App, { id, sealed_secret, last_step }: SecondFactorRecord, code: string) {
-  const step = stepOf(app.sealer.open(sealed_secret, id), code, app.ports.clock.now());
+/** The time step of a correct code that was not used before; null for any other. */
+function freshStep(
+  { sealer, ports }: Pick<Context, "sealer" | "ports">,
+  { id, sealed_secret, last_step }: SecondFactorRecord,
+  code: string,
+) {
+  const step = stepOf(sealer.open(sealed_secret, id), code, ports.clock.now());
   return step !== null && step > last_step ? step : null;
 }
 
-const makeRecoveryCodes = (app: App): string[] =>
+const makeRecoveryCodes = ({ entropy }: Context["ports"]): string[] =>
   Array.from(
     { length: RECOVERY_CODES },
-    () => makeSecretText("", RECOVERY_BYTES, app.ports.entropy),
+    () => makeSecretText("", RECOVERY_BYTES, entropy),
   );
 
 async function isRequired({ db, actor }: Pick<Work, "db" | "actor">): Promise<boolean> {
@@ -233,7 +259,7 @@ const showFactor = (factor: SecondFactorRecord | null, required: boolean) => ({
   recovery_codes_left: factor?.recovery_hashes.length ?? 0,
 });
 
-function tell<
+function emitAbout<
   T extends "second_factor_enabled" | "second_factor_disabled" | "recovery_codes_replaced",
 >(
   work: Stepping,

@@ -9,16 +9,16 @@ import { iso, isoOrNull } from "../../codec/instant.ts";
 import { homeOf } from "../roles/grant.ts";
 import { mustBeSignedIn } from "../people/person.ts";
 
-/** Sessions of one person that can be open at once; the one that would end first makes room. */
+/** The maximum of one person; the session that would end first is ended. */
 export const SESSIONS_MAX = 50;
-/** Sessions that are read at once: twice what there can be, for those begun meanwhile. */
+/** Above the maximum, because concurrent sign-ins may exceed it. */
 const READ_MAX = 2 * SESSIONS_MAX;
 
 /** The caller's own sessions, newest first. @throws {Fault} FORBIDDEN */
 export async function listSessions({ db, actor }: Work, paging: Paging) {
   mustBeSignedIn(actor);
   const home = homeOf(actor.tenant.org);
-  const { items, pagination } = pageOf(await openOnes(db, home, actor.userId, true), paging);
+  const { items, pagination } = pageOf(await openSessions(db, home, actor.userId, true), paging);
   const show = (session: SessionRecord) => ({
     id: session.id,
     current: session.id === actor.sessionId,
@@ -43,21 +43,21 @@ export async function endSession({ actor, tx }: Writing, id: string) {
   return { id, address: session.address, user_id: actor.userId };
 }
 
-/** Ends a person's sessions but one; answers how many. */
+/** Ends a person's sessions except `kept`; returns how many. */
 export async function endSessions(
   tx: Tx,
   home: Tenant,
   userId: string,
   kept: string | null,
 ): Promise<number> {
-  const ended = (await openOnes(tx, home, userId)).filter(({ id }) => id !== kept);
+  const ended = (await openSessions(tx, home, userId)).filter(({ id }) => id !== kept);
   for (const { id } of ended) tx.delete(sessions, home, id);
   return ended.length;
 }
 
-/** Ends the sessions that would end first, so that a new one has room. */
-export async function makeRoom(tx: Tx, home: Tenant, userId: string): Promise<void> {
-  const open = (await openOnes(tx, home, userId))
+/** Ends the sessions that would end first, so that one more stays within the maximum. */
+export async function endSurplus(tx: Tx, home: Tenant, userId: string): Promise<void> {
+  const open = (await openSessions(tx, home, userId))
     .toSorted((a, b) => a.expires_at_ms - b.expires_at_ms);
   for (const { id } of open.slice(0, Math.max(0, open.length - SESSIONS_MAX + 1))) {
     tx.delete(sessions, home, id);
@@ -65,7 +65,7 @@ export async function makeRoom(tx: Tx, home: Tenant, userId: string): Promise<vo
 }
 
 /** A person's sessions, oldest first unless reversed. */
-async function openOnes(
+async function openSessions(
   db: Reader,
   home: Tenant,
   userId: string,

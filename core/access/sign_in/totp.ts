@@ -1,10 +1,10 @@
 import { Secret, TOTP } from "otpauth";
 import type { Entropy } from "../../ports/ports.ts";
 
-/** What RFC 4226 asks for, and every authenticator takes. */
+/** The length that RFC 4226 recommends and every authenticator accepts. */
 const SECRET_BYTES = 20;
 const STEP_SECONDS = 30;
-/** A clock that is one step off is forgiven. */
+/** Tolerates a clock that is one step off. */
 const WINDOW_STEPS = 1;
 const RECIPE = { algorithm: "SHA1", digits: 6, period: STEP_SECONDS } as const;
 
@@ -12,12 +12,12 @@ const RECIPE = { algorithm: "SHA1", digits: 6, period: STEP_SECONDS } as const;
 export const makeTotpSecret = (entropy: Pick<Entropy, "bytes">): string =>
   new Secret({ buffer: entropy.bytes(SECRET_BYTES).buffer }).base32;
 
-/** The `otpauth://` address that an authenticator reads from a QR code. */
+/** The `otpauth://` URI that an authenticator reads from a QR code. */
 export const totpUri = (secret: string, email: string): string =>
   new TOTP({ ...RECIPE, issuer: "Relay", label: email, secret: Secret.fromBase32(secret) })
     .toString();
 
-/** The time step, counted from the Unix epoch, of which a code is the right one now; null for a wrong code. */
+/** The time step of a correct code, counted from the Unix epoch; null for a wrong code. */
 export function stepOf(secret: string, code: string, nowMs: number): number | null {
   const totp = new TOTP({ ...RECIPE, secret: Secret.fromBase32(secret) });
   const delta = totp.validate({ token: code, timestamp: nowMs, window: WINDOW_STEPS });

@@ -8,9 +8,9 @@ import type { StandingKind, StandingRecord } from "./kinds.ts";
 import { actsFor, suspensionOf } from "./suspension.ts";
 
 /**
- * Takes over something that is suspended: from now on it acts with the rights of the caller. `renewed` is what
- * changes of it then.
- * @throws {Fault} NOT_FOUND, INSUFFICIENT_SCOPES, FORBIDDEN, CONFLICT for what is not suspended
+ * Adopts something suspended: from now on it acts with the caller's rights. `renewed` applies further changes to
+ * its record.
+ * @throws {Fault} NOT_FOUND, INSUFFICIENT_SCOPES, FORBIDDEN, CONFLICT if it is not suspended
  */
 export async function adopt<T extends StandingRecord>(
   work: Writing,

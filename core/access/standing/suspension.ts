@@ -5,12 +5,12 @@ import type { Reader } from "../../../kv/store/reader.ts";
 import { homeOf, personRights } from "../roles/grant.ts";
 import type { StandingKind, StandingRecord } from "./kinds.ts";
 
-/** The person with whose rights something acts. */
+/** The person whose rights something acts with. */
 export const actsFor = (
   { created_by, standing }: Pick<StandingRecord, "created_by" | "standing">,
 ): string => standing?.adopted_by ?? created_by;
 
-/** What something lacks now because of the person for whom it acts; null while it may do all that it does. */
+/** Why something may not act now for its person; null while that person has every right that it needs. */
 export async function suspensionOf<T extends StandingRecord>(
   db: Reader,
   tenant: Tenant,
@@ -26,7 +26,7 @@ export async function suspensionOf<T extends StandingRecord>(
   return { person, reason, missing };
 }
 
-/** What every answer shows of that. */
+/** The person and the suspension, as every answer shows them. */
 export async function showStanding<T extends StandingRecord>(
   db: Reader,
   tenant: Tenant,

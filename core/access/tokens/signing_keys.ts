@@ -3,19 +3,19 @@ import { signers, type SigningKeyRecord, signingKeys } from "../../../kv/records
 import type { Store } from "../../../kv/store/store.ts";
 import type { Clock } from "../../ports/ports.ts";
 import type { Sealer } from "../../codec/seal.ts";
-import { generateSigningKey, type SigningKey, type VerificationKey } from "./tokens.ts";
+import { generateSigningKey, type SigningKey, type VerificationKey } from "./jwt.ts";
+import { DAY_MS } from "../../codec/durations.ts";
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 const SIGNS_FOR_MS = 30 * DAY_MS;
-/** Longer than any token lives, so that a token outlasts the retirement of its key. */
+/** Longer than any token lives, so that a retired key still verifies the tokens that it signed. */
 const VERIFIES_AFTER_MS = DAY_MS;
-/** How long another instance's new key may be unknown here, unless a token names it. */
+/** How long an instance may not know another's new key, unless a token names it. */
 const REFRESH_MS = 60_000;
-/** Junk tokens that name unknown keys cause one read of the store in this time, no more. */
+/** Tokens that name unknown keys cause at most one read of the store in this time. */
 const RELOAD_MS = 1_000;
 const KEYS_MAX = 16;
 
-/** The keys that sign JWTs: made when there is none, replaced every 30 days. */
+/** The keys that sign JWTs: created when there is none, replaced every 30 days. */
 export class SigningKeys {
   #records: SigningKeyRecord[] = [];
   #loadedAtMs = -Infinity;
@@ -34,18 +34,18 @@ export class SigningKeys {
     return { kid: record.id, publicJwk: record.public_jwk, privateJwk };
   }
 
-  /** Every key whose tokens may still be good. */
+  /** Every key whose tokens may still be valid. */
   async published(): Promise<VerificationKey[]> {
     const records = await this.#load();
     return records.map(({ id, public_jwk }) => ({ kid: id, publicJwk: public_jwk }));
   }
 
-  /** Makes the next verification look again: a token came with a key that is not known here. */
+  /** Makes the next verification read the keys again: a token named an unknown key. */
   refresh(): void {
     if (this.#isOlderThan(RELOAD_MS)) this.#loadedAtMs = -Infinity;
   }
 
-  /** A clock that was set back makes what was loaded old, too. */
+  /** The absolute value also reloads after the clock was set back. */
   #isOlderThan(ms: number): boolean {
     return Math.abs(this.clock.now() - this.#loadedAtMs) >= ms;
   }
@@ -68,7 +68,7 @@ export class SigningKeys {
     return this.#making ??= this.#make().finally(() => this.#making = null);
   }
 
-  /** Makes a key, unless another instance was faster: then it is that one's. */
+  /** Creates a key, or returns the one that another instance created first. */
   async #make(): Promise<SigningKeyRecord> {
     const { kid, publicJwk, privateJwk } = await generateSigningKey();
     const now = this.clock.now();

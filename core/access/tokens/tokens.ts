@@ -1,152 +1,42 @@
-import {
-  calculateJwkThumbprint,
-  type CryptoKey,
-  errors,
-  exportJWK,
-  generateKeyPair,
-  importJWK,
-  type JWK,
-  type JWTHeaderParameters,
-  type JWTPayload,
-  jwtVerify,
-  SignJWT,
-} from "jose";
 import { RecentMap } from "../../../kv/store/recent.ts";
 import { Fault } from "../../fault/fault.ts";
+import type { Clock } from "../../ports/ports.ts";
+import { type Claims, signToken, verifyToken } from "./jwt.ts";
+import type { SigningKeys } from "./signing_keys.ts";
 
-/** A JSON Web Key, RFC 7517. */
-export type Jwk = Readonly<Record<string, unknown>>;
+const VERIFIED_MAX = 5_000;
 
-/** What checks tokens; `kid` is the key's RFC 7638 thumbprint. */
-export interface VerificationKey {
-  readonly kid: string;
-  readonly publicJwk: Jwk;
-}
+/** Signs and verifies Relay's own JWTs. Verified tokens are remembered: a signature is checked once. */
+export class Tokens {
+  readonly #verified = new RecentMap<Claims>(VERIFIED_MAX);
 
-/** What makes tokens. */
-export interface SigningKey extends VerificationKey {
-  readonly privateJwk: Jwk;
-}
+  constructor(
+    private readonly keys: SigningKeys,
+    private readonly clock: Clock,
+    /** The `iss` of every token. */
+    readonly issuer: string,
+  ) {}
 
-/** What a token says; `iat` and `exp` are seconds since the Unix epoch. */
-export interface Claims {
-  /** The user. */
-  readonly sub: string;
-  /** The organization. */
-  readonly org: string;
-  /** The session. */
-  readonly sid: string;
-  readonly iat: number;
-  readonly exp: number;
-  /** This token. */
-  readonly jti: string;
-}
+  async sign(
+    claims: Pick<Claims, "sub" | "org" | "sid">,
+    validity: { readonly nowMs: number; readonly ttlMs: number; readonly jti: string },
+  ): Promise<string> {
+    return await signToken(await this.keys.current(), claims, { issuer: this.issuer, ...validity });
+  }
 
-/** Why a token is refused, as `details.reason`. */
-export type TokenFaultReason =
-  | "malformed"
-  | "expired"
-  | "signature"
-  | "unknown_key"
-  | "wrong_issuer";
-
-/** RFC 8037's name; with a key of curve Ed25519 it has one meaning. */
-const ALGORITHM = "EdDSA";
-/** Ours have about 500 characters. */
-const TOKEN_LENGTH_MAX = 4096;
-const CACHED_KEYS_MAX = 64;
-
-const MESSAGES: Readonly<Record<TokenFaultReason, string>> = {
-  malformed: "The JWT is not one of ours, or was cut.",
-  expired: "The JWT has expired. Sign in again.",
-  signature: "The JWT's signature does not fit.",
-  unknown_key: "The JWT was signed with a key that is not in use. Sign in again.",
-  wrong_issuer: "The JWT was issued by another server.",
-};
-
-/** A new Ed25519 key. */
-export async function generateSigningKey(): Promise<SigningKey> {
-  const options = { crv: "Ed25519", extractable: true };
-  const { publicKey, privateKey } = await generateKeyPair(ALGORITHM, options);
-  const [publicJwk, privateJwk] = await Promise.all([exportJWK(publicKey), exportJWK(privateKey)]);
-  const kid = await calculateJwkThumbprint(publicJwk);
-  const use = { kid, alg: ALGORITHM, use: "sig" };
-  return { kid, publicJwk: { ...publicJwk, ...use }, privateJwk: { ...privateJwk, ...use } };
-}
-
-/** Signs a token that is good from `nowMs` on for `ttlMs`, both cut to whole seconds. */
-export async function signToken(
-  key: SigningKey,
-  { sub, org, sid }: Pick<Claims, "sub" | "org" | "sid">,
-  { issuer, nowMs, ttlMs, jti }: { issuer: string; nowMs: number; ttlMs: number; jti: string },
-): Promise<string> {
-  return await new SignJWT({ org, sid })
-    .setProtectedHeader({ alg: ALGORITHM, kid: key.kid, typ: "JWT" })
-    .setIssuer(issuer)
-    .setSubject(sub)
-    .setJti(jti)
-    .setIssuedAt(Math.floor(nowMs / 1000))
-    .setExpirationTime(tokenExpiresAtMs(nowMs, ttlMs) / 1000)
-    .sign(await importKey(key.privateJwk));
-}
-
-/** When a token that is signed at `nowMs` stops being good: a JWT knows only whole seconds. */
-export function tokenExpiresAtMs(nowMs: number, ttlMs: number): number {
-  return (Math.floor(nowMs / 1000) + Math.floor(ttlMs / 1000)) * 1000;
-}
-
-/**
- * Checks a token against the keys in use, at the time that is given, and returns what it says.
- * @throws {Fault} INVALID_TOKEN, with `details.reason` as in {@link TokenFaultReason}
- */
-export async function verifyToken(
-  keys: readonly VerificationKey[],
-  token: string,
-  { issuer, nowMs }: { issuer: string; nowMs: number },
-): Promise<Claims> {
-  if (token.length > TOKEN_LENGTH_MAX) throw tokenFault("malformed");
-  const findKey = ({ kid }: JWTHeaderParameters) => {
-    const key = keys.find((each) => each.kid === kid);
-    if (key === undefined) throw tokenFault(kid === undefined ? "malformed" : "unknown_key");
-    return importKey(key.publicJwk);
-  };
-  const { payload } = await jwtVerify(token, findKey, {
-    algorithms: [ALGORITHM],
-    typ: "JWT",
-    issuer,
-    currentDate: new Date(nowMs),
-  }).catch((error) => {
-    throw error instanceof errors.JOSEError ? tokenFault(reasonOf(error), error) : error;
-  });
-  return claimsOf(payload);
-}
-
-/** Imported keys: importing one costs as much as checking a token. */
-const imported = new RecentMap<Promise<CryptoKey>>(CACHED_KEYS_MAX);
-
-function importKey(jwk: Jwk): Promise<CryptoKey> {
-  const name = JSON.stringify([jwk.kid, jwk.x, jwk.d === undefined]);
-  const known = imported.get(name);
-  if (known !== undefined) return known;
-  const key = importJWK(jwk as JWK, ALGORITHM) as Promise<CryptoKey>;
-  imported.set(name, key);
-  key.catch(() => imported.delete(name));
-  return key;
-}
-
-function reasonOf(error: errors.JOSEError): TokenFaultReason {
-  if (error instanceof errors.JWTExpired) return "expired";
-  if (error instanceof errors.JWSSignatureVerificationFailed) return "signature";
-  const wrongIssuer = error instanceof errors.JWTClaimValidationFailed && error.claim === "iss";
-  return wrongIssuer ? "wrong_issuer" : "malformed";
-}
-
-function claimsOf({ sub, org, sid, jti, iat, exp }: JWTPayload): Claims {
-  const texts = [sub, org, sid, jti].every((claim) => typeof claim === "string" && claim !== "");
-  if (!texts || typeof iat !== "number" || typeof exp !== "number") throw tokenFault("malformed");
-  return { sub, org, sid, jti, iat, exp } as Claims;
-}
-
-function tokenFault(reason: TokenFaultReason, cause?: unknown): Fault {
-  return new Fault("INVALID_TOKEN", MESSAGES[reason], { reason }, { cause });
+  /** The claims of a valid token. @throws {Fault} INVALID_TOKEN */
+  async verify(token: string): Promise<Claims> {
+    const nowMs = this.clock.now();
+    const known = this.#verified.get(token);
+    if (known !== undefined && nowMs < known.exp * 1000) return known;
+    const options = { issuer: this.issuer, nowMs };
+    const claims = await verifyToken(await this.keys.published(), token, options)
+      .catch(async (error) => {
+        if (!(error instanceof Fault) || error.details.reason !== "unknown_key") throw error;
+        this.keys.refresh();
+        return await verifyToken(await this.keys.published(), token, options);
+      });
+    this.#verified.set(token, claims);
+    return claims;
+  }
 }

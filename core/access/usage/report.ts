@@ -1,24 +1,30 @@
 import { ownedKey, tenantOfKey } from "../keys/owned.ts";
 import type { Work } from "../../work/work.ts";
 import { iso, isoOrNull } from "../../codec/instant.ts";
-import { DAY_MS, HOUR_MS, type Hours } from "../../../kv/store/series.ts";
+import type { Hours } from "../../../kv/store/series.ts";
 import type { StoredDay } from "./day.ts";
+import { DAY_MS, HOUR_MS } from "../../codec/durations.ts";
 import { stepsOf } from "./steps.ts";
+import type { Usage } from "./usage.ts";
 
-/** Agents and endpoints that are named. */
+/** Agents and endpoints in an answer. */
 const TOP = 10;
 
 /**
- * What a key has done in a period, by whole hours or UTC days, the one under way included.
+ * The usage of a key in a period, by whole hours or UTC days, the current one included.
  * @throws {Fault} NOT_FOUND, VALIDATION_FAILED
  */
-export async function getUsage(work: Work, id: string, asked: string) {
-  const { app } = work;
+export async function getUsage(
+  work: Work,
+  usage: Pick<Usage, "days" | "lastUsed">,
+  id: string,
+  asked: string,
+) {
   const key = await ownedKey(work, id, "system:read");
   const home = tenantOfKey(work, key);
-  const now = app.ports.clock.now();
+  const now = work.ports.clock.now();
   const { steps, stepMs, fromMs, toMs, complete } = stepsOf(asked, now);
-  const days = await app.usage.days(home, id, Math.floor(fromMs / DAY_MS) * DAY_MS, toMs);
+  const days = await usage.days(home, id, Math.floor(fromMs / DAY_MS) * DAY_MS, toMs);
 
   const series = Array.from({ length: steps }, (_, step) => ({
     from: iso(fromMs + step * stepMs),
@@ -51,7 +57,7 @@ export async function getUsage(work: Work, id: string, asked: string) {
     total_mcp_calls: sum("mcp_calls"),
     avg_requests_per_day: steps === 0 ? 0 : Math.round(total_requests * DAY_MS / (steps * stepMs)),
     rate_limit_hits: sum("rate_limit_hits"),
-    last_used_at: isoOrNull(await app.usage.lastUsed(home, id)),
+    last_used_at: isoOrNull(await usage.lastUsed(home, id)),
     top_agents: top(agents).map(([agent_id, requests]) => ({ agent_id, requests })),
     top_endpoints: top(endpoints).map(([endpoint, calls]) => ({ endpoint, calls })),
     series,
@@ -64,7 +70,7 @@ interface Within {
   readonly toMs: number;
 }
 
-/** The counts of a day that lie within a period, each with its hour's beginning. */
+/** The counts of a day within a period, each with the start of its hour. */
 function eachHour(
   hours: Hours,
   { dayMs, fromMs, toMs }: Within,
@@ -82,7 +88,7 @@ function addNames(sums: Map<string, number>, names: StoredDay["agents"], within:
   }
 }
 
-/** The busiest ones, and among equals in the order of their names. */
+/** The most used ones; equal counts by name. */
 function top(sums: ReadonlyMap<string, number>): [string, number][] {
   return [...sums].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1)).slice(0, TOP);
 }

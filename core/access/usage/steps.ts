@@ -1,24 +1,25 @@
-import { DAY_MS, HOUR_MS, SERIES_DAYS } from "../../../kv/store/series.ts";
+import { SERIES_DAYS } from "../../../kv/store/series.ts";
 import { readPeriod } from "../../codec/period.ts";
+import { DAY_MS, HOUR_MS } from "../../codec/durations.ts";
 
-/** Longer periods go by days. */
+/** Longer periods are reported by days. */
 const HOURLY_MS = 2 * DAY_MS;
 
-/** The hours or UTC days that a period covers. */
+/** The hours or UTC days of a period. */
 export interface Steps {
   readonly steps: number;
   readonly stepMs: number;
-  /** Where the first step begins. */
+  /** The start of the first step. */
   readonly fromMs: number;
-  /** Where the last step ends. */
+  /** The end of the last step. */
   readonly toMs: number;
-  /** False when the period begins before what is kept: earlier steps are left out. */
+  /** False when the period begins before the oldest stored day: earlier steps are left out. */
   readonly complete: boolean;
 }
 
 /**
- * The whole hours, or beyond two days the UTC days, that a period touches, up to the one under way. One up to
- * now has as many steps as it says, the last of which is under way.
+ * The whole hours, or beyond two days the UTC days, that a period touches, up to the current one. A period up to
+ * now has as many steps as it names, the last of which is the current one.
  * @throws {Fault} VALIDATION_FAILED
  */
 export function stepsOf(asked: string, nowMs: number): Steps {
@@ -26,7 +27,7 @@ export function stepsOf(asked: string, nowMs: number): Steps {
   const lengthMs = to_ms - from_ms;
   const stepMs = lengthMs <= HOURLY_MS ? HOUR_MS : DAY_MS;
   const startOf = (ms: number) => Math.floor(ms / stepMs) * stepMs;
-  // What ends with an instant does not touch the step that begins there.
+  // A period does not touch the step that begins at its end.
   const lastMs = untilNow ? nowMs : Math.min(Math.max(from_ms, to_ms - 1), nowMs);
   const toMs = startOf(lastMs) + stepMs;
   const beginsMs = untilNow ? toMs - Math.ceil(lengthMs / stepMs) * stepMs : startOf(from_ms);

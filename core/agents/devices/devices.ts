@@ -2,6 +2,7 @@ import { agents, lastSeenMs } from "../../../kv/records/agent.ts";
 import { type DeviceRecord, devices } from "../../../kv/records/device.ts";
 import type { Tenant } from "../../../kv/store/collection.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
+import { endingWith, madeKind } from "../../access/keys/made_kinds.ts";
 import type { Work, Writing } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
 import { listPage, type Paging } from "../../../kv/store/paging.ts";
@@ -39,6 +40,14 @@ export async function deleteDevice(work: Writing, id: string) {
   tx.afterCommit(() => app.links.closeCredential(id));
   return { id, name: device.name, agent_id: device.agent_id };
 }
+
+/** Devices, as a cascade from the key that made them ends them. */
+export const MADE_DEVICES = madeKind({
+  of: devices,
+  right: "agents:admin",
+  end: endingWith("device_deleted", "device", deleteDevice, ({ name }) => ({ name })),
+  works: ({ trust }) => trust !== "revoked",
+});
 
 /** Whether a device is trusted now, and why; deleted ones are remembered for 90 days. @throws {Fault} NOT_FOUND */
 export async function deviceTrust({ app, db, actor }: Work, id: string) {

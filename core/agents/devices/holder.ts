@@ -2,8 +2,7 @@ import { SYSTEM, type Tenant } from "../../../kv/store/collection.ts";
 import { type DeviceRecord, devices } from "../../../kv/records/device.ts";
 import { organizations } from "../../../kv/records/organization.ts";
 import type { Actor, App } from "../../work/work.ts";
-import { authenticate } from "../../access/authenticate.ts";
-import { DEVICE_PREFIX } from "./credential.ts";
+import { DEVICE_PREFIX } from "../../access/authenticate.ts";
 import { Fault } from "../../fault/fault.ts";
 import { isChecked } from "../../access/keys/value.ts";
 import { sha256Hex } from "../../codec/text.ts";
@@ -18,7 +17,9 @@ export async function authenticateSocket(
   credential: string | null,
   space: Tenant["space"],
 ): Promise<Actor> {
-  if (!credential?.startsWith(DEVICE_PREFIX)) return await authenticate(app, credential, space);
+  if (!credential?.startsWith(DEVICE_PREFIX)) {
+    return await app.authenticator.authenticate(credential, space);
+  }
   if (!isChecked(credential)) throw refusal("malformed", "It has a typo or was cut.");
   const found = await app.store.lookup(devices, "credential", [sha256Hex(credential)]);
   if (found === null) throw refusal("unknown", "The device was deleted, or never was. Pair it.");

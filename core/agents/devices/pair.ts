@@ -5,6 +5,7 @@ import { reserveQuota } from "../../../kv/store/quota.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
 import type { Stepping, Writing } from "../../work/work.ts";
 import { AGENT_RIGHT } from "../links.ts";
+import { endingWith, madeKind } from "../../access/keys/made_kinds.ts";
 import { credentialInHand } from "../../access/keys/made_with.ts";
 import { mustHoldNewValue } from "../../access/keys/owned.ts";
 import { emit } from "../../events/events.ts";
@@ -15,7 +16,7 @@ import { networkOf } from "../../access/limits/network.ts";
 import { notifyAdministrators } from "../../access/people/notify.ts";
 import { rightsToGive, type Source, sourceBy } from "../../access/roles/grant.ts";
 import { constantTimeEqual, sha256Hex } from "../../codec/text.ts";
-import { DEVICE_PREFIX } from "./credential.ts";
+import { DEVICE_PREFIX } from "../../access/authenticate.ts";
 import { showDevice } from "./devices.ts";
 import { hashPairingCode, makePairingCode } from "./pairing_code.ts";
 
@@ -51,12 +52,20 @@ export async function createPairingCode(
 }
 
 /** Makes a code void that no device has used. @throws {Fault} NOT_FOUND */
-export async function deletePairingCode({ actor, tx }: Writing, id: string) {
+async function deletePairingCode({ actor, tx }: Writing, id: string) {
   const code = await tx.get(pairingCodes, actor.tenant, id);
   if (code === null) throw new Fault("NOT_FOUND", "There is no such pairing code.");
   tx.delete(pairingCodes, actor.tenant, id);
   return { id };
 }
+
+/** Pairing codes, as a cascade from the key that made them ends them. */
+export const MADE_PAIRING_CODES = madeKind({
+  of: pairingCodes,
+  right: "agents:admin",
+  end: endingWith("device_code_deleted", "pairing_code", deletePairingCode, () => ({})),
+  works: ({ used_at_ms, expires_at_ms }, nowMs) => used_at_ms === null && nowMs < expires_at_ms,
+});
 
 /**
  * Takes a one-time code from a device and gives it a single-use token for its confirmation.
@@ -157,7 +166,7 @@ export async function confirmDevice(
 
 /** Counts what fails against the address. @throws {Fault} RATE_LIMIT_EXCEEDED */
 const trying = <R>({ app, request }: Stepping, attempt: () => Promise<R>): Promise<R> =>
-  app.pairings.trying(networkOf(request.address), attempt);
+  app.pairings.attempt(networkOf(request.address), attempt);
 
 async function isActive(db: Reader, tenant: Tenant): Promise<boolean> {
   return (await db.get(organizations, SYSTEM, tenant.org))?.active ?? false;

@@ -6,7 +6,7 @@ import {
   type RelayFrame,
   type WelcomeFrame,
 } from "../../protocol/protocol.ts";
-import { seenLine } from "../../codec/text.ts";
+import { printableLine } from "../../codec/text.ts";
 import type { AgentHost, AgentSocket, SocketEnd } from "./port.ts";
 
 /** From the dial to `welcome`; a relay that takes longer is dialled anew. */
@@ -169,9 +169,9 @@ export function openLink(
   function closed(socketEnd: SocketEnd) {
     if (over) return;
     const { code, reason, status } = socketEnd;
-    const said = seenLine([lastError, reason].filter((text) => text !== "").join("; "));
+    const said = printableLine([lastError, reason].filter((text) => text !== "").join("; "));
     if (status === 401 || status === 403) {
-      end({ kind: "refused", why: `${REFUSED}: HTTP ${status} ${seenLine(reason)}`.trim() });
+      end({ kind: "refused", why: `${REFUSED}: HTTP ${status} ${printableLine(reason)}`.trim() });
     } else if (closeByCode(code)?.after === "stop") {
       const name = closeByCode(code)?.name;
       end({ kind: "refused", why: `${REFUSED}: ${name} (${code}) ${said}`.trim() });

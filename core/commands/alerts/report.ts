@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { AlertSeverity } from "../../../kv/records/alert.ts";
 import { ALERT_SEVERITIES, ALERT_STATES } from "../../../kv/records/alert.ts";
 import { canonicalJson } from "../../codec/canonical.ts";
-import { few } from "../../fault/few.ts";
+import { atMost } from "../../codec/at_most.ts";
 import { sha256Hex } from "../../codec/text.ts";
 import { nextTurn } from "../../ports/turn.ts";
 import { charsOf, ENTRIES_MAX, NAME_CHARS_MAX, readSent, TEXT_CHARS_MAX } from "./sent.ts";
@@ -14,7 +14,7 @@ const REPORTS_A_TURN = 64;
 
 const text = (charsMax: number) =>
   z.string().max(charsMax).refine((value) => value.isWellFormed(), "no half characters");
-const texts = few(ENTRIES_MAX, z.record(text(200).min(1), text(4_000)));
+const texts = atMost(ENTRIES_MAX, z.record(text(200).min(1), text(4_000)));
 const visible = z.string().regex(/^[\x21-\x7e]{1,128}$/, "1 to 128 visible ASCII characters");
 const instant = z.iso.datetime("send ISO 8601, such as 2026-01-31T12:00:00Z, or Unix time")
   .transform((value) => Date.parse(value));

@@ -1,7 +1,12 @@
 import { agents } from "../../../kv/records/agent.ts";
 import { type ApprovalRecord, approvals, type Decision } from "../../../kv/records/approval.ts";
 import { type UserRecord, users } from "../../../kv/records/user.ts";
-import { haveInCommon, type People, peopleBehind, without } from "../../access/keys/also_of.ts";
+import {
+  haveInCommon,
+  type People,
+  peopleBehind,
+  without,
+} from "../../access/keys/people_behind.ts";
 import type { Actor, Writing } from "../../work/work.ts";
 import { aboutCommand } from "../about.ts";
 import { emit } from "../../events/events.ts";

@@ -2,7 +2,7 @@ import type { Tenant } from "../../../kv/store/collection.ts";
 import { type ApprovalRecord, approvals } from "../../../kv/records/approval.ts";
 import { type CommandRecord, commands } from "../../../kv/records/command.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import { haveInCommon, peopleBehind, without } from "../../access/keys/also_of.ts";
+import { haveInCommon, peopleBehind, without } from "../../access/keys/people_behind.ts";
 import type { Stepping } from "../../work/work.ts";
 import { countWaiting } from "./count.ts";
 import { askersOf } from "./votes.ts";

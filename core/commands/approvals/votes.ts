@@ -1,5 +1,5 @@
 import type { ApprovalRecord, Decision } from "../../../kv/records/approval.ts";
-import { haveInCommon, isAmong, type People } from "../../access/keys/also_of.ts";
+import { haveInCommon, isAmong, type People } from "../../access/keys/people_behind.ts";
 
 /** Everybody who may have asked for a command. */
 export const askersOf = (

@@ -4,7 +4,7 @@ import { users } from "../../../kv/records/user.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import { mustActForPerson } from "../../access/people/person.ts";
-import { isAmong, peopleBehind } from "../../access/keys/also_of.ts";
+import { isAmong, peopleBehind } from "../../access/keys/people_behind.ts";
 import type { Actor, Work, Writing } from "../../work/work.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";

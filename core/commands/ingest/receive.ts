@@ -5,7 +5,7 @@ import { organizations } from "../../../kv/records/organization.ts";
 import { firstIssue, type ReportError } from "../alerts/report.ts";
 import type { App, Stepping } from "../../work/work.ts";
 import { emit } from "../../events/events.ts";
-import { INGEST_TOKEN } from "../../access/standing/kinds.ts";
+import { INGEST_TOKEN } from "./standing.ts";
 import { noteStanding } from "../../access/standing/review.ts";
 import { suspensionOf } from "../../access/standing/suspension.ts";
 import { findIngestToken } from "./tokens.ts";

@@ -5,8 +5,9 @@ import {
 } from "../../../kv/records/ingest.ts";
 import type { Found } from "../../../kv/store/reader.ts";
 import { mustCover, mustHoldNewValue } from "../../access/keys/owned.ts";
+import { endingWith, madeKind } from "../../access/keys/made_kinds.ts";
 import { credentialInHand } from "../../access/keys/made_with.ts";
-import { peopleBehind, unite, without } from "../../access/keys/also_of.ts";
+import { peopleBehind, unite, without } from "../../access/keys/people_behind.ts";
 import type { App, Work, Writing } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
 import { isChecked, makeCheckedText } from "../../access/keys/value.ts";
@@ -14,7 +15,7 @@ import { listPage, type Paging } from "../../../kv/store/paging.ts";
 import { iso } from "../../codec/instant.ts";
 import { giverOf } from "../../access/roles/grant.ts";
 import { adopt } from "../../access/standing/adopt.ts";
-import { INGEST_TOKEN } from "../../access/standing/kinds.ts";
+import { INGEST_TOKEN } from "./standing.ts";
 import { showStanding } from "../../access/standing/suspension.ts";
 import { rememberGone } from "../../integrations/telegram/bot_makers.ts";
 import { sha256Hex } from "../../codec/text.ts";
@@ -96,6 +97,18 @@ export async function deleteIngestToken({ app, actor, tx }: Writing, id: string)
   rememberGone(app, tx, actor.tenant, token);
   return { id, name: token.name, purpose: token.purpose };
 }
+
+/** Ingest tokens, as a cascade from the key that made them ends them. */
+export const MADE_INGEST_TOKENS = madeKind({
+  of: ingestTokens,
+  right: "system:write",
+  end: endingWith(
+    "ingest_token_deleted",
+    "ingest_token",
+    deleteIngestToken,
+    ({ name, purpose }) => ({ name, purpose }),
+  ),
+});
 
 /** Whose token this value is, or null; a token serves its own purpose alone. */
 export async function findIngestToken(

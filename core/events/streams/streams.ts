@@ -1,7 +1,6 @@
 import { type Tenant, tenantKey, tenantOf } from "../../../kv/store/collection.ts";
 import type { Sequenced } from "../../../kv/log/log.ts";
 import type { Actor, App } from "../../work/work.ts";
-import { currentActor } from "../../access/authenticate.ts";
 import { Fault } from "../../fault/fault.ts";
 import type { Scope } from "../../work/scopes.ts";
 import type { Cancel } from "../../ports/ports.ts";
@@ -214,7 +213,7 @@ export class Streams {
 
   /** Gives a holder's streams the rights of now, and ends them when the credential is gone. */
   async #checkCredential(streams: readonly Stream[]): Promise<void> {
-    const now = await currentActor(this.app(), streams[0]!.actor);
+    const now = await this.app().authenticator.current(streams[0]!.actor);
     for (const stream of streams) {
       if (now === null) this.#end(stream, "credential_ended");
       else if (!mayRead(now)) this.#end(stream, "rights_lost");

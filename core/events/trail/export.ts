@@ -4,7 +4,6 @@ import type { Tenant } from "../../../kv/store/collection.ts";
 import type { Sequenced } from "../../../kv/log/log.ts";
 import { auditTreeId, auditTrees } from "../../../kv/records/audit.ts";
 import type { Reading } from "../../work/work.ts";
-import { mustStillHave } from "../../access/authenticate.ts";
 import { type AuditFilter, describe, matches, recordRead, showEvent } from "./query.ts";
 import { canonicalJson } from "../../codec/canonical.ts";
 import { iso } from "../../codec/instant.ts";
@@ -61,7 +60,7 @@ export const READERS: readonly Scope[] = ["system:read", "audit:read"];
 export async function* whileReadable(work: Reading, pieces: Text): Text {
   for await (const piece of pieces) {
     yield piece;
-    await mustStillHave(work, READERS);
+    await work.app.authenticator.mustStillHave(work.actor, READERS);
   }
 }
 

@@ -6,7 +6,7 @@ import { canonicalJson } from "../../codec/canonical.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { UNLIMITED } from "../../access/limits/limiter.ts";
-import { planLimit } from "../../access/limits/limits.ts";
+import { planLimit } from "../../access/limits/kinds.ts";
 import { listPage, pageOf, type Paging } from "../../../kv/store/paging.ts";
 import { iso } from "../../codec/instant.ts";
 import { mustMatchRecord } from "../../work/read_only.ts";

@@ -11,7 +11,7 @@ import { rotateAuditKey } from "../../events/trail/keys.ts";
 import { admitSecrets } from "./installation.ts";
 import type { KeyMaker } from "../../events/trail/tenant_keys.ts";
 import { tenantsOf } from "../tenants.ts";
-import { seenLine } from "../../codec/text.ts";
+import { printableLine } from "../../codec/text.ts";
 
 /** The kinds of keys that sign for a tenant, and how one is changed: it answers the new one as text. */
 const KINDS = {
@@ -75,7 +75,9 @@ async function refuseToLose(store: Store, organization: string | null): Promise<
     const all = everyListed(store, agents, tenant, { limit: PAGE });
     for await (const { id, name, verdict_key } of all) {
       if (verdict_key !== null && following?.has(verdict_key)) continue;
-      if (behind++ < NAMED_MAX) named.push(`${seenLine(name)} (${id} of ${tenantKey(tenant)})`);
+      if (behind++ < NAMED_MAX) {
+        named.push(`${printableLine(name)} (${id} of ${tenantKey(tenant)})`);
+      }
     }
   }
   if (behind === 0) return;

@@ -7,7 +7,7 @@ import {
 } from "../../../kv/records/integration.ts";
 import type { Found } from "../../../kv/store/reader.ts";
 import type { Actor, App, Stepping } from "../../work/work.ts";
-import { ANONYMOUS, currentActor, mustStillHave } from "../../access/authenticate.ts";
+import { ANONYMOUS } from "../../access/authenticate.ts";
 import { WithCookie } from "../../work/cookie.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
@@ -122,7 +122,7 @@ export async function finishFlow(work: Stepping, query: CallbackQuery) {
     });
     const connected = await app.store.transact(async (tx) => {
       const now = await tx.get(integrations, tenant, record.id);
-      const caller = await currentActor(app, actor);
+      const caller = await app.authenticator.current(actor);
       if (now === null || !caller?.rights.has(RIGHT)) {
         stageRevocations(app, tx, tenant, withConsent(app, record, answer));
         return null;
@@ -138,7 +138,7 @@ export async function finishFlow(work: Stepping, query: CallbackQuery) {
       return next;
     });
     if (connected === null) {
-      await mustStillHave(as, [RIGHT]);
+      await app.authenticator.mustStillHave(actor, [RIGHT]);
       throw new Fault("NOT_FOUND", "This integration was deleted meanwhile.");
     }
     const over = { name: cookieOf(state), value: null, maxAgeSeconds: 0 };
@@ -230,7 +230,7 @@ async function beginnerOf(
     expiresAtMs: ends_at_ms,
     key: kind === "api_key" ? key : null,
   };
-  const now = await currentActor(app, then);
+  const now = await app.authenticator.current(then);
   if (now !== null) return now;
   throw new Fault("INVALID_TOKEN", "What this began with is accepted no more. Sign in again.", {
     reason: "ended",

@@ -3,7 +3,7 @@ import { type IngestTokenRecord, ingestTokens } from "../../../kv/records/ingest
 import { goneBots } from "../../../kv/records/telegram.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import { everybody, type People, unite } from "../../access/keys/also_of.ts";
+import { everybody, type People, unite } from "../../access/keys/people_behind.ts";
 import type { App } from "../../work/work.ts";
 import { homeOf } from "../../access/roles/grant.ts";
 

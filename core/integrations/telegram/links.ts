@@ -6,7 +6,7 @@ import {
   telegramLinks,
 } from "../../../kv/records/telegram.ts";
 import { mustActForPerson } from "../../access/people/person.ts";
-import { peopleBehind, unite, without } from "../../access/keys/also_of.ts";
+import { peopleBehind, unite, without } from "../../access/keys/people_behind.ts";
 import type { Actor, App, Work, Writing } from "../../work/work.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
@@ -14,7 +14,7 @@ import { makeSecretText } from "../../access/keys/value.ts";
 import { listPage, type Paging } from "../../../kv/store/paging.ts";
 import { iso } from "../../codec/instant.ts";
 import { homeOf } from "../../access/roles/grant.ts";
-import { INGEST_TOKEN } from "../../access/standing/kinds.ts";
+import { INGEST_TOKEN } from "../../commands/ingest/standing.ts";
 import { suspensionOf } from "../../access/standing/suspension.ts";
 import { sha256Hex } from "../../codec/text.ts";
 import { botMakers, CODE_TTL_MS, goneMakers } from "./bot_makers.ts";

@@ -9,7 +9,7 @@ import {
 import { users } from "../../../kv/records/user.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import { Accepted } from "../../work/accepted.ts";
-import { type People, unite } from "../../access/keys/also_of.ts";
+import { type People, unite } from "../../access/keys/people_behind.ts";
 import type { Actor, App, Context, Stepping } from "../../work/work.ts";
 import { decideApproval } from "../../commands/approvals/decide.ts";
 import { ANONYMOUS } from "../../access/authenticate.ts";

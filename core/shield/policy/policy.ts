@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { few } from "./few.ts";
+import { atMost } from "./at_most.ts";
 import { isTimeZone } from "./local_time.ts";
 import { APPROVE_SCORE, DENY_SCORE, type Pack, Verdict } from "../model.ts";
 import { RULES } from "../packs/packs.ts";
@@ -26,7 +26,7 @@ const Text = z.string().min(1).max(TEXT_MAX);
 /** A list of names or patterns. */
 export const Words = z.array(Text).min(1).max(WORDS_MAX);
 /** Labels that an agent has or must have. */
-export const Labels = few(
+export const Labels = atMost(
   WORDS_MAX,
   z.preprocess((labels, context) => {
     // zod drops this key: a rule would lose its condition and concern every agent.
@@ -107,7 +107,7 @@ export type PolicyTest = z.infer<typeof PolicyTest>;
 
 /** What every policy may say of commands, wherever it is written. */
 export const POLICY_FIELDS = {
-  rules: few(RULES_MAX, z.array(PolicyRule).max(RULES_MAX)).default([]),
+  rules: atMost(RULES_MAX, z.array(PolicyRule).max(RULES_MAX)).default([]),
   thresholds: z.strictObject({
     approve: z.int().min(1).max(100).default(APPROVE_SCORE),
     deny: z.int().min(1).max(101).default(DENY_SCORE).describe("101 refuses nothing by its score."),
@@ -118,7 +118,7 @@ export const POLICY_FIELDS = {
     WORDS_MAX,
   )
     .optional(),
-  tests: few(TESTS_MAX, z.array(PolicyTest).max(TESTS_MAX)).optional()
+  tests: atMost(TESTS_MAX, z.array(PolicyTest).max(TESTS_MAX)).optional()
     .describe("Run when the policy is applied: one that fails refuses it."),
 };
 

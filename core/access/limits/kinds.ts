@@ -1,29 +1,29 @@
 import type { ApiKeyRecord } from "../../../kv/records/api_key.ts";
 import type { OrganizationRecord } from "../../../kv/records/organization.ts";
 import { type Config, planOf } from "../../work/config.ts";
+import { MINUTE_MS } from "../../codec/durations.ts";
 
-const MINUTE_MS = 60_000;
 const TEN_SECONDS_MS = 10_000;
-/** Reports about one agent, by others and as many by itself: one every second is more than enough. */
+/** Reports about one agent by others, and as many by itself. */
 export const AGENT_REPORTS_PER_MINUTE = 60;
 
-/** What a key's own limits are called, in its record, in the configuration and in an override. */
+/** The names of a key's own limits in its record, in the configuration and in an override. */
 export type KeyLimit = keyof Config["limits"]["live"];
 
-/** One kind of limit. */
+/** A kind of limit. */
 export interface LimitKind {
-  /** Whose count it is, and the name that a refusal gives. */
+  /** The name of the limit in counters and refusals. */
   readonly scope: string;
-  /** How long its window is; null when it binds what is open at once. */
+  /** The length of its window; null for a limit of what is open at once. */
   readonly windowMs: number | null;
-  /** The limit in words, after its number. */
+  /** The counted thing, as text after the number. */
   readonly words: string;
   readonly whose: string;
-  /** What to do but wait, as a sentence. */
+  /** An alternative to waiting, as a sentence. */
   readonly advice?: string;
 }
 
-/** The limits of a key: overrides and configuration know them by these names. */
+/** The limits of a key, by the names that overrides and configuration use. */
 export const KEY_LIMITS = {
   burst_per_10_seconds: {
     scope: "burst",
@@ -61,7 +61,7 @@ export const KEY_LIMITS = {
 
 export const KEY_LIMIT_NAMES = Object.keys(KEY_LIMITS) as readonly KeyLimit[];
 
-/** The limits of everybody else. */
+/** All other limits. */
 export const OTHER_LIMITS = {
   organization: {
     scope: "organization",
@@ -86,8 +86,8 @@ export const OTHER_LIMITS = {
 } as const satisfies Readonly<Record<string, LimitKind>>;
 
 /**
- * What a call must pass, all together. An MCP call is no REST request; a delivery is neither. Open
- * connections bind both kinds of call and are not counted in a window.
+ * The limits of each kind of call. MCP calls and deliveries do not count as REST requests. Open connections
+ * limit REST and MCP calls without a window.
  */
 export const CALLS = {
   rest: { key: ["requests_per_minute", "burst_per_10_seconds"], plan: true },
@@ -98,19 +98,19 @@ export const CALLS = {
 >;
 export type Call = keyof typeof CALLS;
 
-/** A limit in force and where it comes from; `null` is unlimited. */
+/** A limit in force and its source; `null` is unlimited. */
 export interface Figure {
   readonly limit: number | null;
   readonly source: "override" | "configuration" | "plan";
 }
 
-/** What limits a key: what the host set for it, else what is configured for its type; null is none. */
+/** A key's limits: the host's overrides, else the configuration for its type; null is unlimited. */
 export const limitsOf = (
   config: Config,
   { type, limits }: Pick<ApiKeyRecord, "type" | "limits">,
 ) => ({ ...config.limits[type], ...limits });
 
-/** One of them, and where it comes from. */
+/** One limit of a key, and its source. */
 export function keyLimit(
   config: Config,
   name: KeyLimit,
@@ -122,8 +122,8 @@ export function keyLimit(
 }
 
 /**
- * What an organization may do a minute: what the host set for it, else what the configuration says of its
- * plan, else what the plan itself says, `undefined` when there is no such plan.
+ * An organization's requests per minute: the host's override, else the configuration of its plan, else `ofPlan`,
+ * which the plan's record says; `undefined` means that there is no such plan.
  */
 export function planLimit(
   config: Config,

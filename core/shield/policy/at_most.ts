@@ -4,7 +4,7 @@ import { z } from "zod";
  * A schema for a list or record of limited size. The size is checked before any item, because checking a hundred
  * thousand items takes seconds.
  */
-export function few<S extends z.ZodType>(
+export function atMost<S extends z.ZodType>(
   most: number,
   schema: S,
 ): z.ZodType<z.output<S>, z.input<S>> {

@@ -6,17 +6,17 @@ import { homeOf } from "../roles/grant.ts";
 import { personOf } from "../roles/assign.ts";
 import { mustActForPerson } from "./person.ts";
 
-/** What the caller, or whoever made the caller's key, has chosen. */
-export async function readSettings({ db, actor }: Work) {
+/** The settings of the caller, or of the person who made the caller's key. */
+export async function readAccountSettings({ db, actor }: Work) {
   const { language, timezone } = await personOf(db, actor.tenant.org, actor.userId);
   return { language, timezone };
 }
 
 /**
- * Changes what is given. The language is stored in its canonical form, the timezone as it was written.
- * @throws {Fault} VALIDATION_FAILED, FORBIDDEN for a token that is not for that
+ * Changes the given settings. The language is stored in canonical form, the timezone as written.
+ * @throws {Fault} VALIDATION_FAILED, FORBIDDEN for a token that is limited to its scopes
  */
-export async function updateSettings(
+export async function updateAccountSettings(
   work: Writing,
   input: { readonly language?: string | undefined; readonly timezone?: string | undefined },
 ) {
@@ -36,7 +36,7 @@ export async function updateSettings(
   return { language, timezone };
 }
 
-/** A BCP 47 tag of a language that is registered, in canonical form. */
+/** The canonical BCP 47 tag of a registered language. */
 function languageOf(text: string): string {
   const tag = canonicalTag(text);
   if (tag !== null && isRegistered(new Intl.Locale(tag).language)) return tag;
@@ -51,11 +51,11 @@ function canonicalTag(text: string): string | null {
   }
 }
 
-/** Well-formed and unknown languages have no name. */
+/** A well-formed tag of an unknown language has no display name. */
 const isRegistered = (language: string): boolean =>
   new Intl.DisplayNames("en", { type: "language", fallback: "none" }).of(language) !== undefined;
 
-/** An IANA name; an offset such as +02:00 is none. */
+/** An IANA name. Offsets such as +02:00 are refused. */
 function timezoneOf(text: string): string {
   try {
     if (/^[A-Za-z]/.test(text)) {
@@ -63,7 +63,7 @@ function timezoneOf(text: string): string {
       return text;
     }
   } catch {
-    // Unknown: said below, like an offset.
+    // Unknown names are refused below, like offsets.
   }
   throw invalid("timezone", "is not a time zone of the IANA database, such as Europe/Prague");
 }

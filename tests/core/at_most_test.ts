@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, ok } from "node:assert/strict";
 import { z } from "zod";
 import { readReports } from "../../core/commands/alerts/report.ts";
-import { few } from "../../core/fault/few.ts";
+import { atMost } from "../../core/codec/at_most.ts";
 import { Policy } from "../../core/shield/shield.ts";
 import { nextTurn } from "../../core/ports/turn.ts";
 import { routes } from "../../routes/index.ts";
@@ -9,12 +9,12 @@ import { routes } from "../../routes/index.ts";
 const names = (n: number, value: unknown) =>
   Object.fromEntries(Array.from({ length: n }, (_, at) => [`k${at}`, value]));
 
-Deno.test("few: too many items or names are told at once, and none of them is looked at", () => {
+Deno.test("atMost: too many items or names are refused before any of them is checked", () => {
   let looked = 0;
   const one = z.unknown().refine(() => ++looked > 0);
   const schema = z.strictObject({
-    list: few(3, z.array(one)).optional(),
-    map: few(3, z.record(z.string(), one)).default({}),
+    list: atMost(3, z.array(one)).optional(),
+    map: atMost(3, z.record(z.string(), one)).default({}),
   });
   const problems = (value: unknown) =>
     schema.safeParse(value).error?.issues.map(({ path, message }) => [path.join("."), message]);

@@ -1,15 +1,15 @@
 import { z } from "zod";
 
 /**
- * What has at most so many items, or names, which are counted before any of them is looked at: checking a hundred
- * thousand of them takes seconds. For large bodies and what comes from agents.
+ * A schema with at most `max` items or members. They are counted before any is checked: checking a hundred
+ * thousand of them takes seconds. For large bodies and for input from agents.
  */
-export function few<S extends z.ZodType>(
-  most: number,
+export function atMost<S extends z.ZodType>(
+  max: number,
   schema: S,
 ): z.ZodType<z.output<S>, z.input<S>> {
   const counted = z.preprocess((value, context) => {
-    if (countOf(value) > most) context.addIssue(`must hold at most ${most}`);
+    if (countOf(value) > max) context.addIssue(`must hold at most ${max}`);
     return value;
   }, schema);
   return counted as unknown as z.ZodType<z.output<S>, z.input<S>>;

@@ -4,25 +4,25 @@ import type { Reader } from "../../../kv/store/reader.ts";
 import type { Actor } from "../../work/work.ts";
 
 /**
- * People by id. A credential has an owner, and `also_of`: everybody else who made it, or was given its value,
- * or gave it rights. What is done with it counts as done by all of them.
+ * People by id. A credential has an owner and, in `also_of`, everybody else who made it, got its value or gave it
+ * rights. Its acts count as acts of all of them.
  */
 export type People = readonly string[];
 
 /** Stands for every person. */
 const EVERYBODY = "*";
-/** The group for a secret that an unknown person may know. */
+/** The people behind a secret that an unknown person may know. */
 export const everybody = (): string[] => [EVERYBODY];
-/** More people than this are remembered as everybody. */
+/** A larger group is stored as everybody. */
 const PEOPLE_MAX = 16;
 
-/** All the people of several groups, each once. */
+/** The people of several groups, each once. */
 export function unite(...groups: readonly People[]): string[] {
   const all = [...new Set(groups.flat())];
   return all.length > PEOPLE_MAX || all.includes(EVERYBODY) ? [EVERYBODY] : all;
 }
 
-/** A group without one of its people. */
+/** A group without one person. */
 export const without = (people: People, id: string): string[] =>
   people.filter((each) => each !== id);
 
@@ -31,14 +31,13 @@ export const haveInCommon = (some: People, others: People): boolean =>
   [some, others].some((people) => people.includes(EVERYBODY)) ||
   some.some((id) => others.includes(id));
 
-/** Whether everybody of a group is among others. */
+/** Whether everybody of one group is also in the other. */
 export const isAmong = (some: People, others: People): boolean =>
   others.includes(EVERYBODY) || some.every((id) => others.includes(id));
 
 /**
- * Everybody who may be acting through the credential in hand. A key, and the person who signed in, are read
- * again in the caller's transaction: another instance may have given somebody the value or the password a
- * moment ago.
+ * Everybody who may be acting through the caller's credential. The key, or the person who signed in, is read in
+ * the caller's transaction: another instance may have just given somebody the value or the password.
  */
 export async function peopleBehind(db: Reader, actor: Actor): Promise<string[]> {
   const { kind, id, tenant, userId, sessionId, alsoOf = [] } = actor;

@@ -1,0 +1,122 @@
+import { SYSTEM } from "../../../kv/store/collection.ts";
+import { organizations } from "../../../kv/records/organization.ts";
+import { insertUser } from "../people/new_user.ts";
+import { issueTokens, openSession } from "./open_session.ts";
+import type { Context, RequestInfo, Stepping } from "../../work/work.ts";
+import { emit } from "../../events/events.ts";
+import { Fault } from "../../fault/fault.ts";
+import { joinByInvitation } from "../invitations/accept.ts";
+import type { SignIn } from "./parts.ts";
+import { hashPassword } from "./passwords.ts";
+import { homeOf } from "../roles/grant.ts";
+import { constantTimeEqual, encodeBase62 } from "../../codec/text.ts";
+import type { Reader } from "../../../kv/store/reader.ts";
+
+/** 120 bits cannot be guessed. */
+const CLAIM_CODE_BYTES = 15;
+
+export interface NewAccount {
+  readonly email: string;
+  readonly password: string;
+  /** The name of the organization to create. */
+  readonly organization?: string | undefined;
+  readonly claim_code?: string | undefined;
+  /** Joins the organization that issued it, instead of creating one. */
+  readonly invite_code?: string | undefined;
+}
+
+/**
+ * Signs a person up: into the organization that invites them, or with a new one.
+ * @throws {Fault} FORBIDDEN, CONFLICT, VALIDATION_FAILED, GONE for an ended invitation
+ */
+export async function signUp(work: Stepping, signIn: SignIn, input: NewAccount) {
+  const { email, password, organization, invite_code } = input;
+  if (invite_code !== undefined) {
+    return await joinByInvitation(work, signIn, { email, password, invite_code });
+  }
+  if (organization !== undefined) {
+    return await foundOrganization(work, signIn, { ...input, organization });
+  }
+  const message = "is needed to make an organization; to join one, send `invite_code`";
+  const issues = [{ path: "body.organization", message }];
+  throw new Fault("VALIDATION_FAILED", `\`organization\` ${message}.`, { issues });
+}
+
+/** Creates an organization with its owner, and signs the owner in. The first organization is the host. */
+async function foundOrganization(
+  work: Stepping,
+  { tokens, settings, founders }: SignIn,
+  input: NewAccount & { readonly organization: string },
+) {
+  const { store, ports, config } = work;
+  // Checked before the expensive hash, and again in the transaction: somebody else may be faster.
+  await admitSignUp(work, settings, store, input);
+  const password = await hashPassword(input.password, ports);
+  const made = await store.transact(async (tx) => {
+    const host = await admitSignUp(work, settings, tx, input);
+    const organization = tx.insert(organizations, SYSTEM, {
+      id: ports.entropy.id("org"),
+      name: input.organization,
+      plan: config().default_plan,
+      active: true,
+      host,
+      created_at_ms: ports.clock.now(),
+      require_second_factor: false,
+      limits: null,
+    });
+    for (const found of founders) await found(tx, organization);
+    const tenant = homeOf(organization.id);
+    const owner = { email: input.email, password, roles: ["owner"], created_with: null };
+    const user = await insertUser(ports, tx, tenant, owner, "Sign in instead.");
+    const by = { ...work, actor: { id: user.id } };
+    emit(by, tx, tenant, {
+      type: "organization_created",
+      resource: { type: "organization", id: organization.id },
+      details: { name: organization.name, plan: organization.plan, host },
+    });
+    emit(by, tx, tenant, {
+      type: "user_created",
+      resource: { type: "user", id: user.id },
+      details: { email: user.email, roles: user.roles },
+    });
+    return { organization, user, session: await openSession(work, tx, tenant, user, false) };
+  });
+  return await issueTokens(work, tokens, made.organization, made.user, made.session);
+}
+
+/**
+ * Refuses a signup that is not allowed now; true for the first one, which creates the host.
+ * @throws {Fault} FORBIDDEN
+ */
+async function admitSignUp(
+  { sealer, request }: Pick<Context, "sealer"> & {
+    readonly request: Pick<RequestInfo, "forwarded">;
+  },
+  { local, signup }: SignIn["settings"],
+  db: Reader,
+  input: NewAccount,
+): Promise<boolean> {
+  const first = await db.find(organizations, SYSTEM, "host", ["host"]) === null;
+  if (first) {
+    if (local && !request.forwarded) return true;
+    if (constantTimeEqual(input.claim_code ?? "", claimCodeOf({ sealer }))) return true;
+    throw new Fault(
+      "FORBIDDEN",
+      local
+        ? "This request came through a proxy, so that strangers may reach this server, and the first " +
+          "signup needs `claim_code`. Set RELAY_PUBLIC_URL: Relay prints the code when it starts."
+        : "The first signup needs `claim_code`: Relay prints it when it starts.",
+    );
+  }
+  if (signup === "open") return false;
+  throw new Fault(
+    "FORBIDDEN",
+    signup === "closed"
+      ? "This server takes no new organizations."
+      : "This server takes new people by invitation only: ask for an `invite_code`.",
+  );
+}
+
+/** The code that the first signup must send: the same on every instance and at every start. */
+export const claimCodeOf = ({ sealer }: Pick<Context, "sealer">): string =>
+  `claim_${encodeBase62(sealer.mac("claim code").subarray(0, CLAIM_CODE_BYTES))}`;
