@@ -7,14 +7,19 @@ import { readTally } from "../kv/store/tally.ts";
 import { StoreUnavailableError } from "../kv/store/errors.ts";
 import type { Store } from "../kv/store/store.ts";
 import { organizations } from "../kv/records/organization.ts";
+import type { LinkListeners } from "./agents/link.ts";
 import { Links } from "./agents/links.ts";
+import { authenticate } from "./access/authenticate.ts";
+import { keyHolder } from "./access/keys/holder.ts";
 import { Activity } from "./host/activity.ts";
 import type { Configuration } from "./host/configuration.ts";
-import type { App } from "./work/work.ts";
+import type { App, Context } from "./work/work.ts";
 import { Sequencer } from "./events/trail/sequencer.ts";
 import { WAITING } from "./commands/approvals/count.ts";
+import { lapseForAgent, lapseOutdated } from "./commands/approvals/lapse.ts";
+import { startQueued } from "./commands/queue.ts";
 import { recoverCommands } from "./commands/recover.ts";
-import { Commands } from "./commands/registry.ts";
+import { RunningCommands } from "./commands/running_commands.ts";
 import { reportRounds } from "./compliance/jobs.ts";
 import { jobsDue } from "./host/health.ts";
 import { claimCodeOf } from "./access/sign_in/accounts.ts";
@@ -22,6 +27,8 @@ import { doAll, keepHouse } from "./host/housekeeping.ts";
 import type { Config } from "./work/config.ts";
 import { FailureThrottle } from "./access/limits/throttle.ts";
 import { PolicyBook } from "./policies/book.ts";
+import { noteState } from "./policies/drift.ts";
+import { notePolicyHeld, pushPolicies } from "./policies/push.ts";
 import { Syncs } from "./policies/syncs.ts";
 import { Integrations } from "./integrations/runner.ts";
 import { Transfers } from "./policies/backups/transfers.ts";
@@ -35,7 +42,7 @@ import type { Settings } from "./work/settings.ts";
 import { Sessions } from "./commands/guard/sessions.ts";
 import { Background } from "./work/background.ts";
 import { Signals } from "./work/signals.ts";
-import { countedAs } from "./events/counted.ts";
+import { countedAs, waitName } from "./events/counted.ts";
 import { Streams } from "./events/streams/streams.ts";
 import { SigningKeys } from "./access/tokens/signing_keys.ts";
 import { Usage } from "./access/usage/usage.ts";
@@ -156,19 +163,30 @@ async function assemble(
   const sharing = store.sole ? 1 : SHARING_INSTANCES;
   const epoch = await openInstallation(store, sealer, ports);
   const metrics = new Metrics();
-  const app: App = {
+  const context: Context = {
     store,
-    signals: new Signals(),
-    background: new Background(ports.log),
     log: new EventLog(store, complain("events could not be sequenced")),
-    audit: new Sequencer(() => app),
     ports,
-    settings: withLocal(settings, config),
     config,
+    sealer,
+    signals: new Signals(),
+  };
+  const background = new Background(ports.log);
+  const policyBook = new PolicyBook(() => store);
+  const authenticator: App["authenticator"] = {
+    authenticate: (credential, space) => authenticate(app, credential, space),
+    keyHolder: (tenant, keyId, valueHash) => keyHolder(app, tenant, keyId, valueHash),
+  };
+  const commands = new RunningCommands(context, policyBook, instance);
+  const app: App = {
+    ...context,
+    background,
+    audit: new Sequencer(() => app),
+    settings: withLocal(settings, config),
     configuration: () => configuration,
     putInForce: (next) => configuration = next,
-    sealer,
     signingKeys: new SigningKeys(store, sealer, clock),
+    authenticator,
     limiter: new Limiter({
       counters: new LeasedCounters(store, sharing),
       addresses: new LeasedCounters(store, sharing),
@@ -186,11 +204,17 @@ async function assemble(
       complain("the statistics could not be recorded"),
       (name) => metrics.counted(name),
     ),
-    links: new Links(() => app),
-    commands: new Commands(() => app, store, instance),
+    links: new Links({
+      context,
+      instance,
+      background,
+      keys: authenticator,
+      listeners: linkListeners(() => app, commands),
+    }),
+    commands,
     sessions: new Sessions(() => clock.now()),
     deliveries: new Deliveries(() => app),
-    policyBook: new PolicyBook(() => store),
+    policyBook,
     syncs: new Syncs(() => app),
     reports: reportRounds(() => app),
     integrations: new Integrations(() => app),
@@ -201,11 +225,45 @@ async function assemble(
     instance,
     startedAtMs: clock.now(),
   };
-  app.signals.eventWritten.on(({ tenant, ...event }) => {
-    for (const name of countedAs(event)) app.activity.count(tenant, name);
-  });
+  wireSignals(app);
   return app;
 }
+
+/** Connects what areas send after a commit with the areas that react to it. */
+function wireSignals(app: App): void {
+  const { activity, links, signals } = app;
+  signals.eventWritten.on(({ tenant, ...event }) => {
+    for (const name of countedAs(event)) activity.count(tenant, name);
+  });
+  signals.approvalResolved.on(({ tenant, waitedMs, commandEnded }) => {
+    if (waitedMs !== null) activity.count(tenant, waitName(waitedMs));
+    if (commandEnded !== null) activity.count(tenant, `commands.${commandEnded}`);
+  });
+  signals.commandApproved.on(({ tenant, agentId }) => startQueued(app, tenant, agentId));
+  signals.shieldChanged.on(({ tenant, version }) => lapseOutdated(app, tenant, version));
+  signals.credentialEnded.on(({ id }) => links.closeCredential(id));
+  signals.agentDeleted.on(({ tenant, agentId }) => {
+    lapseForAgent(app, tenant, agentId);
+    app.transfers.forget(tenant, agentId);
+  });
+}
+
+/** Connects the agents' links with the areas that send over them and hear from them. */
+const linkListeners = (app: () => App, commands: RunningCommands): LinkListeners => ({
+  commands,
+  opened(link, agentId) {
+    pushPolicies(app(), [link]);
+    startQueued(app(), link.tenant, agentId);
+    app().transfers.begin(link.tenant, agentId);
+  },
+  closed(link) {
+    commands.linkLost(link);
+    app().transfers.linkLost(link);
+  },
+  transferReply: (link, reply) => app().transfers.take(link, reply),
+  policyHeld: (tenant, agent, version) => notePolicyHeld(app(), tenant, agent, version),
+  stateReported: (tenant, agent, state) => noteState(app(), tenant, agent, state),
+});
 
 /** What the configuration at the start said by itself. */
 function saidBy({ configSource }: Settings): unknown {

@@ -5,12 +5,14 @@ import { plans } from "../../kv/records/plan.ts";
 import { sessions, users } from "../../kv/records/user.ts";
 import { authenticateKey, keyHolder } from "./keys/holder.ts";
 import type { Actor, App, ForeignToken } from "../work/work.ts";
-import { DEVICE_PREFIX } from "../agents/devices/credential.ts";
 import { Fault } from "../fault/fault.ts";
 import { isConfigured, issuerNamed, personOf, readForeignToken } from "./issuers/tokens.ts";
 import { rightsOf } from "./roles/rights.ts";
 import type { Scope } from "../work/scopes.ts";
 import { type Claims, verifyToken } from "./tokens/tokens.ts";
+
+/** How the credential of a device begins. */
+export const DEVICE_PREFIX = "svc_device_";
 
 /** Who asks when nobody says who. */
 export const ANONYMOUS: Actor = {

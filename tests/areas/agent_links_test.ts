@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { Tellings } from "../../core/agents/tellings.ts";
+import { AgentReportLimiter } from "../../core/agents/report_limiter.ts";
 import type { Tenant } from "../../kv/store/collection.ts";
 import { users } from "../../kv/records/user.ts";
 import { StoreUnavailableError } from "../../kv/store/errors.ts";
@@ -156,10 +156,10 @@ Deno.test("link: a heartbeat is answered, counted as life, and told only when th
   eq(shown.body.last_seen_at, "2030-01-01T00:01:40.000Z");
 });
 
-Deno.test("Tellings: an answer is free once for each question, the rest is 60 a minute", () => {
-  const tellings = new Tellings();
+Deno.test("AgentReportLimiter: one answer a question is free, other reports are limited to 60 a minute", () => {
+  const limiter = new AgentReportLimiter();
   const asked = { inspected: 100, policyVersion: "b".repeat(16) };
-  const take = (frame: unknown, nowMs = 0) => tellings.take(frame as AgentFrame, asked, nowMs);
+  const take = (frame: unknown, nowMs = 0) => limiter.take(frame as AgentFrame, asked, nowMs);
   for (let serial = 1; serial <= 100; serial++) ok(take({ type: "state", serial }));
   const held = { type: "policy_held", policy_version: asked.policyVersion };
   ok(take(held));

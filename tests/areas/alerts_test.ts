@@ -206,7 +206,7 @@ Deno.test("alerts: bad input is told with its place and changes nothing", async 
   const items: [unknown, string][] = [
     [null, "Invalid input"],
     [{ name: "" }, "name"],
-    [{ name: "\ud800" }, "name: no half characters"],
+    [{ name: "\ud800" }, "name: no unpaired surrogates"],
     [{ name: "x", labels: { a: [] } }, "labels.a"],
     [{ name: "x", labels: { "": "y" } }, "labels"],
     [{ name: "x", fingerprint: {} }, "fingerprint"],

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { keepPace } from "../../core/commands/ingest/pace.ts";
+import { withUniformTiming } from "../../core/commands/ingest/uniform_timing.ts";
 import { SYSTEM } from "../../kv/store/collection.ts";
 import { organizations } from "../../kv/records/organization.ts";
 import { random } from "../support/random.ts";
@@ -224,15 +224,17 @@ Deno.test("receivers: nothing comes of the token of an organization that is swit
   eq((await alertsOf(world, owner)).length, 1);
 });
 
-Deno.test("keepPace: who is unknown waits as long as somebody known lately did", async () => {
+Deno.test("withUniformTiming: who is unknown waits as long as somebody known lately did", async () => {
   await using world = await World.open();
-  const took = await keepPace(world.app, () => {
+  const took = await withUniformTiming(world.app, () => {
     world.clock.advance(40);
     return Promise.resolve("done");
   });
   eq(took, "done");
   let answered = false;
-  const unknown = keepPace(world.app, () => Promise.resolve(null)).then(() => answered = true);
+  const unknown = withUniformTiming(world.app, () => Promise.resolve(null)).then(() =>
+    answered = true
+  );
   const passes = async (ms: number) => {
     for (let turn = 0; turn < 10; turn++) await null;
     world.clock.advance(ms);

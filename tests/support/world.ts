@@ -188,11 +188,13 @@ export class World implements AsyncDisposable {
 
   /** Resolves when all that was started has come to rest at this instant. */
   async settle(): Promise<void> {
-    const { store, log, audit, deliveries, integrations, links, syncs, reports } = this.app;
+    const { store, log, audit, background, deliveries, integrations, links, syncs, reports } =
+      this.app;
     for (let round = 0; round < 3; round++) {
       await this.quiet();
       await syncs.idle();
       await links.idle();
+      await background.idle();
       await store.idle();
       await log.flush();
       await deliveries.idle();

@@ -10,7 +10,7 @@ import { users } from "../../../kv/records/user.ts";
 import { webhooks } from "../../../kv/records/webhook.ts";
 import type { Writing } from "../../work/work.ts";
 import type { ResourceType } from "../../events/types/resources.ts";
-import { deleteDevice } from "../../agents/devices/devices.ts";
+import { deleteDevice } from "../../agents/devices/manage.ts";
 import { deletePairingCode } from "../../agents/devices/pair.ts";
 import { type DetailsOf, emit, type EventType } from "../../events/events.ts";
 import { deleteRepository } from "../../policies/repositories.ts";

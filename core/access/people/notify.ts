@@ -4,12 +4,14 @@ import { notifications, toldOnce } from "../../../kv/records/notification.ts";
 import { organizations } from "../../../kv/records/organization.ts";
 import { type UserRecord, users } from "../../../kv/records/user.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import type { App } from "../../work/work.ts";
+import type { Context } from "../../work/work.ts";
 import { emit, RELAY_ACTOR } from "../../events/events.ts";
 import type { Notice } from "../../events/types/notices.ts";
 import { homeOf } from "../roles/grant.ts";
 import { rightsOf } from "../roles/rights.ts";
 import type { Scope } from "../../work/scopes.ts";
+
+type Needs = Pick<Context, "store" | "ports" | "signals">;
 
 const KEPT_MS = 90 * 24 * 60 * 60 * 1000;
 /** What one person has at most; the oldest make room. */
@@ -25,7 +27,7 @@ const isAdministrator = ({ roles }: UserRecord) =>
 
 /** Tells each active owner and administrator, with the change that it is about. */
 export async function notifyAdministrators(
-  app: App,
+  app: Needs,
   tx: Tx,
   tenant: Tenant,
   notice: Notice,
@@ -35,7 +37,7 @@ export async function notifyAdministrators(
 
 /** Tells each active owner and administrator, and one person more. */
 export async function notifyWithAdministrators(
-  app: App,
+  app: Needs,
   tx: Tx,
   tenant: Tenant,
   notice: Notice,
@@ -46,7 +48,7 @@ export async function notifyWithAdministrators(
 
 /** Tells one person of their own affairs. */
 export async function notifyPerson(
-  app: App,
+  app: Needs,
   tx: Tx,
   tenant: Tenant,
   notice: Notice,
@@ -58,7 +60,7 @@ export async function notifyPerson(
 
 /** Tells each active owner and administrator, and whoever else may change the settings. */
 export async function notifySettingsKeepers(
-  app: App,
+  app: Needs,
   tx: Tx,
   tenant: Tenant,
   notice: Notice,
@@ -73,7 +75,7 @@ export async function notifySettingsKeepers(
 
 /** Tells each active person who has a right now, and is one of those meant. */
 export async function notifyHolders(
-  app: App,
+  app: Needs,
   tx: Tx,
   tenant: Tenant,
   notice: Notice,
@@ -93,7 +95,7 @@ export async function notifyHolders(
 
 /** True the first time that something is told within `ms`, which is on record with this commit. */
 export async function isFirstWithin(
-  app: App,
+  app: Needs,
   tx: Tx,
   tenant: Tenant,
   what: string,
@@ -105,7 +107,7 @@ export async function isFirstWithin(
 }
 
 async function notify(
-  app: App,
+  app: Needs,
   tx: Tx,
   tenant: Tenant,
   notice: Notice,
@@ -121,7 +123,7 @@ async function notify(
 }
 
 function tell(
-  app: App,
+  app: Needs,
   tx: Tx,
   tenant: Tenant,
   { type, resource, agentId, details }: Notice,
@@ -169,7 +171,7 @@ function tell(
 }
 
 /** Removes the oldest notifications beyond what one person may have; a crash leaves that to the next one. */
-async function trim({ store }: App, home: Tenant, userId: string): Promise<void> {
+async function trim({ store }: Needs, home: Tenant, userId: string): Promise<void> {
   const newest = { index: "user", prefix: [userId], reverse: true };
   const { items } = await store.list(notifications, home, {
     ...newest,

@@ -3,7 +3,7 @@ import { everyListed, everyQueued } from "../../../kv/store/pages.ts";
 import { organizations } from "../../../kv/records/organization.ts";
 import { standingReviews } from "../../../kv/records/standing.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import type { App } from "../../work/work.ts";
+import type { App, Context } from "../../work/work.ts";
 import { canonicalJson } from "../../codec/canonical.ts";
 import { emit, RELAY_ACTOR } from "../../events/events.ts";
 import { notifyAdministrators } from "../people/notify.ts";
@@ -73,7 +73,7 @@ async function reviewKind<T extends StandingRecord>(
  * each change.
  */
 export async function noteStanding<T extends StandingRecord>(
-  app: App,
+  app: Pick<Context, "store" | "ports" | "signals">,
   tenant: Tenant,
   kind: StandingKind<T>,
   record: T,

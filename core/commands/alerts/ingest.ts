@@ -5,9 +5,9 @@ import { readReports, type ReportError } from "./report.ts";
 import { takeReports } from "./take_all.ts";
 
 /**
- * Imports alerts: the same one again changes the one that is there. Malformed ones are told by their place,
- * all others are taken.
- * @throws {Fault} VALIDATION_FAILED for the shield's own source, and when not one of the alerts can be read
+ * Imports alerts; a repeated one updates its alert. Malformed alerts are reported by their index, all others are
+ * stored.
+ * @throws {Fault} VALIDATION_FAILED for the shield's own source, and when none of the alerts can be read
  */
 export async function ingestAlerts(
   work: Stepping,
@@ -43,7 +43,7 @@ export async function ingestAlerts(
   };
 }
 
-/** A refusal names this many of them; the count of all is beside them. */
+/** Malformed alerts that a refusal names; it also holds their number. */
 const ISSUES_MAX = 100;
 
 function allMalformed(errors: readonly ReportError[]): Fault {

@@ -3,17 +3,17 @@ import { approvals } from "../../../kv/records/approval.ts";
 import type { CommandRecord } from "../../../kv/records/command.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import { agents } from "../../../kv/records/agent.ts";
-import type { App } from "../../work/work.ts";
-import { shieldInForce } from "../guard/settings.ts";
+import type { Context } from "../../work/work.ts";
+import { type PoliciesInForce, shieldInForce } from "../guard/in_force.ts";
 import { changeSince, validApprovals } from "./changed.ts";
 
 /**
- * The digest that people approved for a command and its agent; "", which no digest is, when they did
- * not, or under other settings than those of now, when the shield asks more by now, or when who asked
- * for it or approved it may not do so any more.
+ * The digest that people approved for a command and its agent. "", which is no digest, without an approval that
+ * still holds: the settings changed, the shield demands more now, or the asker or an approver lost the right.
  */
 export async function approvedDigest(
-  app: App,
+  context: Pick<Context, "store" | "ports">,
+  policies: PoliciesInForce,
   tx: Tx,
   tenant: Tenant,
   command: CommandRecord | null,
@@ -25,7 +25,15 @@ export async function approvedDigest(
     approval.policy_version === settings.version;
   const agent = holds ? await tx.get(agents, tenant, approval.agent_id) : null;
   if (!holds || agent === null) return "";
-  if ((await validApprovals(app, tx, tenant, approval)).length < approval.required) return "";
-  const change = await changeSince(app, tx, tenant, approval, agent, settings);
+  if ((await validApprovals(context, tx, tenant, approval)).length < approval.required) return "";
+  const change = await changeSince(
+    context.ports.clock.now(),
+    policies,
+    tx,
+    tenant,
+    approval,
+    agent,
+    settings,
+  );
   return change === null ? approval.command_sha256 : "";
 }

@@ -2,13 +2,13 @@ import { type AgentRecord, agents, lastSeenMs } from "../../kv/records/agent.ts"
 import { agentStates, canaryRuns } from "../../kv/records/agent_state.ts";
 import { deletedAgents } from "../../kv/records/backup.ts";
 import type { Work, Writing } from "../work/work.ts";
-import { lapseForAgent } from "../commands/approvals/lapse.ts";
 import { countAgent } from "./count.ts";
 import { Fault } from "../fault/fault.ts";
 import { listPage, pageOf, type Paging } from "../../kv/store/paging.ts";
 import { iso, isoOrNull } from "../codec/instant.ts";
+import type { Links } from "./links.ts";
 
-/** An agent as every answer shows it. */
+/** An agent as answers show it. */
 export function showAgent(agent: AgentRecord) {
   return {
     id: agent.id,
@@ -26,17 +26,17 @@ export function showAgent(agent: AgentRecord) {
   };
 }
 
-/** Which agents a list shows: those of whom all holds that is said. */
+/** The agents that a list shows: those that match every given field. */
 export interface AgentFilter {
   readonly status?: AgentRecord["status"] | undefined;
   readonly name?: string | undefined;
   readonly label?: { readonly key: string; readonly value: string } | undefined;
 }
 
-/** How many agents a search by name or label looks at: as many as a list can page through. */
+/** Agents that a search by name or label reads: as many as a list can page through. */
 const SEARCHED_MAX = 10_000;
 
-/** The caller's agents in the order of their registration. */
+/** The caller's agents, in the order of their registration. */
 export async function listAgents(
   { db, actor: { tenant } }: Work,
   { status, name, label, ...paging }: Paging & AgentFilter,
@@ -64,34 +64,37 @@ export async function ownedAgent({ db, actor }: Work, id: string): Promise<Agent
   return agent;
 }
 
-/** Removes an agent; its link is closed as soon as that is durable. */
-export async function deleteAgent(work: Writing, id: string): Promise<AgentRecord> {
-  const { app, actor, tx } = work;
+/** Deletes an agent; its link is closed after the commit. */
+export async function deleteAgent(
+  work: Writing,
+  links: Pick<Links, "of">,
+  id: string,
+): Promise<AgentRecord> {
+  const { actor: { tenant }, ports, signals, tx } = work;
   const agent = await ownedAgent(work, id);
-  tx.delete(agents, actor.tenant, id);
-  countAgent(tx, actor.tenant, agent.status, null);
-  tx.delete(agentStates, actor.tenant, id);
-  tx.delete(canaryRuns, actor.tenant, id);
-  tx.insert(deletedAgents, actor.tenant, { id, deleted_at_ms: app.ports.clock.now() });
+  tx.delete(agents, tenant, id);
+  countAgent(tx, tenant, agent.status, null);
+  tx.delete(agentStates, tenant, id);
+  tx.delete(canaryRuns, tenant, id);
+  tx.insert(deletedAgents, tenant, { id, deleted_at_ms: ports.clock.now() });
   tx.afterCommit(() => {
-    app.links.of(actor.tenant, id)?.close("deleted");
-    lapseForAgent(app, actor.tenant, id);
-    app.transfers.forget(actor.tenant, id);
+    links.of(tenant, id)?.close("deleted");
+    signals.agentDeleted.send({ tenant, agentId: id });
   });
   return agent;
 }
 
-/** Tells an agent to start again. @throws {Fault} AGENT_OFFLINE */
-export async function restartAgent(work: Writing, id: string) {
-  const { app, actor, tx } = work;
+/** Orders an agent to restart. @throws {Fault} AGENT_NOT_FOUND, AGENT_OFFLINE */
+export async function restartAgent(work: Writing, links: Pick<Links, "of">, id: string) {
+  const { actor, tx } = work;
   const agent = await ownedAgent(work, id);
-  const link = app.links.of(actor.tenant, id);
+  const link = links.of(actor.tenant, id);
   if (link === undefined) throw offline(agent);
   tx.afterCommit(() => link.send({ type: "restart" }));
   return showAgent(agent);
 }
 
-/** The fault of a command for an agent that has no link. */
+/** The fault of a command for an agent without a link. */
 export const offline = (agent: AgentRecord, details: Readonly<Record<string, unknown>> = {}) =>
   new Fault("AGENT_OFFLINE", `The agent ${agent.name} is not connected. Start it and try again.`, {
     agent_id: agent.id,
