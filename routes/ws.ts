@@ -1,5 +1,6 @@
 import type { Actor, App, RequestInfo } from "../core/work/work.ts";
-import type { Connection, Wire } from "../core/agents/connection.ts";
+import type { Connection } from "../core/agents/connection.ts";
+import type { Wire } from "../core/agents/sender.ts";
 import { AGENT_RIGHT } from "../core/agents/links.ts";
 import { EVENT_RIGHTS } from "../core/events/streams/streams.ts";
 import { Fault } from "../core/fault/fault.ts";

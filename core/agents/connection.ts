@@ -5,7 +5,6 @@ import type { Background } from "../work/background.ts";
 import type { Actor, Context, RequestInfo } from "../work/work.ts";
 import { VERSION } from "../work/work.ts";
 import type { AgentRecord } from "../../kv/records/agent.ts";
-import { type Batch, jsonBytesMax, openBatch } from "../protocol/batch.ts";
 import { CLOSE_CODES, type CloseName } from "../protocol/close_codes.ts";
 import {
   type AgentFrame,
@@ -14,7 +13,6 @@ import {
   type HelloFrame,
   MAX_AGENT_FRAME_BYTES,
   MAX_HELLO_BYTES,
-  MAX_RELAY_FRAME_BYTES,
   parseAgentFrame,
   type RelayFrame,
   type ResultsFrame,
@@ -31,29 +29,17 @@ import {
 import type { StateFrame, TransferKind } from "../protocol/transfers.ts";
 import { Inspections } from "./inspections.ts";
 import type { AgentPolicies, DigestedOrder, Link, LinkListeners } from "./link.ts";
-import { type LinkSigner, openSigner } from "./link_signer.ts";
+import { openSigner } from "./link_signer.ts";
 import { noteRefusal } from "./refusals.ts";
 import { disconnectAgent, noteHeartbeat, RefusedAgent, registerAgent } from "./register.ts";
 import { AgentReportLimiter } from "./report_limiter.ts";
+import { Sender, type Wire } from "./sender.ts";
 import { handoversFrom, verdictKeyOf } from "./verdict_keys.ts";
 import { Witness } from "./witness.ts";
 
 /** How often an agent sends a heartbeat. */
 const HEARTBEAT_SECONDS = 30;
 const SILENCE_MS = 2 * HEARTBEAT_SECONDS * 1000;
-/** Closes links whose agents read slowly, since unsent frames take the relay's memory. */
-const BUFFERED_BYTES_MAX = 4 * 1024 * 1024;
-/** The bytes of a command in its frame besides its text. */
-const ORDER_BYTES = 256;
-
-/** The socket of a connection. */
-export interface Wire {
-  send(text: string): void;
-  close(code: number, reason: string): void;
-  /** Bytes that the other side has not read yet. */
-  readonly bufferedBytes: number;
-}
-
 /** The links of this process, as a connection uses them. */
 interface LinkTable {
   join(link: Link): void;
@@ -82,18 +68,12 @@ export class Connection implements Link {
   readonly #cancelHello: () => void;
   /** Time without a frame, summed from checks because the clock may jump. */
   #silentMs = 0;
-  #signer: LinkSigner | null = null;
-  /** The policies that the agent was sent last, or says that it holds. */
-  #policyVersion = NO_POLICY_VERSION;
+  readonly #sender: Sender;
   #agentKey: KeyObject | null = null;
   #witness: Witness | null = null;
   readonly #reports = new AgentReportLimiter();
   #recorded: Promise<void> = Promise.resolve();
   readonly #inspections: Inspections;
-  readonly #orders: Batch<DigestedOrder> = openBatch(
-    MAX_RELAY_FRAME_BYTES,
-    (orders) => this.#sendOrders(orders),
-  );
 
   constructor(
     private readonly parts: ConnectionParts,
@@ -104,6 +84,12 @@ export class Connection implements Link {
     const { clock, entropy } = parts.context.ports;
     this.#nonce = Buffer.from(entropy.bytes(24)).toString("base64url");
     this.#inspections = new Inspections(clock);
+    this.#sender = new Sender(
+      wire,
+      clock,
+      parts.listeners.commands,
+      () => this.close("too_slow"),
+    );
     this.#cancelHello = clock.after(HELLO_TIMEOUT_MS, () => this.close("hello_timeout"));
     parts.links.join(this);
     this.send({ type: "challenge", nonce: this.#nonce });
@@ -127,23 +113,20 @@ export class Connection implements Link {
 
   run(digested: DigestedOrder): boolean {
     if (this.#phase !== "open") return false;
-    this.#orders.add(digested, jsonBytesMax(digested.order.command) + ORDER_BYTES);
+    this.#sender.run(digested);
     return true;
   }
 
-  sendPolicies({ version, documents }: AgentPolicies): void {
-    if (this.#phase !== "open" || version === this.#policyVersion) return;
-    this.#policyVersion = version;
-    this.send(this.#signer!.policies(documents));
+  sendPolicies(policies: AgentPolicies): void {
+    if (this.#phase === "open") this.#sender.sendPolicies(policies);
   }
 
   holdsPolicies(version: string): void {
-    this.#policyVersion = version;
+    this.#sender.policyVersion = version;
   }
 
-  transfer(job_id: string, kind: TransferKind, sha256: string | null, stored_bytes: number) {
-    if (this.#phase !== "open") return false;
-    return this.send(this.#signer!.transfer({ job_id, kind, sha256, stored_bytes }));
+  transfer(jobId: string, kind: TransferKind, sha256: string | null, storedBytes: number): boolean {
+    return this.#phase === "open" && this.#sender.transfer(jobId, kind, sha256, storedBytes);
   }
 
   inspect(): Promise<StateFrame | null> {
@@ -151,29 +134,7 @@ export class Connection implements Link {
   }
 
   send(frame: Exclude<RelayFrame, RunFrame>): boolean {
-    this.#orders.flush();
-    if (this.#phase === "closed") return false;
-    if (!this.#keepsUp()) {
-      this.close("too_slow");
-      return false;
-    }
-    this.wire.send(JSON.stringify(frame));
-    return true;
-  }
-
-  #sendOrders(orders: readonly DigestedOrder[]): void {
-    const { context: { ports }, listeners: { commands } } = this.parts;
-    if (!this.#keepsUp()) {
-      for (const { order } of orders) commands.unsent(order.command_id);
-      return this.close("too_slow");
-    }
-    const { frame, verdict } = this.#signer!.run(orders, ports.clock.now());
-    for (const { order } of orders) commands.sent(order.command_id, verdict);
-    this.wire.send(JSON.stringify(frame));
-  }
-
-  #keepsUp(): boolean {
-    return this.wire.bufferedBytes <= BUFFERED_BYTES_MAX;
+    return this.#phase !== "closed" && this.#sender.send(frame);
   }
 
   /** Takes one text frame from the socket. */
@@ -219,7 +180,7 @@ export class Connection implements Link {
     this.#cancelHello();
     links.leave(this, agent?.id ?? null);
     if (agent === null) return;
-    for (const { order } of this.#orders.drain()) listeners.commands.unsent(order.command_id);
+    this.#sender.end();
     listeners.closed(this);
     this.#inspections.end();
     background.run(
@@ -263,7 +224,7 @@ export class Connection implements Link {
     }
     this.#agentKey = agentKey;
     const signer = openSigner(key, { agentId: agent.id, nonce: hello.nonce });
-    this.#signer = signer;
+    this.#sender.open(signer);
     this.#phase = "open";
     links.add(this, agent.id);
     this.send({
@@ -275,7 +236,7 @@ export class Connection implements Link {
       ...signer.welcome(context.ports.clock.now()),
       ...(handovers !== undefined && { handovers }),
     });
-    this.#policyVersion = hello.policy_version ?? NO_POLICY_VERSION;
+    this.holdsPolicies(hello.policy_version ?? NO_POLICY_VERSION);
     this.#witness = new Witness(
       context,
       this.tenant,
@@ -341,7 +302,10 @@ export class Connection implements Link {
 
   #take(frame: AgentFrame, agent: AgentRecord): void {
     const { context: { ports }, background, listeners } = this.parts;
-    const asked = { inspected: this.#inspections.serial, policyVersion: this.#policyVersion };
+    const asked = {
+      inspected: this.#inspections.serial,
+      policyVersion: this.#sender.policyVersion,
+    };
     if (!this.#reports.take(frame, asked, ports.clock.now())) return this.close("too_many_frames");
     switch (frame.type) {
       case "results":

@@ -1,4 +1,3 @@
-import type { Tenant } from "../../../kv/store/collection.ts";
 import { type IngestTokenRecord, ingestTokens } from "../../../kv/records/ingest.ts";
 import {
   telegramCodes,
@@ -7,7 +6,7 @@ import {
 } from "../../../kv/records/telegram.ts";
 import { mustActForPerson } from "../../access/people/person.ts";
 import { peopleBehind, unite, without } from "../../access/keys/also_of.ts";
-import type { Actor, App, Work, Writing } from "../../work/work.ts";
+import type { Actor, Work, Writing } from "../../work/work.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { makeSecretText } from "../../access/keys/value.ts";

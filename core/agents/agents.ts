@@ -1,0 +1,29 @@
+/**
+ * Agents and their links. An agent registers at its first contact under its own key, and stays with the API key or
+ * device that it came with. Its link proves who it is, carries commands to it under signed verdicts and signed
+ * results back, and closes within a second when its credential ends. What comes over a link goes to the listeners
+ * that the composition wires.
+ *
+ * Several instances: an agent has one link, and the instance that holds it keeps it in memory. The record names that
+ * instance; an agent that connects elsewhere is disconnected here by its next heartbeat, and a sweep on every
+ * instance disconnects agents whose instance died. Limits per minute count for each instance alone.
+ */
+
+export { type Connection } from "./connection.ts";
+export { agentsByStatus } from "./count.ts";
+export { authenticateSocket } from "./devices/holder.ts";
+export { deleteDevice, deviceTrust, listDevices } from "./devices/manage.ts";
+export { confirmDevice, createPairingCode, deletePairingCode, pairDevice } from "./devices/pair.ts";
+export { reportHeartbeat } from "./heartbeat.ts";
+export { type CommandListener, type Link, type LinkListeners, type Receipt } from "./link.ts";
+export { AGENT_RIGHT, Links } from "./links.ts";
+export { notifyLostAgents } from "./lost_agents.ts";
+export { deleteAgent, listAgents, offline, ownedAgent, restartAgent, showAgent } from "./manage.ts";
+export { heldVersion, sweepStaleAgents } from "./register.ts";
+export { type Wire } from "./sender.ts";
+export {
+  closeFormerKeyLinks,
+  insertVerdictKeys,
+  pinsThatFollow,
+  rotateVerdictKey,
+} from "./verdict_keys.ts";

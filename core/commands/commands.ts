@@ -1,0 +1,61 @@
+/**
+ * Commands from the request to the recorded end, the shield's settings and judgement, approvals, and the alerts and
+ * reports that come from outside. A command is recorded before it is sent, runs at most once, and ends in one commit
+ * with its event. A command that needs approval waits, bound to its exact text, its agent and the shield's version.
+ *
+ * Several instances: records and journal are in the store. In memory are the commands that run over this process's
+ * links, which only it can settle; their journal tells the next start what was lost. The sessions of the shield's
+ * behaviour layer and the remembered examinations are hints of this process only.
+ */
+
+export { listAlerts, resolveAlert } from "./alerts/alerts.ts";
+export { denialAlertId } from "./alerts/denied.ts";
+export { ingestAlerts } from "./alerts/ingest.ts";
+export { REPORTS_MAX } from "./alerts/report.ts";
+export { WAITING } from "./approvals/count.ts";
+export { decideApproval } from "./approvals/decide.ts";
+export { lapseForAgent, lapseOutdated, lapseOverdue } from "./approvals/lapse.ts";
+export { getApproval, listApprovals, statusNow } from "./approvals/show.ts";
+export { cancelCommand } from "./cancel.ts";
+export { runCanary } from "./guard/canary.ts";
+export {
+  evaluateCommands,
+  type PolicyFor,
+  replayCommands,
+  replayPolicy,
+} from "./guard/evaluate.ts";
+export {
+  inForce,
+  insertShield,
+  modeFor,
+  policiesFor,
+  policyAndPatterns,
+  type ShieldInForce,
+  shieldInForce,
+} from "./guard/in_force.ts";
+export { listPatterns, switchPatterns } from "./guard/patterns.ts";
+export { type Memory, Sessions } from "./guard/sessions.ts";
+export { decideSelfApproval, getShieldSettings, updateShieldSettings } from "./guard/settings.ts";
+export { checkIdempotencyKey, IDEMPOTENCY_KEY } from "./idempotency_key.ts";
+export { receiveAlertmanager } from "./ingest/alertmanager.ts";
+export {
+  botMakers,
+  CODE_TTL_MS,
+  deletedBotMakers,
+  isTrustedBot,
+  makersOf,
+} from "./ingest/bot_makers.ts";
+export { receiveGeneric } from "./ingest/generic.ts";
+export { ACCEPTED, receive } from "./ingest/receive.ts";
+export {
+  adoptIngestToken,
+  createIngestToken,
+  deleteIngestToken,
+  findIngestToken,
+  listIngestTokens,
+} from "./ingest/tokens.ts";
+export { startQueued, sweepQueued } from "./queue.ts";
+export { recoverCommands } from "./recover.ts";
+export { runCommand, startCommand } from "./run.ts";
+export { RunningCommands } from "./running_commands.ts";
+export { getCommand, getOwnCommand, showCommand } from "./show.ts";
