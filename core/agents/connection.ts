@@ -258,7 +258,7 @@ export class Connection implements Link {
       ? "the signature is not this agent's"
       : results.every((result, at) => commands.fits(this, result, digests[at]!))
       ? null
-      : "it is of another verdict, or not of the output that came";
+      : "it answers another verdict, or its digests do not match the output";
     if (wrong !== null) {
       return this.refuseReceipt(results.map(({ command_id }) => command_id), wrong);
     }

@@ -37,7 +37,7 @@ async function cancel(work: Stepping, running: RunningCommands, record: CommandR
   }
   const done = running.waitFor(id);
   if (!running.cancel(id, actor.id)) {
-    const message = "The command runs through another instance, or its link is gone.";
+    const message = "The command runs through another instance, or its link is closed.";
     throw new Fault("UNAVAILABLE", message);
   }
   const ended = done && await within(ports.clock, CANCEL_WAIT_MS, done);

@@ -8,9 +8,9 @@
  * behaviour layer and the remembered examinations are hints of this process only.
  */
 
-export { listAlerts, resolveAlert } from "./alerts/alerts.ts";
 export { denialAlertId } from "./alerts/denied.ts";
-export { ingestAlerts } from "./alerts/ingest.ts";
+export { ingestAlerts } from "./alerts/import.ts";
+export { listAlerts, resolveAlert } from "./alerts/manage.ts";
 export { REPORTS_MAX } from "./alerts/report.ts";
 export { WAITING } from "./approvals/count.ts";
 export { decideApproval } from "./approvals/decide.ts";

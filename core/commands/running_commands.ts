@@ -266,7 +266,7 @@ export class RunningCommands implements CommandListener {
     // It ran while the link was down: its result replaces its recorded end, or the one being recorded.
     const late = async () => {
       const taken = await settleLate(this.context, link.tenant, agentId, result, receipt);
-      if (!taken) link.refuseReceipt([result.command_id], "it is of another verdict");
+      if (!taken) link.refuseReceipt([result.command_id], "it answers another verdict");
     };
     (running?.done ?? Promise.resolve()).catch(() => {}).then(late).catch((error) =>
       this.#logError("a late result could not be recorded", error)

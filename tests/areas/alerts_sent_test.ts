@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { readSent } from "../../core/commands/alerts/sent.ts";
+import { readSent } from "../../core/commands/alerts/sender_fields.ts";
 import { type Account, World } from "../support/world.ts";
 import { alertsOf, makeIngestToken, storedKeys } from "./ingest_fixtures.ts";
 

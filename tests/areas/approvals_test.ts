@@ -160,7 +160,7 @@ Deno.test("approvals: changed settings and an agent that is gone end what waits"
   await world.settle();
   deq([(await approval(world, other)).status, (await approval(world, other)).reason], [
     "expired",
-    "the agent is gone",
+    "the agent was deleted",
   ]);
 });
 

@@ -4,7 +4,7 @@ import type { Tx } from "../../../kv/store/tx.ts";
 import type { Ports } from "../../ports/ports.ts";
 import type { ShieldResult } from "../../shield/result.ts";
 import { fingerprintOf } from "./report.ts";
-import { alertIdOf, takeReport } from "./take.ts";
+import { alertIdOf, recordReport } from "./record.ts";
 
 /** The source of the alerts that Relay raises itself. */
 export const SHIELD_SOURCE = "shield";
@@ -31,7 +31,7 @@ export async function alertOfDenial(
   const { layer, explanation } = result;
   const labels = { agent_id: agentId, rule };
   const origin = { source: SHIELD_SOURCE, by: "relay", delivery: null };
-  await takeReport(ports, tx, tenant, origin, {
+  await recordReport(ports, tx, tenant, origin, {
     fingerprint: denialFingerprint(labels),
     name: "command_denied",
     severity: "critical",

@@ -5,7 +5,7 @@ import { canonicalJson } from "../../codec/canonical.ts";
 import { few } from "../../fault/few.ts";
 import { sha256Hex } from "../../codec/text.ts";
 import { nextTurn } from "../../ports/turn.ts";
-import { charsOf, ENTRIES_MAX, NAME_CHARS_MAX, readSent, TEXT_CHARS_MAX } from "./sent.ts";
+import { charsOf, ENTRIES_MAX, NAME_CHARS_MAX, readSent, TEXT_CHARS_MAX } from "./sender_fields.ts";
 
 /** Reports in one request. */
 export const REPORTS_MAX = 10_000;

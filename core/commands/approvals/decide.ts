@@ -142,7 +142,7 @@ async function mustStillHold(
   const settings = await shieldInForce(tx, actor.tenant);
   const agent = await tx.get(agents, actor.tenant, approval.agent_id);
   const change = agent === null
-    ? "the agent is gone"
+    ? "the agent was deleted"
     : settings.version !== approval.policy_version
     ? "the shield's settings have changed"
     : await changeSince(

@@ -47,7 +47,7 @@ export function lapseOutdated(by: Lapsing, tenant: Tenant, version: string): voi
 
 /** Ends the requests for a deleted agent. */
 export function lapseForAgent(by: Lapsing, tenant: Tenant, agentId: string): void {
-  lapseAll(by, tenant, { index: "agent", prefix: [agentId] }, "the agent is gone", () => true);
+  lapseAll(by, tenant, { index: "agent", prefix: [agentId] }, "the agent was deleted", () => true);
 }
 
 type Test = (nowMs: number, approval: ApprovalRecord) => boolean;

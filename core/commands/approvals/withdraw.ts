@@ -26,7 +26,7 @@ export async function withdrawCommand(
     if (approval?.status !== "pending") return null;
     await resolveApproval(work, tx, tenant, approval, {
       status: "expired",
-      reason: `${actor.id} took it back`,
+      reason: `${actor.id} withdrew it`,
       by: null,
       withdrawn: true,
     });

@@ -12,7 +12,7 @@ import { decide } from "../../shield/decide.ts";
 import type { Examination } from "../../shield/examine.ts";
 import type { Policy } from "../../shield/policy/policy.ts";
 import { asksForRoles, type Circumstances, type Who } from "../../shield/policy/policy_context.ts";
-import { examineAgain } from "./remember.ts";
+import { cachedExamination } from "./examination_cache.ts";
 import { policiesFor, type PoliciesInForce, shieldInForce, withPatterns } from "./in_force.ts";
 import type { Verdict } from "../../shield/result.ts";
 
@@ -62,7 +62,7 @@ export async function evaluateCommands(
   const slice = new Slice();
   const results = [];
   for (const command of commands) {
-    const result = slice.judge(examineAgain(command), candidate, { labels, who, atMs });
+    const result = slice.judge(cachedExamination(command), candidate, { labels, who, atMs });
     results.push({ command, ...result });
     await slice.ended();
   }
@@ -114,7 +114,7 @@ export async function replayCommands(
       who: await people.find(row.actor, asked),
       atMs: Date.parse(row.timestamp),
     };
-    const examination = examineAgain(command);
+    const examination = cachedExamination(command);
     const before = slice.judge(examination, current, circumstances).verdict;
     const result = slice.judge(examination, candidate, circumstances);
     await slice.ended();

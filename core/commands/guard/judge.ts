@@ -6,7 +6,7 @@ import type { Decision, PolicyApprovals } from "../../shield/decide.ts";
 import type { Policy } from "../../shield/policy/policy.ts";
 import { asksForRoles, type Who } from "../../shield/policy/policy_context.ts";
 import type { CommandParts } from "../parts.ts";
-import { examineAgain } from "./remember.ts";
+import { cachedExamination } from "./examination_cache.ts";
 import type { ShieldResult } from "../../shield/result.ts";
 import type { Pack } from "../../shield/rule.ts";
 import { RULES } from "../../shield/packs/packs.ts";
@@ -43,7 +43,7 @@ export async function judgeForAgent(
   const key = `${actor.tenant.org} ${actor.tenant.space} ${actor.sessionId ?? actor.id} ${id}`;
   const { decision, examination, steps } = judgeChain(
     command,
-    examineAgain(command),
+    cachedExamination(command),
     sessions.recall(key),
     policy,
     { labels, who, atMs: ports.clock.now() },

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { readReports, REPORTS_MAX } from "../alerts/report.ts";
 import { stateOf } from "../alerts/scales.ts";
-import { cut } from "../alerts/sent.ts";
-import { takeReports } from "../alerts/take_all.ts";
+import { cut } from "../alerts/sender_fields.ts";
+import { recordReports } from "../alerts/record_all.ts";
 import type { Stepping } from "../../work/work.ts";
 import { canonicalJson } from "../../codec/canonical.ts";
 import { sha256Hex } from "../../codec/text.ts";
@@ -42,7 +42,7 @@ async function takeAlertmanager(received: Received<z.infer<typeof Message>>) {
     message.status,
     reports.map((r) => [r.fingerprint, r.state, r.startsAtMs, r.endsAtMs].join(" ")).sort(),
   ]));
-  await takeReports(received, { source: SOURCE, delivery }, reports, {
+  await recordReports(received, { source: SOURCE, delivery }, reports, {
     always: false,
     details: {
       group_key: cut(message.groupKey ?? "", 500),

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { readReports } from "../alerts/report.ts";
-import { cut } from "../alerts/sent.ts";
-import { takeReports } from "../alerts/take_all.ts";
+import { cut } from "../alerts/sender_fields.ts";
+import { recordReports } from "../alerts/record_all.ts";
 import type { Stepping } from "../../work/work.ts";
 import { ACCEPTED, reasonsOf, receive, type Received, refuse } from "./receive.ts";
 import { readLenient } from "./lenient.ts";
@@ -30,7 +30,7 @@ async function takeGeneric(received: Received<z.infer<typeof Message>>) {
     [payload],
     (alert) => readLenient(alert, { fixed: { name: event } }),
   );
-  await takeReports(received, { source: SOURCE, delivery: null }, reports, {
+  await recordReports(received, { source: SOURCE, delivery: null }, reports, {
     always: false,
     details: { event: cut(event, 200) },
   });

@@ -7,7 +7,7 @@ import {
   PAYLOAD,
   readSent,
   type Sent,
-} from "../alerts/sent.ts";
+} from "../alerts/sender_fields.ts";
 
 const ANNOTATIONS_MAX = 16;
 const ANNOTATION_CHARS_MAX = 500;

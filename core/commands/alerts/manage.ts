@@ -11,7 +11,7 @@ import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { listPage, type Paging } from "../../../kv/store/paging.ts";
 import { iso, isoOrNull } from "../../codec/instant.ts";
-import { lasting } from "./take.ts";
+import { lasting } from "./record.ts";
 
 /** The alerts that a list shows. */
 export type AlertFilter =

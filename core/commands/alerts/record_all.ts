@@ -3,7 +3,7 @@ import { ALERT_SEVERITIES, alerts } from "../../../kv/records/alert.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import type { Actor, Context, RequestInfo } from "../../work/work.ts";
 import { emit } from "../../events/events.ts";
-import { alertIdOf, type Origin, type Outcome, takeReport } from "./take.ts";
+import { alertIdOf, type Origin, type Outcome, recordReport } from "./record.ts";
 import type { Report } from "./report.ts";
 
 /** Each report costs one check and up to 10 keys of 130 bytes; a shared store takes 10 checks a commit. */
@@ -35,7 +35,7 @@ interface Closing {
  * Records many reports in bounded commits, then one event with their counts. After a crash, reports that were
  * recorded count as known when the request is repeated.
  */
-export async function takeReports(
+export async function recordReports(
   { ports, signals, store, actor, tenant, request }: Taking,
   { source, delivery }: Pick<Origin, "source" | "delivery">,
   reports: readonly Report[],
@@ -57,7 +57,7 @@ export async function takeReports(
         const all: Outcome[] = [];
         for (const { report, times } of mine) {
           const origin = { source, by: actor.id, delivery, times };
-          all.push(await takeReport(ports, tx, tenant, origin, report));
+          all.push(await recordReport(ports, tx, tenant, origin, report));
         }
         return all;
       });

@@ -2,7 +2,7 @@ import type { Stepping } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
 import { SHIELD_SOURCE } from "./denied.ts";
 import { readReports, type ReportError } from "./report.ts";
-import { takeReports } from "./take_all.ts";
+import { recordReports } from "./record_all.ts";
 
 /**
  * Imports alerts; a repeated one updates its alert. Malformed alerts are reported by their index, all others are
@@ -21,7 +21,7 @@ export async function ingestAlerts(
   const { actor } = work;
   const { reports, errors } = await readReports(alerts);
   if (reports.length === 0 && errors.length > 0) throw allMalformed(errors);
-  const { created, updated, resolved } = await takeReports(
+  const { created, updated, resolved } = await recordReports(
     { ...work, tenant: actor.tenant },
     { source, delivery: null },
     reports,

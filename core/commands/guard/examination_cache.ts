@@ -10,7 +10,7 @@ const EXPANDED_CHARS_MAX = 8 * 1024;
 const examinations = new RecentMap<Examination>(REMEMBERED_MAX);
 
 /** The examination of a command. It depends on its text only, so no change of policies, labels or sessions outdates it. */
-export function examineAgain(command: string): Examination {
+export function cachedExamination(command: string): Examination {
   if (command.length > COMMAND_CHARS_MAX) return examineCommand(command);
   const remembered = examinations.get(command);
   if (remembered !== undefined) return remembered;

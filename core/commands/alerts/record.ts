@@ -28,7 +28,7 @@ export interface Origin {
 export type Outcome = "created" | "reopened" | "updated" | "resolved" | "repeated";
 
 /** Records a report: at most one alert for a source and a fingerprint. */
-export async function takeReport(
+export async function recordReport(
   { clock }: Pick<Ports, "clock">,
   tx: Tx,
   tenant: Tenant,
