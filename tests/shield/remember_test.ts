@@ -1,7 +1,7 @@
 import { ok, strictEqual as eq } from "node:assert/strict";
 import { cachedExamination } from "../../core/commands/guard/examination_cache.ts";
 
-Deno.test("cachedExamination: a short line is remembered, unless it grows to much more", () => {
+Deno.test("cachedExamination: a short line is cached unless its expansion is long", () => {
   const short = "ls -la /srv/remembered";
   eq(cachedExamination(short), cachedExamination(short));
   const growing = `a=${"x".repeat(64)};${"a=$a$a;".repeat(11)}echo $a > y`;
