@@ -182,7 +182,7 @@ Deno.test("approvals: a command approved while its agent is away is sent when it
   await world.advance(MINUTE_MS);
   const ended = await command(world, late);
   deq([ended.status, ended.started_at], ["failed", null]);
-  ok(ended.reason.includes("not connected in time"));
+  ok(ended.reason.includes("did not connect in time"));
 });
 
 Deno.test("approvals: a command approved while the clock was ahead is not sent long after", async () => {
