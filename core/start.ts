@@ -177,7 +177,12 @@ async function assemble(
     authenticate: (credential, space) => authenticate(app, credential, space),
     keyHolder: (tenant, keyId, valueHash) => keyHolder(app, tenant, keyId, valueHash),
   };
-  const commands = new RunningCommands(context, policyBook, instance);
+  const commands = new RunningCommands({
+    context,
+    background,
+    policies: policyBook,
+    instance,
+  });
   const app: App = {
     ...context,
     background,

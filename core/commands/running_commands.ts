@@ -4,6 +4,7 @@ import { PassingMap } from "../../kv/store/passing.ts";
 import { type CommandRecord, commands } from "../../kv/records/command.ts";
 import { StoreUnavailableError } from "../../kv/store/errors.ts";
 import type { CommandListener, Link, Receipt } from "../agents/link.ts";
+import type { Background } from "../work/background.ts";
 import type { Cancel } from "../ports/ports.ts";
 import type { CommandResult, OutputFrame, RefusedFrame } from "../protocol/protocol.ts";
 import type { OutputDigests } from "../protocol/statements.ts";
@@ -61,6 +62,15 @@ interface Running {
   settling: boolean;
 }
 
+/** What running commands use. */
+interface RunningParts {
+  readonly context: SettlementContext;
+  readonly background: Background;
+  readonly policies: PoliciesInForce;
+  /** The id of this process. */
+  readonly instance: string;
+}
+
 /** The commands that run over this process's links. */
 export class RunningCommands implements CommandListener {
   readonly #all = new PassingMap<Running>();
@@ -70,12 +80,8 @@ export class RunningCommands implements CommandListener {
   readonly #written = { bytes: 0 };
   #timer: Cancel | null = null;
 
-  constructor(
-    private readonly context: SettlementContext,
-    private readonly policies: PoliciesInForce,
-    instance: string,
-  ) {
-    this.#lane = new Lane(context.store, `${LANE}${instance}`, (error) => {
+  constructor(private readonly parts: RunningParts) {
+    this.#lane = new Lane(parts.context.store, `${LANE}${parts.instance}`, (error) => {
       this.#logError("ended commands could not be deleted from the journal", error);
     });
   }
@@ -86,7 +92,7 @@ export class RunningCommands implements CommandListener {
    * @throws {DuplicateError} when another command has its Idempotency-Key
    */
   async begin(tenant: Tenant, record: CommandRecord): Promise<Begun> {
-    const { store } = this.context;
+    const { store } = this.parts.context;
     if (
       store.sole && record.idempotency === null && record.command.length <= JOURNALLED_CHARS_MAX
     ) {
@@ -113,10 +119,10 @@ export class RunningCommands implements CommandListener {
   /** Claims a queued command, so that no other process sends it; null when it is no longer queued. */
   async take(tenant: Tenant, id: string): Promise<{ record: CommandRecord; begun: Begun } | null> {
     let place = "", approved = "";
-    const { store, ports } = this.context;
+    const { store, ports } = this.parts.context;
     const record = await store.transact(async (tx) => {
       const queued = await tx.get(commands, tenant, id);
-      approved = await approvedDigest(this.context, this.policies, tx, tenant, queued);
+      approved = await approvedDigest(this.parts.context, this.parts.policies, tx, tenant, queued);
       const now = ports.clock.now();
       if (queued?.status !== "queued" || !mayStart(queued, now)) return null;
       const taken = {
@@ -193,7 +199,7 @@ export class RunningCommands implements CommandListener {
       policy_version: record.policy_version,
     };
     if (link.run({ order, sha256 })) {
-      this.#timer ??= this.context.ports.clock.after(SWEEP_MS, () => this.#sweep());
+      this.#timer ??= this.parts.context.ports.clock.after(SWEEP_MS, () => this.#sweep());
     } else this.unsent(record.id);
     return promise;
   }
@@ -264,13 +270,12 @@ export class RunningCommands implements CommandListener {
     }
     if (running !== undefined && running.record.agent_id !== agentId) return;
     // It ran while the link was down: its result replaces its recorded end, or the one being recorded.
-    const late = async () => {
-      const taken = await settleLate(this.context, link.tenant, agentId, result, receipt);
+    const { background, context } = this.parts;
+    background.run("recording a late result", async () => {
+      await running?.done.catch(() => {});
+      const taken = await settleLate(context, link.tenant, agentId, result, receipt);
       if (!taken) link.refuseReceipt([result.command_id], "it answers another verdict");
-    };
-    (running?.done ?? Promise.resolve()).catch(() => {}).then(late).catch((error) =>
-      this.#logError("a late result could not be recorded", error)
-    );
+    });
   }
 
   refused(agentId: string, { command_id, reason, message }: RefusedFrame): void {
@@ -290,7 +295,7 @@ export class RunningCommands implements CommandListener {
 
   /** Ends the commands that their agents should have ended. Counts firings, because the clock may jump. */
   #sweep(): void {
-    const { clock } = this.context.ports;
+    const { clock } = this.parts.context.ports;
     for (const running of this.#all.values()) {
       running.leftMs -= SWEEP_MS;
       if (running.leftMs > 0 || running.settling) continue;
@@ -315,17 +320,23 @@ export class RunningCommands implements CommandListener {
     // A failed attempt may have written the row.
     const fresh = !begun.stored && attempt === 1;
     const open = { id, agentId, record, fresh, cancelledBy };
-    settleCommand(this.context, tenant, open, ending, running.inSettlement).then((settled) => {
-      this.#lane.end(begun.place);
-      this.#forget(running);
-      running.resolve(settled ?? record);
-    }, (error) => {
-      this.#logError("the end of a command could not be recorded", error);
-      running.reject(error);
-      const again = error instanceof StoreUnavailableError && attempt < RECORD_ATTEMPTS_MAX;
-      if (!again) return this.#forget(running);
-      this.context.ports.clock.after(SWEEP_MS, () => this.#record(running, ending, attempt + 1));
-    });
+    settleCommand(this.parts.context, tenant, open, ending, running.inSettlement).then(
+      (settled) => {
+        this.#lane.end(begun.place);
+        this.#forget(running);
+        running.resolve(settled ?? record);
+      },
+      (error) => {
+        this.#logError("the end of a command could not be recorded", error);
+        running.reject(error);
+        const again = error instanceof StoreUnavailableError && attempt < RECORD_ATTEMPTS_MAX;
+        if (!again) return this.#forget(running);
+        this.parts.context.ports.clock.after(
+          SWEEP_MS,
+          () => this.#record(running, ending, attempt + 1),
+        );
+      },
+    );
   }
 
   #forget(running: Running): void {
@@ -334,6 +345,6 @@ export class RunningCommands implements CommandListener {
   }
 
   #logError(message: string, error: unknown): void {
-    this.context.ports.log.error(message, { error: String(error) });
+    this.parts.context.ports.log.error(message, { error: String(error) });
   }
 }

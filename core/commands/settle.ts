@@ -60,7 +60,7 @@ export function outcomeOf(frame: CommandResult): Outcome {
 export type InSettlement = (to: Appending, ended: CommandRecord) => void;
 
 /** A command to settle. */
-export interface Open {
+export interface Unsettled {
   readonly id: string;
   readonly agentId: string;
   /** The command as it was begun, if this process knows it. */
@@ -80,7 +80,7 @@ export interface Open {
 export async function settleCommand(
   context: SettlementContext,
   tenant: Tenant,
-  open: Open,
+  open: Unsettled,
   ending: Ending,
   inSettlement: InSettlement = () => {},
 ): Promise<CommandRecord | null> {

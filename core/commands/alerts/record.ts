@@ -25,7 +25,7 @@ export interface Origin {
 }
 
 /** The effect of a report. */
-export type Outcome = "created" | "reopened" | "updated" | "resolved" | "repeated";
+export type ReportOutcome = "created" | "reopened" | "updated" | "resolved" | "repeated";
 
 /** Records a report: at most one alert for a source and a fingerprint. */
 export async function recordReport(
@@ -34,7 +34,7 @@ export async function recordReport(
   tenant: Tenant,
   origin: Origin,
   report: Report,
-): Promise<Outcome> {
+): Promise<ReportOutcome> {
   const { source, delivery } = origin;
   const now = clock.now();
   const id = alertIdOf(tenant, source, report.fingerprint);

@@ -3,7 +3,7 @@ import { ALERT_SEVERITIES, alerts } from "../../../kv/records/alert.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import type { Actor, Context, RequestInfo } from "../../work/work.ts";
 import { emit } from "../../events/events.ts";
-import { alertIdOf, type Origin, type Outcome, recordReport } from "./record.ts";
+import { alertIdOf, type Origin, recordReport, type ReportOutcome } from "./record.ts";
 import type { Report } from "./report.ts";
 
 /** Each report costs one check and up to 10 keys of 130 bytes; a shared store takes 10 checks a commit. */
@@ -15,7 +15,7 @@ const BATCH_CHARS_MAX = 200_000;
 const CONCURRENCY = 3;
 
 /** The number of reports by outcome; a reopened alert counts as updated. */
-export type Counts = Readonly<Record<Exclude<Outcome, "reopened">, number>>;
+export type Counts = Readonly<Record<Exclude<ReportOutcome, "reopened">, number>>;
 
 interface Taking extends Pick<Context, "store" | "ports" | "signals"> {
   readonly actor: Pick<Actor, "id">;
@@ -54,7 +54,7 @@ export async function recordReports(
             tx.get(alerts, tenant, alertIdOf(tenant, source, fingerprint))
           ),
         );
-        const all: Outcome[] = [];
+        const all: ReportOutcome[] = [];
         for (const { report, times } of mine) {
           const origin = { source, by: actor.id, delivery, times };
           all.push(await recordReport(ports, tx, tenant, origin, report));

@@ -19,21 +19,14 @@ export async function approvedDigest(
   command: CommandRecord | null,
 ): Promise<string> {
   const approval = await tx.get(approvals, tenant, command?.approval_id ?? "");
-  const settings = await shieldInForce(tx, tenant);
+  const shield = await shieldInForce(tx, tenant);
   const holds = approval?.status === "approved" && approval.command_id === command?.id &&
     approval.agent_id === command.agent_id && approval.policy_version === command.policy_version &&
-    approval.policy_version === settings.version;
+    approval.policy_version === shield.version;
   const agent = holds ? await tx.get(agents, tenant, approval.agent_id) : null;
   if (!holds || agent === null) return "";
   if ((await validApprovals(context, tx, tenant, approval)).length < approval.required) return "";
-  const change = await changeSince(
-    context.ports.clock.now(),
-    policies,
-    tx,
-    tenant,
-    approval,
-    agent,
-    settings,
-  );
+  const nowMs = context.ports.clock.now();
+  const change = await changeSince(tx, tenant, policies, { approval, agent, shield, nowMs });
   return change === null ? approval.command_sha256 : "";
 }

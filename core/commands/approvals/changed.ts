@@ -10,7 +10,7 @@ import type { Context } from "../../work/work.ts";
 import { homeOf, personRights, rightsToGive } from "../../access/roles/grant.ts";
 import { decide } from "../../shield/decide.ts";
 import { examineCommand } from "../../shield/examine.ts";
-import { type Needed, neededOf } from "./request.ts";
+import { type RequiredApprovals, requiredApprovals } from "./request.ts";
 import {
   modeFor,
   policiesFor,
@@ -28,13 +28,15 @@ const RIGHT = "approvals:write";
  * right or changed roles, the agent may have other labels, and the hour is another.
  */
 export async function changeSince(
-  nowMs: number,
-  policies: PoliciesInForce,
   tx: Tx,
   tenant: Tenant,
-  approval: ApprovalRecord,
-  { id, labels }: AgentRecord,
-  shield: ShieldInForce,
+  policies: PoliciesInForce,
+  { approval, agent: { id, labels }, shield, nowMs }: {
+    readonly approval: ApprovalRecord;
+    readonly agent: AgentRecord;
+    readonly shield: ShieldInForce;
+    readonly nowMs: number;
+  },
 ): Promise<string | null> {
   const { command, requested_by, requested_user } = approval;
   const keyId = requested_by === requested_user ? null : requested_by;
@@ -51,13 +53,13 @@ export async function changeSince(
   });
   if (result.verdict === "deny") return "the shield refuses it now";
   if (result.verdict === "allow") return null;
-  return isEnough(approval, neededOf(shield, approvals))
+  return isEnough(approval, requiredApprovals(shield, approvals))
     ? null
     : "it needs more or other approvals now";
 }
 
 /** Whether the approvals that a request asks for are at least as strict as those needed now. */
-const isEnough = (asked: Needed, needed: Needed): boolean =>
+const isEnough = (asked: RequiredApprovals, needed: RequiredApprovals): boolean =>
   asked.required >= needed.required &&
   (needed.roles.length === 0 ||
     asked.roles.length > 0 && asked.roles.every((role) => needed.roles.includes(role)));

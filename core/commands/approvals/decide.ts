@@ -14,7 +14,7 @@ import { resolveApproval } from "./resolve.ts";
 import { addsNothing, askersOf } from "./votes.ts";
 
 /** A person's decision on a blocked process. */
-export interface Answer {
+export interface DecisionInput {
   readonly approve: boolean;
   readonly reason: string | null;
 }
@@ -27,17 +27,17 @@ export async function decideApproval(
   work: Writing,
   policies: PoliciesInForce,
   id: string,
-  answer: Answer,
+  decision: DecisionInput,
 ) {
   const approval = await ownedApproval(work, id);
-  return await withCommandId(approval.command_id, () => decide(work, policies, approval, answer));
+  return await withCommandId(approval.command_id, () => decide(work, policies, approval, decision));
 }
 
 async function decide(
   work: Writing,
   policies: PoliciesInForce,
   approval: ApprovalRecord,
-  { approve, reason }: Answer,
+  { approve, reason }: DecisionInput,
 ) {
   const { actor, ports, tx } = work;
   const { tenant } = actor;
@@ -139,21 +139,15 @@ async function mustStillHold(
   policies: PoliciesInForce,
   approval: ApprovalRecord,
 ): Promise<void> {
-  const settings = await shieldInForce(tx, actor.tenant);
-  const agent = await tx.get(agents, actor.tenant, approval.agent_id);
+  const { tenant } = actor;
+  const shield = await shieldInForce(tx, tenant);
+  const agent = await tx.get(agents, tenant, approval.agent_id);
+  const nowMs = ports.clock.now();
   const change = agent === null
     ? "the agent was deleted"
-    : settings.version !== approval.policy_version
+    : shield.version !== approval.policy_version
     ? "the shield's settings have changed"
-    : await changeSince(
-      ports.clock.now(),
-      policies,
-      tx,
-      actor.tenant,
-      approval,
-      agent,
-      settings,
-    );
+    : await changeSince(tx, tenant, policies, { approval, agent, shield, nowMs });
   if (change === null) return;
   throw new Fault("CONFLICT", `This request no longer holds: ${change}. Ask again.`, {
     status: "expired",

@@ -19,10 +19,13 @@ import { sha256Hex } from "../../codec/text.ts";
 const SHOWN_CHARACTERS = 200;
 
 /** How many people must approve, and of which roles; no role means any. */
-export type Needed = Pick<ApprovalRecord, "required" | "roles">;
+export type RequiredApprovals = Pick<ApprovalRecord, "required" | "roles">;
 
 /** The approvals that a command needs; a policy's rule takes precedence over the settings. */
-export function neededOf({ own }: ShieldInForce, ofPolicy: PolicyApprovals | null): Needed {
+export function requiredApprovals(
+  { own }: ShieldInForce,
+  ofPolicy: PolicyApprovals | null,
+): RequiredApprovals {
   const { required = own.approvals.required, roles = own.approvals.roles } = ofPolicy ?? {};
   return { required, roles };
 }
@@ -37,7 +40,7 @@ export async function requestApproval(
   const { actor, ports, store } = work;
   const { tenant } = actor;
   const { self_approval, expires_seconds } = shield.own.approvals;
-  const { required, roles } = neededOf(shield, ofPolicy);
+  const { required, roles } = requiredApprovals(shield, ofPolicy);
   const now = fresh.created_at_ms;
   const lapsesAtMs = now + expires_seconds * 1000;
   // Retention begins at the end of the wait.
